@@ -1,6 +1,7 @@
-//! Drives one plan against an address and prints what came of it; for looking at the generator alone.
+//! Drives one plan against an address and prints the result. It exercises the generator alone.
 //!
-//! `drive ADDR SECONDS PLAN.toml` or with the plan as inline TOML; phases are timed here as a conductor would.
+//! Usage: `drive ADDR SECONDS PLAN.toml`, or with the plan as inline TOML. The example times the phases as a conductor
+//! would.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The generator's own ceiling: the same worker and protocol over the null driver, so everything but the network.
+//! Maximum rate of the generator itself: the same worker and protocol over the null driver, without a network.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -8,20 +8,20 @@ use run::{AgentCommand, Intensity, Io, LoadPlan, Phase};
 
 use crate::LoadError;
 
-/// What the generator can do at most.
+/// Maximum rate and CPU cost of the generator alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ceiling {
     /// Requests per second over all threads.
     pub rate: f64,
-    /// Processor microseconds that the generator itself needs for one request, without the kernel's network.
+    /// CPU microseconds that the generator needs per request, without the kernel's network stack.
     pub cpu_us_per_request: f64,
 }
 
-/// How long the ceiling is measured.
+/// Length of the measurement.
 const MEASURE: Duration = Duration::from_millis(200);
 const WARM_UP: Duration = Duration::from_millis(50);
 
-/// Measures the ceiling for the protocol and threads of a plan; takes a quarter of a second.
+/// Measures the ceiling for the protocol and threads of a plan. Takes a quarter of a second.
 pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
     let mut plan = LoadPlan { io: Io::Null, drain_s: 0.0, sources: Vec::new(), ..plan.clone() };
     plan.new_connections = false;
@@ -35,7 +35,7 @@ pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
             }
             std::thread::sleep(length);
         }
-        // Kept open until the drain is over, since closing it means stop.
+        // Keep the channel open until the drain is over, because closing it means stop.
         std::thread::sleep(MEASURE);
     });
     let nowhere = std::net::SocketAddr::from(([127, 0, 0, 1], 9));
@@ -48,7 +48,7 @@ pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
     })
 }
 
-/// One exchange for the null driver: bytes of one request, and an answer that the session accepts.
+/// Builds one exchange for the null driver: the size of a request and an answer that the session accepts.
 pub(crate) fn exchange(plan: &LoadPlan, client: &dyn AnyClient) -> (usize, Vec<u8>) {
     let mut sessions = client.sessions(1);
     let session = sessions.at(0);

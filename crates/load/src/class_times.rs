@@ -1,58 +1,58 @@
-//! Response times by class of request, exact to the bucket of a [`Hist`], at few cache lines a request.
+//! Response times by request class, exact to a bucket of a [`Hist`], at a cost of few cache lines per request.
 //!
-//! A hundred thousand requests a second of dozens of classes touch a megabyte of counts, each at a moment when the rest of the
-//! cache is full of requests and answers. So a time is written down in a log, one line after the other, and the log is read
-//! when it is full: many counts that are not in the cache are then fetched at once instead of one after the other.
+//! A hundred thousand requests per second in dozens of classes touch a megabyte of counts while the cache is full of
+//! requests and answers. Each time is therefore appended to a log, and the log is counted when full. The CPU then
+//! fetches many uncached counts in parallel rather than one after the other.
 
 use run::Hist;
 
-/// Times that are read together: their counts are fetched beside one another, and nobody waits for long.
-const LOG: usize = 128;
-/// As many buckets for each power of two, and twice as many below the first.
-const HALF: usize = 1 << HALF_BITS;
-const HALF_BITS: u32 = 10;
-/// Those of a class; the last one is of what a [`Hist`] does not tell apart.
+/// Number of times in the log. Large enough to overlap the cache misses, small enough to keep the flush short.
+const LOG_LEN: usize = 128;
+/// Buckets per power of two. Below the first power of two there are twice as many.
+const BUCKETS_PER_OCTAVE: usize = 1 << OCTAVE_BITS;
+const OCTAVE_BITS: u32 = 10;
+/// Buckets of a class. The last one counts times beyond the range of a [`Hist`].
 const BUCKETS: usize = bucket(Hist::HIGHEST_NS) + 2;
-const BEYOND: usize = BUCKETS - 1;
+const OVERFLOW_BUCKET: usize = BUCKETS - 1;
 
-/// The bucket that a [`Hist`] of three digits counts a time in.
+/// Returns the bucket in which a [`Hist`] of three digits counts a time.
 const fn bucket(ns: u64) -> usize {
-    let shift = (u64::BITS - 1 - HALF_BITS).saturating_sub((ns | 1).leading_zeros());
-    ((shift as usize) << HALF_BITS) + (ns >> shift) as usize
+    let shift = (u64::BITS - 1 - OCTAVE_BITS).saturating_sub((ns | 1).leading_zeros());
+    ((shift as usize) << OCTAVE_BITS) + (ns >> shift) as usize
 }
 
-/// A time in a bucket, nanoseconds.
+/// Returns a time that falls into a bucket, in nanoseconds.
 fn time_of(bucket: usize) -> u64 {
-    match (bucket >> HALF_BITS).saturating_sub(1) {
-        _ if bucket == BEYOND => u64::MAX,
+    match (bucket >> OCTAVE_BITS).saturating_sub(1) {
+        _ if bucket == OVERFLOW_BUCKET => u64::MAX,
         0 => bucket as u64,
-        shift => (((bucket & (HALF - 1)) + HALF) as u64) << shift,
+        shift => (((bucket & (BUCKETS_PER_OCTAVE - 1)) + BUCKETS_PER_OCTAVE) as u64) << shift,
     }
 }
 
-/// See the head of this file.
+/// Response time counts of all classes; see the module documentation.
 #[derive(Debug)]
 pub(crate) struct ClassTimes {
-    /// By class and bucket.
+    /// Counts by class and bucket.
     counts: Box<[u32]>,
-    /// Places of counts that were full, each as often.
+    /// Index of a count that overflowed, once per overflow.
     full: Vec<u32>,
-    /// Class and time of each that is not counted yet.
+    /// Class and time of each request that is not counted yet.
     log: Box<[(u32, u64)]>,
     logged: usize,
-    /// Something was counted.
+    /// True once anything was counted.
     used: bool,
 }
 
 impl ClassTimes {
-    /// For so many classes; all memory is written to here.
+    /// Creates counts for `classes` classes and touches all their memory.
     pub(crate) fn new(classes: usize) -> Self {
-        let (mut counts, log) = (Vec::new(), vec![(0, 0); if classes > 0 { LOG } else { 0 }]);
+        let (mut counts, log) = (Vec::new(), vec![(0, 0); if classes > 0 { LOG_LEN } else { 0 }]);
         counts.resize(classes * BUCKETS, 0);
         Self { counts: counts.into(), full: Vec::new(), log: log.into(), logged: 0, used: false }
     }
 
-    /// Forgets all; the memory of an empty one stays untouched.
+    /// Clears all counts. The memory of unused counts stays untouched.
     pub(crate) fn clear(&mut self) {
         self.flush();
         if std::mem::take(&mut self.used) {
@@ -61,14 +61,14 @@ impl ClassTimes {
         }
     }
 
-    /// Counts a time of a class.
+    /// Counts a response time of a class.
     #[inline]
     pub(crate) fn record(&mut self, class: u16, ns: u64) {
         if let Some(line) = self.log.get_mut(self.logged) {
             *line = (u32::from(class), ns);
             self.logged += 1;
         }
-        if self.logged >= LOG {
+        if self.logged >= LOG_LEN {
             self.flush();
         }
     }
@@ -76,11 +76,11 @@ impl ClassTimes {
     fn flush(&mut self) {
         self.used |= self.logged > 0;
         for &(class, ns) in &self.log[..self.logged] {
-            let bucket = if ns > Hist::HIGHEST_NS { BEYOND } else { bucket(ns.max(1)) };
+            let bucket = if ns > Hist::HIGHEST_NS { OVERFLOW_BUCKET } else { bucket(ns.max(1)) };
             let at = class as usize * BUCKETS + bucket;
             let Some(count) = self.counts.get_mut(at) else { continue };
             if *count == u32::MAX {
-                // Once in four billion requests of one class that took the same time.
+                // Happens once in four billion requests of one class and one bucket.
                 self.full.push(at as u32);
                 *count = 0;
             }
@@ -89,7 +89,7 @@ impl ClassTimes {
         self.logged = 0;
     }
 
-    /// The histogram of each class.
+    /// Returns the histogram of each class.
     pub(crate) fn hists(mut self) -> Vec<Hist> {
         self.flush();
         let full = |at: usize| self.full.iter().filter(|of| **of as usize == at).count() as u64 * u64::from(u32::MAX);
@@ -126,7 +126,7 @@ mod tests {
                 times.clear();
             }
         }
-        // A class that there is not is not counted anywhere.
+        // An unknown class is not counted.
         times.record(3, 5);
         let found = times.hists();
         for (found, expected) in found.iter().zip(&expected) {

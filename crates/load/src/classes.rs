@@ -1,52 +1,52 @@
-//! What is kept of each class of a mix of requests; nothing where a plan has one class.
+//! Per-class counts of a request mix. Empty for a plan with one class.
 
 use proto::{Done, Outcome};
 use run::{ClassPart, ClassTally};
 
 use crate::class_times::ClassTimes;
 
-/// The record of all classes. What each request touches lies close together.
+/// Records of all classes. The data that each request touches lies close together.
 #[derive(Debug)]
 pub(crate) struct Classes {
     counts: Box<[ClassTally]>,
     times: ClassTimes,
-    /// The counts at the edges of the measured window.
+    /// Counts at the start of the measured window.
     begin: Box<[ClassTally]>,
     end: Option<Box<[ClassTally]>>,
 }
 
 impl Classes {
-    /// A record for so many classes; an empty one for one class.
+    /// Creates records for `classes` classes. One class needs none.
     pub(crate) fn new(classes: usize) -> Self {
         let classes = if classes > 1 { classes } else { 0 };
         let counts: Box<[ClassTally]> = vec![ClassTally::default(); classes].into();
         Self { begin: counts.clone(), counts, times: ClassTimes::new(classes), end: None }
     }
 
-    /// Whether there are any.
+    /// Returns true if no classes are recorded.
     pub(crate) fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
 
-    /// The measured window opens.
+    /// Opens the measured window.
     pub(crate) fn open(&mut self) {
         self.begin.copy_from_slice(&self.counts);
         self.end = None;
         self.times.clear();
     }
 
-    /// A request was begun.
+    /// Counts a request that started.
     #[inline]
     pub(crate) fn begun(&mut self, class: u16) {
         self.counts.get_mut(usize::from(class)).into_iter().for_each(|counts| counts.begun += 1);
     }
 
-    /// A request failed with its connection.
+    /// Counts a request that failed with its connection.
     pub(crate) fn failed(&mut self, class: u16) {
         self.counts.get_mut(usize::from(class)).into_iter().for_each(|counts| counts.failed += 1);
     }
 
-    /// A request ended; its response time where it is measured.
+    /// Counts a request that ended, with its response time if measured.
     #[inline]
     pub(crate) fn ended(&mut self, class: u16, done: &Done, response_ns: Option<u64>) {
         let Some(counts) = self.counts.get_mut(usize::from(class)) else { return };
@@ -60,12 +60,12 @@ impl Classes {
         response_ns.into_iter().for_each(|ns| self.times.record(class, ns));
     }
 
-    /// The measured window closes.
+    /// Closes the measured window.
     pub(crate) fn close(&mut self) {
         self.end = Some(self.counts.clone());
     }
 
-    /// The parts of the trial that were found of them.
+    /// Returns the result of each class.
     pub(crate) fn parts(self) -> Vec<ClassPart> {
         let end = self.end.unwrap_or_else(|| self.begin.clone());
         let counts = self.counts.iter().zip(self.begin.iter().zip(&end));

@@ -1,8 +1,9 @@
-//! The load-adding client of source 2: opens connections at a pace, then holds them and says nothing, or so little that
-//! it costs nobody anything (a byte now and then of a request that never ends).
+//! The load-adding client of source 2. It opens connections at a given pace and holds them idle, or sends a byte now
+//! and then of a request that never ends.
 //!
-//! Every connection is watched: one that the server closes is counted as lost, so "held" at the end means held for the
-//! whole time. One thread; what exceeds the descriptors of a process is spread over several by the conductor.
+//! The client watches every connection and counts one that the server closes as lost. So "held" at the end means held
+//! the whole time. It uses one thread. The conductor spreads a load that exceeds the descriptors of one process over
+//! several.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -15,33 +16,33 @@ use sys::{Errno, clock, limits, socket};
 
 use crate::{LoadError, share};
 
-/// Longest pause between two looks at the conductor's commands.
-const LOOK_NS: u64 = 20_000_000;
-/// A connect that is not up after this has failed.
-const CONNECT_NS: u64 = 10_000_000_000;
-/// What trickles: the beginning of a request whose head never ends.
-const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: cold\r\nX: ";
+/// Maximum interval between two checks for commands.
+const COMMAND_POLL_NS: u64 = 20_000_000;
+/// Timeout after which a connect counts as failed.
+const CONNECT_TIMEOUT_NS: u64 = 10_000_000_000;
+/// Start of a request whose head never ends, sent byte by byte.
+const ENDLESS_REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: cold\r\nX: ";
 
-struct Cold {
+struct ColdConnection {
     fd: OwnedFd,
     up: bool,
     sent: u32,
 }
 
-struct Holder<'a> {
+struct ColdClient<'a> {
     plan: &'a ColdPlan,
     addr: Peer,
     epoll: Epoll,
     events: Events,
-    list: Vec<Option<Cold>>,
+    list: Vec<Option<ColdConnection>>,
     up: u64,
     holding: bool,
     part: ColdPart,
     refused: Option<Errno>,
 }
 
-/// Opens the connections, says that it is ready once all are up (or cannot be), holds them until it is told to stop or
-/// the conductor is gone, and returns what became of them.
+/// Opens the connections and reports ready once all are up or have failed. Holds them until told to stop or the
+/// conductor is gone, and returns the counts.
 pub fn hold(
     plan: &ColdPlan,
     addr: &Address,
@@ -53,7 +54,7 @@ pub fn hold(
     if let Err(e) = limits::raise_descriptors() {
         notes.push(format!("the limit of open descriptors could not be raised: {e}"));
     }
-    let mut holder = Holder {
+    let mut holder = ColdClient {
         plan,
         addr: share::peer(addr)?,
         epoll: Epoll::new().map_err(system("making an epoll instance"))?,
@@ -87,7 +88,7 @@ fn advice(why: Errno) -> &'static str {
     }
 }
 
-/// Whether the conductor wants us to stop.
+/// Returns true if the conductor asked to stop.
 fn stop(commands: &Receiver<AgentCommand>) -> bool {
     loop {
         match commands.try_recv() {
@@ -98,8 +99,8 @@ fn stop(commands: &Receiver<AgentCommand>) -> bool {
     }
 }
 
-impl Holder<'_> {
-    /// Starts connects at the pace and waits for the last; `false` when told to stop meanwhile.
+impl ColdClient<'_> {
+    /// Starts connects at the planned pace and waits for the last one. Returns false if told to stop meanwhile.
     fn open_all(&mut self, commands: &Receiver<AgentCommand>) -> sys::Result<bool> {
         let begin = clock::monotonic_ns();
         let gap_ns = 1e9 / self.plan.rate;
@@ -115,18 +116,18 @@ impl Holder<'_> {
             if settled >= self.part.asked {
                 return Ok(true);
             }
-            if now > last_ns + CONNECT_NS {
+            if now > last_ns + CONNECT_TIMEOUT_NS {
                 self.give_up();
                 return Ok(true);
             }
-            self.watch((gap_ns as u64).clamp(100_000, LOOK_NS))?;
+            self.watch((gap_ns as u64).clamp(100_000, COMMAND_POLL_NS))?;
         }
         Ok(false)
     }
 
-    fn open(&mut self) -> Option<Cold> {
+    fn open(&mut self) -> Option<ColdConnection> {
         match self.connect() {
-            Ok(fd) => Some(Cold { fd, up: false, sent: 0 }),
+            Ok(fd) => Some(ColdConnection { fd, up: false, sent: 0 }),
             Err(e) => {
                 self.part.failed += 1;
                 self.refused = Some(e);
@@ -148,7 +149,7 @@ impl Holder<'_> {
         Ok(fd)
     }
 
-    /// What is not up by now never will be.
+    /// Counts all connects that are still not up as failed.
     fn give_up(&mut self) {
         for place in &mut self.list {
             if place.as_ref().is_some_and(|cold| !cold.up) {
@@ -159,7 +160,7 @@ impl Holder<'_> {
         }
     }
 
-    /// Takes what happened to the connections within a time.
+    /// Handles connection events for up to `wait_ns`.
     fn watch(&mut self, wait_ns: u64) -> sys::Result<()> {
         self.epoll.wait(&mut self.events, Some(wait_ns))?;
         for at in 0..self.events.len() {
@@ -190,7 +191,7 @@ impl Holder<'_> {
         let trickle_ns = (self.plan.trickle_ms * 1e6) as u64;
         let mut due = clock::monotonic_ns() + trickle_ns;
         while !stop(commands) {
-            self.watch(LOOK_NS)?;
+            self.watch(COMMAND_POLL_NS)?;
             if trickle_ns > 0 && clock::monotonic_ns() >= due {
                 due += trickle_ns;
                 self.trickle();
@@ -199,10 +200,10 @@ impl Holder<'_> {
         self.watch(0)
     }
 
-    /// One byte on each connection.
+    /// Sends one byte on each connection.
     fn trickle(&mut self) {
         for cold in self.list.iter_mut().flatten() {
-            let byte = REQUEST.get(cold.sent as usize).copied().unwrap_or(b'x');
+            let byte = ENDLESS_REQUEST.get(cold.sent as usize).copied().unwrap_or(b'x');
             if socket::send(&cold.fd, &[byte]) == Ok(1) {
                 cold.sent += 1;
                 self.part.bytes_sent += 1;
@@ -218,7 +219,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::sync::mpsc::channel;
 
-    /// Holds 50 connections while `server` has the accepted ones, and returns what became of them.
+    /// Holds 50 connections while `server` has the accepted ones, and returns the counts.
     fn held(plan: ColdPlan, server: impl FnOnce(Vec<TcpStream>) -> Vec<TcpStream>) -> ColdPart {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();
@@ -262,7 +263,7 @@ mod tests {
         let plan = ColdPlan { connections: 20, rate: 5000.0, trickle_ms: 10.0, sources, ..ColdPlan::default() };
         let part = held(plan, |mut streams| {
             assert!(streams.iter().any(|s| s.peer_addr().unwrap().ip().to_string() == "127.0.0.6"));
-            // Whoever reads a first and a second byte from each knows what was sent.
+            // Reading two bytes from each connection shows that both were sent.
             streams.iter_mut().for_each(|stream| stream.read_exact(&mut [0; 2]).unwrap());
             streams.split_off(7)
         });

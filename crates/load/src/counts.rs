@@ -1,8 +1,8 @@
-//! Counts of a shard as plain numbers; they become a [`run::Tally`] once, at the end.
+//! Counts of a shard as plain numbers, converted once at the end to a [`run::Tally`].
 
 use run::{ErrorKind, STATUS_CLASSES, Tally};
 
-/// What a shard counts. One copy grows; the measured window is the difference of two copies.
+/// Counts of a shard. One copy grows; the measured window is the difference of two copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) attempted: u64,
@@ -34,12 +34,12 @@ impl Counts {
         self.errors[kind as usize] += n;
     }
 
-    /// All failures together.
+    /// Returns the total number of failures.
     pub(crate) fn error_count(&self) -> u64 {
         self.errors.iter().sum()
     }
 
-    /// What was counted since an earlier copy.
+    /// Returns the counts since an earlier copy.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
             attempted: self.attempted - earlier.attempted,
@@ -66,7 +66,7 @@ impl Counts {
         }
     }
 
-    /// The form that a run keeps.
+    /// Converts to the type that a run stores.
     pub(crate) fn tally(&self) -> Tally {
         let mut tally = Tally {
             attempted: self.attempted,

@@ -1,47 +1,47 @@
-//! Why a load could not be made.
+//! Errors of a load.
 
 use sys::Errno;
 
-/// Why a load could not be made.
+/// Reason why a load could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The plan is out of range.
+    /// The plan is invalid.
     #[error(transparent)]
     Plan(#[from] run::PlanError),
     /// The protocol part cannot be prepared.
     #[error(transparent)]
     Protocol(#[from] proto::ProtoError),
-    /// A driver was asked for and cannot be had.
+    /// The requested driver is unavailable.
     #[error("{system} was asked for (--io {name}) but the kernel or the container refuses it ({errno}); use --io auto")]
     Unusable {
-        /// What of the kernel it stands on.
+        /// Kernel facility that the driver needs.
         system: &'static str,
-        /// The driver.
+        /// Driver.
         name: &'static str,
-        /// What the kernel said.
+        /// Error of the kernel.
         errno: Errno,
     },
-    /// A driver cannot drive connections thread by thread.
+    /// The driver does not support connections per thread.
     #[error("the driver {0} has no network to make this load on; use --io epoll")]
     NoShards(&'static str),
-    /// A system call that the generator cannot do without failed.
+    /// A system call that the generator needs failed.
     #[error("{what} failed: {errno}; {advice}")]
     System {
-        /// What was tried.
+        /// Attempted action.
         what: &'static str,
-        /// What the kernel said.
+        /// Error of the kernel.
         errno: Errno,
-        /// What to do.
+        /// Advice.
         advice: &'static str,
     },
-    /// The plan cannot be made from the local addresses given.
+    /// The plan cannot run from the given local addresses.
     #[error("source address {source_addr} cannot reach {target}: {why}")]
     Source {
         /// Local address.
         source_addr: std::net::IpAddr,
         /// Server.
         target: String,
-        /// What is wrong.
+        /// Reason.
         why: &'static str,
     },
     /// The handling process of a two-process S-Client ended without a result.

@@ -1,4 +1,4 @@
-//! Carries out a plan: prepares, starts the shards, passes phases on, shows progress, merges the parts.
+//! Runs a plan: prepares it, starts the shards, forwards phases, reports progress, merges the results.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -11,50 +11,52 @@ use sys::peer::Peer;
 use sys::{Errno, clock, limits};
 
 use crate::LoadError;
-use crate::begin::Begin;
 use crate::drivers::{self, DriverSpec, Never, Setup, Shard};
 use crate::partner::{self, Partner};
-use crate::shard::{LONGEST_WAIT_NS, Orders, Show};
+use crate::shard::{LiveCounts, MAX_WAIT_NS, Orders};
+use crate::start_moment::StartMoment;
 use crate::{share, slots};
 
-/// How often progress is shown.
-const TICK: Duration = Duration::from_millis(100);
-/// The same while the load settles, for the first [`FINE_FOR_S`] of it at most.
-const FINE_TICK: Duration = Duration::from_millis(5);
-/// Seconds of a warm-up with fine ticks: then six steps of a tenth of a second are known, which tell more.
-pub const FINE_FOR_S: f64 = 0.6;
-/// From one tick with its detail to the next.
-const DETAIL: Duration = Duration::from_millis(200);
-/// Longest wait for a command: a phase begins as soon as it is heard of, this only bounds how late other things are seen.
-const LOOK: Duration = Duration::from_millis(10);
-/// The same in the drain, where the parts are awaited.
-const DRAIN_LOOK: Duration = Duration::from_millis(1);
+/// Interval between progress reports.
+const TICK_INTERVAL: Duration = Duration::from_millis(100);
+/// Interval between progress reports while the load settles, for at most the first [`FINE_TICKS_S`].
+const FINE_TICK_INTERVAL: Duration = Duration::from_millis(5);
+/// Maximum length of the part of a warm-up with fine ticks, in seconds. After it six steps of 0.1 s are known, which
+/// tell more.
+pub const FINE_TICKS_S: f64 = 0.6;
+/// Interval between ticks with details.
+const DETAIL_INTERVAL: Duration = Duration::from_millis(200);
+/// Maximum wait for a command. Phases begin as soon as their command arrives; the wait only delays other events.
+const COMMAND_WAIT: Duration = Duration::from_millis(10);
+/// Maximum wait for a command in the drain, while results are awaited.
+const DRAIN_COMMAND_WAIT: Duration = Duration::from_millis(1);
 
-/// What all shards share: read only while load is on, each shard's counts apart.
-struct Common {
+/// Data shared by all shards. It is read-only under load; each shard's counts are separate.
+struct LoadContext {
     plan: LoadPlan,
     addr: Peer,
     driver: &'static DriverSpec,
-    begin: Begin,
+    begin: StartMoment,
     limit: u64,
     orders: Orders,
-    shows: Vec<Show>,
+    shows: Vec<LiveCounts>,
 }
 
-/// When a load begins.
+/// Start condition of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// As soon as it can.
+    /// As soon as possible.
     AtOnce,
-    /// At the moment of [`AgentCommand::Start`].
-    WhenTold,
+    /// At the time given by [`AgentCommand::Start`].
+    OnCommand,
 }
 
-/// Makes the load of a plan against `addr` until the drain ends or the conductor says stop. `control` that is closed means
-/// stop.
+/// Runs the load of a plan against `addr` until the drain ends or the conductor stops it. A closed `control` channel
+/// means stop.
 ///
-/// The load starts in the warm-up phase and stays there until told otherwise. Reports `Ready` once, when all memory is taken
-/// and before it waits for its start, and `Tick` ten times a second, every second one with its detail; the end is the return value.
+/// The load starts in the warm-up phase and stays there until told otherwise. It reports `Ready` once, when all memory
+/// is allocated and before it waits for its start. It reports `Tick` ten times a second, every second one with details.
+/// The return value is the result.
 pub fn run(
     plan: &LoadPlan,
     addr: impl Into<Address>,
@@ -65,7 +67,7 @@ pub fn run(
     make(plan, &addr.into(), start, control, report)
 }
 
-/// The same, with no type parameter: all loops are compiled here, once, as this crate is, and not again in each of its users.
+/// Same as [`run`] without a type parameter, so that all loops are compiled once in this crate and not in each user.
 fn make(
     plan: &LoadPlan,
     addr: &Address,
@@ -79,7 +81,7 @@ fn make(
     if let Some(whole) = drivers::asked(plan.io).and_then(|row| row.whole) {
         return whole(&plan, report);
     }
-    // Where there is no network, nobody shakes hands.
+    // The null driver has no network and needs no handshake.
     let network = plan.io != run::Io::Null;
     let tls = plan.tls.clone().filter(|_| network);
     let plan = if network { plan } else { share::without_network(plan) };
@@ -110,13 +112,13 @@ fn with_client(
     control: Receiver<AgentCommand>,
     report: &mut dyn FnMut(AgentReport),
 ) -> Result<LoadPart, LoadError> {
-    let (limit, mut notes) = descriptors(&plan);
+    let (limit, mut notes) = raise_descriptor_limit(&plan);
     confine(&plan.cpus)?;
     let driver = drivers::choose(&plan, &mut notes)?;
     let threads = plan.threads.max(1);
-    let common = Arc::new(Common {
-        begin: Begin::default(),
-        shows: std::iter::repeat_with(Show::default).take(2 * threads as usize).collect(),
+    let common = Arc::new(LoadContext {
+        begin: StartMoment::default(),
+        shows: std::iter::repeat_with(LiveCounts::default).take(2 * threads as usize).collect(),
         orders: Orders::default(),
         plan,
         addr,
@@ -126,11 +128,11 @@ fn with_client(
     let mut ready = || {
         let (pid, io) = (std::process::id(), driver.name.into());
         report(AgentReport::Ready { pid, listening: None, io, notes: notes.clone() });
-        let told_ns = told(start, &control)?;
-        common.begin.at(told_ns.max(clock::monotonic_ns()));
+        let told_ns = wait_for_start(start, &control)?;
+        common.begin.set(told_ns.max(clock::monotonic_ns()));
         Some(told_ns)
     };
-    // A second process is made with its task, so the begin has to be known before.
+    // A second process is created with its task, so it needs the start time first.
     let known = if share::two_process(&common.plan) { Some(ready()) } else { None };
     let parts = match known {
         Some(None) => return Ok(LoadPart::default()),
@@ -155,8 +157,8 @@ fn with_client(
     Ok(part)
 }
 
-/// Starts all threads, each of which waits for the begin with all its memory taken; their parts come when they end.
-fn shards(common: &Arc<Common>, client: &dyn AnyClient) -> Result<Parts, LoadError> {
+/// Starts all threads. Each allocates its memory and waits for the start; the results arrive when the threads end.
+fn shards(common: &Arc<LoadContext>, client: &dyn AnyClient) -> Result<Parts, LoadError> {
     let mut partners = partners(common, client)?.into_iter();
     let (done, parts) = channel();
     let (warm, all_warm) = channel::<Never>();
@@ -171,13 +173,13 @@ fn shards(common: &Arc<Common>, client: &dyn AnyClient) -> Result<Parts, LoadErr
         })?;
     }
     drop(warm);
-    // Ends when each of them is warm, or has failed, which its part says.
+    // Ends when each thread is ready or has failed; a failure is reported by its result.
     let _ = all_warm.recv();
     Ok(parts)
 }
 
-/// The moment at which the load begins; none when it is told to stop before.
-fn told(start: Start, control: &Receiver<AgentCommand>) -> Option<u64> {
+/// Waits for the start time. Returns `None` if told to stop before.
+fn wait_for_start(start: Start, control: &Receiver<AgentCommand>) -> Option<u64> {
     let now = clock::monotonic_ns();
     if start == Start::AtOnce {
         return Some(now);
@@ -191,8 +193,8 @@ fn told(start: Start, control: &Receiver<AgentCommand>) -> Option<u64> {
     }
 }
 
-/// A thread that reads what the shards show in each slot of an experiment, where the plan has slots.
-fn slot_watch(common: &Arc<Common>) -> Result<Option<std::thread::JoinHandle<Vec<f64>>>, LoadError> {
+/// Starts a thread that reads the published counts in each slot of an experiment, if the plan has slots.
+fn slot_watch(common: &Arc<LoadContext>) -> Result<Option<std::thread::JoinHandle<Vec<f64>>>, LoadError> {
     let Some(slots) = common.plan.slots else { return Ok(None) };
     let common = Arc::clone(common);
     let body = move || {
@@ -208,20 +210,20 @@ fn slot_watch(common: &Arc<Common>) -> Result<Option<std::thread::JoinHandle<Vec
     })
 }
 
-/// Raises the descriptor limit and says what it means for the plan.
-fn descriptors(plan: &LoadPlan) -> (u64, Vec<String>) {
+/// Raises the descriptor limit and returns it with notes on its effect on the plan.
+fn raise_descriptor_limit(plan: &LoadPlan) -> (u64, Vec<String>) {
     let (soft, hard) = limits::descriptors();
     let limit = limits::raise_descriptors().unwrap_or(soft);
     let mut notes = share::descriptor_notes(plan, limit);
     if limit < hard {
-        notes.push(format!("the limit of descriptors stays at {limit}; it could not be raised to {hard}"));
+        notes.push(format!("the limit of raise_descriptor_limit stays at {limit}; it could not be raised to {hard}"));
     }
     (limit, notes)
 }
 
-/// One shard from its task to its part.
+/// Runs one shard from its task to its result.
 fn shard_thread(
-    common: &Common,
+    common: &LoadContext,
     client: &dyn AnyClient,
     i: u32,
     partner: Option<Partner>,
@@ -249,8 +251,8 @@ fn shard_thread(
     drivers::run(common.driver, shard)
 }
 
-/// The handling processes of two-process S-Clients, one a thread; none otherwise.
-fn partners(common: &Common, client: &dyn AnyClient) -> Result<Vec<Partner>, LoadError> {
+/// Starts the handling processes of two-process S-Clients, one per thread. Other plans have none.
+fn partners(common: &LoadContext, client: &dyn AnyClient) -> Result<Vec<Partner>, LoadError> {
     let mut partners = Vec::new();
     if !share::two_process(&common.plan) {
         return Ok(partners);
@@ -263,8 +265,8 @@ fn partners(common: &Common, client: &dyn AnyClient) -> Result<Vec<Partner>, Loa
     Ok(partners)
 }
 
-/// What the driver must know. Requests are measured by letting a session write one of each class.
-fn setup(common: &Common, task: &crate::core::Task, client: &dyn AnyClient) -> Setup {
+/// Builds the driver's parameters. A session writes one request of each class to measure its size.
+fn setup(common: &LoadContext, task: &crate::core::Task, client: &dyn AnyClient) -> Setup {
     let written = written(client);
     let single = written.is_some();
     let depth = task.depth();
@@ -275,14 +277,14 @@ fn setup(common: &Common, task: &crate::core::Task, client: &dyn AnyClient) -> S
         target: common.addr.clone(),
         sources: common.plan.sources.clone(),
         burst: written.map(|bytes| (depth, depth * bytes.max(1))),
-        // One small write on a fresh connection leaves at once with or without Nagle.
+        // A single small write on a fresh connection leaves at once, with or without Nagle's algorithm.
         nodelay: !(single && one_request || common.addr.is_unix()),
         quick_ack: common.plan.quick_ack,
         receive_buffer: common.plan.receive_buffer,
     }
 }
 
-/// Bytes of the longest request, if each leaves in one write and nothing else is sent.
+/// Returns the size of the longest request if each leaves in one write and nothing else is sent.
 fn written(client: &dyn AnyClient) -> Option<usize> {
     let mut sessions = client.sessions(1);
     let session = sessions.at(0);
@@ -304,24 +306,24 @@ fn written(client: &dyn AnyClient) -> Option<usize> {
 
 type Parts = Receiver<(u32, Result<LoadPart, LoadError>)>;
 
-/// Passes commands on and shows progress until all shards have ended.
+/// Forwards commands and reports progress until all shards have ended.
 fn conduct(
-    common: &Common,
+    common: &LoadContext,
     control: &Receiver<AgentCommand>,
     parts: &Parts,
     report: &mut dyn FnMut(AgentReport),
 ) -> Result<LoadPart, LoadError> {
     let mut phase = Phase::WarmUp;
     let begin = Instant::now();
-    let (mut next_tick, mut next_detail) = (begin + FINE_TICK, begin + DETAIL);
+    let (mut next_tick, mut next_detail) = (begin + FINE_TICK_INTERVAL, begin + DETAIL_INTERVAL);
     let (mut merged, mut ended) = (LoadPart::default(), 0);
     let mut failure = None;
     let mut listening = true;
     while ended < common.plan.threads.max(1) as usize {
         let left = next_tick.saturating_duration_since(Instant::now());
-        let look = if phase == Phase::Drain { DRAIN_LOOK } else { LOOK };
+        let look = if phase == Phase::Drain { DRAIN_COMMAND_WAIT } else { COMMAND_WAIT };
         if listening {
-            // Waiting happens on the control channel, so a phase begins without delay.
+            // Waiting on the control channel lets a phase begin without delay.
             match control.recv_timeout(left.min(look)) {
                 Ok(command) => phase = order(&common.orders, command, phase),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -342,21 +344,22 @@ fn conduct(
         let now = Instant::now();
         if now >= next_tick {
             let tick = tick(common, phase);
-            next_tick += if phase == Phase::WarmUp && tick.t_s < FINE_FOR_S { FINE_TICK } else { TICK };
+            next_tick +=
+                if phase == Phase::WarmUp && tick.t_s < FINE_TICKS_S { FINE_TICK_INTERVAL } else { TICK_INTERVAL };
             let detail = (now >= next_detail).then(|| Box::new(detail(common)));
-            next_detail += if detail.is_some() { DETAIL } else { Duration::ZERO };
+            next_detail += if detail.is_some() { DETAIL_INTERVAL } else { Duration::ZERO };
             report(AgentReport::Tick(Tick { detail, ..tick }));
         }
     }
     failure.map_or(Ok(merged), Err)
 }
 
-/// Passes a command on; returns the phase that all are in after it.
+/// Forwards a command and returns the phase in effect after it.
 fn order(orders: &Orders, command: AgentCommand, phase: Phase) -> Phase {
     match command {
         AgentCommand::Enter { phase: next, at_ns } => {
             if next != phase {
-                let soonest = clock::monotonic_ns() + LONGEST_WAIT_NS + 500_000;
+                let soonest = clock::monotonic_ns() + MAX_WAIT_NS + 500_000;
                 orders.enter(next, at_ns.map_or(soonest, |at| at.max(soonest)));
             }
             return next;
@@ -383,16 +386,16 @@ fn take(
     }
 }
 
-fn detail(common: &Common) -> TickDetail {
+fn detail(common: &LoadContext) -> TickDetail {
     let mut sum = TickDetail::default();
     common.shows.iter().for_each(|show| sum.merge(&show.detail()));
     sum
 }
 
-fn tick(common: &Common, phase: Phase) -> Tick {
+fn tick(common: &LoadContext, phase: Phase) -> Tick {
     let mut tick = Tick { phase, ..Tick::default() };
     common.shows.iter().for_each(|show| show.add_to(&mut tick));
-    // The time is read after the counts: what a tick before the begin counts was counted before it.
+    // The time is read after the counts, so a tick with a time before the start has only counts from before the start.
     let t_ns = clock::monotonic_ns() as i64 - common.begin.origin_ns() as i64;
     tick.t_s = t_ns as f64 / 1e9;
     tick

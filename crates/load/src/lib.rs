@@ -1,10 +1,9 @@
-//! Load generators: when requests start ([`arrivals`]), how bytes move ([`drivers`]), and what came back.
+//! Load generators: when requests start ([`arrivals`]), how bytes move ([`drivers`]), and the results.
 //!
-//! [`run`] carries out a [`run::LoadPlan`] with one shard a thread; shards share nothing while load is on and their parts
-//! are merged at the end. Nothing here decides how much load is right or what the outcome means.
+//! [`run`] carries out a [`run::LoadPlan`] with one shard per thread. Shards share nothing under load, and their
+//! results are merged at the end. This crate does not decide how much load is right or how to read the result.
 
 pub mod arrivals;
-mod begin;
 mod ceiling;
 mod class_times;
 mod classes;
@@ -14,7 +13,6 @@ mod counts;
 pub mod driver;
 pub mod drivers;
 mod error;
-mod held_up;
 mod launch;
 mod partner;
 mod record;
@@ -22,11 +20,13 @@ mod shard;
 mod share;
 mod slot_times;
 mod slots;
+mod start_moment;
 mod tenths;
+mod thread_stalls;
 mod timers;
 
 pub use ceiling::{Ceiling, ceiling};
 pub use cold::hold;
-pub use drivers::sim::{Seen, Service, SimServer, TokenBucket, simulate};
+pub use drivers::sim::{Service, SimObservations, SimServer, TokenBucket, simulate};
 pub use error::LoadError;
-pub use launch::{FINE_FOR_S, Start, run};
+pub use launch::{FINE_TICKS_S, Start, run};

@@ -1,41 +1,41 @@
-//! What a shard writes down: counts always, histograms and the in-flight integral only in the measured window.
+//! Records of a shard: counts always, histograms and the in-flight integral only in the measured window.
 
 use proto::{Done, Fault, Outcome};
 use run::{CoarseHist, ErrorKind, Hist, LoadPart, Opened, Phase};
 use sys::clock;
 
 use crate::classes::Classes;
-use crate::core::Begun;
+use crate::core::InFlightRequest;
 use crate::counts::Counts;
-use crate::held_up::HeldUp;
 use crate::slot_times::SlotTimes;
 use crate::tenths::TenthCounter;
+use crate::thread_stalls::ThreadStalls;
 
-/// What of a shard counts as offered.
+/// Definition of a shard's offered load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Offered {
-    /// What the plan wanted, per second.
+    /// Planned rate per second.
     Rate(f64),
-    /// What an arrival process asked for.
+    /// Requests that an arrival process made due.
     Due,
-    /// Connects that were begun, and at least so many per second: what a generator falls short of is its own.
+    /// Connects started, and at least this many per second. A shortfall is the generator's own.
     Attempts { at_least: f64 },
-    /// Requests that were sent.
+    /// Requests sent.
     Sent,
 }
 
-/// What a record keeps besides what every load has.
+/// Optional parts of a record.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Keeps {
-    /// Service times apart from response times: where requests are due by the clock.
+pub(crate) struct RecordOptions {
+    /// Service times besides response times, for requests with due times.
     pub(crate) service: bool,
-    /// Times of handshakes.
+    /// Handshake times.
     pub(crate) handshake: bool,
-    /// Classes of requests.
+    /// Number of request classes.
     pub(crate) classes: usize,
 }
 
-/// The kind of a failure that the protocol found.
+/// Returns the kind of a failure that the protocol detected.
 pub(crate) fn kind_of(fault: Fault) -> ErrorKind {
     match fault {
         Fault::Malformed(_) | Fault::Limit(_) => ErrorKind::Malformed,
@@ -46,36 +46,36 @@ pub(crate) fn kind_of(fault: Fault) -> ErrorKind {
     }
 }
 
-/// The record of one shard.
+/// Record of one shard.
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) counts: Counts,
     pub(crate) measuring: bool,
-    /// Response times by bucket since the load began, for whoever looks on.
+    /// Response time counts by bucket since the load began, for the live view.
     pub(crate) coarse: Box<[u64; CoarseHist::BUCKETS]>,
-    /// From the intended start (open loop) or the send to the last byte.
+    /// Time from the intended start (open loop) or the send to the last byte.
     pub(crate) response: Hist,
-    /// From the send to the last byte; kept apart only where it differs from `response`.
+    /// Time from the send to the last byte. Recorded only if it differs from `response`.
     pub(crate) service: Option<Hist>,
     pub(crate) blocked: Hist,
     pub(crate) start_error: Hist,
     pub(crate) connect: Hist,
-    /// Ages, at the end of the window, of requests that had no answer then.
+    /// Age, at the end of the window, of requests without an answer.
     pub(crate) under_way: Hist,
-    /// From an established connection to one that is ready for requests; absent without handshakes.
+    /// Time from an established connection to one that is ready for requests. Absent without handshakes.
     pub(crate) handshake: Option<Hist>,
-    /// The same of those that took up an earlier session.
+    /// Handshake times of resumed sessions.
     pub(crate) handshake_resumed: Option<Hist>,
-    /// The least that a connection may have under way by the server's word.
+    /// Smallest limit of concurrent requests per connection announced by the server.
     pub(crate) stream_limit: Option<u32>,
-    /// What is kept of each class of requests; nothing where there is one class.
+    /// Records per request class. Empty for one class.
     classes: Classes,
     tenths: TenthCounter,
     slot_times: SlotTimes,
-    /// Most connections that were open at once, and since when.
+    /// Maximum number of connections open at once, and the time it was reached.
     most_open: (u64, u64),
-    /// Kept where tenths are.
-    pub(crate) held_up: Option<HeldUp>,
+    /// Thread stalls, recorded together with tenths.
+    pub(crate) held_up: Option<ThreadStalls>,
     origin_ns: u64,
     begin: Edge,
     end: Option<Edge>,
@@ -83,7 +83,7 @@ pub(crate) struct Record {
     seen_ns: u64,
 }
 
-/// The state at an edge of the measured window.
+/// State at an edge of the measured window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Edge {
     at_ns: u64,
@@ -92,8 +92,8 @@ struct Edge {
 }
 
 impl Record {
-    /// An empty record of a load that starts at `origin_ns`.
-    pub(crate) fn new(origin_ns: u64, keeps: Keeps) -> Self {
+    /// Creates an empty record of a load that starts at `origin_ns`.
+    pub(crate) fn new(origin_ns: u64, keeps: RecordOptions) -> Self {
         Self {
             counts: Counts::default(),
             measuring: false,
@@ -120,28 +120,29 @@ impl Record {
         }
     }
 
-    /// Time counts from this moment; nothing was recorded yet.
+    /// Starts time at this moment. Nothing was recorded yet.
     pub(crate) fn begin_at(&mut self, origin_ns: u64) {
         (self.origin_ns, self.begin.at_ns, self.seen_ns) = (origin_ns, origin_ns, origin_ns);
     }
 
-    /// Counts in tenths of a second what `counter` was made for.
+    /// Adds a counter of tenths of a second.
     pub(crate) fn in_tenths(&mut self, counter: TenthCounter) {
-        self.held_up = counter.counts().then(HeldUp::new);
+        self.held_up = counter.counts().then(ThreadStalls::new);
         self.tenths = counter;
     }
 
-    /// Counts by slots of an experiment what `times` was made for.
+    /// Adds a counter of response times by slot.
     pub(crate) fn in_slots(&mut self, times: SlotTimes) {
         self.slot_times = times;
     }
 
-    /// Where an edge for `at_ns` is that is heard of at `now_ns`: at once, but for what was counted since.
+    /// Returns the effective time of an edge ordered for `at_ns` and seen at `now_ns`: the ordered time, unless
+    /// something was counted since.
     pub(crate) fn edge_ns(&self, at_ns: u64, now_ns: u64) -> u64 {
         at_ns.max(self.seen_ns).min(now_ns)
     }
 
-    /// Opens or closes the measured window when a phase begins.
+    /// Opens or closes the measured window at the start of a phase.
     pub(crate) fn enter(&mut self, phase: Phase, at_ns: u64) {
         let edge = Edge { at_ns, counts: self.counts, cpu_us: clock::thread_usage_us() };
         match phase {
@@ -178,7 +179,7 @@ impl Record {
         self.seen_ns = now_ns;
     }
 
-    /// Writes down that a connection came up and how many are open with it.
+    /// Records a new connection and the number open with it.
     #[inline]
     pub(crate) fn connected(&mut self, now_ns: u64, open: u64) {
         self.counts.connected += 1;
@@ -187,31 +188,31 @@ impl Record {
         }
     }
 
-    /// The most connections that were open at the same time, and when the last of them came up.
+    /// Returns the maximum number of open connections, and when the last of them came up.
     pub(crate) fn opened(&self) -> Opened {
         let (connections, at_ns) = self.most_open;
         Opened { connections, at_s: at_ns.saturating_sub(self.origin_ns) as f64 / 1e9 }
     }
 
-    /// Writes down that a request was begun.
+    /// Records the start of a request.
     #[inline]
     pub(crate) fn begun(&mut self, class: u16) {
         self.classes.begun(class);
     }
 
-    /// Writes down that a request failed with its connection.
+    /// Records a request that failed with its connection.
     pub(crate) fn failed(&mut self, class: u16) {
         self.classes.failed(class);
     }
 
-    /// Whether classes are kept apart.
+    /// Returns true if classes are recorded separately.
     pub(crate) fn has_classes(&self) -> bool {
         !self.classes.is_empty()
     }
 
-    /// Writes down one request that ended.
+    /// Records the end of a request.
     #[inline]
-    pub(crate) fn ended(&mut self, now_ns: u64, request: &Begun, done: Done) {
+    pub(crate) fn ended(&mut self, now_ns: u64, request: &InFlightRequest, done: Done) {
         if !self.classes.is_empty() {
             let took_ns = self.measuring.then(|| now_ns.saturating_sub(request.start.intended_ns));
             self.classes.ended(request.class, &done, took_ns);
@@ -238,7 +239,7 @@ impl Record {
         }
     }
 
-    /// The part of the trial that this shard found.
+    /// Returns this shard's part of the trial.
     pub(crate) fn part(mut self, now_ns: u64, offered: Offered) -> LoadPart {
         let measured_any = self.measuring || self.end.is_some();
         self.enter(Phase::Drain, now_ns);
@@ -293,8 +294,9 @@ mod tests {
 
     #[test]
     fn only_the_measured_window_is_kept_apart() {
-        let request = |at_ns| Begun { start: Start { intended_ns: at_ns, sent_ns: at_ns }, class: 0, item: 0 };
-        let mut r = Record::new(1_000, Keeps::default());
+        let request =
+            |at_ns| InFlightRequest { start: Start { intended_ns: at_ns, sent_ns: at_ns }, class: 0, item: 0 };
+        let mut r = Record::new(1_000, RecordOptions::default());
         r.counts.sent = 5;
         r.ended(2_000, &request(1_500), Done::OLDEST);
         r.enter(Phase::Measure, 1_001_000);
@@ -314,7 +316,7 @@ mod tests {
 
     #[test]
     fn an_edge_is_where_it_was_ordered_but_for_what_was_counted_since() {
-        let mut r = Record::new(0, Keeps::default());
+        let mut r = Record::new(0, RecordOptions::default());
         r.advance(1_000, 1);
         assert_eq!(r.edge_ns(1_500, 9_000), 1_500, "heard late: nothing happened");
         assert_eq!(r.edge_ns(500, 9_000), 1_000, "ordered late");
@@ -323,7 +325,7 @@ mod tests {
 
     #[test]
     fn nothing_measured_is_nothing_and_not_everything() {
-        let mut r = Record::new(0, Keeps { service: true, ..Keeps::default() });
+        let mut r = Record::new(0, RecordOptions { service: true, ..RecordOptions::default() });
         r.counts.sent = 5;
         let part = r.part(1_000_000_000, Offered::Rate(10.0));
         assert_eq!((part.measured.sent, part.measured_s, part.offered), (0, 0.0, 0.0));

@@ -1,4 +1,4 @@
-//! One generator thread: a driver, a heart, and the loop between them.
+//! One generator thread: a driver, a connection engine, and the loop between them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,86 +9,87 @@ use sys::Errno;
 use crate::core::{Core, Task};
 use crate::driver::{Driver, Ops as _};
 
-/// Longest wait of the loop: after at most this it sees a new phase. Only an idle generator notices.
-pub(crate) const LONGEST_WAIT_NS: u64 = 2_000_000;
-/// How often a shard shows its counts.
-const SHOW_NS: u64 = 5_000_000;
-/// How often it shows what only people look at, and sets its batches anew.
-const DETAIL_NS: u64 = 20_000_000;
-/// The same where slots of an experiment are read from them.
-const SHOW_SLOTS_NS: u64 = 200_000;
+/// Maximum wait of the loop, and so the maximum delay before it sees a new phase. Only an idle generator waits this
+/// long.
+pub(crate) const MAX_WAIT_NS: u64 = 2_000_000;
+/// Interval at which a shard publishes its counts.
+const PUBLISH_INTERVAL_NS: u64 = 5_000_000;
+/// Interval at which a shard publishes details for the live view and recomputes its batches.
+const DETAIL_INTERVAL_NS: u64 = 20_000_000;
+/// Interval at which a shard publishes its counts if slots of an experiment are read from them.
+const SLOT_PUBLISH_INTERVAL_NS: u64 = 200_000;
 
-/// What a shard is told. Read in every pass, written a few times in a run.
+/// Command to a shard. Read in every pass, written a few times in a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Order {
     pub(crate) phase: Phase,
-    /// When the phase began, or the next one will.
+    /// Start of the current or next phase.
     pub(crate) at_ns: u64,
     pub(crate) stop: bool,
-    /// When the next order takes effect, as far as it is known.
+    /// Time at which the next order takes effect, as far as known.
     pub(crate) next_ns: u64,
-    /// How many times the plan's rate is offered, since somebody changed it by hand.
+    /// Factor on the plan's rate after manual changes.
     pub(crate) factor: f64,
 }
 
-/// The order of all shards, in its own cache line: phase, stop, and the moment from which it holds, in one word; and the
-/// factor of the rate, as the bits of a float less those of 1.
+/// Command to all shards, in its own cache line. The first word packs the phase, the stop flag and the effective time.
+/// The second holds the rate factor as the bits of a float minus those of 1.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Orders(AtomicU64, AtomicU64);
 
-/// What a factor of the rate may be.
-const FACTORS: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
+/// Valid factors of the rate.
+const RATE_FACTORS: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 
-const STOP: u64 = 4;
-const PHASE: u64 = 3;
-const BITS: u32 = 3;
+const STOP_BIT: u64 = 4;
+const PHASE_MASK: u64 = 3;
+const PHASE_BITS: u32 = 3;
 
 impl Orders {
-    /// Every shard enters `phase` at `at_ns`, so that all measure the same window; more than [`LONGEST_WAIT_NS`] ahead
-    /// makes sure that none sees it late.
+    /// Orders every shard to enter `phase` at `at_ns`, so that all measure the same window. A time more than
+    /// [`MAX_WAIT_NS`] ahead ensures that no shard sees it late.
     pub(crate) fn enter(&self, phase: Phase, at_ns: u64) {
-        self.0.store(at_ns << BITS | phase as u64, Ordering::Release);
+        self.0.store(at_ns << PHASE_BITS | phase as u64, Ordering::Release);
     }
 
-    /// Every shard offers so many times the plan's rate.
+    /// Sets the factor on the plan's rate for every shard.
     pub(crate) fn rate(&self, factor: f64) {
         if factor.is_finite() {
-            let factor = factor.clamp(*FACTORS.start(), *FACTORS.end());
+            let factor = factor.clamp(*RATE_FACTORS.start(), *RATE_FACTORS.end());
             self.1.store(factor.to_bits() ^ 1.0_f64.to_bits(), Ordering::Relaxed);
         }
     }
 
-    /// Whether every shard is to stop.
+    /// Returns true if every shard must stop.
     pub(crate) fn stopped(&self) -> bool {
-        self.0.load(Ordering::Acquire) & STOP != 0
+        self.0.load(Ordering::Acquire) & STOP_BIT != 0
     }
 
-    /// Every shard stops at once.
+    /// Stops every shard at once.
     pub(crate) fn stop(&self) {
-        self.0.fetch_or(STOP, Ordering::Release);
+        self.0.fetch_or(STOP_BIT, Ordering::Release);
     }
 
-    /// What holds at `now`, for a shard in phase `current`.
+    /// Returns the command in effect at `now` for a shard in phase `current`.
     #[inline]
     pub(crate) fn read(&self, now: u64, current: Phase) -> Order {
         let raw = self.0.load(Ordering::Acquire);
-        let at = raw >> BITS;
-        let phase = match raw & PHASE {
+        let at = raw >> PHASE_BITS;
+        let phase = match raw & PHASE_MASK {
             _ if now < at => current,
             0 => Phase::WarmUp,
             1 => Phase::Measure,
             _ => Phase::Drain,
         };
         let factor = f64::from_bits(self.1.load(Ordering::Relaxed) ^ 1.0_f64.to_bits());
-        Order { phase, at_ns: at, stop: raw & STOP != 0, next_ns: if now < at { at } else { u64::MAX }, factor }
+        Order { phase, at_ns: at, stop: raw & STOP_BIT != 0, next_ns: if now < at { at } else { u64::MAX }, factor }
     }
 }
 
-/// What one shard shows, in cache lines that nobody else writes.
+/// Published counts of one shard, in cache lines that only this shard writes.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct Show {
+pub(crate) struct LiveCounts {
     sent: AtomicU64,
     completed: AtomicU64,
     errors: AtomicU64,
@@ -97,7 +98,7 @@ pub(crate) struct Show {
     detail: Detail,
 }
 
-/// What a shard shows of failures by kind and of response times by bucket.
+/// Published failures by kind and response times by bucket.
 #[derive(Debug)]
 struct Detail {
     errors: [AtomicU64; ErrorKind::ALL.len()],
@@ -115,7 +116,7 @@ impl Default for Detail {
     }
 }
 
-impl Show {
+impl LiveCounts {
     fn publish(&self, core: &Core) {
         let counts = &core.record.counts;
         self.sent.store(counts.sent, Ordering::Relaxed);
@@ -125,7 +126,7 @@ impl Show {
         self.in_flight.store(core.in_flight, Ordering::Relaxed);
     }
 
-    /// Shows failures and response times apart.
+    /// Publishes failures and response times.
     fn publish_detail(&self, core: &Core) {
         let store = |(to, n): (&AtomicU64, &u64)| to.store(*n, Ordering::Relaxed);
         self.detail.unexpected.store(core.record.counts.unexpected, Ordering::Relaxed);
@@ -133,7 +134,7 @@ impl Show {
         self.detail.responses.iter().zip(core.record.coarse.iter()).for_each(store);
     }
 
-    /// Failures and response times apart.
+    /// Returns failures and response times.
     pub(crate) fn detail(&self) -> TickDetail {
         let load = |n: &AtomicU64| n.load(Ordering::Relaxed);
         let errors = ErrorKind::ALL.into_iter().zip(self.detail.errors.iter().map(load)).filter(|(_, n)| *n > 0);
@@ -144,7 +145,7 @@ impl Show {
         }
     }
 
-    /// What is shown, for another process.
+    /// Serialises the counts for another process.
     pub(crate) fn bytes(&self) -> [u8; 40] {
         let mut bytes = [0; 40];
         let all = [&self.sent, &self.completed, &self.errors, &self.open, &self.in_flight];
@@ -154,7 +155,7 @@ impl Show {
         bytes
     }
 
-    /// Shows what another process showed.
+    /// Publishes counts received from another process.
     pub(crate) fn take_bytes(&self, bytes: &[u8]) {
         let all = [&self.sent, &self.completed, &self.errors, &self.open, &self.in_flight];
         for (from, value) in bytes.chunks_exact(8).zip(all) {
@@ -162,7 +163,7 @@ impl Show {
         }
     }
 
-    /// Adds what is shown to a tick.
+    /// Adds the counts to a tick.
     pub(crate) fn add_to(&self, tick: &mut Tick) {
         tick.sent += self.sent.load(Ordering::Relaxed);
         tick.completed += self.completed.load(Ordering::Relaxed);
@@ -172,44 +173,44 @@ impl Show {
     }
 }
 
-/// Runs one shard that begins now to its end.
+/// Runs one shard that starts now to its end.
 pub(crate) fn run<D: Driver>(
     driver: &mut D,
     client: &dyn AnyClient,
     task: Task,
-    show: &Show,
+    show: &LiveCounts,
     order: &dyn Fn(u64, Phase) -> Order,
 ) -> Result<LoadPart, Errno> {
     let slots = task.slots;
-    go(driver, Core::new(task, client), slots, show, order)
+    run_with(driver, Core::new(task, client), slots, show, order)
 }
 
-/// Runs one shard to its end; counts that are read in `slots` are shown more often. `order` is asked in every pass with the
-/// driver's time and the phase that holds; it is no type parameter, since the loop would be compiled for each of its askers.
-pub(crate) fn go<D: Driver>(
+/// Runs one shard to its end. With `slots` it publishes counts more often. `order` is called in every pass with the
+/// driver's time and the current phase. It is not a type parameter, which would compile the loop once per caller.
+pub(crate) fn run_with<D: Driver>(
     driver: &mut D,
     mut core: Core,
     slots: bool,
-    show: &Show,
+    show: &LiveCounts,
     order: &dyn Fn(u64, Phase) -> Order,
 ) -> Result<LoadPart, Errno> {
-    let show_ns = if slots { SHOW_SLOTS_NS } else { SHOW_NS };
+    let show_ns = if slots { SLOT_PUBLISH_INTERVAL_NS } else { PUBLISH_INTERVAL_NS };
     let mut phase = Phase::WarmUp;
     let (mut show_at, mut detail_at, mut factor) = (0, 0, 1.0);
-    // The driver was made a while ago.
+    // The driver was created a while ago.
     driver.ops().refresh();
     core.start(driver.ops());
     loop {
         let now = driver.ops().refresh();
         core.pass(now);
-        let told = order(now, phase);
-        if told.phase != phase {
-            phase = told.phase;
-            core.enter(driver.ops(), phase, told.at_ns);
+        let current = order(now, phase);
+        if current.phase != phase {
+            phase = current.phase;
+            core.enter(driver.ops(), phase, current.at_ns);
         }
-        if told.factor != factor {
-            factor = told.factor;
-            core.turn(now, factor);
+        if current.factor != factor {
+            factor = current.factor;
+            core.change_rate(now, factor);
         }
         core.advance(driver.ops());
         if now >= show_at {
@@ -220,24 +221,24 @@ pub(crate) fn go<D: Driver>(
             }
             if now >= detail_at {
                 show.publish_detail(&core);
-                detail_at = now + DETAIL_NS;
+                detail_at = now + DETAIL_INTERVAL_NS;
             }
         }
-        if told.stop || core.drained(now) {
+        if current.stop || core.drained(now) {
             break;
         }
         let early = if D::WAKES_LATE { core.early_ns() } else { 0 };
-        // Awake and before the due time, the wait looks without waiting until the time has come.
+        // Shortly before a due time the loop polls without sleeping.
         let until =
-            core.next_ns().saturating_sub(early).min(core.drain_end_ns()).min(now + LONGEST_WAIT_NS).min(told.next_ns);
+            core.next_ns().saturating_sub(early).min(core.drain_end_ns()).min(now + MAX_WAIT_NS).min(current.next_ns);
         core.sleeps(until);
-        let mut edge_ns = told.next_ns;
+        let mut edge_ns = current.next_ns;
         driver.wait(until, core.batch(), |ops, completion| {
             if ops.now() >= edge_ns {
-                // It had no CPU until after the edge: what came meanwhile belongs to the phase that began.
+                // The thread had no CPU until after the edge, so later events belong to the new phase.
                 edge_ns = u64::MAX;
-                let told = order(ops.now(), phase);
-                core.edge(told.phase, told.at_ns, ops.now());
+                let current = order(ops.now(), phase);
+                core.edge(current.phase, current.at_ns, ops.now());
             }
             core.on(ops, completion);
         })?;

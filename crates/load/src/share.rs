@@ -1,4 +1,4 @@
-//! From a plan to the shares of its threads, with the limits that the system sets.
+//! Shares of a plan for each thread, within the limits of the system.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,22 +10,22 @@ use sys::{Errno, socket};
 
 use crate::LoadError;
 use crate::arrivals::{self, Arrivals};
-use crate::core::{Paced, Shape, Task, Think, Turns};
+use crate::core::{BlockTurns, Paced, Shape, Task, Think};
 
 /// Descriptors that the process needs for itself.
 const OWN_DESCRIPTORS: u64 = 64;
 
-/// Puts `total` into `parts` nearly equal shares; share `i`.
+/// Divides `total` into `parts` nearly equal shares and returns share `i`.
 fn share(total: u32, parts: u32, i: u32) -> u32 {
     total / parts + u32::from(i < total % parts)
 }
 
-/// Descriptors that one of `shards` threads may have.
+/// Returns the number of descriptors that one of `shards` threads may have.
 pub(crate) fn room(limit: u64, shards: u32) -> u32 {
     u32::try_from(limit.saturating_sub(OWN_DESCRIPTORS) / u64::from(shards.max(1))).unwrap_or(u32::MAX).max(1)
 }
 
-/// The task of thread `shard`; `limit` is how many descriptors the process may have.
+/// Builds the task of thread `shard`; `limit` is the process's descriptor limit.
 pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> Task {
     let shards = plan.threads.max(1);
     let ns = |s: f64| (s.max(0.0) * 1e9) as u64;
@@ -35,7 +35,7 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
         intensity: shape(plan, (shard, shards), phase, limit),
         new_connections: plan.new_connections,
         connect_gap_ns: if plan.connect_rate > 0.0 { 1e9 * f64::from(shards) / plan.connect_rate } else { 0.0 },
-        blocks: Turns::of(plan),
+        blocks: BlockTurns::from_plan(plan),
         timeout_ns: ns(plan.timeout_s),
         connect_timeout_ns: ns(plan.connect_timeout_s),
         drain_ns: ns(plan.drain_s),
@@ -48,7 +48,7 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
     }
 }
 
-/// This shard's share of the plan's intensity.
+/// Returns this shard's share of the plan's intensity.
 fn shape(plan: &LoadPlan, (shard, shards): (u32, u32), phase: f64, limit: u64) -> Shape {
     match &plan.intensity {
         Intensity::Closed { connections, pipeline, think } => Shape::Closed {
@@ -57,7 +57,7 @@ fn shape(plan: &LoadPlan, (shard, shards): (u32, u32), phase: f64, limit: u64) -
             think: Think::from(think),
         },
         Intensity::Open { rate, arrival, max_connections } => Shape::Open {
-            arrivals: Arrivals::new(arrival, *rate, (shard, shards), phase, plan.seed).of_plan(
+            arrivals: Arrivals::new(arrival, *rate, (shard, shards), phase, plan.seed).with_schedule(
                 plan,
                 *rate,
                 (shard, shards),
@@ -82,22 +82,22 @@ fn shape(plan: &LoadPlan, (shard, shards): (u32, u32), phase: f64, limit: u64) -
     }
 }
 
-/// The requests of this shard in the order in which they were recorded; none where they were not.
+/// Returns this shard's requests in recorded order. Empty for a plan without recorded requests.
 fn items(plan: &LoadPlan, (shard, shards): (u32, u32)) -> Box<[u16]> {
     let times = plan.recorded();
     let all = times.map_or(&[][..], |times| &times.items);
     all.iter().skip(shard as usize).step_by(shards.max(1) as usize).copied().collect()
 }
 
-/// The task of the process that handles what thread `shard` establishes.
+/// Builds the task of the process that handles the connections of thread `shard`.
 pub(crate) fn handling_task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> Task {
     let connections = room(limit, plan.threads);
     let paced = matches!(&plan.intensity, Intensity::SClients { pace: Some(_), .. });
     Task { intensity: Shape::Handling { connections, paced }, ..task(plan, shard, origin_ns, limit) }
 }
 
-/// The plan with what simple clients and S-Clients need: they ask the server to close, where the protocol can say that.
-/// Refuses what is out of range.
+/// Completes the plan for simple clients and S-Clients: they ask the server to close if the protocol can. Rejects
+/// invalid plans.
 pub(crate) fn prepared(plan: &LoadPlan) -> Result<LoadPlan, LoadError> {
     plan.check()?;
     let arrival = match &plan.intensity {
@@ -114,18 +114,18 @@ pub(crate) fn prepared(plan: &LoadPlan) -> Result<LoadPlan, LoadError> {
     Ok(plan)
 }
 
-/// The plan for a driver that answers by itself: one request, whose answer it knows.
+/// Adapts the plan for a driver that answers itself: one request with a known answer.
 pub(crate) fn without_network(plan: LoadPlan) -> LoadPlan {
     let protocol = (proto::spec(&plan.protocol).without_network)(plan.protocol.clone());
     LoadPlan { protocol, requests: None, ..plan }
 }
 
-/// Whether S-Clients are made by two processes for each thread.
+/// Returns true if S-Clients use two processes for each thread.
 pub(crate) fn two_process(plan: &LoadPlan) -> bool {
     plan.two_process && matches!(plan.intensity, Intensity::SClients { .. })
 }
 
-/// What the descriptor limit does to a plan, in sentences.
+/// Describes the effect of the descriptor limit on a plan.
 pub(crate) fn descriptor_notes(plan: &LoadPlan, limit: u64) -> Vec<String> {
     let wanted = u64::from(match &plan.intensity {
         Intensity::Closed { connections, .. } => *connections,
@@ -141,7 +141,7 @@ pub(crate) fn descriptor_notes(plan: &LoadPlan, limit: u64) -> Vec<String> {
     )]
 }
 
-/// The server's address as the system takes it.
+/// Converts the server's address for the system.
 pub(crate) fn peer(addr: &Address) -> Result<Peer, LoadError> {
     match addr {
         Address::Inet(addr) => Ok(Peer::Inet(*addr)),
@@ -174,7 +174,7 @@ pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), Loa
     Ok(())
 }
 
-/// What the connect times of S-Clients say about T (source 1: T must exceed the longest round trip).
+/// Compares the connect times of S-Clients with T (source 1: T must exceed the longest round trip).
 pub(crate) fn timeout_note(intensity: &Intensity, part: &LoadPart) -> Option<String> {
     let Intensity::SClients { connect_timeout_ms, .. } = intensity else { return None };
     let timed_out = part.total.errors.0.contains_key(&ErrorKind::ConnectTimeout);

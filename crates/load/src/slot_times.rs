@@ -1,5 +1,5 @@
-//! Response times of an open loop by the slot of an experiment in which each request was due: whoever arrives while a lever is on
-//! meets the server as it is then, whenever the answer comes. All memory is taken before the load begins.
+//! Response times of an open loop by the slot in which each request was due. A request that arrives while a lever is on
+//! meets the server in that state, whenever its answer comes. All memory is allocated before the load begins.
 
 use run::{SlotHist, SlotPlan};
 
@@ -7,18 +7,18 @@ use run::{SlotHist, SlotPlan};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SlotTimes {
     plan: SlotPlan,
-    /// The buckets of a slot after those of the one before.
+    /// Bucket counts, slot after slot.
     counts: Box<[u32]>,
 }
 
 impl SlotTimes {
-    /// Nothing is counted without slots.
+    /// Creates the counters. Without slots nothing is counted.
     pub(crate) fn new(plan: Option<SlotPlan>) -> Self {
         let slots = plan.map_or(0, |plan| plan.count as usize);
         Self { plan: plan.unwrap_or_default(), counts: vec![0; slots * SlotHist::BUCKETS].into() }
     }
 
-    /// One request that was due so long after the load's start, nanoseconds, took so long.
+    /// Counts a request due `due_ns` after the load's start that took `took_ns`.
     #[inline]
     pub(crate) fn count(&mut self, due_ns: u64, took_ns: u64) {
         if self.counts.is_empty() {
@@ -29,7 +29,7 @@ impl SlotTimes {
         self.counts.get_mut(at).into_iter().for_each(|n| *n = n.saturating_add(1));
     }
 
-    /// A histogram a slot.
+    /// Returns one histogram per slot.
     pub(crate) fn hists(&self) -> Vec<SlotHist> {
         self.counts.chunks(SlotHist::BUCKETS).map(|slot| SlotHist::of(slot.iter().map(|n| u64::from(*n)))).collect()
     }

@@ -1,11 +1,11 @@
-//! What was completed in each slot of an experiment: read from what the shards show, beside them, so that the hot loop
-//! knows nothing of it.
+//! Completions in each slot of an experiment. A separate thread reads them from the published counts, so the hot loop
+//! needs no code for slots.
 
 use run::SlotPlan;
 use sys::clock;
 
-/// Reads a count at both edges of each slot's measured part; the rates, per second. One that was slept through for the most part has
-/// none (NaN). Ends early when `over` says so.
+/// Reads a count at both edges of each slot's measured part and returns the rates per second. A slot that was mostly
+/// missed has none (NaN). Ends early when `over` returns true.
 pub(crate) fn rates(plan: &SlotPlan, origin_ns: u64, count: impl Fn() -> u64, over: impl Fn() -> bool) -> Vec<f64> {
     let mut rates = Vec::with_capacity(plan.count as usize);
     let look = |at_ns: u64| {
@@ -39,7 +39,7 @@ mod tests {
         let seen = || found.iter().filter(|r| r.is_finite());
         assert!(seen().all(|r| (r / 1e6 - 1.0).abs() < 0.01), "{found:?}");
         assert!(rates(&plan, origin, count, || true).is_empty());
-        // All are over already.
+        // All slots are over already.
         let late = rates(&plan, origin.saturating_sub(1_000_000_000), count, || false);
         assert!(late.len() == 5 && late.iter().all(|r| r.is_nan()), "{late:?}");
     }

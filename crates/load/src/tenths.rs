@@ -1,77 +1,82 @@
-//! How many requests ended in each tenth of a second of the measured window, and how many of them late. All memory is taken
-//! before the load begins.
+//! Number of requests that ended in each tenth of a second of the measured window, and how many were late. All memory
+//! is allocated before the load begins.
 
 use run::{Over, TENTH_S, Tenths};
 
-/// Longest window that is counted, in tenths: an hour.
-const MOST: usize = 36_000;
-/// Windows whose length is not planned are counted for so much longer than planned, seconds.
+/// Maximum counted window, in tenths of a second: one hour.
+const MAX_TENTHS: usize = 36_000;
+/// Extra length counted beyond the planned window, in seconds, because the actual length may differ.
 const SLACK_S: f64 = 5.0;
 
-/// Counters of a tenth before those of the limits.
-const FIRST: usize = 2;
+/// Counters per tenth besides those of the limits.
+const FIXED_COUNTERS: usize = 2;
 
 /// Counters of one shard.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TenthCounter {
     limits_ns: Box<[u64]>,
-    /// A tenth after another: those that ended, nanoseconds that they took together, then those beyond each limit.
+    /// Counters, tenth after tenth: ended requests, their total time in nanoseconds, and the requests beyond each
+    /// limit.
     counts: Box<[u64]>,
     last: usize,
 }
 
 impl TenthCounter {
-    /// Counts beyond these limits, microseconds; nothing is counted without any.
+    /// Creates counters for these limits in microseconds. Without limits nothing is counted.
     pub(crate) fn new(limits_us: &[f64], window_s: f64) -> Self {
         if limits_us.is_empty() {
             return Self::default();
         }
-        let tenths = (((window_s + SLACK_S) / TENTH_S) as usize).clamp(1, MOST);
+        let tenths = (((window_s + SLACK_S) / TENTH_S) as usize).clamp(1, MAX_TENTHS);
         Self {
             limits_ns: limits_us.iter().map(|us| (us * 1e3) as u64).collect(),
-            counts: vec![0; tenths * (FIRST + limits_us.len())].into(),
+            counts: vec![0; tenths * (FIXED_COUNTERS + limits_us.len())].into(),
             last: 0,
         }
     }
 
-    /// Whether anything is counted.
+    /// Returns true if anything is counted.
     pub(crate) fn counts(&self) -> bool {
         !self.limits_ns.is_empty()
     }
 
-    /// Forgets all counts.
+    /// Clears all counts.
     pub(crate) fn clear(&mut self) {
         self.counts.fill(0);
         self.last = 0;
     }
 
-    /// One request ended so long after the begin of the window, nanoseconds, and took so long.
+    /// Counts a request that ended `since_ns` after the start of the window and took `took_ns`.
     #[inline]
     pub(crate) fn count(&mut self, since_ns: u64, took_ns: u64) {
         if self.limits_ns.is_empty() {
             return;
         }
-        let (tenth, each) = ((since_ns / 100_000_000) as usize, FIRST + self.limits_ns.len());
+        let (tenth, each) = ((since_ns / 100_000_000) as usize, FIXED_COUNTERS + self.limits_ns.len());
         let Some(counts) = self.counts.get_mut(tenth * each..(tenth + 1) * each) else { return };
         counts[0] += 1;
         counts[1] = counts[1].saturating_add(took_ns);
-        counts[FIRST..].iter_mut().zip(&self.limits_ns).for_each(|(n, limit)| *n += u64::from(took_ns > *limit));
+        counts[FIXED_COUNTERS..]
+            .iter_mut()
+            .zip(&self.limits_ns)
+            .for_each(|(n, limit)| *n += u64::from(took_ns > *limit));
         self.last = self.last.max(tenth + 1);
     }
 
-    /// What was counted.
+    /// Returns the counts.
     pub(crate) fn tenths(&self, limits_us: &[f64]) -> Tenths {
-        let each = FIRST + self.limits_ns.len();
+        let each = FIXED_COUNTERS + self.limits_ns.len();
         let column = |i: usize| self.counts.chunks(each).take(self.last).map(|c| c[i]).collect::<Vec<_>>();
         if self.last == 0 {
             return Tenths::default();
         }
-        let over = limits_us.iter().enumerate().map(|(i, &limit_us)| Over { limit_us, late: column(FIRST + i) });
+        let over =
+            limits_us.iter().enumerate().map(|(i, &limit_us)| Over { limit_us, late: column(FIXED_COUNTERS + i) });
         let took_us = column(1).into_iter().map(|ns| ns / 1000).collect();
         Tenths { answered: column(0), took_us, over: over.collect() }
     }
 
-    /// The limits in microseconds.
+    /// Returns the limits in microseconds.
     pub(crate) fn limits_us(&self) -> Vec<f64> {
         self.limits_ns.iter().map(|ns| *ns as f64 / 1e3).collect()
     }

@@ -1,12 +1,12 @@
-//! One timer a connection, in an indexed 4-ary heap: exact to the nanosecond (the S-Client rules are checked to the
-//! arrival), no memory taken after the start, a few dozen nanoseconds an operation. Not a wheel, whose ticks would bunch
-//! the connects of thousands of descriptors.
+//! Timers, one per connection, in an indexed 4-ary heap. They are exact to the nanosecond, because tests check S-Client
+//! arrivals exactly. They allocate nothing after the start and take a few dozen nanoseconds per operation. The ticks of
+//! a timer wheel would bunch the connects of thousands of descriptors.
 
-/// Says that a connection is not in the heap.
-const NONE: u32 = u32::MAX;
-const WAYS: usize = 4;
+/// Heap position of a connection without a timer.
+const NOT_SET: u32 = u32::MAX;
+const CHILDREN: usize = 4;
 
-/// The timers of a shard.
+/// Timers of a shard.
 #[derive(Debug)]
 pub(crate) struct Timers {
     heap: Vec<(u64, u32)>,
@@ -14,15 +14,15 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    /// Room for connections 0 to `capacity - 1`.
+    /// Allocates timers for connections 0 to `capacity - 1`.
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { heap: Vec::with_capacity(capacity), place: vec![NONE; capacity] }
+        Self { heap: Vec::with_capacity(capacity), place: vec![NOT_SET; capacity] }
     }
 
-    /// Sets the timer of a connection, replacing what was set.
+    /// Sets the timer of a connection, replacing an earlier one.
     pub(crate) fn set(&mut self, conn: u32, at_ns: u64) {
         match self.place[conn as usize] {
-            NONE => {
+            NOT_SET => {
                 self.heap.push((at_ns, conn));
                 self.up(self.heap.len() - 1);
             }
@@ -34,22 +34,22 @@ impl Timers {
         }
     }
 
-    /// When the timer of a connection fires, if it is set.
+    /// Returns the deadline of a connection's timer, if set.
     #[inline]
-    pub(crate) fn at(&self, conn: u32) -> Option<u64> {
+    pub(crate) fn deadline_ns(&self, conn: u32) -> Option<u64> {
         match self.place[conn as usize] {
-            NONE => None,
+            NOT_SET => None,
             place => Some(self.heap[place as usize].0),
         }
     }
 
-    /// The earliest timer; `u64::MAX` when none is set.
+    /// Returns the earliest deadline; `u64::MAX` if no timer is set.
     #[inline]
     pub(crate) fn next(&self) -> u64 {
         self.heap.first().map_or(u64::MAX, |t| t.0)
     }
 
-    /// Takes the earliest timer off if it is due.
+    /// Removes the earliest timer if it is due.
     pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<u32> {
         let &(at, conn) = self.heap.first()?;
         if at > now_ns {
@@ -61,7 +61,7 @@ impl Timers {
 
     fn remove_at(&mut self, place: usize) {
         let (_, conn) = self.heap.swap_remove(place);
-        self.place[conn as usize] = NONE;
+        self.place[conn as usize] = NOT_SET;
         if place < self.heap.len() {
             self.up(place);
             self.down(self.place[self.heap[place].1 as usize] as usize);
@@ -70,7 +70,7 @@ impl Timers {
 
     fn up(&mut self, mut at: usize) {
         while at > 0 {
-            let parent = (at - 1) / WAYS;
+            let parent = (at - 1) / CHILDREN;
             if self.heap[parent] <= self.heap[at] {
                 break;
             }
@@ -83,8 +83,8 @@ impl Timers {
 
     fn down(&mut self, mut at: usize) {
         loop {
-            let first = at * WAYS + 1;
-            let children = first..(first + WAYS).min(self.heap.len());
+            let first = at * CHILDREN + 1;
+            let children = first..(first + CHILDREN).min(self.heap.len());
             let Some(least) = children.min_by_key(|&c| self.heap[c]) else { break };
             if self.heap[at] <= self.heap[least] {
                 break;

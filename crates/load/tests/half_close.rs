@@ -1,5 +1,5 @@
-//! With `compat` a block's connection ends as the source's client ends it: its own side first, then, when the server has
-//! ended the other, the whole.
+//! With `compat` a block's connection ends as in the source's client: first its own side, then everything once the
+//! server has ended the other side.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 
@@ -15,20 +15,20 @@ use common::{closed, drive, drivers, plan};
 use loadline_load as _;
 use run::{Blocks, LoadPlan, Protocol};
 
-/// Connections that ended their side, and those of them whose socket was still held then.
+/// Connections that ended their side, and how many of these still held their socket then.
 #[derive(Default)]
 struct Seen {
     ended: AtomicU64,
     held: AtomicU64,
 }
 
-/// Whether a socket with this local port waits for the other side's end and still belongs to a process.
+/// Returns true if a socket with this local port waits for the other side's end and still belongs to a process.
 fn held(peer: SocketAddr) -> bool {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let port = format!(":{:04X}", peer.port());
     table.lines().any(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        // FIN_WAIT1 and FIN_WAIT2: the end may be acknowledged late.
+        // FIN_WAIT1 and FIN_WAIT2: the acknowledgement of the end may be late.
         fields.len() > 9 && fields[1].ends_with(&port) && ["04", "05"].contains(&fields[3]) && fields[9] != "0"
     })
 }
@@ -68,7 +68,7 @@ fn a_block_ends_its_own_side_first_where_asked() {
             let part = drive(&LoadPlan { protocol, blocks: Some(blocks), ..plan(io, closed(4, 1)) }, addr, 1000);
             let t = &part.total;
             assert_eq!((t.connected, t.completed, t.error_count()), (4, 12, 0), "{io:?} {t:?}");
-            // Answers are over; the ends follow, however busy the machine is.
+            // All answers have arrived. The ends follow, however busy the machine is.
             for _ in 0..1000 {
                 if seen.ended.load(Relaxed) == 4 {
                     break;

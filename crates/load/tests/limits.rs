@@ -1,5 +1,5 @@
-//! What happens when descriptors or local ports run out: counted by kind, named with the cure, and everything else goes
-//! on. Each limit is set in a process of its own, since there is no way back.
+//! Exhausted descriptors and local ports: failures are counted by kind, reported with the remedy, and everything else
+//! continues. Each limit is set in a process of its own, because it cannot be undone.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 
@@ -7,11 +7,11 @@ mod common;
 
 use std::process::Command;
 
-use common::{Manner, Server, closed, drive, drivers, plan};
+use common::{Behaviour, Server, closed, drive, drivers, plan};
 use loadline_load as _;
 use run::{ErrorKind, LoadPlan};
 
-/// Runs one ignored test of this binary in a child, optionally inside a fresh network namespace.
+/// Runs one ignored test of this binary in a child process, optionally inside a fresh network namespace.
 fn child(test: &str, prepare: Option<&str>) {
     let me = std::env::current_exe().unwrap();
     let me = format!("'{}' --ignored --exact {test} --nocapture", me.display());
@@ -72,14 +72,14 @@ fn descriptors_run_out_child() {
 #[ignore = "run by ports_run_out in a network namespace of its own"]
 fn ports_run_out_child() {
     for (io, port) in drivers().into_iter().zip([20_000, 20_002]) {
-        let server = Server::start_at(&format!("127.0.0.1:{port}"), Manner::Proper);
+        let server = Server::start_at(&format!("127.0.0.1:{port}"), Behaviour::Proper);
         let part = drive(&plan(io, closed(50, 1)), server.addr, 100);
         let t = &part.total;
         assert!(t.connected <= 33 && t.connected >= 30, "{io:?} {t:?}");
         assert!(t.errors.0[&ErrorKind::ClientPorts] >= 17 && t.errors.0.len() == 1, "{io:?} {t:?}");
         assert_eq!(part.notes.iter().filter(|n| n.contains("ip_local_port_range")).count(), 1, "{:?}", part.notes);
         let sources = vec!["127.0.0.2".parse().unwrap(), "127.0.0.3".parse().unwrap()];
-        let server = Server::start_at(&format!("127.0.0.1:{}", port + 1), Manner::Proper);
+        let server = Server::start_at(&format!("127.0.0.1:{}", port + 1), Behaviour::Proper);
         let part = drive(&LoadPlan { sources, ..plan(io, closed(50, 1)) }, server.addr, 100);
         let t = &part.total;
         assert_eq!((t.connected, t.error_count(), t.completed), (50, 0, server.requests()), "{io:?} {t:?}");

@@ -1,14 +1,14 @@
-//! Every intensity over both drivers against a server that counts: client and server must agree to the request.
+//! Every intensity over both drivers against a server that counts: the counts of client and server must be equal.
 
 mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{Manner, Server, closed, drive, drive_with, drivers, plan};
+use common::{Behaviour, Server, closed, drive, drive_with, drivers, plan};
 use loadline_load as _;
 use run::{Arrival, ErrorKind, Intensity, LoadPart, LoadPlan, ThinkTime};
 
-/// What must hold for every part.
+/// Checks that hold for every result.
 fn consistent(part: &LoadPart) {
     let (t, m) = (&part.total, &part.measured);
     assert!(t.connected <= t.attempted && t.completed <= t.sent && t.sent <= t.due, "{t:?}");
@@ -21,7 +21,7 @@ fn consistent(part: &LoadPart) {
 fn keep_alive_counts_agree_with_the_server() {
     for io in drivers() {
         for pipeline in [1, 4] {
-            let server = Server::start(Manner::Proper);
+            let server = Server::start(Behaviour::Proper);
             let part = drive(&plan(io, closed(8, pipeline)), server.addr, 200);
             consistent(&part);
             let t = &part.total;
@@ -38,7 +38,7 @@ fn keep_alive_counts_agree_with_the_server() {
 #[test]
 fn simple_clients_open_one_connection_a_request() {
     for io in drivers() {
-        let server = Server::start(Manner::Proper);
+        let server = Server::start(Behaviour::Proper);
         let plan = LoadPlan { new_connections: true, ..plan(io, closed(4, 1)) };
         let part = drive(&plan, server.addr, 200);
         consistent(&part);
@@ -53,19 +53,20 @@ fn simple_clients_open_one_connection_a_request() {
 #[test]
 fn an_open_loop_sends_what_is_due() {
     for io in drivers() {
-        let server = Server::start(Manner::Proper);
+        let server = Server::start(Behaviour::Proper);
         let open = Intensity::Open { rate: 1000.0, arrival: Arrival::Constant, max_connections: 4096 };
         let part = drive(&LoadPlan { threads: 2, ..plan(io, open) }, server.addr, 400);
         consistent(&part);
         let t = &part.total;
         assert_eq!((t.completed, t.error_count()), (t.sent, 0), "{io:?} {t:?}");
-        // A generator that stood still at the end of the window has some that still wait for a connection then.
+        // A generator that stalled at the end of the window has requests that still wait for a connection.
         let waited = part.histograms.get("under_way").map_or(0, |ages| ages.len());
         assert!(t.sent <= t.due && t.due - t.sent <= waited, "{io:?}, {waited} under way: {t:?}");
         assert_eq!(server.requests(), t.completed);
         assert!((part.offered / (1000.0 * part.measured_s) - 1.0).abs() < 0.02, "{} {}", part.offered, part.measured_s);
         let due = part.measured.due as f64;
-        // A generator that was kept from its processor at an edge of the window counts those that were due on the other side.
+        // A generator without a CPU at an edge of the window counts requests that were due on the other side of the
+        // edge.
         let late_s = part.histograms["start_error"].quantile_us(1.0) / 1e6;
         assert!((due - part.offered).abs() < 40.0 + 1000.0 * late_s, "{io:?}: {due} due of {}", part.offered);
         assert_eq!(part.histograms["start_error"].len(), part.measured.due);
@@ -76,10 +77,10 @@ fn an_open_loop_sends_what_is_due() {
 #[test]
 fn statuses_and_bodies_are_told_apart() {
     for io in drivers() {
-        let server = Server::start(Manner::Unavailable);
+        let server = Server::start(Behaviour::Unavailable);
         let t = drive(&plan(io, closed(2, 1)), server.addr, 60).total;
         assert!(t.completed > 10 && t.unexpected_status == t.completed && t.status["5xx"] == t.completed, "{t:?}");
-        let server = Server::start(Manner::Chunked);
+        let server = Server::start(Behaviour::Chunked);
         let t = drive(&plan(io, closed(2, 1)), server.addr, 60).total;
         assert!(t.completed > 10 && t.error_count() == 0 && t.completed == server.requests(), "{t:?}");
     }
@@ -88,7 +89,7 @@ fn statuses_and_bodies_are_told_apart() {
 #[test]
 fn a_connection_that_the_server_closes_is_replaced() {
     for io in drivers() {
-        let server = Server::start(Manner::CloseAfter(5));
+        let server = Server::start(Behaviour::CloseAfter(5));
         let think = ThinkTime { mean_ms: 10.0, exponential: false };
         let t = drive(&plan(io, Intensity::Closed { connections: 2, pipeline: 1, think }), server.addr, 400).total;
         assert!(t.closed_by_server >= 2 && t.connected >= t.closed_by_server, "{io:?} {t:?}");
@@ -96,7 +97,8 @@ fn a_connection_that_the_server_closes_is_replaced() {
     }
 }
 
-/// Most tries of so many connections in this time: the pauses between them double, 1 + 2 + 4 + … ms, and one more is under way.
+/// Returns the maximum number of tries of `connections` connections in this time. Delays between tries double, 1 + 2 +
+/// 4 + … ms, and one more try is under way.
 fn tries(connections: u64, took: Duration) -> u64 {
     connections * (u64::from((took.as_millis() as u64 + 1).ilog2()) + 2)
 }
@@ -104,20 +106,20 @@ fn tries(connections: u64, took: Duration) -> u64 {
 #[test]
 fn resets_short_bodies_and_rubbish_are_errors_and_no_storm() {
     for io in drivers() {
-        for (manner, kind) in [
-            (Manner::Reset, ErrorKind::Reset),
-            (Manner::Short, ErrorKind::ShortResponse),
-            (Manner::Rubbish, ErrorKind::Malformed),
+        for (behaviour, kind) in [
+            (Behaviour::Reset, ErrorKind::Reset),
+            (Behaviour::Short, ErrorKind::ShortResponse),
+            (Behaviour::Rubbish, ErrorKind::Malformed),
         ] {
-            let server = Server::start(manner);
+            let server = Server::start(behaviour);
             let begin = Instant::now();
             let part = drive(&plan(io, closed(2, 1)), server.addr, 300);
             let most = tries(2, begin.elapsed());
             consistent(&part);
             let t = &part.total;
-            assert_eq!(t.completed, 0, "{io:?} {manner:?} {t:?}");
-            assert!(t.errors.0[&kind] >= 4 && t.errors.0.len() == 1, "{io:?} {manner:?} {t:?}");
-            assert!(t.attempted <= most, "{io:?} {manner:?} {t:?}");
+            assert_eq!(t.completed, 0, "{io:?} {behaviour:?} {t:?}");
+            assert!(t.errors.0[&kind] >= 4 && t.errors.0.len() == 1, "{io:?} {behaviour:?} {t:?}");
+            assert!(t.attempted <= most, "{io:?} {behaviour:?} {t:?}");
         }
     }
 }
@@ -138,7 +140,7 @@ fn a_refused_port_is_named_and_not_hammered() {
 #[test]
 fn a_silent_server_times_out_and_leaves_the_rest_unanswered() {
     for io in drivers() {
-        let server = Server::start(Manner::Silent);
+        let server = Server::start(Behaviour::Silent);
         let plan = LoadPlan { timeout_s: 0.15, drain_s: 0.05, ..plan(io, closed(3, 1)) };
         let t = drive(&plan, server.addr, 250).total;
         let timeouts = t.errors.0[&ErrorKind::ResponseTimeout];
@@ -151,14 +153,14 @@ fn a_silent_server_times_out_and_leaves_the_rest_unanswered() {
 #[test]
 fn a_server_that_dies_leaves_honest_counts() {
     for io in drivers() {
-        let server = Server::start(Manner::Proper);
+        let server = Server::start(Behaviour::Proper);
         let part = drive_with(&plan(io, closed(4, 1)), server.addr, 400, || server.die());
         consistent(&part);
         let t = &part.total;
         assert!(t.completed > 20, "{io:?} {t:?}");
         assert!(t.errors.0.contains_key(&ErrorKind::ConnectRefused), "{io:?} {t:?}");
         let on_connections = t.error_count() - t.errors.0[&ErrorKind::ConnectRefused];
-        // A connect that the end of the listener reset had no request.
+        // A connect that was reset by the end of the listener had no request.
         let no_request = t.attempted - t.connected - t.errors.0[&ErrorKind::ConnectRefused];
         let ended = t.completed + on_connections + t.unanswered;
         assert!((t.sent..=t.sent + no_request).contains(&ended), "{io:?} {t:?}");

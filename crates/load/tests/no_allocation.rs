@@ -1,8 +1,8 @@
-//! The measured loop takes no memory: a counting allocator holds it, for both drivers and all intensities.
+//! The measured loop allocates nothing. A counting allocator checks this for both drivers and all intensities.
 
 mod common;
 
-use common::{Manner, Server, closed, drive_with, drivers, plan};
+use common::{Behaviour, Server, closed, drive_with, drivers, plan};
 use loadline_load as _;
 use run::{Arrival, Intensity, LoadPlan, ThinkTime};
 use sys::alloc;
@@ -12,7 +12,7 @@ static COUNTING: alloc::Counting = alloc::Counting;
 
 #[test]
 fn the_measured_loop_takes_no_memory() {
-    // That the allocator counts at all, and only what it should; one test, since its count is one for the process.
+    // The allocator counts at all, and only what it should. This is one test, because its count is one for the process.
     let body = || (0..10).map(|i| vec![i; 100]).map(|v| std::hint::black_box(v).len()).sum::<usize>();
     alloc::arm();
     let name = |name: &str| std::thread::Builder::new().name(name.into()).spawn(body).unwrap().join().unwrap();
@@ -36,7 +36,7 @@ fn measured_loops() {
         for (intensity, new_connections) in
             [(closed(8, 4), false), (closed(4, 1), true), (open.clone(), false), (sclients.clone(), false)]
         {
-            let server = Server::start(Manner::Proper);
+            let server = Server::start(Behaviour::Proper);
             let what = format!("{io:?} {intensity:?}");
             let plan = LoadPlan { new_connections, ..plan(io, intensity) };
             let mut calls = None;

@@ -1,5 +1,5 @@
-//! S-Clients live: the offered rate against a listener that takes nobody, and the two-process form against the one-process
-//! form.
+//! Live S-Clients: the offered rate against a listener that accepts nobody, and the two-process form against the
+//! one-process form.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Manner, Server, drive, drivers, plan};
+use common::{Behaviour, Server, drive, drivers, plan};
 use loadline_load as _;
 use run::{ErrorKind, Intensity, Io, LoadPart, LoadPlan, ThinkTime};
 
@@ -18,7 +18,7 @@ fn sclients(descriptors: u32, timeout_ms: f64, mean_ms: f64) -> Intensity {
     Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think, pace: None }
 }
 
-/// A listener whose accept queue holds one connection, and that connection.
+/// Opens a listener whose accept queue holds one connection, and that connection.
 fn full_listener() -> (std::os::fd::OwnedFd, std::net::SocketAddr, std::net::TcpStream) {
     let any = "127.0.0.1:0".parse().unwrap();
     let fd = sys::socket::tcp(any).unwrap();
@@ -29,8 +29,8 @@ fn full_listener() -> (std::os::fd::OwnedFd, std::net::SocketAddr, std::net::Tcp
     (fd, addr, one)
 }
 
-/// Does it, and says for how long, seconds, the load's threads meanwhile wanted a processor and had none, or the whole machine
-/// stood still.
+/// Runs `what` and returns its result with the seconds that the load's threads meanwhile waited for a CPU or the whole
+/// machine stood still.
 fn kept_from_its_processor<T>(what: impl FnOnce() -> T) -> (T, f64) {
     let (over, meter) = (AtomicBool::new(false), sys::hiccups::HiccupMeter::start().unwrap());
     std::thread::scope(|scope| {
@@ -49,7 +49,7 @@ fn kept_from_its_processor<T>(what: impl FnOnce() -> T) -> (T, f64) {
     })
 }
 
-/// How long each thread of the load has waited for a processor so far, nanoseconds.
+/// Returns the time that each thread of the load has waited for a CPU so far, in nanoseconds.
 fn waits() -> Vec<(std::path::PathBuf, u64)> {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten().map(|task| task.path());
     let is_load =
@@ -71,10 +71,10 @@ fn the_offered_rate_is_d_over_t_whatever_the_server_does() {
         plan.drain_s = 0.05;
         let (part, kept_s) = kept_from_its_processor(|| drive(&plan, addr, 400));
         let (m, expected) = (&part.measured, 100.0 / 0.05 * part.measured_s);
-        // A generator that was kept from its processor is late with some and never makes up for them by a burst.
+        // A generator that was kept off its CPU is late and never catches up by a burst.
         let least = 0.8 * (expected - 100.0 / 0.05 * kept_s);
         assert!(m.attempted as f64 > least, "{io:?}, kept from its processor {kept_s} s: {m:?}");
-        // Nor are those that were late at the begin of the window told from those of it.
+        // Requests that are late at the start of the window count as requests of the window.
         assert!(m.attempted as f64 <= 1.02 * expected + 1.0 + 100.0 / 0.05 * kept_s, "{io:?}, {kept_s} s: {m:?}");
         assert_eq!(part.total.connected, 0, "{io:?}");
         assert!(part.total.errors.0.keys().all(|&k| k == ErrorKind::ConnectTimeout), "{io:?} {:?}", part.total);
@@ -95,7 +95,7 @@ fn a_refused_connect_keeps_its_descriptor_until_t_is_over() {
 }
 
 fn in_processes(two_process: bool) -> (LoadPart, u64, u64) {
-    let server = Server::start(Manner::Proper);
+    let server = Server::start(Behaviour::Proper);
     let plan = LoadPlan { two_process, threads: 2, ..plan(Io::Epoll, sclients(8, 500.0, 10.0)) };
     let part = drive(&plan, server.addr, 300);
     (part, server.requests(), server.connections())
@@ -126,7 +126,7 @@ fn two_processes_count_what_one_counts() {
 fn two_processes_see_the_same_phantoms() {
     let _alone = testkit::alone();
     for two_process in [false, true] {
-        let server = Server::start(Manner::Silent);
+        let server = Server::start(Behaviour::Silent);
         let mut plan = LoadPlan { two_process, ..plan(Io::Epoll, sclients(4, 500.0, 20.0)) };
         (plan.timeout_s, plan.drain_s) = (0.1, 0.05);
         let t = drive(&plan, server.addr, 250).total;

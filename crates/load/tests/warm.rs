@@ -1,4 +1,4 @@
-//! A load that says it is ready has its threads and their drivers, with all their memory, and has sent nothing.
+//! A load that reports ready has its threads and drivers with all their memory, and has sent nothing.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 
@@ -6,16 +6,16 @@ mod common;
 
 use std::sync::mpsc::channel;
 
-use common::{Manner, Server, closed, plan};
+use common::{Behaviour, Server, closed, plan};
 use loadline_load as load;
 use run::{AgentCommand, AgentReport, Io, LoadPlan, Phase};
 
-/// What a folder of /proc says of each of its entries, by this reading.
+/// Applies `read` to each entry of a folder of /proc.
 fn all(dir: &str, read: impl Fn(std::path::PathBuf) -> Option<String>) -> Vec<String> {
     std::fs::read_dir(dir).unwrap().flatten().filter_map(|entry| read(entry.path())).collect()
 }
 
-/// Threads of the load and their epoll instances in this process, which has no other test.
+/// Counts the threads of the load and their epoll instances in this process, which has no other test.
 fn threads_and_drivers() -> (usize, usize) {
     let names = all("/proc/self/task", |path| std::fs::read_to_string(path.join("comm")).ok());
     let files = all("/proc/self/fd", |path| Some(std::fs::read_link(path).ok()?.display().to_string()));
@@ -25,14 +25,14 @@ fn threads_and_drivers() -> (usize, usize) {
 
 #[test]
 fn who_says_ready_is_warm_and_waits_for_the_begin() {
-    let server = Server::start(Manner::Proper);
+    let server = Server::start(Behaviour::Proper);
     let load_plan = LoadPlan { threads: 3, ..plan(Io::Epoll, closed(6, 1)) };
     let before = threads_and_drivers().1;
 
-    // Told to stop instead of to begin: nothing was sent, and nobody waits on.
+    // Told to stop instead of to start: nothing was sent, and no thread keeps waiting.
     let (control, commands) = channel();
     let mut seen = None;
-    let part = load::run(&load_plan, server.addr, load::Start::WhenTold, commands, &mut |report| {
+    let part = load::run(&load_plan, server.addr, load::Start::OnCommand, commands, &mut |report| {
         if matches!(report, AgentReport::Ready { .. }) {
             seen = Some(threads_and_drivers());
             control.send(AgentCommand::Stop).unwrap();
@@ -41,10 +41,10 @@ fn who_says_ready_is_warm_and_waits_for_the_begin() {
     assert_eq!(seen, Some((3, before + 3)));
     assert_eq!(part.unwrap().total.sent, 0);
 
-    // Told to begin: it begins then.
+    // Told to start: the load starts then.
     let (control, commands) = channel();
     let mut told_ns = 0;
-    let part = load::run(&load_plan, server.addr, load::Start::WhenTold, commands, &mut |report| match report {
+    let part = load::run(&load_plan, server.addr, load::Start::OnCommand, commands, &mut |report| match report {
         AgentReport::Ready { .. } => {
             told_ns = sys::clock::monotonic_ns() + 300_000_000;
             control.send(AgentCommand::Start { at_ns: told_ns }).unwrap();

@@ -56,7 +56,7 @@ fn work((spec, commands): Task, heartbeat: &Heartbeat) -> Result<(), String> {
             for (path, bytes) in files {
                 proto::bring(path, run::from_base64(&bytes).unwrap_or_default());
             }
-            let start = if at_once { Start::AtOnce } else { Start::WhenTold };
+            let start = if at_once { Start::AtOnce } else { Start::OnCommand };
             load(&plan, addr, start, commands, TickFilter { detailed, fine }, heartbeat)
         }
         AgentSpec::Serve { plan, .. } => serve(&plan, &commands),

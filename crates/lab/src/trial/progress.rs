@@ -121,7 +121,7 @@ impl Progress {
     pub(crate) fn settling(&self) -> Vec<f64> {
         let until_s = self.known_until();
         let per_s = self.completed_at(until_s) / until_s.max(STEP_S);
-        let fine = until_s < load::FINE_FOR_S && self.ticks.iter().all(|ticks| fine(ticks));
+        let fine = until_s < load::FINE_TICKS_S && self.ticks.iter().all(|ticks| fine(ticks));
         let enough = |step_s: &&f64| fine && per_s * **step_s >= ENOUGH;
         self.rates_by(*FINE_STEPS_S.iter().find(enough).unwrap_or(&STEP_S), 0.0, until_s)
     }

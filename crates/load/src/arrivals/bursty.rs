@@ -1,11 +1,12 @@
-//! A Poisson process whose rate peaks once a period (source 1, bursty traffic): `peak` times the mean for a share of
-//! the period, and in the rest what keeps the mean, (1 - peak·share)/(1 - share) times it.
+//! A Poisson process with a rate peak once per period (source 1, bursty traffic). The peak is `peak` times the mean
+//! rate and lasts for a share of the period. The rest of the period runs at (1 - peak·share)/(1 - share) times the mean
+//! rate, which keeps the mean.
 
 use fastrand::Rng;
 
 use super::row::{ArrivalSpec, Gaps, Parameter, Unit, exponential};
 
-/// Its row.
+/// Row of this process in the table.
 pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
     name: "bursty",
     help: "Poisson arrivals with peaks: PEAK times the mean rate for SHARE of each PERIOD",
@@ -61,8 +62,8 @@ impl Bursty {
 }
 
 impl Gaps for Bursty {
-    /// One unit of exponential "work" is used up at the rate of each stretch that the gap crosses, which is exact for a
-    /// rate that is constant in pieces.
+    /// Uses up one unit of exponential "work" at the rate of each stretch that the gap crosses. This is exact for a
+    /// piecewise constant rate.
     fn gap_ns(&mut self, at_ns: f64, rng: &mut Rng) -> f64 {
         let mut work = exponential(rng);
         let (mut at, mut place) = (at_ns, at_ns.rem_euclid(self.period_ns));
@@ -87,7 +88,7 @@ mod tests {
 
     #[test]
     fn the_peak_has_its_share_of_the_arrivals() {
-        // (6, 5 %) of source 1: 30 % of all arrivals fall into the peak.
+        // Case (6, 5 %) of source 1: 30 % of all arrivals fall into the peak.
         let mut rng = Rng::with_seed(5);
         let mut p = Bursty::new(1e-6, &mut rng, 6.0, 0.05, 1.0);
         let (mut at, mut inside, mut all) = (0.0, 0u32, 0u32);

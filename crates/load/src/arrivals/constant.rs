@@ -1,4 +1,4 @@
-//! Equal gaps.
+//! Constant arrivals: equal gaps.
 
 use fastrand::Rng;
 
@@ -8,7 +8,7 @@ use super::row::{ArrivalSpec, Gaps};
 pub(super) const SPEC: ArrivalSpec =
     ArrivalSpec { name: "constant", help: "equal gaps, also over all threads together", parameters: &[] };
 
-/// Equal gaps.
+/// Arrivals with equal gaps.
 #[derive(Clone, Debug)]
 pub(super) struct Constant {
     gap_ns: f64,

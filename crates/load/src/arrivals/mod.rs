@@ -1,30 +1,31 @@
-//! When requests of an open loop are due: one file an arrival process, one row in [`ARRIVALS`].
+//! Due times of an open loop's requests: one file per arrival process, one row per process in [`ARRIVALS`].
 //!
-//! A process is a pure sequence of gaps made from a seed. Two copies with one seed give the same times, which is how the
-//! worker keeps no list of requests that are due but not sent: one copy counts what is due, the other one, behind it,
-//! says what the next request to be sent was due for.
+//! A process is a pure sequence of gaps made from a seed. Two copies with the same seed give the same times. The worker
+//! therefore keeps no list of requests that are due but not sent. One copy counts due requests, and a second copy runs
+//! behind it and gives the due time of the next request to send.
 
 mod bursty;
-mod by_hand;
 mod constant;
-mod course;
+mod manual_rate;
 mod poisson;
 mod row;
+mod schedule;
 mod self_similar;
 
 use fastrand::Rng;
 use run::{Arrival, LoadPlan, PlanError};
 
-use by_hand::ByHand;
-use course::Course;
+use manual_rate::ManualRate;
 use row::Gaps as _;
 pub(crate) use row::exponential;
 pub use row::{ArrivalSpec, Parameter, Unit};
+use schedule::Schedule;
 
-/// The table, and the one place where a variant of [`run::Arrival`] becomes its process: the compiler misses none.
+/// Builds the table and maps each variant of [`run::Arrival`] to its process. The compiler checks that no variant is
+/// missing.
 macro_rules! arrivals {
     ($($module:ident::$Process:ident { $($parameter:ident),* }),+ $(,)?) => {
-        /// Every arrival process.
+        /// All arrival processes.
         pub const ARRIVALS: &[ArrivalSpec] = &[$($module::SPEC),+];
 
         #[derive(Clone, Debug)]
@@ -33,7 +34,7 @@ macro_rules! arrivals {
         }
 
         impl Process {
-            /// The process of a mean of `rate_ns` arrivals per nanosecond.
+            /// Creates the process with a mean of `rate_ns` arrivals per nanosecond.
             fn new(arrival: &Arrival, rate_ns: f64, rng: &mut Rng) -> Self {
                 match *arrival {
                     $(Arrival::$Process { $($parameter),* } => {
@@ -56,14 +57,14 @@ macro_rules! arrivals {
             }
         }
 
-        /// The row of a plan's arrival process, and the values of its parameters in their order.
+        /// Returns the row of a plan's arrival process and its parameter values in table order.
         pub fn spec(arrival: &Arrival) -> (&'static ArrivalSpec, Vec<f64>) {
             match *arrival {
                 $(Arrival::$Process { $($parameter),* } => (&$module::SPEC, vec![$($parameter),*])),+
             }
         }
 
-        /// What a plan says for the row of that name with these values, one for each of its parameters in their order.
+        /// Builds the plan's arrival process from its name and its parameter values in table order.
         pub fn plan(name: &str, values: &[f64]) -> Option<Arrival> {
             match *values {
                 $([$($parameter),*] if name == $module::SPEC.name => Some(Arrival::$Process { $($parameter),* }),)+
@@ -80,7 +81,7 @@ arrivals! {
     self_similar::SelfSimilar { hurst },
 }
 
-/// Whether the parameters of a plan's arrival process are possible.
+/// Checks that the parameters of a plan's arrival process are valid.
 pub fn check(arrival: &Arrival) -> Result<(), PlanError> {
     let (row, values) = spec(arrival);
     let wrong = row.parameters.iter().zip(values).find(|(p, value)| !(value.is_finite() && (p.valid)(*value)));
@@ -88,75 +89,76 @@ pub fn check(arrival: &Arrival) -> Result<(), PlanError> {
         .map_or(Ok(()), |(p, value)| Err(PlanError::Range { what: p.name, value: value.to_string(), advice: p.advice }))
 }
 
-/// The due times of one shard, nanoseconds since its start.
+/// Due times of one shard, in nanoseconds since its start.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     process: Process,
     rng: Rng,
     at_ns: f64,
-    course: Option<Course>,
-    by_hand: Option<Box<ByHand>>,
+    schedule: Option<Schedule>,
+    manual_rate: Option<Box<ManualRate>>,
 }
 
 impl Arrivals {
-    /// The share of shard `shard` of `shards` in a process of `rate` requests per second in all. `phase` is where in a gap
-    /// of the shard its equal gaps begin, 0 to 1 ([`run::LoadPlan::phase_of`]).
+    /// Creates the share of shard `shard` of `shards` in a process of `rate` requests per second in total. `phase` (0
+    /// to 1) is the position of the shard's first arrival in an equal gap ([`run::LoadPlan::phase_of`]).
     pub fn new(arrival: &Arrival, rate: f64, (shard, shards): (u32, u32), phase: f64, seed: u64) -> Self {
         let shards = shards.max(1);
         let rate_ns = (rate / f64::from(shards) / 1e9).max(1e-18);
         let mut rng = Rng::with_seed(seed ^ u64::from(shard).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let process = Process::new(arrival, rate_ns, &mut rng);
-        Self { at_ns: process.begin_ns(phase), process, rng, course: None, by_hand: None }
+        Self { at_ns: process.begin_ns(phase), process, rng, schedule: None, manual_rate: None }
     }
 
-    /// The same on the course of a plan: its stages, or the times of its requests where they were recorded.
+    /// Applies the plan's schedule: its stages or its recorded times.
     #[must_use]
-    pub fn of_plan(self, plan: &LoadPlan, rate: f64, shard: (u32, u32)) -> Self {
+    pub fn with_schedule(self, plan: &LoadPlan, rate: f64, shard: (u32, u32)) -> Self {
         match plan.recorded() {
-            Some(times) => self.on(Course::recorded(times, shard)),
+            Some(times) => self.on(Schedule::recorded(times, shard)),
             None if plan.stages.is_empty() => self,
-            None => self.on(Course::stages(&plan.stages, rate)),
+            None => self.on(Schedule::stages(&plan.stages, rate)),
         }
     }
 
-    fn on(self, course: Course) -> Self {
-        Self { course: Some(course), ..self }
+    fn on(self, schedule: Schedule) -> Self {
+        Self { schedule: Some(schedule), ..self }
     }
 
-    /// Whether the rate is the same at all times.
+    /// Returns true if the rate is constant over time.
     pub fn is_even(&self) -> bool {
-        self.course.is_none()
+        self.schedule.is_none()
     }
 
-    /// The highest rate over the mean one, as far as it is planned.
+    /// Returns the planned peak rate divided by the mean rate.
     pub fn peak(&self) -> f64 {
-        self.course.as_ref().map_or(1.0, Course::peak)
+        self.schedule.as_ref().map_or(1.0, Schedule::peak)
     }
 
-    /// The next due time.
+    /// Returns the next due time.
     #[inline]
     pub fn next_ns(&mut self) -> u64 {
         self.at_ns += self.process.gap_ns(self.at_ns, &mut self.rng);
-        match (&mut self.course, &mut self.by_hand) {
+        match (&mut self.schedule, &mut self.manual_rate) {
             (None, None) => self.at_ns as u64,
-            (Some(course), _) => course.due_ns(self.at_ns),
-            (None, Some(by_hand)) => by_hand.due_ns(self.at_ns),
+            (Some(schedule), _) => schedule.due_ns(self.at_ns),
+            (None, Some(manual_rate)) => manual_rate.due_ns(self.at_ns),
         }
     }
 
-    /// From `now_ns` on (nanoseconds since the start) the process runs so many times as fast as it was planned. Copies that
-    /// are told the same stay copies, wherever they are. A course of its own is not changed: then it says no.
-    pub fn turn(&mut self, now_ns: u64, factor: f64) -> bool {
-        if self.course.is_some() {
+    /// Runs the process `factor` times as fast as planned from `now_ns` on (nanoseconds since the start). Copies that
+    /// receive the same call stay identical. Returns false for a process with a schedule of its own, which cannot be
+    /// changed.
+    pub fn change_rate(&mut self, now_ns: u64, factor: f64) -> bool {
+        if self.schedule.is_some() {
             return false;
         }
-        self.by_hand.get_or_insert_default().turn(now_ns, factor);
+        self.manual_rate.get_or_insert_default().change_rate(now_ns, factor);
         true
     }
 
-    /// The time that was given last, as it is after a turn.
-    pub fn again_ns(&mut self) -> u64 {
-        self.by_hand.as_mut().map_or(self.at_ns as u64, |by_hand| by_hand.due_ns(self.at_ns))
+    /// Returns the latest due time again, adjusted for a rate change since.
+    pub fn latest_ns(&mut self) -> u64 {
+        self.manual_rate.as_mut().map_or(self.at_ns as u64, |manual_rate| manual_rate.due_ns(self.at_ns))
     }
 }
 
@@ -207,7 +209,7 @@ mod tests {
     #[test]
     fn every_row_is_what_plans_say() {
         for row in ARRIVALS {
-            // Any values do: what is asked is whether names and order of row and plan are the same.
+            // Any values will do: the test compares names and order in row and plan.
             let values: Vec<f64> = (0..row.parameters.len()).map(|i| i as f64 + 0.5).collect();
             let arrival = plan(row.name, &values).unwrap();
             assert_eq!((spec(&arrival).0.name, spec(&arrival).1), (row.name, values.clone()));

@@ -1,10 +1,10 @@
-//! Exponential gaps: the superposition of many independent users.
+//! Poisson arrivals: exponential gaps, as the superposition of many independent users produces them.
 
 use fastrand::Rng;
 
 use super::row::{ArrivalSpec, Gaps, exponential};
 
-/// Its row.
+/// Row of this process in the table.
 pub(super) const SPEC: ArrivalSpec =
     ArrivalSpec { name: "poisson", help: "exponential gaps, as independent users make", parameters: &[] };
 

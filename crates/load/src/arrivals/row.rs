@@ -1,59 +1,59 @@
-//! What the table of arrival processes says of one, and how a process tells its gaps.
+//! Row type of the arrival process table, and the trait that generates gaps.
 
 use fastrand::Rng;
 
-/// One row of [`ARRIVALS`](super::ARRIVALS).
+/// A row of [`ARRIVALS`](super::ARRIVALS).
 #[derive(Clone, Copy, Debug)]
 pub struct ArrivalSpec {
     /// Name in plans and on the command line.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// One-line description.
     pub help: &'static str,
-    /// What it is made from besides the mean rate, in the order of the command line.
+    /// Parameters besides the mean rate, in command-line order.
     pub parameters: &'static [Parameter],
 }
 
-/// One parameter of an arrival process.
+/// A parameter of an arrival process.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     /// Name in plans.
     pub name: &'static str,
-    /// What it means, in one line.
+    /// One-line description.
     pub help: &'static str,
-    /// How its value is written on the command line.
+    /// Unit of the value on the command line.
     pub unit: Unit,
-    /// The value where the command line leaves it out, as it is written there.
+    /// Default value, written as on the command line.
     pub default: &'static str,
-    /// Whether a value is possible; never given what is not finite.
+    /// Returns true for a valid value. Never called with a value that is not finite.
     pub valid: fn(f64) -> bool,
-    /// What to give instead of a value that is not.
+    /// Advice shown for an invalid value.
     pub advice: &'static str,
 }
 
-/// How the value of a [`Parameter`] is written; in plans it is a plain number.
+/// Unit of a [`Parameter`] on the command line. Plans hold a plain number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A plain number.
     Number,
-    /// A share from 0 to 1, or in percent.
+    /// A share from 0 to 1, or a percentage.
     Share,
-    /// Seconds in plans, a time with its unit on the command line.
+    /// Seconds in plans, a duration with a unit on the command line.
     Time,
 }
 
-/// How a process tells its gaps.
+/// Source of the gaps of an arrival process.
 pub(super) trait Gaps {
-    /// When the process begins, nanoseconds from the start of the shard, if its first arrival is to stand at `phase` (0 to
-    /// 1) of a gap. Only equal gaps have a place to keep.
+    /// Returns the start of the process, in nanoseconds from the start of the shard, that places the first arrival at
+    /// `phase` (0 to 1) of a gap. Only processes with equal gaps use the phase.
     fn begin_ns(&self, _phase: f64) -> f64 {
         0.0
     }
 
-    /// From the arrival at `at_ns` to the next one, nanoseconds.
+    /// Returns the gap from the arrival at `at_ns` to the next one, in nanoseconds.
     fn gap_ns(&mut self, at_ns: f64, rng: &mut Rng) -> f64;
 }
 
-/// An exponentially distributed gap of mean 1.
+/// Draws an exponentially distributed gap of mean 1.
 #[inline]
 pub(crate) fn exponential(rng: &mut Rng) -> f64 {
     // 1 - f64() lies in (0, 1], so the logarithm is finite.

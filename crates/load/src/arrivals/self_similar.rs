@@ -1,12 +1,13 @@
-//! Self-similar arrivals: many independent on-off sources whose on and off periods are Pareto distributed with
-//! α = 3 − 2H; their sum is asymptotically self-similar with Hurst parameter H (Willinger, Taqqu, Sherman and Wilson,
-//! "Self-similarity through high-variability", 1997). While k sources are on, arrivals are Poisson with k shares of the rate.
+//! Self-similar arrivals from many independent on-off sources. The on and off periods are Pareto distributed with α = 3
+//! − 2H, so their sum is asymptotically self-similar with Hurst parameter H (Willinger, Taqqu, Sherman and Wilson,
+//! "Self-similarity through high-variability", 1997). While k sources are on, arrivals are Poisson at k shares of the
+//! rate.
 
 use fastrand::Rng;
 
 use super::row::{ArrivalSpec, Gaps, Parameter, Unit, exponential};
 
-/// Its row.
+/// Row of this process in the table.
 pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
     name: "self-similar",
     help: "many on-off sources with Pareto periods, which make bursts on every time scale",
@@ -20,12 +21,12 @@ pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
     }],
 };
 
-/// Sources of one shard; each is on half of the time.
+/// Number of sources per shard. Each is on half of the time.
 const SOURCES: usize = 32;
-/// Mean length of an on or off period in mean gaps of the whole process: bursts are longer than single gaps.
+/// Mean length of an on or off period, in mean gaps of the whole process. Bursts are therefore longer than single gaps.
 const MEAN_PERIOD_GAPS: f64 = 200.0;
-/// Longest period in mean periods, so that one source cannot decide a run.
-const LONGEST: f64 = 1000.0;
+/// Maximum length of a period, in mean periods, so that one source cannot dominate a run.
+const MAX_PERIOD: f64 = 1000.0;
 
 /// On-off sources with heavy-tailed periods.
 #[derive(Clone, Debug)]
@@ -53,7 +54,7 @@ impl SelfSimilar {
             on_count: 0,
         };
         for i in 0..SOURCES {
-            // Half of the sources begin on, at a random place of their first period.
+            // Half of the sources start switched on, at a random point of their first period.
             s.on[i] = i % 2 == 0;
             s.on_count += u32::from(s.on[i]);
             s.ends_ns[i] = s.period(rng) * rng.f64();
@@ -63,7 +64,7 @@ impl SelfSimilar {
 
     fn period(&self, rng: &mut Rng) -> f64 {
         let u = 1.0 - rng.f64();
-        (self.shortest_ns * u.powf(-1.0 / self.alpha)).min(self.shortest_ns * LONGEST)
+        (self.shortest_ns * u.powf(-1.0 / self.alpha)).min(self.shortest_ns * MAX_PERIOD)
     }
 }
 
@@ -92,7 +93,8 @@ impl Gaps for SelfSimilar {
 mod tests {
     use super::*;
 
-    /// Variance of counts in windows of `m` small windows, divided by m: constant for Poisson, growing like m^(2H-1) here.
+    /// Returns the variance of counts in windows of `m` small windows, divided by m. It is constant for Poisson
+    /// arrivals and grows like m^(2H-1) for self-similar ones.
     fn scaled_variance(counts: &[f64], m: usize) -> f64 {
         let sums: Vec<f64> = counts.chunks_exact(m).map(|c| c.iter().sum()).collect();
         let mean = sums.iter().sum::<f64>() / sums.len() as f64;

@@ -1,24 +1,25 @@
-//! Draws by weight in the same short time however many there are (A. Walker's aliases, Electronics Letters 10, 1974): one
-//! number of the generator, one line of a table, and nothing that the processor has to guess.
+//! Weighted random choice in constant time (A. Walker's alias method, Electronics Letters 10, 1974). A draw takes one
+//! random number and one table line, without unpredictable branches.
 
 use fastrand::Rng;
 
-/// What is drawn where the place itself is not: `other`, unless 32 bits are below `keep`.
+/// A line of the table: draw `other` unless 32 random bits are below `keep`.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     keep: u32,
     other: u16,
 }
 
-/// A table of weights.
+/// Alias table of a set of weights.
 #[derive(Debug)]
 pub(super) struct Alias(Box<[Line]>);
 
 impl Alias {
-    /// Of weights that are finite and not negative, one of them above 0; at most 65535.
+    /// Builds the table from at most 65535 weights. They must be finite and not negative, and at least one must be
+    /// positive.
     pub(super) fn new(weights: &[f64]) -> Self {
         let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
-        // By how much each is more or less than its fair share, in fair shares.
+        // Weights in units of the mean weight.
         let mut left: Vec<f64> = weights.iter().map(|weight| weight / mean).collect();
         let heaviest = (0..left.len()).max_by(|a, b| left[*a].total_cmp(&left[*b])).unwrap_or(0) as u16;
         let certain = |at: usize| if weights[at] > 0.0 { (u32::MAX, at as u16) } else { (0, heaviest) };
@@ -35,7 +36,7 @@ impl Alias {
         Self(lines.into_iter().map(|(keep, other)| Line { keep, other }).collect())
     }
 
-    /// One of them.
+    /// Draws an index.
     #[inline]
     pub(super) fn draw(&self, rng: &mut Rng) -> u16 {
         let bits = rng.u64(..);

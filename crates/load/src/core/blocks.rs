@@ -1,17 +1,18 @@
-//! Blocks of connections (source 4) in the closed loop: when a connection is made, when it sends, when it is done. A
-//! block's sender walks its connections: one send, a pause, the next connection. So each connection has its own place in
-//! a period of `block * pause`, and a connection whose answer is late misses its turn, as in the source.
+//! Blocks of connections (source 4) in the closed loop: when each connection is made, sends and ends. A block's sender
+//! walks its connections: one send, a pause, the next connection. Each connection thus has its own slot in a period of
+//! `block * pause`. A connection whose answer is late misses its turn, as in the source.
 //!
-//! A connection is made once: what failed or was lost stays so, and the counts say how many were held. When its 1 + x
-//! messages are answered it is closed with a FIN; nothing is under way then, so no half-close is needed before it. With
-//! `compat` it does what the source's client does: it ends its side only, and closes when the server has ended the other.
+//! A connection is made once and not replaced after a failure; the counts say how many were held. The client closes it
+//! with a FIN when its 1 + x messages are answered. Nothing is under way at that point, so no half-close is needed.
+//! With `compat` it closes like the source's client: it ends its own side, and closes when the server has ended the
+//! other side.
 
-use super::{Core, State, Turns};
+use super::{BlockTurns, Core, State};
 use crate::driver::Ops;
 
 impl Core {
-    /// Connects are spaced within each block.
-    pub(super) fn blocks_start<O: Ops>(&mut self, ops: &O, turns: Turns) {
+    /// Schedules the connects, spaced within each block.
+    pub(super) fn blocks_start<O: Ops>(&mut self, ops: &O, turns: BlockTurns) {
         let origin = ops.now().max(self.task.origin_ns);
         for conn in 0..self.conns.len() as u32 {
             self.conns[conn as usize].left = turns.messages;
@@ -20,14 +21,14 @@ impl Core {
         }
     }
 
-    /// A connection is up, or its turn has come.
-    pub(super) fn block_ready<O: Ops>(&mut self, ops: &mut O, conn: u32, turns: Turns) {
+    /// Continues on a connection that is up or whose turn has come.
+    pub(super) fn block_ready<O: Ops>(&mut self, ops: &mut O, conn: u32, turns: BlockTurns) {
         let depth = if turns.pause_ns > 0 { 1 } else { self.depth as u32 };
         self.block_ask(ops, conn, depth);
     }
 
-    /// Answers came.
-    pub(super) fn block_answered<O: Ops>(&mut self, ops: &mut O, conn: u32, answers: u32, turns: Turns) {
+    /// Handles answers on a connection.
+    pub(super) fn block_answered<O: Ops>(&mut self, ops: &mut O, conn: u32, answers: u32, turns: BlockTurns) {
         let c = self.conns[conn as usize];
         if c.left == 0 {
             if c.in_flight == 0 {
@@ -42,8 +43,8 @@ impl Core {
         }
     }
 
-    /// All messages of a connection are answered.
-    fn block_done<O: Ops>(&mut self, ops: &mut O, conn: u32, turns: Turns) {
+    /// Ends a connection whose messages are all answered.
+    fn block_done<O: Ops>(&mut self, ops: &mut O, conn: u32, turns: BlockTurns) {
         if !(turns.compat && ops.half_close(conn)) {
             return self.ended(ops, conn);
         }
@@ -93,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_block_keeps_to_its_rate() {
-        // Two blocks of 10 at 40,960 B/s: 10 messages/s each, a connection once a second.
+        // Two blocks of 10 at 40,960 B/s: 10 messages/s each, so each connection has one turn per second.
         let blocks = Blocks { block: 10, block_rate_bytes_per_s: 40_960.0, ..Blocks::default() };
         let (part, _) = simulate(&plan(20, 1, blocks, 20.0), &server()).unwrap();
         assert!((part.total.completed as i64 - 420).abs() <= 20, "{}", part.total.completed);
@@ -101,7 +102,7 @@ mod tests {
 
     #[test]
     fn turns_are_periodic() {
-        let turns = Turns { block: 4, pause_ns: 10, connect_ns: 1, messages: 1, compat: false };
+        let turns = BlockTurns { block: 4, pause_ns: 10, connect_ns: 1, messages: 1, compat: false };
         assert_eq!([0, 39, 40, 41].map(|t| turns.next_turn(0, t)), [40, 40, 80, 80]);
         assert_eq!([0, 30, 69, 70].map(|t| turns.next_turn(7, t)), [30, 70, 70, 110]);
     }

@@ -1,16 +1,16 @@
-//! The closed loop: a fixed number of clients; each waits for its answer before it asks again. With `new_connections`
-//! they are the simple clients of source 1: connect, one request, answer, close, again.
+//! The closed loop: a fixed number of clients that each wait for an answer before the next request. With
+//! `new_connections` they are the simple clients of source 1: connect, one request, answer, close, repeat.
 //!
-//! Who closes: where the server announced it (HTTP `Connection: close`, which simple clients ask for), its FIN is awaited
-//! for up to 100 ms, so TIME_WAIT stays at the server. Otherwise the client closes first with a normal FIN and keeps
-//! TIME_WAIT; when its ports run out, that is counted as `client_ports`.
+//! A server that announced the close (HTTP `Connection: close`, which simple clients request) gets up to 100 ms to send
+//! its FIN, so TIME_WAIT stays with the server. Otherwise the client closes first with a normal FIN and keeps
+//! TIME_WAIT. Running out of ports is then counted as `client_ports`.
 
 use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 impl Core {
-    /// All clients connect at once, or one after the other at a rate; those that think come while they would have thought,
-    /// so that they are as far apart from the first moment on as they stay.
+    /// Connects all clients at once, or one after the other at a rate. Clients with think time are spread over one
+    /// think time, so their spacing is stationary from the start.
     pub(super) fn closed_start<O: Ops>(&mut self, ops: &mut O) {
         if let Some(turns) = self.task.blocks {
             return self.blocks_start(ops, turns);
@@ -37,8 +37,9 @@ impl Core {
         }
     }
 
-    /// A connection was established. Where they are made at a rate, it is silent until the last of them is up, or the window
-    /// begins: a server that accepts is not to be measured as one that answers, and is not to be held up in it either.
+    /// Handles an established connection. With a connect rate it stays silent until the last connection is up or the
+    /// window begins. Otherwise requests would slow down the accepts, and accepts would slow down the measured
+    /// requests.
     pub(super) fn closed_up<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.task.connect_gap_ns <= 0.0 || self.draining {
             return self.closed_ready(ops, conn);
@@ -52,7 +53,7 @@ impl Core {
         }
     }
 
-    /// What is up may speak from now on; nothing where it may already.
+    /// Ends the connect phase: all established connections may send. Does nothing after the connect phase.
     pub(super) fn end_opening(&mut self, now: u64) {
         if !std::mem::take(&mut self.opening) {
             return;
@@ -64,7 +65,7 @@ impl Core {
         }
     }
 
-    /// The first request of a connection: after the last connection is due, and a pause.
+    /// Schedules the first request of a connection: after the last connection is due, plus a pause.
     fn speak_first(&mut self, now: u64, conn: u32) {
         let opening_ns = self.conns.len() as f64 * self.task.connect_gap_ns;
         let all_due_ns = self.task.origin_ns.saturating_add(opening_ns as u64);
@@ -72,49 +73,49 @@ impl Core {
         self.arm(conn, now.max(all_due_ns).saturating_add(rest));
     }
 
-    /// A connection may speak: fill its pipeline.
+    /// Fills the pipeline of a connection that may send.
     pub(super) fn closed_ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match self.task.blocks {
-            _ if self.draining => self.ask_again(ops, conn, self.depth as u32),
+            _ if self.draining => self.start_all_requeued(ops, conn, self.depth as u32),
             Some(turns) => self.block_ready(ops, conn, turns),
             None => self.ask(ops, conn, self.depth as u32),
         }
     }
 
-    /// Answers came: as many further requests, after a pause if there is one.
+    /// Starts as many further requests as were answered, after a think time if there is one.
     #[inline]
     pub(super) fn closed_answered<O: Ops>(&mut self, ops: &mut O, conn: u32, answers: u32) {
         if self.task.new_connections {
             return self.ended(ops, conn);
         }
         if self.draining {
-            return self.ask_again(ops, conn, answers);
+            return self.start_all_requeued(ops, conn, answers);
         }
         if let Some(turns) = self.task.blocks {
             return self.block_answered(ops, conn, answers, turns);
         }
         match self.pause() {
-            // A server that leaves finishes what it has; a new connection takes over.
+            // The server announced the end and finishes what it has. A new connection takes over.
             0 if !self.sessions.at(conn as usize).takes_more() => {}
             0 => self.ask(ops, conn, answers.min(self.depth as u32)),
             pause if self.conns[conn as usize].in_flight == 0 => {
                 self.conns[conn as usize].state = State::Thinking;
                 self.arm(conn, ops.now().saturating_add(pause));
             }
-            // With a pipeline the pause comes when it has run empty.
+            // With a pipeline the think time starts when the pipeline has run empty.
             _ => {}
         }
     }
 
-    /// A connection ended: the next one, after a pause if there is one.
-    pub(super) fn closed_again<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+    /// Replaces a connection that ended, after a think time if there is one.
+    pub(super) fn closed_replace<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match self.pause() {
             0 => self.connect(ops, conn),
             pause => self.wait(ops, conn, pause),
         }
     }
 
-    /// A pause is over.
+    /// Continues a connection whose think time is over.
     pub(super) fn think_over<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.conns[conn as usize].state = State::Idle;
         match &self.mode {
@@ -127,7 +128,7 @@ impl Core {
     pub(super) fn ask<O: Ops>(&mut self, ops: &mut O, conn: u32, requests: u32) {
         let now = ops.now();
         for _ in 0..requests {
-            if !self.begin_again(now, conn) {
+            if !self.start_requeued(now, conn) {
                 self.record.counts.due += 1;
                 self.begin(now, conn, now);
             }
@@ -150,7 +151,7 @@ mod tests {
 
     use crate::{SimServer, simulate};
 
-    /// 200 connections at 100 a second: the last is due after 2 s.
+    /// Plans 200 connections at 100 per second: the last is due after 2 s.
     fn plan(mean_ms: f64, duration_s: f64) -> LoadPlan {
         LoadPlan {
             protocol: Protocol::Echo { message_bytes: 64 },
@@ -174,11 +175,11 @@ mod tests {
         let (part, _) = simulate(&plan(1000.0, 12.0), &SimServer::default()).unwrap();
         let opened = part.opened.unwrap();
         assert!(opened.connections == 200 && (1.9..2.1).contains(&opened.at_s), "{opened:?}");
-        // 200 a second in the 10 s after that.
+        // 200 per second in the 10 s after that.
         assert!((1800..2200).contains(&part.total.sent), "{}", part.total.sent);
     }
 
-    /// Connecting takes a second here: the last is up after 3 s.
+    /// Connecting takes a second here, so the last connection is up after 3 s.
     #[test]
     fn until_the_last_is_up_they_are_silent_before_the_window_alone() {
         let far = SimServer { rtt_ns: 1_000_000_000, ..SimServer::default() };

@@ -1,4 +1,4 @@
-//! The life of a connection: connect, established, failed, closed, and its timer.
+//! The life cycle of a connection: connecting, established, failed, closed, and its timer.
 
 use run::ErrorKind;
 use sys::Errno;
@@ -6,15 +6,15 @@ use sys::Errno;
 use super::{Core, Mode, State};
 use crate::driver::{Op, Ops};
 
-/// After a failure the same connection waits this long, doubled with every further failure in a row.
+/// Delay before a retry after the first failure. It doubles with each further failure in a row.
 const BACKOFF_NS: u64 = 1_000_000;
-/// The longest such wait is this many doublings: about one second.
+/// Maximum number of doublings, which makes the longest delay about one second.
 const BACKOFF_DOUBLINGS: u8 = 10;
-/// How long the FIN of a server that announced it is awaited before we close first.
+/// Maximum wait for the FIN that a server announced. After it the client closes first.
 const CLOSING_NS: u64 = 100_000_000;
 
 impl Core {
-    /// Starts a connect on a number that is free or waiting.
+    /// Starts a connect on a connection number that is free or waiting.
     pub(super) fn connect<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.record.counts.attempted += 1;
         match ops.connect(conn) {
@@ -23,7 +23,7 @@ impl Core {
         }
     }
 
-    /// Gives up a connect and starts the next in its place at once.
+    /// Gives up a connect and starts a new one in its place at once.
     pub(super) fn reconnect<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.record.counts.attempted += 1;
         match ops.reconnect(conn) {
@@ -46,16 +46,16 @@ impl Core {
         self.arm(conn, now.saturating_add(timeout));
     }
 
-    /// The timer of a connection acts at `at_ns`. An earlier entry in the heap stays and is looked at again when it comes up.
+    /// Sets the timer of a connection to `at_ns`. An earlier entry stays in the heap and is checked when it comes up.
     #[inline]
     pub(super) fn arm(&mut self, conn: u32, at_ns: u64) {
         self.conns[conn as usize].deadline_ns = at_ns;
-        if self.timers.at(conn).is_none_or(|set| set > at_ns) {
+        if self.timers.deadline_ns(conn).is_none_or(|set| set > at_ns) {
             self.timers.set(conn, at_ns);
         }
     }
 
-    /// A timer came up.
+    /// Handles a timer that came up.
     pub(super) fn fire<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let c = self.conns[conn as usize];
         if c.deadline_ns > ops.now() {
@@ -84,7 +84,7 @@ impl Core {
         self.retry_later(ops, conn, false);
     }
 
-    /// The connect is up.
+    /// Handles a successful connect.
     pub(super) fn connected<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let now = ops.now();
         self.open += 1;
@@ -106,8 +106,8 @@ impl Core {
         self.flush(ops, conn);
     }
 
-    /// A piece of the protocol's handshake came. What it sends at its end leaves before the first request, so that bytes
-    /// are one or the other.
+    /// Handles bytes of the protocol's handshake. Its last bytes are sent before the first request, so no send holds
+    /// both.
     pub(super) fn handshaking<O: Ops>(&mut self, ops: &mut O, conn: u32, bytes: &[u8]) {
         let counts = &mut self.record.counts;
         counts.handshake_bytes_received += bytes.len() as u64;
@@ -139,7 +139,7 @@ impl Core {
         self.ready(ops, conn);
     }
 
-    /// A connection may carry requests from now on.
+    /// Marks a connection as ready for requests.
     fn ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match &self.mode {
             Mode::Closed { .. } => self.closed_up(ops, conn),
@@ -150,7 +150,7 @@ impl Core {
         self.flush_unasked(ops, conn);
     }
 
-    /// An operation failed.
+    /// Handles a failed operation.
     pub(super) fn failed<O: Ops>(&mut self, ops: &mut O, conn: u32, op: Op, errno: Errno) {
         if op == Op::Connect {
             ops.close(conn);
@@ -165,7 +165,7 @@ impl Core {
 
     fn connect_failed<O: Ops>(&mut self, ops: &mut O, conn: u32, errno: Errno) {
         let kind = match errno {
-            // A unix socket whose accept queue is full answers at once with EAGAIN.
+            // A unix socket whose accept queue is full fails at once with EAGAIN.
             Errno::CONNREFUSED | Errno::AGAIN => ErrorKind::ConnectRefused,
             Errno::TIMEDOUT => ErrorKind::ConnectTimeout,
             Errno::ADDRNOTAVAIL => ErrorKind::ClientPorts,
@@ -182,7 +182,7 @@ impl Core {
         self.retry_later(ops, conn, false);
     }
 
-    /// The server closed without being asked for anything.
+    /// Handles a close by the server on an idle connection.
     pub(super) fn closed_while_idle<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.record.counts.closed_by_server += 1;
         self.open_forget_idle(conn);
@@ -191,11 +191,11 @@ impl Core {
         self.next_connection(ops, conn);
     }
 
-    /// An established connection broke: what was in flight on it failed.
+    /// Handles the loss of a connection: its requests in flight have failed.
     pub(super) fn lost<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) {
         let c = self.conns[conn as usize];
         let established = c.state != State::Handshaking;
-        // Whatever ends a handshake, the connection never came to be of use.
+        // Any failure during the handshake counts as a failed connect.
         let kind = if established || kind == ErrorKind::ConnectTimeout { kind } else { ErrorKind::ConnectFailed };
         let counts = &mut self.record.counts;
         counts.fail(kind, u64::from(c.in_flight.max(1)));
@@ -206,13 +206,13 @@ impl Core {
         self.retry_later(ops, conn, established);
     }
 
-    /// All is done on a connection; the server announced its end: wait for it, so that TIME_WAIT stays at its side.
+    /// Waits for the end that the server announced, so that TIME_WAIT stays at the server.
     pub(super) fn close_after_peer<O: Ops>(&mut self, ops: &O, conn: u32) {
         self.conns[conn as usize].state = State::Closing;
         self.arm(conn, ops.now().saturating_add(CLOSING_NS));
     }
 
-    /// A connection came to its proper end.
+    /// Handles the regular end of a connection.
     pub(super) fn ended<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.close(ops, conn);
         self.conns[conn as usize].failures = 0;
@@ -227,18 +227,18 @@ impl Core {
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
     }
 
-    /// What follows a connection that ended without a failure.
+    /// Continues after a connection that ended without a failure.
     fn next_connection<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match &self.mode {
-            _ if self.draining && self.again.is_empty() || self.task.blocks.is_some() => {}
-            Mode::Closed { .. } => self.closed_again(ops, conn),
+            _ if self.draining && self.requeued.is_empty() || self.task.blocks.is_some() => {}
+            Mode::Closed { .. } => self.closed_replace(ops, conn),
             Mode::Open(_) => self.open_freed(ops, conn),
             Mode::SClients(_) => self.sclients_freed(ops, conn),
             Mode::Handling => {}
         }
     }
 
-    /// What follows a failure: another try, but never so fast that a permanent error becomes a storm.
+    /// Retries after a failure, with a delay that keeps a permanent error from causing a storm of connects.
     fn retry_later<O: Ops>(&mut self, ops: &mut O, conn: u32, established: bool) {
         let c = &mut self.conns[conn as usize];
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
@@ -261,9 +261,9 @@ impl Core {
         self.arm(conn, ops.now().saturating_add(ns));
     }
 
-    /// Ends all connects that are not up, and all waiting for one; those that requests are to be made again on may be.
+    /// Ends all connects that are not up and all waits for one. Connects needed for requeued requests may continue.
     pub(super) fn stop_connecting<O: Ops>(&mut self, ops: &mut O) {
-        let stays = !self.again.is_empty();
+        let stays = !self.requeued.is_empty();
         for conn in 0..self.conns.len() as u32 {
             let c = &mut self.conns[conn as usize];
             match c.state {
@@ -285,7 +285,7 @@ impl Core {
     }
 }
 
-/// The kind of a failure on an established connection.
+/// Maps an error on an established connection to its kind.
 fn kind_of(errno: Errno) -> ErrorKind {
     match errno {
         Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED => ErrorKind::Reset,

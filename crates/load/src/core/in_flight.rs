@@ -1,83 +1,83 @@
-//! The requests in flight of all connections: what is known of each from its begin to its end, in the order of begin,
-//! whatever order they end in. All memory is taken once; begin, end and "the oldest" take a few stores each.
+//! The requests in flight on all connections, in start order, whatever order they end in. All memory is allocated once.
+//! Start, end and "oldest" take a few stores each.
 
 use proto::Which;
 
 use crate::driver::Start;
 
-/// No place.
-const NONE: u16 = u16::MAX;
-/// Most requests in flight on one connection.
-pub(super) const MOST: usize = NONE as usize;
+/// Marks the absence of a slot.
+const NO_SLOT: u16 = u16::MAX;
+/// Maximum number of requests in flight on one connection.
+pub(super) const MAX_IN_FLIGHT: usize = NO_SLOT as usize;
 
-/// What is known of a request in flight.
+/// A request in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Begun {
+pub(crate) struct InFlightRequest {
     pub(crate) start: Start,
     pub(crate) class: u16,
-    /// Its place in the set of requests.
+    /// Index in the set of requests.
     pub(crate) item: u16,
 }
 
-/// A request that is to be made again.
+/// A request to be retried on another connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Again {
-    pub(super) begun: Begun,
-    /// It is counted as sent.
+pub(super) struct Requeued {
+    pub(super) begun: InFlightRequest,
+    /// True if it was already counted as sent.
     pub(super) sent: bool,
 }
 
-/// A request in flight, joined to its neighbours in time; a free place is joined to the next free one by `newer`.
+/// A slot of a request, linked to its neighbours in start order. A free slot is linked to the next free one by `newer`.
 #[derive(Clone, Copy, Default)]
-struct Place {
-    begun: Begun,
+struct Slot {
+    begun: InFlightRequest,
     older: u16,
     newer: u16,
 }
 
-/// The places of one connection.
+/// The slots of one connection.
 #[derive(Clone, Copy)]
-struct List {
+struct SlotList {
     oldest: u16,
     newest: u16,
     free: u16,
-    /// Places from here on were never used since the connect, so that a connect need not join them.
+    /// First slot never used since the connect. A connect therefore need not link all slots.
     fresh: u16,
 }
 
-const EMPTY: List = List { oldest: NONE, newest: NONE, free: NONE, fresh: 0 };
+const EMPTY: SlotList = SlotList { oldest: NO_SLOT, newest: NO_SLOT, free: NO_SLOT, fresh: 0 };
 
 /// The requests in flight of a shard.
 pub(crate) struct InFlight {
-    places: Box<[Place]>,
-    lists: Box<[List]>,
+    slots: Box<[Slot]>,
+    lists: Box<[SlotList]>,
     depth: usize,
 }
 
 impl InFlight {
-    /// Room for `depth` requests, at most [`MOST`], on each of so many connections.
+    /// Allocates `depth` slots, at most [`MAX_IN_FLIGHT`], on each connection.
     pub(super) fn new(connections: usize, depth: usize) -> Self {
-        let depth = depth.clamp(1, MOST);
-        let places = vec![Place::default(); connections * depth].into();
-        Self { places, lists: vec![EMPTY; connections].into(), depth }
+        let depth = depth.clamp(1, MAX_IN_FLIGHT);
+        let slots = vec![Slot::default(); connections * depth].into();
+        Self { slots, lists: vec![EMPTY; connections].into(), depth }
     }
 
-    /// Nothing is in flight on a connection.
+    /// Removes all requests of a connection.
     pub(super) fn clear(&mut self, conn: u32) {
         self.lists[conn as usize] = EMPTY;
     }
 
-    fn at(&mut self, conn: u32, id: u16) -> &mut Place {
-        &mut self.places[conn as usize * self.depth + usize::from(id)]
+    fn slot_mut(&mut self, conn: u32, id: u16) -> &mut Slot {
+        &mut self.slots[conn as usize * self.depth + usize::from(id)]
     }
 
-    /// A request begins: its name on this connection, or `None` when as many are in flight as there is room for.
+    /// Starts a request and returns its ID on this connection, or `None` if all slots are in use.
     #[inline]
-    pub(super) fn begin(&mut self, conn: u32, begun: Begun) -> Option<u16> {
+    pub(super) fn begin(&mut self, conn: u32, begun: InFlightRequest) -> Option<u16> {
         let mut list = self.lists[conn as usize];
-        let id = if list.free != NONE {
+        let id = if list.free != NO_SLOT {
             let id = list.free;
-            list.free = self.at(conn, id).newer;
+            list.free = self.slot_mut(conn, id).newer;
             id
         } else if usize::from(list.fresh) < self.depth {
             list.fresh += 1;
@@ -85,19 +85,19 @@ impl InFlight {
         } else {
             return None;
         };
-        *self.at(conn, id) = Place { begun, older: list.newest, newer: NONE };
+        *self.slot_mut(conn, id) = Slot { begun, older: list.newest, newer: NO_SLOT };
         match list.newest {
-            NONE => list.oldest = id,
-            newest => self.at(conn, newest).newer = id,
+            NO_SLOT => list.oldest = id,
+            newest => self.slot_mut(conn, newest).newer = id,
         }
         list.newest = id;
         self.lists[conn as usize] = list;
         Some(id)
     }
 
-    /// A request ends; `None` when it is not in flight.
+    /// Ends a request. Returns `None` if it is not in flight.
     #[inline]
-    pub(super) fn end(&mut self, conn: u32, which: Which) -> Option<Begun> {
+    pub(super) fn end(&mut self, conn: u32, which: Which) -> Option<InFlightRequest> {
         let list = self.lists[conn as usize];
         let id = match which {
             Which::Oldest => list.oldest,
@@ -106,40 +106,40 @@ impl InFlight {
         if id >= list.fresh || !self.is_in_flight(conn, id) {
             return None;
         }
-        let Place { begun, older, newer } = *self.at(conn, id);
+        let Slot { begun, older, newer } = *self.slot_mut(conn, id);
         match older {
-            NONE => self.lists[conn as usize].oldest = newer,
-            older => self.at(conn, older).newer = newer,
+            NO_SLOT => self.lists[conn as usize].oldest = newer,
+            older => self.slot_mut(conn, older).newer = newer,
         }
         match newer {
-            NONE => self.lists[conn as usize].newest = older,
-            newer => self.at(conn, newer).older = older,
+            NO_SLOT => self.lists[conn as usize].newest = older,
+            newer => self.slot_mut(conn, newer).older = older,
         }
-        // A free place is its own elder, which none in flight is.
-        (self.at(conn, id).newer, self.at(conn, id).older) = (list.free, id);
+        // A free slot is its own `older`, which no slot in flight is.
+        (self.slot_mut(conn, id).newer, self.slot_mut(conn, id).older) = (list.free, id);
         self.lists[conn as usize].free = id;
         Some(begun)
     }
 
     fn is_in_flight(&mut self, conn: u32, id: u16) -> bool {
-        self.at(conn, id).older != id
+        self.slot_mut(conn, id).older != id
     }
 
-    /// Tells of every request in flight on a connection, the oldest first.
-    pub(super) fn each(&mut self, conn: u32, mut told: impl FnMut(&Begun)) {
+    /// Calls `told` with each request in flight on a connection, oldest first.
+    pub(super) fn each(&mut self, conn: u32, mut visit: impl FnMut(&InFlightRequest)) {
         let mut id = self.lists[conn as usize].oldest;
-        while id != NONE {
-            let Place { begun, newer, .. } = *self.at(conn, id);
-            told(&begun);
+        while id != NO_SLOT {
+            let Slot { begun, newer, .. } = *self.slot_mut(conn, id);
+            visit(&begun);
             id = newer;
         }
     }
 
-    /// The request that was begun first of those in flight.
-    pub(super) fn oldest(&mut self, conn: u32) -> Option<Begun> {
+    /// Returns the oldest request in flight.
+    pub(super) fn oldest(&mut self, conn: u32) -> Option<InFlightRequest> {
         match self.lists[conn as usize].oldest {
-            NONE => None,
-            id => Some(self.at(conn, id).begun),
+            NO_SLOT => None,
+            id => Some(self.slot_mut(conn, id).begun),
         }
     }
 }
@@ -149,12 +149,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn begun(class: u16) -> Begun {
-        Begun { class, ..Begun::default() }
+    fn begun(class: u16) -> InFlightRequest {
+        InFlightRequest { class, ..InFlightRequest::default() }
     }
 
     proptest! {
-        /// Against a plain list: names are unique, "the oldest" is the oldest, what is not in flight cannot end.
+        /// Compares with a plain list: IDs are unique, "oldest" is the oldest, and only requests in flight can end.
         #[test]
         fn any_order_of_ends_keeps_the_order_of_begins(depth in 1_usize..9, steps in prop::collection::vec(any::<(u8, bool)>(), 0..200)) {
             let mut requests = InFlight::new(2, depth);
@@ -168,8 +168,8 @@ mod tests {
                     model.extend(id.map(|id| (id, n)));
                 } else {
                     let id = u16::from(step - 128) % (depth as u16 + 2);
-                    let at = if oldest { 0 } else { model.iter().position(|m| m.0 == id).unwrap_or(usize::MAX) };
-                    let expected = (at < model.len()).then(|| model.remove(at).1);
+                    let slot_mut = if oldest { 0 } else { model.iter().position(|m| m.0 == id).unwrap_or(usize::MAX) };
+                    let expected = (slot_mut < model.len()).then(|| model.remove(slot_mut).1);
                     let which = if oldest { Which::Oldest } else { Which::Id(id) };
                     prop_assert_eq!(requests.end(1, which).map(|b| b.class), expected);
                 }

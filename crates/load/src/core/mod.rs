@@ -1,27 +1,28 @@
-//! The worker's heart: connections, requests and their times. The driver's operations are passed into every call, so one heart
-//! beats under every driver and the simulator. It is compiled for each driver and not for each protocol: sessions are called
-//! by table, which costs some nanoseconds of a request, while sixteen hearts a driver were a minute of every build.
+//! The connection engine: connections, requests and their times. Every call receives the driver's operations, so the
+//! same engine runs under every driver and the simulator. It is compiled once per driver and not per protocol: sessions
+//! are called dynamically, which costs some nanoseconds per request. Compiling it per protocol as well would add a
+//! minute to every build.
 //!
-//! Three intensities share it: [`closed`], [`open`] and [`sclients`] decide *when* a request or a connect starts; what
-//! happens to it afterwards is the same for all and lives in [`requests`] and [`connections`].
+//! Three kinds of load share it: [`closed`], [`open`] and [`sclients`] decide *when* a request or a connect starts.
+//! Everything after the start is common and lives in [`requests`] and [`connections`].
 
-mod again;
 mod alias;
+mod block_turns;
 mod blocks;
 mod closed;
 mod connections;
 mod descriptors;
-mod due;
+mod due_clock;
 mod in_flight;
 mod mix;
-mod need;
 mod open;
 mod pace;
 mod pool;
+mod pool_demand;
 mod requests;
+mod requeue;
 mod sclients;
 mod task;
-mod turns;
 
 use std::collections::VecDeque;
 
@@ -30,79 +31,80 @@ use proto::{AnyClient, Sessions};
 use run::Phase;
 
 use crate::driver::{Batch, Completion, Ops};
-use crate::record::{Keeps, Offered, Record};
+use crate::record::{Offered, Record, RecordOptions};
 use crate::timers::Timers;
 
-pub(crate) use in_flight::Begun;
+pub(crate) use block_turns::BlockTurns;
+pub(crate) use in_flight::InFlightRequest;
 pub(crate) use task::{Paced, Shape, Task, Think};
-pub(crate) use turns::Turns;
 
-/// With fewer requests in flight every answer is looked at when it comes.
-const FEWEST_TO_BATCH: u64 = 8;
-/// How late a timer wakes a thread (measured in a virtual machine: 33 µs in the median, above 100 µs in one of a hundred).
-const EARLY_NS: u64 = 90_000;
-/// Share of the time that may be spent awake for the sake of being on time.
-const AWAKE: f64 = 0.45;
-/// At this rate the loop hardly sleeps anyway, and processor time is better spent on requests.
-const BUSY_PER_S: f64 = 20_000.0;
-/// Timers that fire in one pass: a generator that is behind has thousands due, and must still see its orders and answers.
-const TURN: usize = 256;
-/// What collecting answers adds to a response time at most.
-const LONGEST_BATCH_US: u64 = 200;
+/// Minimum number of requests in flight for batching. With fewer, every answer is handled on arrival.
+const MIN_IN_FLIGHT_TO_BATCH: u64 = 8;
+/// Lateness of timer wake-ups that the loop compensates for (in a virtual machine: median 33 µs, above 100 µs for 1 %).
+const TIMER_LATENESS_NS: u64 = 90_000;
+/// Maximum share of time spent busy-waiting for due times.
+const MAX_SPIN_SHARE: f64 = 0.45;
+/// Rate above which the loop does not busy-wait: it hardly sleeps anyway, and requests need the CPU time.
+const MAX_SPIN_RATE_PER_S: f64 = 20_000.0;
+/// Maximum number of timers fired in one pass. A late generator has thousands due and must still read commands and
+/// answers.
+const MAX_TIMERS_PER_PASS: usize = 256;
+/// Maximum delay that batching adds to a response time.
+const MAX_BATCH_US: u64 = 200;
 
-/// Where a connection is.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Nothing.
+    /// Not in use.
     #[default]
     Free,
-    /// Closed, and waits for its timer to connect.
+    /// Closed, waiting for its timer to connect.
     Waiting,
-    /// The SYN is out.
+    /// SYN sent.
     Connecting,
-    /// Established; the protocol's handshake is under way.
+    /// Established, in the protocol's handshake.
     Handshaking,
     /// Established, no request in flight.
     Idle,
-    /// Established, waits for its timer to send.
+    /// Established, waiting for its timer to send.
     Thinking,
     /// At least one request in flight.
     Busy,
-    /// All is done, the server said that it closes: its FIN is awaited.
+    /// Finished: waiting for the FIN that the server announced.
     Closing,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Conn {
-    /// The timer acts only when this is reached; the heap may hold an earlier time.
+    /// Time at which the timer takes effect. The heap may hold an earlier entry.
     deadline_ns: u64,
-    /// When the connect began; once it is up, when that was, or in an open loop when its last request was sent.
+    /// Start of the connect. Once it is up: the time of that, or in an open loop the last send.
     began_ns: u64,
-    /// When the request of this connect is due (S-Clients that follow an arrival process).
+    /// Due time of this connect's request (S-Clients with an arrival process).
     intended_ns: u64,
     in_flight: u32,
-    /// Requests begun since the connect.
+    /// Requests started since the connect.
     made: u64,
-    /// Requests begun and not yet handed over completely.
+    /// Requests started and not yet passed completely to the kernel.
     unsent: u32,
     failures: u8,
-    /// Messages that the connection may still begin (blocks).
+    /// Messages that the connection may still start (blocks).
     left: u32,
     state: State,
-    /// A send waits in the driver.
+    /// True while a send waits in the driver.
     pending: bool,
-    /// Something was received on this connection.
+    /// True once anything was received on this connection.
     heard: bool,
 }
 
-/// The heart of one shard.
+/// The connection engine of one shard.
 pub(crate) struct Core {
     task: Task,
     conns: Vec<Conn>,
     sessions: Box<dyn Sessions>,
     requests: in_flight::InFlight,
-    again: VecDeque<in_flight::Again>,
-    /// Whether what a server has not looked at is made again.
+    requeued: VecDeque<in_flight::Requeued>,
+    /// True if requests that a server left unprocessed are retried.
     takes_over: bool,
     mix: mix::Mix,
     depth: usize,
@@ -117,7 +119,7 @@ pub(crate) struct Core {
     batch: Batch,
     tuned: (u64, u64),
     draining: bool,
-    /// Connections that are made one after the other are not all up yet.
+    /// True while connections are made one after the other and not all are up.
     opening: bool,
     drain_end_ns: u64,
     ports_ran_out: bool,
@@ -135,24 +137,24 @@ enum Mode {
 }
 
 impl Mode {
-    fn of(task: &Task, capacity: usize) -> Self {
+    fn new(task: &Task, capacity: usize) -> Self {
         match &task.intensity {
             Shape::Handling { .. } => Self::Handling,
             Shape::Closed { think, .. } => Self::Closed { think: *think },
             Shape::Open { arrivals, rate, .. } => {
-                let need = need::Need::new(*rate * arrivals.peak(), task.origin_ns);
-                Self::Open(pool::Pool::new(due::Dues::new(arrivals, *rate, task.origin_ns), need, capacity))
+                let need = pool_demand::PoolDemand::new(*rate * arrivals.peak(), task.origin_ns);
+                Self::Open(pool::Pool::new(due_clock::DueClock::new(arrivals, *rate, task.origin_ns), need, capacity))
             }
             Shape::SClients { descriptors, timeout_ns, think, phase, pace, .. } => {
                 let spread = descriptors::Spread { timeout_ns: *timeout_ns, phase: *phase };
-                let dues = pace.as_ref().map(|p| due::Dues::new(&p.arrivals, p.rate, task.origin_ns));
+                let dues = pace.as_ref().map(|p| due_clock::DueClock::new(&p.arrivals, p.rate, task.origin_ns));
                 Self::SClients(descriptors::Descriptors::new(*descriptors, spread, *think, dues))
             }
         }
     }
 }
 
-/// Whether requests have a moment at which they should leave, so that service time is another than response time.
+/// Returns true if requests have a due time, so that service time and response time differ.
 fn by_the_clock(intensity: &Shape) -> bool {
     match intensity {
         Shape::Open { .. } | Shape::SClients { pace: Some(_), .. } => true,
@@ -162,17 +164,17 @@ fn by_the_clock(intensity: &Shape) -> bool {
 }
 
 impl Core {
-    /// All memory that the loop needs is taken here.
+    /// Allocates all memory that the loop needs.
     pub(crate) fn new(task: Task, client: &dyn AnyClient) -> Self {
         let (capacity, depth) = (task.capacity() as usize, task.depth());
-        let mode = Mode::of(&task, capacity);
+        let mode = Mode::new(&task, capacity);
         let mut sessions = client.sessions(capacity);
         let mix = mix::Mix::new(client.mix()).recorded(&task.items);
         let handshake = capacity > 0 && !sessions.at(0).ready();
-        let keeps = Keeps { service: by_the_clock(&task.intensity), handshake, classes: mix.classes() };
+        let keeps = RecordOptions { service: by_the_clock(&task.intensity), handshake, classes: mix.classes() };
         let one_connection = task.new_connections || task.blocks.is_some();
         let takes_over = !one_connection && matches!(mode, Mode::Closed { .. } | Mode::Open(_));
-        // In a closed loop every number is in use from the begin on.
+        // In a closed loop every number is in use from the start.
         let free = if matches!(mode, Mode::Closed { .. }) { 0 } else { capacity as u32 };
         let mut record = Record::new(task.origin_ns, keeps);
         record.in_tenths(task.tenths.clone());
@@ -181,7 +183,7 @@ impl Core {
             conns: vec![Conn::default(); capacity],
             sessions,
             requests: in_flight::InFlight::new(capacity, depth),
-            again: VecDeque::new(),
+            requeued: VecDeque::new(),
             takes_over,
             mix,
             depth,
@@ -205,7 +207,7 @@ impl Core {
         }
     }
 
-    /// The load begins at this moment, not at that of the task; nothing was started yet.
+    /// Replaces the task's start time before anything was started.
     pub(crate) fn begin_at(&mut self, origin_ns: u64) {
         self.task.origin_ns = origin_ns;
         self.tuned.0 = origin_ns;
@@ -219,7 +221,7 @@ impl Core {
         }
     }
 
-    /// Starts the load; the clock must have reached the task's origin.
+    /// Starts the load. The clock must have reached the task's start time.
     pub(crate) fn start<O: Ops>(&mut self, ops: &mut O) {
         match &self.mode {
             Mode::Closed { .. } => self.closed_start(ops),
@@ -228,23 +230,25 @@ impl Core {
         }
     }
 
-    /// When [`Core::advance`] has something to do at the latest.
+    /// Returns the latest time at which [`Core::advance`] must run next.
     pub(crate) fn next_ns(&self) -> u64 {
-        let due = self.dues().filter(|_| !self.draining).map_or(u64::MAX, due::Dues::next_ns);
+        let due = self.dues().filter(|_| !self.draining).map_or(u64::MAX, due_clock::DueClock::next_ns);
         self.timers.next().min(due)
     }
 
-    /// How much earlier than [`Core::next_ns`] the loop should be awake, since a timer wakes it late by about as much: only
-    /// for requests that are due by the clock.
+    /// Returns how long before [`Core::next_ns`] the loop should be awake, to compensate for late timers. Positive only
+    /// for requests with due times.
     pub(crate) fn early_ns(&self) -> u64 {
-        match self.dues().map(due::Dues::rate) {
-            Some(rate) if !self.draining && rate < BUSY_PER_S => EARLY_NS.min((1e9 * AWAKE / rate.max(1e-9)) as u64),
+        match self.dues().map(due_clock::DueClock::rate) {
+            Some(rate) if !self.draining && rate < MAX_SPIN_RATE_PER_S => {
+                TIMER_LATENESS_NS.min((1e9 * MAX_SPIN_SHARE / rate.max(1e-9)) as u64)
+            }
             _ => 0,
         }
     }
 
-    /// The clock that requests or connects are due by, if any.
-    fn dues(&self) -> Option<&due::Dues> {
+    /// Returns the clock of due requests or connects, if any.
+    fn dues(&self) -> Option<&due_clock::DueClock> {
         match &self.mode {
             Mode::Open(pool) => Some(pool.dues()),
             Mode::SClients(d) => d.dues(),
@@ -252,45 +256,46 @@ impl Core {
         }
     }
 
-    /// How long answers may be collected: only in a closed loop without pauses, where a client that hears of its answer a
-    /// little later asks a little later and the server has the other clients' requests meanwhile.
+    /// Returns the batching of answers. It applies only to a closed loop without pauses: a client that sees its answer
+    /// later asks later, and the server has the other clients' requests meanwhile.
     #[inline]
     pub(crate) fn batch(&self) -> Batch {
         self.batch
     }
 
-    /// The rate of an open loop is so many times the plan's from `now` on; nothing else has one that a hand may change.
-    pub(crate) fn turn(&mut self, now: u64, factor: f64) {
+    /// Sets the rate of an open loop to `factor` times the planned one from `now` on. Other loads have no rate to
+    /// change.
+    pub(crate) fn change_rate(&mut self, now: u64, factor: f64) {
         if let Mode::Open(pool) = &mut self.mode
-            && pool.dues.turn(now, factor)
+            && pool.dues.change_rate(now, factor)
         {
-            pool.need.plan(pool.dues.rate());
+            pool.demand.plan(pool.dues.rate());
         }
     }
 
-    /// Sets the length of [`Core::batch`] anew from what was completed since the last call: at most a quarter of the
-    /// response time (by Little's law), and never more than [`LONGEST_BATCH_US`].
+    /// Recomputes [`Core::batch`] from the completions since the last call: at most a quarter of the response time (by
+    /// Little's law) and at most [`MAX_BATCH_US`].
     pub(crate) fn retune(&mut self, now: u64) {
         let completed = self.record.counts.completed;
         let (since, answers) = (now.saturating_sub(self.tuned.0), completed - self.tuned.1);
         self.tuned = (now, completed);
         let response_us = since * self.in_flight / (answers.max(1) * 1000);
         self.batch = match &self.mode {
-            Mode::Closed { think } if think.is_none() && self.in_flight >= FEWEST_TO_BATCH && answers > 0 => {
-                Batch { want: (self.in_flight / 2) as u32, within_us: (response_us / 4).min(LONGEST_BATCH_US) as u32 }
+            Mode::Closed { think } if think.is_none() && self.in_flight >= MIN_IN_FLIGHT_TO_BATCH && answers > 0 => {
+                Batch { want: (self.in_flight / 2) as u32, within_us: (response_us / 4).min(MAX_BATCH_US) as u32 }
             }
             _ => Batch::default(),
         };
     }
 
-    /// A pass of the loop begins.
+    /// Starts a pass of the loop.
     pub(crate) fn pass(&mut self, now_ns: u64) {
         if let Some(held) = &mut self.record.held_up {
             held.pass(now_ns, &self.record.counts);
         }
     }
 
-    /// It sleeps until then, or until there is something.
+    /// Records that the loop sleeps until `until_ns` or the next event.
     pub(crate) fn sleeps(&mut self, until_ns: u64) {
         if let Some(held) = &mut self.record.held_up {
             held.sleeps(until_ns);
@@ -300,7 +305,7 @@ impl Core {
     pub(crate) fn advance<O: Ops>(&mut self, ops: &mut O) {
         let now = ops.now();
         self.record.advance(now, self.in_flight);
-        for _ in 0..TURN {
+        for _ in 0..MAX_TIMERS_PER_PASS {
             let Some(conn) = self.timers.pop_due(now) else { break };
             self.fire(ops, conn);
         }
@@ -312,7 +317,7 @@ impl Core {
         }
     }
 
-    /// What the driver tells.
+    /// Handles a completion from the driver.
     #[inline]
     pub(crate) fn on<O: Ops>(&mut self, ops: &mut O, completion: Completion<'_>) {
         match completion {
@@ -325,11 +330,11 @@ impl Core {
         }
     }
 
-    /// The edge of a phase that was ordered for `at_ns`; connections stay as they are, since events of theirs may be under way. Nothing
-    /// where it was taken before.
+    /// Records the edge of a phase ordered for `at_ns`, unless already recorded. Connections stay as they are, because
+    /// their events may be under way.
     ///
-    /// What was ordered is its begin, however much later a thread that had no CPU hears of it: nothing happened to it meanwhile. So
-    /// windows of agents that compete for a CPU are the same one.
+    /// The ordered time counts, however late a thread without a CPU sees the order, because nothing happened to it
+    /// meanwhile. The windows of agents that compete for a CPU are therefore identical.
     pub(crate) fn edge(&mut self, phase: Phase, at_ns: u64, now: u64) {
         let edge_ns = self.record.edge_ns(at_ns, now);
         self.record.advance(edge_ns, self.in_flight);
@@ -339,7 +344,7 @@ impl Core {
         self.record.enter(phase, edge_ns);
     }
 
-    /// A phase begins that was ordered for `at_ns`.
+    /// Starts a phase ordered for `at_ns`.
     pub(crate) fn enter<O: Ops>(&mut self, ops: &mut O, phase: Phase, at_ns: u64) {
         let now = ops.now();
         self.edge(phase, at_ns, now);
@@ -354,8 +359,8 @@ impl Core {
         }
     }
 
-    /// Writes down how old the requests are that have no answer at the end of the window: those of a stall that the window
-    /// ends in would be in no percentile otherwise.
+    /// Records the age of each unanswered request at the end of the window. Otherwise no percentile would show a stall
+    /// at the end of the window.
     fn record_under_way(&mut self, now: u64) {
         let under_way = &mut self.record.under_way;
         for conn in 0..self.conns.len() as u32 {
@@ -364,23 +369,23 @@ impl Core {
             }
             self.requests.each(conn, |begun| under_way.record_ns(now.saturating_sub(begun.start.intended_ns)));
         }
-        self.again.iter().for_each(|left| under_way.record_ns(now.saturating_sub(left.begun.start.intended_ns)));
+        self.requeued.iter().for_each(|left| under_way.record_ns(now.saturating_sub(left.begun.start.intended_ns)));
         if let Mode::Open(pool) = &self.mode {
             pool.dues().each_waiting(|due| under_way.record_ns(now.saturating_sub(due)));
         }
     }
 
-    /// Whether the drain is over: everything answered, or waited long enough.
+    /// Returns true if the drain is over: all requests are answered or the wait is too long.
     pub(crate) fn drained(&self, now_ns: u64) -> bool {
-        self.draining && (self.in_flight == 0 && self.again.is_empty() || now_ns >= self.drain_end_ns)
+        self.draining && (self.in_flight == 0 && self.requeued.is_empty() || now_ns >= self.drain_end_ns)
     }
 
-    /// The end of the drain as far as it is known.
+    /// Returns the end of the drain as far as known.
     pub(crate) fn drain_end_ns(&self) -> u64 {
         self.drain_end_ns
     }
 
-    /// Closes everything, counts what is still unanswered, and gives the part of the trial that was found here.
+    /// Closes all connections, counts unanswered requests, and returns the shard's result.
     pub(crate) fn finish<O: Ops>(mut self, ops: &mut O) -> run::LoadPart {
         let now = ops.refresh();
         self.record.advance(now, self.in_flight);
@@ -392,7 +397,7 @@ impl Core {
                 ops.close(conn);
             }
         }
-        self.record.counts.unanswered += self.again.len() as u64;
+        self.record.counts.unanswered += self.requeued.len() as u64;
         let offered = match &self.mode {
             Mode::Open(pool) if pool.dues().is_even() => Offered::Rate(pool.dues().rate()),
             Mode::Open(_) => Offered::Due,
@@ -421,23 +426,23 @@ impl Core {
             ));
         }
         if self.ports_ran_out {
-            part.notes.push(PORTS.to_owned());
+            part.notes.push(NO_PORTS_ADVICE.to_owned());
         }
         if self.fds_ran_out {
-            part.notes.push(FDS.to_owned());
+            part.notes.push(NO_DESCRIPTORS_ADVICE.to_owned());
         }
         part
     }
 }
 
-/// What to do when local ports run out.
-const PORTS: &str = "local ports ran out (EADDRNOTAVAIL): give more source addresses (--source 127.0.0.2-127.0.0.9), widen \
+/// Advice for running out of local ports.
+const NO_PORTS_ADVICE: &str = "local ports ran out (EADDRNOTAVAIL): give more source addresses (--source 127.0.0.2-127.0.0.9), widen \
                      net.ipv4.ip_local_port_range, or let the server close first so that TIME_WAIT stays there";
-/// What to do when descriptors run out.
-const FDS: &str =
+/// Advice for running out of descriptors.
+const NO_DESCRIPTORS_ADVICE: &str =
     "descriptors ran out: raise the hard limit (ulimit -Hn, LimitNOFILE=) or spread the load over more agents";
 
 #[cfg(test)]
-mod seams;
+mod session_tests;
 #[cfg(test)]
 mod tests;

@@ -1,15 +1,15 @@
-//! The open loop: requests start when they are due, whatever the server does. A due request takes an idle connection, or
-//! waits for one while the pool grows up to its limit. None is skipped: a request that never found a connection stays
-//! counted as due and not sent.
+//! The open loop: requests start when due, whatever the server does. A due request takes an idle connection, or waits
+//! for one while the pool grows up to its limit. None is skipped: a request that never found a connection stays counted
+//! as due and not sent.
 
-use super::due::AT_ONCE;
+use super::due_clock::MAX_DUE_PER_PASS;
 use super::pool::Pool;
 use super::{Core, Mode, State};
 use crate::driver::Ops;
 
-/// Connections that a pool of persistent ones opens at the same time. A pause of a few milliseconds leaves hundreds of
-/// requests waiting; a connection for each would cost more than the pause and make the next one.
-const MOST_OPENING: usize = 128;
+/// Maximum number of connections that a persistent pool opens at the same time. A pause of a few milliseconds leaves
+/// hundreds of requests waiting. A connection for each would cost more than the pause and cause the next one.
+const MAX_OPENING: usize = 128;
 
 impl Core {
     fn pool(&mut self) -> Option<&mut Pool> {
@@ -19,13 +19,13 @@ impl Core {
         }
     }
 
-    /// Starts what is due.
+    /// Starts due requests.
     pub(super) fn open_due<O: Ops>(&mut self, ops: &mut O) {
         let now = ops.now();
-        for _ in 0..AT_ONCE {
+        for _ in 0..MAX_DUE_PER_PASS {
             let Some(pool) = self.pool() else { return };
             let Some(due) = pool.dues.take_due(now) else { return };
-            pool.need.arrived();
+            pool.demand.arrived();
             let first = pool.dues.waiting() == 1;
             let idle = if first { pool.idle.pop() } else { None };
             self.record.counts.due += 1;
@@ -39,7 +39,7 @@ impl Core {
         }
     }
 
-    /// One more connection when fewer are on their way than requests wait, and the pool needs more than it has.
+    /// Opens one more connection if fewer are opening than requests wait and the pool needs more.
     fn grow<O: Ops>(&mut self, ops: &mut O) {
         let (own, full, used) = (self.task.new_connections, self.free.is_empty(), self.used());
         let wanted = self.wanted();
@@ -47,8 +47,8 @@ impl Core {
         if full || wanted <= pool.opening {
             return;
         }
-        // With a connection a request each arrival needs its own; else the answers under way free some, too.
-        if !own && (pool.opening as usize >= MOST_OPENING || !pool.need.allows(used)) {
+        // With one connection per request each arrival needs its own. Otherwise pending answers also free some.
+        if !own && (pool.opening as usize >= MAX_OPENING || !pool.demand.allows(used)) {
             self.record.counts.connects_held_back += 1;
             return;
         }
@@ -59,20 +59,20 @@ impl Core {
         self.connect(ops, conn);
     }
 
-    /// Connections of the pool, and those on their way.
+    /// Returns the number of open and opening connections of the pool.
     fn used(&self) -> u64 {
         (self.conns.len() - self.free.len()) as u64
     }
 
-    /// Requests that want a connection.
+    /// Returns the number of requests that need a connection.
     fn wanted(&mut self) -> u64 {
-        let (left, draining) = (self.again.len() as u64, self.draining);
+        let (left, draining) = (self.requeued.len() as u64, self.draining);
         left + self.pool().filter(|_| !draining).map_or(0, |pool| pool.dues.waiting())
     }
 
-    /// A server left requests: idle connections take them over, or new ones do.
-    pub(super) fn open_again<O: Ops>(&mut self, ops: &mut O) {
-        for _ in 0..self.again.len() {
+    /// Moves requests that a server left unprocessed to idle or new connections.
+    pub(super) fn open_requeued<O: Ops>(&mut self, ops: &mut O) {
+        for _ in 0..self.requeued.len() {
             match self.pool().and_then(|pool| pool.idle.pop()) {
                 Some(conn) => self.serve_waiting(ops, conn, false),
                 None => self.grow(ops),
@@ -80,10 +80,10 @@ impl Core {
         }
     }
 
-    /// Sends the oldest waiting request on a free connection, or keeps the connection.
+    /// Sends the oldest waiting request on a free connection, or keeps the connection idle.
     fn serve_waiting<O: Ops>(&mut self, ops: &mut O, conn: u32, blocked: bool) {
         let now = ops.now();
-        if self.begin_again(now, conn) {
+        if self.start_requeued(now, conn) {
             self.conns[conn as usize].began_ns = now;
             return self.flush(ops, conn);
         }
@@ -102,7 +102,7 @@ impl Core {
         self.flush(ops, conn);
     }
 
-    /// A connection is up.
+    /// Handles a connection that is up.
     pub(super) fn open_ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if let Some(pool) = self.pool() {
             pool.opening -= 1;
@@ -110,7 +110,7 @@ impl Core {
         self.serve_waiting(ops, conn, true);
     }
 
-    /// An answer came.
+    /// Handles an answer.
     pub(super) fn open_answered<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.task.new_connections {
             return self.ended(ops, conn);
@@ -118,26 +118,26 @@ impl Core {
         let (now, used) = (ops.now(), self.used());
         let took_ns = now.saturating_sub(self.conns[conn as usize].began_ns);
         if let Some(pool) = self.pool() {
-            let past = pool.need.answered(now, took_ns, used);
+            let past = pool.demand.answered(now, took_ns, used);
             self.record.counts.connects_past_need += past;
         }
         self.serve_waiting(ops, conn, true);
     }
 
-    /// A connection ended: its number is free, and what waits may want one.
+    /// Handles a connection that ended: its number is free for waiting requests.
     pub(super) fn open_freed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.free.push(conn);
         self.grow(ops);
     }
 
-    /// The server closed an idle connection: it is not to be used any more.
+    /// Removes a connection that the server closed from the idle ones.
     pub(super) fn open_forget_idle(&mut self, conn: u32) {
         if let Some(pool) = self.pool() {
             pool.idle.retain(|&idle| idle != conn);
         }
     }
 
-    /// A connect (`established` false) or a connection failed: it tries again after a pause if something waits.
+    /// Handles a failed connect (`established` false) or connection: retries after a pause if a request waits.
     pub(super) fn open_lost<O: Ops>(&mut self, ops: &O, conn: u32, established: bool, pause_ns: u64) {
         let wanted = self.wanted();
         let Some(pool) = self.pool() else { return };
@@ -150,7 +150,7 @@ impl Core {
         }
     }
 
-    /// What was put off until this pass: the connection is free for a request.
+    /// Continues a connection deferred to this pass: it is free for a request.
     pub(super) fn open_think_over<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.conns[conn as usize].state = State::Idle;
         self.serve_waiting(ops, conn, true);

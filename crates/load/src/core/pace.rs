@@ -1,8 +1,8 @@
-//! S-Clients that follow an arrival process: each arrival is one connect on a free descriptor of the D, given up after T and
-//! not repeated. An arrival that finds none waits, and is counted as due.
+//! S-Clients with an arrival process: each arrival is one connect on a free one of the D descriptors. It is given up
+//! after T and not repeated. An arrival without a free descriptor waits and counts as due.
 
 use super::descriptors::{Descriptors, Pace};
-use super::due::AT_ONCE;
+use super::due_clock::MAX_DUE_PER_PASS;
 use super::{Core, Mode, State};
 use crate::driver::Ops;
 
@@ -11,10 +11,10 @@ impl Core {
         self.descriptors().and_then(|d| d.pace.as_mut())
     }
 
-    /// Connects what is due by the arrival process, as far as descriptors are free.
+    /// Starts the connects that are due, as far as descriptors are free.
     pub(super) fn sclients_due<O: Ops>(&mut self, ops: &mut O) {
         let now = ops.now();
-        for _ in 0..AT_ONCE {
+        for _ in 0..MAX_DUE_PER_PASS {
             let Some(due) = self.pace().and_then(|pace| pace.dues.take_due(now)) else { break };
             self.record.counts.due += 1;
             if self.record.measuring {
@@ -24,14 +24,14 @@ impl Core {
                 self.pace().into_iter().for_each(|pace| pace.waited += 1);
             }
         }
-        for _ in 0..AT_ONCE {
+        for _ in 0..MAX_DUE_PER_PASS {
             if !self.sclients_arrival(ops) {
                 return;
             }
         }
     }
 
-    /// The arrival that waits longest connects, if one of the D descriptors is free.
+    /// Connects the oldest waiting arrival if one of the D descriptors is free.
     fn sclients_arrival<O: Ops>(&mut self, ops: &mut O) -> bool {
         let Mode::SClients(Descriptors { wanted, pace: Some(pace), .. }) = &mut self.mode else { return false };
         let wanted = *wanted;
@@ -52,12 +52,12 @@ impl Core {
         true
     }
 
-    /// The connect of an arrival is over, up or not.
+    /// Frees the descriptor of a connect that succeeded or failed.
     pub(super) fn sclients_arrived(&mut self) -> bool {
         self.pace().map(|pace| pace.connecting -= 1).is_some()
     }
 
-    /// The connect of an arrival is given up: its descriptor takes the next one.
+    /// Gives up an arrival's connect: its descriptor takes the next arrival.
     pub(super) fn sclients_given_up(&mut self, conn: u32) -> bool {
         let paced = self.sclients_arrived();
         if paced {

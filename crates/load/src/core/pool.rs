@@ -1,28 +1,28 @@
-//! The pool of connections of an open loop.
+//! The connection pool of an open loop.
 
-use super::due::Dues;
-use super::need::Need;
+use super::due_clock::DueClock;
+use super::pool_demand::PoolDemand;
 
-/// The pool of an open loop.
+/// The connection pool of an open loop.
 pub(super) struct Pool {
-    pub(super) dues: Dues,
-    pub(super) need: Need,
+    pub(super) dues: DueClock,
+    pub(super) demand: PoolDemand,
     pub(super) idle: Vec<u32>,
     pub(super) opening: u64,
 }
 
 impl Pool {
-    pub(super) fn new(dues: Dues, need: Need, capacity: usize) -> Self {
-        Self { dues, need, idle: Vec::with_capacity(capacity), opening: 0 }
+    pub(super) fn new(dues: DueClock, demand: PoolDemand, capacity: usize) -> Self {
+        Self { dues, demand, idle: Vec::with_capacity(capacity), opening: 0 }
     }
 
-    /// Time counts from this moment.
+    /// Starts time at this moment.
     pub(super) fn begin_at(&mut self, origin_ns: u64) {
         self.dues.begin_at(origin_ns);
-        self.need.begin_at(origin_ns);
+        self.demand.begin_at(origin_ns);
     }
 
-    pub(super) fn dues(&self) -> &Dues {
+    pub(super) fn dues(&self) -> &DueClock {
         &self.dues
     }
 }

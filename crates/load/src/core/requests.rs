@@ -1,4 +1,4 @@
-//! The life of a request on an established connection: begun, sent, answered.
+//! The life cycle of a request on an established connection: started, sent, answered.
 
 use std::collections::VecDeque;
 
@@ -6,34 +6,34 @@ use proto::{Done, Fault, Outcome, Progress, Request, Requester};
 use run::ErrorKind;
 use sys::Errno;
 
-use super::in_flight::{Again, Begun, InFlight};
+use super::in_flight::{InFlight, InFlightRequest, Requeued};
 use super::{Core, Mode, State};
 use crate::driver::{Op, Ops, Sent, Start};
 use crate::record::{Record, kind_of};
 
-/// Takes down what a session says of the requests of one connection.
-struct Told<'a> {
+/// Records the completions that a session reports for one connection.
+struct CompletionSink<'a> {
     record: &'a mut Record,
     requests: &'a mut InFlight,
-    /// Where requests go that are made again, if they are.
-    again: Option<&'a mut VecDeque<Again>>,
-    /// Of the connection's requests, those that are not counted as sent.
+    /// Queue of requests to retry, if retries are on.
+    requeued: Option<&'a mut VecDeque<Requeued>>,
+    /// Number of the connection's requests that are not counted as sent.
     unsent: &'a mut u32,
     conn: u32,
     now: u64,
     ended: u32,
 }
 
-impl Told<'_> {
+impl CompletionSink<'_> {
     #[inline]
     fn done(&mut self, done: Done) {
-        // A name that is not in flight is a mistake of the session, and no request.
+        // A session that reports an unknown ID is wrong; there is no request to count.
         if let Some(request) = self.requests.end(self.conn, done.which) {
             self.ended += 1;
-            match &mut self.again {
-                Some(again) if done.outcome == Outcome::Failed(Fault::Unprocessed) => {
-                    // Those that have not left are the newest, as those are that a server has not looked at.
-                    again.push_back(Again { begun: request, sent: *self.unsent == 0 });
+            match &mut self.requeued {
+                Some(requeued) if done.outcome == Outcome::Failed(Fault::Unprocessed) => {
+                    // Unsent requests are the newest, and so are those that a server left unprocessed.
+                    requeued.push_back(Requeued { begun: request, sent: *self.unsent == 0 });
                     *self.unsent = self.unsent.saturating_sub(1);
                     self.record.counts.unprocessed += 1;
                 }
@@ -44,20 +44,21 @@ impl Told<'_> {
 }
 
 impl Core {
-    /// Begins a request that was to start at `intended_ns`; [`Core::flush`] sends it.
+    /// Starts a request due at `intended_ns`; [`Core::flush`] sends it.
     #[inline]
     pub(super) fn begin(&mut self, now: u64, conn: u32, intended_ns: u64) {
         let item = self.mix.next(&mut self.rng, self.conns[conn as usize].made);
         let class = self.mix.class(item);
-        let begun = Begun { start: Start { intended_ns, sent_ns: now }, class, item };
+        let begun = InFlightRequest { start: Start { intended_ns, sent_ns: now }, class, item };
         if self.put(now, conn, begun, true) {
             self.record.begun(class);
         }
     }
 
-    /// Puts a request on a connection; whether there was room. With `counts` it is counted as sent once it has left.
+    /// Puts a request on a connection and returns false if there was no room. With `counts` it is counted as sent once
+    /// it has left.
     #[inline]
-    pub(super) fn put(&mut self, now: u64, conn: u32, begun: Begun, counts: bool) -> bool {
+    pub(super) fn put(&mut self, now: u64, conn: u32, begun: InFlightRequest, counts: bool) -> bool {
         let Some(id) = self.requests.begin(conn, begun) else { return false };
         let c = &mut self.conns[conn as usize];
         c.in_flight += 1;
@@ -70,7 +71,7 @@ impl Core {
         true
     }
 
-    /// Sends what the session has to send.
+    /// Sends the session's pending bytes.
     #[inline]
     pub(super) fn flush<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let session = self.sessions.at(conn as usize);
@@ -97,8 +98,8 @@ impl Core {
         }
     }
 
-    /// Sends what the session wants to say besides requests (pings, window updates, the end of a handshake), if this
-    /// connection is still there.
+    /// Sends the session's bytes that belong to no request (pings, window updates, the end of a handshake), if the
+    /// connection still exists.
     #[inline]
     pub(super) fn flush_unasked<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let established = matches!(self.conns[conn as usize].state, State::Idle | State::Thinking | State::Busy);
@@ -107,12 +108,12 @@ impl Core {
         }
     }
 
-    /// Everything is handed to the system. Where sending alone completes a request (discard), what follows is left to the
-    /// next pass: going on at once would call itself for as long as the socket takes everything.
+    /// Handles a complete send. If sending alone completes a request (discard), the next request waits for the next
+    /// pass. Continuing at once would recurse for as long as the socket accepts everything.
     #[inline]
     fn flushed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (progress, ended) =
-            self.tell(ops.now(), conn, |session, told| session.flushed(&mut |done| told.done(done)));
+            self.record_completions(ops.now(), conn, |session, sink| session.flushed(&mut |done| sink.done(done)));
         if progress.close {
             return self.closing(ops, conn);
         }
@@ -122,12 +123,12 @@ impl Core {
         }
     }
 
-    /// A reset that answers a send may still be followed by the bytes that came before it; the connection is lost anyway.
+    /// Handles a failed send. Received bytes may still follow a reset, but the connection is lost anyway.
     fn send_failed<O: Ops>(&mut self, ops: &mut O, conn: u32, errno: Errno) {
         self.failed(ops, conn, Op::Send, errno);
     }
 
-    /// What waited in the driver has left.
+    /// Handles the completion of a pending send.
     pub(super) fn writable<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.conns[conn as usize].pending = false;
         self.flush(ops, conn);
@@ -136,7 +137,7 @@ impl Core {
         }
     }
 
-    /// Bytes came.
+    /// Handles received bytes.
     #[inline]
     pub(super) fn received<O: Ops>(&mut self, ops: &mut O, conn: u32, bytes: &[u8]) {
         self.record.counts.bytes_received += bytes.len() as u64;
@@ -147,15 +148,15 @@ impl Core {
             State::Handshaking => return self.handshaking(ops, conn, bytes),
             _ => {}
         }
-        let (heard, ended) =
-            self.tell(ops.now(), conn, |session, told| session.receive(bytes, &mut |done| told.done(done)));
+        let (heard, ended) = self
+            .record_completions(ops.now(), conn, |session, sink| session.receive(bytes, &mut |done| sink.done(done)));
         match heard {
             Ok(progress) => self.progressed(ops, conn, progress, ended),
             Err(fault) => self.faulted(ops, conn, fault),
         }
     }
 
-    /// The peer will send nothing more.
+    /// Handles the end of the peer's data.
     pub(super) fn peer_closed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match self.conns[conn as usize].state {
             State::Closing => {
@@ -166,7 +167,8 @@ impl Core {
             State::Handshaking => return self.lost(ops, conn, ErrorKind::ConnectFailed),
             _ => {}
         }
-        let (heard, _) = self.tell(ops.now(), conn, |session, told| session.peer_closed(&mut |done| told.done(done)));
+        let (heard, _) =
+            self.record_completions(ops.now(), conn, |session, sink| session.peer_closed(&mut |done| sink.done(done)));
         match heard {
             Ok(_) if self.conns[conn as usize].in_flight > 0 => self.lost(ops, conn, ErrorKind::ShortResponse),
             Ok(_) => self.ended(ops, conn),
@@ -179,31 +181,31 @@ impl Core {
         self.lost(ops, conn, kind_of(fault));
     }
 
-    /// What the session says last, as far as it leaves at once: why it ends the connection (a GOAWAY, an alert of TLS).
+    /// Sends the session's last bytes as far as possible at once: the reason for the end (a GOAWAY, an alert of TLS).
     pub(super) fn farewell<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (session, c) = (self.sessions.at(conn as usize), self.conns[conn as usize]);
         if !session.wants_transmit() {
             return;
         }
         let mut bytes = 0;
-        let say = |out: &mut [u8]| {
+        let call = |out: &mut [u8]| {
             bytes = session.transmit(out);
             bytes
         };
-        // The connection is lost, whatever becomes of this. A driver that only learns later that something has left gets
-        // this behind it: two pieces of a server may come within one pass, and the fault is in the second.
-        let _ = if c.pending { ops.send_last(conn, say) } else { ops.send(conn, say).is_ok() };
+        // The connection is lost in any case. A driver that learns later of a completed send queues these bytes behind
+        // it, because one pass may deliver a server's two packets with the fault in the second.
+        let _ = if c.pending { ops.send_last(conn, call) } else { ops.send(conn, call).is_ok() };
         self.record.counts.bytes_sent += bytes as u64;
         if c.state == State::Handshaking {
             self.record.counts.handshake_bytes_sent += bytes as u64;
         }
     }
 
-    /// The session made progress on a connection that lives.
+    /// Continues after progress of the session on a live connection.
     #[inline]
     fn progressed<O: Ops>(&mut self, ops: &mut O, conn: u32, progress: Progress, ended: u32) {
         if progress.close {
-            // Its last words: the answer to a close, say.
+            // Last bytes, such as the answer to a close.
             self.flush_unasked(ops, conn);
             if matches!(self.conns[conn as usize].state, State::Idle | State::Thinking | State::Busy) {
                 self.closing(ops, conn);
@@ -217,12 +219,12 @@ impl Core {
                 Mode::SClients(_) | Mode::Handling => self.ended(ops, conn),
             }
         }
-        // One request may take several exchanges (a record that is split), and some bytes no request asked for.
+        // A request may take several exchanges (a record that is split), and some bytes belong to no request.
         self.flush_unasked(ops, conn);
         self.take_over(ops);
     }
 
-    /// The session says that this connection carries nothing more.
+    /// Handles a session that accepts no more requests on this connection.
     fn closing<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.conns[conn as usize].in_flight > 0 {
             self.farewell(ops, conn);
@@ -232,21 +234,26 @@ impl Core {
         self.close_after_peer(ops, conn);
     }
 
-    /// Lets the session of a connection speak, and takes down which requests it says have ended; how many.
+    /// Calls a session with a sink for completions. Returns the call's result and the number of requests that ended.
     #[inline]
-    fn tell<T>(&mut self, now: u64, conn: u32, say: impl FnOnce(&mut dyn Requester, &mut Told<'_>) -> T) -> (T, u32) {
+    fn record_completions<T>(
+        &mut self,
+        now: u64,
+        conn: u32,
+        call: impl FnOnce(&mut dyn Requester, &mut CompletionSink<'_>) -> T,
+    ) -> (T, u32) {
         let (record, requests) = (&mut self.record, &mut self.requests);
-        let (again, unsent) = (self.takes_over.then_some(&mut self.again), &mut self.conns[conn as usize].unsent);
-        let mut told = Told { record, requests, again, unsent, conn, now, ended: 0 };
-        let said = say(self.sessions.at(conn as usize), &mut told);
-        let ended = told.ended;
+        let (requeued, unsent) = (self.takes_over.then_some(&mut self.requeued), &mut self.conns[conn as usize].unsent);
+        let mut sink = CompletionSink { record, requests, requeued, unsent, conn, now, ended: 0 };
+        let result = call(self.sessions.at(conn as usize), &mut sink);
+        let ended = sink.ended;
         if ended > 0 {
             self.settle(now, conn, ended);
         }
-        (said, ended)
+        (result, ended)
     }
 
-    /// So many requests of a connection have ended.
+    /// Accounts for requests that ended on a connection.
     #[inline]
     fn settle(&mut self, now: u64, conn: u32, ended: u32) {
         self.record.advance(now, self.in_flight);
@@ -254,7 +261,7 @@ impl Core {
         let c = &mut self.conns[conn as usize];
         c.failures = 0;
         c.in_flight -= ended;
-        // What is answered has left, whether or not the driver has said so before the connection ends.
+        // An answered request was sent, even if the driver has not reported that yet.
         let unsent = c.unsent.min(c.in_flight);
         self.record.counts.sent += u64::from(std::mem::replace(&mut c.unsent, unsent) - unsent);
         if c.in_flight == 0 {
@@ -264,7 +271,7 @@ impl Core {
         }
     }
 
-    /// The requests in flight on a connection failed with it.
+    /// Counts the requests in flight on a connection as failed, by class.
     pub(super) fn fail_by_class(&mut self, conn: u32) {
         while self.record.has_classes()
             && let Some(request) = self.requests.end(conn, proto::Which::Oldest)
@@ -273,7 +280,7 @@ impl Core {
         }
     }
 
-    /// The requests in flight on a connection are lost.
+    /// Counts the requests in flight on a connection as lost.
     pub(super) fn forget_requests(&mut self, now: u64, conn: u32) {
         self.record.advance(now, self.in_flight);
         self.requests.clear(conn);

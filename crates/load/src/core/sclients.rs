@@ -1,12 +1,12 @@
 //! S-Clients (Banga and Druschel, "Measuring the Capacity of a Web Server", USITS 1997): D descriptors are always
-//! connecting, each for at most T. A connect that is up leaves the D descriptors, sends its request and is replaced at
-//! once; one that is not up after T is closed and replaced at once. So the offered rate is at least D/T whatever the
+//! connecting, each for at most T. A connect that succeeds leaves the D descriptors, sends its request and is replaced
+//! at once. One that is not up after T is closed and replaced at once. So the offered rate is at least D/T whatever the
 //! server does, and linear in D.
 //!
-//! A connect that is refused keeps its descriptor until its T is over: the rate stays D/T and a dead server draws no storm.
+//! A refused connect keeps its descriptor until its T is over. The rate stays D/T, and a dead server causes no storm.
 //!
 //! With an arrival process (the think times of the source, generalised) each arrival is one connect on one of the D
-//! descriptors, given up after T and not repeated. Arrivals that find all D connecting wait, and are counted as due.
+//! descriptors, given up after T and not repeated. Arrivals that find all D connecting wait, and count as due.
 
 use run::ErrorKind;
 use sys::Errno;
@@ -23,7 +23,7 @@ impl Core {
         }
     }
 
-    /// The first connects, spread over T.
+    /// Schedules the first connects, spread over T.
     pub(super) fn sclients_start(&mut self) {
         if self.pace().is_some() {
             return;
@@ -39,7 +39,7 @@ impl Core {
         }
     }
 
-    /// A connect was not up after T: closed and replaced.
+    /// Closes and replaces a connect that was not up after T.
     pub(super) fn sclients_timed_out<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.pace().is_some() {
             ops.close(conn);
@@ -55,7 +55,7 @@ impl Core {
         }
     }
 
-    /// A connect failed before T: its descriptor stays taken until T is over.
+    /// Keeps the descriptor of a connect that failed early until T is over.
     pub(super) fn sclients_failed<O: Ops>(&mut self, ops: &O, conn: u32) {
         if self.sclients_given_up(conn) {
             return;
@@ -65,13 +65,13 @@ impl Core {
         if self.draining {
             return;
         }
-        // A connect that never left (no port, no descriptor) counts its T from now.
+        // A connect that never started (no port, no descriptor) counts its T from now.
         let c = &self.conns[conn as usize];
         let began = if ops.now() < c.began_ns.saturating_add(timeout) { c.began_ns } else { ops.now() };
         self.wait(ops, conn, (began + timeout).saturating_sub(ops.now()));
     }
 
-    /// A connect is up: it leaves the D descriptors, and another takes its place.
+    /// Replaces a successful connect: it leaves the D descriptors.
     pub(super) fn sclients_up<O: Ops>(&mut self, ops: &mut O) {
         if !self.draining && !self.sclients_arrived() {
             self.sclients_replace(ops);
@@ -79,7 +79,7 @@ impl Core {
         }
     }
 
-    /// An established connection sends its request.
+    /// Sends the request of an established connection.
     pub(super) fn sclients_ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.draining {
             return;
@@ -91,8 +91,8 @@ impl Core {
         self.sclients_hand_over(ops, conn);
     }
 
-    /// Two-process form: a connection whose request has left goes to the handling process, which counts its answer. When
-    /// that process is behind, the connection is handled here, so none is lost.
+    /// Passes a connection whose request has left to the handling process, which counts the answer (two-process form).
+    /// If that process is behind, this process handles the connection, so none is lost.
     pub(super) fn sclients_hand_over<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let c = self.conns[conn as usize];
         if c.state != State::Busy || c.pending || c.unsent > 0 || c.heard {
@@ -114,7 +114,7 @@ impl Core {
         self.sclients_freed(ops, conn);
     }
 
-    /// The other half: a connection came whose request was sent by the establishing process.
+    /// Adopts a connection whose request the establishing process sent.
     pub(super) fn adopted<O: Ops>(&mut self, ops: &mut O, conn: u32, start: Start) {
         let session = self.sessions.at(conn as usize);
         session.reset();
@@ -123,7 +123,7 @@ impl Core {
         self.open += 1;
         self.record.advance(ops.now(), self.in_flight);
         self.begin(start.sent_ns, conn, start.intended_ns);
-        // The session believes to send what was sent already.
+        // The session must believe that it sends the request, which was sent already.
         let session = self.sessions.at(conn as usize);
         let mut sent = [0; 1024];
         while session.wants_transmit() && session.transmit(&mut sent) > 0 {}
@@ -146,7 +146,7 @@ impl Core {
         }
     }
 
-    /// An established connection ended: its number is free.
+    /// Handles the end of an established connection: its number is free.
     pub(super) fn sclients_freed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match self.descriptors() {
             Some(d) if d.missing > 0 => {

@@ -1,8 +1,8 @@
-//! The three intensities against closed forms and by hand, on the virtual clock.
+//! Tests of the three intensities against closed forms and hand-computed values, on the virtual clock.
 
 use run::{Arrival, ErrorKind, Intensity, LoadPart, LoadPlan, Pace, Protocol, ThinkTime};
 
-use crate::{Seen, Service, SimServer, simulate};
+use crate::{Service, SimObservations, SimServer, simulate};
 
 fn plan(intensity: Intensity, duration_s: f64) -> LoadPlan {
     LoadPlan {
@@ -82,7 +82,7 @@ fn a_stall_shows_in_the_open_loop_at_its_full_length() {
     assert_eq!(part.total.due, 1000);
     assert!((response.quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15, "{}", response.quantile_us(0.90));
     assert!((response.summary().max / 1e6 - 2.0).abs() < 0.02);
-    // The same server behind one connection: the answers are as late, most of it blocked before the send.
+    // Same server, one connection: answers are as late, mostly blocked before the send.
     let one = Intensity::Open { rate: 100.0, arrival: Arrival::Constant, max_connections: 1 };
     let (part, _) = simulate(&plan(one, 10.0), &server).unwrap();
     assert!((part.histograms["response"].quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15);
@@ -92,7 +92,8 @@ fn a_stall_shows_in_the_open_loop_at_its_full_length() {
 
 #[test]
 fn a_stall_that_the_window_ends_in_is_written_down_with_its_age() {
-    // Closed clients send nothing while they wait, so the window that ends 0.9 s after a stall began has no long answer.
+    // Closed clients send nothing while they wait, so a window that ends 0.9 s after the start of a stall has no long
+    // answer.
     let server = SimServer {
         service: Service::Constant,
         stalls_ns: vec![(2_100_000_000, 3_500_000_000)],
@@ -104,7 +105,7 @@ fn a_stall_that_the_window_ends_in_is_written_down_with_its_age() {
     assert!(longest < 100_000.0, "{longest}");
     let ages = part.histograms["under_way"].summary();
     assert!(ages.count == 4 && (ages.max / 0.9e6 - 1.0).abs() < 0.02, "{ages:?}");
-    // In the open loop those that wait for a connection count too.
+    // In the open loop, requests that wait for a connection count too.
     let one = Intensity::Open { rate: 100.0, arrival: Arrival::Constant, max_connections: 1 };
     let (part, _) = simulate(&LoadPlan { drain_s: 2.0, warmup_s: 1.0, ..plan(one, 2.0) }, &server).unwrap();
     let ages = part.histograms["under_way"].summary();
@@ -113,7 +114,7 @@ fn a_stall_that_the_window_ends_in_is_written_down_with_its_age() {
 
 #[test]
 fn a_pause_of_a_good_server_is_no_reason_for_thousands_of_connections() {
-    // 50,000/s of a server that holds 125,000/s and stands still for 50 ms once a second: 2500 requests wait each time.
+    // 50,000/s against a server that serves 125,000/s and stalls for 50 ms once a second: 2500 requests wait each time.
     let stalls_ns = (1..5).map(|s| (s * 1_000_000_000, s * 1_000_000_000 + 50_000_000)).collect();
     let server = SimServer { service_ns: 8_000, rtt_ns: 100_000, stalls_ns, ..SimServer::default() };
     let (part, seen) = simulate(&plan(open(50_000.0, Arrival::Poisson), 5.0), &server).unwrap();
@@ -139,7 +140,7 @@ fn a_slow_server_gets_the_connections_that_it_needs() {
 
 #[test]
 fn due_requests_that_never_left_are_counted() {
-    // One connection, 1 ms of service: 1000/s is possible, 2000/s is asked for.
+    // One connection with a service time of 1 ms serves 1000/s of the 2000/s planned.
     let one = Intensity::Open { rate: 2000.0, arrival: Arrival::Constant, max_connections: 1 };
     let server = SimServer { service: Service::Constant, ..SimServer::default() };
     let (part, _) = simulate(&plan(one, 2.0), &server).unwrap();
@@ -153,7 +154,7 @@ fn sclients(descriptors: u32, timeout_ms: f64) -> Intensity {
     Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think: ThinkTime::default(), pace: None }
 }
 
-/// Nobody is ever accepted, so only T moves the descriptors.
+/// A server that accepts nobody, so only T frees the descriptors.
 fn full_listener() -> SimServer {
     SimServer {
         accept_at_once: false,
@@ -164,7 +165,7 @@ fn full_listener() -> SimServer {
     }
 }
 
-fn overloaded(descriptors: u32, timeout_ms: f64, seconds: f64) -> (LoadPart, Seen) {
+fn overloaded(descriptors: u32, timeout_ms: f64, seconds: f64) -> (LoadPart, SimObservations) {
     let mut plan = plan(sclients(descriptors, timeout_ms), seconds);
     plan.drain_s = 0.0;
     simulate(&plan, &full_listener()).unwrap()
@@ -172,8 +173,8 @@ fn overloaded(descriptors: u32, timeout_ms: f64, seconds: f64) -> (LoadPart, See
 
 #[test]
 fn s_clients_offer_d_over_t_to_the_arrival() {
-    // 50 descriptors, T = 500 ms. The first two connects are accepted (one by the worker, one by the queue) and replaced at
-    // once by one more each; all others come every 10 ms, evenly, to the nanosecond.
+    // 50 descriptors, T = 500 ms. The first two connects are accepted (one by the worker, one by the queue) and
+    // replaced at once by one more each. All others come exactly every 10 ms.
     let (part, seen) = overloaded(50, 500.0, 10.0);
     assert_eq!(part.total.connected, 2);
     assert_eq!(part.total.attempted, 1000 + 2);
@@ -191,7 +192,7 @@ fn the_offered_rate_is_linear_in_descriptors() {
 
 #[test]
 fn an_established_connection_leaves_the_descriptors_at_once() {
-    // A server that answers everything in 1 ms: every descriptor is busy connecting for one round trip of 2 ms.
+    // A server that answers everything in 1 µs: every descriptor is connecting for one round trip of 2 ms.
     let server = SimServer { service: Service::Constant, service_ns: 1000, rtt_ns: 2_000_000, ..SimServer::default() };
     let (part, _) = simulate(&plan(sclients(10, 500.0), 1.0), &server).unwrap();
     // Spread over 500 ms first, then 10 connects every 2 ms: 10 x (1000 - mean start 225) / 2.
@@ -240,13 +241,13 @@ fn paced(descriptors: u32, timeout_ms: f64, rate: f64, arrival: Arrival) -> Inte
 
 #[test]
 fn paced_s_clients_connect_when_the_arrival_process_says_so() {
-    // 100 descriptors could offer 200/s; the process asks for 50/s, and no connect is repeated.
+    // 100 descriptors could offer 200/s. The process offers 50/s, and no connect is repeated.
     let mut plan = plan(paced(100, 500.0, 50.0, Arrival::Constant), 10.0);
     plan.drain_s = 0.0;
     let (part, seen) = simulate(&plan, &full_listener()).unwrap();
     assert_eq!((part.total.due, part.total.attempted, part.offered), (500, 500, 500.0));
     assert!(seen.syns_ns.iter().all(|at| at % 20_000_000 == 0) && seen.syns_ns.len() == 500);
-    // Two are accepted; of the rest those of the last 500 ms are still connecting.
+    // Two are accepted. Of the rest, those of the last 500 ms are still connecting.
     assert_eq!(part.total.errors.0[&ErrorKind::ConnectTimeout], 500 - 2 - 25);
     let (part, seen) = simulate(&LoadPlan { phase: 0.25, ..plan }, &full_listener()).unwrap();
     assert_eq!(part.total.due, 500);
@@ -284,7 +285,7 @@ fn arrivals_that_find_no_descriptor_wait_and_are_told() {
 
 #[test]
 fn the_first_connects_of_several_processes_interleave() {
-    // Four processes of 25 descriptors as one of 100: the union of their SYNs has equal gaps of 5 ms.
+    // Four processes of 25 descriptors act as one of 100: all SYNs together have equal gaps of 5 ms.
     let whole = LoadPlan { drain_s: 0.0, ..plan(sclients(25, 500.0), 0.4) };
     let mut syns: Vec<u64> = (0..4)
         .flat_map(|i| {

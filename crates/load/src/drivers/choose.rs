@@ -1,4 +1,4 @@
-//! Which driver a load is made with, and what is said where it is not the one that was asked for.
+//! Choice of the driver, and notes for a driver other than the requested one.
 
 use run::{Intensity, LoadPlan};
 use sys::Errno;
@@ -6,7 +6,7 @@ use sys::Errno;
 use super::{DRIVERS, DriverSpec, asked};
 use crate::{LoadError, share};
 
-/// The driver that is really used.
+/// Returns the driver to use.
 pub(crate) fn choose(plan: &LoadPlan, notes: &mut Vec<String>) -> Result<&'static DriverSpec, LoadError> {
     match asked(plan.io) {
         Some(row) if share::two_process(plan) && !row.plain_descriptors => {
@@ -22,7 +22,7 @@ pub(crate) fn choose(plan: &LoadPlan, notes: &mut Vec<String>) -> Result<&'stati
     }
 }
 
-/// The first that fits and can be used here.
+/// Returns the first suitable driver that is usable here.
 fn automatic(plan: &LoadPlan, notes: &mut Vec<String>) -> Result<&'static DriverSpec, LoadError> {
     let reconnects = matches!(plan.intensity, Intensity::SClients { .. });
     let mut refused = None;

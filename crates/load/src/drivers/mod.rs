@@ -1,4 +1,4 @@
-//! The client drivers: one file each, one row in [`DRIVERS`], one line of a macro that joins the two.
+//! Client drivers: one file each, one row in [`DRIVERS`], and a macro that joins the two.
 
 mod choose;
 pub(crate) mod epoll;
@@ -17,13 +17,13 @@ pub(crate) use self::setup::Setup;
 pub(crate) use self::shard::{Never, Shard};
 use crate::LoadError;
 
-/// The table, and the one place where a driver's row becomes its type: once a thread, before the loop.
+/// Builds the table and maps each row to its driver type. The mapping happens once per thread, before the loop.
 macro_rules! drivers {
     (by_shards: $($module:ident),+; by_themselves: $($other:ident),+ $(,)?) => {
-        /// Every client driver; those that `auto` may choose in the order in which it does.
+        /// All client drivers. `auto` tries those that it may choose in table order.
         pub const DRIVERS: &[DriverSpec] = &[$($module::SPEC,)+ $($other::SPEC),+];
 
-        /// One shard from its driver to its part.
+        /// Runs one shard on the driver of a row and returns its result.
         pub(crate) fn run(row: &DriverSpec, shard: Shard<'_>) -> Result<LoadPart, LoadError> {
             $(if row.io == $module::SPEC.io {
                 return $module::run(shard);
@@ -38,7 +38,7 @@ drivers! {
     by_themselves: sim
 }
 
-/// The row that a plan asks for; none for `auto`.
+/// Returns the row that a plan asks for, or `None` for `auto`.
 pub fn asked(io: Io) -> Option<&'static DriverSpec> {
     DRIVERS.iter().find(|row| row.io == io)
 }

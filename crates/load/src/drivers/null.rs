@@ -1,5 +1,5 @@
-//! The null driver: no network. Every connect succeeds and every send is answered with the same bytes in the next pass, so
-//! what is left is the generator's own work. The clock is the real one.
+//! The null driver: no network. Every connect succeeds, and every send is answered with the same bytes in the next
+//! pass. Only the generator's own work remains. The clock is the real one.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use super::shard::Shard;
 use crate::driver::{Batch, Completion, Driver, Ops, Sent};
 use crate::{LoadError, ceiling};
 
-/// Its row.
+/// Row of this driver in the table.
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Null,
     name: "null",
@@ -19,15 +19,15 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
     ..DriverSpec::BASE
 };
 
-/// One shard on this driver.
+/// Runs one shard on this driver.
 pub(super) fn run(shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let (request, answer) = ceiling::exchange(shard.plan, shard.client);
     let mut driver = NullDriver::new(shard.setup.capacity, request, &answer);
     shard.drive(&mut driver)
 }
 
-/// Answers taken in one pass.
-const PASS: usize = 256;
+/// Maximum number of answers per pass.
+const MAX_ANSWERS_PER_PASS: usize = 256;
 
 /// The null driver.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(crate) struct NullDriver {
     answer: Box<[u8]>,
 }
 
-/// Its submitting half.
+/// Operations of the null driver.
 #[derive(Debug)]
 pub(crate) struct NullOps {
     now_ns: u64,
@@ -49,7 +49,7 @@ pub(crate) struct NullOps {
 }
 
 impl NullDriver {
-    /// A driver whose server answers every `request_bytes` bytes with `answer`.
+    /// Creates a driver that answers every `request_bytes` bytes with `answer`.
     pub(crate) fn new(capacity: u32, request_bytes: usize, answer: &[u8]) -> Self {
         let capacity = capacity as usize;
         let ops = NullOps {
@@ -84,13 +84,13 @@ impl Driver for NullDriver {
             clock::sleep_until_ns(until_ns);
         }
         ops.refresh();
-        for _ in 0..ops.connected.len().min(PASS) {
+        for _ in 0..ops.connected.len().min(MAX_ANSWERS_PER_PASS) {
             let Some((conn, generation)) = ops.connected.pop_front() else { break };
             if ops.generations[conn as usize] == generation {
                 f(ops, Completion::Connected { conn });
             }
         }
-        for _ in 0..ops.answered.len().min(PASS) {
+        for _ in 0..ops.answered.len().min(MAX_ANSWERS_PER_PASS) {
             let Some((conn, generation)) = ops.answered.pop_front() else { break };
             if ops.generations[conn as usize] == generation {
                 f(ops, Completion::Received { conn, bytes: answer });

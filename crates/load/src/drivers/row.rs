@@ -1,38 +1,38 @@
-//! What the table of drivers says of one.
+//! Row type of the driver table.
 
 use run::{AgentReport, Io, LoadPart, LoadPlan};
 use sys::Errno;
 
 use crate::LoadError;
 
-/// One row of [`DRIVERS`](super::DRIVERS).
+/// A row of [`DRIVERS`](super::DRIVERS).
 #[derive(Clone, Copy, Debug)]
 pub struct DriverSpec {
-    /// What plans ask for it with; they write it as `name`.
+    /// Value that selects this driver in a plan; plans write it as `name`.
     pub io: Io,
     /// Name in plans and flags.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// One-line description.
     pub help: &'static str,
-    /// What of the kernel it stands on, by its own name; empty for nothing.
+    /// Kernel facility that the driver needs, by its usual name; empty for none.
     pub system: &'static str,
-    /// Whether it can be used here, tried out.
+    /// Tries whether the driver is usable here.
     pub usable: fn() -> Result<(), Errno>,
-    /// Whether `auto` may choose it: it loads the server that the plan names.
+    /// True if `auto` may choose the driver, that is, if it loads the server that the plan names.
     pub auto: bool,
-    /// Whether sockets are plain descriptors (or there are none): they can be passed to another process, and taken back and
-    /// connected again, which S-Clients live from.
+    /// True if sockets are plain descriptors or absent. S-Clients need plain descriptors to pass sockets to another
+    /// process and to connect them again.
     pub(crate) plain_descriptors: bool,
-    /// Carries out a whole plan by itself, on a clock of its own, without threads and commands.
-    pub(crate) whole: Option<Whole>,
+    /// Function that runs a whole plan without threads and commands, for a driver with a clock of its own.
+    pub(crate) whole: Option<RunWhole>,
 }
 
-/// What carries out a plan by itself and reports that it is ready.
-pub(crate) type Whole = fn(&LoadPlan, &mut dyn FnMut(AgentReport)) -> Result<LoadPart, LoadError>;
+/// Runs a whole plan and reports when it is ready.
+pub(crate) type RunWhole = fn(&LoadPlan, &mut dyn FnMut(AgentReport)) -> Result<LoadPart, LoadError>;
 
 impl DriverSpec {
-    /// What most rows leave as it is.
-    pub(super) const BASE: Self = Self {
+    /// Defaults for most rows.
+    pub(super) const DEFAULT: Self = Self {
         io: Io::Auto,
         name: "",
         help: "",

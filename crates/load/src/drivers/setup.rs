@@ -1,33 +1,33 @@
-//! What a driver is made from.
+//! Parameters of a driver.
 
 use std::net::{IpAddr, SocketAddr};
 
 use sys::peer::Peer;
 
-/// What a driver is made from.
+/// Parameters of a driver.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
-    /// Connection numbers go from 0 to one below this.
+    /// Number of connection numbers, which start at 0.
     pub(crate) capacity: u32,
-    /// Descriptors that this shard may have at the same time.
+    /// Maximum number of open descriptors for this shard.
     pub(crate) descriptors: u32,
-    /// The server.
+    /// Address of the server.
     pub(crate) target: Peer,
-    /// Local addresses, taken in turn; empty lets the kernel choose.
+    /// Local addresses, used in turn. Empty lets the kernel choose.
     pub(crate) sources: Vec<IpAddr>,
-    /// Writes and bytes that one connection may have to send before an answer comes; absent when a request takes several
-    /// writes.
+    /// Maximum number of writes and bytes that one connection sends before an answer comes. Absent when a request takes
+    /// several writes.
     pub(crate) burst: Option<(usize, usize)>,
-    /// Sets TCP_NODELAY: needed when a connection writes again before everything is acknowledged.
+    /// Sets TCP_NODELAY. Needed when a connection writes again before everything is acknowledged.
     pub(crate) nodelay: bool,
-    /// Acknowledges at once after each request; only the epoll driver does.
+    /// Sends ACKs at once after each request; only the epoll driver supports it.
     pub(crate) quick_ack: bool,
-    /// Receive buffer to ask for, bytes; only the epoll driver does.
+    /// Receive buffer size to request, in bytes; only the epoll driver supports it.
     pub(crate) receive_buffer: Option<u32>,
 }
 
 impl Setup {
-    /// The sources as addresses to bind to.
+    /// Returns the sources as addresses to bind to.
     pub(crate) fn source_addrs(&self) -> Vec<SocketAddr> {
         self.sources.iter().map(|&ip| SocketAddr::new(ip, 0)).collect()
     }

@@ -8,33 +8,33 @@ use sys::Errno;
 
 use super::setup::Setup;
 use crate::LoadError;
-use crate::begin::Begin;
 use crate::core::{Core, Task};
 use crate::driver::Driver;
 use crate::partner::Partner;
-use crate::shard::{self, Orders, Show};
+use crate::shard::{self, LiveCounts, Orders};
+use crate::start_moment::StartMoment;
 
-/// What is never sent: a thread that is warm is seen by the end of its channel.
+/// Type without values, for a channel whose end signals that a thread has allocated its memory.
 #[derive(Debug)]
 pub(crate) enum Never {}
 
-/// One generator thread's share of a load, before it has its driver.
+/// One generator thread's share of a load, before its driver exists.
 pub(crate) struct Shard<'a> {
     pub(crate) client: &'a dyn AnyClient,
     pub(crate) plan: &'a LoadPlan,
     pub(crate) task: Task,
     pub(crate) setup: Setup,
-    pub(crate) begin: &'a Begin,
-    /// Dropped once all memory is there that the loop needs.
+    pub(crate) begin: &'a StartMoment,
+    /// Dropped once all memory that the loop needs is allocated.
     pub(crate) warm: Sender<Never>,
     pub(crate) orders: &'a Orders,
-    pub(crate) show: &'a Show,
-    /// The process that handles what is established, and where it shows its counts.
-    pub(crate) partner: Option<(Partner, &'a Show)>,
+    pub(crate) show: &'a LiveCounts,
+    /// The process that handles established connections, and the place for its counts.
+    pub(crate) partner: Option<(Partner, &'a LiveCounts)>,
 }
 
 impl Shard<'_> {
-    /// Takes all memory, waits for the begin, and makes the load from its start to its end.
+    /// Allocates all memory, waits for the start, and runs the load to its end.
     pub(super) fn drive<D: Driver>(self, driver: &mut D) -> Result<LoadPart, LoadError> {
         let slots = self.task.slots;
         let mut core = Core::new(self.task, self.client);
@@ -42,7 +42,7 @@ impl Shard<'_> {
         let Some(origin_ns) = self.begin.wait() else { return Ok(LoadPart::default()) };
         core.begin_at(origin_ns);
         let order = |now, phase| self.orders.read(now, phase);
-        shard::go(driver, core, slots, self.show, &order).map_err(failed)
+        shard::run_with(driver, core, slots, self.show, &order).map_err(failed)
     }
 }
 

@@ -1,8 +1,8 @@
-//! Two-process S-Clients as in source 1: one process establishes connections and sends their requests, another one, joined
-//! to it by a socketpair, takes the established descriptors and handles the answers. Each generator thread has its own
-//! partner. Counts are the same as in one process; only where the work is done differs.
+//! Two-process S-Clients as in source 1. One process establishes connections and sends their requests. Another one
+//! takes the established descriptors over a socketpair and handles the answers. Each generator thread has its own
+//! partner. Counts equal those of one process; only the place of the work differs.
 //!
-//! What the partner has to say comes back over a stream: frames of a kind, a length, and that many bytes.
+//! The partner reports over a stream of frames: kind, length, and that many bytes.
 
 mod start;
 
@@ -15,19 +15,19 @@ use sys::pass;
 
 pub(crate) use self::start::start;
 use crate::LoadError;
-use crate::shard::Show;
+use crate::shard::LiveCounts;
 
-const SHOWN: u8 = 0;
+const COUNTS_FRAME: u8 = 0;
 
-const PART: u8 = 1;
+const RESULT_FRAME: u8 = 1;
 
-/// Longest part that is believed.
-const LONGEST: u64 = 64 << 20;
+/// Maximum accepted size of a result in bytes.
+const MAX_RESULT_BYTES: u64 = 64 << 20;
 
 /// A handling process, seen from the establishing one.
 #[derive(Debug)]
 pub(crate) struct Partner {
-    /// Goes to the establishing driver.
+    /// Descriptor for the establishing driver.
     pub(crate) end: OwnedFd,
     stream: UnixStream,
     child: pass::Child,
@@ -43,13 +43,13 @@ fn frame(mut to: &UnixStream, kind: u8, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 impl Partner {
-    /// Splits off what the establishing driver needs, and what is heard from the partner.
+    /// Splits into the establishing driver's descriptor and the listener for the partner's reports.
     pub(crate) fn split(self) -> (OwnedFd, Listener) {
         (self.end, Listener { stream: self.stream, child: self.child })
     }
 }
 
-/// What is heard from a handling process.
+/// Receiver of a handling process's reports.
 #[derive(Debug)]
 pub(crate) struct Listener {
     stream: UnixStream,
@@ -57,15 +57,15 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Shows what the partner shows, until it gives its part.
-    pub(crate) fn listen(mut self, show: &Show) -> Result<LoadPart, LoadError> {
+    /// Publishes the partner's counts until its result arrives, and returns the result.
+    pub(crate) fn listen(mut self, show: &LiveCounts) -> Result<LoadPart, LoadError> {
         loop {
             let mut head = [0; 9];
             self.stream.read_exact(&mut head).map_err(|_| LoadError::PartnerLost)?;
-            let len = u64::from_ne_bytes(std::array::from_fn(|i| head[1 + i])).min(LONGEST);
+            let len = u64::from_ne_bytes(std::array::from_fn(|i| head[1 + i])).min(MAX_RESULT_BYTES);
             let mut bytes = vec![0; len as usize];
             self.stream.read_exact(&mut bytes).map_err(|_| LoadError::PartnerLost)?;
-            if head[0] == PART {
+            if head[0] == RESULT_FRAME {
                 drop(self.child);
                 return serde_json::from_slice(&bytes).map_err(|_| LoadError::PartnerLost);
             }

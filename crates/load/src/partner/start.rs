@@ -1,4 +1,4 @@
-//! The handling process of a two-process S-Client: how it begins, and what it does.
+//! The handling process of a two-process S-Client: start and main loop.
 
 use std::io::Write as _;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -9,17 +9,17 @@ use proto::AnyClient;
 use run::Phase;
 use sys::{limits, pass};
 
-use super::{PART, Partner, SHOWN, frame};
+use super::{COUNTS_FRAME, Partner, RESULT_FRAME, frame};
 use crate::LoadError;
 use crate::core::Task;
 use crate::drivers::Setup;
-use crate::drivers::epoll::{EpollDriver, Told};
-use crate::shard::{self, Order, Show};
+use crate::drivers::epoll::{EpollDriver, PartnerMessage};
+use crate::shard::{self, LiveCounts, Order};
 
-/// How often the partner shows its counts.
-const SHOW_NS: u64 = 50_000_000;
-/// Starts the handling process of one shard; `others` are those that were started before. Must be called before any
-/// connection is made, since a forked process has a copy of every descriptor.
+/// Interval at which the partner publishes its counts.
+const PUBLISH_INTERVAL_NS: u64 = 50_000_000;
+/// Starts the handling process of one shard; `others` are those started before. Must run before any connection is made,
+/// because a forked process copies every descriptor.
 pub(crate) fn start(
     client: &dyn AnyClient,
     task: Task,
@@ -35,14 +35,14 @@ pub(crate) fn start(
     let (stream, back) =
         UnixStream::pair().map_err(|e| failed(sys::Errno::from_io_error(&e).unwrap_or(sys::Errno::MFILE)))?;
     let setup = Setup { capacity: task.capacity(), ..setup.clone() };
-    // A copy of an establishing side's end would keep that pair open for ever.
+    // A copy of an establishing side's end would keep that pair open forever.
     let mut not_there: Vec<_> = others.iter().flat_map(|p| [p.end.as_fd(), p.stream.as_fd()]).collect();
     not_there.extend([end.as_fd(), stream.as_fd()]);
     let child = pass::fork(&not_there, || u8::from(handle(client, task, &setup, theirs, back).is_err()));
     Ok(Partner { end, stream, child: child.map_err(failed)? })
 }
 
-/// The handling process.
+/// Runs the handling process.
 fn handle(
     client: &dyn AnyClient,
     task: Task,
@@ -53,32 +53,32 @@ fn handle(
     let failed = |errno| LoadError::System { what: "handling connections", errno, advice: "see ulimit -n" };
     let _ = limits::exact_timers();
     let mut driver = EpollDriver::new(setup).map_err(failed)?;
-    let told = driver.adopt_from(end).map_err(failed)?;
-    let show = Show::default();
+    let message = driver.adopt_from(end).map_err(failed)?;
+    let show = LiveCounts::default();
     let next_show = AtomicU64::new(0);
     let teller = back.try_clone().map_err(|_| failed(sys::Errno::MFILE))?;
     let order = |now: u64, current: Phase| {
         if now >= next_show.load(Ordering::Relaxed) {
-            next_show.store(now + SHOW_NS, Ordering::Relaxed);
-            let _ = frame(&teller, SHOWN, &show.bytes());
+            next_show.store(now + PUBLISH_INTERVAL_NS, Ordering::Relaxed);
+            let _ = frame(&teller, COUNTS_FRAME, &show.bytes());
         }
-        order_of(told.get(), now, current)
+        order_of(message.get(), now, current)
     };
     let part = shard::run(&mut driver, client, task, &show, &order).map_err(failed)?;
     let text = serde_json::to_vec(&part).map_err(|_| LoadError::ThreadLost)?;
-    let _ = frame(&back, PART, &text);
+    let _ = frame(&back, RESULT_FRAME, &text);
     let _ = back.flush();
     Ok(())
 }
 
-fn order_of(told: Told, now: u64, current: Phase) -> Order {
-    let due = now >= told.at_ns;
+fn order_of(message: PartnerMessage, now: u64, current: Phase) -> Order {
+    let due = now >= message.at_ns;
     Order {
-        phase: if due { told.phase } else { current },
-        at_ns: told.at_ns,
-        // At its own end of the drain the other side goes, and the answers that are still to come are awaited here.
-        stop: told.gone && told.phase != Phase::Drain,
-        next_ns: if due { u64::MAX } else { told.at_ns },
+        phase: if due { message.phase } else { current },
+        at_ns: message.at_ns,
+        // When the establishing side ends at its own end of the drain, the remaining answers are still awaited here.
+        stop: message.gone && message.phase != Phase::Drain,
+        next_ns: if due { u64::MAX } else { message.at_ns },
         factor: 1.0,
     }
 }
@@ -89,11 +89,11 @@ mod tests {
 
     #[test]
     fn an_order_holds_from_its_moment_on() {
-        let told = Told { phase: Phase::Measure, at_ns: 1_000, gone: false };
-        let early = order_of(told, told.at_ns - 1, Phase::WarmUp);
-        assert_eq!((early.phase, early.next_ns), (Phase::WarmUp, told.at_ns));
-        assert_eq!(order_of(told, told.at_ns, Phase::WarmUp).phase, Phase::Measure);
-        assert!(order_of(Told { gone: true, ..told }, 0, Phase::WarmUp).stop);
-        assert!(!order_of(Told { gone: true, phase: Phase::Drain, ..told }, 2_000, Phase::Drain).stop);
+        let message = PartnerMessage { phase: Phase::Measure, at_ns: 1_000, gone: false };
+        let early = order_of(message, message.at_ns - 1, Phase::WarmUp);
+        assert_eq!((early.phase, early.next_ns), (Phase::WarmUp, message.at_ns));
+        assert_eq!(order_of(message, message.at_ns, Phase::WarmUp).phase, Phase::Measure);
+        assert!(order_of(PartnerMessage { gone: true, ..message }, 0, Phase::WarmUp).stop);
+        assert!(!order_of(PartnerMessage { gone: true, phase: Phase::Drain, ..message }, 2_000, Phase::Drain).stop);
     }
 }

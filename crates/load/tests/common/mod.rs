@@ -13,12 +13,12 @@ use std::time::Duration;
 use loadline_load as load;
 use run::{AgentCommand, AgentReport, HttpPlan, Intensity, Io, LoadPart, LoadPlan, Phase, Protocol, ThinkTime};
 
-/// What the server does with the requests of a connection.
+/// Behaviour of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
-    /// Answers; closes where the request says `Connection: close`.
+pub enum Behaviour {
+    /// Answers; closes if the request says `Connection: close`.
     Proper,
-    /// Answers this many requests of a connection and closes without saying so.
+    /// Answers this many requests of a connection, then closes without announcing it.
     CloseAfter(u32),
     /// Resets the connection instead of answering.
     Reset,
@@ -30,13 +30,13 @@ pub enum Manner {
     Unavailable,
     /// Answers with a chunked body.
     Chunked,
-    /// Says something that is not HTTP.
+    /// Sends bytes that are not HTTP.
     Rubbish,
 }
 
-/// What the server counted.
+/// Counts of the server.
 #[derive(Debug, Default)]
-pub struct Counted {
+pub struct ServerCounts {
     pub connections: AtomicU64,
     pub requests: AtomicU64,
     stop: AtomicBool,
@@ -44,18 +44,18 @@ pub struct Counted {
 
 pub struct Server {
     pub addr: SocketAddr,
-    pub counted: Arc<Counted>,
+    pub counted: Arc<ServerCounts>,
 }
 
 impl Server {
-    pub fn start(manner: Manner) -> Self {
-        Self::start_at("127.0.0.1:0", manner)
+    pub fn start(behaviour: Behaviour) -> Self {
+        Self::start_at("127.0.0.1:0", behaviour)
     }
 
-    pub fn start_at(addr: &str, manner: Manner) -> Self {
+    pub fn start_at(addr: &str, behaviour: Behaviour) -> Self {
         let listener = TcpListener::bind(addr).unwrap();
         let addr = listener.local_addr().unwrap();
-        let counted = Arc::new(Counted::default());
+        let counted = Arc::new(ServerCounts::default());
         let server = Self { addr, counted: Arc::clone(&counted) };
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -64,7 +64,7 @@ impl Server {
                 }
                 counted.connections.fetch_add(1, Ordering::Relaxed);
                 let counted = Arc::clone(&counted);
-                std::thread::spawn(move || drop(serve(&stream, manner, &counted)));
+                std::thread::spawn(move || drop(serve(&stream, behaviour, &counted)));
             }
         });
         server
@@ -87,44 +87,44 @@ impl Server {
 
 const BODY: &str = "0123456789abcdef";
 
-fn serve(stream: &TcpStream, manner: Manner, counted: &Counted) -> std::io::Result<()> {
+fn serve(stream: &TcpStream, behaviour: Behaviour, counted: &ServerCounts) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut answered = 0;
     loop {
         let Some(wants_close) = read_request(&mut reader)? else { return Ok(()) };
         counted.requests.fetch_add(1, Ordering::Relaxed);
-        if manner == Manner::Reset || counted.stop.load(Ordering::Relaxed) {
+        if behaviour == Behaviour::Reset || counted.stop.load(Ordering::Relaxed) {
             sys::socket::set_reset_on_close(stream.as_fd()).unwrap();
             return Ok(());
         }
         let close = if wants_close { "Connection: close\r\n" } else { "" };
-        let text = match manner {
-            Manner::Short => format!("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{BODY}"),
-            Manner::Unavailable => format!("HTTP/1.1 503 Busy\r\n{close}Content-Length: 16\r\n\r\n{BODY}"),
-            Manner::Chunked => {
+        let text = match behaviour {
+            Behaviour::Short => format!("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{BODY}"),
+            Behaviour::Unavailable => format!("HTTP/1.1 503 Busy\r\n{close}Content-Length: 16\r\n\r\n{BODY}"),
+            Behaviour::Chunked => {
                 format!(
                     "HTTP/1.1 200 OK\r\n{close}Transfer-Encoding: chunked\r\n\r\n8\r\n01234567\r\n8\r\n01234567\r\n0\r\n\r\n"
                 )
             }
-            Manner::Rubbish => "220 mail ready\r\n".to_owned(),
-            Manner::Silent => String::new(),
+            Behaviour::Rubbish => "220 mail ready\r\n".to_owned(),
+            Behaviour::Silent => String::new(),
             _ => format!("HTTP/1.1 200 OK\r\n{close}Content-Length: 16\r\n\r\n{BODY}"),
         };
         answered += 1;
-        if manner == Manner::CloseAfter(answered) {
-            // The answer leaves together with the end: no request can cross it.
+        if behaviour == Behaviour::CloseAfter(answered) {
+            // The answer leaves together with the end, so no request can cross it.
             sys::socket::send_more(stream, text.as_bytes())?;
             return stream.shutdown(Shutdown::Write);
         }
         (&*stream).write_all(text.as_bytes())?;
-        if wants_close && manner != Manner::Silent || manner == Manner::Short {
+        if wants_close && behaviour != Behaviour::Silent || behaviour == Behaviour::Short {
             return Ok(());
         }
     }
 }
 
-/// Reads one request head; `None` at the end of the connection. Says whether the client wants the close.
+/// Reads one request head, or `None` at the end of the connection. Returns true if the client asked for the close.
 fn read_request(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<bool>> {
     let (mut line, mut close, mut any) = (String::new(), false, false);
     loop {
@@ -152,7 +152,7 @@ pub fn plan(io: Io, intensity: Intensity) -> LoadPlan {
     LoadPlan { protocol: http(), io, intensity, drain_s: 3.0, ..LoadPlan::default() }
 }
 
-/// The drivers to test with; io_uring only where it can be had.
+/// Returns the drivers to test, with io_uring only where it is available.
 pub fn drivers() -> Vec<Io> {
     match sys::uring::Ring::new(&sys::uring::Config::default()) {
         Ok(_) => vec![Io::Epoll, Io::Uring],
@@ -163,12 +163,13 @@ pub fn drivers() -> Vec<Io> {
     }
 }
 
-/// Takes a plan through warm-up, `measure_ms`, and drain, from when the load is ready on; `midway` is called in the middle of the measured window.
+/// Takes a plan through warm-up, `measure_ms` and drain once the load is ready. `midway` is called in the middle of the
+/// measured window.
 pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: impl FnOnce() + Send) -> LoadPart {
     let ((control, commands), (ready, is_ready)) = (channel(), channel());
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // A load that fails instead says so itself.
+            // A load that fails instead reports it itself.
             if is_ready.recv().is_err() {
                 return;
             }
@@ -179,7 +180,7 @@ pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: im
             midway();
             std::thread::sleep(half);
             control.send(AgentCommand::Enter { phase: Phase::Drain, at_ns: None }).unwrap();
-            // The load ends by itself; dropping the sender would stop it before its drain is over.
+            // The load ends by itself. Dropping the sender would stop it before its drain is over.
             while control.send(AgentCommand::Enter { phase: Phase::Drain, at_ns: None }).is_ok() {
                 std::thread::sleep(Duration::from_millis(5));
             }

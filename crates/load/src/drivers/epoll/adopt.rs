@@ -1,13 +1,13 @@
-//! Taking over what the establishing process of a two-process S-Client sent.
+//! Takes over connections from the establishing process of a two-process S-Client.
 
 use run::Phase;
 use sys::{Errno, pass};
 
 use super::ops::EpollOps;
-use super::partner::{CONNECTION, PHASE};
+use super::partner::{CONNECTION_MESSAGE, PHASE_MESSAGE};
 use crate::driver::{Completion, Start};
 
-/// Takes what the establishing process sent, for as long as there are numbers for it.
+/// Adopts the connections sent by the establishing process while free numbers are left.
 pub(super) fn adopt(ops: &mut EpollOps, f: &mut impl FnMut(&mut EpollOps, Completion<'_>)) -> Result<(), Errno> {
     loop {
         let Some(partner) = ops.partner.as_mut().filter(|p| p.handles) else { return Ok(()) };
@@ -15,12 +15,12 @@ pub(super) fn adopt(ops: &mut EpollOps, f: &mut impl FnMut(&mut EpollOps, Comple
         if partner.behind {
             return Ok(());
         }
-        let mut told = partner.told.get();
+        let mut message = partner.message.get();
         let (bytes, fd) = match pass::recv(&partner.end) {
             Ok(Some(got)) => got,
             Ok(None) => {
-                told.gone = true;
-                partner.told.set(told);
+                message.gone = true;
+                partner.message.set(message);
                 return Ok(());
             }
             Err(Errno::AGAIN) => return Ok(()),
@@ -28,14 +28,14 @@ pub(super) fn adopt(ops: &mut EpollOps, f: &mut impl FnMut(&mut EpollOps, Comple
         };
         let value = |n: usize| u64::from_ne_bytes(std::array::from_fn(|i| bytes[8 * n + i]));
         match (bytes[0], fd) {
-            (CONNECTION, Some(fd)) => {
+            (CONNECTION_MESSAGE, Some(fd)) => {
                 let Some(conn) = partner.free.pop() else { return Ok(()) };
                 ops.register(conn, fd, false)?;
                 f(ops, Completion::Adopted { conn, start: Start { intended_ns: value(1), sent_ns: value(2) } });
             }
-            (PHASE, _) => {
-                (told.phase, told.at_ns) = (phase_of(bytes[1]), value(1));
-                partner.told.set(told);
+            (PHASE_MESSAGE, _) => {
+                (message.phase, message.at_ns) = (phase_of(bytes[1]), value(1));
+                partner.message.set(message);
             }
             _ => {}
         }

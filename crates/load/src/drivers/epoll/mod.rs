@@ -1,6 +1,6 @@
-//! The epoll driver: edge-triggered, everything registered once at the connect, write first and look at EPOLLOUT only
-//! after a write that would block, read until a short read. A keep-alive request costs one send and one receive, and a
-//! share of one epoll_pwait2. Source: epoll(7).
+//! The epoll driver. Sockets are edge-triggered and registered once at the connect. Sends write first and wait for
+//! EPOLLOUT only after a write that would block. Reads continue until a short read. A keep-alive request costs one
+//! send, one receive and a share of one epoll_pwait2. Source: epoll(7).
 
 mod adopt;
 mod ops;
@@ -17,25 +17,25 @@ use sys::{Errno, clock, socket};
 use self::adopt::adopt;
 pub(crate) use self::ops::EpollOps;
 use self::ops::Slot;
-pub(crate) use self::partner::Told;
-use self::partner::{PARTNER, Partner};
+pub(crate) use self::partner::PartnerMessage;
+use self::partner::{PARTNER_TOKEN, Partner};
 use super::row::DriverSpec;
 use super::setup::Setup;
 use super::shard::{Shard, failed};
 use crate::LoadError;
 use crate::driver::{Batch, Completion, Driver, Op, Ops, Sent};
 
-/// Its row.
+/// Row of this driver in the table.
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Epoll,
     name: "epoll",
     help: "edge-triggered readiness, one read and one write per request, no epoll_ctl",
     system: "epoll",
     auto: true,
-    ..DriverSpec::BASE
+    ..DriverSpec::DEFAULT
 };
 
-/// One shard on this driver; of two-process S-Clients it establishes, and the part of the other process is added.
+/// Runs one shard on this driver. For two-process S-Clients it establishes, and the other process's result is added.
 pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let mut driver = EpollDriver::new(&shard.setup).map_err(failed)?;
     let Some((partner, theirs)) = shard.partner.take() else { return shard.drive(&mut driver) };
@@ -44,7 +44,7 @@ pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     std::thread::scope(|scope| {
         let heard = scope.spawn(|| listener.listen(theirs));
         let part = shard.drive(&mut driver);
-        // Its end of the socketpair goes with it: the partner sees that nothing more comes.
+        // Dropping the driver closes its end of the socketpair, so the partner sees that nothing more comes.
         drop(driver);
         let mut handled = heard.join().map_err(|_| LoadError::ThreadLost)??;
         handled.merge(part?);
@@ -52,12 +52,13 @@ pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     })
 }
 
-/// Events taken by one wait: few enough that times within a pass stay true, enough to spread the cost of the call.
-const EVENTS: usize = 256;
-/// The clock is read again after so many events of a pass.
+/// Maximum number of events per wait: few enough to keep times within a pass accurate, enough to spread the cost of the
+/// call.
+const MAX_EVENTS: usize = 256;
+/// Number of events after which the clock is read again within a pass.
 const CLOCK_EVERY: usize = 8;
-/// Bytes of the receive buffer, and of the buffer that requests are written to.
-const BUFFER: usize = 64 * 1024;
+/// Size in bytes of the receive buffer and of the request buffer.
+const BUFFER_BYTES: usize = 64 * 1024;
 
 /// The epoll driver.
 #[derive(Debug)]
@@ -76,7 +77,7 @@ impl std::fmt::Debug for EventsBox {
 }
 
 impl EpollDriver {
-    /// A driver for the connections of one shard.
+    /// Creates a driver for the connections of one shard.
     pub(crate) fn new(setup: &Setup) -> Result<Self, Errno> {
         let slots = std::iter::repeat_with(Slot::default).take(setup.capacity as usize).collect();
         let ops = EpollOps {
@@ -89,25 +90,25 @@ impl EpollDriver {
             quick_ack: setup.quick_ack,
             receive_buffer: setup.receive_buffer,
             now_ns: clock::monotonic_ns(),
-            scratch: vec![0; BUFFER].into_boxed_slice(),
+            scratch: vec![0; BUFFER_BYTES].into_boxed_slice(),
             partner: None,
         };
-        let events = EventsBox(Events::with_capacity(EVENTS));
-        Ok(Self { ops, events, buffer: vec![0; BUFFER].into_boxed_slice() })
+        let events = EventsBox(Events::with_capacity(MAX_EVENTS));
+        Ok(Self { ops, events, buffer: vec![0; BUFFER_BYTES].into_boxed_slice() })
     }
 
-    /// Makes this the establishing side: connections can be passed to the process at the other end.
+    /// Makes this the establishing side, which passes connections to the process at the other end.
     pub(crate) fn hand_over_to(&mut self, end: OwnedFd) {
         self.ops.partner = Some(Partner::establishing(end));
     }
 
-    /// Makes this the handling side; what the other one says of phases appears in the cell.
-    pub(crate) fn adopt_from(&mut self, end: OwnedFd) -> Result<Rc<Cell<Told>>, Errno> {
-        self.ops.epoll.add(&end, PARTNER, Interest::IN | Interest::RDHUP | Interest::ET)?;
+    /// Makes this the handling side. The returned cell holds the other side's latest phase message.
+    pub(crate) fn adopt_from(&mut self, end: OwnedFd) -> Result<Rc<Cell<PartnerMessage>>, Errno> {
+        self.ops.epoll.add(&end, PARTNER_TOKEN, Interest::IN | Interest::RDHUP | Interest::ET)?;
         let partner = Partner::handling(end, self.ops.slots.len() as u32);
-        let told = partner.told();
+        let message = partner.message();
         self.ops.partner = Some(partner);
-        Ok(told)
+        Ok(message)
     }
 }
 
@@ -136,7 +137,7 @@ impl Driver for EpollDriver {
                 ops.refresh();
             }
             let Some(event) = events.get(at) else { break };
-            if event.token == PARTNER {
+            if event.token == PARTNER_TOKEN {
                 adopt(ops, &mut f)?;
                 continue;
             }
@@ -149,7 +150,7 @@ impl Driver for EpollDriver {
     }
 }
 
-/// All that one event means: the end of a connect, room to write, bytes, the end.
+/// Handles one event: a finished connect, room to write, received bytes, or the end.
 #[inline]
 fn on_event(
     ops: &mut EpollOps,
@@ -185,7 +186,7 @@ fn on_event(
     }
 }
 
-/// Reads until a short read; when the end was announced, until the end.
+/// Reads until a short read, or until the end of the stream if the event announced it.
 #[inline]
 fn read_all(
     ops: &mut EpollOps,

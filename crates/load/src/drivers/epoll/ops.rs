@@ -1,4 +1,4 @@
-//! The submitting half of the epoll driver: sockets, their registration, writing.
+//! Operations of the epoll driver: sockets, registration, writing.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -11,7 +11,7 @@ use sys::{Errno, clock, socket};
 use super::partner::Partner;
 use crate::driver::{Ops, Sent, Start};
 
-/// Its submitting half.
+/// Operations of the epoll driver.
 #[derive(Debug)]
 pub(crate) struct EpollOps {
     pub(super) epoll: Epoll,
@@ -33,19 +33,19 @@ pub(super) struct Slot {
     pub(super) fd: Option<OwnedFd>,
     pub(super) generation: u32,
     pub(super) connecting: bool,
-    // Boxed: most connections never have any, and there may be very many.
-    rest: Option<Box<Rest>>,
+    // Boxed, because most connections never have one and there may be very many connections.
+    rest: Option<Box<Unsent>>,
 }
 
-/// What a write that would block left over, and from where on.
+/// Unsent bytes of a write that would block, and the position of the first one.
 #[derive(Debug, Default)]
-struct Rest {
+struct Unsent {
     bytes: Vec<u8>,
     at: usize,
 }
 
 impl Slot {
-    /// Whether something waits for room in the socket.
+    /// Returns true if bytes wait for room in the socket.
     #[inline]
     pub(super) fn waits(&self) -> bool {
         self.rest.as_ref().is_some_and(|rest| !rest.bytes.is_empty())
@@ -65,13 +65,13 @@ impl EpollOps {
         }
     }
 
-    /// A socket, bound to the next source address if there are any.
+    /// Opens a socket, bound to the next source address if there are any.
     fn open(&mut self) -> Result<OwnedFd, Errno> {
         let fd = self.target.socket()?;
         if self.nodelay {
             socket::set_nodelay(&fd, true)?;
         }
-        // Before the connect: the window's scale is agreed on there.
+        // Set before the connect, which negotiates the window scale.
         if let Some(bytes) = self.receive_buffer {
             socket::set_recv_buffer(&fd, bytes as usize)?;
         }
@@ -95,7 +95,7 @@ impl EpollOps {
     pub(super) fn write_rest(&mut self, conn: u32) -> Result<Sent, Errno> {
         let slot = &mut self.slots[conn as usize];
         let Some(fd) = &slot.fd else { return Err(Errno::BADF) };
-        let Some(Rest { bytes, at }) = slot.rest.as_deref_mut() else { return Ok(Sent::All) };
+        let Some(Unsent { bytes, at }) = slot.rest.as_deref_mut() else { return Ok(Sent::All) };
         while *at < bytes.len() {
             match socket::send(fd, &bytes[*at..]) {
                 Ok(n) => *at += n,
@@ -125,12 +125,12 @@ impl Ops for EpollOps {
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
         let fd = self.open()?;
         self.target.connect(&fd)?;
-        // Registered after the connect: when it is up already (loopback), this tells without a wake-up.
+        // Registered after the connect, so a connect that is already up (loopback) is reported without a wake-up.
         self.register(conn, fd, true)
     }
 
-    /// The socket itself is used again: connect(2) with AF_UNSPEC takes it back to where bind left it and sends nothing,
-    /// as close would, and spares the making, binding and registering of a new one.
+    /// Reuses the socket: connect(2) with AF_UNSPEC returns it to the bound state and sends nothing, as close would.
+    /// This saves creating, binding and registering a new socket.
     fn reconnect(&mut self, conn: u32) -> Result<(), Errno> {
         let slot = &mut self.slots[conn as usize];
         let Some(fd) = &slot.fd else { return self.connect(conn) };
@@ -154,7 +154,7 @@ impl Ops for EpollOps {
         let n = fill(&mut self.scratch).min(self.scratch.len());
         let sent = match socket::send(fd, &self.scratch[..n]) {
             Ok(sent) if sent == n => {
-                // The kernel goes back to delaying as soon as data leaves, so this comes after it, each time.
+                // The kernel delays acknowledgements again as soon as data leaves, so quick ACK is set after each send.
                 if self.quick_ack {
                     socket::set_quick_ack(fd, true)?;
                 }
@@ -165,7 +165,7 @@ impl Ops for EpollOps {
             Err(e) => return Err(e),
         };
         slot.rest.get_or_insert_default().bytes.extend_from_slice(&self.scratch[sent..n]);
-        // A short write may have met a socket that has room again: only a write that would block arms the edge.
+        // After a short write the socket may have room again. Only a write that would block arms the edge.
         self.write_rest(conn)
     }
 
@@ -189,7 +189,7 @@ impl Ops for EpollOps {
             return Err(Errno::NOSYS);
         };
         partner.pass_on(fd, start)?;
-        // The socket lives on over there, so closing our copy would leave it registered here.
+        // The socket stays open in the other process, so closing this copy would leave it registered here.
         let _ = self.epoll.delete(fd);
         self.close(conn);
         Ok(())

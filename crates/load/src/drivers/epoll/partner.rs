@@ -1,5 +1,5 @@
-//! The socketpair of a two-process S-Client: the establishing side passes connections over it and tells the phases, the
-//! handling side adopts them.
+//! Socketpair of a two-process S-Client. The establishing side passes connections and phases over it; the handling side
+//! adopts the connections.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -10,31 +10,31 @@ use sys::{Errno, clock, pass};
 
 use crate::driver::Start;
 
-/// The way to the other process, and on the handling side what came over it.
+/// Link to the other process and, on the handling side, the received messages.
 #[derive(Debug)]
 pub(crate) struct Partner {
     pub(super) end: OwnedFd,
-    /// Numbers without a connection; only the handling side gives them itself.
+    /// Free connection numbers. Only the handling side assigns numbers itself.
     pub(super) free: Vec<u32>,
     pub(super) handles: bool,
-    /// Something waits in the socketpair that no number was free for.
+    /// True while the socketpair holds a message for which no number was free.
     pub(super) behind: bool,
-    pub(super) told: Rc<Cell<Told>>,
+    pub(super) message: Rc<Cell<PartnerMessage>>,
 }
 
-/// What the establishing process said last.
+/// Latest phase message of the establishing process.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct PartnerMessage {
     pub(crate) phase: Phase,
     pub(crate) at_ns: u64,
     pub(crate) gone: bool,
 }
 
-/// The number of the socketpair among the connections.
-pub(super) const PARTNER: u64 = u64::MAX;
-// Kinds of messages.
-pub(super) const CONNECTION: u8 = 1;
-pub(super) const PHASE: u8 = 2;
+/// Epoll token of the socketpair, distinct from all connection numbers.
+pub(super) const PARTNER_TOKEN: u64 = u64::MAX;
+// Message kinds.
+pub(super) const CONNECTION_MESSAGE: u8 = 1;
+pub(super) const PHASE_MESSAGE: u8 = 2;
 
 fn message(kind: u8, small: u8, values: [u64; 2]) -> [u8; pass::MESSAGE] {
     let mut bytes = [0; pass::MESSAGE];
@@ -44,26 +44,26 @@ fn message(kind: u8, small: u8, values: [u64; 2]) -> [u8; pass::MESSAGE] {
 }
 
 impl Partner {
-    /// The establishing side: connections can be passed to the process at the other end.
+    /// Creates the establishing side, which passes connections to the process at the other end.
     pub(super) fn establishing(end: OwnedFd) -> Self {
-        Self { end, free: Vec::new(), handles: false, behind: false, told: Rc::default() }
+        Self { end, free: Vec::new(), handles: false, behind: false, message: Rc::default() }
     }
 
-    /// The handling side, with numbers for so many connections.
+    /// Creates the handling side with `capacity` connection numbers.
     pub(super) fn handling(end: OwnedFd, capacity: u32) -> Self {
-        Self { end, free: (0..capacity).rev().collect(), handles: true, behind: true, told: Rc::default() }
+        Self { end, free: (0..capacity).rev().collect(), handles: true, behind: true, message: Rc::default() }
     }
 
-    /// Where what the establishing side says of phases appears.
-    pub(super) fn told(&self) -> Rc<Cell<Told>> {
-        Rc::clone(&self.told)
+    /// Returns the cell that holds the establishing side's latest phase message.
+    pub(super) fn message(&self) -> Rc<Cell<PartnerMessage>> {
+        Rc::clone(&self.message)
     }
 
     pub(super) fn behind(&self) -> bool {
         self.behind
     }
 
-    /// A number whose connection has gone.
+    /// Frees the number of a closed connection.
     #[inline]
     pub(super) fn give_back(&mut self, conn: u32) {
         if self.handles {
@@ -72,15 +72,15 @@ impl Partner {
     }
 
     pub(super) fn pass_on(&self, fd: &OwnedFd, start: Start) -> Result<(), Errno> {
-        pass::send(&self.end, &message(CONNECTION, 0, [start.intended_ns, start.sent_ns]), Some(fd.as_fd()))
+        pass::send(&self.end, &message(CONNECTION_MESSAGE, 0, [start.intended_ns, start.sent_ns]), Some(fd.as_fd()))
     }
 
     pub(super) fn tell(&self, phase: Phase, at_ns: u64) {
         if self.handles {
             return;
         }
-        // A few times in a run, and the other side must hear of it: wait while it is behind.
-        while pass::send(&self.end, &message(PHASE, phase as u8, [at_ns, 0]), None) == Err(Errno::AGAIN) {
+        // Sent a few times in a run and must arrive: retry while the other side is behind.
+        while pass::send(&self.end, &message(PHASE_MESSAGE, phase as u8, [at_ns, 0]), None) == Err(Errno::AGAIN) {
             clock::sleep_until_ns(clock::monotonic_ns() + 100_000);
         }
     }

@@ -1,5 +1,6 @@
-//! The driver of the sim: no network, a virtual clock, and a server that is a queueing model. A simulated second costs as much as
-//! its events, the same seed gives the same run, and the outcome can be held against closed forms (M/M/1, M/D/1, D/T).
+//! Driver of the simulator: no network, a virtual clock, and a queueing model as the server. A simulated second costs
+//! only its events, and the same seed gives the same run. Results can be compared with closed forms (M/M/1, M/D/1,
+//! D/T).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -11,11 +12,11 @@ use super::server::{Service, SimServer};
 use crate::arrivals::exponential;
 use crate::driver::{Batch, Completion, Driver, Ops, Sent};
 
-/// Linux sends a SYN again after this long.
-const SYN_AGAIN_NS: u64 = 1_000_000_000;
+/// Delay after which Linux retransmits a SYN.
+const SYN_RETRY_NS: u64 = 1_000_000_000;
 
-/// What a request beyond the limit is answered.
-const REFUSAL: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n";
+/// Answer to a request beyond the rate limit.
+const REFUSED_ANSWER: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n";
 
 /// The sim driver.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub(crate) struct SimDriver {
     answer: Box<[u8]>,
 }
 
-/// Its submitting half; the model lives here, since every operation feeds it.
+/// Operations of the sim driver. They hold the model, which every operation feeds.
 #[derive(Debug)]
 pub(crate) struct SimOps {
     now_ns: u64,
@@ -38,14 +39,14 @@ pub(crate) struct SimOps {
     rng: Rng,
     /// Free workers.
     idle: u32,
-    /// Requests that wait for a worker (`accept_at_once`), or connections that wait to be accepted.
+    /// Requests waiting for a worker (`accept_at_once`), or connections waiting to be accepted.
     queue: VecDeque<Conn>,
-    /// Connections whose worker waits for their request.
+    /// True for each connection whose worker waits for its request.
     held: Vec<bool>,
     asked: Vec<u32>,
-    /// When the tokens of the limit were counted, and how many there were.
+    /// Time of the last token count and the number of tokens at that time.
     tokens: (u64, f64),
-    /// When each SYN arrived at the server.
+    /// Arrival time of each SYN at the server.
     pub(crate) syns_ns: Vec<u64>,
     /// SYNs that met a full accept queue.
     pub(crate) dropped: u64,
@@ -66,7 +67,7 @@ enum Event {
 }
 
 impl SimDriver {
-    /// A driver in front of `server`, which answers every `request_bytes` bytes with `answer`.
+    /// Creates a driver in front of `server`, which answers every `request_bytes` bytes with `answer`.
     pub(crate) fn new(capacity: u32, server: &SimServer, request_bytes: usize, answer: &[u8]) -> Self {
         let n = capacity as usize;
         let ops = SimOps {
@@ -77,7 +78,7 @@ impl SimDriver {
             connecting: vec![false; n],
             part: vec![0; n],
             request_bytes: request_bytes.max(1),
-            // Apart from the generator's own streams, or service times would follow arrivals.
+            // Distinct from the generator's own streams, or service times would correlate with arrivals.
             rng: Rng::with_seed(server.seed.wrapping_mul(0xa076_1d64_78bd_642f) ^ 0x5e7e),
             idle: server.workers.max(1),
             queue: VecDeque::new(),
@@ -119,7 +120,7 @@ impl Driver for SimDriver {
             let heard = match event {
                 Event::Connected((conn, _)) => Some(Completion::Connected { conn }),
                 Event::Answered((conn, _)) => Some(Completion::Received { conn, bytes: answer }),
-                Event::Refused((conn, _)) => Some(Completion::Received { conn, bytes: REFUSAL }),
+                Event::Refused((conn, _)) => Some(Completion::Received { conn, bytes: REFUSED_ANSWER }),
                 Event::Closed((conn, _)) => Some(Completion::PeerClosed { conn }),
                 event => {
                     ops.serve(event);
@@ -143,7 +144,7 @@ impl SimOps {
         self.generations[conn as usize] == generation
     }
 
-    fn at(&mut self, at_ns: u64, event: Event) {
+    fn schedule(&mut self, at_ns: u64, event: Event) {
         self.order += 1;
         self.events.push(Reverse((at_ns, self.order, event)));
     }
@@ -152,15 +153,15 @@ impl SimOps {
         self.server.rtt_ns / 2
     }
 
-    /// What happens at the server.
+    /// Handles an event at the server.
     fn serve(&mut self, event: Event) {
         match event {
             Event::Syn(c) => self.syn(c),
             Event::SynAgain(c) if self.lives(c) => self.syn(c),
             Event::Request(c) if !self.admits() => {
-                // A closed loop of refusals that take no time would never let any pass.
+                // Refusals take at least 1 µs: a closed loop of instant refusals would never advance the clock.
                 let at = self.now_ns + self.half_rtt().max(1000);
-                self.at(at, Event::Refused(c));
+                self.schedule(at, Event::Refused(c));
             }
             Event::Request(c) if self.server.accept_at_once => {
                 self.queue.push_back(c);
@@ -174,9 +175,9 @@ impl SimOps {
             }
             Event::ServiceEnd(c) => {
                 let at = self.now_ns + self.half_rtt();
-                self.at(at, Event::Answered(c));
+                self.schedule(at, Event::Answered(c));
                 if !self.server.accept_at_once {
-                    self.at(at, Event::Closed(c));
+                    self.schedule(at, Event::Closed(c));
                 }
                 self.idle += 1;
                 self.start_services();
@@ -190,9 +191,9 @@ impl SimOps {
         let waiting = if self.server.accept_at_once { 0 } else { self.queue.len() as u64 };
         if waiting > u64::from(self.server.backlog) {
             self.dropped += 1;
-            return self.at(self.now_ns + SYN_AGAIN_NS, Event::SynAgain(c));
+            return self.schedule(self.now_ns + SYN_RETRY_NS, Event::SynAgain(c));
         }
-        self.at(self.now_ns + self.half_rtt(), Event::Connected(c));
+        self.schedule(self.now_ns + self.half_rtt(), Event::Connected(c));
         if !self.server.accept_at_once {
             self.asked[c.0 as usize] = 0;
             self.held[c.0 as usize] = false;
@@ -201,7 +202,7 @@ impl SimOps {
         }
     }
 
-    /// Free workers take what waits. A connection that its client closed meanwhile costs nothing.
+    /// Gives waiting work to free workers. A connection that its client closed meanwhile costs nothing.
     fn start_services(&mut self) {
         while self.idle > 0 {
             let Some(c) = self.queue.pop_front() else { return };
@@ -223,10 +224,10 @@ impl SimOps {
             Service::Constant => mean,
             Service::Exponential => exponential(&mut self.rng) * mean,
         } as u64;
-        self.at(self.after_stalls(length), Event::ServiceEnd(c));
+        self.schedule(self.after_stalls(length), Event::ServiceEnd(c));
     }
 
-    /// When work of this length that begins now is done: a server that stands still goes on afterwards with what was left.
+    /// Returns the end of work of this length that starts now. Work interrupted by a stall continues after it.
     fn after_stalls(&self, length_ns: u64) -> u64 {
         let now = self.now_ns;
         self.server.stalls_ns.iter().fold(now + length_ns, |end, &(from, to)| {
@@ -235,7 +236,7 @@ impl SimOps {
         })
     }
 
-    /// Whether the server's limit leaves this request a token.
+    /// Returns true if the server's rate limit has a token for this request.
     fn admits(&mut self) -> bool {
         let Some(limit) = self.server.limit else { return true };
         let (at, tokens) = self.tokens;
@@ -260,7 +261,7 @@ impl Ops for SimOps {
         self.part[conn as usize] = 0;
         self.connecting[conn as usize] = true;
         let c = (conn, self.generations[conn as usize]);
-        self.at(self.now_ns + self.half_rtt(), Event::Syn(c));
+        self.schedule(self.now_ns + self.half_rtt(), Event::Syn(c));
         Ok(())
     }
 
@@ -270,12 +271,12 @@ impl Ops for SimOps {
         while self.part[conn as usize] >= self.request_bytes {
             self.part[conn as usize] -= self.request_bytes;
             let c = (conn, self.generations[conn as usize]);
-            self.at(self.now_ns + self.half_rtt(), Event::Request(c));
+            self.schedule(self.now_ns + self.half_rtt(), Event::Request(c));
         }
         Ok(Sent::All)
     }
 
-    /// A worker that waits for the request of this connection reads its end and takes the next.
+    /// A worker that waits for a request on this connection sees its end and takes the next connection.
     fn close(&mut self, conn: u32) {
         if std::mem::take(&mut self.held[conn as usize]) {
             self.idle += 1;

@@ -1,4 +1,4 @@
-//! Runs a plan against a queueing model on a virtual clock: the same worker, arrivals and sessions as a real load.
+//! Runs a plan against a queueing model on a virtual clock, with the worker, arrivals and sessions of a real load.
 
 mod driver;
 mod server;
@@ -6,14 +6,14 @@ mod server;
 use run::{AgentReport, Io, LoadPart, LoadPlan, Phase};
 
 pub(crate) use self::driver::SimDriver;
-pub use self::server::{Seen, Service, SimServer, TokenBucket};
+pub use self::server::{Service, SimObservations, SimServer, TokenBucket};
 use super::row::DriverSpec;
-use crate::shard::{self, Order, Show};
+use crate::shard::{self, LiveCounts, Order};
 use crate::{LoadError, ceiling, share};
 
 /// Runs a plan against a simulated server: `warmup_s`, then `duration_s` measured, then at most `drain_s`, all virtual.
-/// One shard, whatever the plan's number of threads.
-pub fn simulate(plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, Seen), LoadError> {
+/// Uses one shard, whatever the plan's number of threads.
+pub fn simulate(plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, SimObservations), LoadError> {
     let plan = share::prepared(plan)?;
     // Without a network a connection has one answer at a time.
     let plan = LoadPlan { threads: 1, ..share::without_network(plan) };
@@ -34,13 +34,13 @@ pub fn simulate(plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, Seen),
         next_ns: [measure, drain].into_iter().find(|&edge| edge > now).unwrap_or(u64::MAX),
         factor: 1.0,
     };
-    let part = shard::run(&mut driver, &*client, task, &Show::default(), &order)
+    let part = shard::run(&mut driver, &*client, task, &LiveCounts::default(), &order)
         .map_err(|errno| LoadError::System { what: "simulating", errno, advice: "please report this" })?;
     let ops = crate::driver::Driver::ops(&mut driver);
-    Ok((part, Seen { syns_ns: std::mem::take(&mut ops.syns_ns), dropped: ops.dropped }))
+    Ok((part, SimObservations { syns_ns: std::mem::take(&mut ops.syns_ns), dropped: ops.dropped }))
 }
 
-/// `io = "sim"` in a plan: the default server, as fast as it can be computed.
+/// Runs `io = "sim"` of a plan: the default server, simulated at full speed.
 pub(crate) fn as_load(plan: &LoadPlan, report: &mut dyn FnMut(AgentReport)) -> Result<LoadPart, LoadError> {
     let server = SimServer::default();
     let note = "simulated: one server with exponential service times of 1 ms, virtual clock".to_owned();
@@ -55,11 +55,11 @@ pub(crate) fn as_load(plan: &LoadPlan, report: &mut dyn FnMut(AgentReport)) -> R
     Ok(part)
 }
 
-/// Its row.
+/// Row of this driver in the table.
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Sim,
     name: "sim",
     help: "no network: a virtual clock and a queueing model; exact and repeatable",
     whole: Some(as_load),
-    ..DriverSpec::BASE
+    ..DriverSpec::DEFAULT
 };

@@ -10,12 +10,12 @@ pub enum Service {
     Exponential,
 }
 
-/// A limit of the rate: a request takes a token, of which so many come a second and so many are kept.
+/// Token-bucket rate limit: each request takes one token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenBucket {
-    /// Tokens per second.
+    /// Tokens added per second.
     pub rate: u32,
-    /// Most tokens that are kept; it begins with as many.
+    /// Maximum number of tokens, and the number at the start.
     pub burst: u32,
 }
 
@@ -24,20 +24,22 @@ pub struct TokenBucket {
 pub struct SimServer {
     /// Distribution of the service time.
     pub service: Service,
-    /// Mean service time, nanoseconds.
+    /// Mean service time in nanoseconds.
     pub service_ns: u64,
-    /// Requests served at the same time.
+    /// Number of requests served at the same time.
     pub workers: u32,
-    /// An event-driven server takes every connection at once and its requests in order of arrival. Without it, a worker
-    /// takes one connection, answers one request and closes; connections wait in the accept queue meanwhile.
+    /// True for an event-driven server, which takes every connection at once and its requests in arrival order.
+    /// Otherwise a worker takes one connection, answers one request and closes, while other connections wait in the
+    /// accept queue.
     pub accept_at_once: bool,
-    /// The accept queue holds one more than this; a SYN that finds it full is dropped and sent again after a second.
+    /// Backlog. The accept queue holds one more than this; a SYN that finds it full is dropped and sent again after a
+    /// second.
     pub backlog: u32,
-    /// Round trip between client and server, nanoseconds.
+    /// Round trip between client and server in nanoseconds.
     pub rtt_ns: u64,
-    /// From when until when the server stands still, nanoseconds since the start; in order, none within another.
+    /// Start and end of each stall of the server, in nanoseconds since the start; sorted, without overlaps.
     pub stalls_ns: Vec<(u64, u64)>,
-    /// Requests that it takes; others are refused at once with the status 429 (HTTP/1 only).
+    /// Rate limit. Requests beyond it are refused at once with status 429 (HTTP/1 only).
     pub limit: Option<TokenBucket>,
     /// Seed of the service times.
     pub seed: u64,
@@ -59,10 +61,10 @@ impl Default for SimServer {
     }
 }
 
-/// What the simulated server saw besides the generator's own part.
+/// Observations at the simulated server, in addition to the generator's result.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
-    /// When each SYN arrived, nanoseconds since the start, in order.
+pub struct SimObservations {
+    /// Arrival time of each SYN in nanoseconds since the start, sorted.
     pub syns_ns: Vec<u64>,
     /// SYNs that met a full accept queue.
     pub dropped: u64,

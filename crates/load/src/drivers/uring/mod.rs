@@ -1,7 +1,8 @@
-//! The io_uring driver: sockets live in the table of registered files, a connect is one row of operations, every connection has
-//! one multishot receive into a shared buffer ring, sends of small requests are not acknowledged, and everything of a pass
-//! goes to the kernel in one call that also waits. Under load it waits for a small batch with a bound on what that adds.
-//! Source: io_uring_enter(2) (min wait), io_uring_register_buf_ring(3), io_uring_setup(2) (DEFER_TASKRUN).
+//! The io_uring driver. Sockets live in the table of registered files, and a connect is one chain of operations. Every
+//! connection has one multishot receive into a shared buffer ring. Sends of small requests are not acknowledged. All
+//! operations of a pass go to the kernel in one call that also waits. Under load it waits for a small batch with a
+//! bounded delay. Source: io_uring_enter(2) (min wait), io_uring_register_buf_ring(3), io_uring_setup(2)
+//! (DEFER_TASKRUN).
 
 mod ops;
 #[cfg(test)]
@@ -19,7 +20,7 @@ use super::shard::{Shard, failed};
 use crate::LoadError;
 use crate::driver::{Batch, Completion, Driver, Op, Ops as _};
 
-/// Its row. Sockets live in the ring's own table, so none can be passed on or taken back.
+/// Row of this driver in the table. Sockets live in the ring's own table, so they cannot be passed on or reused.
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Uring,
     name: "uring",
@@ -28,36 +29,37 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
     usable: || Ring::new(&Config { files: 1, buffers: 1, ..Config::default() }).map(drop),
     auto: true,
     plain_descriptors: false,
-    ..DriverSpec::BASE
+    ..DriverSpec::DEFAULT
 };
 
-/// One shard on this driver.
+/// Runs one shard on this driver.
 pub(super) fn run(shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let mut driver = UringDriver::new(&shard.setup).map_err(failed)?;
     shard.drive(&mut driver)
 }
 
-/// The completion queue holds at least this many.
-const FEWEST_COMPLETIONS: u32 = 4096;
-/// Completions taken from the ring at once.
-const REAP: usize = 256;
-/// The clock is read again after so many completions of a pass.
+/// Minimum size of the completion queue.
+const MIN_COMPLETIONS: u32 = 4096;
+/// Maximum number of completions taken from the ring at once.
+const MAX_REAPED: usize = 256;
+/// Number of completions after which the clock is read again within a pass.
 const CLOCK_EVERY: usize = 8;
-/// What was closed at the end is waited for at most so long, nanoseconds.
-const LONGEST_END_NS: u64 = 1_000_000_000;
-/// Receive buffers, at least and at most. The kernel fills them in turn, so the fewer there are the more stay in the CPU's caches; but a
-/// receive that finds none ends and begins anew, and where many answers come within one pass so does that of each of them: there are as
-/// many at first as are enough with few connections, and twice as many whenever some receive found none.
-const BUFFERS: (u32, u32) = (16, 8192);
+/// Maximum wait at the end for closed connections, in nanoseconds.
+const MAX_SHUTDOWN_NS: u64 = 1_000_000_000;
+/// Minimum and maximum number of receive buffers. The kernel fills them in turn, so fewer buffers stay in the CPU's
+/// caches. But a receive without a buffer ends and must be restarted, which is frequent when many answers come within
+/// one pass. The driver starts with enough for few connections and doubles the number whenever a receive found none.
+const BUFFER_COUNTS: (u32, u32) = (16, 8192);
 const FIRST_BUFFERS: u16 = 256;
-/// Bytes of one receive buffer.
-const BUFFER: u32 = 16 * 1024;
-/// A request sent in several writes goes out in pieces of this size, each acknowledged before the next.
-const PIECE: usize = 16 * 1024;
-/// Unacknowledged sends need a socket buffer that takes them at once whatever the peer does. The smallest that the kernel
-/// gives an established connection is 87 kB; a small segment is accounted with up to 2304 bytes.
-const UNACKED: usize = 64 * 1024;
-const SEGMENT: usize = 2304;
+/// Size of one receive buffer in bytes.
+const BUFFER_BYTES: u32 = 16 * 1024;
+/// Size of the pieces of a request sent in several writes. Each piece is acknowledged before the next.
+const PIECE_BYTES: usize = 16 * 1024;
+/// Maximum number of unacknowledged bytes. Unacknowledged sends need a socket buffer that takes them at once whatever
+/// the peer does. The smallest buffer that the kernel gives an established connection is 87 kB, and a small segment is
+/// accounted with up to 2304 bytes.
+const MAX_UNACKED_BYTES: usize = 64 * 1024;
+const SEGMENT_BYTES: usize = 2304;
 
 /// The io_uring driver.
 #[derive(Debug)]
@@ -68,26 +70,27 @@ pub(crate) struct UringDriver {
 }
 
 impl UringDriver {
-    /// A driver for the connections of one shard; ENOSYS, EPERM or EINVAL where io_uring cannot be had.
+    /// Creates a driver for the connections of one shard. Fails with ENOSYS, EPERM or EINVAL where io_uring is
+    /// unavailable.
     pub(crate) fn new(setup: &Setup) -> Result<Self, Errno> {
-        let acked = setup.burst.is_none_or(|(writes, bytes)| writes * SEGMENT + bytes > UNACKED);
+        let acked = setup.burst.is_none_or(|(writes, bytes)| writes * SEGMENT_BYTES + bytes > MAX_UNACKED_BYTES);
         let slot_bytes = match setup.burst {
             Some((_, bytes)) if !acked => (2 * bytes).next_power_of_two().max(256),
-            _ => PIECE,
+            _ => PIECE_BYTES,
         };
         let mut addresses = vec![setup.target.clone()];
         addresses.extend(setup.source_addrs().into_iter().map(Peer::from));
         let files = setup.capacity.min(setup.descriptors).max(1);
-        let completions = (setup.capacity * 2).clamp(FEWEST_COMPLETIONS, 65_536);
+        let completions = (setup.capacity * 2).clamp(MIN_COMPLETIONS, 65_536);
         let config = Config {
             entries: 1024,
             completions,
             files,
             slots: files,
             slot_bytes: slot_bytes as u32,
-            buffers: setup.capacity.next_power_of_two().clamp(BUFFERS.0, BUFFERS.1) as u16,
+            buffers: setup.capacity.next_power_of_two().clamp(BUFFER_COUNTS.0, BUFFER_COUNTS.1) as u16,
             buffers_at_first: FIRST_BUFFERS,
-            buffer_bytes: BUFFER,
+            buffer_bytes: BUFFER_BYTES,
             addresses,
             ..Config::default()
         };
@@ -106,7 +109,7 @@ impl UringDriver {
             ending: 0,
             completions,
         };
-        Ok(Self { ops, buffers: buffers.ok_or(Errno::NOMEM)?, done: Vec::with_capacity(REAP) })
+        Ok(Self { ops, buffers: buffers.ok_or(Errno::NOMEM)?, done: Vec::with_capacity(MAX_REAPED) })
     }
 }
 
@@ -129,8 +132,8 @@ impl Driver for UringDriver {
         let want = if ops.ring.has_min_wait() && batch.within_us > 0 { batch.want.max(1) } else { 1 };
         let want = want.max(ops.ending.min(ops.completions / 2));
         ops.ring.submit_and_wait(want, Some(timeout), batch.within_us)?;
-        // One ring's worth and no more: what the completions start may complete at once, and a pass that went on for as
-        // long as there is something would never look at the clock again.
+        // Limited to one ring's worth: completions start operations that may complete at once, and an unlimited pass
+        // might never look at the clock again.
         let mut left = ops.completions as usize;
         loop {
             ops.ring.reap(done);
@@ -154,10 +157,10 @@ impl Driver for UringDriver {
 }
 
 impl Drop for UringDriver {
-    /// What was closed last ends here, in turns. Left to the end of the ring, the kernel would look for each of N operations
-    /// behind all that it ended before: half of the processor time of a short run with 12,000 connections.
+    /// Ends the last closed connections in batches. The end of the ring would search each of N operations behind all
+    /// that it ended before: half of the CPU time of a short run with 12,000 connections.
     fn drop(&mut self) {
-        let until_ns = clock::monotonic_ns() + LONGEST_END_NS;
+        let until_ns = clock::monotonic_ns() + MAX_SHUTDOWN_NS;
         while self.ops.ending > 0 && self.ops.refresh() < until_ns {
             if self.wait(until_ns, Batch::default(), |_, _| {}).is_err() {
                 return;
@@ -181,7 +184,7 @@ fn on_completion(
         return;
     }
     let current = ops.slots.get(conn as usize).is_some_and(|s| s.generation & 0xff_ffff == generation);
-    // A send that nobody waits for is not among those that were cancelled; it is only heard of where it failed.
+    // An unacknowledged send is not among the cancelled operations. It completes only on failure.
     let cancelled = kind != NOTHING && kind != OPEN && (kind != SEND || ops.acked);
     if !current && !cqe.more && cancelled {
         ops.ending = ops.ending.saturating_sub(1);
@@ -232,7 +235,7 @@ fn received(
         (Ok(0), _) => return f(ops, Completion::PeerClosed { conn }),
         (Ok(n), Some(id)) => f(ops, Completion::Received { conn, bytes: buffers.bytes(id, n as usize) }),
         (Ok(_), None) => {}
-        // Out of buffers: those of this pass come back before the next wait, so starting again is enough.
+        // Out of buffers: those of this pass are returned before the next wait, so a restart is enough.
         (Err(Errno::NOBUFS), _) => ops.lacks_buffers = true,
         (Err(errno), _) => return f(ops, Completion::Failed { conn, op: Op::Receive, errno }),
     }

@@ -1,5 +1,5 @@
-//! The submitting half of the io_uring driver: a connect is one row of operations, a send of a small request is not
-//! acknowledged, a close ends what still runs. The number of each operation says its kind, connection and generation.
+//! Operations of the io_uring driver. A connect is one chain of operations, a small send is not acknowledged, and a
+//! close ends running operations. Each operation's number encodes its kind, connection and generation.
 
 use sys::uring::{File, How, Ring};
 use sys::{Errno, clock};
@@ -14,7 +14,7 @@ pub(super) const SEND: u64 = 4;
 pub(super) const NOTHING: u64 = 5;
 pub(super) const HALF_CLOSE: u64 = 6;
 
-/// See the head of this file.
+/// Operations of the io_uring driver; see the module documentation.
 #[derive(Debug)]
 pub(crate) struct UringOps {
     pub(super) ring: Ring,
@@ -26,10 +26,10 @@ pub(crate) struct UringOps {
     pub(super) sources: u32,
     pub(super) next_source: u32,
     pub(super) now_ns: u64,
-    /// A receive found no buffer since some were added.
+    /// True if a receive found no buffer since the last ones were added.
     pub(super) lacks_buffers: bool,
-    // Operations that were cancelled and have not ended yet. The kernel ends only as many a wait as are waited for (or
-    // twenty), and until then their sockets live on and send their SYN again.
+    // Cancelled operations that have not ended yet. The kernel ends only as many per wait as are waited for (or
+    // twenty). Until then their sockets stay open and retransmit their SYN.
     pub(super) ending: u32,
     pub(super) completions: u32,
 }
@@ -40,13 +40,13 @@ pub(super) struct Slot {
     pub(super) state: State,
     pub(super) receiving: bool,
     pub(super) sending: bool,
-    // Where in the send slot the next request goes, so that one pass never overwrites what it queued.
+    // Position of the next request in the send slot, so that one pass never overwrites queued bytes.
     pub(super) at: u32,
     pub(super) half_close: HalfClose,
 }
 
-/// A half close under way, and what waits for its end. The kernel gives it to a worker thread, which looks the file up by
-/// its number when it comes to run: whatever has that number by then loses its sending side.
+/// A half close under way and the operations waiting for its end. The kernel runs it in a worker thread, which looks
+/// the file up by its number only then. Another file with that number would lose its sending side.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HalfClose {
     pub(super) runs: bool,
@@ -73,9 +73,10 @@ impl UringOps {
         self.ring.recv_multi(File::Fixed(conn), user(RECEIVE, conn, slot.generation))
     }
 
-    /// Socket, options, bind and connect: only the connect, or what fails first, is heard of. They are not linked: all but
-    /// the connect end where they are submitted, in order, while a link makes each a task of its own, of which the kernel
-    /// runs only twenty a wait. After a failure the rest fails too, under a generation that is over by then.
+    /// Submits socket, options, bind and connect. Only the connect, or the first failure, is reported. The operations
+    /// are not linked: all but the connect complete in order at submission. A link would make each a task of its own,
+    /// and the kernel runs only twenty tasks per wait. After a failure the later operations fail too, under an outdated
+    /// generation.
     fn open(&mut self, conn: u32, generation: u32) -> Result<(), Errno> {
         let (file, open) = (File::Fixed(conn), user(OPEN, conn, generation));
         let quiet = How::SKIP_SUCCESS;
@@ -91,7 +92,7 @@ impl UringOps {
         self.ring.connect(file, 0, How::empty(), user(CONNECT, conn, generation))
     }
 
-    /// A half close has ended: what waited for it goes on.
+    /// Continues the operations that waited for a half close.
     pub(super) fn half_closed(&mut self, conn: u32) -> Result<(), Errno> {
         let slot = &mut self.slots[conn as usize];
         let (ended, generation) = (std::mem::take(&mut slot.half_close), slot.generation);
@@ -115,7 +116,7 @@ impl Ops for UringOps {
     }
 
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
-        // The table of registered files is bounded by the limit of descriptors, and as full.
+        // The limit of descriptors bounds the table of registered files, and the table is full.
         if conn >= self.files {
             return Err(Errno::MFILE);
         }
@@ -142,8 +143,8 @@ impl Ops for UringOps {
         Ok(sent)
     }
 
-    /// Both go to the kernel in one call and in order, unless the first finds the socket's buffer full; then there is no
-    /// room for this one either.
+    /// Both sends go to the kernel in one call and in order. If the first finds the socket buffer full, there is no
+    /// room for the second either.
     fn send_last(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
         let slot = &mut self.slots[conn as usize];
         let at = slot.at as usize;
@@ -169,13 +170,13 @@ impl Ops for UringOps {
             return;
         }
         if std::mem::take(&mut slot.half_close.connects) {
-            // It waited for its place in the table and has nothing yet that could be closed.
+            // The connection waited for its table entry and has nothing to close yet.
             return;
         }
         let nothing = user(NOTHING, conn, 0);
-        // An operation that still runs would hold the socket open. It is named by its number, which the kernel finds at
-        // once; by its file it would look through all. Errors here mean a ring that cannot take anything any more, which
-        // the next wait reports.
+        // A running operation would keep the socket open. It is cancelled by its number, which the kernel finds at
+        // once; cancelling by file would search all operations. An error here means a broken ring, which the next wait
+        // reports.
         let running = [(was.state == State::Connecting, CONNECT), (was.receiving, RECEIVE), (was.sending, SEND)];
         for (_, kind) in running.into_iter().filter(|&(runs, _)| runs) {
             self.ending += 1;

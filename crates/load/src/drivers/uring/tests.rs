@@ -1,4 +1,4 @@
-//! What a connection leaves in the kernel belongs to it alone, however soon its number is another's.
+//! Tests that a connection's kernel resources belong to it alone, however soon its number is reused.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,25 +7,25 @@ use super::{SPEC, UringDriver};
 use crate::driver::{Batch, Completion, Driver as _, Ops as _, Sent};
 use crate::drivers::setup::Setup;
 
-/// A wait ends with what is waited for; this is for the case that it never comes.
-const PATIENCE_NS: u64 = 20_000_000_000;
+/// Maximum wait, in case the awaited event never comes.
+const TIMEOUT_NS: u64 = 20_000_000_000;
 
-/// What came of a wait, told apart as far as it matters here.
+/// Result of a wait, as far as these tests distinguish.
 #[derive(Debug, PartialEq, Eq)]
-enum Came {
+enum WaitResult {
     Connected,
     Bytes(Vec<u8>),
     Ended(String),
 }
 
-fn next(driver: &mut UringDriver) -> Option<Came> {
-    let (mut came, until_ns) = (None, driver.ops().refresh() + PATIENCE_NS);
+fn next(driver: &mut UringDriver) -> Option<WaitResult> {
+    let (mut came, until_ns) = (None, driver.ops().refresh() + TIMEOUT_NS);
     while came.is_none() && driver.ops().refresh() < until_ns {
         let seen = |_: &mut _, completion: Completion<'_>| match completion {
-            Completion::Connected { .. } => came = Some(Came::Connected),
-            Completion::Received { bytes, .. } => came = Some(Came::Bytes(bytes.to_vec())),
+            Completion::Connected { .. } => came = Some(WaitResult::Connected),
+            Completion::Received { bytes, .. } => came = Some(WaitResult::Bytes(bytes.to_vec())),
             Completion::Writable { .. } => {}
-            other => came = Some(Came::Ended(format!("{other:?}"))),
+            other => came = Some(WaitResult::Ended(format!("{other:?}"))),
         };
         driver.wait(until_ns, Batch::default(), seen).unwrap();
     }
@@ -50,7 +50,7 @@ fn echoing() -> SocketAddr {
     addr
 }
 
-/// One connection; a burst is known to be so small that nobody waits for its end.
+/// Sets up one connection. With a burst, small sends are not acknowledged.
 fn one(addr: SocketAddr, burst: Option<(usize, usize)>) -> Setup {
     Setup {
         capacity: 1,
@@ -71,7 +71,7 @@ fn word(said: &[u8]) -> impl FnOnce(&mut [u8]) -> usize {
     }
 }
 
-/// Why a connection ends is said, although what was sent before it is not known to have left yet.
+/// The reason for a close is sent even if the driver does not know yet that earlier bytes have left.
 #[test]
 fn last_words_leave_behind_what_is_pending() {
     if (SPEC.usable)().is_err() {
@@ -81,7 +81,7 @@ fn last_words_leave_behind_what_is_pending() {
     let mut driver = UringDriver::new(&one(listener.local_addr().unwrap(), None)).unwrap();
     for round in 0..20 {
         driver.ops().connect(0).unwrap();
-        assert_eq!(next(&mut driver), Some(Came::Connected), "{round}");
+        assert_eq!(next(&mut driver), Some(WaitResult::Connected), "{round}");
         let mut server = listener.accept().unwrap().0;
         let ops = driver.ops();
         assert_eq!(ops.send(0, word(b"request ")), Ok(Sent::Pending));
@@ -90,18 +90,18 @@ fn last_words_leave_behind_what_is_pending() {
         let mut heard = String::new();
         std::thread::scope(|scope| {
             scope.spawn(|| server.read_to_string(&mut heard).unwrap());
-            driver.wait(PATIENCE_NS, Batch::default(), |_, _| {}).unwrap();
+            driver.wait(TIMEOUT_NS, Batch::default(), |_, _| {}).unwrap();
         });
         assert_eq!(heard, "request goodbye", "{round}");
     }
     driver.ops().connect(0).unwrap();
-    assert_eq!(next(&mut driver), Some(Came::Connected));
+    assert_eq!(next(&mut driver), Some(WaitResult::Connected));
     let ops = driver.ops();
     assert_eq!(ops.send(0, |out| out.len()), Ok(Sent::Pending));
     assert!(!ops.send_last(0, |_| unreachable!("there is no place behind a whole piece")));
 }
 
-/// With 12,000 connections a generator that had no buffer for most of what came took twice the CPU time a request.
+/// With 12,000 connections and too few buffers the generator used twice the CPU time per request.
 #[test]
 fn who_has_no_buffer_for_what_comes_gets_more_of_them() {
     const CONNECTIONS: u32 = 1000;
@@ -116,12 +116,12 @@ fn who_has_no_buffer_for_what_comes_gets_more_of_them() {
     let mut servers = Vec::new();
     for conn in 0..CONNECTIONS {
         driver.ops().connect(conn).unwrap();
-        assert_eq!(next(&mut driver), Some(Came::Connected), "{conn}");
+        assert_eq!(next(&mut driver), Some(WaitResult::Connected), "{conn}");
         servers.push(listener.accept().unwrap().0);
     }
     for round in 0..3 {
         servers.iter_mut().for_each(|server| server.write_all(b"all at once").unwrap());
-        let (mut came, until_ns) = (0, driver.ops().refresh() + PATIENCE_NS);
+        let (mut came, until_ns) = (0, driver.ops().refresh() + TIMEOUT_NS);
         while came < 11 * servers.len() && driver.ops().refresh() < until_ns {
             let seen = |_: &mut _, completion: Completion<'_>| match completion {
                 Completion::Received { bytes, .. } => came += bytes.len(),
@@ -134,7 +134,7 @@ fn who_has_no_buffer_for_what_comes_gets_more_of_them() {
     assert_eq!(driver.buffers.handed_over(), 1024);
 }
 
-/// The kernel ends a side in a thread of its own, which finds the socket by its number in the table when it comes to run.
+/// The kernel closes the sending side in a thread of its own, which looks the socket up by its number only then.
 #[test]
 fn a_half_close_never_meets_the_next_connection_of_its_number() {
     if (SPEC.usable)().is_err() {
@@ -143,28 +143,28 @@ fn a_half_close_never_meets_the_next_connection_of_its_number() {
     let mut driver = UringDriver::new(&one(echoing(), Some((1, 64)))).unwrap();
     for round in 0..200 {
         driver.ops().connect(0).unwrap();
-        assert_eq!(next(&mut driver), Some(Came::Connected), "{round}");
+        assert_eq!(next(&mut driver), Some(WaitResult::Connected), "{round}");
         let ops = driver.ops();
         assert!(ops.half_close(0));
         ops.close(0);
         ops.connect(0).unwrap();
-        assert_eq!(next(&mut driver), Some(Came::Connected), "{round}");
+        assert_eq!(next(&mut driver), Some(WaitResult::Connected), "{round}");
         let sent = driver.ops().send(0, |out| {
             out[..4].copy_from_slice(b"ping");
             4
         });
         assert_eq!(sent, Ok(Sent::All), "{round}");
-        assert_eq!(next(&mut driver), Some(Came::Bytes(b"ping".to_vec())), "{round}");
+        assert_eq!(next(&mut driver), Some(WaitResult::Bytes(b"ping".to_vec())), "{round}");
         driver.ops().close(0);
     }
-    // One that is given up while it waits for its place leaves nothing either.
+    // A connect given up while it waits for its table entry leaves nothing either.
     driver.ops().connect(0).unwrap();
-    assert_eq!(next(&mut driver), Some(Came::Connected));
+    assert_eq!(next(&mut driver), Some(WaitResult::Connected));
     let ops = driver.ops();
     assert!(ops.half_close(0));
     ops.close(0);
     ops.connect(0).unwrap();
     ops.close(0);
     ops.connect(0).unwrap();
-    assert_eq!(next(&mut driver), Some(Came::Connected));
+    assert_eq!(next(&mut driver), Some(WaitResult::Connected));
 }

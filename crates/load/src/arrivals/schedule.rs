@@ -1,56 +1,58 @@
-//! How arrivals run with time: a rate that changes by stages, or times that were recorded.
+//! Schedules of arrivals over time: a rate that changes in stages, or recorded times.
 //!
-//! An arrival process of an even rate counts requests; a course says when that many are due. Where the rate is `r(t)`, the
-//! `n`-th request of the even process is due at the `t` with `n` as the integral of `r` from 0 to `t`: the process keeps what
-//! it is (constant, Poisson, self-similar) at every rate (Cinlar, *Introduction to Stochastic Processes*, 1975, section 4.7).
+//! An arrival process of constant rate counts requests, and a schedule maps that count to time. For a rate `r(t)`,
+//! request `n` of the process is due when the integral of `r` from 0 to `t` reaches `n`. So the process keeps its
+//! character (constant, Poisson, self-similar) at every rate (Cinlar, *Introduction to Stochastic Processes*, 1975,
+//! section 4.7).
 
 use std::sync::Arc;
 
 use run::{RecordedTimes, Stage};
 
-/// When nothing more is due: far, and no overflow where a start is added.
+/// Due time that means "never": far in the future, yet safe to add a start time to.
 const NEVER_NS: u64 = u64::MAX / 4;
-/// Length in which the peak of recorded times is looked for.
-const PEAK_NS: u64 = 100_000_000;
+/// Length of the windows in which the peak rate of recorded times is searched.
+const PEAK_WINDOW_NS: u64 = 100_000_000;
 
-/// A part of the course in which the rate grows evenly.
+/// A part of the schedule in which the rate changes linearly.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
+pub(super) struct Segment {
     begin_ns: f64,
-    /// Requests due before it.
+    /// Requests due before this segment.
     before: f64,
-    /// Requests per nanosecond at its begin, and what is added to that in each.
+    /// Requests per nanosecond at the start of the segment. `slope` is the change of that rate per nanosecond.
     rate: f64,
     slope: f64,
 }
 
-/// How arrivals run with time. Cheap to clone.
+/// Schedule of arrivals over time. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(super) enum Course {
-    /// Stages: pieces, the one that is on, and requests per nanosecond of the even process.
-    Stages { pieces: Arc<[Piece]>, on: usize, rate_ns: f64 },
-    /// Recorded times, and the next of this shard.
+pub(super) enum Schedule {
+    /// Stages: the segments, the index of the current one, and the rate of the underlying process in requests per
+    /// nanosecond.
+    Stages { segments: Arc<[Segment]>, on: usize, rate_ns: f64 },
+    /// Recorded times, the index of this shard's next one, and the distance to the one after it.
     Recorded { at_ns: Arc<[u64]>, next: usize, step: usize },
 }
 
-impl Course {
-    /// The course of stages for an even process of `rate` requests per second in all shards.
+impl Schedule {
+    /// Builds the schedule of stages for an underlying process of `rate` requests per second over all shards.
     pub(super) fn stages(stages: &[Stage], rate: f64) -> Self {
         let (mut begin_ns, mut before) = (0.0, 0.0);
-        let mut pieces: Vec<Piece> = Vec::with_capacity(stages.len() + 1);
+        let mut segments: Vec<Segment> = Vec::with_capacity(stages.len() + 1);
         for stage in stages {
             let length_ns = stage.seconds * 1e9;
             let (from, to) = (stage.from / 1e9, stage.to / 1e9);
-            pieces.push(Piece { begin_ns, before, rate: from, slope: (to - from) / length_ns });
+            segments.push(Segment { begin_ns, before, rate: from, slope: (to - from) / length_ns });
             begin_ns += length_ns;
             before += stage.requests();
         }
         let last = stages.last().map_or(rate, |stage| stage.to);
-        pieces.push(Piece { begin_ns, before, rate: last / 1e9, slope: 0.0 });
-        Self::Stages { pieces: pieces.into(), on: 0, rate_ns: rate / 1e9 }
+        segments.push(Segment { begin_ns, before, rate: last / 1e9, slope: 0.0 });
+        Self::Stages { segments: segments.into(), on: 0, rate_ns: rate / 1e9 }
     }
 
-    /// Shard `shard` of `shards` in recorded times.
+    /// Selects the share of shard `shard` of `shards` in the recorded times.
     pub(super) fn recorded(times: &RecordedTimes, (shard, shards): (u32, u32)) -> Self {
         let mut at_us = 0;
         let each = times.gaps_us.iter().map(|gap| {
@@ -60,7 +62,7 @@ impl Course {
         Self::Recorded { at_ns: each.collect(), next: shard as usize, step: shards.max(1) as usize }
     }
 
-    /// When the request is due that an even process would have at `even_ns`, nanoseconds from the start.
+    /// Returns the due time of the request that the underlying process has at `even_ns`, in nanoseconds from the start.
     #[inline]
     pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
         match self {
@@ -69,36 +71,40 @@ impl Course {
                 *next = next.saturating_add(*step);
                 due
             }
-            Self::Stages { pieces, on, rate_ns } => {
+            Self::Stages { segments, on, rate_ns } => {
                 let count = even_ns * *rate_ns;
-                while pieces.get(*on + 1).is_some_and(|next| count >= next.before) {
+                while segments.get(*on + 1).is_some_and(|next| count >= next.before) {
                     *on += 1;
                 }
-                let piece = &pieces[*on];
-                let more = (count - piece.before).max(0.0);
-                // The root of rate x + slope x^2 / 2 = more, in the form that also holds where the slope is 0.
-                let root = (piece.rate * piece.rate + 2.0 * piece.slope * more).max(0.0).sqrt();
+                let segment = &segments[*on];
+                let more = (count - segment.before).max(0.0);
+                // Solves rate x + slope x^2 / 2 = more, in the form that also works for a slope of 0.
+                let root = (segment.rate * segment.rate + 2.0 * segment.slope * more).max(0.0).sqrt();
                 let after_ns = match more > 0.0 {
-                    true => 2.0 * more / (piece.rate + root),
-                    // At the begin of a piece in which nothing is due, nothing is.
-                    false if piece.rate <= 0.0 && piece.slope <= 0.0 => f64::INFINITY,
+                    true => 2.0 * more / (segment.rate + root),
+                    // A segment that begins with rate 0 and does not rise has no arrivals.
+                    false if segment.rate <= 0.0 && segment.slope <= 0.0 => f64::INFINITY,
                     false => 0.0,
                 };
-                if after_ns.is_finite() { (piece.begin_ns + after_ns).min(NEVER_NS as f64) as u64 } else { NEVER_NS }
+                if after_ns.is_finite() { (segment.begin_ns + after_ns).min(NEVER_NS as f64) as u64 } else { NEVER_NS }
             }
         }
     }
 
-    /// The highest rate over the mean one.
+    /// Returns the highest rate divided by the mean rate.
     pub(super) fn peak(&self) -> f64 {
         match self {
-            Self::Stages { pieces, rate_ns, .. } => {
-                pieces.iter().map(|piece| piece.rate).fold(0.0, f64::max) / rate_ns.max(1e-18)
+            Self::Stages { segments, rate_ns, .. } => {
+                segments.iter().map(|segment| segment.rate).fold(0.0, f64::max) / rate_ns.max(1e-18)
             }
             Self::Recorded { at_ns, .. } => {
                 let Some(last) = at_ns.last() else { return 1.0 };
-                let mean = at_ns.len() as f64 / (last / PEAK_NS + 1) as f64;
-                let most = at_ns.chunk_by(|a, b| a / PEAK_NS == b / PEAK_NS).map(<[u64]>::len).max().unwrap_or(1);
+                let mean = at_ns.len() as f64 / (last / PEAK_WINDOW_NS + 1) as f64;
+                let most = at_ns
+                    .chunk_by(|a, b| a / PEAK_WINDOW_NS == b / PEAK_WINDOW_NS)
+                    .map(<[u64]>::len)
+                    .max()
+                    .unwrap_or(1);
                 (most as f64 / mean).max(1.0)
             }
         }
@@ -115,7 +121,7 @@ mod tests {
     fn due(stages: &[Stage], arrival: &Arrival, within_s: f64) -> Vec<u64> {
         let seconds: f64 = stages.iter().map(|s| s.seconds).sum();
         let rate = stages.iter().map(Stage::requests).sum::<f64>() / seconds;
-        let mut arrivals = Arrivals::new(arrival, rate, (0, 1), 0.0, 3).on(Course::stages(stages, rate));
+        let mut arrivals = Arrivals::new(arrival, rate, (0, 1), 0.0, 3).on(Schedule::stages(stages, rate));
         std::iter::from_fn(|| Some(arrivals.next_ns())).take_while(|&t| t < (within_s * 1e9) as u64).collect()
     }
 
@@ -158,12 +164,12 @@ mod tests {
     #[test]
     fn recorded_times_are_dealt_to_the_shards_and_end() {
         let times = RecordedTimes { gaps_us: vec![0, 1000, 0, 3000, 2000], items: vec![0; 5], speed: 2.0 };
-        let of = |shard| {
-            let mut course = Course::recorded(&times, (shard, 2));
-            std::iter::from_fn(|| Some(course.due_ns(0.0))).take_while(|&t| t < NEVER_NS).collect::<Vec<_>>()
+        let due_times = |shard| {
+            let mut schedule = Schedule::recorded(&times, (shard, 2));
+            std::iter::from_fn(|| Some(schedule.due_ns(0.0))).take_while(|&t| t < NEVER_NS).collect::<Vec<_>>()
         };
-        assert_eq!((of(0), of(1)), (vec![0, 500_000, 3_000_000], vec![500_000, 2_000_000]));
+        assert_eq!((due_times(0), due_times(1)), (vec![0, 500_000, 3_000_000], vec![500_000, 2_000_000]));
         assert_eq!(times.span_s(), 0.003);
-        assert_eq!(Course::recorded(&times, (0, 1)).peak(), 1.0);
+        assert_eq!(Schedule::recorded(&times, (0, 1)).peak(), 1.0);
     }
 }

@@ -1,42 +1,43 @@
-//! When a thread of the generator was held up: it slept until a moment and woke late, or a pass took far longer than what was
-//! done in it. A meter that only sleeps sees when a host stands still; this sees the one CPU that a thread was kept off.
+//! Stalls of a generator thread: it woke up late, or a pass took far longer than its work. A meter that only sleeps
+//! notices when a whole host stands still. This one notices the single CPU that a thread was kept off.
 
 use run::Window;
 
 use crate::counts::Counts;
 
-/// Held up for so long at least: what wakes a thread and hands it to a CPU takes a part of it, always.
-const LEAST_NS: u64 = 2_000_000;
-/// Most that is kept; its memory is taken before the load begins. A thread that is held up more often has no CPU to measure with.
-const MOST: usize = 1_000;
+/// Minimum length of a recorded stall. Waking and scheduling a thread always takes a part of it.
+const MIN_STALL_NS: u64 = 2_000_000;
+/// Maximum number of recorded stalls, allocated before the load begins. A thread with more stalls has no CPU to measure
+/// with.
+const MAX_STALLS: usize = 1_000;
 
-/// Times of one shard.
+/// Stalls of one shard.
 #[derive(Debug, Default)]
-pub(crate) struct HeldUp {
+pub(crate) struct ThreadStalls {
     times: Vec<(u64, u64)>,
-    /// The most that all passes so far may take for what was done in them.
+    /// Maximum time that all passes so far may take for their work.
     work_ns: u64,
-    /// When the last pass began, and until when it meant to sleep.
+    /// Start of the last pass, and the time until which it meant to sleep.
     began_ns: u64,
     until_ns: u64,
 }
 
-impl HeldUp {
+impl ThreadStalls {
     pub(crate) fn new() -> Self {
-        Self { times: Vec::with_capacity(MOST), began_ns: u64::MAX, ..Self::default() }
+        Self { times: Vec::with_capacity(MAX_STALLS), began_ns: u64::MAX, ..Self::default() }
     }
 
-    /// A pass begins with the clock at `now_ns`; the one before had come to `counts` by then.
+    /// Starts a pass at `now_ns`. `counts` are the counts at the end of the previous pass.
     #[inline]
     pub(crate) fn pass(&mut self, now_ns: u64, counts: &Counts) {
-        let (due, work_ns) = (self.began_ns.max(self.until_ns), most_work_ns(counts));
-        if now_ns.saturating_sub(due) >= LEAST_NS + (work_ns - self.work_ns) {
+        let (due, work_ns) = (self.began_ns.max(self.until_ns), max_work_ns(counts));
+        if now_ns.saturating_sub(due) >= MIN_STALL_NS + (work_ns - self.work_ns) {
             self.keep(due, now_ns);
         }
         (self.work_ns, self.began_ns) = (work_ns, now_ns);
     }
 
-    /// The pass sleeps until there is something, at most until then.
+    /// Records that the pass sleeps until `until_ns` or the next event.
     #[inline]
     pub(crate) fn sleeps(&mut self, until_ns: u64) {
         self.until_ns = until_ns;
@@ -48,14 +49,15 @@ impl HeldUp {
         }
     }
 
-    /// All of them, seconds since the load began.
+    /// Returns all stalls, in seconds since the load began.
     pub(crate) fn windows(&self, origin_ns: u64) -> Vec<Window> {
         Window::of_ns(self.times.iter().copied(), origin_ns)
     }
 }
 
-/// What all that was counted may take: several times the usual, so that a slow machine is not called one that stands still.
-fn most_work_ns(counts: &Counts) -> u64 {
+/// Returns the maximum time that the counted work may take: several times the usual, so that a slow machine does not
+/// count as stalled.
+fn max_work_ns(counts: &Counts) -> u64 {
     let (requests, bytes) = (counts.completed + counts.due, counts.bytes_received + counts.bytes_sent);
     50_000 * requests + 1_000_000 * counts.attempted + bytes
 }
@@ -66,7 +68,7 @@ mod tests {
 
     #[test]
     fn who_wakes_late_or_stops_within_a_pass_was_held_up_and_who_works_was_not() {
-        let mut held = HeldUp::new();
+        let mut held = ThreadStalls::new();
         let mut counts = Counts::default();
         let mut pass = |now_us: u64, until_us: u64, completed: u64| {
             counts.completed += completed;
@@ -78,7 +80,7 @@ mod tests {
         pass(500, 600, 1);
         pass(600, 2600, 0);
         pass(3000, 3000, 1);
-        // 30 ms late; then 8 ms within a pass of ten answers; 8 ms for four hundred answers are work.
+        // 30 ms late; then 8 ms in a pass of ten answers; 8 ms for four hundred answers are work.
         pass(33_000, 33_000, 0);
         pass(41_000, 41_000, 10);
         pass(49_000, 49_000, 400);
@@ -89,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_first_pass_was_not_late_for_anything() {
-        let mut held = HeldUp::new();
+        let mut held = ThreadStalls::new();
         held.pass(1 << 50, &Counts::default());
         assert!(held.windows(0).is_empty());
     }

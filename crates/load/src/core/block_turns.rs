@@ -1,23 +1,23 @@
-//! When a block's sender comes to each of its connections.
+//! Times at which a block's sender reaches each of its connections.
 
 use run::{Blocks, LoadPlan};
 
-/// A shard's blocks.
+/// Blocks of a shard.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Turns {
+pub(crate) struct BlockTurns {
     pub(super) block: u64,
-    /// Between two sends of a block; 0 for no limit.
+    /// Interval between two sends of a block; 0 for no limit.
     pub(super) pause_ns: u64,
     pub(super) connect_ns: u64,
-    /// Messages of one connection.
+    /// Messages per connection.
     pub(super) messages: u32,
-    /// Ends as the source's client does.
+    /// True to end connections as the source's client does.
     pub(super) compat: bool,
 }
 
-impl Turns {
-    /// The blocks of a plan, if it has any.
-    pub(crate) fn of(plan: &LoadPlan) -> Option<Self> {
+impl BlockTurns {
+    /// Returns the blocks of a plan, if it has any.
+    pub(crate) fn from_plan(plan: &LoadPlan) -> Option<Self> {
         let blocks: &Blocks = plan.blocks.as_ref()?;
         let bytes = plan.protocol.echoed_bytes().unwrap_or(0);
         Some(Self {
@@ -36,7 +36,7 @@ impl Turns {
         u64::from(conn) % self.block * self.connect_ns
     }
 
-    /// The first turn of a connection after `since_ns` of load.
+    /// Returns the first turn of a connection after `since_ns` of load.
     pub(super) fn next_turn(self, conn: u32, since_ns: u64) -> u64 {
         let (place, period) = (u64::from(conn) % self.block * self.pause_ns, self.block * self.pause_ns);
         match since_ns.checked_sub(place) {

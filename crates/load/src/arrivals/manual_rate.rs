@@ -1,40 +1,42 @@
-//! How arrivals run with time where somebody changes their rate by hand: the even process goes on as it is, faster or slower.
+//! Manual changes of the rate while the load runs. The underlying process stays unchanged and only runs faster or
+//! slower.
 
 use std::collections::VecDeque;
 
-/// From a moment on the even process runs so many times as fast.
+/// A change of speed: from this moment on the underlying process runs `factor` times as fast.
 #[derive(Clone, Copy, Debug)]
-struct Turn {
-    /// The moment by the even process, and by the clock, nanoseconds since the start.
+struct RateChange {
+    /// Moment of the change in the time of the underlying process and on the clock, in nanoseconds since the start.
     even_ns: f64,
     at_ns: f64,
     factor: f64,
 }
 
-/// The turns so far.
+/// All rate changes so far.
 #[derive(Clone, Debug)]
-pub(super) struct ByHand {
-    /// The one that holds where this copy of the process is, and those that come after it.
-    now: Turn,
-    ahead: VecDeque<Turn>,
+pub(super) struct ManualRate {
+    /// The change in effect at this copy's position, and the changes that follow it.
+    now: RateChange,
+    ahead: VecDeque<RateChange>,
 }
 
-impl Default for ByHand {
+impl Default for ManualRate {
     fn default() -> Self {
-        Self { now: Turn { even_ns: 0.0, at_ns: 0.0, factor: 1.0 }, ahead: VecDeque::new() }
+        Self { now: RateChange { even_ns: 0.0, at_ns: 0.0, factor: 1.0 }, ahead: VecDeque::new() }
     }
 }
 
-impl ByHand {
-    /// From `now_ns` on it is this factor.
-    pub(super) fn turn(&mut self, now_ns: u64, factor: f64) {
+impl ManualRate {
+    /// Sets the rate to `factor` times the planned rate from `now_ns` on.
+    pub(super) fn change_rate(&mut self, now_ns: u64, factor: f64) {
         let last = self.ahead.back().copied().unwrap_or(self.now);
         let at_ns = (now_ns as f64).max(last.at_ns);
         let even_ns = last.even_ns + (at_ns - last.at_ns) * last.factor;
-        self.ahead.push_back(Turn { even_ns, at_ns, factor });
+        self.ahead.push_back(RateChange { even_ns, at_ns, factor });
     }
 
-    /// When the request is due that the even process has at `even_ns`; asked in rising order.
+    /// Returns the due time of the request that the underlying process has at `even_ns`. Calls must come in rising
+    /// order.
     #[inline]
     pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
         while let Some(next) = self.ahead.front().filter(|next| even_ns > next.even_ns) {
@@ -63,8 +65,8 @@ mod tests {
             while times.last().is_some_and(|t| *t <= until_ns) {
                 times.push(due.next_ns());
             }
-            assert!(due.turn(until_ns, factor));
-            *times.last_mut().unwrap() = due.again_ns();
+            assert!(due.change_rate(until_ns, factor));
+            *times.last_mut().unwrap() = due.latest_ns();
         }
         let between = |from: u64, to: u64| times.iter().filter(|t| (from..to).contains(*t)).count();
         for (from_s, to_s, n) in [(0, 1, 100_usize), (1, 2, 300), (2, 6, 200)] {
@@ -79,10 +81,10 @@ mod tests {
         let (mut ahead, mut behind) = (arrivals(&Arrival::Poisson), arrivals(&Arrival::Poisson));
         let mut given: Vec<u64> = (0..300).map(|_| ahead.next_ns()).collect();
         let now_ns = given[298] + 1;
-        assert!(ahead.turn(now_ns, 2.0));
-        *given.last_mut().unwrap() = ahead.again_ns();
+        assert!(ahead.change_rate(now_ns, 2.0));
+        *given.last_mut().unwrap() = ahead.latest_ns();
         let mut seen: Vec<u64> = (0..50).map(|_| behind.next_ns()).collect();
-        assert!(behind.turn(now_ns, 2.0));
+        assert!(behind.change_rate(now_ns, 2.0));
         given.extend((0..300).map(|_| ahead.next_ns()));
         seen.extend((0..550).map(|_| behind.next_ns()));
         assert_eq!(given, seen);

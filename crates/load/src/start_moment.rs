@@ -1,31 +1,31 @@
-//! When a load begins: its threads have taken all their memory before anybody is told that they are ready, and the moment
-//! comes after that. A thousand agents that allocate when the load is to begin would begin seconds apart.
+//! Synchronised start of a load. All threads allocate their memory before they report ready, and the start time is
+//! announced after that. Otherwise a thousand agents that allocate at the start would start seconds apart.
 
 use std::sync::OnceLock;
 
 use sys::clock;
 
-/// The moment at which the shards of a load begin, on the monotonic clock, nanoseconds; set once.
+/// Start time of all shards, on the monotonic clock in nanoseconds. Set once.
 #[derive(Debug, Default)]
-pub(crate) struct Begin(OnceLock<Option<u64>>);
+pub(crate) struct StartMoment(OnceLock<Option<u64>>);
 
-impl Begin {
-    /// The moment is known.
-    pub(crate) fn at(&self, origin_ns: u64) {
+impl StartMoment {
+    /// Announces the start time.
+    pub(crate) fn set(&self, origin_ns: u64) {
         let _ = self.0.set(Some(origin_ns));
     }
 
-    /// It never comes: whoever waits for it goes.
+    /// Cancels the start: all waiting threads return.
     pub(crate) fn never(&self) {
         let _ = self.0.set(None);
     }
 
-    /// The moment, where it is known; 0 before that.
+    /// Returns the start time, or 0 before it is known.
     pub(crate) fn origin_ns(&self) -> u64 {
         self.0.get().copied().flatten().unwrap_or(0)
     }
 
-    /// Sleeps until it is known and there; none where it never comes.
+    /// Sleeps until the start time. Returns `None` if the start was cancelled.
     pub(crate) fn wait(&self) -> Option<u64> {
         let origin_ns = (*self.0.wait())?;
         clock::sleep_until_ns(origin_ns);
@@ -39,19 +39,19 @@ mod tests {
 
     #[test]
     fn nobody_begins_before_the_moment_and_nobody_waits_for_one_that_never_comes() {
-        let begin = Begin::default();
+        let begin = StartMoment::default();
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| begin.wait().map(|origin| (origin, clock::monotonic_ns())));
             let origin = clock::monotonic_ns() + 2_000_000;
-            begin.at(origin);
+            begin.set(origin);
             let (heard, woke) = waits.join().unwrap().unwrap();
             assert!(heard == origin && woke >= origin && begin.origin_ns() == origin);
         });
-        let begin = Begin::default();
+        let begin = StartMoment::default();
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| begin.wait());
             begin.never();
-            begin.at(7);
+            begin.set(7);
             assert_eq!((waits.join().unwrap(), begin.origin_ns()), (None, 0));
         });
     }

@@ -1,5 +1,6 @@
-//! What TLS, HTTP/2 and mixes of requests stand on, shown by a small protocol that has all of it: a handshake, answers in
-//! any order, single failures, pings at any time. The driver is a wire in memory that the tests write to by hand.
+//! Tests of the engine with a small protocol that has all features of TLS, HTTP/2 and request mixes: a handshake,
+//! answers in any order, single failures, pings at any time. The driver is an in-memory wire that the tests write to
+//! directly.
 
 use proto::{Done, Fault, Outcome, Progress, Request, Requester, Which};
 use run::{ErrorKind, Intensity, LoadPart, LoadPlan, Phase, ThinkTime};
@@ -8,15 +9,15 @@ use sys::Errno;
 use super::{Core, State};
 use crate::driver::{Completion, Ops, Sent};
 
-/// Client: `H`, server: `h`, client: `F`; then requests `R` id class, answers `A` id or `X` id (failed) or `U` id (left, not looked at), pings `P`, which
-/// are answered by `p`, `E` for an error, of which it says `e`, and `C` for the
-/// close, which it answers by `c`.
+/// The protocol: client `H`, server `h`, client `F` shake hands. Then come requests `R` id class, and answers `A` id,
+/// `X` id (failed) or `U` id (left unprocessed). A ping `P` is answered by `p`, an error `E` is reported by `e`, and a
+/// close `C` is answered by `c`.
 #[derive(Clone)]
-struct Many {
+struct TestProtocol {
     mix: proto::Mix,
 }
 
-struct Session {
+struct TestSession {
     ready: bool,
     leaving: bool,
     out: Vec<u8>,
@@ -24,11 +25,11 @@ struct Session {
 
 const GREETING: &[u8] = b"H";
 
-impl proto::Client for Many {
-    type Session = Session;
+impl proto::Client for TestProtocol {
+    type Session = TestSession;
 
-    fn session(&self) -> Session {
-        Session { ready: false, leaving: false, out: GREETING.to_vec() }
+    fn session(&self) -> TestSession {
+        TestSession { ready: false, leaving: false, out: GREETING.to_vec() }
     }
 
     fn mix(&self) -> &proto::Mix {
@@ -36,7 +37,7 @@ impl proto::Client for Many {
     }
 }
 
-impl Requester for Session {
+impl Requester for TestSession {
     fn sends_unasked(&self) -> bool {
         true
     }
@@ -113,18 +114,18 @@ impl Requester for Session {
     }
 }
 
-/// One connection in memory with a clock by hand.
+/// One connection in memory with a manual clock.
 #[derive(Default)]
-struct Wire {
+struct MemoryWire {
     now_ns: u64,
     writes: Vec<Vec<u8>>,
-    /// That something has left is only heard of later.
+    /// True if the driver reports a completed send only later.
     acked: bool,
     connects: u32,
     closes: u32,
 }
 
-impl Ops for Wire {
+impl Ops for MemoryWire {
     fn now(&self) -> u64 {
         self.now_ns
     }
@@ -154,32 +155,32 @@ impl Ops for Wire {
     }
 }
 
-struct Bench {
+struct Fixture {
     core: Core,
-    wire: Wire,
+    wire: MemoryWire,
 }
 
-impl Bench {
-    /// One connection with so many requests in flight, connected, all measured.
+impl Fixture {
+    /// Connects one connection with `pipeline` requests in flight, all measured.
     fn new(pipeline: u32, think_ms: f64, weights: &[f64]) -> Self {
         let think = ThinkTime { mean_ms: think_ms, exponential: false };
         let intensity = Intensity::Closed { connections: 1, pipeline, think };
         let plan = LoadPlan { intensity, ..LoadPlan::default() };
         let mix = proto::Mix { weights: weights.to_vec().into(), ..proto::Mix::ONE.clone() };
-        let core = Core::new(crate::share::task(&plan, 0, 0, 1000), &Many { mix });
-        let mut bench = Self { core, wire: Wire::default() };
-        bench.core.enter(&mut bench.wire, Phase::Measure, 0);
-        bench.core.start(&mut bench.wire);
-        bench.core.on(&mut bench.wire, Completion::Connected { conn: 0 });
-        bench
+        let core = Core::new(crate::share::task(&plan, 0, 0, 1000), &TestProtocol { mix });
+        let mut fixture = Self { core, wire: MemoryWire::default() };
+        fixture.core.enter(&mut fixture.wire, Phase::Measure, 0);
+        fixture.core.start(&mut fixture.wire);
+        fixture.core.on(&mut fixture.wire, Completion::Connected { conn: 0 });
+        fixture
     }
 
-    /// One that has shaken hands; what is written is its first requests.
+    /// Connects and completes the handshake; the written bytes are the first requests.
     fn ready(pipeline: u32, think_ms: f64, weights: &[f64]) -> Self {
-        let mut bench = Self::new(pipeline, think_ms, weights);
-        bench.hear(b"h");
-        assert_eq!(bench.wire.writes.drain(..2).collect::<Vec<_>>(), [b"H", b"F"]);
-        bench
+        let mut fixture = Self::new(pipeline, think_ms, weights);
+        fixture.hear(b"h");
+        assert_eq!(fixture.wire.writes.drain(..2).collect::<Vec<_>>(), [b"H", b"F"]);
+        fixture
     }
 
     fn hear(&mut self, bytes: &[u8]) {
@@ -202,14 +203,14 @@ impl Bench {
 
 #[test]
 fn a_handshake_comes_before_the_first_request_and_is_none() {
-    let mut bench = Bench::new(1, 0.0, &[1.0]);
-    assert_eq!((bench.sent(), bench.core.in_flight), (vec![b"H".to_vec()], 0));
-    bench.at_ms(7);
-    bench.hear(b"h");
-    assert_eq!(bench.sent(), [b"F".to_vec(), b"R\0\0".to_vec()]);
-    bench.at_ms(10);
-    bench.hear(b"A\0");
-    let part = bench.part();
+    let mut fixture = Fixture::new(1, 0.0, &[1.0]);
+    assert_eq!((fixture.sent(), fixture.core.in_flight), (vec![b"H".to_vec()], 0));
+    fixture.at_ms(7);
+    fixture.hear(b"h");
+    assert_eq!(fixture.sent(), [b"F".to_vec(), b"R\0\0".to_vec()]);
+    fixture.at_ms(10);
+    fixture.hear(b"A\0");
+    let part = fixture.part();
     let t = &part.total;
     assert_eq!((t.connected, t.handshakes, t.sent, t.completed), (1, 1, 2, 1));
     assert_eq!((t.handshake_bytes_sent, t.handshake_bytes_received), (2, 1));
@@ -222,17 +223,17 @@ fn a_handshake_comes_before_the_first_request_and_is_none() {
 #[test]
 fn a_handshake_that_fails_is_a_failed_connect_and_is_tried_again() {
     for spoil in [
-        |b: &mut Bench| b.hear(b"?"),
-        |b: &mut Bench| b.hear(b"C"),
-        |b: &mut Bench| b.core.on(&mut b.wire, Completion::PeerClosed { conn: 0 }),
-        |b: &mut Bench| b.at_ms(60_000),
+        |b: &mut Fixture| b.hear(b"?"),
+        |b: &mut Fixture| b.hear(b"C"),
+        |b: &mut Fixture| b.core.on(&mut b.wire, Completion::PeerClosed { conn: 0 }),
+        |b: &mut Fixture| b.at_ms(60_000),
     ] {
-        let mut bench = Bench::new(1, 0.0, &[1.0]);
-        spoil(&mut bench);
-        assert_eq!((bench.core.open, bench.core.conns[0].state), (0, State::Waiting));
-        bench.at_ms(70_000);
-        assert_eq!(bench.wire.connects, 2);
-        let total = bench.part().total;
+        let mut fixture = Fixture::new(1, 0.0, &[1.0]);
+        spoil(&mut fixture);
+        assert_eq!((fixture.core.open, fixture.core.conns[0].state), (0, State::Waiting));
+        fixture.at_ms(70_000);
+        assert_eq!(fixture.wire.connects, 2);
+        let total = fixture.part().total;
         let kinds = [ErrorKind::ConnectFailed, ErrorKind::ConnectTimeout];
         let failed: u64 = kinds.iter().filter_map(|kind| total.errors.0.get(kind)).sum();
         assert_eq!((failed, total.error_count(), total.sent, total.handshakes), (1, 1, 0, 0));
@@ -242,41 +243,41 @@ fn a_handshake_that_fails_is_a_failed_connect_and_is_tried_again() {
 #[test]
 fn why_a_connection_ends_is_said_although_a_request_is_on_its_way() {
     for acked in [false, true] {
-        let mut bench = Bench::ready(1, 1000.0, &[1.0]);
-        bench.hear(b"A\0");
-        bench.wire.acked = acked;
-        bench.at_ms(60_000);
-        bench.hear(b"E");
-        let sent = bench.sent();
-        assert_eq!((sent.last().unwrap().as_slice(), bench.wire.closes), (&b"e"[..], 1), "{acked}: {sent:?}");
+        let mut fixture = Fixture::ready(1, 1000.0, &[1.0]);
+        fixture.hear(b"A\0");
+        fixture.wire.acked = acked;
+        fixture.at_ms(60_000);
+        fixture.hear(b"E");
+        let sent = fixture.sent();
+        assert_eq!((sent.last().unwrap().as_slice(), fixture.wire.closes), (&b"e"[..], 1), "{acked}: {sent:?}");
     }
 }
 
 #[test]
 fn a_close_is_answered_although_a_request_is_on_its_way() {
-    // With a request under way that nobody will answer, and with none and the server's end right behind.
+    // First with a request under way that nobody will answer, then with none and the server's end right behind.
     for (heard, ends) in [(&b"C"[..], false), (b"A\0C", true)] {
-        let mut bench = Bench::ready(1, 1000.0, &[1.0]);
-        bench.hear(b"A\0");
-        bench.wire.acked = true;
-        bench.at_ms(60_000);
-        bench.hear(heard);
+        let mut fixture = Fixture::ready(1, 1000.0, &[1.0]);
+        fixture.hear(b"A\0");
+        fixture.wire.acked = true;
+        fixture.at_ms(60_000);
+        fixture.hear(heard);
         if ends {
-            bench.core.on(&mut bench.wire, Completion::PeerClosed { conn: 0 });
+            fixture.core.on(&mut fixture.wire, Completion::PeerClosed { conn: 0 });
         }
-        let sent = bench.sent();
-        assert_eq!((sent.last().unwrap().as_slice(), bench.wire.closes), (&b"c"[..], 1), "{ends}: {sent:?}");
+        let sent = fixture.sent();
+        assert_eq!((sent.last().unwrap().as_slice(), fixture.wire.closes), (&b"c"[..], 1), "{ends}: {sent:?}");
     }
 }
 
 #[test]
 fn answers_may_come_in_any_order() {
-    let mut bench = Bench::ready(3, 1000.0, &[1.0]);
-    bench.at_ms(1);
-    bench.hear(b"A\x02");
-    bench.at_ms(5);
-    bench.hear(b"A\x00A\x01");
-    let part = bench.part();
+    let mut fixture = Fixture::ready(3, 1000.0, &[1.0]);
+    fixture.at_ms(1);
+    fixture.hear(b"A\x02");
+    fixture.at_ms(5);
+    fixture.hear(b"A\x00A\x01");
+    let part = fixture.part();
     assert_eq!((part.total.sent, part.total.completed, part.total.unanswered), (3, 3, 0));
     let times = part.histograms["response"].summary();
     assert!((times.min / 1000.0 - 1.0).abs() < 0.01 && (times.max / 5000.0 - 1.0).abs() < 0.01, "{times:?}");
@@ -284,55 +285,55 @@ fn answers_may_come_in_any_order() {
 
 #[test]
 fn a_slow_request_holds_up_no_other() {
-    let mut bench = Bench::ready(2, 0.0, &[1.0]);
-    bench.sent();
+    let mut fixture = Fixture::ready(2, 0.0, &[1.0]);
+    fixture.sent();
     for _ in 0..100 {
-        bench.hear(b"A\x01");
-        assert_eq!(bench.sent(), [b"R\x01\0".to_vec()], "the name is free again at once");
+        fixture.hear(b"A\x01");
+        assert_eq!(fixture.sent(), [b"R\x01\0".to_vec()], "the name is free again at once");
     }
-    bench.at_ms(50);
-    bench.hear(b"A\x00");
-    let part = bench.part();
+    fixture.at_ms(50);
+    fixture.hear(b"A\x00");
+    let part = fixture.part();
     assert_eq!((part.total.completed, part.total.unanswered), (101, 2));
     assert!((part.histograms["response"].summary().max / 50_000.0 - 1.0).abs() < 0.01);
 }
 
 #[test]
 fn one_request_may_fail_alone_and_a_strange_name_is_nothing() {
-    let mut bench = Bench::ready(2, 1000.0, &[1.0]);
-    bench.hear(b"A\x07X\x01A\x01A\x00");
-    let total = bench.part().total;
+    let mut fixture = Fixture::ready(2, 1000.0, &[1.0]);
+    fixture.hear(b"A\x07X\x01A\x01A\x00");
+    let total = fixture.part().total;
     assert_eq!((total.completed, total.unanswered), (1, 0));
     assert_eq!(total.errors.0, [(ErrorKind::ShortResponse, 1)].into());
 }
 
-/// A server answers one of three and leaves; what follows is the connection after it, ready.
-fn left(drains: bool) -> Bench {
-    let mut bench = Bench::ready(3, 0.0, &[1.0]);
-    assert_eq!(bench.sent(), [b"R\0\0R\x01\0R\x02\0".to_vec()]);
-    bench.at_ms(10);
-    bench.hear(b"U\x01U\x02");
-    assert!(bench.sent().is_empty() && bench.core.in_flight == 1);
+/// The server answers one of three requests and leaves. The result is the next connection, ready.
+fn left(drains: bool) -> Fixture {
+    let mut fixture = Fixture::ready(3, 0.0, &[1.0]);
+    assert_eq!(fixture.sent(), [b"R\0\0R\x01\0R\x02\0".to_vec()]);
+    fixture.at_ms(10);
+    fixture.hear(b"U\x01U\x02");
+    assert!(fixture.sent().is_empty() && fixture.core.in_flight == 1);
     if drains {
-        bench.core.enter(&mut bench.wire, Phase::Drain, 0);
+        fixture.core.enter(&mut fixture.wire, Phase::Drain, 0);
     }
-    bench.hear(b"A\0C");
-    assert_eq!(bench.sent(), [b"c".to_vec()]);
-    bench.core.on(&mut bench.wire, Completion::PeerClosed { conn: 0 });
-    assert!(bench.wire.connects == 2 && !bench.core.drained(bench.wire.now_ns));
-    bench.core.on(&mut bench.wire, Completion::Connected { conn: 0 });
-    bench.hear(b"h");
-    assert_eq!(bench.wire.writes.drain(..2).collect::<Vec<_>>(), [b"H", b"F"]);
-    bench
+    fixture.hear(b"A\0C");
+    assert_eq!(fixture.sent(), [b"c".to_vec()]);
+    fixture.core.on(&mut fixture.wire, Completion::PeerClosed { conn: 0 });
+    assert!(fixture.wire.connects == 2 && !fixture.core.drained(fixture.wire.now_ns));
+    fixture.core.on(&mut fixture.wire, Completion::Connected { conn: 0 });
+    fixture.hear(b"h");
+    assert_eq!(fixture.wire.writes.drain(..2).collect::<Vec<_>>(), [b"H", b"F"]);
+    fixture
 }
 
 #[test]
 fn what_a_server_left_is_made_again_and_counts_once() {
-    let mut bench = left(false);
-    assert_eq!(bench.sent(), [b"R\0\0R\x01\0R\x02\0".to_vec()], "two again, and a new one");
-    bench.at_ms(30);
-    bench.hear(b"A\0A\x01");
-    let part = bench.part();
+    let mut fixture = left(false);
+    assert_eq!(fixture.sent(), [b"R\0\0R\x01\0R\x02\0".to_vec()], "two again, and a new one");
+    fixture.at_ms(30);
+    fixture.hear(b"A\0A\x01");
+    let part = fixture.part();
     let t = &part.total;
     assert_eq!((t.unprocessed, t.completed, t.sent, t.due, t.unanswered), (2, 3, 6, 6, 3));
     assert_eq!((t.error_count(), t.attempted), (0, 2));
@@ -342,67 +343,67 @@ fn what_a_server_left_is_made_again_and_counts_once() {
 
 #[test]
 fn the_drain_makes_again_what_was_left_and_nothing_else() {
-    let mut bench = left(true);
-    assert_eq!(bench.sent(), [b"R\0\0R\x01\0".to_vec()]);
-    bench.hear(b"A\0A\x01");
-    assert!(bench.core.drained(bench.wire.now_ns) && bench.sent().is_empty());
-    let t = bench.part().total;
+    let mut fixture = left(true);
+    assert_eq!(fixture.sent(), [b"R\0\0R\x01\0".to_vec()]);
+    fixture.hear(b"A\0A\x01");
+    assert!(fixture.core.drained(fixture.wire.now_ns) && fixture.sent().is_empty());
+    let t = fixture.part().total;
     assert_eq!((t.unprocessed, t.completed, t.sent, t.unanswered), (2, 3, 3, 0));
 }
 
-/// A thread that had no CPU over the edge: its events are under way, and what they bring is of the next phase.
+/// A thread without a CPU misses the edge: its pending events belong to the next phase.
 #[test]
 fn an_edge_that_was_taken_stays_where_it_is_when_the_phase_is_entered() {
-    let mut bench = Bench::ready(1, 0.0, &[1.0]);
-    bench.at_ms(10);
-    let now = bench.wire.now();
-    bench.core.edge(Phase::Drain, now, now);
-    bench.at_ms(12);
-    bench.hear(b"A\0");
-    bench.core.enter(&mut bench.wire, Phase::Drain, now);
-    let part = bench.part();
+    let mut fixture = Fixture::ready(1, 0.0, &[1.0]);
+    fixture.at_ms(10);
+    let now = fixture.wire.now();
+    fixture.core.edge(Phase::Drain, now, now);
+    fixture.at_ms(12);
+    fixture.hear(b"A\0");
+    fixture.core.enter(&mut fixture.wire, Phase::Drain, now);
+    let part = fixture.part();
     assert_eq!((part.measured.completed, part.total.completed), (0, 1));
     assert_eq!((part.measured_at_s + part.measured_s) * 1e9, now as f64, "the window ended before");
 }
 
 #[test]
 fn control_bytes_leave_also_when_nothing_else_does() {
-    let mut bench = Bench::ready(1, 1000.0, &[1.0]);
-    bench.sent();
-    bench.hear(b"P");
-    assert_eq!(bench.sent(), [b"p".to_vec()], "a request is under way");
-    bench.hear(b"A\0");
-    bench.hear(b"PP");
-    assert_eq!((bench.sent(), bench.core.conns[0].state), (vec![b"pp".to_vec()], State::Thinking));
-    bench.core.enter(&mut bench.wire, Phase::Drain, 0);
-    bench.hear(b"P");
-    assert_eq!(bench.sent(), [b"p".to_vec()], "the drain is no silence");
-    let total = bench.part().total;
+    let mut fixture = Fixture::ready(1, 1000.0, &[1.0]);
+    fixture.sent();
+    fixture.hear(b"P");
+    assert_eq!(fixture.sent(), [b"p".to_vec()], "a request is under way");
+    fixture.hear(b"A\0");
+    fixture.hear(b"PP");
+    assert_eq!((fixture.sent(), fixture.core.conns[0].state), (vec![b"pp".to_vec()], State::Thinking));
+    fixture.core.enter(&mut fixture.wire, Phase::Drain, 0);
+    fixture.hear(b"P");
+    assert_eq!(fixture.sent(), [b"p".to_vec()], "the drain is no silence");
+    let total = fixture.part().total;
     assert_eq!((total.sent, total.completed), (1, 1));
 }
 
 #[test]
 fn classes_are_drawn_told_and_counted_apart() {
-    let mut bench = Bench::ready(8, 0.0, &[1.0, 3.0]);
+    let mut fixture = Fixture::ready(8, 0.0, &[1.0, 3.0]);
     let mut asked = [0_u64; 2];
     for _ in 0..500 {
-        for request in bench.sent().concat().chunks(3).filter(|r| r[0] == b'R') {
+        for request in fixture.sent().concat().chunks(3).filter(|r| r[0] == b'R') {
             asked[usize::from(request[2])] += 1;
-            bench.hear(&[if request[2] == 1 { b'A' } else { b'X' }, request[1]]);
+            fixture.hear(&[if request[2] == 1 { b'A' } else { b'X' }, request[1]]);
         }
     }
-    bench.hear(b"?");
-    let part = bench.part();
-    let of = |i: usize| part.classes[i].total;
+    fixture.hear(b"?");
+    let part = fixture.part();
+    let class_counts = |i: usize| part.classes[i].total;
     assert_eq!(part.classes.len(), 2);
     assert!(asked[0] > 500 && (2.6..3.4).contains(&(asked[1] as f64 / asked[0] as f64)), "{asked:?}");
-    assert_eq!(of(0).begun + of(1).begun, asked[0] + asked[1] + 8);
-    assert_eq!((of(0).completed, of(1).completed), (0, asked[1]));
+    assert_eq!(class_counts(0).begun + class_counts(1).begun, asked[0] + asked[1] + 8);
+    assert_eq!((class_counts(0).completed, class_counts(1).completed), (0, asked[1]));
     assert_eq!(
-        of(0).failed + of(1).failed,
+        class_counts(0).failed + class_counts(1).failed,
         asked[0] + 8,
         "those that failed alone, and those lost with the connection"
     );
     assert_eq!((part.total.completed, part.classes[1].response.len()), (asked[1], asked[1]));
-    assert!(Bench::ready(1, 0.0, &[1.0]).part().classes.is_empty());
+    assert!(Fixture::ready(1, 0.0, &[1.0]).part().classes.is_empty());
 }

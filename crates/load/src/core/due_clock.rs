@@ -1,0 +1,91 @@
+//! Clock of due requests. Waiting requests are not stored. A second copy of the arrival process runs behind the first
+//! and gives the due time of the next request. A server that stalls for minutes therefore costs no memory.
+
+use crate::arrivals::Arrivals;
+
+/// Clock of due requests in an open loop, or of due connects of S-Clients with an arrival process.
+pub(super) struct DueClock {
+    due: Arrivals,
+    next_ns: u64,
+    behind: Arrivals,
+    origin_ns: u64,
+    waiting: u64,
+    /// Planned rate per second. `rate` is the current one.
+    planned: f64,
+    rate: f64,
+    /// True after a manual change of the rate.
+    changed: bool,
+}
+
+impl DueClock {
+    /// Creates a clock for arrivals with a mean of `rate` per second, from `origin_ns` on.
+    pub(super) fn new(arrivals: &Arrivals, rate: f64, origin_ns: u64) -> Self {
+        let (mut due, behind) = (arrivals.clone(), arrivals.clone());
+        let next_ns = origin_ns + due.next_ns();
+        Self { due, next_ns, behind, origin_ns, waiting: 0, planned: rate, rate, changed: false }
+    }
+
+    /// Starts the clock at this moment. Nothing was taken yet.
+    pub(super) fn begin_at(&mut self, origin_ns: u64) {
+        self.next_ns = origin_ns.saturating_add(self.next_ns - self.origin_ns);
+        self.origin_ns = origin_ns;
+    }
+
+    /// Sets the rate to `factor` times the planned one from `now_ns` on; requests due until then are unaffected.
+    /// Returns false for a schedule of its own, which cannot be changed.
+    pub(super) fn change_rate(&mut self, now_ns: u64, factor: f64) -> bool {
+        let at_ns = now_ns.saturating_sub(self.origin_ns);
+        let changed = self.due.change_rate(at_ns, factor) && self.behind.change_rate(at_ns, factor);
+        if changed {
+            (self.rate, self.changed) = (self.planned * factor, true);
+            self.next_ns = self.origin_ns + self.due.latest_ns();
+        }
+        changed
+    }
+
+    /// Returns the due time of the next request.
+    pub(super) fn next_ns(&self) -> u64 {
+        self.next_ns
+    }
+
+    /// Returns the mean rate per second.
+    pub(super) fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// Returns true if the rate is constant over time.
+    pub(super) fn is_even(&self) -> bool {
+        self.due.is_even() && !self.changed
+    }
+
+    /// Returns the number of requests that are due and not started.
+    pub(super) fn waiting(&self) -> u64 {
+        self.waiting
+    }
+
+    /// Calls `told` with the due time of each waiting request, oldest first.
+    pub(super) fn each_waiting(&self, mut visit: impl FnMut(u64)) {
+        let mut behind = self.behind.clone();
+        (0..self.waiting).for_each(|_| visit(self.origin_ns + behind.next_ns()));
+    }
+
+    /// Takes the next request due by `now` and returns its due time. It counts as waiting from then on.
+    pub(super) fn take_due(&mut self, now: u64) -> Option<u64> {
+        if self.next_ns > now {
+            return None;
+        }
+        let due = std::mem::replace(&mut self.next_ns, self.origin_ns + self.due.next_ns());
+        self.waiting += 1;
+        Some(due)
+    }
+
+    /// Takes the oldest waiting request and returns its due time.
+    pub(super) fn take_waiting(&mut self) -> Option<u64> {
+        self.waiting = self.waiting.checked_sub(1)?;
+        Some(self.origin_ns + self.behind.next_ns())
+    }
+}
+
+/// Maximum number of due requests handled in one pass, so that a generator that fell far behind still reads its
+/// answers.
+pub(super) const MAX_DUE_PER_PASS: u32 = 256;

@@ -1,0 +1,112 @@
+//! Connection demand of an open loop's pool: arrival rate times response time (Little's law), both as recently
+//! observed. A server that pauses leaves many requests waiting. One connection for each would cause a storm of connects
+//! made by the generator itself. The existing connections can carry the requests afterwards.
+
+/// Number of connections that a pool may always have, because response times are unknown at first.
+pub(super) const MIN_ALLOWED: u64 = 128;
+/// Ratio of the allowed connections to the mean demand, because arrivals and answers vary.
+const MARGIN: f64 = 2.0;
+/// Maximum growth of the allowance per window. The answers of one pause fall into one or two windows, those of a slow
+/// server into all windows.
+const MAX_GROWTH_PER_WINDOW: u64 = 4;
+/// Minimum length of a window.
+const MIN_WINDOW_NS: u64 = 20_000_000;
+
+/// Connection demand of one pool.
+pub(super) struct PoolDemand {
+    /// Mean planned rate per nanosecond, because an arrival process may be silent in a window.
+    planned: f64,
+    since_ns: u64,
+    arrivals: u64,
+    answers: u64,
+    took_ns: u64,
+    allowed: u64,
+    /// Largest pool at the end of a window that did not need it.
+    largest_unneeded: u64,
+}
+
+impl PoolDemand {
+    /// Starts without observations at a planned `rate` per second, from `origin_ns` on.
+    pub(super) fn new(rate: f64, origin_ns: u64) -> Self {
+        let planned = rate / 1e9;
+        Self {
+            planned,
+            since_ns: origin_ns,
+            arrivals: 0,
+            answers: 0,
+            took_ns: 0,
+            allowed: MIN_ALLOWED,
+            largest_unneeded: 0,
+        }
+    }
+
+    /// Starts time at this moment.
+    pub(super) fn begin_at(&mut self, origin_ns: u64) {
+        self.since_ns = origin_ns;
+    }
+
+    /// Sets the planned rate per second from now on.
+    pub(super) fn plan(&mut self, rate: f64) {
+        self.planned = rate / 1e9;
+    }
+
+    /// Counts a due request.
+    pub(super) fn arrived(&mut self) {
+        self.arrivals += 1;
+    }
+
+    /// Records an answer `took_ns` after its request was sent, with `open` connections in the pool. A window ends when
+    /// each connection could have answered once. Returns the growth of the number of connections found unneeded.
+    pub(super) fn answered(&mut self, now_ns: u64, took_ns: u64, open: u64) -> u64 {
+        self.answers += 1;
+        self.took_ns += took_ns;
+        let window_ns = now_ns.saturating_sub(self.since_ns);
+        if window_ns < MIN_WINDOW_NS || self.answers < open {
+            return 0;
+        }
+        let rate = self.planned.max(self.arrivals as f64 / window_ns as f64);
+        let needed = (MARGIN * rate * self.took_ns as f64 / self.answers as f64).ceil() as u64;
+        self.allowed = needed.clamp(MIN_ALLOWED, MAX_GROWTH_PER_WINDOW * self.allowed);
+        (self.since_ns, self.arrivals, self.answers, self.took_ns) = (now_ns, 0, 0, 0);
+        let more = open.saturating_sub(needed.max(MIN_ALLOWED)).saturating_sub(self.largest_unneeded);
+        self.largest_unneeded += more;
+        more
+    }
+
+    /// Returns true if a pool of `open` connections may have one more.
+    pub(super) fn allows(&self, open: u64) -> bool {
+        open < self.allowed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_server_raises_the_allowance_until_it_suffices_and_a_fast_one_takes_it_back() {
+        let mut need = PoolDemand::new(3000.0, 0);
+        let allowed: Vec<u64> = (1..=4)
+            .map(|second| {
+                (0..1000).for_each(|_| assert_eq!(demand.answered(second * 1_000_000_000, 400_000_000, 1000), 0));
+                need.allowed
+            })
+            .collect();
+        // 2 x 3000/s x 0.4 s
+        assert_eq!(allowed, [512, 2048, 2400, 2400]);
+        let largest_unneeded: u64 = (0..1000).map(|_| demand.answered(5_000_000_000, 1_000_000, 1000)).sum();
+        assert!(demand.allows(MIN_ALLOWED - 1) && !demand.allows(MIN_ALLOWED));
+        assert_eq!(largest_unneeded, 1000 - MIN_ALLOWED, "the pool of the slow answers is too large for the fast ones");
+        let later: u64 = (0..1000).map(|_| demand.answered(6_000_000_000, 1_000_000, 1000)).sum();
+        assert_eq!(later, 0, "they are counted once");
+    }
+
+    #[test]
+    fn a_burst_of_arrivals_counts_as_what_it_is() {
+        let mut need = PoolDemand::new(100.0, 0);
+        (0..2000).for_each(|_| demand.arrived());
+        (0..100).for_each(|_| assert_eq!(demand.answered(1_000_000_000, 50_000_000, 100), 0));
+        // 2 x 2000/s x 50 ms, not 2 x 100/s x 50 ms
+        assert_eq!(need.allowed, 200);
+    }
+}
