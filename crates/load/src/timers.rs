@@ -119,7 +119,7 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(timers.next(), model.values().min().copied().unwrap_or(u64::MAX));
-                prop_assert_eq!(timers.at(conn), model.get(&conn).copied());
+                prop_assert_eq!(timers.deadline_ns(conn), model.get(&conn).copied());
             }
         }
     }

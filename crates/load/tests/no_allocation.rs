@@ -8,7 +8,7 @@ use run::{Arrival, Intensity, LoadPlan, ThinkTime};
 use sys::alloc;
 
 #[global_allocator]
-static COUNTING: alloc::Counting = alloc::Counting;
+static COUNTING: alloc::CountingAllocator = alloc::CountingAllocator;
 
 #[test]
 fn the_measured_loop_takes_no_memory() {

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use sys::diag::Diag;
-use sys::netns::{Inside, Netns, network_id};
+use sys::netns::{Netns, OpenSpec, network_id};
 use sys::rtnl::Rtnl;
 
 use crate::Scope;
@@ -88,24 +88,24 @@ impl Tree {
 /// A sock_diag socket in the network namespace of a process (`None`: ours).
 pub(crate) fn diag_in(pid: Option<u32>) -> io::Result<Diag> {
     let Some(pid) = pid else { return Ok(Diag::open()?) };
-    inside(pid, || Ok(Diag::open()?)).or_else(|_| Ok(Diag::over(opened(pid, Inside::DIAG)?)?))
+    inside(pid, || Ok(Diag::open()?)).or_else(|_| Ok(Diag::over(opened(pid, OpenSpec::DIAG)?)?))
 }
 
 /// A routing netlink socket in the network namespace of a process (`None`: ours).
 pub(crate) fn rtnl_in(pid: Option<u32>) -> io::Result<Rtnl> {
     let Some(pid) = pid else { return Ok(Rtnl::open()?) };
-    inside(pid, || Ok(Rtnl::open()?)).or_else(|_| Ok(Rtnl::over(opened(pid, Inside::ROUTE)?)?))
+    inside(pid, || Ok(Rtnl::open()?)).or_else(|_| Ok(Rtnl::over(opened(pid, OpenSpec::ROUTE)?)?))
 }
 
 /// Files below `proc/sys/net` belong to the namespace of whoever opens them.
 fn file_in(pid: u32, path: &Path) -> io::Result<File> {
     let name = CString::new(path.as_os_str().as_encoded_bytes())?;
-    inside(pid, || File::open(path)).or_else(|_| opened(pid, Inside::File(name)).map(File::from))
+    inside(pid, || File::open(path)).or_else(|_| opened(pid, OpenSpec::File(name)).map(File::from))
 }
 
 /// Opens one thing in the namespace of a process by way of a child: the only way into a user namespace, which no
 /// thread of a larger process may enter.
-fn opened(pid: u32, what: Inside) -> io::Result<OwnedFd> {
+fn opened(pid: u32, what: OpenSpec) -> io::Result<OwnedFd> {
     let mut fds = Netns::of_process(pid)?.open(&[what])?;
     fds.pop().ok_or_else(|| io::Error::other("nothing came out of the namespace"))
 }
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_child_opens_what_a_thread_could() {
         let pid = std::process::id();
-        let diag = match opened(pid, Inside::DIAG) {
+        let diag = match opened(pid, OpenSpec::DIAG) {
             Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
                 return testkit::skip("a_child_opens_what_a_thread_could", e);
             }
@@ -140,7 +140,7 @@ mod tests {
         let mut seen = 0;
         diag.listeners(false, Some(server.local_addr().unwrap().port()), |_| seen += 1).unwrap();
         assert_eq!(seen, 1);
-        let mut rtnl = Rtnl::over(opened(pid, Inside::ROUTE).unwrap()).unwrap();
+        let mut rtnl = Rtnl::over(opened(pid, OpenSpec::ROUTE).unwrap()).unwrap();
         assert!(rtnl.is_local("127.0.0.1".parse().unwrap()).unwrap());
     }
 }

@@ -12,7 +12,7 @@ use run::{Protocol, TlsPlan, TlsVersion};
 use sys::alloc;
 
 #[global_allocator]
-static COUNTING: alloc::Counting = alloc::Counting;
+static COUNTING: alloc::CountingAllocator = alloc::CountingAllocator;
 
 struct One(Arc<Page>);
 

@@ -1,5 +1,5 @@
-//! Names the shared library for the programs that use it: its SONAME holds the major version, so that a later library
-//! that breaks the interface is not loaded in its place. `scripts/install` makes the links that go with it.
+//! Names the shared library for the programs that use it. Its SONAME holds the major version, so that programs do not
+//! load a later, incompatible library. `scripts/install` creates the matching links.
 
 fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libloadline_event_c.so.{}", env!("CARGO_PKG_VERSION_MAJOR"));

@@ -1,56 +1,56 @@
-//! Clocks: the monotonic one that everything is measured with, processor time, and sleeping until a moment.
-//! Source: clock_gettime(2), clock_nanosleep(2), getrusage(2). Reading a clock here costs no system call (vDSO).
+//! Clocks: the monotonic clock used for all measurements, CPU time, and sleeping until a given time. Source:
+//! clock_gettime(2), clock_nanosleep(2), getrusage(2). Reading a clock here costs no system call (vDSO).
 
 use rustix::thread::{self, ClockId, Timespec};
 
-/// Nanoseconds of CLOCK_MONOTONIC.
+/// Returns CLOCK_MONOTONIC in nanoseconds.
 #[inline]
 pub fn monotonic_ns() -> u64 {
     read(rustix::time::ClockId::Monotonic)
 }
 
-/// Nanoseconds since the epoch (CLOCK_REALTIME).
+/// Returns the nanoseconds since the epoch (CLOCK_REALTIME).
 #[inline]
 pub fn realtime_ns() -> u64 {
     read(rustix::time::ClockId::Realtime)
 }
 
-/// Processor time of the calling thread, user and system together, nanoseconds (exact, not sampled by ticks).
+/// Returns the CPU time of the calling thread, user and system together, in nanoseconds (exact, not sampled by ticks).
 pub fn thread_cpu_ns() -> u64 {
     read(rustix::time::ClockId::ThreadCPUTime)
 }
 
-/// Processor time of the whole process, nanoseconds.
+/// Returns the CPU time of the whole process in nanoseconds.
 pub fn process_cpu_ns() -> u64 {
     read(rustix::time::ClockId::ProcessCPUTime)
 }
 
-/// The moment that times of a trial count from, on the monotonic clock of this machine.
+/// Reference point of a trial's times, on the monotonic clock of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin(u64);
 
 impl Origin {
-    /// A moment from now.
+    /// Returns the point `lead` from now.
     pub fn after(lead: std::time::Duration) -> Self {
         Self(monotonic_ns().saturating_add(u64::try_from(lead.as_nanos()).unwrap_or(u64::MAX)))
     }
 
-    /// A moment of [`monotonic_ns`].
+    /// Creates it from a time of [`monotonic_ns`].
     pub const fn at_ns(ns: u64) -> Self {
         Self(ns)
     }
 
-    /// It as a moment of [`monotonic_ns`].
+    /// Returns it as a time of [`monotonic_ns`].
     pub const fn ns(self) -> u64 {
         self.0
     }
 
-    /// Seconds from it until now; negative before it.
+    /// Returns the seconds from this point until now; negative before it.
     pub fn now_s(self) -> f64 {
         self.s_at(monotonic_ns())
     }
 
-    /// Seconds from it until a moment of [`monotonic_ns`]; negative before it.
+    /// Returns the seconds from this point until a time of [`monotonic_ns`]; negative before it.
     pub fn s_at(self, ns: u64) -> f64 {
         (i128::from(ns) - i128::from(self.0)) as f64 / 1e9
     }
@@ -61,11 +61,11 @@ fn read(clock: rustix::time::ClockId) -> u64 {
     (t.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(t.tv_nsec as u64)
 }
 
-/// User and system time of the calling thread, microseconds (getrusage(2), RUSAGE_THREAD).
+/// Returns user and system time of the calling thread in microseconds (getrusage(2), RUSAGE_THREAD).
 pub fn thread_usage_us() -> (f64, f64) {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is valid for one `rusage`, which the kernel fills; all-zero is a valid value of it, and it
-    // is what is read if the call should fail (it cannot with these arguments).
+    // SAFETY: the pointer is valid for one `rusage`, which the kernel fills. All-zero is a valid `rusage` and is read
+    // if the call fails (it cannot with these arguments).
     let usage = unsafe {
         libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
         usage.assume_init()
@@ -74,7 +74,7 @@ pub fn thread_usage_us() -> (f64, f64) {
     (us(usage.ru_utime), us(usage.ru_stime))
 }
 
-/// Sleeps until CLOCK_MONOTONIC reaches `at_ns`; a signal does not end the sleep.
+/// Sleeps until CLOCK_MONOTONIC reaches `at_ns`. A signal does not end the sleep.
 pub fn sleep_until_ns(at_ns: u64) {
     loop {
         let now = monotonic_ns();

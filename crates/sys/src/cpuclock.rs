@@ -1,9 +1,9 @@
-//! Processor time of another process by its clock: exact, with the threads that have ended, and one system call
-//! whatever the number of threads. Source: clock_getcpuclockid(3).
+//! CPU time of another process from its clock. It is exact, includes ended threads, and takes one system call for any
+//! number of threads. Source: clock_getcpuclockid(3).
 
 use crate::{Errno, Result};
 
-/// Processor time of all threads that process `pid` ever had, user and kernel together, nanoseconds.
+/// Returns the CPU time of all current and ended threads of process `pid`, user and kernel together, in nanoseconds.
 pub fn process_cpu_ns(pid: u32) -> Result<u64> {
     let pid = libc::pid_t::try_from(pid).map_err(|_| Errno::SRCH)?;
     let mut clock: libc::clockid_t = 0;

@@ -1,5 +1,6 @@
-//! Listening unix sockets with their accept queues, and who is connected to whom, by sock_diag. Source: sock_diag(7), linux/unix_diag.h;
-//! net/unix/diag.c: for a listener `udiag_rqueue` is the number that waits and `udiag_wqueue` the backlog.
+//! Unix sockets by sock_diag: listeners with their accept queues, and connected pairs. Source: sock_diag(7),
+//! linux/unix_diag.h; net/unix/diag.c: for a listener `udiag_rqueue` is the number waiting and `udiag_wqueue` the
+//! backlog.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,19 +9,19 @@ use std::path::Path;
 
 use crate::Result;
 use crate::diag::Diag;
-use crate::netlink::{Walk, attributes, u32_at};
+use crate::netlink::{DumpControl, attributes, u32_at};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const UNIX: u8 = 1;
 const STREAM: u8 = 1;
-/// The state LISTEN, as TCP numbers it.
+/// State LISTEN, as TCP numbers it.
 const LISTEN: u32 = 1 << 10;
-/// The state ESTABLISHED.
+/// State ESTABLISHED.
 const ESTABLISHED: u32 = 1 << 1;
-/// What is asked of a listener: `UDIAG_SHOW_NAME`, `UDIAG_SHOW_VFS` and `UDIAG_SHOW_RQLEN`.
-const SHOW: u32 = 0x01 | 0x02 | 0x10;
-/// What is asked of a connection: `UDIAG_SHOW_NAME` and `UDIAG_SHOW_PEER`.
-const SHOW_PEER: u32 = 0x01 | 0x04;
+/// Data requested for a listener: `UDIAG_SHOW_NAME`, `UDIAG_SHOW_VFS` and `UDIAG_SHOW_RQLEN`.
+const LISTENER_ATTRIBUTES: u32 = 0x01 | 0x02 | 0x10;
+/// Data requested for a connection: `UDIAG_SHOW_NAME` and `UDIAG_SHOW_PEER`.
+const PAIR_ATTRIBUTES: u32 = 0x01 | 0x04;
 const NAME: u16 = 0;
 const VFS: u16 = 1;
 const PEER: u16 = 2;
@@ -31,36 +32,36 @@ const RQLEN: u16 = 4;
 pub struct UnixListener {
     /// Inode of the socket, as in the links of /proc/PID/fd.
     pub inode: u32,
-    /// Connections that wait to be accepted.
+    /// Connections waiting to be accepted.
     pub queue: u32,
-    /// Limit of that queue: the smaller of the backlog and somaxconn; the queue holds one more.
+    /// Limit of that queue: the smaller of the backlog and somaxconn. The queue holds one more.
     pub limit: u32,
 }
 
 impl Diag {
-    /// The stream sockets of this network namespace that listen on a file. A server may have bound it by another name (a
-    /// relative path, a link), so its file counts as well as its name.
+    /// Calls `each` with every stream socket of this network namespace that listens on a file. It compares both file
+    /// and name, because a server may have bound the file by another name (a relative path, a link).
     pub fn unix_listeners(&mut self, path: &Path, mut each: impl FnMut(&UnixListener)) -> Result<()> {
         let file = std::fs::metadata(path).ok().map(|m| m.ino());
-        self.ask(SOCK_DIAG_BY_FAMILY, &request(LISTEN, SHOW), |payload| {
-            let Some((name, vfs, listener)) = listener(payload) else { return Walk::On };
+        self.ask(SOCK_DIAG_BY_FAMILY, &request(LISTEN, LISTENER_ATTRIBUTES), |payload| {
+            let Some((name, vfs, listener)) = listener(payload) else { return DumpControl::Continue };
             let name = as_path(name);
             let same_file = vfs.is_some() && file.map(|ino| ino as u32) == vfs && name.file_name() == path.file_name();
             if name == path || same_file {
                 each(&listener);
             }
-            Walk::On
+            DumpControl::Continue
         })
     }
 
-    /// Gives every connected stream socket of this network namespace: its inode, that of its peer, and the file that it
-    /// was accepted from (empty for the end that connected, and for a pair without a name).
+    /// Calls `each` with every connected stream socket of this network namespace: its inode, its peer's inode, and the
+    /// file that it was accepted from. The file is empty for the connecting end and for a pair without a name.
     pub fn unix_pairs(&mut self, mut each: impl FnMut(u32, u32, &Path)) -> Result<()> {
-        self.ask(SOCK_DIAG_BY_FAMILY, &request(ESTABLISHED, SHOW_PEER), |payload| {
+        self.ask(SOCK_DIAG_BY_FAMILY, &request(ESTABLISHED, PAIR_ATTRIBUTES), |payload| {
             if let Some((inode, peer, name)) = pair(payload) {
                 each(inode, peer, as_path(name));
             }
-            Walk::On
+            DumpControl::Continue
         })
     }
 }
@@ -69,18 +70,18 @@ fn as_path(name: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(name))
 }
 
-/// `struct unix_diag_req`.
+/// Builds a `struct unix_diag_req`.
 fn request(states: u32, show: u32) -> [u8; 24] {
     let mut out = [0_u8; 24];
     out[0] = UNIX;
     out[4..8].copy_from_slice(&states.to_ne_bytes());
     out[12..16].copy_from_slice(&show.to_ne_bytes());
-    // No cookie is asked for.
+    // No cookie is requested.
     out[16..24].fill(0xff);
     out
 }
 
-/// `struct unix_diag_msg`, 16 bytes, then attributes: the name that was bound, the inode of its file, the socket.
+/// Parses `struct unix_diag_msg` (16 bytes, then attributes): the bound name, the inode of its file, the socket.
 fn listener(payload: &[u8]) -> Option<(&[u8], Option<u32>, UnixListener)> {
     if payload.get(1) != Some(&STREAM) {
         return None;
@@ -92,7 +93,7 @@ fn listener(payload: &[u8]) -> Option<(&[u8], Option<u32>, UnixListener)> {
     Some((until_zero(find(NAME)?), find(VFS).and_then(|vfs| u32_at(vfs, 0)), listener))
 }
 
-/// A connected stream socket: its inode, its peer's and its name.
+/// Parses a connected stream socket: its inode, its peer's and its name.
 fn pair(payload: &[u8]) -> Option<(u32, u32, &[u8])> {
     if payload.get(1) != Some(&STREAM) {
         return None;
@@ -102,7 +103,7 @@ fn pair(payload: &[u8]) -> Option<(u32, u32, &[u8])> {
     Some((u32_at(payload, 4)?, u32_at(find(PEER)?, 0)?, find(NAME).map_or(&[][..], until_zero)))
 }
 
-/// A name in the file system; one that begins with zero (an abstract one) is empty.
+/// Returns a name in the file system; empty for an abstract name, which begins with zero.
 fn until_zero(name: &[u8]) -> &[u8] {
     &name[..name.iter().position(|b| *b == 0).unwrap_or(name.len())]
 }

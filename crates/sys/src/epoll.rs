@@ -1,5 +1,5 @@
-//! epoll with nanosecond timeouts (epoll_pwait2). Not a framework: one call here is one system call.
-//! Source: epoll(7), epoll_pwait2(2). Whether it is edge- or level-triggered is the caller's choice of [`Interest`].
+//! epoll with nanosecond timeouts (epoll_pwait2). Each call here is one system call. [`Interest`] selects edge- or
+//! level-triggered events. Source: epoll(7), epoll_pwait2(2).
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -8,7 +8,7 @@ use rustix::event::epoll as rx;
 
 use crate::Result;
 
-/// What to be told of, as epoll bits: `Interest::IN | Interest::EDGE`, …
+/// Requested events as epoll bits: `Interest::IN | Interest::EDGE`, …
 pub use rustix::event::epoll::EventFlags as Interest;
 
 /// An epoll instance.
@@ -17,7 +17,7 @@ pub struct Epoll {
     fd: OwnedFd,
 }
 
-/// Room for the events of one wait; reused, so waiting allocates nothing.
+/// Buffer for the events of one wait. It is reused, so waiting allocates nothing.
 #[allow(missing_debug_implementations)] // the kernel structure has none
 pub struct Events {
     list: Vec<rx::Event>,
@@ -26,37 +26,37 @@ pub struct Events {
 /// One event.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// The number given when the descriptor was added.
+    /// Number given when the descriptor was added.
     pub token: u64,
-    /// What happened.
+    /// Event bits.
     pub flags: Interest,
 }
 
 impl Events {
-    /// Room for `capacity` events a wait.
+    /// Allocates room for `capacity` events per wait.
     pub fn with_capacity(capacity: usize) -> Self {
         Self { list: Vec::with_capacity(capacity.max(1)) }
     }
 
-    /// The events of the last wait.
+    /// Returns the events of the last wait.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = Event> + '_ {
         self.list.iter().map(|e| Event { token: e.data.u64(), flags: e.flags })
     }
 
-    /// Event number `at` of the last wait.
+    /// Returns event number `at` of the last wait.
     #[inline]
     pub fn get(&self, at: usize) -> Option<Event> {
         self.list.get(at).map(|e| Event { token: e.data.u64(), flags: e.flags })
     }
 
-    /// How many events the last wait gave.
+    /// Returns the number of events of the last wait.
     #[inline]
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether the last wait gave none.
+    /// Returns true if the last wait returned no events.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
@@ -64,7 +64,7 @@ impl Events {
 }
 
 impl Epoll {
-    /// A new instance, closed on exec.
+    /// Creates a new instance, closed on exec.
     pub fn new() -> Result<Self> {
         Ok(Self { fd: rx::create(rx::CreateFlags::CLOEXEC)? })
     }
@@ -81,14 +81,14 @@ impl Epoll {
         rx::modify(&self.fd, fd, rx::EventData::new_u64(token), interest)
     }
 
-    /// Takes a descriptor out; closing its last copy does the same.
+    /// Removes a descriptor. Closing its last copy does the same.
     #[inline]
     pub fn delete(&self, fd: impl AsFd) -> Result<()> {
         rx::delete(&self.fd, fd)
     }
 
-    /// Waits for events, at most `timeout_ns` nanoseconds (`None`: without end; 0: not at all), and returns how many
-    /// there are. A signal ends the wait with 0 events.
+    /// Waits for events for at most `timeout_ns` nanoseconds (`None`: no limit; 0: no wait) and returns their number. A
+    /// signal ends the wait with 0 events.
     #[inline]
     pub fn wait(&self, events: &mut Events, timeout_ns: Option<u64>) -> Result<usize> {
         let timeout =
@@ -132,7 +132,7 @@ mod tests {
         std::thread::spawn(|| {
             limits::exact_timers().unwrap();
             let (epoll, mut events) = (Epoll::new().unwrap(), Events::with_capacity(1));
-            // The best of many, so that a busy machine does not decide.
+            // The best of many, so that other load on the machine does not decide.
             let best = (0..50)
                 .map(|_| {
                     let begin = clock::monotonic_ns();

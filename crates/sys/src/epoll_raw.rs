@@ -1,13 +1,13 @@
-//! epoll by plain descriptor numbers, for interfaces that are defined by numbers (the event API). A number that is
-//! not open is refused by the kernel with EBADF; nothing is read, written or closed. The owned form is in `epoll`.
-//! Source: epoll_ctl(2), epoll_pwait2(2).
+//! epoll by plain descriptor numbers, for interfaces defined by numbers (the event API). The kernel refuses a number
+//! that is not open with EBADF; nothing is read, written or closed. The owned form is in `epoll`. Source: epoll_ctl(2),
+//! epoll_pwait2(2).
 
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 use crate::Result;
 use crate::epoll::{Epoll, Event, Interest};
 
-/// Room for the events of one wait, of which each wait may use a part.
+/// Buffer for the events of one wait. Each wait may use a part.
 #[derive(Default)]
 pub struct Slots {
     list: Vec<libc::epoll_event>,
@@ -21,7 +21,7 @@ impl std::fmt::Debug for Slots {
 }
 
 impl Slots {
-    /// The events of the last wait.
+    /// Returns the events of the last wait.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = Event> + '_ {
         self.list[..self.used].iter().map(|e| Event { token: e.u64, flags: Interest::from_bits_retain(e.events) })
@@ -40,7 +40,7 @@ pub fn modify(epoll: &Epoll, fd: RawFd, token: u64, interest: Interest) -> Resul
     control(epoll, libc::EPOLL_CTL_MOD, fd, token, interest)
 }
 
-/// Takes a descriptor out.
+/// Removes a descriptor.
 #[inline]
 pub fn delete(epoll: &Epoll, fd: RawFd) -> Result<()> {
     control(epoll, libc::EPOLL_CTL_DEL, fd, 0, Interest::empty())
@@ -49,13 +49,13 @@ pub fn delete(epoll: &Epoll, fd: RawFd) -> Result<()> {
 #[inline]
 fn control(epoll: &Epoll, op: libc::c_int, fd: RawFd, token: u64, interest: Interest) -> Result<()> {
     let mut event = libc::epoll_event { events: interest.bits(), u64: token };
-    // SAFETY: the event is valid during the call; the kernel checks both numbers and touches no memory of ours but it.
+    // SAFETY: the event is valid during the call; the kernel checks both numbers and touches no other memory of ours.
     let r = unsafe { libc::epoll_ctl(epoll.as_fd().as_raw_fd(), op, fd, &raw mut event) };
     if r == 0 { Ok(()) } else { Err(crate::last_errno()) }
 }
 
-/// Waits for at most `max` events (at least 1), at most `timeout_ns` nanoseconds (`None`: without end; 0: not at
-/// all), and returns how many there are. A signal ends the wait with 0 events.
+/// Waits for at most `max` events (at least 1) for at most `timeout_ns` nanoseconds (`None`: no limit; 0: no wait) and
+/// returns their number. A signal ends the wait with 0 events.
 #[inline]
 pub fn wait(epoll: &Epoll, slots: &mut Slots, max: usize, timeout_ns: Option<u64>) -> Result<usize> {
     let max = max.clamp(1, 1 << 20);

@@ -1,5 +1,5 @@
-//! When this host stood still: a thread that only sleeps looks how late it woke, as jHiccup does (G. Tene). Nothing but the
-//! machine, its hypervisor or its scheduler can have held it up, so time of that kind is not the server's.
+//! Stalls of this host. A thread that only sleeps measures how late it wakes, as jHiccup does (G. Tene). Only the
+//! machine, its hypervisor or its scheduler can delay it, so such time is not the server's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,30 +7,30 @@ use std::thread::JoinHandle;
 
 use crate::{clock, limits};
 
-/// How long it sleeps.
+/// Length of each sleep.
 const SLEEP_NS: u64 = 1_000_000;
-/// A pause is at least this long: a busy scheduler alone wakes a thread later than a quiet one does.
-const LEAST_NS: u64 = 2_000_000;
-/// Most pauses that are kept: a machine that has more is no place to measure.
-pub const MOST: usize = 10_000;
+/// Minimum length of a pause: a busy scheduler alone wakes a thread later than an idle one does.
+const MIN_PAUSE_NS: u64 = 2_000_000;
+/// Maximum number of recorded pauses. A machine with more is unsuitable for measurements.
+pub const MAX_PAUSES: usize = 10_000;
 
-/// A time in which a thread that was due was not run, nanoseconds of the monotonic clock.
+/// A time in which a due thread did not run, in nanoseconds of the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// When it was due.
+    /// Due time.
     pub begin_ns: u64,
-    /// When it woke.
+    /// Time of waking.
     pub end_ns: u64,
 }
 
 impl Pause {
-    /// How long it was, nanoseconds.
+    /// Returns the length in nanoseconds.
     pub fn ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.begin_ns)
     }
 }
 
-/// The meter while it runs.
+/// A running meter.
 #[derive(Debug)]
 pub struct HiccupMeter {
     over: Arc<AtomicBool>,
@@ -38,7 +38,7 @@ pub struct HiccupMeter {
 }
 
 impl HiccupMeter {
-    /// Starts it. `None` where no thread can be had: then no pause is known.
+    /// Starts the meter. Returns `None` if no thread can be created.
     pub fn start() -> Option<Self> {
         let over = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&over);
@@ -50,7 +50,7 @@ impl HiccupMeter {
         Some(Self { over, thread })
     }
 
-    /// Ends it; the pauses it saw, the oldest first.
+    /// Stops the meter and returns its pauses, oldest first.
     pub fn end(self) -> Vec<Pause> {
         self.over.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_default()
@@ -63,7 +63,7 @@ fn watch(now: impl Fn() -> u64, sleep_until: impl Fn(u64), over: impl Fn() -> bo
         let due = now() + SLEEP_NS;
         sleep_until(due);
         let woke = now();
-        if woke.saturating_sub(due) >= LEAST_NS && pauses.len() < MOST {
+        if woke.saturating_sub(due) >= MIN_PAUSE_NS && pauses.len() < MAX_PAUSES {
             pauses.push(Pause { begin_ns: due, end_ns: woke });
         }
     }
@@ -80,7 +80,7 @@ mod tests {
         let (clock, sleeps) = (Cell::new(5_000_000_u64), Cell::new(0));
         let sleep = |until: u64| {
             sleeps.set(sleeps.get() + 1);
-            // The tenth sleep is held up by 30 ms, the others by 0.1 ms.
+            // The tenth sleep ends 30 ms late, the others 0.1 ms.
             clock.set(until + if sleeps.get() == 10 { 30_000_000 } else { 100_000 });
         };
         let pauses = watch(|| clock.get(), sleep, || sleeps.get() >= 100);

@@ -1,19 +1,20 @@
-//! Ctrl-C, and a terminal that goes away, as a flag that a program looks at between two steps. Source: sigaction(2), signal-safety(7).
+//! Ctrl-C and a closed terminal, as a flag that a program checks between two steps. Source: sigaction(2),
+//! signal-safety(7).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::{Result, last_errno};
 
-static SEEN: AtomicU32 = AtomicU32::new(0);
+static SIGNALS_SEEN: AtomicU32 = AtomicU32::new(0);
 
-/// How often SIGINT, SIGTERM or SIGHUP came since [`catch`].
+/// Returns how often SIGINT, SIGTERM or SIGHUP came since [`catch`].
 pub fn seen() -> u32 {
-    SEEN.load(Ordering::Relaxed)
+    SIGNALS_SEEN.load(Ordering::Relaxed)
 }
 
-/// From now on SIGINT, SIGTERM and SIGHUP are counted instead of ending the process. The third one ends it at once with
-/// status 130, so that a program which does not look any more can still be stopped from the keyboard. A SIGHUP that is
-/// ignored (nohup(1)) stays so.
+/// Counts SIGINT, SIGTERM and SIGHUP from now on instead of ending the process. The third one ends it at once with
+/// status 130, so the keyboard can still stop a program that no longer checks. An ignored SIGHUP (nohup(1)) stays
+/// ignored.
 pub fn catch() -> Result<()> {
     install(libc::SIGINT)?;
     install(libc::SIGTERM)?;
@@ -30,7 +31,7 @@ fn is_ignored(signal: libc::c_int) -> Result<bool> {
 }
 
 extern "C" fn count(_: libc::c_int) {
-    if SEEN.fetch_add(1, Ordering::Relaxed) >= 2 {
+    if SIGNALS_SEEN.fetch_add(1, Ordering::Relaxed) >= 2 {
         crate::terminal::give_back();
         // SAFETY: _exit(2) is async-signal-safe and takes no pointers.
         unsafe { libc::_exit(130) }
@@ -38,8 +39,9 @@ extern "C" fn count(_: libc::c_int) {
 }
 
 fn install(signal: libc::c_int) -> Result<()> {
-    // SAFETY: `action` is a fully initialised sigaction (all-zero is valid, then mask and handler are set); the handler
-    // only touches atomics, the terminal by write(2) and tcsetattr(3), and _exit, all async-signal-safe; the old action is not asked for.
+    // SAFETY: `action` is a fully initialised sigaction (all-zero is valid, then mask and handler are set). The handler
+    // only touches atomics, the terminal by write(2) and tcsetattr(3), and _exit, all async-signal-safe. The old action
+    // is not requested.
     let result = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = count as *const () as libc::sighandler_t;

@@ -1,6 +1,6 @@
-//! The only unsafe code of loadline: thin, safe doors to the kernel, one file a mechanism.
+//! The only unsafe code of loadline: thin, safe wrappers of kernel interfaces, one file per mechanism.
 //!
-//! Every other crate forbids unsafe code. Each block here says why it is sound; nothing here decides anything.
+//! Every other crate forbids unsafe code. Each unsafe block here states why it is sound. Nothing here decides anything.
 
 pub mod alloc;
 pub mod clock;
@@ -35,19 +35,19 @@ pub mod uring;
 pub mod usage;
 pub mod wake;
 
-/// An error number of the kernel: `Errno::AGAIN`, `Errno::MFILE`, … One word, no allocation; turns into
+/// An error number of the kernel: `Errno::AGAIN`, `Errno::MFILE`, … One word, no allocation; converts into
 /// [`std::io::Error`] with `into()`.
 pub use rustix::io::Errno;
 
-/// What system calls return here.
+/// Result type of the system calls here.
 pub type Result<T> = core::result::Result<T, Errno>;
 
-/// The error number that the last libc call of this thread left.
+/// Returns the error number that the last libc call of this thread left.
 pub(crate) fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
-/// How many of the descriptors that were waited for are ready, by what the system call returned; a signal brings none.
+/// Converts a wait's return value into the number of ready descriptors; a signal gives 0.
 pub(crate) fn ready(returned: i64) -> Result<usize> {
     match usize::try_from(returned) {
         Ok(n) => Ok(n),
@@ -58,7 +58,7 @@ pub(crate) fn ready(returned: i64) -> Result<usize> {
     }
 }
 
-/// A time span as the kernel takes it.
+/// Converts a time span for the kernel.
 pub(crate) const fn timespec(ns: u64) -> libc::timespec {
     libc::timespec { tv_sec: (ns / 1_000_000_000) as libc::time_t, tv_nsec: (ns % 1_000_000_000) as _ }
 }

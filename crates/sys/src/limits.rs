@@ -1,18 +1,18 @@
-//! Limits and placement of this process and thread: descriptors, processors, timer slack.
-//! Source: getrlimit(2), sched_setaffinity(2), prctl(2) PR_SET_TIMERSLACK.
+//! Limits and placement of this process and thread: descriptors, CPUs, timer slack. Source: getrlimit(2),
+//! sched_setaffinity(2), prctl(2) PR_SET_TIMERSLACK.
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity, set_current_timer_slack};
 
 use crate::{Result, last_errno};
 
-/// Soft and hard limit of open descriptors of this process; `u64::MAX` stands for no limit.
+/// Returns the soft and hard limit of open descriptors of this process; `u64::MAX` means no limit.
 pub fn descriptors() -> (u64, u64) {
     let limit = getrlimit(Resource::Nofile);
     (limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX))
 }
 
-/// Sets the soft and the hard limit of open descriptors of another process of this user; above its hard limit that needs
+/// Sets the soft and hard limit of open descriptors of another process of this user. Exceeding its hard limit needs
 /// CAP_SYS_RESOURCE. Source: prlimit(2).
 pub fn set_descriptors_of(pid: u32, (soft, hard): (u64, u64)) -> Result<()> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(rustix::io::Errno::SRCH)?;
@@ -29,51 +29,51 @@ pub fn raise_descriptors() -> Result<u64> {
     Ok(descriptors().0)
 }
 
-/// Sets the soft limit of open descriptors; used by tests of what happens when it is reached.
+/// Sets the soft limit of open descriptors, for tests of reaching it.
 pub fn set_soft_descriptors(soft: u64) -> Result<()> {
     let maximum = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum })
 }
 
-/// Lowers the soft and the hard limit of open descriptors for good; used by tests of what happens when it is reached.
+/// Lowers the soft and hard limit of open descriptors permanently, for tests of reaching them.
 pub fn lower_descriptors(to: u64) -> Result<()> {
     setrlimit(Resource::Nofile, Rlimit { current: Some(to), maximum: Some(to) })
 }
 
-/// From now on a write past the limit of a file's size (ulimit -f) fails with EFBIG instead of ending the process by
-/// SIGXFSZ, so that what is half written can be removed. Source: setrlimit(2).
+/// Makes a write past the file size limit (ulimit -f) fail with EFBIG instead of ending the process by SIGXFSZ, so that
+/// a partial file can be removed. Source: setrlimit(2).
 pub fn large_files_are_errors() -> Result<()> {
     // SAFETY: SIG_IGN is a valid disposition and no handler of ours is involved.
     let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     if before == libc::SIG_ERR { Err(last_errno()) } else { Ok(()) }
 }
 
-/// The processors that the calling thread may run on, ascending.
+/// Returns the CPUs that the calling thread may run on, ascending.
 pub fn allowed_cpus() -> Result<Vec<u32>> {
     let set = sched_getaffinity(None)?;
     Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).map(|cpu| cpu as u32).collect())
 }
 
-/// Confines the calling thread (and threads that it starts later) to these processors. Numbers beyond what the
-/// kernel interface can name are left out, so a list of only such numbers is refused with EINVAL.
+/// Confines the calling thread (and threads that it starts later) to these CPUs. Numbers beyond the kernel interface's
+/// range are ignored, so a list of only such numbers fails with EINVAL.
 pub fn confine_to_cpus(cpus: &[u32]) -> Result<()> {
     let mut set = CpuSet::new();
     cpus.iter().filter(|&&cpu| (cpu as usize) < CpuSet::MAX_CPU).for_each(|&cpu| set.set(cpu as usize));
     sched_setaffinity(None, &set)
 }
 
-/// The processor that the calling thread runs on now.
+/// Returns the CPU that the calling thread runs on now.
 pub fn current_cpu() -> u32 {
     sched_getcpu() as u32
 }
 
-/// Gives the calling thread a nice value, -20 (first) to 19 (last); values below 0 need privilege.
+/// Gives the calling thread a nice value, -20 (first) to 19 (last). Values below 0 need privilege.
 pub fn set_nice(nice: i32) -> Result<()> {
     rustix::process::setpriority_process(None, nice)
 }
 
-/// Asks the scheduler to give the calling thread its CPU time in slices this short: woken, it goes before threads that have
-/// longer ones (Linux 6.12; older ones take it and do nothing, or refuse it). Source: sched_setattr(2).
+/// Requests CPU time slices of this length for the calling thread. On waking, it runs before threads with longer slices
+/// (Linux 6.12; older kernels ignore or refuse it). Source: sched_setattr(2).
 pub fn ask_for_slices(ns: u64) -> Result<()> {
     #[repr(C)]
     #[derive(Default)]

@@ -1,6 +1,6 @@
-//! Files as memory, and private memory in pages that are really there. Source: mmap(2).
+//! Memory-mapped files, and private memory whose pages are really allocated. Source: mmap(2).
 //!
-//! A file that another program shortens while it is mapped kills the reader with SIGBUS; that is mmap's own rule, and
+//! A file that another program shortens while it is mapped kills the reader with SIGBUS. This is mmap's own rule, and
 //! nothing here hides it.
 
 use std::fs::File;
@@ -9,10 +9,10 @@ use std::ptr::NonNull;
 
 use crate::{Errno, Result, last_errno};
 
-/// Bytes of a page.
+/// Size of a page in bytes.
 pub const PAGE_BYTES: usize = 4096;
 
-/// Mapped memory: of a file, or of our own.
+/// Mapped memory: of a file, or private.
 #[derive(Debug)]
 pub struct Map {
     base: NonNull<u8>,
@@ -20,17 +20,17 @@ pub struct Map {
     writable: bool,
 }
 
-// SAFETY: the mapping belongs to this value alone and is unmapped when it goes; the bytes are only read and written
-// through volatile single-byte accesses, never handed out as references.
+// SAFETY: the mapping belongs to this value alone and is unmapped when dropped. The bytes are only accessed through
+// volatile single-byte accesses, never handed out as references.
 unsafe impl Send for Map {}
 
 impl Map {
-    /// The first `len` bytes of a file, shared: what is written reaches the file. An empty map is refused.
+    /// Maps the first `len` bytes of a file, shared: writes reach the file. An empty map is refused.
     pub fn file(file: &File, len: usize, writable: bool) -> Result<Self> {
         Self::new(len, writable, libc::MAP_SHARED, file.as_raw_fd())
     }
 
-    /// Private memory, all zero.
+    /// Maps private zeroed memory.
     pub fn private(len: usize) -> Result<Self> {
         Self::new(len, true, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
     }
@@ -48,17 +48,17 @@ impl Map {
         }
     }
 
-    /// Bytes mapped.
+    /// Returns the number of mapped bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Never: an empty map is refused.
+    /// Always returns false: an empty map is refused.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The byte at a place; 0 beyond the end.
+    /// Returns the byte at `at`; 0 beyond the end.
     #[inline]
     pub fn get(&self, at: usize) -> u8 {
         if at >= self.len {
@@ -68,7 +68,7 @@ impl Map {
         unsafe { self.base.as_ptr().add(at).read_volatile() }
     }
 
-    /// Sets the byte at a place; does nothing beyond the end or where the map is for reading.
+    /// Sets the byte at `at`. Does nothing beyond the end or if the map is read-only.
     #[inline]
     pub fn set(&mut self, at: usize, byte: u8) {
         if at < self.len && self.writable {
@@ -77,7 +77,7 @@ impl Map {
         }
     }
 
-    /// Copies bytes from a place on; returns how many there were.
+    /// Copies bytes starting at `at` and returns their number.
     pub fn copy_to(&self, at: usize, into: &mut [u8]) -> usize {
         let n = into.len().min(self.len.saturating_sub(at));
         // SAFETY: `at + n` lies inside the mapping, and `into` is memory of the caller that cannot overlap it.
@@ -85,7 +85,7 @@ impl Map {
         n
     }
 
-    /// Copies bytes in from a place on; returns how many had room. Nothing where the map is for reading.
+    /// Copies bytes into the map starting at `at` and returns how many had room. Does nothing if the map is read-only.
     pub fn copy_from(&mut self, at: usize, from: &[u8]) -> usize {
         let n = if self.writable { from.len().min(self.len.saturating_sub(at)) } else { 0 };
         // SAFETY: `at + n` lies inside the writable mapping, and `from` is memory of the caller that cannot overlap it.
@@ -96,7 +96,7 @@ impl Map {
 
 impl Drop for Map {
     fn drop(&mut self) {
-        // SAFETY: base and length are those of the mapping, and nobody uses it after this.
+        // SAFETY: base and length are those of the mapping, and it is not used after this.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
     }
 }

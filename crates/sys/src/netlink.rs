@@ -1,6 +1,6 @@
-//! Netlink messages: a socket, requests with a length and attributes, and walking over answers. Source: netlink(7).
+//! Netlink messages: a socket, requests with a length and attributes, and iteration over answers. Source: netlink(7).
 //!
-//! Byte order is the machine's; nothing is trusted: a length that does not fit ends the walk.
+//! Numbers use the machine's byte order. A length that does not fit ends the iteration.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -10,12 +10,14 @@ use rustix::net::{self, AddressFamily, Protocol, RecvFlags, SendFlags, SocketFla
 
 use crate::{Errno, Result};
 
-/// Bytes of the header that each message begins with (`struct nlmsghdr`).
-const HEADER: usize = 16;
-/// Answers come in datagrams of at most 32 KiB where the reader offers that much (netlink_dump in af_netlink.c).
+/// Size in bytes of the header of each message (`struct nlmsghdr`).
+const HEADER_BYTES: usize = 16;
+/// Receive buffer size. Answers come in datagrams of at most 32 KiB if the reader offers that much (netlink_dump in
+/// af_netlink.c).
 const BUFFER_BYTES: usize = 32 << 10;
-/// The kernel answers at once; this only keeps a broken kernel module from hanging us.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Maximum wait for an answer. The kernel answers at once; the limit keeps a broken kernel module from hanging
+/// loadline.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 const REQUEST: u16 = 0x1;
 const ACK: u16 = 0x4;
@@ -23,12 +25,12 @@ const DUMP: u16 = 0x300;
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
 
-/// Whether a walk over answers goes on.
+/// Decision whether an iteration over answers continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Walk {
-    /// The next message, please.
-    On,
-    /// Enough: the rest of the dump is given up.
+pub enum DumpControl {
+    /// Continue with the next message.
+    Continue,
+    /// Stop and give up the rest of the dump.
     Stop,
 }
 
@@ -42,37 +44,37 @@ pub(crate) struct Netlink {
 }
 
 impl Netlink {
-    /// A socket of one netlink family (`None`: routing) in the caller's network namespace.
+    /// Opens a socket of one netlink family (`None`: routing) in the caller's network namespace.
     pub(crate) fn open(family: Option<Protocol>) -> Result<Self> {
         Self::over(net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, family)?)
     }
 
-    /// Takes over a netlink socket that was opened elsewhere, for example inside another network namespace.
+    /// Takes over a netlink socket opened elsewhere, for example in another network namespace.
     pub(crate) fn over(fd: OwnedFd) -> Result<Self> {
-        sockopt::set_socket_timeout(&fd, sockopt::Timeout::Recv, Some(PATIENCE))?;
+        sockopt::set_socket_timeout(&fd, sockopt::Timeout::Recv, Some(ANSWER_TIMEOUT))?;
         Ok(Self { fd, seq: 0, request: Vec::with_capacity(256), answer: vec![0; BUFFER_BYTES] })
     }
 
-    /// Sends one request and walks over the answers: `each` gets type and payload of every message. Returns
-    /// [`Walk::Stop`] when `each` gave up, after which a dump may still be going on in this socket: drop it.
+    /// Sends one request and calls `each` with type and payload of every answer. Returns [`DumpControl::Stop`] if `each`
+    /// stopped. A dump may then still be in progress, so drop this socket.
     pub(crate) fn ask(
         &mut self,
         kind: u16,
         dump: bool,
         body: &[&[u8]],
-        each: impl FnMut(u16, &[u8]) -> Walk,
-    ) -> Result<Walk> {
+        each: impl FnMut(u16, &[u8]) -> DumpControl,
+    ) -> Result<DumpControl> {
         self.send(kind, if dump { REQUEST | DUMP } else { REQUEST }, body)?;
         self.walk(dump, each)
     }
 
-    /// Asks for a change and waits until it is made or refused.
+    /// Requests a change and waits until it is made or refused.
     pub(crate) fn change(&mut self, kind: u16, body: &[&[u8]]) -> Result<()> {
         self.send(kind, REQUEST | ACK, body)?;
-        self.walk(true, |_, _| Walk::On).map(drop)
+        self.walk(true, |_, _| DumpControl::Continue).map(drop)
     }
 
-    fn walk(&mut self, dump: bool, mut each: impl FnMut(u16, &[u8]) -> Walk) -> Result<Walk> {
+    fn walk(&mut self, dump: bool, mut each: impl FnMut(u16, &[u8]) -> DumpControl) -> Result<DumpControl> {
         loop {
             let (got, _) = net::recv(&self.fd, &mut self.answer[..], RecvFlags::empty())?;
             let mut rest = self.answer.get(..got).unwrap_or_default();
@@ -82,10 +84,10 @@ impl Netlink {
                     continue;
                 }
                 match head.kind {
-                    DONE => return Ok(Walk::On),
+                    DONE => return Ok(DumpControl::Continue),
                     ERROR => return failure(payload),
-                    kind if each(kind, payload) == Walk::Stop => return Ok(Walk::Stop),
-                    _ if !dump => return Ok(Walk::On),
+                    kind if each(kind, payload) == DumpControl::Stop => return Ok(DumpControl::Stop),
+                    _ if !dump => return Ok(DumpControl::Continue),
                     _ => {}
                 }
             }
@@ -94,7 +96,7 @@ impl Netlink {
 
     fn send(&mut self, kind: u16, flags: u16, body: &[&[u8]]) -> Result<()> {
         self.seq = self.seq.wrapping_add(1).max(1);
-        let length = HEADER + body.iter().map(|part| part.len()).sum::<usize>();
+        let length = HEADER_BYTES + body.iter().map(|part| part.len()).sum::<usize>();
         self.request.clear();
         self.request.extend_from_slice(&(length as u32).to_ne_bytes());
         self.request.extend_from_slice(&kind.to_ne_bytes());
@@ -109,28 +111,28 @@ impl Netlink {
     }
 }
 
-struct Head {
+struct MessageHeader {
     kind: u16,
     seq: u32,
 }
 
-/// The first message of a datagram: its head, its payload, and what follows it.
-fn split(bytes: &[u8]) -> Option<(Head, &[u8], &[u8])> {
+/// Splits off the first message of a datagram: its header, its payload, and the rest.
+fn split(bytes: &[u8]) -> Option<(MessageHeader, &[u8], &[u8])> {
     let length = u32_at(bytes, 0)? as usize;
-    let payload = bytes.get(HEADER..length)?;
-    let head = Head { kind: u16_at(bytes, 4)?, seq: u32_at(bytes, 8)? };
+    let payload = bytes.get(HEADER_BYTES..length)?;
+    let head = MessageHeader { kind: u16_at(bytes, 4)?, seq: u32_at(bytes, 8)? };
     Some((head, payload, bytes.get(align(length)..).unwrap_or_default()))
 }
 
-fn failure(payload: &[u8]) -> Result<Walk> {
+fn failure(payload: &[u8]) -> Result<DumpControl> {
     match u32_at(payload, 0).map(|code| code.cast_signed()) {
-        Some(0) => Ok(Walk::On),
+        Some(0) => Ok(DumpControl::Continue),
         Some(code) => Err(Errno::from_raw_os_error(code.saturating_neg())),
         None => Err(Errno::IO),
     }
 }
 
-/// One attribute (`struct rtattr`) as bytes, padded.
+/// Encodes one attribute (`struct rtattr`), padded.
 pub(crate) fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let length = 4 + value.len();
     let mut out = Vec::with_capacity(align(length));
@@ -141,7 +143,7 @@ pub(crate) fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Walks over attributes: their type without flag bits, and value.
+/// Iterates over attributes: type without flag bits, and value.
 pub(crate) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = usize::from(u16_at(bytes, 0)?);
@@ -156,7 +158,7 @@ const fn align(length: usize) -> usize {
     (length + 3) & !3
 }
 
-/// An unsigned number of the machine's byte order at an offset.
+/// Reads an unsigned number in the machine's byte order at an offset.
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().map(|b| u16::from_ne_bytes(*b))
 }

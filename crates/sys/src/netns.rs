@@ -1,7 +1,7 @@
-//! Network namespaces: making one for a child process, starting a child inside one, and opening descriptors there.
+//! Network namespaces: creating one for a child process, starting a child in one, and opening descriptors in one.
 //!
-//! Nothing here changes the calling process; only children enter namespaces, so threads of the caller are never
-//! mixed. Source: namespaces(7), user_namespaces(7), setns(2), unshare(2), unix(7) (SCM_RIGHTS).
+//! Nothing here changes the calling process. Only children enter namespaces, so the caller's threads always share one.
+//! Source: namespaces(7), user_namespaces(7), setns(2), unshare(2), unix(7) (SCM_RIGHTS).
 
 use std::ffi::CString;
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-/// A network namespace, and the user namespace that it belongs to where that is another than ours.
+/// A network namespace, and its user namespace if that differs from ours.
 #[derive(Clone, Debug)]
 pub struct Netns {
     user: Option<Arc<OwnedFd>>,
@@ -21,9 +21,9 @@ pub struct Netns {
     id: (u64, u64),
 }
 
-/// What to open inside a namespace.
+/// A descriptor to open inside a namespace.
 #[derive(Clone, Debug)]
-pub enum Inside {
+pub enum OpenSpec {
     /// A file, for reading and writing, non-blocking.
     File(CString),
     /// A socket.
@@ -37,7 +37,7 @@ pub enum Inside {
     },
 }
 
-impl Inside {
+impl OpenSpec {
     /// A socket for ioctls on interfaces.
     pub const CONTROL: Self = Self::Socket { family: libc::AF_INET, kind: libc::SOCK_DGRAM, protocol: 0 };
     /// A routing netlink socket.
@@ -51,26 +51,26 @@ impl Inside {
     pub const FRAMES: Self =
         Self::Socket { family: libc::AF_PACKET, kind: libc::SOCK_RAW | libc::SOCK_NONBLOCK, protocol: 0 };
 
-    /// The device that makes TAP interfaces.
+    /// Returns the device that creates TAP interfaces.
     pub fn tun() -> Self {
         Self::File(c"/dev/net/tun".into())
     }
 }
 
-/// Device and inode number of the network namespace of a process, by its folder in a /proc (`/proc/self` for the caller): equal for
-/// two processes of one namespace.
+/// Returns device and inode number of a process's network namespace, given its folder in a /proc (`/proc/self` for the
+/// caller). They are equal for two processes in one namespace.
 pub fn network_id(process: &Path) -> io::Result<(u64, u64)> {
     std::fs::metadata(process.join("ns/net")).map(|m| (m.dev(), m.ino()))
 }
 
-/// Whether a process is in another network namespace than the caller; `None` when that cannot be read.
+/// Returns true if a process is in another network namespace than the caller, or `None` if unreadable.
 pub fn elsewhere(pid: u32) -> Option<bool> {
     let theirs = network_id(Path::new(&format!("/proc/{pid}"))).ok()?;
     network_id(Path::new("/proc/self")).ok().map(|ours| ours != theirs)
 }
 
 impl Netns {
-    /// The network namespace of a process. The user namespace is kept too where it differs from ours.
+    /// Opens the network namespace of a process, and its user namespace if that differs from ours.
     pub fn of_process(pid: u32) -> io::Result<Self> {
         let open = |name: &str| File::open(format!("/proc/{pid}/ns/{name}"));
         let (net, user) = (open("net")?, open("user")?);
@@ -80,12 +80,12 @@ impl Netns {
         Ok(Self { user: (!same_user).then(|| Arc::new(user.into())), net: Arc::new(net.into()), id })
     }
 
-    /// Device and inode number: equal for two handles of one namespace.
+    /// Returns device and inode number, which are equal for two handles of one namespace.
     pub fn id(&self) -> (u64, u64) {
         self.id
     }
 
-    /// Whether a process is in this network namespace; false when that cannot be read.
+    /// Returns true if a process is in this network namespace; false if unreadable.
     pub fn holds(&self, pid: u32) -> bool {
         network_id(Path::new(&format!("/proc/{pid}"))).is_ok_and(|id| id == self.id)
     }
@@ -99,8 +99,8 @@ impl Netns {
         unsafe { command.pre_exec(step) };
     }
 
-    /// Opens descriptors inside this namespace by a short-lived child and brings them here, in the order asked for.
-    pub fn open(&self, wants: &[Inside]) -> io::Result<Vec<OwnedFd>> {
+    /// Opens descriptors inside this namespace with a short-lived child and returns them in the given order.
+    pub fn open(&self, wants: &[OpenSpec]) -> io::Result<Vec<OwnedFd>> {
         let (here, there) = io_pair()?;
         let user = self.user.clone();
         // SAFETY: the child calls only async-signal-safe functions (setns, open, socket, sendmsg, _exit) on memory
@@ -130,8 +130,8 @@ impl Netns {
     }
 }
 
-/// Prepares a command so that its process starts in a network namespace of its own; with `user`, in a user namespace
-/// of its own as well, in which the caller's user is root.
+/// Prepares a command so that its process starts in its own network namespace. With `user`, it also gets its own user
+/// namespace, in which the caller's user is root.
 pub fn unshare(command: &mut Command, user: bool) {
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let (uid_map, gid_map) = (format!("0 {uid} 1"), format!("0 {gid} 1"));
@@ -152,7 +152,7 @@ pub fn unshare(command: &mut Command, user: bool) {
     unsafe { command.pre_exec(step) };
 }
 
-/// Prepares a command so that its process gets a session of its own: signals of the terminal do not reach it.
+/// Prepares a command so that its process gets its own session, which signals of the terminal do not reach.
 pub fn own_session(command: &mut Command) {
     // SAFETY: setsid(2) is async-signal-safe and takes no argument.
     unsafe { command.pre_exec(|| if libc::setsid() == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }) };
@@ -188,14 +188,14 @@ fn io_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
 }
 
-/// Opens one descriptor and sends it; only async-signal-safe calls, since it runs in a forked child.
-fn send_one(to: &OwnedFd, want: &Inside) -> io::Result<()> {
+/// Opens one descriptor and sends it. Uses only async-signal-safe calls, since it runs in a forked child.
+fn send_one(to: &OwnedFd, want: &OpenSpec) -> io::Result<()> {
     // SAFETY: open and socket get valid arguments; the message and its control buffer live on this stack over the
     // sendmsg call, and the control buffer is large enough for one descriptor.
     unsafe {
         let fd = match want {
-            Inside::File(path) => libc::open(path.as_ptr(), libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC),
-            Inside::Socket { family, kind, protocol } => libc::socket(*family, kind | libc::SOCK_CLOEXEC, *protocol),
+            OpenSpec::File(path) => libc::open(path.as_ptr(), libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC),
+            OpenSpec::Socket { family, kind, protocol } => libc::socket(*family, kind | libc::SOCK_CLOEXEC, *protocol),
         };
         if fd < 0 {
             return Err(io::Error::last_os_error());
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
     use std::process::Stdio;
 
-    /// A process in a namespace of its own that ends when its standard input does; `None` where that is forbidden.
+    /// A process in its own namespace that ends when its standard input does; `None` if that is forbidden.
     fn holder(user: bool) -> Option<std::process::Child> {
         let mut command = Command::new("cat");
         command.stdin(Stdio::piped()).stdout(Stdio::null());
@@ -283,9 +283,9 @@ mod tests {
             netns.enter(ls.arg("/proc/net/dev"));
             let out = String::from_utf8(ls.output().unwrap().stdout).unwrap();
             assert!(out.contains("lo:") && !out.contains("eth"), "{out}");
-            let fds = netns.open(&[Inside::CONTROL, Inside::ROUTE]).unwrap();
+            let fds = netns.open(&[OpenSpec::CONTROL, OpenSpec::ROUTE]).unwrap();
             assert_eq!(fds.len(), 2);
-            let missing = netns.open(&[Inside::File(c"/no/such/file".into())]).unwrap_err();
+            let missing = netns.open(&[OpenSpec::File(c"/no/such/file".into())]).unwrap_err();
             assert_eq!(missing.raw_os_error(), Some(libc::ENOENT));
             drop(child.stdin.take());
             child.wait().unwrap();

@@ -1,5 +1,5 @@
-//! Descriptors whose reads and writes do not wait. Source: fcntl(2), F_SETFL. The flag belongs to the open file: the other
-//! end of a pipe is another one and keeps waiting.
+//! Non-blocking descriptors. Source: fcntl(2), F_SETFL. The flag belongs to the open file: the other end of a pipe is
+//! another file and keeps blocking.
 
 use std::os::fd::AsFd;
 
@@ -7,7 +7,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::Result;
 
-/// From now on a read or write of it that would wait fails with [`crate::Errno::AGAIN`].
+/// Makes reads and writes that would block fail with [`crate::Errno::AGAIN`].
 pub fn set(fd: impl AsFd) -> Result<()> {
     let flags = fcntl_getfl(&fd)?;
     fcntl_setfl(&fd, flags | OFlags::NONBLOCK)

@@ -1,5 +1,5 @@
-//! Passing descriptors to another process over a socketpair that keeps messages apart, and forking that process.
-//! Source: unix(7) (SOCK_SEQPACKET, SCM_RIGHTS), fork(2), prctl(2) (PR_SET_PDEATHSIG).
+//! Passing descriptors to another process over a socketpair with message boundaries, and forking that process. Source:
+//! unix(7) (SOCK_SEQPACKET, SCM_RIGHTS), fork(2), prctl(2) (PR_SET_PDEATHSIG).
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -12,16 +12,16 @@ use rustix::net::{
 
 use crate::Result;
 
-/// Bytes of one message.
-pub const MESSAGE: usize = 24;
+/// Size of one message in bytes.
+pub const MESSAGE_BYTES: usize = 24;
 
-/// Two connected ends, non-blocking, closed on exec.
+/// Creates two connected ends, non-blocking, closed on exec.
 pub fn pair() -> Result<(OwnedFd, OwnedFd)> {
     socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)
 }
 
-/// Sends a message and, with it, a descriptor; EAGAIN when the other side is behind.
-pub fn send(end: impl AsFd, message: &[u8; MESSAGE], fd: Option<std::os::fd::BorrowedFd<'_>>) -> Result<()> {
+/// Sends a message with an optional descriptor. Fails with EAGAIN if the other side is behind.
+pub fn send(end: impl AsFd, message: &[u8; MESSAGE_BYTES], fd: Option<std::os::fd::BorrowedFd<'_>>) -> Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     let fds = fd.map(|fd| [fd]);
@@ -31,9 +31,10 @@ pub fn send(end: impl AsFd, message: &[u8; MESSAGE], fd: Option<std::os::fd::Bor
     sendmsg(end, &[IoSlice::new(message)], &mut control, SendFlags::NOSIGNAL).map(drop)
 }
 
-/// Takes a message, and the descriptor that came with it. `None` when the other side is gone, EAGAIN when nothing is there.
-pub fn recv(end: impl AsFd) -> Result<Option<([u8; MESSAGE], Option<OwnedFd>)>> {
-    let mut message = [0; MESSAGE];
+/// Takes a message and its descriptor, if any. Returns `None` if the other side is gone, and fails with EAGAIN if no
+/// message is there.
+pub fn recv(end: impl AsFd) -> Result<Option<([u8; MESSAGE_BYTES], Option<OwnedFd>)>> {
+    let mut message = [0; MESSAGE_BYTES];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let got = recvmsg(end, &mut [IoSliceMut::new(&mut message)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
@@ -49,7 +50,7 @@ pub fn recv(end: impl AsFd) -> Result<Option<([u8; MESSAGE], Option<OwnedFd>)>> 
     Ok(Some((message, fd)))
 }
 
-/// A child made by [`fork`]; waited for when dropped.
+/// A child made by [`fork`], waited for on drop.
 #[derive(Debug)]
 pub struct Child(libc::pid_t);
 
@@ -61,19 +62,19 @@ impl Drop for Child {
     }
 }
 
-/// Forks; the child closes its copies of `not_there`, runs `body` and ends with its number, never returning here. It is killed when the parent's thread that
-/// forked ends first.
+/// Forks. The child closes its copies of `not_there`, runs `body` and exits with its number; it never returns here. The
+/// kernel kills the child if the parent's forking thread ends first.
 ///
-/// `body` must not wait for a lock that another thread of this process may hold, nor for such a thread: in the child
-/// only the calling thread lives on. Taking memory is fine (the system's allocator is made for this), printing is not.
+/// `body` must not wait for a lock that another thread of this process may hold, nor for such a thread: the child has
+/// only the calling thread. Allocating is fine (the system's allocator supports it), printing is not.
 pub fn fork(not_there: &[std::os::fd::BorrowedFd<'_>], body: impl FnOnce() -> u8) -> Result<Child> {
-    // SAFETY: the child goes on with a copy of everything; what could hang there is excluded by the promise above, which
-    // is about progress, not about memory. It leaves by `_exit`, so nothing of the parent's runs twice.
+    // SAFETY: the child continues with a copy of everything. The contract above excludes what could hang, which
+    // concerns progress, not memory. The child leaves by `_exit`, so nothing of the parent's runs twice.
     match unsafe { libc::fork() } {
         -1 => Err(crate::last_errno()),
         0 => {
-            // SAFETY: plain system calls without pointers. The descriptors that are closed are copies whose owners do not
-            // exist in this process: it never returns to them.
+            // SAFETY: plain system calls without pointers. The closed descriptors are copies whose owners do not exist
+            // in this process, which never returns to them.
             unsafe {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 for fd in not_there {
@@ -106,7 +107,7 @@ mod tests {
             3
         })
         .unwrap();
-        let mut message = [0; MESSAGE];
+        let mut message = [0; MESSAGE_BYTES];
         message[..2].copy_from_slice(b"hi");
         send(&here, &message, Some(theirs.as_fd())).unwrap();
         drop(theirs);
@@ -121,7 +122,7 @@ mod tests {
         let (here, there) = pair().unwrap();
         assert_eq!(recv(&here).map(drop), Err(crate::Errno::AGAIN));
         drop(there);
-        // The child of a neighbouring test may have a copy for a moment.
+        // The child of a concurrent test may hold a copy for a moment.
         assert!(testkit::eventually(|| recv(&here).ok()).is_none());
     }
 }

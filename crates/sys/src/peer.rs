@@ -1,4 +1,4 @@
-//! Where a stream connects to: an internet address, or the file of a unix socket. Source: unix(7).
+//! Destination of a stream: an internet address, or the file of a unix socket. Source: unix(7).
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use crate::socket::{self, Connect};
 use crate::{Errno, Result};
 
-/// Where a stream connects to.
+/// Destination of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peer {
     /// By TCP.
@@ -20,17 +20,17 @@ pub enum Peer {
 }
 
 impl Peer {
-    /// The unix socket of a file; ENAMETOOLONG for a path of more than 107 bytes.
+    /// Returns the unix socket of a file. Fails with ENAMETOOLONG for a path of more than 107 bytes.
     pub fn unix(path: &Path) -> Result<Self> {
         SocketAddrUnix::new(path).map(Self::Unix)
     }
 
-    /// Whether it is a unix socket: no ports, no segments, no delays.
+    /// Returns true for a unix socket, which has no ports, segments or delays.
     pub const fn is_unix(&self) -> bool {
         matches!(self, Self::Unix(_))
     }
 
-    /// A socket that can connect to it, non-blocking, closed on exec.
+    /// Creates a socket that can connect to this peer, non-blocking, closed on exec.
     #[inline]
     pub fn socket(&self) -> Result<OwnedFd> {
         match self {
@@ -44,7 +44,7 @@ impl Peer {
         }
     }
 
-    /// Starts a connect. A unix socket is up at once, or refuses with EAGAIN when its accept queue is full.
+    /// Starts a connect. A unix socket connects at once, or fails with EAGAIN if its accept queue is full.
     #[inline]
     pub fn connect(&self, fd: impl AsFd) -> Result<Connect> {
         match self {
@@ -53,7 +53,7 @@ impl Peer {
         }
     }
 
-    /// A unix socket at a path, listening; a file that is there already is EADDRINUSE.
+    /// Listens on a unix socket at a path. Fails with EADDRINUSE if the file exists.
     pub fn listen(&self, backlog: u32) -> Result<OwnedFd> {
         let fd = self.socket()?;
         match self {
@@ -83,7 +83,7 @@ impl fmt::Display for Peer {
     }
 }
 
-/// Whether an error of a connect means that a unix socket's accept queue is full.
+/// Returns true if a connect error means that a unix socket's accept queue is full.
 pub const fn queue_is_full(errno: Errno) -> bool {
     errno.raw_os_error() == Errno::AGAIN.raw_os_error()
 }

@@ -1,70 +1,70 @@
-//! poll(2) with nanosecond timeouts (ppoll) over an array that the caller keeps. Descriptors are plain numbers here:
-//! a number that is not open is reported as [`NVAL`] in its entry, nothing is read, written or closed.
+//! poll(2) with nanosecond timeouts (ppoll) over an array that the caller keeps. Descriptors are plain numbers here. A
+//! number that is not open is reported as [`NVAL`] in its entry; nothing is read, written or closed.
 
 use std::os::fd::RawFd;
 
 use crate::{Errno, Result};
 
-/// There is something to read, or an end of file.
+/// Data or an end of file to read.
 pub const IN: i16 = libc::POLLIN;
-/// There is room to write.
+/// Room to write.
 pub const OUT: i16 = libc::POLLOUT;
-/// There is an exceptional condition, such as urgent data.
+/// Exceptional condition, such as urgent data.
 pub const PRI: i16 = libc::POLLPRI;
 /// The peer has closed its sending side.
 pub const RDHUP: i16 = libc::POLLRDHUP;
-/// An error is pending; reported without being asked for.
+/// Pending error; always reported.
 pub const ERR: i16 = libc::POLLERR;
-/// Both sides are closed; reported without being asked for.
+/// Both sides are closed; always reported.
 pub const HUP: i16 = libc::POLLHUP;
-/// The number is not an open descriptor; reported without being asked for.
+/// The number is not an open descriptor; always reported.
 pub const NVAL: i16 = libc::POLLNVAL;
 
-/// One descriptor with what is asked (`POLL…` bits) and what was found.
+/// A descriptor with requested and found events (`POLL…` bits).
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct Entry(libc::pollfd);
 
 impl std::fmt::Debug for Entry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "fd {} asked {:#x} found {:#x}", self.0.fd, self.0.events, self.0.revents)
+        write!(f, "fd {} requested {:#x} found {:#x}", self.0.fd, self.0.events, self.0.revents)
     }
 }
 
 impl Entry {
-    /// Asks for `events` of `fd`.
+    /// Requests `events` of `fd`.
     #[inline]
     pub const fn new(fd: RawFd, events: i16) -> Self {
         Self(libc::pollfd { fd, events, revents: 0 })
     }
 
-    /// The descriptor.
+    /// Returns the descriptor.
     #[inline]
     pub const fn fd(&self) -> RawFd {
         self.0.fd
     }
 
-    /// What is asked.
+    /// Returns the requested events.
     #[inline]
-    pub const fn asked(&self) -> i16 {
+    pub const fn requested(&self) -> i16 {
         self.0.events
     }
 
-    /// Asks for other events.
+    /// Changes the requested events.
     #[inline]
     pub const fn ask(&mut self, events: i16) {
         self.0.events = events;
     }
 
-    /// What the last [`poll`] found.
+    /// Returns the events found by the last [`poll`].
     #[inline]
     pub const fn found(&self) -> i16 {
         self.0.revents
     }
 }
 
-/// Waits until an entry has something, at most `timeout_ns` nanoseconds (`None`: without end), and returns how many
-/// have. A signal ends the wait with 0, and then nothing is found in any entry.
+/// Waits until an entry has an event, for at most `timeout_ns` nanoseconds (`None`: no limit), and returns the number
+/// of such entries. A signal ends the wait with 0 and no events in any entry.
 #[inline]
 pub fn poll(entries: &mut [Entry], timeout_ns: Option<u64>) -> Result<usize> {
     let timeout = timeout_ns.map(crate::timespec);
@@ -85,7 +85,7 @@ pub fn poll(entries: &mut [Entry], timeout_ns: Option<u64>) -> Result<usize> {
     }
 }
 
-/// What holds for one descriptor now, of `events` and the three that are always told; no wait.
+/// Returns the current events of one descriptor, from `events` and the three always reported, without waiting.
 #[inline]
 pub fn now(fd: RawFd, events: i16) -> Result<i16> {
     let mut entry = [Entry::new(fd, events)];
@@ -106,7 +106,7 @@ mod tests {
         b.write_all(b"x").unwrap();
         assert_eq!(now(a.as_raw_fd(), IN | OUT), Ok(IN | OUT));
         drop(b);
-        // The child of a neighbouring test may have a copy for a moment.
+        // The child of a concurrent test may hold a copy for a moment.
         testkit::eventually(|| (now(a.as_raw_fd(), IN).unwrap() & HUP == HUP).then_some(()));
         assert_eq!(now(1_000_000, IN), Ok(NVAL));
     }

@@ -1,8 +1,8 @@
-//! An io_uring used for readiness only: multishot polls by descriptor number, edge-triggered as the kernel does them.
-//! A poll goes on until it is disarmed or a completion without `more` says that it has ended.
+//! An io_uring used for readiness only: multishot polls by descriptor number, edge-triggered as in the kernel. A poll
+//! continues until it is disarmed or a completion without `more` reports its end.
 //!
-//! An armed poll holds the file open in the kernel: a descriptor is to be disarmed before it is closed.
-//! Source: io_uring_enter(2), IORING_OP_POLL_ADD and IORING_OP_ASYNC_CANCEL, io_uring/poll.c.
+//! An armed poll holds the file open in the kernel, so disarm a descriptor before closing it. Source:
+//! io_uring_enter(2), IORING_OP_POLL_ADD and IORING_OP_ASYNC_CANCEL, io_uring/poll.c.
 
 use std::os::fd::RawFd;
 
@@ -10,19 +10,19 @@ use io_uring::{IoUring, cqueue, opcode, squeue, types};
 
 use crate::{Errno, Result};
 
-/// The token of requests whose outcome is of no interest; not to be used for polls.
-const NOTHING: u64 = u64::MAX;
+/// Token of requests whose completion is ignored; not to be used for polls.
+const IGNORED_TOKEN: u64 = u64::MAX;
 
-/// When the kernel turns wake-ups into completions.
+/// Time at which the kernel turns wake-ups into completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
-    /// At every return of this thread from the kernel, so that other system calls collect completions on the way.
+pub enum TaskRun {
+    /// At every return of this thread from the kernel, so other system calls collect completions on the way.
     Cooperative,
     /// Only while this thread waits on the ring (IORING_SETUP_DEFER_TASKRUN).
     Deferred,
 }
 
-/// The ring; belongs to the thread that made it.
+/// The ring; belongs to the thread that created it.
 pub struct PollRing {
     ring: IoUring,
 }
@@ -33,62 +33,62 @@ impl std::fmt::Debug for PollRing {
     }
 }
 
-/// What the ring says of a poll.
+/// Report about a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The number given when it was armed.
+    /// Number given when the poll was armed.
     pub token: u64,
-    /// The `POLL…` bits that became true, or why the poll ended.
+    /// The `POLL…` bits that became true, or the reason for the poll's end.
     pub outcome: Result<u32>,
-    /// Whether the poll goes on.
+    /// True if the poll continues.
     pub more: bool,
 }
 
 impl Drop for PollRing {
-    /// Ends all polls now: the kernel tidies a ring up some milliseconds later, and until then an armed poll would keep its
-    /// file open, a listening socket in its port, say.
+    /// Ends all polls now. Otherwise the kernel cleans up some milliseconds later, and an armed poll keeps its file
+    /// open until then (for example a listening socket on its port).
     fn drop(&mut self) {
         let limit = types::Timespec::new().sec(1);
         let _ = self.ring.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());
-        // The polls let go of their files when their ends are turned into completions, which is at an enter.
+        // The polls release their files when their ends become completions, which happens at an enter.
         let _ = self.ring.submitter().submit_with_args(0, &types::SubmitArgs::new());
     }
 }
 
 impl PollRing {
-    /// A ring with room for `batch` requests before the kernel is entered.
-    pub fn new(batch: u32, work: Work) -> Result<Self> {
+    /// Creates a ring with room for `batch` requests before the kernel is entered.
+    pub fn new(batch: u32, work: TaskRun) -> Result<Self> {
         let mut builder = IoUring::builder();
         builder.setup_cqsize(batch.max(64) * 32).setup_clamp().setup_single_issuer();
         match work {
-            Work::Cooperative => builder.setup_coop_taskrun().setup_taskrun_flag(),
-            Work::Deferred => builder.setup_defer_taskrun().setup_taskrun_flag(),
+            TaskRun::Cooperative => builder.setup_coop_taskrun().setup_taskrun_flag(),
+            TaskRun::Deferred => builder.setup_defer_taskrun().setup_taskrun_flag(),
         };
         let ring: IoUring = builder.build(batch.max(1)).map_err(errno)?;
-        // Saves the look-up of the ring's descriptor in every call; kernels before 5.18 refuse, which is no harm.
+        // Saves the look-up of the ring's descriptor in every call. Kernels before 5.18 refuse, which is harmless.
         let _ = ring.submitter().register_ring_fd();
         Ok(Self { ring })
     }
 
-    /// Arms a poll for `events` (`POLL…` bits) of `fd`; the kernel hears of it at the next [`PollRing::enter`] or when
-    /// the batch is full. One that is ready then completes at once.
+    /// Arms a poll for `events` (`POLL…` bits) of `fd`. The kernel receives it at the next [`PollRing::enter`] or when
+    /// the batch is full; a descriptor that is ready then completes at once.
     #[inline]
     pub fn arm(&mut self, fd: RawFd, token: u64, events: u32) -> Result<()> {
         self.push(&opcode::PollAdd::new(types::Fd(fd), events).multi(true).build().user_data(token))
     }
 
-    /// Disarms the poll with this token; completions that it has left behind may still come.
+    /// Disarms the poll with this token. Completions from before may still come.
     #[inline]
     pub fn disarm(&mut self, token: u64) -> Result<()> {
-        // Not IORING_OP_POLL_REMOVE: that fails with EALREADY while the poll is about to tell something, and leaves it
-        // armed; it would keep the file of a closed descriptor open for ever. A cancellation is kept for then.
-        let remove = opcode::AsyncCancel::new(token).build().user_data(NOTHING);
+        // Not IORING_OP_POLL_REMOVE: it fails with EALREADY while the poll is about to report and leaves it armed. That
+        // would keep the file of a closed descriptor open forever. A cancellation stays queued for that moment.
+        let remove = opcode::AsyncCancel::new(token).build().user_data(IGNORED_TOKEN);
         self.push(&remove.flags(squeue::Flags::SKIP_SUCCESS))
     }
 
     fn push(&mut self, entry: &squeue::Entry) -> Result<()> {
         for _ in 0..2 {
-            // SAFETY: polls and removals refer to no memory of ours: only numbers are passed.
+            // SAFETY: polls and removals refer to no memory of ours: they pass only numbers.
             if unsafe { self.ring.submission().push(entry) }.is_ok() {
                 return Ok(());
             }
@@ -97,20 +97,20 @@ impl PollRing {
         Err(Errno::BUSY)
     }
 
-    /// Whether the kernel has something to be told or to tell that needs an [`PollRing::enter`].
+    /// Returns true if submissions or completions need an [`PollRing::enter`].
     #[inline]
     pub fn wants_enter(&mut self) -> bool {
         let queue = self.ring.submission();
         !queue.is_empty() || queue.taskrun() || queue.cq_overflow()
     }
 
-    /// Submits what is armed and disarmed, and collects what has happened; no wait.
+    /// Submits armed and disarmed polls and collects completions without waiting.
     pub fn submit(&mut self) -> Result<()> {
         done(self.ring.submit())
     }
 
-    /// Submits, and waits until there is a completion or `timeout_ns` nanoseconds have passed (`None`: without end).
-    /// A signal ends the wait.
+    /// Submits, and waits until a completion is there or `timeout_ns` nanoseconds have passed (`None`: no limit). A
+    /// signal ends the wait.
     pub fn enter(&mut self, timeout_ns: Option<u64>) -> Result<()> {
         match timeout_ns {
             Some(0) => self.submit(),
@@ -122,11 +122,11 @@ impl PollRing {
         }
     }
 
-    /// Takes the completions that are there, without a system call.
+    /// Takes the available completions without a system call.
     #[inline]
     pub fn reap(&mut self, mut each: impl FnMut(Completion)) {
         for entry in self.ring.completion() {
-            if entry.user_data() != NOTHING {
+            if entry.user_data() != IGNORED_TOKEN {
                 each(read(&entry));
             }
         }
@@ -141,7 +141,7 @@ fn read(entry: &cqueue::Entry) -> Completion {
 
 fn done(outcome: std::io::Result<usize>) -> Result<()> {
     match outcome.map_err(errno) {
-        // Time, a signal, or completions that wait for room: in each case the caller reaps and comes again.
+        // Timeout, a signal, or completions without room: in each case the caller reaps and returns.
         Ok(_) | Err(Errno::TIME | Errno::INTR | Errno::BUSY | Errno::AGAIN) => Ok(()),
         Err(e) => Err(e),
     }
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_poll_tells_of_each_arrival_until_disarmed() {
-        for work in [Work::Cooperative, Work::Deferred] {
+        for work in [TaskRun::Cooperative, TaskRun::Deferred] {
             let Ok(mut ring) = PollRing::new(8, work) else {
                 return testkit::skip("a_poll_tells_of_each_arrival_until_disarmed", "no io_uring here");
             };

@@ -1,10 +1,10 @@
-//! What the kernel says of links, queueing disciplines and routes, by rtnetlink. Source: rtnetlink(7),
-//! linux/rtnetlink.h, linux/pkt_sched.h, linux/gen_stats.h. All but the rate of a class of `htb` is only read.
+//! Links, queueing disciplines and routes as the kernel describes them (rtnetlink). Source: rtnetlink(7),
+//! linux/rtnetlink.h, linux/pkt_sched.h, linux/gen_stats.h. Everything is read-only except the rate of an `htb` class.
 
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 
-use crate::netlink::{Netlink, Walk, attribute, attributes, u32_at, u64_at};
+use crate::netlink::{DumpControl, Netlink, attribute, attributes, u32_at, u64_at};
 use crate::{Errno, Result};
 
 const NEWLINK: u16 = 16;
@@ -25,51 +25,51 @@ const STATS_QUEUE: u16 = 3;
 const HTB_PARMS: u16 = 1;
 const HTB_RATE64: u16 = 6;
 const HTB_CEIL64: u16 = 7;
-/// The rates are of an Ethernet: no table of sizes is needed.
+/// Link layer of the rates: Ethernet, which needs no table of sizes.
 const LINKLAYER_ETHERNET: u8 = 1;
-/// A tick of the packet schedulers (PSCHED_SHIFT).
+/// Length of a packet scheduler tick (PSCHED_SHIFT).
 const TICK_NS: u64 = 64;
 
-/// A queueing discipline and what it did.
+/// A queueing discipline and its counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Qdisc {
     /// Number of the interface.
     pub ifindex: u32,
     /// `tbf`, `fq_codel`, …
     pub kind: String,
-    /// Its handle, major number in the upper 16 bits; 0 for a default one.
+    /// Handle, major number in the upper 16 bits; 0 for a default discipline.
     pub handle: u32,
-    /// Where it hangs: `u32::MAX` is the root of the interface.
+    /// Parent handle; `u32::MAX` is the root of the interface.
     pub parent: u32,
     /// Bytes sent.
     pub bytes: u64,
     /// Packets sent (merged ones count as their segments).
     pub packets: u32,
-    /// Bytes that wait.
+    /// Bytes waiting.
     pub backlog: u32,
     /// Packets dropped.
     pub drops: u32,
-    /// Times that a packet had to wait for the rate.
+    /// Number of times that a packet had to wait for the rate.
     pub overlimits: u32,
     /// Packets put back by the driver.
     pub requeues: u32,
 }
 
 impl Qdisc {
-    /// `8001:` for a handle, `root` for none.
+    /// Returns the handle as `8001:`, or `root` for none.
     pub fn handle_name(&self) -> String {
         if self.handle == 0 { "root".into() } else { format!("{:x}:", self.handle >> 16) }
     }
 }
 
-/// What a class of `htb` may send.
+/// Send limits of an `htb` class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HtbRate {
     /// Bits per second.
     pub bits_per_s: u64,
-    /// What passes at once after a pause, as time at that rate, nanoseconds.
+    /// Burst allowed after a pause, as time at that rate in nanoseconds.
     pub burst_ns: u64,
-    /// Bytes that it sends in its turn.
+    /// Bytes sent per turn.
     pub quantum_bytes: u32,
 }
 
@@ -78,40 +78,40 @@ pub struct HtbRate {
 pub struct Rtnl(Netlink);
 
 impl Rtnl {
-    /// Opens one in the caller's network namespace. Needs no privilege.
+    /// Opens a socket in the caller's network namespace. Needs no privilege.
     pub fn open() -> Result<Self> {
         Netlink::open(None).map(Self)
     }
 
-    /// Takes over one that was opened in another network namespace.
+    /// Takes over a socket opened in another network namespace.
     pub fn over(fd: OwnedFd) -> Result<Self> {
         Netlink::over(fd).map(Self)
     }
 
-    /// Gives number and name of every interface.
+    /// Calls `each` with number and name of every interface.
     pub fn links(&mut self, mut each: impl FnMut(u32, &str)) -> Result<()> {
         self.0.ask(GETLINK, true, &[&[0; 16]], |kind, payload| {
             let name = attributes(payload.get(16..).unwrap_or_default()).find(|(k, _)| *k == IFLA_IFNAME);
             if let (NEWLINK, Some(index), Some((_, name))) = (kind, u32_at(payload, 4), name) {
                 each(index, text(name));
             }
-            Walk::On
+            DumpControl::Continue
         })?;
         Ok(())
     }
 
-    /// Gives every queueing discipline; `scratch` is reused for each.
+    /// Calls `each` with every queueing discipline; `scratch` is reused for each.
     pub fn qdiscs(&mut self, scratch: &mut Qdisc, mut each: impl FnMut(&Qdisc)) -> Result<()> {
         self.0.ask(GETQDISC, true, &[&[0; 20]], |kind, payload| {
             if kind == NEWQDISC && read_qdisc(payload, scratch).is_some() {
                 each(scratch);
             }
-            Walk::On
+            DumpControl::Continue
         })?;
         Ok(())
     }
 
-    /// Changes the rate of a class of `htb` that is there, right below the root of an interface. Needs CAP_NET_ADMIN in the
+    /// Changes the rate of an existing `htb` class directly below the root of an interface. Needs CAP_NET_ADMIN in the
     /// network namespace of the socket.
     pub fn set_htb_rate(&mut self, ifindex: u32, class: u32, rate: &HtbRate) -> Result<()> {
         let mut head = [0_u8; 20];
@@ -122,7 +122,7 @@ impl Rtnl {
         self.0.change(NEWTCLASS, &[&head, &attribute(TCA_KIND, b"htb\0"), &options])
     }
 
-    /// Whether an address belongs to this network namespace (the routing table says `local`).
+    /// Returns true if an address belongs to this network namespace (the routing table says `local`).
     pub fn is_local(&mut self, addr: IpAddr) -> Result<bool> {
         let (family, bits, bytes) = match addr {
             IpAddr::V4(a) => (2_u8, 32_u8, a.octets().to_vec()),
@@ -133,7 +133,7 @@ impl Rtnl {
         let mut local = false;
         let asked = self.0.ask(GETROUTE, false, &[&head, &attribute(RTA_DST, &bytes)], |kind, payload| {
             local = kind == NEWROUTE && payload.get(7) == Some(&RTN_LOCAL);
-            Walk::On
+            DumpControl::Continue
         });
         match asked {
             Ok(_) => Ok(local),
@@ -143,7 +143,8 @@ impl Rtnl {
     }
 }
 
-/// `struct tc_htb_opt` (rate, ceiling, their bursts in ticks, quantum, level, priority), and both rates in 64 bits.
+/// Encodes `struct tc_htb_opt` (rate, ceiling, their bursts in ticks, quantum, level, priority) and both rates in 64
+/// bits.
 fn htb_options(rate: &HtbRate) -> Vec<u8> {
     let bytes_per_s = rate.bits_per_s / 8;
     // `struct tc_ratespec`: log of a cell, link layer, overhead (16), alignment (16), least packet (16), rate (32).
@@ -156,7 +157,7 @@ fn htb_options(rate: &HtbRate) -> Vec<u8> {
     [attribute(HTB_PARMS, &parms), attribute(HTB_RATE64, &wide), attribute(HTB_CEIL64, &wide)].concat()
 }
 
-/// `struct tcmsg`: interface at 4, handle at 8, parent at 12, attributes from 20.
+/// Parses `struct tcmsg`: interface at 4, handle at 8, parent at 12, attributes from 20.
 fn read_qdisc(payload: &[u8], into: &mut Qdisc) -> Option<()> {
     let mut kind = std::mem::take(&mut into.kind);
     kind.clear();

@@ -1,4 +1,4 @@
-//! select(2) over bit arrays of any width. The C library's `fd_set` ends at descriptor 1023; the kernel does not.
+//! select(2) over bit arrays of any width. The C library's `fd_set` ends at descriptor 1023; the kernel's does not.
 //! Source: pselect6 in the kernel's fs/select.c, which reads as many 64-bit words as `highest` needs.
 
 use std::os::fd::RawFd;
@@ -12,7 +12,7 @@ pub struct FdSet {
 }
 
 impl FdSet {
-    /// Adds a number; a negative one is left out.
+    /// Adds a number; a negative one is ignored.
     #[inline]
     pub fn insert(&mut self, fd: RawFd) {
         let Ok(at) = usize::try_from(fd) else { return };
@@ -22,7 +22,7 @@ impl FdSet {
         self.words[at / 64] |= 1 << (at % 64);
     }
 
-    /// Takes a number out.
+    /// Removes a number.
     #[inline]
     pub fn remove(&mut self, fd: RawFd) {
         if let Ok(at) = usize::try_from(fd)
@@ -32,19 +32,19 @@ impl FdSet {
         }
     }
 
-    /// Whether a number is in the set.
+    /// Returns true if a number is in the set.
     #[inline]
     pub fn contains(&self, fd: RawFd) -> bool {
         usize::try_from(fd).is_ok_and(|at| self.word(at / 64) & (1 << (at % 64)) != 0)
     }
 
-    /// Word number `at`: descriptors `64 * at` to `64 * at + 63`, lowest bit first; 0 beyond the end.
+    /// Returns word number `at`: descriptors `64 * at` to `64 * at + 63`, lowest bit first; 0 beyond the end.
     #[inline]
     pub fn word(&self, at: usize) -> u64 {
         self.words.get(at).copied().unwrap_or(0)
     }
 
-    /// Becomes a copy of `other`, at least `highest + 1` bits wide, without allocating once it has been that wide.
+    /// Becomes a copy of `other`, at least `highest + 1` bits wide. Allocates only to grow.
     pub fn copy_from(&mut self, other: &Self, highest: RawFd) {
         self.words.clear();
         self.words.extend_from_slice(&other.words);
@@ -62,9 +62,9 @@ impl FdSet {
     }
 }
 
-/// Waits until a descriptor up to `highest` of the sets has something, at most `timeout_ns` nanoseconds (`None`:
-/// without end). The sets then hold those that have; the result is how many bits that is. A signal ends the wait with
-/// 0 and leaves the sets unchanged. A number in a set that is not open makes the whole call fail with EBADF.
+/// Waits until a descriptor up to `highest` in the sets is ready, for at most `timeout_ns` nanoseconds (`None`: no
+/// limit). The sets then hold the ready descriptors, and the result is their number of bits. A signal ends the wait
+/// with 0 and leaves the sets unchanged. A number that is not open makes the whole call fail with EBADF.
 pub fn select(
     highest: RawFd,
     read: &mut FdSet,

@@ -1,11 +1,11 @@
-//! Signal-driven I/O: queued real-time signals of sockets, taken by the thread they are directed to.
-//! Source: fcntl(2) F_SETSIG, F_SETOWN_EX, O_ASYNC; sigtimedwait(2); sigaction(2) on `si_band` and `si_fd`.
+//! Signal-driven I/O: queued real-time signals of sockets, taken by the thread that they are directed to. Source:
+//! fcntl(2) F_SETSIG, F_SETOWN_EX, O_ASYNC; sigtimedwait(2); sigaction(2) on `si_band` and `si_fd`.
 
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 use crate::{Errno, Result, last_errno};
 
-/// Of fcntl(2); the libc crate names it only for some targets.
+/// Commands of fcntl(2) that the libc crate defines only for some targets.
 const F_SETOWN_EX: libc::c_int = 15;
 const F_SETSIG: libc::c_int = 10;
 const F_OWNER_TID: libc::c_int = 0;
@@ -16,7 +16,7 @@ struct OwnerEx {
     id: libc::pid_t,
 }
 
-/// The begin of `siginfo_t` for signals of descriptors, on 64-bit Linux; 128 bytes as the kernel writes.
+/// The start of `siginfo_t` for signals of descriptors on 64-bit Linux; the kernel writes 128 bytes.
 #[repr(C)]
 struct Info {
     signal: i32,
@@ -30,32 +30,32 @@ struct Info {
 
 const _: () = assert!(size_of::<Info>() == 128);
 
-/// What was taken from the queue.
+/// A signal taken from the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// Something changed on this descriptor (which may have been closed since).
-    Of(RawFd),
-    /// The queue was full and signals were lost: look at everything.
+    /// An event on this descriptor, which may have been closed since.
+    Descriptor(RawFd),
+    /// The queue was full and signals were lost: check every descriptor.
     Overflow,
 }
 
-/// The signals of descriptors watched by one thread; not to be sent to another.
+/// The signals of descriptors watched by one thread; must stay on that thread.
 #[derive(Debug)]
 pub struct Signals {
     thread: libc::pid_t,
     number: libc::c_int,
     set: u64,
-    // Signals are directed to the thread that made this.
+    // Signals are directed to the thread that created this.
     only_here: std::marker::PhantomData<*const ()>,
 }
 
 impl Signals {
-    /// Blocks the signals for the calling thread, so that they queue until they are taken.
+    /// Blocks the signals for the calling thread, so that they queue until taken.
     pub fn for_this_thread() -> Result<Self> {
         let number = libc::SIGRTMIN() + 3;
         let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
-        // SAFETY: sigemptyset initialises the set, the others take a pointer to it while it lives, and blocking two
-        // signals that nothing else in the program uses changes no other code.
+        // SAFETY: sigemptyset initialises the set, and the others take a pointer to it while it lives. Nothing else in
+        // the program uses the two blocked signals.
         let r = unsafe {
             libc::sigemptyset(set.as_mut_ptr());
             libc::sigaddset(set.as_mut_ptr(), number);
@@ -70,11 +70,12 @@ impl Signals {
         Ok(Self { thread, number, set: bit(number) | bit(libc::SIGIO), only_here: std::marker::PhantomData })
     }
 
-    /// Changes of this descriptor raise signals from now on. What is ready already raises none.
+    /// Makes changes of this descriptor raise signals. A descriptor that is ready already raises none.
     pub fn watch(&self, fd: impl AsFd) -> Result<()> {
         let owner = OwnerEx { kind: F_OWNER_TID, id: self.thread };
         let fd = fd.as_fd().as_raw_fd();
-        // SAFETY: the pointer leads to a `struct f_owner_ex` that lives during the call; the other commands take numbers.
+        // SAFETY: the pointer leads to a `struct f_owner_ex` that lives during the call; the other commands take
+        // numbers.
         let r = unsafe {
             let mut r = libc::fcntl(fd, F_SETOWN_EX, &raw const owner);
             r |= libc::fcntl(fd, F_SETSIG, self.number);
@@ -83,7 +84,7 @@ impl Signals {
         if r == 0 { Ok(()) } else { Err(last_errno()) }
     }
 
-    /// No more signals of this descriptor.
+    /// Stops the signals of this descriptor.
     pub fn unwatch(&self, fd: impl AsFd) -> Result<()> {
         // SAFETY: takes numbers only.
         let r = unsafe { libc::fcntl(fd.as_fd().as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
@@ -94,8 +95,8 @@ impl Signals {
     pub fn wait(&self, timeout_ns: u64) -> Result<Option<Signal>> {
         let timeout = crate::timespec(timeout_ns);
         let mut info = std::mem::MaybeUninit::<Info>::zeroed();
-        // SAFETY: the set is 8 bytes as the size says, `info` has the size of siginfo_t, the timeout lives during the
-        // call; all-zero is a valid `Info`, so it may be read whatever the kernel wrote.
+        // SAFETY: the set is 8 bytes as stated, `info` has the size of siginfo_t, and the timeout lives during the
+        // call. All-zero is a valid `Info`, so it may be read whatever the kernel wrote.
         let (r, info) = unsafe {
             let set = &raw const self.set;
             let r = libc::syscall(libc::SYS_rt_sigtimedwait, set, info.as_mut_ptr(), &raw const timeout, 8_usize);
@@ -107,7 +108,7 @@ impl Signals {
                 e => Err(e),
             },
             n if n == libc::c_long::from(libc::SIGIO) => Ok(Some(Signal::Overflow)),
-            _ => Ok(Some(Signal::Of(info.fd))),
+            _ => Ok(Some(Signal::Descriptor(info.fd))),
         }
     }
 }
@@ -125,7 +126,7 @@ mod tests {
             signals.watch(&a).unwrap();
             assert_eq!(signals.wait(0).unwrap(), None);
             b.write_all(b"x").unwrap();
-            assert_eq!(signals.wait(1_000_000_000).unwrap(), Some(Signal::Of(a.as_raw_fd())));
+            assert_eq!(signals.wait(1_000_000_000).unwrap(), Some(Signal::Descriptor(a.as_raw_fd())));
             signals.unwatch(&a).unwrap();
             b.write_all(b"x").unwrap();
             assert_eq!(signals.wait(0).unwrap(), None);

@@ -1,31 +1,31 @@
-//! Stopping another process for a while, letting it go on, and ending a group of processes that was started here.
+//! Signals to other processes: stop and resume a process, and end a process group started here.
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::{Errno, Result};
 
-/// Stops a process (SIGSTOP) until [`go_on`].
+/// Stops a process (SIGSTOP) until [`resume`].
 pub fn stop(pid: u32) -> Result<()> {
-    kill_process(of(pid)?, Signal::STOP)
+    kill_process(valid_pid(pid)?, Signal::STOP)
 }
 
-/// Lets a stopped process go on (SIGCONT); one that runs does not notice.
-pub fn go_on(pid: u32) -> Result<()> {
-    kill_process(of(pid)?, Signal::CONT)
+/// Resumes a stopped process (SIGCONT); no effect on a running one.
+pub fn resume(pid: u32) -> Result<()> {
+    kill_process(valid_pid(pid)?, Signal::CONT)
 }
 
 /// Asks all processes of a group to end (SIGTERM).
 pub fn end_group(leader: u32) -> Result<()> {
-    kill_process_group(of(leader)?, Signal::TERM)
+    kill_process_group(valid_pid(leader)?, Signal::TERM)
 }
 
-/// Ends all processes of a group (SIGKILL).
+/// Kills all processes of a group (SIGKILL).
 pub fn kill_group(leader: u32) -> Result<()> {
-    kill_process_group(of(leader)?, Signal::KILL)
+    kill_process_group(valid_pid(leader)?, Signal::KILL)
 }
 
-/// Never 0 or less: those are groups of processes.
-fn of(pid: u32) -> Result<Pid> {
+/// Converts a process ID, but never 0 or less, which would name process groups.
+fn valid_pid(pid: u32) -> Result<Pid> {
     i32::try_from(pid).ok().filter(|pid| *pid > 0).and_then(Pid::from_raw).ok_or(Errno::SRCH)
 }
 
@@ -45,10 +45,10 @@ mod tests {
         is("S");
         stop(child.id()).unwrap();
         is("T");
-        go_on(child.id()).unwrap();
+        resume(child.id()).unwrap();
         is("S");
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!((stop(0), go_on(u32::MAX)), (Err(Errno::SRCH), Err(Errno::SRCH)));
+        assert_eq!((stop(0), resume(u32::MAX)), (Err(Errno::SRCH), Err(Errno::SRCH)));
     }
 }

@@ -1,6 +1,6 @@
-//! TCP sockets, non-blocking and closed on exec, one function a system call. Descriptors are plain
-//! [`OwnedFd`]s (4 bytes, also inside an `Option`), so slabs of thousands stay small. Errors are [`crate::Errno`].
-//! Source: socket(7), tcp(7), ip(7).
+//! TCP sockets, non-blocking and closed on exec, one function per system call. Descriptors are plain [`OwnedFd`]s (4
+//! bytes, also inside an `Option`), so slabs of thousands stay small. Errors are [`crate::Errno`]. Source: socket(7),
+//! tcp(7), ip(7).
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -11,19 +11,19 @@ use rustix::net::{
 
 use crate::{Errno, Result};
 
-/// Of ip(7); the libc crate does not name it on every target.
+/// Socket option of ip(7) that the libc crate does not define on every target.
 const IP_BIND_ADDRESS_NO_PORT: libc::c_int = 24;
 
-/// How a connect began.
+/// State of a connect after the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connect {
-    /// It is established already.
+    /// Established already.
     Done,
-    /// The SYN is out; the socket becomes writable when the outcome is known, see [`take_error`].
+    /// SYN sent; the socket becomes writable when the result is known, see [`take_error`].
     InProgress,
 }
 
-/// A TCP socket of the address's family, non-blocking, closed on exec.
+/// Creates a TCP socket of the address's family, non-blocking, closed on exec.
 #[inline]
 pub fn tcp(family_of: SocketAddr) -> Result<OwnedFd> {
     let family = if family_of.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
@@ -36,8 +36,8 @@ pub fn bind(fd: impl AsFd, addr: SocketAddr) -> Result<()> {
     net::bind(fd, &addr)
 }
 
-/// Before [`bind`] to a local address with port 0: leaves the choice of the port to connect(), which then may use a
-/// port again that is in use towards another destination.
+/// Leaves the choice of the port to connect(). Set it before [`bind`] to a local address with port 0. The port may then
+/// be one that is in use towards another destination.
 #[inline]
 pub fn bind_address_no_port(fd: impl AsFd) -> Result<()> {
     set_int(fd, libc::IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
@@ -53,43 +53,43 @@ pub fn connect(fd: impl AsFd, addr: SocketAddr) -> Result<Connect> {
     }
 }
 
-/// Takes a socket back to the state before connect(): what was bound on purpose stays bound (connect(2), AF_UNSPEC). In
-/// SYN_SENT this sends nothing, as close() would.
+/// Returns a socket to the state before connect() and keeps an explicit binding (connect(2), AF_UNSPEC). In SYN_SENT
+/// this sends nothing, as close() would.
 #[inline]
 pub fn disconnect(fd: impl AsFd) -> Result<()> {
     net::connect_unspec(fd)
 }
 
-/// Listens; the kernel cuts the backlog to net.core.somaxconn.
+/// Listens; the kernel limits the backlog to net.core.somaxconn.
 pub fn listen(fd: impl AsFd, backlog: u32) -> Result<()> {
     net::listen(fd, i32::try_from(backlog).unwrap_or(i32::MAX))
 }
 
-/// Takes a connection off the accept queue: non-blocking, closed on exec. EAGAIN when there is none.
+/// Takes a connection off the accept queue: non-blocking, closed on exec. Fails with EAGAIN if there is none.
 #[inline]
 pub fn accept(fd: impl AsFd) -> Result<OwnedFd> {
     net::accept_with(fd, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)
 }
 
-/// Writes; never raises SIGPIPE. EAGAIN when the send buffer is full.
+/// Writes without raising SIGPIPE. Fails with EAGAIN if the send buffer is full.
 #[inline]
 pub fn send(fd: impl AsFd, bytes: &[u8]) -> Result<usize> {
     net::send(fd, bytes, SendFlags::NOSIGNAL)
 }
 
-/// Writes and says that more follows at once (MSG_MORE).
+/// Writes and announces that more follows at once (MSG_MORE).
 #[inline]
 pub fn send_more(fd: impl AsFd, bytes: &[u8]) -> Result<usize> {
     net::send(fd, bytes, SendFlags::NOSIGNAL | SendFlags::MORE)
 }
 
-/// Reads; 0 when the peer has closed its side, EAGAIN when nothing is there.
+/// Reads. Returns 0 if the peer has closed its side, and fails with EAGAIN if nothing is there.
 #[inline]
 pub fn recv(fd: impl AsFd, into: &mut [u8]) -> Result<usize> {
     net::recv(fd, into, RecvFlags::empty()).map(|(n, _)| n)
 }
 
-/// The socket's pending error, which reading clears (SO_ERROR): the outcome of a connect.
+/// Reads and clears the socket's pending error (SO_ERROR), which is the result of a connect.
 #[inline]
 pub fn take_error(fd: impl AsFd) -> Result<()> {
     match sockopt::socket_error(fd) {
@@ -98,12 +98,12 @@ pub fn take_error(fd: impl AsFd) -> Result<()> {
     }
 }
 
-/// Closes the sending side: the peer reads an end.
+/// Closes the sending side: the peer reads an end of file.
 pub fn shutdown_write(fd: impl AsFd) -> Result<()> {
     net::shutdown(fd, Shutdown::Write)
 }
 
-/// Small segments leave at once (Nagle off).
+/// Sends small segments at once (Nagle off).
 #[inline]
 pub fn set_nodelay(fd: impl AsFd, on: bool) -> Result<()> {
     sockopt::set_tcp_nodelay(fd, on)
@@ -114,43 +114,43 @@ pub fn set_reuse_address(fd: impl AsFd, on: bool) -> Result<()> {
     sockopt::set_socket_reuseaddr(fd, on)
 }
 
-/// Several listeners on one address, connections spread over them by the kernel.
+/// Allows several listeners on one address; the kernel spreads connections over them.
 pub fn set_reuse_port(fd: impl AsFd, on: bool) -> Result<()> {
     sockopt::set_socket_reuseport(fd, on)
 }
 
-/// close() sends a reset instead of a FIN and leaves no TIME_WAIT; unread data at the peer is lost.
+/// Makes close() send a reset instead of a FIN and leave no TIME_WAIT. Unread data at the peer is lost.
 pub fn set_reset_on_close(fd: impl AsFd) -> Result<()> {
     sockopt::set_socket_linger(fd, Some(std::time::Duration::ZERO))
 }
 
-/// The congestion control, by its name in net.ipv4.tcp_available_congestion_control; connections that a listener accepts
-/// inherit it.
+/// Sets the congestion control by its name in net.ipv4.tcp_available_congestion_control. Connections that a listener
+/// accepts inherit it.
 pub fn set_congestion(fd: impl AsFd, name: &str) -> Result<()> {
     sockopt::set_tcp_congestion(fd, name)
 }
 
-/// Size of the receive buffer in bytes (the kernel doubles it).
+/// Sets the size of the receive buffer in bytes (the kernel doubles it).
 pub fn set_recv_buffer(fd: impl AsFd, bytes: usize) -> Result<()> {
     sockopt::set_socket_recv_buffer_size(fd, bytes)
 }
 
-/// Size of the send buffer in bytes (the kernel doubles it).
+/// Sets the size of the send buffer in bytes (the kernel doubles it).
 pub fn set_send_buffer(fd: impl AsFd, bytes: usize) -> Result<()> {
     sockopt::set_socket_send_buffer_size(fd, bytes)
 }
 
-/// Acknowledges at once for now (TCP_QUICKACK), or not.
+/// Switches immediate acknowledgements on or off for now (TCP_QUICKACK).
 pub fn set_quick_ack(fd: impl AsFd, on: bool) -> Result<()> {
     sockopt::set_tcp_quickack(fd, on)
 }
 
-/// The local address.
+/// Returns the local address.
 pub fn local_addr(fd: impl AsFd) -> Result<SocketAddr> {
     SocketAddr::try_from(net::getsockname(fd)?).map_err(|_| Errno::AFNOSUPPORT)
 }
 
-/// The peer's address.
+/// Returns the peer's address.
 pub fn peer_addr(fd: impl AsFd) -> Result<SocketAddr> {
     let addr: SocketAddrAny = net::getpeername(fd)?.ok_or(Errno::NOTCONN)?;
     SocketAddr::try_from(addr).map_err(|_| Errno::AFNOSUPPORT)

@@ -1,8 +1,7 @@
-//! Counts connection requests where they arrive: a packet socket with a filter that lets only SYNs to one port pass, and
-//! the kernel's own count of what passed. No packet is ever read, so counting costs one filter run a packet.
+//! Counts connection requests on arrival: a packet socket with a filter passes only SYNs to one port, and the kernel
+//! counts what passed. No packet is ever read, so counting costs one filter run per packet.
 //!
-//! Needs CAP_NET_RAW in the network namespace. Source: packet(7), PACKET_STATISTICS; the classic BPF of
-//! linux/filter.h.
+//! Needs CAP_NET_RAW in the network namespace. Source: packet(7), PACKET_STATISTICS; the classic BPF of linux/filter.h.
 
 use std::ffi::CString;
 use std::mem::{size_of, size_of_val};
@@ -10,9 +9,9 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::{Errno, Result, last_errno};
 
-/// Only IPv4; what the frame says before the network header does not matter (SOCK_DGRAM cuts it off).
+/// Only IPv4. SOCK_DGRAM cuts off everything before the network header.
 const ETH_P_IP: u16 = 0x0800;
-/// Offset of the ancillary word that tells incoming from outgoing packets: loopback shows each packet twice.
+/// Offset of the ancillary word that distinguishes incoming from outgoing packets: loopback shows each packet twice.
 const PACKET_TYPE: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
 
 /// A running count of SYNs (without ACK) that arrive at an interface for one port.
@@ -23,11 +22,11 @@ pub struct SynCounter {
 }
 
 impl SynCounter {
-    /// Family, kind and protocol of the socket that [`SynCounter::on`] wants.
+    /// Family, kind and protocol of the socket for [`SynCounter::on`].
     pub const KIND: (i32, i32, i32) = (libc::AF_PACKET, libc::SOCK_DGRAM, 0);
 
-    /// Starts counting at an interface of the calling thread's network namespace. Errors: EPERM without
-    /// CAP_NET_RAW, ENODEV for an interface that is not there.
+    /// Starts counting at an interface of the calling thread's network namespace. Fails with EPERM without CAP_NET_RAW,
+    /// and with ENODEV for a missing interface.
     pub fn open(interface: &str, port: u16) -> Result<Self> {
         // SAFETY: socket() takes no pointers.
         let fd =
@@ -40,16 +39,16 @@ impl SynCounter {
         Self::on(socket, interface, port)
     }
 
-    /// Starts counting with a packet socket of [`SynCounter::KIND`] that was opened elsewhere, in another network
-    /// namespace for example; the interface is looked up in the socket's namespace.
+    /// Starts counting with a packet socket of [`SynCounter::KIND`] that was opened elsewhere, for example in another
+    /// network namespace. The interface is looked up in the socket's namespace.
     pub fn on(socket: OwnedFd, interface: &str, port: u16) -> Result<Self> {
-        // Protocol 0 receives nothing until bind(): no packet is counted before the filter is in place.
+        // Protocol 0 receives nothing until bind(), so no packet is counted before the filter is in place.
         attach(&socket, &filter(port))?;
         bind(&socket, interface, ETH_P_IP)?;
         Ok(Self { socket, total: 0 })
     }
 
-    /// SYNs since [`SynCounter::open`].
+    /// Returns the SYNs since [`SynCounter::open`].
     pub fn count(&mut self) -> Result<u64> {
         let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
         let mut length = size_of_val(&stats) as libc::socklen_t;
@@ -67,13 +66,14 @@ impl SynCounter {
         if result != 0 {
             return Err(last_errno());
         }
-        // tp_packets holds what passed the filter, dropped for a full buffer or not; reading resets it.
+        // tp_packets counts packets that passed the filter, including those dropped for a full buffer. Reading resets
+        // it.
         self.total += u64::from(stats.tp_packets);
         Ok(self.total)
     }
 }
 
-/// Lets incoming, unfragmented IPv4 TCP packets pass whose flags are SYN without ACK and whose destination is `port`.
+/// Builds a filter that passes incoming, unfragmented IPv4 TCP packets with SYN, without ACK, to destination `port`.
 fn filter(port: u16) -> [libc::sock_filter; 14] {
     const LD_W: u16 = 0x20;
     const LD_H: u16 = 0x28;
@@ -86,7 +86,7 @@ fn filter(port: u16) -> [libc::sock_filter; 14] {
     const JUMP_SET: u16 = 0x45;
     const RETURN: u16 = 0x06;
     let op = |code, k| libc::sock_filter { code, jt: 0, jf: 0, k };
-    // Jumps of a packet that does not pass go to the last instruction, `to_end` ahead.
+    // Rejected packets jump to the last instruction, `to_end` ahead.
     let unless_equal = |k, to_end| libc::sock_filter { code: JUMP_EQUAL, jt: 0, jf: to_end, k };
     [
         op(LD_W, PACKET_TYPE),
@@ -123,7 +123,7 @@ fn attach(socket: &OwnedFd, code: &[libc::sock_filter]) -> Result<()> {
     if result == 0 { Ok(()) } else { Err(last_errno()) }
 }
 
-/// Lets a packet socket receive what an interface of its namespace takes in, of one protocol (host byte order).
+/// Lets a packet socket receive one protocol (host byte order) on an interface of its namespace.
 pub(crate) fn bind(socket: &OwnedFd, interface: &str, protocol: u16) -> Result<()> {
     let index = index(socket, interface)?;
     // SAFETY: all-zero is a valid sockaddr_ll.
@@ -138,7 +138,7 @@ pub(crate) fn bind(socket: &OwnedFd, interface: &str, protocol: u16) -> Result<(
     if result == 0 { Ok(()) } else { Err(last_errno()) }
 }
 
-/// Number of an interface in the socket's network namespace.
+/// Returns the number of an interface in the socket's network namespace.
 fn index(socket: &OwnedFd, interface: &str) -> Result<i32> {
     let name = CString::new(interface).map_err(|_| Errno::INVAL)?;
     // SAFETY: all-zero is a valid ifreq.

@@ -1,6 +1,6 @@
-//! Frames of an interface read and written by a program: by a TAP interface, or by a packet socket on the other end of
-//! a veth pair, which needs no device file; and offloads of interfaces.
-//! Source: Documentation/networking/tuntap.rst, packet(7), ethtool ioctls of linux/ethtool.h, netdevice(7).
+//! Access to the frames of an interface, and interface offloads. Frames come from a TAP interface, or from a packet
+//! socket on the other end of a veth pair, which needs no device file. Source: Documentation/networking/tuntap.rst,
+//! packet(7), ethtool ioctls of linux/ethtool.h, netdevice(7).
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -11,9 +11,9 @@ const TUNSETIFF: libc::c_ulong = 0x4004_54ca;
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
 const SEGMENTS: [(u32, &str); 3] = [(0x1f, "tso"), (0x24, "gso"), (0x2c, "gro")];
 const CHECKSUMS: [(u32, &str); 1] = [(0x17, "tx checksums")];
-/// Socket option: what the program itself sends is not received again.
+/// Socket option: do not receive packets that the program itself sends.
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
-/// Bytes that wait for the program at most: as many frames as a TAP interface queues.
+/// Maximum bytes waiting for the program: as many frames as a TAP interface queues.
 const QUEUE_BYTES: libc::c_int = 1 << 20;
 
 /// The program's end of an interface. A TAP interface exists as long as this value.
@@ -40,18 +40,19 @@ impl Tap {
         }
     }
 
-    /// Turns a raw packet socket (`AF_PACKET`, `SOCK_RAW`, protocol 0, non-blocking) into the program's end of an
-    /// interface of the socket's namespace: it reads what the interface takes in and sends what is written.
+    /// Turns a raw packet socket into the program's end of an interface of the socket's namespace. The socket must be
+    /// `AF_PACKET`, `SOCK_RAW`, protocol 0, non-blocking. It reads the frames that the interface receives and sends
+    /// those written.
     pub fn on_interface(fd: OwnedFd, name: &str) -> Result<Self> {
         set_int(&fd, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)?;
-        // The largest that is allowed without root is taken where this is more.
+        // The kernel lowers the size to the maximum allowed without root.
         set_int(&fd, libc::SOL_SOCKET, libc::SO_RCVBUF, QUEUE_BYTES)?;
         set_int(&fd, libc::SOL_SOCKET, libc::SO_SNDBUF, QUEUE_BYTES)?;
         crate::syn_count::bind(&fd, name, libc::ETH_P_ALL as u16)?;
         Ok(Self { fd })
     }
 
-    /// Reads one frame that the host sent; `AGAIN` when there is none.
+    /// Reads one frame that the host sent. Fails with `AGAIN` if there is none.
     #[inline]
     pub fn read(&self, frame: &mut [u8]) -> Result<usize> {
         rustix::io::read(&self.fd, frame)
@@ -70,14 +71,14 @@ impl AsFd for Tap {
     }
 }
 
-/// Turns off segmentation and receive merging of an interface, so that its packets are those of the wire. `control`
-/// is any socket of the interface's namespace. Returns what the driver would not turn off.
+/// Turns off segmentation and receive merging of an interface, so that its packets equal those on the wire. `control`
+/// is any socket of the interface's namespace. Returns the offloads that the driver kept on.
 pub fn offloads_off(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static str>> {
     turn_off(control, name, &SEGMENTS)
 }
 
-/// Lets an interface's host compute the checksums of what it sends: a veth leaves them out, and frames that pass a
-/// program would arrive with none. The rest is as with [`offloads_off`].
+/// Makes an interface's host compute the checksums of sent packets. A veth leaves them out, so frames that pass through
+/// a program would have none. Otherwise as [`offloads_off`].
 pub fn checksums_by_host(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static str>> {
     turn_off(control, name, &CHECKSUMS)
 }
@@ -88,7 +89,7 @@ fn turn_off(control: BorrowedFd<'_>, name: &str, offloads: &[(u32, &'static str)
         let mut value = EthtoolValue { command, data: 0 };
         let mut request = named(name)?;
         request.ifr_ifru.ifru_data = (&raw mut value).cast();
-        // SAFETY: the request names a live `EthtoolValue` of this stack, which is what these commands read.
+        // SAFETY: the request names a live `EthtoolValue` of this stack, which these commands read.
         if unsafe { libc::ioctl(control.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) } == -1 {
             match last_errno() {
                 Errno::OPNOTSUPP | Errno::INVAL => refused.push(what),

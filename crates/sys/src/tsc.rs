@@ -1,33 +1,31 @@
 //! A cycle counter for timing single calls: rdtscp on x86-64, CLOCK_MONOTONIC elsewhere. rdtscp waits until earlier
-//! instructions are done, so a call between two readings is wholly between them.
-//! Source: Intel SDM volume 2 (RDTSCP); the counter is invariant on every processor of the last decade, and
-//! [`Calibration`] finds out whether it really is.
+//! instructions are done, so a call between two readings is wholly between them. Source: Intel SDM volume 2 (RDTSCP).
+//! The counter is invariant on every CPU of the last decade, and [`Calibration`] checks that.
 
 use crate::clock;
 
-/// Counts now.
+/// Returns the current count.
 #[inline(always)]
 pub fn counts() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
         let mut processor = 0_u32;
-        // SAFETY: rdtscp exists on every x86-64 processor that Linux 5.11 or newer is used on; it writes its
-        // processor number into the variable and nothing else.
+        // SAFETY: rdtscp exists on every x86-64 CPU on which Linux 5.11 or newer is used. It writes only the CPU number
+        // into the variable.
         unsafe { core::arch::x86_64::__rdtscp(&raw mut processor) }
     }
     #[cfg(not(target_arch = "x86_64"))]
     clock::monotonic_ns()
 }
 
-/// What a count is worth and what reading it costs.
+/// Length of a count and cost of a reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
-    /// Nanoseconds of one count.
+    /// Nanoseconds per count.
     pub ns_per_count: f64,
-    /// Counts between two readings with nothing between them: the median of many. To be subtracted from a timing.
+    /// Counts between two readings with nothing between them: the median of many. Subtracted from each timing.
     pub overhead: u64,
-    /// Largest relative difference between the rates of single pieces of the calibration; above 0.01 the counter
-    /// is not to be relied on.
+    /// Maximum relative difference between the rates of parts of the calibration. Above 0.01 the counter is unreliable.
     pub spread: f64,
 }
 
@@ -38,7 +36,8 @@ impl Calibration {
         let mean = pieces.iter().sum::<f64>() / pieces.len() as f64;
         let mut middle = pieces.clone();
         middle.sort_by(f64::total_cmp);
-        // A piece that was interrupted between its two clocks is an outlier on either side: leave both ends out.
+        // A part that was interrupted between its two clocks is an outlier on either side, so the test ignores both
+        // extremes.
         let spread = (middle[4] - middle[1]) / mean;
         let mut gaps: Vec<u64> = (0..1001)
             .map(|_| {
@@ -50,7 +49,7 @@ impl Calibration {
         Self { ns_per_count: (middle[2] + middle[3]) / 2.0, overhead: gaps[500], spread }
     }
 
-    /// Nanoseconds of a timing of `counts`, the counter's own cost taken off.
+    /// Converts a timing of `counts` to nanoseconds, without the counter's own cost.
     #[inline]
     pub fn ns(&self, counts: u64) -> f64 {
         counts.saturating_sub(self.overhead) as f64 * self.ns_per_count

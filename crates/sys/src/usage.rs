@@ -1,10 +1,10 @@
-//! Processor time of child processes (getrusage(2), RUSAGE_CHILDREN).
+//! CPU time of child processes (getrusage(2), RUSAGE_CHILDREN).
 
 use std::io;
 use std::mem::MaybeUninit;
 
-/// User and system time, in microseconds, of all children of this process that have ended and were waited for, with
-/// what those children waited for in turn.
+/// Returns user and system time, in microseconds, of all child processes that have ended and were waited for, including
+/// their own children.
 pub fn children_cpu_us() -> io::Result<f64> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is valid for one `rusage`, which the kernel fills; all-zero is a valid value of it.

@@ -1,4 +1,4 @@
-//! A bell between threads: an eventfd that one thread rings and another waits for by any readiness mechanism.
+//! A wake-up between threads: an eventfd that one thread signals and another waits for by any readiness mechanism.
 //! Source: eventfd(2).
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -7,24 +7,24 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::Result;
 
-/// The bell; readable while rung.
+/// The wake-up; readable while signalled.
 #[derive(Debug)]
 pub struct Waker {
     fd: OwnedFd,
 }
 
 impl Waker {
-    /// A silent one, non-blocking and closed on exec.
+    /// Creates an unsignalled one, non-blocking and closed on exec.
     pub fn new() -> Result<Self> {
         Ok(Self { fd: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)? })
     }
 
-    /// Rings it; ringing one that is rung already changes nothing that could be seen.
+    /// Signals it. Repeated signals have no further effect.
     pub fn wake(&self) {
         let _ = rustix::io::write(&self.fd, &1_u64.to_ne_bytes());
     }
 
-    /// Silences it.
+    /// Resets it.
     pub fn clear(&self) {
         let _ = rustix::io::read(&self.fd, &mut [0_u8; 8]);
     }

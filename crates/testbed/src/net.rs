@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use sys::netns::{Inside, Netns};
+use sys::netns::{Netns, OpenSpec};
 use sys::tap::{Tap, checksums_by_host, offloads_off};
 
 use crate::error::{Result, TestbedError, setup};
@@ -86,7 +86,7 @@ impl Net {
 
     /// Turns off what would make an interface's packets larger than those of the wire.
     pub(crate) fn real_packets(netns: &Netns, interfaces: &[String]) -> Result<()> {
-        let control = netns.open(&[Inside::CONTROL]).map_err(setup("open a socket in a namespace", ""))?;
+        let control = netns.open(&[OpenSpec::CONTROL]).map_err(setup("open a socket in a namespace", ""))?;
         let Some(control) = control.first() else { return Ok(()) };
         for interface in interfaces {
             offloads_off(control.as_fd(), interface)
@@ -99,7 +99,7 @@ impl Net {
     /// Gives every host an interface `eth0` whose frames come to this program, with addresses; says what they are.
     pub(crate) fn forwarded(&self) -> Result<(Vec<Port>, &'static str)> {
         // Where the device of TAP interfaces is closed to users, a cable whose other end is read does the same.
-        match self.netns(0).open(&[Inside::tun()]) {
+        match self.netns(0).open(&[OpenSpec::tun()]) {
             Ok(_) => Ok((self.taps()?, "TAP interfaces")),
             Err(_) => Ok((self.cables()?, "packet sockets on veth pairs")),
         }
@@ -109,7 +109,7 @@ impl Net {
         const ADVICE: &str = "/dev/net/tun must exist and be readable: load the module tun";
         let mut ports = Vec::with_capacity(self.hosts.len());
         for (index, host) in self.hosts.iter().enumerate() {
-            let tap = Tap::attach(one(self.netns(index), Inside::tun(), ADVICE)?, "eth0")
+            let tap = Tap::attach(one(self.netns(index), OpenSpec::tun(), ADVICE)?, "eth0")
                 .map_err(|e| setup(format!("make a TAP interface in {}", host.name), ADVICE)(e.into()))?;
             ports.push(Port { tap, mac: mac(index) });
         }
@@ -122,7 +122,7 @@ impl Net {
         tools::ip(&self.middle.netns, &self.cable_script())?;
         let mut ports = Vec::with_capacity(self.hosts.len());
         for (index, host) in self.hosts.iter().enumerate() {
-            let tap = Tap::on_interface(one(&self.middle.netns, Inside::FRAMES, ADVICE)?, &port_name(index))
+            let tap = Tap::on_interface(one(&self.middle.netns, OpenSpec::FRAMES, ADVICE)?, &port_name(index))
                 .map_err(|e| setup(format!("read the cable of {}", host.name), ADVICE)(e.into()))?;
             ports.push(Port { tap, mac: mac(index) });
         }
@@ -146,7 +146,7 @@ impl Net {
     /// Lets a host send frames as they are on a wire: of one packet each, with their checksums.
     fn whole_frames(&self, host: usize) -> Result<()> {
         Self::real_packets(self.netns(host), &["eth0".into()])?;
-        let control = one(self.netns(host), Inside::CONTROL, "")?;
+        let control = one(self.netns(host), OpenSpec::CONTROL, "")?;
         let refused = checksums_by_host(control.as_fd(), "eth0");
         let what = "turn the checksum offload of eth0 off";
         match refused.map_err(|e| setup(what, "the driver refuses")(e.into()))?.as_slice() {
@@ -163,7 +163,7 @@ pub(crate) fn port_name(host: usize) -> String {
     format!("port{}", host + 1)
 }
 
-fn one(netns: &Netns, want: Inside, advice: &'static str) -> Result<OwnedFd> {
+fn one(netns: &Netns, want: OpenSpec, advice: &'static str) -> Result<OwnedFd> {
     let mut fds = netns.open(&[want]).map_err(setup("open a device or socket in a namespace", advice))?;
     fds.pop().ok_or_else(|| TestbedError::Spec("no descriptor came out of a namespace".into()))
 }

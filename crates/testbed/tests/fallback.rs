@@ -55,7 +55,7 @@ fn the_other_end() {
     println!("{}", bed.made_of());
     let address = bed.address("server").unwrap();
     let udp = |host: &str| {
-        let want = sys::netns::Inside::Socket { family: 2, kind: 2, protocol: 0 };
+        let want = sys::netns::OpenSpec::Socket { family: 2, kind: 2, protocol: 0 };
         let fd = bed.netns(host).unwrap().open(&[want]).unwrap().pop().unwrap();
         sys::socket::bind(&fd, (bed.address(host).unwrap(), 7000).into()).unwrap();
         std::net::UdpSocket::from(fd)

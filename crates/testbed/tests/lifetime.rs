@@ -109,7 +109,7 @@ fn use_all() {
 /// One message from client1 to the server, by plain sockets opened in the hosts.
 fn exchange(bed: &Testbed) {
     let udp = |host: &str| {
-        let want = sys::netns::Inside::Socket { family: 2, kind: 2, protocol: 0 };
+        let want = sys::netns::OpenSpec::Socket { family: 2, kind: 2, protocol: 0 };
         let fd = bed.netns(host).unwrap().open(&[want]).unwrap().pop().unwrap();
         sys::socket::bind(&fd, (bed.address(host).unwrap(), 7000).into()).unwrap();
         let socket = std::net::UdpSocket::from(fd);

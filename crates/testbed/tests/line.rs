@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use common::{again_without_root, bed};
 use loadline_testbed::{Spec, Testbed};
-use sys::netns::Inside;
+use sys::netns::OpenSpec;
 use testkit::alone;
 
 /// How long a datagram that must come may take.
@@ -23,7 +23,7 @@ const AHEAD: u32 = 400;
 
 /// A UDP socket of this process that lives in a host.
 fn udp(bed: &Testbed, host: &str) -> UdpSocket {
-    let want = Inside::Socket { family: 2, kind: 2, protocol: 0 };
+    let want = OpenSpec::Socket { family: 2, kind: 2, protocol: 0 };
     let fd = bed.netns(host).unwrap().open(&[want]).unwrap().pop().unwrap();
     sys::socket::bind(&fd, SocketAddr::new(bed.address(host).unwrap(), 7000)).unwrap();
     let socket = UdpSocket::from(fd);

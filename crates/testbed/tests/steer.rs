@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use common::{again_without_root, bed};
 use loadline_testbed::Spec;
-use sys::netns::Inside;
+use sys::netns::OpenSpec;
 use testkit::skip;
 
 /// Packets; far more than anything else brings to one processor in the time that they take.
@@ -41,7 +41,7 @@ fn packets_are_received_on_the_processor_of_their_host() {
         Err(why) => return skip(test, why),
     }
     assert_eq!(bed.steered("client1"), None);
-    let want = Inside::Socket { family: 2, kind: 2, protocol: 0 };
+    let want = OpenSpec::Socket { family: 2, kind: 2, protocol: 0 };
     let socket = UdpSocket::from(bed.netns("client1").unwrap().open(&[want]).unwrap().pop().unwrap());
     sys::limits::confine_to_cpus(&[here]).unwrap();
     let before = taken_in(there);

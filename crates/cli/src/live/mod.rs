@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use ratatui_core::terminal::Terminal;
 use report::{Unit, quantity};
-use sys::terminal::Taken;
+use sys::terminal::FullScreen;
 
 pub(crate) use model::Model;
 
@@ -73,7 +73,7 @@ impl View {
     /// Takes the terminal and begins to draw; none where the terminal cannot be had.
     pub(crate) fn begin(shared: &Shared) -> Option<Self> {
         give_back_in_a_panic();
-        let taken = Taken::take().ok()?;
+        let taken = FullScreen::take().ok()?;
         let terminal = Terminal::new(backend::Ansi::new(crate::output::colors())).ok()?;
         let flags = Arc::new(Flags::default());
         let (theirs, shared) = (Arc::clone(&flags), shared.clone());
@@ -117,7 +117,7 @@ fn give_back_in_a_panic() {
 
 /// What the drawing thread owns.
 struct Painter {
-    taken: Taken,
+    taken: FullScreen,
     terminal: Terminal<backend::Ansi>,
     shared: Shared,
     flags: Arc<Flags>,

@@ -23,7 +23,7 @@ fn every_part_of_the_experiment_times_calls() {
     sets.iter().for_each(|set| args.extend(["--set", set]));
     let run = json(binary!(), &args);
     let trials = run["trials"].as_array().unwrap();
-    let uring = sys::poll_ring::PollRing::new(8, sys::poll_ring::Work::Cooperative).is_ok();
+    let uring = sys::poll_ring::PollRing::new(8, sys::poll_ring::TaskRun::Cooperative).is_ok();
     if !uring {
         skip("the event API's experiment on io_uring", "the kernel does not give it here");
     }

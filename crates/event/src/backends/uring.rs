@@ -14,7 +14,7 @@ use std::os::fd::RawFd;
 
 use sys::Errno;
 use sys::poll::{self, Entry};
-use sys::poll_ring::{Completion, PollRing, Work};
+use sys::poll_ring::{Completion, PollRing, TaskRun};
 
 use super::wait::{Remaining, check_open, ended};
 use crate::options::{Options, Revocation};
@@ -40,7 +40,7 @@ pub(crate) struct UringQueue {
 impl UringQueue {
     pub(super) fn new(options: &Options) -> sys::Result<Self> {
         Ok(Self {
-            ring: PollRing::new(BATCH, Work::Cooperative)?,
+            ring: PollRing::new(BATCH, TaskRun::Cooperative)?,
             table: Table::default(),
             hints: VecDeque::with_capacity(1024),
             ended: Vec::new(),

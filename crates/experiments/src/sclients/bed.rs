@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use probe::{Probe, Scope};
 use run::{LoadPlan, Recording, ServePlan, Trial, Window};
-use sys::netns::Inside;
+use sys::netns::OpenSpec;
 use sys::syn_count::SynCounter;
 use testbed::{Spec, Testbed};
 
@@ -160,7 +160,7 @@ fn places() -> CpuSplit {
 /// The packet filter, opened inside the server's namespace.
 fn count_syns(bed: &Testbed) -> Result<SynCounter, LabError> {
     let (family, kind, protocol) = SynCounter::KIND;
-    let opened = bed.netns("server")?.open(&[Inside::Socket { family, kind, protocol }]);
+    let opened = bed.netns("server")?.open(&[OpenSpec::Socket { family, kind, protocol }]);
     let socket = opened.map_err(|e| LabError::set_up("opening a packet socket in the server's namespace", e))?;
     let socket = socket.into_iter().next().ok_or_else(|| LabError::set_up("opening a packet socket", "none came"))?;
     SynCounter::on(socket, INTERFACE, PORT).map_err(|e| LabError::set_up("counting SYNs at the server's eth0", e))

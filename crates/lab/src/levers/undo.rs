@@ -71,7 +71,7 @@ impl Change {
     fn revert(&self) -> Result<(), String> {
         match self {
             Self::Stopped { pid, started: then } if started(*pid) == Some(*then) => {
-                sys::signal::go_on(*pid).map_err(|e| format!("process {pid} is still stopped (kill -CONT {pid}): {e}"))
+                sys::signal::resume(*pid).map_err(|e| format!("process {pid} is still stopped (kill -CONT {pid}): {e}"))
             }
             Self::Stopped { .. } => Ok(()),
             Self::Descriptors { pid, started: then, before, after } => {

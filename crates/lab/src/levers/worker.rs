@@ -55,7 +55,7 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
     let _undo = Undo::keep(vec![Change::Stopped { pid: worker, started: since }])?;
     let speed = 1.0 - 1.0 / workers.len() as f64;
     SlotClock::new(plan).switch(&commands, speed, |on| {
-        let done = if on { sys::signal::stop(worker) } else { sys::signal::go_on(worker) };
+        let done = if on { sys::signal::stop(worker) } else { sys::signal::resume(worker) };
         done.map_err(|e| format!("a signal to the worker {worker}: {e}"))
     })
 }

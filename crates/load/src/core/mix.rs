@@ -90,18 +90,18 @@ impl Mix {
 mod tests {
     use super::*;
 
-    fn mix(weights: &[f64], classes: &[u16], order: RequestOrder) -> Mix {
+    fn mix_of(weights: &[f64], classes: &[u16], order: RequestOrder) -> Mix {
         Mix::new(&proto::Mix { weights: weights.to_vec().into(), classes: classes.to_vec().into(), order })
     }
 
     #[test]
     fn requests_come_as_often_as_their_weights_say() {
-        let (mut mix, mut rng) = (mix(&[1.0, 0.0, 3.0], &[], RequestOrder::Weighted), Rng::with_seed(1));
+        let (mut mix, mut rng) = (mix_of(&[1.0, 0.0, 3.0], &[], RequestOrder::Weighted), Rng::with_seed(1));
         let mut counts = [0_u32; 3];
         (0..40_000).for_each(|_| counts[usize::from(mix.next(&mut rng, 0))] += 1);
         assert!(counts[1] == 0 && counts[0].abs_diff(10_000) < 400, "{counts:?}");
         for one in [&[][..], &[1.0], &[0.0, 0.0], &[f64::NAN, -1.0]] {
-            let mut mix = mix(one, &[], RequestOrder::Weighted);
+            let mut mix = mix_of(one, &[], RequestOrder::Weighted);
             assert_eq!((mix.classes(), mix.next(&mut rng, 0)), (1, 0));
         }
     }
@@ -109,10 +109,10 @@ mod tests {
     #[test]
     fn a_sequence_is_of_its_connection_and_a_shuffle_has_each_once_a_round() {
         let mut rng = Rng::with_seed(1);
-        let mut sequence = mix(&[1.0; 3], &[0, 1, 0], RequestOrder::Sequence);
+        let mut sequence = mix_of(&[1.0; 3], &[0, 1, 0], RequestOrder::Sequence);
         assert_eq!([0, 1, 2, 3, 7].map(|made| sequence.next(&mut rng, made)), [0, 1, 2, 0, 1]);
         assert_eq!((sequence.classes(), sequence.class(2)), (2, 0));
-        let mut shuffle = mix(&[1.0; 5], &[], RequestOrder::Shuffle);
+        let mut shuffle = mix_of(&[1.0; 5], &[], RequestOrder::Shuffle);
         let rounds: Vec<Vec<u16>> = (0..20).map(|_| (0..5).map(|_| shuffle.next(&mut rng, 0)).collect()).collect();
         for round in &rounds {
             let mut sorted = round.clone();

@@ -85,11 +85,11 @@ mod tests {
 
     #[test]
     fn a_slow_server_raises_the_allowance_until_it_suffices_and_a_fast_one_takes_it_back() {
-        let mut need = PoolDemand::new(3000.0, 0);
+        let mut demand = PoolDemand::new(3000.0, 0);
         let allowed: Vec<u64> = (1..=4)
             .map(|second| {
                 (0..1000).for_each(|_| assert_eq!(demand.answered(second * 1_000_000_000, 400_000_000, 1000), 0));
-                need.allowed
+                demand.allowed
             })
             .collect();
         // 2 x 3000/s x 0.4 s
@@ -103,10 +103,10 @@ mod tests {
 
     #[test]
     fn a_burst_of_arrivals_counts_as_what_it_is() {
-        let mut need = PoolDemand::new(100.0, 0);
+        let mut demand = PoolDemand::new(100.0, 0);
         (0..2000).for_each(|_| demand.arrived());
         (0..100).for_each(|_| assert_eq!(demand.answered(1_000_000_000, 50_000_000, 100), 0));
         // 2 x 2000/s x 50 ms, not 2 x 100/s x 50 ms
-        assert_eq!(need.allowed, 200);
+        assert_eq!(demand.allowed, 200);
     }
 }

@@ -9,8 +9,8 @@
 use std::io;
 
 use run::Address;
-use sys::diag::{Connection, Diag, Ends, SocketName};
-use sys::netlink::Walk;
+use sys::diag::{Connection, ConnectionFilter, Diag, SocketName};
+use sys::netlink::DumpControl;
 
 use crate::Scope;
 use crate::family::Family;
@@ -41,7 +41,7 @@ const MOST: usize = 64;
 const FRESH_NS: u64 = 1_000_000_000;
 
 struct Connections {
-    ends: Option<Ends>,
+    filter: Option<ConnectionFilter>,
     diag: Option<Diag>,
     family: Family,
     sums: Sums,
@@ -70,11 +70,11 @@ struct Sums {
 
 pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
     let port = |addr: &Option<Address>| addr.as_ref().and_then(Address::inet);
-    let server = port(&scope.listen).map(|addr| Ends { local_port: Some(addr.port()), remote_port: None });
-    let client = port(&scope.connect).map(|addr| Ends { local_port: None, remote_port: Some(addr.port()) });
+    let server = port(&scope.listen).map(|addr| ConnectionFilter { local_port: Some(addr.port()), remote_port: None });
+    let client = port(&scope.connect).map(|addr| ConnectionFilter { local_port: None, remote_port: Some(addr.port()) });
     let family = Family::new(IDS);
     Box::new(Connections {
-        ends: server.or(client),
+        filter: server.or(client),
         diag: None,
         family,
         sums: Sums::default(),
@@ -86,14 +86,14 @@ pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
 
 impl Source for Connections {
     fn sample(&mut self, round: &mut Round<'_>) {
-        let Some(ends) = self.ends else {
+        let Some(filter) = self.filter else {
             return none(round, &self.family, "no listener and no target of this side with TCP connections is known");
         };
         if !round.tree.is_live() {
             return none(round, &self.family, CAPTURED);
         }
         self.sums = Sums::default();
-        if let Err(e) = self.ask(ends, round) {
+        if let Err(e) = self.ask(filter, round) {
             self.diag = None;
             return none(round, &self.family, &format!("sock_diag does not answer: {e}"));
         }
@@ -108,7 +108,7 @@ impl Source for Connections {
 }
 
 impl Connections {
-    fn ask(&mut self, ends: Ends, round: &Round<'_>) -> io::Result<()> {
+    fn ask(&mut self, filter: ConnectionFilter, round: &Round<'_>) -> io::Result<()> {
         let now_ns = sys::clock::monotonic_ns();
         let grows = self.known.len() < MOST && now_ns.saturating_sub(self.drawn_ns) > FRESH_NS;
         if !(self.known.is_empty() || round.full && grows) {
@@ -119,7 +119,7 @@ impl Connections {
             self.sums = Sums::default();
         }
         self.drawn_ns = now_ns;
-        self.draw(ends, round.tree)
+        self.draw(filter, round.tree)
     }
 
     fn ask_known(&mut self, tree: &Tree) -> io::Result<()> {
@@ -136,7 +136,7 @@ impl Connections {
     }
 
     /// Draws a new sample.
-    fn draw(&mut self, ends: Ends, tree: &Tree) -> io::Result<()> {
+    fn draw(&mut self, filter: ConnectionFilter, tree: &Tree) -> io::Result<()> {
         let Self { diag, sums, known, v6: first, .. } = self;
         known.clear();
         // A dual-stack listener holds the connections of both versions as IPv6 sockets, so one version has them all.
@@ -145,12 +145,12 @@ impl Connections {
                 Some(diag) => diag,
                 None => tree.diag()?,
             };
-            let end = diag.insert(socket).connections(v6, ends, |c| {
+            let end = diag.insert(socket).connections(v6, filter, |c| {
                 sums.add(c);
                 known.push(c.name);
-                if known.len() < MOST { Walk::On } else { Walk::Stop }
+                if known.len() < MOST { DumpControl::Continue } else { DumpControl::Stop }
             })?;
-            if end == Walk::Stop {
+            if end == DumpControl::Stop {
                 // The rest of the dump is still ready in this socket.
                 *diag = None;
             }

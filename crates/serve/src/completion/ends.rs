@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use sys::uring::{File, How};
+use sys::uring::{File, OpFlags};
 
 use super::{Conn, Kind, Worker, user};
 use crate::connection::End;
@@ -15,7 +15,7 @@ impl Worker {
             Ok(waits) => waits,
             Err(how) => {
                 self.common.refuse(fd.as_ref(), how);
-                return at.map_or(Ok(()), |at| self.ring.close(at, How::SKIP_SUCCESS, user(Kind::Ignore, 0, 0)));
+                return at.map_or(Ok(()), |at| self.ring.close(at, OpFlags::SKIP_SUCCESS, user(Kind::Ignore, 0, 0)));
             }
         };
         self.generation = (self.generation + 1) & 0xff_ffff;
@@ -41,7 +41,7 @@ impl Worker {
             return Ok(());
         }
         conn.ending = true;
-        self.ring.shutdown_write(File::Fixed(index), How::empty(), user(Kind::Shutdown, conn.generation, index))
+        self.ring.shutdown_write(File::Fixed(index), OpFlags::empty(), user(Kind::Shutdown, conn.generation, index))
     }
 
     /// Our side has ended; the connection, too, if it was over by then.
@@ -73,11 +73,11 @@ impl Worker {
     fn close_file(&mut self, index: u32, file: File, fd: Option<OwnedFd>, running: bool) -> sys::Result<()> {
         let ignore = user(Kind::Ignore, 0, 0);
         if running {
-            let then = if fd.is_none() { How::SKIP_SUCCESS | How::IO_HARDLINK } else { How::SKIP_SUCCESS };
+            let then = if fd.is_none() { OpFlags::SKIP_SUCCESS | OpFlags::IO_HARDLINK } else { OpFlags::SKIP_SUCCESS };
             self.ring.cancel_file(file, then, ignore)?;
         }
         if fd.is_none() {
-            return self.ring.close(index, How::SKIP_SUCCESS, ignore);
+            return self.ring.close(index, OpFlags::SKIP_SUCCESS, ignore);
         }
         if running {
             // The descriptor must live until the cancel has run.

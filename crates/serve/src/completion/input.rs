@@ -1,7 +1,7 @@
 //! What comes in: completed receives, the backlog behind an outstanding send, the end of a peer's side.
 
 use sys::Errno;
-use sys::uring::{BufferId, Cqe, How};
+use sys::uring::{BufferId, Cqe, OpFlags};
 
 use super::{BACKLOG, Kind, Receive, Sending, Worker, user};
 use crate::connection::End;
@@ -55,7 +55,7 @@ impl Worker {
             if lasting && conn.armed && !conn.stopping && backlog.len() >= BACKLOG {
                 conn.stopping = true;
                 let which = user(Kind::Recv, conn.generation, index);
-                return self.ring.cancel(which, How::SKIP_SUCCESS, user(Kind::Ignore, 0, 0));
+                return self.ring.cancel(which, OpFlags::SKIP_SUCCESS, user(Kind::Ignore, 0, 0));
             }
             return Ok(());
         }

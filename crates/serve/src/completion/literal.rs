@@ -5,22 +5,22 @@
 use std::os::fd::AsRawFd;
 
 use sys::poll::{self, Entry};
-use sys::uring::{Cqe, File, How};
+use sys::uring::{Cqe, File, OpFlags};
 use sys::wake::Waker;
 
 use super::{Kind, Worker, user};
 
 impl Worker {
     /// How operations are given to the ring: linked to their signal, where there are events.
-    pub(super) fn how(&self) -> How {
-        if self.events.is_some() { How::IO_HARDLINK } else { How::empty() }
+    pub(super) fn how(&self) -> OpFlags {
+        if self.events.is_some() { OpFlags::IO_HARDLINK } else { OpFlags::empty() }
     }
 
     /// Puts the signal behind the operation that was just given.
     pub(super) fn signal_end(&mut self, index: u32) -> sys::Result<()> {
         let Some(waker) = self.events.as_ref().and_then(|e| e.wakers.get(index as usize)) else { return Ok(()) };
         let event = File::Fd(waker.as_raw_fd());
-        self.ring.signal(event, How::SKIP_SUCCESS, user(Kind::Ignore, 0, 0))
+        self.ring.signal(event, OpFlags::SKIP_SUCCESS, user(Kind::Ignore, 0, 0))
     }
 
     /// Waits for the lowest event that is signalled and takes the completions of its operation.

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
 
 use sys::Errno;
-use sys::uring::{Buffers, Cqe, File, Ring, Witness};
+use sys::uring::{Buffers, Cqe, File, Ring, RingCloseWatcher};
 
 use crate::ServeError;
 use crate::connection::Next;
@@ -54,7 +54,7 @@ pub(crate) struct Worker {
     common: Common,
     setup: Setup,
     ring: Ring,
-    witness: Option<Witness>,
+    close_watcher: Option<RingCloseWatcher>,
     buffers: Buffers,
     conns: Vec<Option<Box<Conn>>>,
     free: Vec<u32>,
@@ -75,13 +75,13 @@ pub(crate) struct Worker {
 impl Worker {
     /// To be made in the thread that runs it.
     pub(crate) fn new(shard: Shard, setup: Setup) -> Result<Self, ServeError> {
-        let (ring, buffers, witness) = setup.ring()?;
+        let (ring, buffers, close_watcher) = setup.ring()?;
         Ok(Self {
             sends: (0..setup.sends).map(|_| None).collect(),
             free_sends: (0..setup.sends).rev().collect(),
             events: setup.literal.then(events::Events::new).transpose()?,
             ring,
-            witness: Some(witness),
+            close_watcher: Some(close_watcher),
             buffers,
             common: Common::new(shard),
             setup,
@@ -99,9 +99,9 @@ impl Worker {
     /// Serves until the server is stopped, and ends when the ring is gone: until then it keeps the listening socket.
     pub(crate) fn run(mut self) -> Result<(), ServeError> {
         let served = self.serve().map_err(|e| ServeError::os("use the io_uring", e));
-        let witness = self.witness.take();
+        let close_watcher = self.close_watcher.take();
         drop(self);
-        let _ = witness.is_none_or(|witness| witness.wait(GONE_NS));
+        let _ = close_watcher.is_none_or(|close_watcher| close_watcher.wait(GONE_NS));
         served
     }
 

@@ -1,7 +1,7 @@
 //! What an io_uring model asks of the loop, and whether there can be a ring at all.
 
 use sys::Errno;
-use sys::uring::{Buffers, Config, Ring, Witness};
+use sys::uring::{Buffers, Config, Ring, RingCloseWatcher};
 
 use crate::ServeError;
 use crate::strategies::Policy;
@@ -40,7 +40,7 @@ pub(crate) struct Setup {
 
 impl Setup {
     /// The ring with its receive buffers, and who sees it go.
-    pub(super) fn ring(&self) -> Result<(Ring, Buffers, Witness), ServeError> {
+    pub(super) fn ring(&self) -> Result<(Ring, Buffers, RingCloseWatcher), ServeError> {
         let files = if self.direct { sys::limits::descriptors().0.clamp(1, 1 << 20) as u32 } else { 1 };
         let config = Config {
             entries: self.entries,
@@ -57,8 +57,8 @@ impl Setup {
         let os = |e| ServeError::os("make an io_uring", e);
         let (mut ring, buffers) = Ring::new(&config).map_err(os)?;
         let none = ServeError::os("make an io_uring with receive buffers", Errno::INVAL);
-        let witness = ring.witness(files - 1).map_err(os)?;
-        Ok((ring, buffers.ok_or(none)?, witness))
+        let close_watcher = ring.close_watcher(files - 1).map_err(os)?;
+        Ok((ring, buffers.ok_or(none)?, close_watcher))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whose turn it is: completed sends and the queue for them, and the places of high-throughput.
 
-use sys::uring::{Cqe, How};
+use sys::uring::{Cqe, OpFlags};
 
 use super::{Kind, Worker, user};
 use crate::connection::End;
@@ -52,7 +52,7 @@ impl Worker {
         if conn.armed && !conn.stopping {
             conn.stopping = true;
             let which = user(Kind::Recv, conn.generation, index);
-            self.ring.cancel(which, How::SKIP_SUCCESS, user(Kind::Ignore, 0, 0))?;
+            self.ring.cancel(which, OpFlags::SKIP_SUCCESS, user(Kind::Ignore, 0, 0))?;
         }
         self.pass_place()
     }

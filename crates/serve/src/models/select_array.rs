@@ -101,7 +101,7 @@ impl Arrays {
         let mut list = std::mem::take(&mut self.list);
         poll::poll(&mut list, timeout_ns)?;
         for entry in list.iter().filter(|e| e.found() != 0) {
-            let found = if entry.found() & BROKEN == 0 { entry.found() } else { entry.asked() };
+            let found = if entry.found() & BROKEN == 0 { entry.found() } else { entry.requested() };
             self.sets().into_iter().filter(|(_, event)| found & event != 0).for_each(|(set, _)| set.0.push(entry.fd()));
         }
         self.list = list;

@@ -75,7 +75,7 @@ impl Readiness for Queue {
             return Ok(());
         }
         match self.signals.wait(timeout_ns.unwrap_or(LOOK_UP_NS).min(LOOK_UP_NS))? {
-            Some(Signal::Of(fd)) => ready.extend(self.token(fd as usize).map(all)),
+            Some(Signal::Descriptor(fd)) => ready.extend(self.token(fd as usize).map(all)),
             Some(Signal::Overflow) => ready.extend((0..self.tokens.len()).filter_map(|fd| self.token(fd)).map(all)),
             None => {}
         }

@@ -12,7 +12,7 @@ use serve::{MODELS, STRATEGIES, Server};
 static ALONE: Mutex<()> = Mutex::new(());
 
 #[global_allocator]
-static LIVING: sys::alloc::Living = sys::alloc::Living;
+static LIVING: sys::alloc::LiveAllocator = sys::alloc::LiveAllocator;
 
 /// What takes memory once (a table of the standard library, say) does so in the first round; what leaks grows in each.
 const ROUNDS: u32 = 3;

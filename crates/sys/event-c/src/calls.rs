@@ -1,4 +1,4 @@
-//! The calls. Each thread has a queue; all queues of the process are in one group.
+//! The calls of the C interface. Each thread has a queue, and all queues of the process form one group.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int, c_uint};
@@ -18,7 +18,7 @@ pub struct EventDescr {
     pub mask: c_uint,
 }
 
-/// The queue of a thread, and an array that its events pass through.
+/// Queue of a thread, and an array that its events pass through.
 struct Thread {
     queue: EventQueue,
     events: Vec<Event>,
@@ -33,13 +33,13 @@ static GROUP: OnceLock<Group> = OnceLock::new();
 /// Declares interest of this thread. See the header.
 ///
 /// # Safety
-/// `statemask` is null or points to an `int` that may be written.
+/// `statemask` is null or points to a writable `int`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn declare_interest(fd: c_int, interestmask: c_int, statemask: *mut c_int) -> c_int {
     let outcome = with_thread(|thread| {
         thread.queue.declare_interest(fd, Mask::from_bits(interestmask as u32), !statemask.is_null())
     });
-    // SAFETY: handed on from the caller.
+    // SAFETY: the caller guarantees the same.
     unsafe { give_state(outcome, statemask) }
 }
 
@@ -56,14 +56,14 @@ pub unsafe extern "C" fn get_next_event(
     let Some(room) = usize::try_from(array_max).ok().filter(|&n| n > 0 && !ev_array.is_null()) else {
         return fail(libc::EINVAL);
     };
-    // SAFETY: null or valid for reading, says the caller.
+    // SAFETY: the caller guarantees that it is null or valid for reading.
     let timeout = match unsafe { timeout.as_ref() }.map(duration) {
         Some(None) => return fail(libc::EINVAL),
         Some(timeout) => timeout,
         None => None,
     };
     let taken = with_thread(|thread| {
-        // Not more than can be used at once, whatever the caller has room for.
+        // At most what can be used at once, whatever the caller has room for.
         let room = room.min(65_536);
         if thread.events.len() < room {
             thread.events.resize(room, Event::default());
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn get_next_event(
         let count = thread.queue.get_next_event(&mut thread.events[..room], timeout)?;
         for (at, event) in thread.events[..count].iter().enumerate() {
             let event = EventDescr { fd: event.fd, mask: event.mask.bits() };
-            // SAFETY: `at` is below `array_max`, for which the caller says there is room.
+            // SAFETY: `at` is below `array_max`, for which the caller guarantees room.
             unsafe { ev_array.add(at).write(event) };
         }
         Ok(count)
@@ -90,11 +90,11 @@ pub unsafe extern "C" fn get_next_event(
 pub unsafe extern "C" fn declare_processwide_interest(fd: c_int, interestmask: c_int, statemask: *mut c_int) -> c_int {
     let mask = Mask::from_bits(interestmask as u32);
     let outcome = group().and_then(|group| errno(group.declare_processwide_interest(fd, mask, !statemask.is_null())));
-    // SAFETY: handed on from the caller.
+    // SAFETY: the caller guarantees the same.
     unsafe { give_state(outcome, statemask) }
 }
 
-/// Declares interest of which each event goes to one thread. See the header.
+/// Declares interest whose events each go to one thread. See the header.
 ///
 /// # Safety
 /// As [`declare_interest`].
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn declare_processwide_interest(fd: c_int, interestmask: c
 pub unsafe extern "C" fn event_wakeup_one(fd: c_int, interestmask: c_int, statemask: *mut c_int) -> c_int {
     let mask = Mask::from_bits(interestmask as u32);
     let outcome = group().and_then(|group| errno(group.declare_wake_one(fd, mask, !statemask.is_null())));
-    // SAFETY: handed on from the caller.
+    // SAFETY: the caller guarantees the same.
     unsafe { give_state(outcome, statemask) }
 }
 
@@ -113,7 +113,7 @@ pub extern "C" fn event_close(fd: c_int) -> c_int {
         group.forget(fd);
     }
     let known = THREAD.with_borrow_mut(|thread| thread.as_mut().map(|thread| thread.queue.forget(fd)));
-    // SAFETY: closing is what the caller asks for; a number that is not open is refused by the kernel.
+    // SAFETY: the caller asked for the close; the kernel refuses a number that is not open.
     let closed = unsafe { libc::close(fd) };
     if known.is_some() {
         let _ = with_thread(|thread| thread.queue.flush());
@@ -121,7 +121,7 @@ pub extern "C" fn event_close(fd: c_int) -> c_int {
     closed
 }
 
-/// Chooses the back end of this thread. See the header.
+/// Chooses the backend of this thread. See the header.
 ///
 /// # Safety
 /// `name` is null or points to a string that ends with a zero byte.
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn event_use_backend(name: *const c_char) -> c_int {
     if name.is_null() {
         return fail(libc::EINVAL);
     }
-    // SAFETY: not null, and ends with a zero byte, says the caller.
+    // SAFETY: it is not null, and the caller guarantees a final zero byte.
     let name = unsafe { CStr::from_ptr(name) }.to_str().unwrap_or_default();
     let made = Backend::named(name).and_then(make);
     match (made, THREAD.with_borrow(Option::is_some)) {
@@ -159,7 +159,7 @@ fn make(backend: Backend) -> event::Result<Thread> {
     Ok(Thread { queue, events: Vec::new() })
 }
 
-/// Runs something with the thread's queue, which is made at the first call.
+/// Runs a closure with the thread's queue, which the first call creates.
 fn with_thread<T>(run: impl FnOnce(&mut Thread) -> event::Result<T>) -> Result<T, c_int> {
     THREAD.with_borrow_mut(|place| {
         if place.is_none() {
@@ -175,14 +175,14 @@ fn errno<T>(outcome: event::Result<T>) -> Result<T, c_int> {
 }
 
 /// # Safety
-/// `statemask` is null or may be written.
+/// `statemask` is null or writable.
 unsafe fn give_state(outcome: Result<Option<State>, c_int>, statemask: *mut c_int) -> c_int {
     match outcome {
         Ok(state) => {
             if let Some(state) = state
                 && !statemask.is_null()
             {
-                // SAFETY: not null, and may be written, says the caller.
+                // SAFETY: it is not null, and the caller guarantees that it is writable.
                 unsafe { statemask.write(state.bits() as c_int) };
             }
             0
@@ -191,7 +191,7 @@ unsafe fn give_state(outcome: Result<Option<State>, c_int>, statemask: *mut c_in
     }
 }
 
-/// A time span of C; `None` if it is none.
+/// Converts a time span from C. Returns `None` if it is invalid.
 fn duration(t: &libc::timeval) -> Option<Duration> {
     let (s, us) = (u64::try_from(t.tv_sec).ok()?, u32::try_from(t.tv_usec).ok().filter(|&us| us < 1_000_000)?);
     Some(Duration::new(s, us * 1000))

@@ -1,12 +1,12 @@
-//! The C header as text. It is made from the same constants as the calls, and a test holds the file in the repository
-//! against it.
+//! The C header as text, generated from the constants that the calls use. A test compares it with the file in the
+//! repository.
 
 use event::Mask;
 
-/// The header as it is in the repository.
+/// The header in the repository.
 pub const HEADER: &str = include_str!("../include/loadline_event.h");
 
-/// The header, generated.
+/// Generates the header.
 pub fn generate() -> String {
     let mut text = String::from(TOP);
     for (name, mask, what) in [

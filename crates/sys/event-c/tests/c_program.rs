@@ -1,4 +1,5 @@
-//! The C example, compiled with the system's compiler against the static and the shared library, on every back end.
+//! Compiles the C example with the system's compiler against the static and the shared library, and runs it on every
+//! backend.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -6,12 +7,12 @@ use std::net::{Shutdown, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The directory of the libraries: two levels above this test program.
+/// Returns the directory of the libraries: two levels above this test program.
 fn libraries() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().to_path_buf()
 }
 
-/// The program that the page for users shows.
+/// Extracts the program shown on the user's page.
 fn shown_program(dir: &Path) -> PathBuf {
     let page = include_str!("../../../../docs/event-library.md");
     let program = page.split("```c\n").nth(1).unwrap().split("```").next().unwrap();
@@ -64,12 +65,12 @@ fn compiler() -> Option<&'static str> {
     ["cc", "gcc", "clang"].into_iter().find(runs)
 }
 
-/// The static library; the shared one lies beside it.
+/// Returns the static library; the shared one is beside it.
 fn archive() -> PathBuf {
     let lib = libraries();
     let archive = lib.join("libloadline_event_c.a");
     if !archive.exists() {
-        // `cargo test` of the whole workspace builds it; a test run alone may not.
+        // `cargo test` of the whole workspace builds it; a single test run may not.
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         let target = lib.parent().unwrap();
         let mut command = Command::new(cargo);
@@ -113,7 +114,7 @@ fn a_c_program_uses_both_libraries() {
     assert_eq!(wrong.wait().unwrap().code(), Some(1));
 }
 
-/// What `pkg-config ARGS loadline-event` says of an installation.
+/// Returns the output of `pkg-config ARGS loadline-event` for an installation.
 fn pkg_config(root: &Path, args: &[&str]) -> Option<Vec<String>> {
     let mut command = Command::new("pkg-config");
     command.args(args).arg("loadline-event").env("PKG_CONFIG_PATH", root.join("lib/pkgconfig"));
@@ -146,7 +147,7 @@ fn an_installed_library_links_by_its_soname_and_as_a_whole() {
         let mut command = Command::new(cc);
         let status = command.arg(first).arg(&program).arg("-o").arg(&out).args(&flags).status().unwrap();
         assert!(status.success(), "{name}: {flags:?}");
-        // What is static needs no path to the libraries.
+        // A static program needs no path to the libraries.
         let path = if name == "shared" { root.join("lib") } else { PathBuf::new() };
         let said = Command::new(&out).env("LD_LIBRARY_PATH", path).output().unwrap();
         assert_eq!((said.status.code(), said.stdout.as_slice()), (Some(0), &b"5 bytes\n"[..]), "{name}");

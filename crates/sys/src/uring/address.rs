@@ -1,4 +1,4 @@
-//! An address in the form that the kernel reads.
+//! Addresses in the kernel's format.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use rustix::net::addr::SocketAddrArg as _;
 
 use crate::peer::Peer;
 
-/// An address in the form that the kernel reads.
+/// An address in the kernel's format.
 pub(super) struct Address {
     pub(super) storage: libc::sockaddr_storage,
     pub(super) len: libc::socklen_t,

@@ -1,5 +1,5 @@
-//! Receive buffers that the kernel picks from (a provided buffer ring).
-//! Source: io_uring_register_buf_ring(3); linux/io_uring.h `struct io_uring_buf_ring`.
+//! Receive buffers that the kernel picks from (a provided buffer ring). Source: io_uring_register_buf_ring(3);
+//! linux/io_uring.h `struct io_uring_buf_ring`.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -9,11 +9,10 @@ use io_uring::types::BufRingEntry;
 use super::memory::Memory;
 use crate::{Errno, Result};
 
-/// The one buffer group a ring has.
+/// The only buffer group of a ring.
 pub(super) const GROUP: u16 = 0;
 
-/// A buffer that the kernel has filled and that is ours until it is given back. Cannot be copied, so it cannot be given
-/// back twice.
+/// A buffer that the kernel has filled, ours until returned. It cannot be copied, so it cannot be returned twice.
 #[derive(Debug)]
 pub struct BufferId(pub(super) u16);
 
@@ -25,16 +24,16 @@ pub struct Buffers {
     count: u16,
     bytes: usize,
     tail: u16,
-    /// Buffers that the kernel has never been given: those from here on.
+    /// First buffer that the kernel has never been given.
     untouched: u16,
-    /// Buffers taken back since somebody asked.
+    /// Buffers returned since the last query.
     returned: u32,
 }
 
 impl Buffers {
-    /// `count` buffers (rounded up to a power of two, at most 32768) of `bytes` each, the first `first` of them handed to
-    /// the kernel. They are filled in turn, so few of them stay in the processor's caches; [`Buffers::more`] hands over
-    /// further ones.
+    /// Maps `count` buffers (rounded up to a power of two, at most 32768) of `bytes` each, and gives the first `first`
+    /// to the kernel. The kernel fills them in turn, so a small number stays in the CPU's caches. [`Buffers::more`]
+    /// adds further ones.
     pub(super) fn new(count: u16, first: u16, bytes: u32) -> Result<Self> {
         let count = count.clamp(1, 1 << 15).next_power_of_two();
         let bytes = bytes.max(64) as usize;
@@ -46,15 +45,15 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Hands over as many further buffers as were handed over so far; false when there are none left. To be called when a
-    /// receive found no buffer.
+    /// Doubles the number of buffers given to the kernel, and returns false if none are left. Call it when a receive
+    /// found no buffer.
     pub fn more(&mut self) -> bool {
         let n = self.untouched.min(self.count - self.untouched);
         self.hand_over(n);
         n > 0
     }
 
-    /// Buffers that were handed over so far.
+    /// Returns the number of buffers given to the kernel so far.
     pub fn handed_over(&self) -> u16 {
         self.untouched
     }
@@ -66,34 +65,34 @@ impl Buffers {
         self.returned = self.returned.saturating_sub(u32::from(n));
     }
 
-    /// Buffers that were taken back since this was asked last.
+    /// Returns the number of buffers returned since the last call.
     pub fn returned(&mut self) -> u32 {
         std::mem::take(&mut self.returned)
     }
 
-    /// Bytes of one buffer.
+    /// Returns the size of one buffer in bytes.
     pub fn buffer_bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The first `len` bytes of a filled buffer.
+    /// Returns the first `len` bytes of a filled buffer.
     #[inline]
     pub fn bytes(&self, id: &BufferId, len: usize) -> &[u8] {
         let len = len.min(self.bytes);
-        // SAFETY: ids are only made from completions of the ring that these buffers belong to, `count` is the size of
-        // that group, and the kernel leaves a buffer alone from its completion until `recycle` takes the id, which
-        // needs `&mut self`. The memory is mapped, initialised (zeroed) and lives as long as `self`.
+        // SAFETY: ids are only made from completions of this buffers' ring, and `count` is the size of that group. The
+        // kernel leaves a buffer alone from its completion until `recycle` takes the id, which needs `&mut self`. The
+        // memory is mapped, initialised (zeroed) and lives as long as `self`.
         unsafe { std::slice::from_raw_parts(self.data.at(usize::from(id.0 % self.count) * self.bytes), len) }
     }
 
-    /// Takes a buffer back for the kernel; it becomes visible with [`Buffers::publish`].
+    /// Returns a buffer to the kernel; the kernel sees it after [`Buffers::publish`].
     #[inline]
     pub fn recycle(&mut self, id: BufferId) {
         let at = usize::from(self.tail & (self.count - 1));
         let addr = self.data.at(usize::from(id.0 % self.count) * self.bytes);
-        // SAFETY: the entry lies inside the mapped ring (at < count), is aligned (page-aligned base, 16-byte entries),
-        // and the kernel does not read entries at or behind the tail that was published. `resv` of entry 0, which is
-        // the tail itself, is not written by these setters.
+        // SAFETY: the entry lies inside the mapped ring (at < count) and is aligned (page-aligned base, 16-byte
+        // entries). The kernel does not read entries at or behind the published tail. These setters do not write `resv`
+        // of entry 0, which is the tail itself.
         let entry = unsafe { &mut *self.ring.at(at * size_of::<BufRingEntry>()).cast::<BufRingEntry>() };
         entry.set_addr(addr as u64);
         entry.set_len(self.bytes as u32);
@@ -102,11 +101,11 @@ impl Buffers {
         self.returned = self.returned.saturating_add(1);
     }
 
-    /// Shows the kernel all buffers that were taken back.
+    /// Shows the kernel all returned buffers.
     #[inline]
     pub fn publish(&mut self) {
-        // SAFETY: the base is a valid, page-aligned pointer to the first entry of the ring, as `tail` asks; the kernel
-        // reads the tail with acquire semantics, so it is stored as an atomic of the same size and alignment.
+        // SAFETY: the base is a valid, page-aligned pointer to the first entry of the ring, as `tail` requires. The
+        // kernel reads the tail with acquire semantics, so it is stored as an atomic of the same size and alignment.
         unsafe {
             let tail = BufRingEntry::tail(self.ring.at(0).cast::<BufRingEntry>());
             (*tail.cast::<AtomicU16>()).store(self.tail, Ordering::Release);
@@ -114,8 +113,8 @@ impl Buffers {
     }
 
     pub(super) fn register(&self, ring: &io_uring::IoUring) -> Result<()> {
-        // SAFETY: the address is page-aligned, mapped for `count` entries, and the ring keeps a share of the memory
-        // until it is gone.
+        // SAFETY: the address is page-aligned and mapped for `count` entries, and the ring shares ownership of the
+        // memory until it is gone.
         let r = unsafe { ring.submitter().register_buf_ring_with_flags(self.ring.at(0) as u64, self.count, GROUP, 0) };
         r.map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::INVAL))
     }

@@ -1,15 +1,15 @@
-//! Which file an operation works on.
+//! File operand of an operation.
 
-/// Which file an operation works on.
+/// File operand of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum File {
-    /// A place in the table of registered files.
+    /// An index in the table of registered files.
     Fixed(u32),
     /// A plain descriptor.
     Fd(std::os::fd::RawFd),
 }
 
-/// Builds an entry for either kind of file: io_uring's crate has one type for each.
+/// Builds an entry for either kind of file; the io_uring crate has one type for each.
 macro_rules! on_file {
     ($file:expr, |$f:ident| $build:expr) => {
         match $file {

@@ -1,4 +1,4 @@
-//! Page-aligned memory that the kernel reads and writes on its own: send slots, receive buffers, the buffer ring.
+//! Page-aligned memory that the kernel accesses by itself: send slots, receive buffers, the buffer ring.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -7,8 +7,8 @@ use crate::Result;
 
 static MAPPED: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes that the slots and buffers of all rings of this process have mapped now. Few of them are in memory: pages are
-/// taken when they are touched.
+/// Returns the bytes mapped now for slots and buffers of all rings of this process. Most are not resident, because
+/// pages are allocated on first access.
 pub fn mapped_bytes() -> u64 {
     MAPPED.load(Relaxed)
 }
@@ -21,7 +21,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Maps `len` bytes (at least one page); pages are taken from the system only when they are touched.
+    /// Maps `len` bytes (at least one page); the system allocates pages on first access.
     pub(super) fn map(len: usize) -> Result<Self> {
         let len = len.max(4096).next_multiple_of(4096);
         let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
@@ -36,7 +36,7 @@ impl Memory {
         }
     }
 
-    /// The address of a byte; the caller keeps `offset < len`.
+    /// Returns the address of a byte. The caller ensures `offset < len`.
     #[inline]
     pub(super) fn at(&self, offset: usize) -> *mut u8 {
         debug_assert!(offset < self.len);
@@ -46,8 +46,8 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: exactly this range was mapped by `map` and nothing borrows from it any more: every slice that is
-        // handed out borrows the owner, and the ring cancels what the kernel still does before it lets go.
+        // SAFETY: exactly this range was mapped by `map` and nothing borrows from it any more. Every slice handed out
+        // borrows the owner, and the ring cancels the kernel's operations before it releases the memory.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
         MAPPED.fetch_sub(self.len as u64, Relaxed);
     }

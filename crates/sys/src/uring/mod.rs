@@ -1,10 +1,10 @@
-//! io_uring behind a safe door: the ring owns every byte that the kernel may touch (addresses, send slots, receive
-//! buffers), and operations name them by number. For one thread: created, used and dropped there.
-//! Source: io_uring(7), io_uring_enter(2), io_uring_register(2).
+//! A safe io_uring interface. The ring owns every byte that the kernel may touch (addresses, send slots, receive
+//! buffers), and operations refer to them by number. A ring is created, used and dropped on one thread. Source:
+//! io_uring(7), io_uring_enter(2), io_uring_register(2).
 //!
-//! What is used where the kernel has it: SINGLE_ISSUER and DEFER_TASKRUN, a table of registered files, multishot accept
-//! and receive, a provided buffer ring, skipped completions of successful operations, min-wait timeouts. Nothing is
-//! retried here: completions say what happened and the caller decides.
+//! Used where the kernel has it: SINGLE_ISSUER and DEFER_TASKRUN, a table of registered files, multishot accept and
+//! receive, a provided buffer ring, skipped completions of successful operations, min-wait timeouts. Nothing is retried
+//! here: completions report what happened, and the caller decides.
 
 mod address;
 mod buffers;
@@ -12,8 +12,8 @@ mod buffers;
 mod file;
 mod memory;
 mod ops;
+mod ring_close_watcher;
 mod serving;
-mod witness;
 
 use std::rc::Rc;
 
@@ -22,39 +22,39 @@ use io_uring::{IoUring, squeue, types};
 use address::Address;
 pub use buffers::{BufferId, Buffers};
 pub use file::File;
-/// Flags of an operation: `How::SKIP_SUCCESS` gives no completion when it succeeds, `How::IO_LINK` starts the next
-/// operation only after this one succeeded.
-pub use io_uring::squeue::Flags as How;
+/// Flags of an operation. `OpFlags::SKIP_SUCCESS` suppresses the completion of a success. `OpFlags::IO_LINK` starts the
+/// next operation only after this one succeeded.
+pub use io_uring::squeue::Flags as OpFlags;
 use memory::Memory;
 pub use memory::mapped_bytes;
-pub use witness::Witness;
+pub use ring_close_watcher::RingCloseWatcher;
 
 use crate::peer::Peer;
 use crate::{Errno, Result};
 
-/// What a ring is to have.
+/// Configuration of a ring.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Submission entries; rounded up to a power of two.
     pub entries: u32,
     /// Completion entries.
     pub completions: u32,
-    /// Places in the table of registered files; 0 for none. Bounded by RLIMIT_NOFILE.
+    /// Size of the table of registered files; 0 for none. Limited by RLIMIT_NOFILE.
     pub files: u32,
-    /// Send slots and their size in bytes.
+    /// Number of send slots.
     pub slots: u32,
     /// Size of a send slot in bytes.
     pub slot_bytes: u32,
     /// Receive buffers (a power of two, at most 32768); 0 for none.
     pub buffers: u16,
-    /// How many of them the kernel is given at first; 0 for all.
+    /// Number of receive buffers given to the kernel at first; 0 for all.
     pub buffers_at_first: u16,
     /// Size of a receive buffer in bytes.
     pub buffer_bytes: u32,
-    /// Addresses that connect and bind name by number.
+    /// Addresses that connect and bind refer to by number.
     pub addresses: Vec<Peer>,
-    /// Operations go on whenever the thread enters or leaves the kernel, not only when it waits for completions: for
-    /// threads that wait elsewhere. Costs interruptions.
+    /// Operations continue whenever the thread enters or leaves the kernel, not only while it waits for completions.
+    /// Needed by threads that wait elsewhere. Costs interruptions.
     pub eager: bool,
 }
 
@@ -78,18 +78,18 @@ impl Default for Config {
 /// One completion.
 #[derive(Debug)]
 pub struct Cqe {
-    /// The number given with the operation.
+    /// Number given with the operation.
     pub user: u64,
-    /// The operation's result: not negative, or a negated error number.
+    /// Result of the operation: not negative, or a negated error number.
     pub result: i32,
-    /// A multishot operation goes on; without it, it has ended and must be started again.
+    /// True if a multishot operation continues. Otherwise it has ended and must be restarted.
     pub more: bool,
-    /// The receive buffer that was filled; give it back with [`Buffers::recycle`].
+    /// The receive buffer that was filled; return it with [`Buffers::recycle`].
     pub buffer: Option<BufferId>,
 }
 
 impl Cqe {
-    /// The result, or the error.
+    /// Returns the result or the error.
     #[inline]
     pub fn outcome(&self) -> Result<u32> {
         u32::try_from(self.result).map_err(|_| Errno::from_raw_os_error(-self.result))
@@ -103,7 +103,7 @@ pub struct Ring {
     slot_bytes: usize,
     slot_count: u32,
     addresses: Box<[Address]>,
-    // Shares of the receive buffers, so that they outlive the ring whoever is dropped first.
+    // Shared ownership of the receive buffers, so that they outlive the ring in any drop order.
     buffers: Option<(Rc<Memory>, Rc<Memory>)>,
     min_wait: bool,
 }
@@ -122,8 +122,8 @@ fn errno(e: &std::io::Error) -> Errno {
 }
 
 impl Ring {
-    /// A ring and its receive buffers (none when the configuration asks for none). ENOSYS or EPERM when the kernel or the
-    /// container forbids io_uring, EINVAL when the kernel is too old for DEFER_TASKRUN (before 6.1).
+    /// Creates a ring and its receive buffers (none if not configured). Fails with ENOSYS or EPERM if the kernel or the
+    /// container forbids io_uring, and with EINVAL if the kernel lacks DEFER_TASKRUN (before 6.1).
     pub fn new(config: &Config) -> Result<(Self, Option<Buffers>)> {
         let mut builder = IoUring::builder();
         builder.setup_single_issuer().setup_submit_all().setup_clamp();
@@ -156,7 +156,7 @@ impl Ring {
         Ok((ring, buffers))
     }
 
-    /// Whether the kernel can wait for a batch with a bound on the added latency (6.12).
+    /// Returns true if the kernel can wait for a batch with a limit on the added latency (6.12).
     pub fn has_min_wait(&self) -> bool {
         self.min_wait
     }
@@ -168,12 +168,12 @@ impl Ring {
         self.io.submitter().register_files_update(at, &fds).map(drop).map_err(|e| errno(&e))
     }
 
-    /// Takes a descriptor out of the table of registered files.
+    /// Removes a descriptor from the table of registered files.
     pub fn unregister_file(&mut self, at: u32) -> Result<()> {
         self.io.submitter().register_files_update(at, &[-1]).map(drop).map_err(|e| errno(&e))
     }
 
-    /// Hands over what is queued without waiting.
+    /// Submits queued operations without waiting.
     pub fn submit(&mut self) -> Result<()> {
         match self.io.submit() {
             Ok(_) => Ok(()),
@@ -181,9 +181,9 @@ impl Ring {
         }
     }
 
-    /// Hands over what is queued and waits for `want` completions, at most `timeout_ns` (`None`: without end). With
-    /// `batch_us` above 0 (and a kernel that can), the wait for all `want` ends after that many microseconds as soon as
-    /// there is one. A timeout, a signal or a full completion queue is no error.
+    /// Submits queued operations and waits for `want` completions, for at most `timeout_ns` (`None`: no limit). With
+    /// `batch_us` above 0 (and a kernel that supports it), one completion suffices after that many microseconds. A
+    /// timeout, a signal or a full completion queue is no error.
     #[inline]
     pub fn submit_and_wait(&mut self, want: u32, timeout_ns: Option<u64>, batch_us: u32) -> Result<()> {
         let time = types::Timespec::from(std::time::Duration::from_nanos(timeout_ns.unwrap_or(0)));
@@ -200,7 +200,7 @@ impl Ring {
         }
     }
 
-    /// Takes the completions that are there, as many as `into` has room for without growing.
+    /// Takes the available completions, as many as `into` has room for without growing.
     #[inline]
     pub fn reap(&mut self, into: &mut Vec<Cqe>) {
         let room = into.capacity() - into.len();
@@ -212,17 +212,18 @@ impl Ring {
         }));
     }
 
-    /// Whether completions had to be kept by the kernel because the queue was full; the next wait brings them.
+    /// Returns true if the kernel holds completions back because the queue was full. The next wait brings them.
     pub fn overflowed(&mut self) -> bool {
         self.io.submission().cq_overflow()
     }
 
-    /// Queues an entry; a full queue is handed over first.
+    /// Queues an entry; a full queue is submitted first.
     #[inline]
     fn push(&mut self, entry: &squeue::Entry) -> Result<()> {
         for _ in 0..2 {
-            // SAFETY: every pointer in an entry made in `ops` leads into memory that the ring owns (slots, addresses), to
-            // constants, or to `'static` data; all of it stays mapped until the ring has cancelled what is left.
+            // SAFETY: every pointer in an entry made in `ops` leads into memory that the ring owns (slots, addresses),
+            // to constants, or to `'static` data. All of it stays mapped until the ring has cancelled the remaining
+            // operations.
             if unsafe { self.io.submission().push(entry) }.is_ok() {
                 return Ok(());
             }
@@ -232,14 +233,14 @@ impl Ring {
     }
 }
 
-/// What a wait may end with besides completions.
+/// Accepts the errors with which a wait may end regularly.
 fn tolerate(e: Errno) -> Result<()> {
     if matches!(e, Errno::TIME | Errno::INTR | Errno::BUSY | Errno::AGAIN) { Ok(()) } else { Err(e) }
 }
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // Everything still running is ended before the memory goes. Should that fail, the memory is leaked on purpose.
+        // Running operations are ended before the memory is released. If that fails, the memory is leaked on purpose.
         let limit = types::Timespec::new().sec(1);
         let ended = self.io.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());
         let quiet = match &ended {

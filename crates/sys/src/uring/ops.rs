@@ -1,4 +1,4 @@
-//! The operations a ring can be given, one function each. Results arrive as completions under `user`.
+//! Operations of a ring, one function each. Results arrive as completions under `user`.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use io_uring::{opcode, squeue};
 
 use super::address::Address;
 use super::file::File;
-use super::{How, Ring};
+use super::{OpFlags, Ring};
 use crate::{Errno, Result};
 
 /// Option values that entries point to; they live as long as the program.
@@ -15,89 +15,90 @@ static ON: libc::c_int = 1;
 const IP_BIND_ADDRESS_NO_PORT: u32 = 24;
 
 impl Ring {
-    /// The send slot `slot`, to be filled before [`Ring::send`]. A slot that is still being sent may be overwritten; then
-    /// the peer gets a mixture, so wait for the completion or know that it is over. Empty when there is no such slot.
+    /// Returns send slot `slot` for filling before [`Ring::send`], or an empty slice for an unknown slot. Overwriting a
+    /// slot that is still being sent corrupts the data for the peer, so wait for the completion first.
     #[inline]
     pub fn slot(&mut self, slot: u32) -> &mut [u8] {
         let (at, len) = if slot < self.slot_count { (slot as usize, self.slot_bytes) } else { (0, 0) };
-        // SAFETY: inside the mapped, zeroed region by the check above; the kernel only ever reads it, and no other slice
-        // of it can exist while `self` is borrowed.
+        // SAFETY: inside the mapped, zeroed region by the check above. The kernel only reads it, and no other slice of
+        // it can exist while `self` is borrowed.
         unsafe { std::slice::from_raw_parts_mut(self.slots.at(at * len), len) }
     }
 
-    /// Opens a stream socket of the family of address `address` at a place in the table of registered files.
+    /// Opens a stream socket of the family of address `address` at index `at` in the table of registered files.
     #[inline]
-    pub fn socket(&mut self, at: u32, address: u32, how: How, user: u64) -> Result<()> {
+    pub fn socket(&mut self, at: u32, address: u32, op_flags: OpFlags, user: u64) -> Result<()> {
         let (family, protocol) = self.address(address).map(|a| (a.family, a.protocol))?;
         let target = DestinationSlot::try_from_slot_target(at).map_err(|_| Errno::INVAL)?;
         let entry = opcode::Socket::new(family, libc::SOCK_STREAM, protocol).file_index(Some(target)).build();
-        self.push(&entry.flags(how).user_data(user))
+        self.push(&entry.flags(op_flags).user_data(user))
     }
 
     /// Sets TCP_NODELAY.
     #[inline]
-    pub fn nodelay(&mut self, file: File, how: How, user: u64) -> Result<()> {
-        self.option(file, libc::IPPROTO_TCP as u32, libc::TCP_NODELAY as u32, how, user)
+    pub fn nodelay(&mut self, file: File, op_flags: OpFlags, user: u64) -> Result<()> {
+        self.option(file, libc::IPPROTO_TCP as u32, libc::TCP_NODELAY as u32, op_flags, user)
     }
 
     /// Sets IP_BIND_ADDRESS_NO_PORT.
     #[inline]
-    pub fn bind_address_no_port(&mut self, file: File, how: How, user: u64) -> Result<()> {
-        self.option(file, libc::IPPROTO_IP as u32, IP_BIND_ADDRESS_NO_PORT, how, user)
+    pub fn bind_address_no_port(&mut self, file: File, op_flags: OpFlags, user: u64) -> Result<()> {
+        self.option(file, libc::IPPROTO_IP as u32, IP_BIND_ADDRESS_NO_PORT, op_flags, user)
     }
 
-    fn option(&mut self, file: File, level: u32, name: u32, how: How, user: u64) -> Result<()> {
+    fn option(&mut self, file: File, level: u32, name: u32, op_flags: OpFlags, user: u64) -> Result<()> {
         let (value, len) = ((&raw const ON).cast(), size_of::<libc::c_int>() as u32);
         let entry = on_file!(file, |f| opcode::SetSockOpt::new(f, level, name, value, len).build());
-        self.push(&entry.flags(how).user_data(user))
+        self.push(&entry.flags(op_flags).user_data(user))
     }
 
     /// Binds to address `address`.
     #[inline]
-    pub fn bind(&mut self, file: File, address: u32, how: How, user: u64) -> Result<()> {
+    pub fn bind(&mut self, file: File, address: u32, op_flags: OpFlags, user: u64) -> Result<()> {
         let a = self.address(address)?;
         let (ptr, len) = ((&raw const a.storage).cast(), a.len);
         let entry = on_file!(file, |f| opcode::Bind::new(f, ptr, len).build());
-        self.push(&entry.flags(how).user_data(user))
+        self.push(&entry.flags(op_flags).user_data(user))
     }
 
     /// Connects to address `address`.
     #[inline]
-    pub fn connect(&mut self, file: File, address: u32, how: How, user: u64) -> Result<()> {
+    pub fn connect(&mut self, file: File, address: u32, op_flags: OpFlags, user: u64) -> Result<()> {
         let a = self.address(address)?;
         let (ptr, len) = ((&raw const a.storage).cast(), a.len);
         let entry = on_file!(file, |f| opcode::Connect::new(f, ptr, len).build());
-        self.push(&entry.flags(how).user_data(user))
+        self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Accepts until cancelled: a completion a connection. With `direct` the connections go into the table of registered
-    /// files and the result is the place, else it is a descriptor that the caller owns.
+    /// Accepts until cancelled, one completion per connection. With `direct`, connections go into the table of
+    /// registered files and the result is the index. Otherwise the result is a descriptor that the caller owns.
     pub fn accept_multi(&mut self, file: File, direct: bool, user: u64) -> Result<()> {
         let flags = if direct { 0 } else { libc::SOCK_CLOEXEC };
         let entry = on_file!(file, |f| opcode::AcceptMulti::new(f).allocate_file_index(direct).flags(flags).build());
         self.push(&entry.user_data(user))
     }
 
-    /// Receives into the ring's buffers until the peer closes or the buffers run out (ENOBUFS): a completion a piece.
+    /// Receives into the ring's buffers until the peer closes or the buffers run out (ENOBUFS), one completion per
+    /// piece.
     #[inline]
     pub fn recv_multi(&mut self, file: File, user: u64) -> Result<()> {
         let entry = on_file!(file, |f| opcode::RecvMulti::new(f, super::buffers::GROUP).build());
         self.push(&entry.user_data(user))
     }
 
-    /// Sends a part of a send slot, all of it: the completion comes when the socket has taken everything.
+    /// Sends a whole part of a send slot. It completes when the socket has taken everything.
     #[inline]
-    pub fn send(&mut self, file: File, slot: u32, part: Range<usize>, how: How, user: u64) -> Result<()> {
+    pub fn send(&mut self, file: File, slot: u32, part: Range<usize>, op_flags: OpFlags, user: u64) -> Result<()> {
         let ptr = self.part_of(slot, &part)?;
-        self.push_send(file, ptr, part.len(), how, user)
+        self.push_send(file, ptr, part.len(), op_flags, user)
     }
 
-    /// Sends as much of a part of a send slot as the socket takes at once; EAGAIN where that is nothing.
-    pub fn send_now(&mut self, file: File, slot: u32, part: Range<usize>, how: How, user: u64) -> Result<()> {
+    /// Sends as much of a part of a send slot as the socket takes at once. Fails with EAGAIN if that is nothing.
+    pub fn send_now(&mut self, file: File, slot: u32, part: Range<usize>, op_flags: OpFlags, user: u64) -> Result<()> {
         let ptr = self.part_of(slot, &part)?;
         let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
         let entry = on_file!(file, |f| opcode::Send::new(f, ptr, part.len() as u32).flags(flags).build());
-        self.push(&entry.flags(how).user_data(user))
+        self.push(&entry.flags(op_flags).user_data(user))
     }
 
     #[inline]
@@ -108,16 +109,23 @@ impl Ring {
         Ok(self.slots.at(slot as usize * self.slot_bytes).wrapping_add(part.start).cast_const())
     }
 
-    /// Sends bytes that live as long as the program (a file kept in memory, say).
+    /// Sends bytes that live as long as the program, such as a file kept in memory.
     #[inline]
-    pub fn send_static(&mut self, file: File, bytes: &'static [u8], how: How, user: u64) -> Result<()> {
-        self.push_send(file, bytes.as_ptr(), bytes.len(), how, user)
+    pub fn send_static(&mut self, file: File, bytes: &'static [u8], op_flags: OpFlags, user: u64) -> Result<()> {
+        self.push_send(file, bytes.as_ptr(), bytes.len(), op_flags, user)
     }
 
-    pub(super) fn push_send(&mut self, file: File, ptr: *const u8, len: usize, how: How, user: u64) -> Result<()> {
+    pub(super) fn push_send(
+        &mut self,
+        file: File,
+        ptr: *const u8,
+        len: usize,
+        op_flags: OpFlags,
+        user: u64,
+    ) -> Result<()> {
         let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
         let entry = on_file!(file, |f| opcode::Send::new(f, ptr, len as u32).flags(flags).build());
-        self.push(&entry.flags(how).user_data(user))
+        self.push(&entry.flags(op_flags).user_data(user))
     }
 
     /// Waits for readiness (poll(2) bits), once or until cancelled.
@@ -127,29 +135,29 @@ impl Ring {
     }
 
     /// Closes the sending side.
-    pub fn shutdown_write(&mut self, file: File, how: How, user: u64) -> Result<()> {
+    pub fn shutdown_write(&mut self, file: File, op_flags: OpFlags, user: u64) -> Result<()> {
         let entry = on_file!(file, |f| opcode::Shutdown::new(f, libc::SHUT_WR).build());
-        self.push(&entry.flags(how).user_data(user))
+        self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Closes a file of the table. Operations still running on it keep the socket open: cancel them before.
+    /// Closes a file of the table. Running operations on it keep the socket open, so cancel them first.
     #[inline]
-    pub fn close(&mut self, at: u32, how: How, user: u64) -> Result<()> {
+    pub fn close(&mut self, at: u32, op_flags: OpFlags, user: u64) -> Result<()> {
         let entry: squeue::Entry = opcode::Close::new(Fixed(at)).build();
-        self.push(&entry.flags(how).user_data(user))
+        self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Ends all operations on a file; each of them completes with ECANCELED.
+    /// Ends all operations on a file. Each of them completes with ECANCELED.
     #[inline]
-    pub fn cancel_file(&mut self, file: File, how: How, user: u64) -> Result<()> {
+    pub fn cancel_file(&mut self, file: File, op_flags: OpFlags, user: u64) -> Result<()> {
         let which = on_file!(file, |f| CancelBuilder::fd(f).all());
-        self.push(&opcode::AsyncCancel2::new(which).build().flags(how).user_data(user))
+        self.push(&opcode::AsyncCancel2::new(which).build().flags(op_flags).user_data(user))
     }
 
     /// Ends one operation by its number.
     #[inline]
-    pub fn cancel(&mut self, which: u64, how: How, user: u64) -> Result<()> {
-        self.push(&opcode::AsyncCancel::new(which).build().flags(how).user_data(user))
+    pub fn cancel(&mut self, which: u64, op_flags: OpFlags, user: u64) -> Result<()> {
+        self.push(&opcode::AsyncCancel::new(which).build().flags(op_flags).user_data(user))
     }
 
     #[inline]

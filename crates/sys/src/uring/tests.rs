@@ -2,7 +2,7 @@ use std::io::{Read as _, Write as _};
 
 use super::*;
 
-/// `None` with a SKIP line where io_uring is forbidden.
+/// Creates a ring, or returns `None` with a SKIP line where io_uring is forbidden.
 fn ring(config: &Config) -> Option<(Ring, Option<Buffers>)> {
     match Ring::new(config) {
         Ok(made) => Some(made),
@@ -37,18 +37,18 @@ fn a_request_goes_out_and_its_answer_lands_in_a_buffer() {
     };
     let Some((mut ring, Some(mut buffers))) = ring(&config) else { return };
     let file = File::Fixed(2);
-    let quiet = How::SKIP_SUCCESS | How::IO_LINK;
+    let quiet = OpFlags::SKIP_SUCCESS | OpFlags::IO_LINK;
     ring.socket(2, 0, quiet, 1).unwrap();
     ring.nodelay(file, quiet, 2).unwrap();
     ring.bind_address_no_port(file, quiet, 3).unwrap();
     ring.bind(file, 1, quiet, 4).unwrap();
-    ring.connect(file, 0, How::empty(), 5).unwrap();
+    ring.connect(file, 0, OpFlags::empty(), 5).unwrap();
     assert_eq!(wait_for(&mut ring, 5).result, 0);
     let (mut peer, from) = listener.accept().unwrap();
     assert_eq!(from.ip().to_string(), "127.0.0.9");
 
     ring.slot(3)[..4].copy_from_slice(b"ping");
-    ring.send(file, 3, 0..4, How::SKIP_SUCCESS, 6).unwrap();
+    ring.send(file, 3, 0..4, OpFlags::SKIP_SUCCESS, 6).unwrap();
     ring.recv_multi(file, 7).unwrap();
     ring.submit().unwrap();
     let mut got = [0; 4];
@@ -72,14 +72,14 @@ fn closing_a_file_under_a_receive_needs_a_cancel_and_then_tells_the_peer() {
     let config =
         Config { files: 1, buffers: 1, addresses: vec![listener.local_addr().unwrap().into()], ..Config::default() };
     let Some((mut ring, _buffers)) = ring(&config) else { return };
-    ring.socket(0, 0, How::SKIP_SUCCESS | How::IO_LINK, 1).unwrap();
-    ring.connect(File::Fixed(0), 0, How::empty(), 2).unwrap();
+    ring.socket(0, 0, OpFlags::SKIP_SUCCESS | OpFlags::IO_LINK, 1).unwrap();
+    ring.connect(File::Fixed(0), 0, OpFlags::empty(), 2).unwrap();
     assert_eq!(wait_for(&mut ring, 2).result, 0);
     let (mut peer, _) = listener.accept().unwrap();
     ring.recv_multi(File::Fixed(0), 3).unwrap();
     ring.submit().unwrap();
-    ring.cancel_file(File::Fixed(0), How::SKIP_SUCCESS, 4).unwrap();
-    ring.close(0, How::SKIP_SUCCESS, 5).unwrap();
+    ring.cancel_file(File::Fixed(0), OpFlags::SKIP_SUCCESS, 4).unwrap();
+    ring.close(0, OpFlags::SKIP_SUCCESS, 5).unwrap();
     assert_eq!(wait_for(&mut ring, 3).outcome(), Err(Errno::CANCELED));
     peer.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
     assert_eq!(peer.read(&mut [0; 8]).unwrap(), 0, "the peer reads an end");
@@ -102,8 +102,8 @@ fn a_batch_wait_ends_after_its_bound_with_what_is_there() {
 #[test]
 fn bad_numbers_are_errors_and_not_memory() {
     let Some((mut ring, _)) = ring(&Config { slots: 1, ..Config::default() }) else { return };
-    assert_eq!(ring.send(File::Fixed(0), 1, 0..1, How::empty(), 0), Err(Errno::INVAL));
-    assert_eq!(ring.send(File::Fixed(0), 0, 0..5000, How::empty(), 0), Err(Errno::INVAL));
-    assert_eq!(ring.connect(File::Fixed(0), 0, How::empty(), 0), Err(Errno::INVAL));
+    assert_eq!(ring.send(File::Fixed(0), 1, 0..1, OpFlags::empty(), 0), Err(Errno::INVAL));
+    assert_eq!(ring.send(File::Fixed(0), 0, 0..5000, OpFlags::empty(), 0), Err(Errno::INVAL));
+    assert_eq!(ring.connect(File::Fixed(0), 0, OpFlags::empty(), 0), Err(Errno::INVAL));
     assert!(ring.slot(1).is_empty());
 }

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sys::netns::{Inside, Netns};
+use sys::netns::{Netns, OpenSpec};
 use sys::rtnl::{HtbRate, Qdisc, Rtnl};
 
 use super::medium::Wire;
@@ -26,7 +26,7 @@ pub(super) struct Qdiscs {
 impl Qdiscs {
     pub(super) fn of(netns: &Netns) -> Result<Self> {
         let open = || -> std::io::Result<Rtnl> {
-            let fd = netns.open(&[Inside::ROUTE])?.pop().ok_or(std::io::ErrorKind::UnexpectedEof)?;
+            let fd = netns.open(&[OpenSpec::ROUTE])?.pop().ok_or(std::io::ErrorKind::UnexpectedEof)?;
             Ok(Rtnl::over(fd)?)
         };
         let route = open().map_err(setup("open a netlink socket in a namespace", "check user namespaces"))?;

@@ -36,8 +36,8 @@ pub(super) const PARTNER_TOKEN: u64 = u64::MAX;
 pub(super) const CONNECTION_MESSAGE: u8 = 1;
 pub(super) const PHASE_MESSAGE: u8 = 2;
 
-fn message(kind: u8, small: u8, values: [u64; 2]) -> [u8; pass::MESSAGE] {
-    let mut bytes = [0; pass::MESSAGE];
+fn message(kind: u8, small: u8, values: [u64; 2]) -> [u8; pass::MESSAGE_BYTES] {
+    let mut bytes = [0; pass::MESSAGE_BYTES];
     (bytes[0], bytes[1]) = (kind, small);
     bytes[8..].chunks_exact_mut(8).zip(values).for_each(|(to, value)| to.copy_from_slice(&value.to_ne_bytes()));
     bytes

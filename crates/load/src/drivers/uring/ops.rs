@@ -1,7 +1,7 @@
 //! Operations of the io_uring driver. A connect is one chain of operations, a small send is not acknowledged, and a
 //! close ends running operations. Each operation's number encodes its kind, connection and generation.
 
-use sys::uring::{File, How, Ring};
+use sys::uring::{File, OpFlags, Ring};
 use sys::{Errno, clock};
 
 use crate::driver::{Ops, Sent};
@@ -79,7 +79,7 @@ impl UringOps {
     /// generation.
     fn open(&mut self, conn: u32, generation: u32) -> Result<(), Errno> {
         let (file, open) = (File::Fixed(conn), user(OPEN, conn, generation));
-        let quiet = How::SKIP_SUCCESS;
+        let quiet = OpFlags::SKIP_SUCCESS;
         self.ring.socket(conn, 0, quiet, open)?;
         if self.nodelay {
             self.ring.nodelay(file, quiet, open)?;
@@ -89,7 +89,7 @@ impl UringOps {
             self.ring.bind(file, 1 + self.next_source, quiet, open)?;
             self.next_source = (self.next_source + 1) % self.sources;
         }
-        self.ring.connect(file, 0, How::empty(), user(CONNECT, conn, generation))
+        self.ring.connect(file, 0, OpFlags::empty(), user(CONNECT, conn, generation))
     }
 
     /// Continues the operations that waited for a half close.
@@ -97,7 +97,7 @@ impl UringOps {
         let slot = &mut self.slots[conn as usize];
         let (ended, generation) = (std::mem::take(&mut slot.half_close), slot.generation);
         if ended.closes {
-            let _ = self.ring.close(conn, How::SKIP_SUCCESS, user(NOTHING, conn, 0));
+            let _ = self.ring.close(conn, OpFlags::SKIP_SUCCESS, user(NOTHING, conn, 0));
         }
         if ended.connects { self.open(conn, generation) } else { Ok(()) }
     }
@@ -137,7 +137,8 @@ impl Ops for UringOps {
         let bytes = &mut self.ring.slot(conn)[at..];
         let n = fill(bytes).min(self.slot_bytes - at);
         slot.at = (at + n) as u32;
-        let (how, sent) = if self.acked { (How::empty(), Sent::Pending) } else { (How::SKIP_SUCCESS, Sent::All) };
+        let (how, sent) =
+            if self.acked { (OpFlags::empty(), Sent::Pending) } else { (OpFlags::SKIP_SUCCESS, Sent::All) };
         slot.sending = self.acked;
         self.ring.send(File::Fixed(conn), conn, at..at + n, how, user(SEND, conn, slot.generation))?;
         Ok(sent)
@@ -153,11 +154,11 @@ impl Ops for UringOps {
         }
         let n = fill(&mut self.ring.slot(conn)[at..]).min(self.slot_bytes - at);
         slot.at = (at + n) as u32;
-        self.ring.send_now(File::Fixed(conn), conn, at..at + n, How::SKIP_SUCCESS, user(NOTHING, conn, 0)).is_ok()
+        self.ring.send_now(File::Fixed(conn), conn, at..at + n, OpFlags::SKIP_SUCCESS, user(NOTHING, conn, 0)).is_ok()
     }
 
     fn half_close(&mut self, conn: u32) -> bool {
-        let began = self.ring.shutdown_write(File::Fixed(conn), How::empty(), user(HALF_CLOSE, conn, 0)).is_ok();
+        let began = self.ring.shutdown_write(File::Fixed(conn), OpFlags::empty(), user(HALF_CLOSE, conn, 0)).is_ok();
         self.slots[conn as usize].half_close.runs |= began;
         began
     }
@@ -180,12 +181,12 @@ impl Ops for UringOps {
         let running = [(was.state == State::Connecting, CONNECT), (was.receiving, RECEIVE), (was.sending, SEND)];
         for (_, kind) in running.into_iter().filter(|&(runs, _)| runs) {
             self.ending += 1;
-            let _ = self.ring.cancel(user(kind, conn, was.generation), How::SKIP_SUCCESS, nothing);
+            let _ = self.ring.cancel(user(kind, conn, was.generation), OpFlags::SKIP_SUCCESS, nothing);
         }
         if was.half_close.runs {
             self.slots[conn as usize].half_close.closes = true;
             return;
         }
-        let _ = self.ring.close(conn, How::SKIP_SUCCESS, nothing);
+        let _ = self.ring.close(conn, OpFlags::SKIP_SUCCESS, nothing);
     }
 }

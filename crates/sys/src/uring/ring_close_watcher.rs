@@ -1,0 +1,34 @@
+//! Detection of the end of a ring. The kernel cleans a ring up in its own worker, some milliseconds after its last
+//! descriptor was closed. Until then it keeps every socket that an operation or the table of files refers to.
+//!
+//! The write end of a pipe is put into the table and closed here. The read end reports a hang-up once the table has
+//! released it, which is the kernel's last step (io_ring_ctx_free in io_uring/io_uring.c).
+
+use std::os::fd::{AsRawFd as _, OwnedFd};
+
+use super::Ring;
+use crate::Result;
+use crate::poll::{self, Entry};
+
+/// Watches for the end of a ring.
+#[derive(Debug)]
+pub struct RingCloseWatcher {
+    end: OwnedFd,
+}
+
+impl Ring {
+    /// Creates a watcher of this ring, at a free index of its table of files.
+    pub fn close_watcher(&mut self, at: u32) -> Result<RingCloseWatcher> {
+        let (end, kept) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        self.register_file(at, &kept)?;
+        Ok(RingCloseWatcher { end })
+    }
+}
+
+impl RingCloseWatcher {
+    /// Waits at most `timeout_ns` after the ring was dropped, and returns true if it is gone.
+    pub fn wait(&self, timeout_ns: u64) -> bool {
+        let mut entries = [Entry::new(self.end.as_raw_fd(), poll::IN)];
+        poll::poll(&mut entries, Some(timeout_ns)).is_ok() && entries[0].found() & poll::HUP != 0
+    }
+}
