@@ -51,7 +51,7 @@ pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
 /// Builds one exchange for the null driver: the size of a request and an answer that the session accepts.
 pub(crate) fn exchange(plan: &LoadPlan, client: &dyn AnyClient) -> (usize, Vec<u8>) {
     let mut sessions = client.sessions(1);
-    let session = sessions.at(0);
+    let session = sessions.session(0);
     session.begin(Request::default());
     let (mut request, mut piece) = (Vec::new(), vec![0; 64 * 1024]);
     while session.wants_transmit() && request.len() < 16 << 20 {

@@ -163,7 +163,7 @@ fn shards(common: &Arc<LoadContext>, client: &dyn AnyClient) -> Result<Parts, Lo
     let (done, parts) = channel();
     let (warm, all_warm) = channel::<Never>();
     for i in 0..common.plan.threads.max(1) {
-        let (common, client, done, warm) = (Arc::clone(common), client.another(), done.clone(), warm.clone());
+        let (common, client, done, warm) = (Arc::clone(common), client.clone_client(), done.clone(), warm.clone());
         let partner = partners.next();
         let body = move || drop(done.send((i, shard_thread(&common, &*client, i, partner, warm))));
         std::thread::Builder::new().name(format!("load-{i}")).spawn(body).map_err(|e| LoadError::System {
@@ -287,7 +287,7 @@ fn setup(common: &LoadContext, task: &crate::core::Task, client: &dyn AnyClient)
 /// Returns the size of the longest request if each leaves in one write and nothing else is sent.
 fn written(client: &dyn AnyClient) -> Option<usize> {
     let mut sessions = client.sessions(1);
-    let session = sessions.at(0);
+    let session = sessions.session(0);
     let mut piece = vec![0; 8 * 1024];
     let mut most = 0;
     for item in 0..client.mix().weights.len().clamp(1, usize::from(u16::MAX)) as u16 {

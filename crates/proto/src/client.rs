@@ -1,42 +1,42 @@
-//! From a plan to client sessions: what every protocol needs for it.
+//! Conversion of a plan into client sessions: the part common to all protocols.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use run::Protocol;
 
-use crate::row::{Flag, Set};
-use crate::{Mix, Requester, sent};
+use crate::row::{Flag, FlagValue};
+use crate::{Mix, Requester, received_files};
 
-/// Makes the sessions of one protocol. Cheap to clone, so every thread has its own.
+/// Creates the sessions of one protocol. Cheap to clone, so every thread has its own.
 pub trait Client: Clone + Send + 'static {
-    /// The client half.
+    /// Client half.
     type Session: Requester + 'static;
 
-    /// A session for one connection; reuse it with [`Requester::reset`].
+    /// Creates a session for one connection; reuse it with [`Requester::reset`].
     fn session(&self) -> Self::Session;
 
-    /// The same, told that it is spoken within TLS.
+    /// Returns the same client for use within TLS.
     #[must_use]
     fn within_tls(self) -> Self {
         self
     }
 
-    /// How its requests are gone through; most protocols have one.
+    /// Returns the mix of requests; most protocols have one request.
     fn mix(&self) -> &Mix {
         Mix::ONE
     }
 
-    /// Whether each request always has the same bytes.
+    /// Returns true if each request always has the same bytes.
     fn fixed(&self) -> bool {
         true
     }
 }
 
-/// A [`Client`] of whatever protocol a plan asks for. What a load does with it is compiled once for all protocols, while a call
-/// by table takes a nanosecond or two of a request that takes thousands.
+/// A [`Client`] of the protocol that a plan asks for. The load code is compiled once for all protocols. A dynamic call
+/// costs a nanosecond or two per request, which takes thousands.
 pub trait AnyClient: Send {
-    /// A session for each of so many connections.
+    /// Creates a session for each of `connections` connections.
     fn sessions(&self, connections: usize) -> Box<dyn Sessions>;
 
     /// As [`Client::mix`].
@@ -45,8 +45,8 @@ pub trait AnyClient: Send {
     /// As [`Client::fixed`].
     fn fixed(&self) -> bool;
 
-    /// The same once more, for another thread.
-    fn another(&self) -> Box<dyn AnyClient>;
+    /// Clones the client for another thread.
+    fn clone_client(&self) -> Box<dyn AnyClient>;
 }
 
 impl<C: Client> AnyClient for C {
@@ -62,44 +62,44 @@ impl<C: Client> AnyClient for C {
         Client::fixed(self)
     }
 
-    fn another(&self) -> Box<dyn AnyClient> {
+    fn clone_client(&self) -> Box<dyn AnyClient> {
         Box::new(self.clone())
     }
 }
 
 /// Sessions of one protocol, side by side in memory.
 pub trait Sessions {
-    /// That of a connection.
-    fn at(&mut self, connection: usize) -> &mut dyn Requester;
+    /// Returns the session of a connection.
+    fn session(&mut self, connection: usize) -> &mut dyn Requester;
 }
 
 impl<S: Requester> Sessions for Vec<S> {
-    fn at(&mut self, connection: usize) -> &mut dyn Requester {
+    fn session(&mut self, connection: usize) -> &mut dyn Requester {
         &mut self[connection]
     }
 }
 
-/// What is wrong with the protocol part of a plan.
+/// Error in the protocol part of a plan.
 #[derive(Debug, thiserror::Error)]
 pub enum ProtoError {
     /// A file could not be read.
     #[error("cannot read {what} {path}: {error}; name a readable file")]
     Unreadable {
-        /// What the file is for.
+        /// Purpose of the file.
         what: &'static str,
-        /// As it was given.
+        /// Path as given.
         path: String,
-        /// What the system said.
+        /// Error of the system.
         error: std::io::Error,
     },
     /// A part of a request cannot be sent as it is.
     #[error("{what} {value:?} cannot be sent: {advice}")]
     Invalid {
-        /// Which part.
+        /// Invalid part.
         what: &'static str,
-        /// What was given.
+        /// Given value.
         value: String,
-        /// What is possible.
+        /// Advice.
         advice: &'static str,
     },
     /// The protocol has no sets of requests.
@@ -108,14 +108,14 @@ pub enum ProtoError {
     /// One request of a set cannot be sent.
     #[error("request {place} ({name}): {error}")]
     InSet {
-        /// Its place, from 1.
+        /// Its index, from 1.
         place: usize,
-        /// What it is called.
+        /// Its name.
         name: String,
-        /// What is wrong.
+        /// Reason.
         error: Box<ProtoError>,
     },
-    /// The protocol is not spoken within TLS.
+    /// The protocol cannot be used within TLS.
     #[error("{0} is not supported over TLS; https:// is")]
     NoTls(&'static str),
     /// The protocol has no client in this build.
@@ -125,25 +125,25 @@ pub enum ProtoError {
 
 /// Reads a file named in a plan.
 pub(crate) fn read(what: &'static str, path: &str) -> Result<Arc<[u8]>, ProtoError> {
-    if let Some(bytes) = sent::of(path) {
+    if let Some(bytes) = received_files::received_file(path) {
         return Ok(bytes);
     }
     let read = std::fs::read(Path::new(path));
     read.map(Arc::from).map_err(|error| ProtoError::Unreadable { what, path: path.into(), error })
 }
 
-/// The flag of protocols whose messages have a size.
+/// Returns the flag of protocols whose messages have a size.
 pub(crate) const fn message_bytes(set: fn(&mut Protocol, u64)) -> Flag {
     let help = "echo, discard, source, ws: bytes a message";
-    Flag { name: "message-bytes", short: None, requires: None, value: "SIZE", help, set: Set::Bytes(set) }
+    Flag { name: "message-bytes", short: None, requires: None, value: "SIZE", help, set: FlagValue::Bytes(set) }
 }
 
-/// Bytes of a canned response: enough for any ceiling, and never all memory.
+/// Creates a canned response of `bytes` bytes, limited to what a ceiling needs.
 pub(crate) fn canned_bytes(bytes: u64) -> Vec<u8> {
     vec![b'x'; bytes.min(16 << 20) as usize]
 }
 
-/// The size of a message.
+/// Checks the size of a message.
 pub(crate) fn positive(message_bytes: u64) -> Result<u64, ProtoError> {
     match message_bytes {
         1..=1_099_511_627_776 => Ok(message_bytes),

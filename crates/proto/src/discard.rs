@@ -8,7 +8,7 @@ use crate::client::{message_bytes, positive};
 use crate::row::{ProtocolSpec, Scheme};
 use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Session};
 
-/// Its row in the table.
+/// Row of this protocol in the table.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "discard",
     help: "sends blocks of bytes and expects nothing back",
@@ -20,10 +20,10 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         }
     })],
     answers: false,
-    ..ProtocolSpec::BASE
+    ..ProtocolSpec::DEFAULT
 };
 
-/// The client half of a plan.
+/// Prepares the client half of a plan.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Discard { message_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
     Ok(ClientPlan::new(positive(*message_bytes)?))
@@ -36,7 +36,7 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// Messages of this many bytes, at least 1.
+    /// Creates a plan with messages of this many bytes, at least 1.
     pub fn new(message_bytes: u64) -> Self {
         Self { message: Pattern::new(message_bytes.max(1)) }
     }
@@ -50,7 +50,7 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client half. A message is complete when the system has taken all of it: see [`Requester::flushed`].
+/// Client half. A message is complete when the kernel has taken all of it: see [`Requester::flushed`].
 pub struct ClientSession {
     message: Pattern,
     outbox: Outbox,
@@ -92,7 +92,7 @@ impl Requester for ClientSession {
     }
 }
 
-/// Server half. Every piece that arrives counts as one.
+/// Server half. Every piece that arrives counts as one exchange.
 #[derive(Default)]
 pub struct ServerSession;
 

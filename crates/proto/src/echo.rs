@@ -1,4 +1,4 @@
-//! Echo: the server sends back what it receives; the client checks every byte.
+//! Echo: the server sends back what it receives, and the client checks every byte.
 
 use crate::outbox::Outbox;
 use crate::pattern::Pattern;
@@ -8,7 +8,7 @@ use crate::client::{message_bytes, positive};
 use crate::row::{ProtocolSpec, Scheme};
 use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Session};
 
-/// Its row in the table.
+/// Row of this protocol in the table.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "echo",
     help: "sends a block of bytes and checks that the same bytes come back",
@@ -20,10 +20,10 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         }
     })],
     canned: |_, request| request.to_vec(),
-    ..ProtocolSpec::BASE
+    ..ProtocolSpec::DEFAULT
 };
 
-/// The client half of a plan.
+/// Prepares the client half of a plan.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Echo { message_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
     Ok(ClientPlan::new(positive(*message_bytes)?))
@@ -36,7 +36,7 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// Messages of this many bytes, at least 1.
+    /// Creates a plan with messages of this many bytes, at least 1.
     pub fn new(message_bytes: u64) -> Self {
         Self { message: Pattern::new(message_bytes.max(1)) }
     }
@@ -106,7 +106,7 @@ impl Requester for ClientSession {
     }
 }
 
-/// Server half: keeps what could not be sent in place.
+/// Server half: keeps bytes that could not be sent in place.
 #[derive(Default)]
 pub struct ServerSession {
     pending: Vec<u8>,
@@ -119,7 +119,7 @@ impl Session for ServerSession {
         out[..n].copy_from_slice(&self.pending[self.at..self.at + n]);
         self.at += n;
         if self.at == self.pending.len() {
-            // The memory goes back: most connections of a large server are idle.
+            // Free the memory: most connections of a large server are idle.
             self.reset();
         }
         n

@@ -1,16 +1,16 @@
-//! gRPC: unary calls over HTTP/2, a message each way. Only status 0 is right. Source: "gRPC over HTTP2", the project's own
-//! description of its protocol.
+//! gRPC: unary calls over HTTP/2, one message each way. Only status 0 is a success. Source: "gRPC over HTTP2", the
+//! project's own description of its protocol.
 //!
-//! The session is that of [`http2`](crate::http2); here is what a call says. The server half is its server with pages of
-//! [`Page::grpc`](crate::http1::Page::grpc).
+//! The session is that of [`http2`](crate::http2); this file builds the calls. The server half is the HTTP/2 server
+//! with pages of [`Page::grpc`](crate::http1::Page::grpc).
 
 use run::{HttpPlan, Protocol};
 
 use crate::ProtoError;
 use crate::http2::{ClientPlan, canned_call};
-use crate::row::{Flag, ProtocolSpec, Scheme, Set};
+use crate::row::{Flag, FlagValue, ProtocolSpec, Scheme};
 
-/// Its row in the table.
+/// Row of this protocol in the table.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "grpc",
     help: "gRPC: unary calls over HTTP/2, --streams at once on a connection; any status but 0 is an error",
@@ -31,7 +31,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             "body",
             "FILE",
             "File whose bytes are the message",
-            Set::Text(|plan, file| {
+            FlagValue::Text(|plan, file| {
                 if let Protocol::Grpc { body_file, .. } = plan {
                     *body_file = Some(file.into());
                 }
@@ -43,7 +43,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
                 "header",
                 "K: V",
                 "Metadata of the call",
-                Set::Pair(|plan, name, value| {
+                FlagValue::Pair(|plan, name, value| {
                     if let Protocol::Grpc { headers, .. } = plan {
                         headers.push((name.into(), value.into()));
                     }
@@ -54,20 +54,20 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             "expect-status",
             "CODE",
             "Status that is right besides 0",
-            Set::Number(|plan, code| {
+            FlagValue::Number(|plan, code| {
                 if let Protocol::Grpc { expect_status, .. } = plan {
                     *expect_status = Some(code);
                 }
             }),
         ),
     ],
-    aim: |plan, authority, target| {
+    set_target: |plan, authority, target| {
         if let Protocol::Grpc { path, host, .. } = plan {
             *host = authority.into();
             *path = if target.starts_with('/') { target.into() } else { format!("/{target}") };
         }
     },
-    // A call without network is a request of HTTP/1.1 with the same body.
+    // Without a network, a call becomes an HTTP/1.1 request with the same body.
     without_network: |plan| match plan {
         Protocol::Grpc { path, host, headers, body_file, .. } => {
             let method = "POST".into();
@@ -76,14 +76,14 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         other => other,
     },
     canned: |_, request| canned_call(request),
-    ..ProtocolSpec::BASE
+    ..ProtocolSpec::DEFAULT
 };
 
-const fn flag(name: &'static str, value: &'static str, help: &'static str, set: Set) -> Flag {
+const fn flag(name: &'static str, value: &'static str, help: &'static str, set: FlagValue) -> Flag {
     Flag { name, short: None, requires: None, value, help, set }
 }
 
-/// The client half of a plan.
+/// Prepares the client half of a plan.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     ClientPlan::calls(plan)
 }

@@ -1,4 +1,4 @@
-//! A set of requests as clients of HTTP need it: each with the headers that all have.
+//! A set of requests prepared for HTTP clients: each with the headers common to all.
 
 use std::sync::Arc;
 
@@ -7,21 +7,21 @@ use run::{HttpPlan, Protocol, RequestPlan, RequestSet};
 use crate::ProtoError;
 use crate::client::read;
 
-/// One request with all that is sent of it.
+/// One request with everything to send.
 pub(crate) struct Item {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) host: String,
     pub(crate) headers: Vec<(String, String)>,
-    /// The body; absent where none is sent.
+    /// The body; absent if none is sent.
     pub(crate) body: Option<Arc<[u8]>>,
     pub(crate) expect_status: Option<u16>,
     pub(crate) expect_text: String,
-    /// Names, and where in the response their values are.
+    /// Capture names, and the place of their values in the response.
     pub(crate) capture: Vec<(String, String)>,
 }
 
-/// Puts every request of a plan together by `build`: the one of the protocol's settings, or those of the set.
+/// Assembles every request of a plan with `build`: the one of the protocol's settings, or those of the set.
 pub(crate) fn prepare<T>(
     plan: &Protocol,
     set: Option<&RequestSet>,
@@ -44,7 +44,7 @@ pub(crate) fn prepare<T>(
     set.requests.iter().enumerate().map(each).collect()
 }
 
-/// A request of a set, with the headers of all that it has not itself.
+/// Builds a request of a set and adds the common headers that it lacks.
 fn item(
     request: &RequestPlan,
     host: &str,

@@ -1,7 +1,7 @@
 //! Protocol sessions without I/O: each file holds both halves of one protocol.
 //!
-//! [`PROTOCOLS`] has a row of each. A client half comes from [`client()`], once for a plan; a server half is made by
-//! the services of the serve crate.
+//! [`PROTOCOLS`] has a row for each. A client half comes from [`client()`], once per plan. The services of the serve
+//! crate create server halves.
 
 mod client;
 pub mod discard;
@@ -17,12 +17,12 @@ mod outbox;
 mod pattern;
 mod protocols;
 pub mod raw;
+mod received_files;
 pub mod record;
 pub mod redis;
 mod requester;
 mod row;
 mod search;
-mod sent;
 mod session;
 pub mod source;
 mod store;
@@ -36,8 +36,8 @@ mod zipf;
 pub use client::{AnyClient, Client, ProtoError, Sessions};
 pub use mix::Mix;
 pub use protocols::{PROTOCOLS, by_scheme, client, spec};
+pub use received_files::add_received_file;
 pub use requester::{Done, Outcome, Request, Requester, Which};
-pub use row::{Flag, ProtocolSpec, Scheme, Set};
-pub use sent::bring;
+pub use row::{Flag, FlagValue, ProtocolSpec, Scheme};
 pub use session::{Fault, Progress, Session};
-pub use store::{Changed, Store};
+pub use store::{ChangeResult, Store};

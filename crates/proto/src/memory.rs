@@ -1,38 +1,40 @@
-//! What a connection remembers of answers: captured values and cookies, of HTTP/1.1 and HTTP/2 alike. One response at a
-//! time is looked at: what is captured is for the next request, so nothing is asked meanwhile.
+//! Values that a connection stores from answers: captures and cookies, for HTTP/1.1 and HTTP/2 alike. Only one request
+//! is under way at a time, because the next request uses what its response captures.
 
 use crate::ProtoError;
 use crate::template::Source;
 
-/// Most cookies of a connection, and bytes of each.
-const MOST_COOKIES: usize = 50;
-const MOST_COOKIE: usize = 4096;
-/// Most bytes of a body that a value is looked for in.
-const MOST_BODY: usize = 1 << 20;
+/// Maximum number of cookies of a connection, and maximum bytes of each.
+const MAX_COOKIES: usize = 50;
+const MAX_COOKIE: usize = 4096;
+/// Maximum bytes of a body searched for a value.
+const MAX_BODY: usize = 1 << 20;
 
-/// A value to be captured: the place of its name, and where it is.
+/// A value to capture: the index of its name, and its location.
 #[derive(Clone, Debug)]
 pub(crate) struct Capture {
     at: usize,
-    from: From,
+    from: CaptureSource,
 }
 
 #[derive(Clone, Debug)]
-enum From {
+enum CaptureSource {
     /// A JSON pointer (RFC 6901) into the body.
     Json(String),
     Header(String),
 }
 
-/// The captures of a request.
+/// Builds the captures of a request.
 pub(crate) fn captures(all: &[(String, String)], source: &Source) -> Result<Vec<Capture>, ProtoError> {
     let one = |(name, from): &(String, String)| {
         let wrong = |advice| ProtoError::Invalid { what: "capture", value: format!("{name} = {from}"), advice };
         let at = source.captured.iter().position(|known| known == name);
         let at = at.ok_or_else(|| wrong("name it once"))?;
         let from = match from.split_once(':') {
-            Some(("json", pointer)) if pointer.is_empty() || pointer.starts_with('/') => From::Json(pointer.into()),
-            Some(("header", name)) if !name.trim().is_empty() => From::Header(name.trim().into()),
+            Some(("json", pointer)) if pointer.is_empty() || pointer.starts_with('/') => {
+                CaptureSource::Json(pointer.into())
+            }
+            Some(("header", name)) if !name.trim().is_empty() => CaptureSource::Header(name.trim().into()),
             _ => return Err(wrong("write json:/pointer/to/value or header:Name")),
         };
         Ok(Capture { at, from })
@@ -40,31 +42,31 @@ pub(crate) fn captures(all: &[(String, String)], source: &Source) -> Result<Vec<
     all.iter().map(one).collect()
 }
 
-/// What one connection remembers.
+/// Values stored for one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     pub(crate) captured: Vec<Vec<u8>>,
     cookies: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The body of the response under way, where something is captured from it.
+    /// Body of the response under way, if a value is captured from it.
     body: Vec<u8>,
-    /// Captures of its head that were found.
+    /// Number of captures found in its head.
     found: usize,
 }
 
 impl Memory {
-    /// Room for as many captured values as there are names.
+    /// Creates a value slot for each capture name.
     pub(crate) fn new(source: &Source) -> Self {
         Self { captured: vec![Vec::new(); source.captured.len()], ..Self::default() }
     }
 
-    /// Everything is forgotten; the memory is kept.
+    /// Forgets everything and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.captured.iter_mut().for_each(Vec::clear);
         self.cookies.clear();
         self.next();
     }
 
-    /// Another response begins.
+    /// Starts another response.
     pub(crate) fn next(&mut self) {
         self.body.clear();
         self.found = 0;
@@ -79,13 +81,13 @@ impl Memory {
         }
     }
 
-    /// A header of a response: a cookie to keep, or captured.
+    /// Reads a header of a response: a cookie to store, or a value to capture.
     pub(crate) fn header(&mut self, name: &[u8], value: &[u8], captures: &[Capture]) {
         if name.eq_ignore_ascii_case(b"set-cookie") {
             self.cookie(value);
         }
         for capture in captures {
-            if let From::Header(wanted) = &capture.from
+            if let CaptureSource::Header(wanted) = &capture.from
                 && name.eq_ignore_ascii_case(wanted.as_bytes())
                 && let Some(slot) = self.captured.get_mut(capture.at)
             {
@@ -95,7 +97,7 @@ impl Memory {
         }
     }
 
-    /// `name=value; Path=/; …`: of the attributes, only those that end a cookie count; a connection has one server.
+    /// Reads `name=value; Path=/; …`. Only the attributes that end a cookie count, since a connection has one server.
     fn cookie(&mut self, line: &[u8]) {
         let pair = line.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
         let Some(is) = pair.iter().position(|byte| *byte == b'=') else { return };
@@ -105,19 +107,19 @@ impl Memory {
         match at {
             Some(at) if ends => drop(self.cookies.swap_remove(at)),
             Some(at) => keep(&mut self.cookies[at].1, value),
-            None if !ends && self.cookies.len() < MOST_COOKIES && pair.len() <= MOST_COOKIE => {
+            None if !ends && self.cookies.len() < MAX_COOKIES && pair.len() <= MAX_COOKIE => {
                 self.cookies.push((name.into(), value.into()));
             }
             None => {}
         }
     }
 
-    /// Whether there is a cookie to send.
+    /// Returns true if there is a cookie to send.
     pub(crate) fn has_cookies(&self) -> bool {
         !self.cookies.is_empty()
     }
 
-    /// Appends all cookies as the header `Cookie` has them.
+    /// Appends all cookies in the form of the header `Cookie`.
     pub(crate) fn write_cookies(&self, to: &mut Vec<u8>) {
         for (i, (name, value)) in self.cookies.iter().enumerate() {
             to.extend_from_slice(if i == 0 { b"" } else { b"; " });
@@ -127,22 +129,22 @@ impl Memory {
         }
     }
 
-    /// A piece of the body.
+    /// Reads a piece of the body.
     pub(crate) fn body(&mut self, piece: &[u8], captures: &[Capture]) {
-        let wanted = captures.iter().any(|capture| matches!(capture.from, From::Json(_)));
-        if wanted && self.body.len() + piece.len() <= MOST_BODY {
+        let wanted = captures.iter().any(|capture| matches!(capture.from, CaptureSource::Json(_)));
+        if wanted && self.body.len() + piece.len() <= MAX_BODY {
             self.body.extend_from_slice(piece);
         }
     }
 
-    /// The response is complete: whether everything was found that is captured from it.
+    /// Completes the response and returns true if all its captures were found.
     pub(crate) fn complete(&mut self, captures: &[Capture]) -> bool {
-        let headers = captures.iter().filter(|capture| matches!(capture.from, From::Header(_))).count();
+        let headers = captures.iter().filter(|capture| matches!(capture.from, CaptureSource::Header(_))).count();
         let mut all = self.found >= headers;
         if headers < captures.len() {
             let value = serde_json::from_slice::<serde_json::Value>(&self.body).unwrap_or_default();
             for capture in captures {
-                let From::Json(pointer) = &capture.from else { continue };
+                let CaptureSource::Json(pointer) = &capture.from else { continue };
                 match value.pointer(pointer) {
                     Some(serde_json::Value::String(text)) => keep(&mut self.captured[capture.at], text.as_bytes()),
                     Some(serde_json::Value::Null) | None => all = false,
@@ -155,7 +157,7 @@ impl Memory {
     }
 }
 
-/// Puts a value in the place of another. A server cannot make us send a second header: line ends are left out.
+/// Replaces a value. Line ends are removed, so a server cannot make us send a second header.
 fn keep(slot: &mut Vec<u8>, value: &[u8]) {
     slot.clear();
     slot.extend(value.iter().filter(|byte| !matches!(byte, b'\r' | b'\n' | 0)));

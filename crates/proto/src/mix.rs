@@ -1,28 +1,28 @@
-//! How a set of requests is gone through.
+//! Selection order and weights of a set of requests.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use run::{RequestOrder, RequestSet};
 
-/// How a set is gone through.
+/// Selection order and weights of a set of requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mix {
-    /// How often each request of the set is to be made, against the others.
+    /// Weight of each request of the set.
     pub weights: Cow<'static, [f64]>,
-    /// The class of each request of the set; empty where each is one of its own.
+    /// Class of each request of the set; empty if each is a class of its own.
     pub classes: Cow<'static, [u16]>,
-    /// Which request comes next.
+    /// Selection order.
     pub order: RequestOrder,
 }
 
 impl Mix {
-    /// One request, made again and again.
+    /// One repeated request.
     pub const ONE: &'static Self =
         &Self { weights: Cow::Borrowed(&[1.0]), classes: Cow::Borrowed(&[]), order: RequestOrder::Weighted };
 
-    /// That of a set; without one there is one request.
-    pub(crate) fn of(set: Option<&RequestSet>) -> Arc<Self> {
+    /// Builds the mix of a set; without a set there is one request.
+    pub(crate) fn for_set(set: Option<&RequestSet>) -> Arc<Self> {
         let of = |set: &RequestSet| {
             let weights = set.requests.iter().map(|request| request.weight).collect();
             Self { weights, classes: set.classes().1.into(), order: set.order }

@@ -1,6 +1,6 @@
-//! What is still to be sent: the same message, again and again, or bytes that wait in a buffer.
+//! Pending output: repetitions of one message, or bytes in a buffer.
 
-/// Bytes that wait to be sent, and how many of them were given out. What is written to it is added at its end.
+/// Bytes waiting to be sent, and the number already given out. New bytes are appended.
 #[derive(Default)]
 pub(crate) struct Owed {
     bytes: Vec<u8>,
@@ -8,13 +8,13 @@ pub(crate) struct Owed {
 }
 
 impl Owed {
-    /// Bytes that were not given yet.
+    /// Returns the number of bytes not given out yet.
     #[inline]
     pub(crate) fn waiting(&self) -> usize {
         self.bytes.len() - self.given
     }
 
-    /// Copies what waits; returns how many bytes.
+    /// Copies waiting bytes and returns their number.
     #[inline]
     pub(crate) fn copy(&mut self, out: &mut [u8]) -> usize {
         let rest = &self.bytes[self.given..];
@@ -24,7 +24,7 @@ impl Owed {
         n
     }
 
-    /// The same, and forgets the bytes once all of them were given.
+    /// Copies waiting bytes, and drops all bytes once everything was given out. Keeps at most `kept` bytes of memory.
     #[inline]
     pub(crate) fn give(&mut self, kept: usize, out: &mut [u8]) -> usize {
         let n = self.copy(out);
@@ -34,33 +34,33 @@ impl Owed {
         n
     }
 
-    /// Nothing waits any more, and at most `kept` bytes of memory are kept.
+    /// Drops all bytes and keeps at most `kept` bytes of memory.
     pub(crate) fn forget(&mut self, kept: usize) {
         self.clear();
         self.bytes.shrink_to(kept);
     }
 
-    /// Nothing waits any more, and all memory is kept.
+    /// Drops all bytes and keeps the memory.
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.given = 0;
     }
 
-    /// Where bytes are added; what is there is not to be taken away.
+    /// Returns the buffer for appending; its content must not be removed.
     #[inline]
     pub(crate) fn end(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// Adds bytes.
+    /// Appends bytes.
     #[inline]
     pub(crate) fn say(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 }
 
-/// How many messages a client half still has to send, and how far the current one is.
+/// Number of messages that a client half still has to send, and the progress of the current one.
 #[derive(Default)]
 pub(crate) struct Outbox {
     to_send: u32,
@@ -68,18 +68,18 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// One more message is to be sent.
+    /// Adds one message.
     pub(crate) fn add(&mut self) {
         self.to_send += 1;
     }
 
-    /// Whether nothing is left to give out.
+    /// Returns true if no message is left.
     pub(crate) fn is_empty(&self) -> bool {
         self.to_send == 0
     }
 
-    /// Fills `out` with messages of `len` bytes, which must not be 0; `copy` writes from an offset of the message and
-    /// says how much. Returns the bytes written and the messages that were finished.
+    /// Fills `out` with messages of `len` bytes, which must not be 0. `copy` writes from an offset of the message and
+    /// returns the number of bytes. Returns the bytes written and the number of finished messages.
     #[inline]
     pub(crate) fn fill(
         &mut self,
@@ -101,7 +101,7 @@ impl Outbox {
         (done, finished)
     }
 
-    /// The same for a message in memory; returns the bytes written.
+    /// Fills `out` from a message in memory and returns the bytes written.
     #[inline]
     pub(crate) fn fill_from(&mut self, out: &mut [u8], message: &[u8]) -> usize {
         let copy = |from: u64, out: &mut [u8]| {

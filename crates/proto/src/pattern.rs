@@ -1,9 +1,9 @@
-//! Message bytes that show a loss, a swap or a shift: no short period, the same in every process.
+//! Message bytes that reveal a loss, a swap or a shift: no short period, and equal in every process.
 
 use std::sync::Arc;
 
-/// Longest block that is kept; longer messages repeat it.
-const BLOCK: u64 = 1 << 20;
+/// Maximum stored block; longer messages repeat it.
+const MAX_BLOCK_BYTES: u64 = 1 << 20;
 
 /// The bytes of one message.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// A message of this many bytes.
+    /// Creates a message of this many bytes.
     pub(crate) fn new(bytes: u64) -> Self {
         // xorshift64 (Marsaglia 2003): any fixed seed gives bytes without a short period.
         let mut x = 0x9e37_79b9_7f4a_7c15_u64;
@@ -23,16 +23,16 @@ impl Pattern {
             x ^= x << 17;
             (x >> 32) as u8
         };
-        let block: Vec<u8> = (0..bytes.clamp(1, BLOCK)).map(|_| next()).collect();
+        let block: Vec<u8> = (0..bytes.clamp(1, MAX_BLOCK_BYTES)).map(|_| next()).collect();
         Self { block: block.into(), bytes }
     }
 
-    /// Length of the message.
+    /// Returns the length of the message.
     pub(crate) const fn len(&self) -> u64 {
         self.bytes
     }
 
-    /// The bytes from `at` on that lie together; empty only at the end of the message.
+    /// Returns the contiguous bytes from `at` on; empty only at the end of the message.
     pub(crate) fn from(&self, at: u64) -> &[u8] {
         let start = (at % self.block.len() as u64) as usize;
         let left = self.bytes.saturating_sub(at).min((self.block.len() - start) as u64) as usize;
@@ -54,7 +54,7 @@ impl Pattern {
         done
     }
 
-    /// Whether `input` is what stands at `at`. It must not reach beyond the end.
+    /// Returns true if `input` equals the bytes at `at`. It must not reach beyond the end.
     pub(crate) fn matches(&self, at: u64, input: &[u8]) -> bool {
         let mut done = 0;
         while done < input.len() {

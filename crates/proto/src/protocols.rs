@@ -1,4 +1,4 @@
-//! The table of protocols: one row says all that the rest of the program knows of one.
+//! The table of protocols: one row holds everything that the rest of the program needs about a protocol.
 
 use run::{Protocol, RequestSet, TlsPlan};
 
@@ -7,14 +7,14 @@ use crate::{
     AnyClient, ProtoError, discard, echo, grpc, http1, http2, memcached, raw, record, redis, source, tls, websocket,
 };
 
-/// The table, and the one place where a protocol's name becomes its type.
+/// Builds the table and maps each protocol's name to its type.
 macro_rules! protocols {
     ($($module:ident $(within $tls:ident)? $(takes $sets:ident)?),+ $(,)?) => {
-        /// Every protocol a generator speaks.
+        /// All protocols of the generator.
         pub const PROTOCOLS: &[ProtocolSpec] = &[$($module::SPEC),+];
 
-        /// Prepares the client half of a plan's protocol. Files are read here, once; whatever is wrong with them or the
-        /// settings is said before any load is sent. With `tls` it speaks within TLS; with `requests` it makes those.
+        /// Prepares the client half of a plan's protocol. It reads files once and reports errors in them or in the
+        /// settings before any load. With `tls` it runs within TLS; with `requests` it sends those requests.
         pub fn client(
             plan: &Protocol,
             requests: Option<&RequestSet>,
@@ -55,12 +55,12 @@ protocols! {
     websocket within tls,
 }
 
-/// The row of a plan's protocol.
+/// Returns the row of a plan's protocol.
 pub fn spec(plan: &Protocol) -> &'static ProtocolSpec {
     PROTOCOLS.iter().find(|row| row.name == plan.name()).unwrap_or(&PROTOCOLS[0])
 }
 
-/// The row and the scheme that a target is written with, whatever the case of its letters.
+/// Returns the row and scheme for a target's scheme, ignoring case.
 pub fn by_scheme(name: &str) -> Option<(&'static ProtocolSpec, &'static Scheme)> {
     let all = PROTOCOLS.iter().flat_map(|row| row.schemes.iter().map(move |scheme| (row, scheme)));
     all.into_iter().find(|(_, scheme)| scheme.name.eq_ignore_ascii_case(name))
@@ -71,10 +71,10 @@ mod tests {
     use super::*;
     use crate::{Done, Outcome, Request};
 
-    /// Makes a request; whether the row's canned response completes it.
+    /// Builds a request and returns true if the row's canned response completes it.
     fn answered(plan: &Protocol) -> Result<bool, ProtoError> {
         let mut sessions = client(plan, None, None)?.sessions(1);
-        let (session, mut request, mut piece) = (sessions.at(0), Vec::new(), [0; 512]);
+        let (session, mut request, mut piece) = (sessions.session(0), Vec::new(), [0; 512]);
         let greeting = (spec(plan).canned)(plan, &[]);
         while !session.ready() {
             session.transmit(&mut [0; 512]);
@@ -97,7 +97,7 @@ mod tests {
             let plan = (row.defaults)();
             assert_eq!((plan.name(), spec(&plan).name), (row.name, row.name));
             assert!(!row.schemes.is_empty() && row.schemes.iter().all(|s| names.insert(s.name)), "{}", row.name);
-            // What is defined by the close is answered by no bytes.
+            // No bytes complete a response that only the close delimits.
             let plan = match plan {
                 Protocol::Raw { send_file, .. } => Protocol::Raw { send_file, expect_bytes: Some(3) },
                 plan => plan,

@@ -1,6 +1,6 @@
-//! Raw bytes: the client sends what a file holds and expects a number of bytes, or everything until the close.
+//! Raw bytes: the client sends a file's content and expects a number of bytes, or everything until the close.
 //!
-//! There is no server half: any server on `tcp://` is one.
+//! There is no server half: any server on `tcp://` will do.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use run::Protocol;
 
 use crate::client::{canned_bytes, read};
 use crate::outbox::Outbox;
-use crate::row::{Flag, ProtocolSpec, Scheme, Set};
+use crate::row::{Flag, FlagValue, ProtocolSpec, Scheme};
 use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester};
 
-/// Its row in the table.
+/// Row of this protocol in the table.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "raw",
     help: "sends the bytes of a file and expects a number of bytes, or the end of the connection",
@@ -24,7 +24,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             requires: None,
             value: "FILE",
             help: "tcp: file whose bytes are one request",
-            set: Set::Text(|plan, file| {
+            set: FlagValue::Text(|plan, file| {
                 if let Protocol::Raw { send_file, .. } = plan {
                     *send_file = Some(file.into());
                 }
@@ -36,7 +36,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             requires: None,
             value: "N",
             help: "tcp: bytes of one response",
-            set: Set::Bytes(|plan, n| {
+            set: FlagValue::Bytes(|plan, n| {
                 if let Protocol::Raw { expect_bytes, .. } = plan {
                     *expect_bytes = Some(n);
                 }
@@ -47,10 +47,10 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         Protocol::Raw { expect_bytes, .. } => canned_bytes(expect_bytes.unwrap_or(1)),
         _ => Vec::new(),
     },
-    ..ProtocolSpec::BASE
+    ..ProtocolSpec::DEFAULT
 };
 
-/// The client half of a plan.
+/// Prepares the client half of a plan.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Raw { send_file, expect_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
     let bytes = send_file.as_deref().map_or_else(|| Ok(Arc::from([])), |file| read("the file to send", file))?;
@@ -65,7 +65,7 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// Sends `request`; a response is complete after `expect` bytes or, absent, at the close.
+    /// Creates a plan that sends `request`. A response is complete after `expect` bytes or, if absent, at the close.
     pub fn new(request: Arc<[u8]>, expect: Option<u64>) -> Self {
         Self { request, expect }
     }
@@ -119,7 +119,8 @@ impl Requester for ClientSession {
         Ok(progress)
     }
 
-    /// Until the close, one request has one response; later ones on the same connection are short.
+    /// Completes the response that the close delimits. One connection has one such response; later requests on it are
+    /// short.
     fn peer_closed(&mut self, done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         match (self.plan.expect, self.outstanding) {
             (_, 0) => Ok(Progress::CLOSE),
@@ -132,7 +133,7 @@ impl Requester for ClientSession {
         }
     }
 
-    /// A request of no bytes that expects none is complete when it is begun.
+    /// Completes an empty request that expects no bytes.
     fn flushed(&mut self, done: &mut dyn FnMut(Done)) -> Progress {
         if self.plan.expect != Some(0) || !self.outbox.is_empty() {
             return Progress::default();

@@ -1,43 +1,44 @@
-//! What the table of protocols says of one: its row.
+//! Row type of the protocol table.
 
 use run::Protocol;
 
-/// One row of [`PROTOCOLS`](crate::PROTOCOLS). Its functions are given plans of their own protocol; of others they leave everything as it is.
+/// A row of [`PROTOCOLS`](crate::PROTOCOLS). Its functions receive plans of their own protocol and leave others
+/// unchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct ProtocolSpec {
     /// Name in plans and tables.
     pub name: &'static str,
-    /// What it says on the wire, in one line.
+    /// One-line description of the bytes on the wire.
     pub help: &'static str,
-    /// What targets are written with; the first is the usual one.
+    /// URL schemes; the first is the usual one.
     pub schemes: &'static [Scheme],
-    /// The settings of a plan that says nothing of them.
+    /// Returns the default settings.
     pub defaults: fn() -> Protocol,
-    /// Flags of the command line that change the settings, in the order in which they take effect.
+    /// Command-line flags that change the settings, in the order in which they take effect.
     pub flags: &'static [Flag],
-    /// Adds what follows from the settings once all are known.
+    /// Completes the settings once all are known.
     pub complete: fn(&mut Protocol),
-    /// Whether the settings of this other protocol are spoken with targets of this one, since a flag asked for it.
+    /// Returns true if targets of this protocol can use these settings of another protocol, as a flag requested.
     pub takes: fn(&Protocol) -> bool,
-    /// Makes each request so many bytes longer, head line and all; false where that cannot be done.
+    /// Makes each request this many bytes longer, including the header line. Returns false if that is impossible.
     pub pad: fn(&mut Protocol, usize) -> bool,
     /// Puts the authority and the path of a URL into the settings.
-    pub aim: fn(&mut Protocol, &str, &str),
-    /// Changes the settings for connections that carry one request: the server is asked to close, so that TIME_WAIT is its.
+    pub set_target: fn(&mut Protocol, &str, &str),
+    /// Changes the settings for connections with one request: the server is asked to close, so that it keeps TIME_WAIT.
     pub one_request: fn(&mut Protocol),
-    /// Whether a response comes at all.
+    /// True if there is a response at all.
     pub answers: bool,
-    /// Its name when TLS agrees on what is spoken within (ALPN); empty for none.
+    /// Name in TLS's negotiation of the inner protocol (ALPN); empty for none.
     pub alpn: &'static str,
-    /// The same work where there is no network: no handshake, and answers that are always the same.
+    /// Converts to the equivalent work without a network: no handshake, and constant answers.
     pub without_network: fn(Protocol) -> Protocol,
-    /// A response to one request of these bytes, for drivers without a server.
+    /// Returns a response to one request of these bytes, for drivers without a server.
     pub canned: fn(&Protocol, &[u8]) -> Vec<u8>,
 }
 
 impl ProtocolSpec {
-    /// What most rows leave as it is.
-    pub(crate) const BASE: Self = Self {
+    /// Defaults for most rows.
+    pub(crate) const DEFAULT: Self = Self {
         name: "",
         help: "",
         schemes: &[],
@@ -46,7 +47,7 @@ impl ProtocolSpec {
         complete: |_| {},
         takes: |_| false,
         pad: |_, _| false,
-        aim: |_, _, _| {},
+        set_target: |_, _, _| {},
         one_request: |_| {},
         answers: true,
         alpn: "",
@@ -55,47 +56,47 @@ impl ProtocolSpec {
     };
 }
 
-/// How targets of a protocol are written.
+/// A URL scheme of a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {
-    /// What stands before `://`.
+    /// Name before `://`.
     pub name: &'static str,
-    /// The port where a target names none; absent: it must name one.
+    /// Default port; if absent, a target must name one.
     pub port: Option<u16>,
-    /// Whether a target has a path.
+    /// True if a target has a path.
     pub path: bool,
-    /// Whether it is spoken within TLS.
+    /// True if it runs within TLS.
     pub tls: bool,
 }
 
-/// One flag of the command line.
+/// A command-line flag.
 #[derive(Clone, Copy, Debug)]
 pub struct Flag {
     /// Name after the two dashes.
     pub name: &'static str,
     /// Letter after one dash.
     pub short: Option<char>,
-    /// Its value as the help shows it.
+    /// Placeholder of its value in the help.
     pub value: &'static str,
-    /// What it does, in one line.
+    /// One-line description.
     pub help: &'static str,
-    /// The flag without which it has no meaning.
+    /// The flag that this one requires.
     pub requires: Option<&'static str>,
-    /// What it does to a plan.
-    pub set: Set,
+    /// Its effect on a plan.
+    pub set: FlagValue,
 }
 
-/// What kind of value a flag has and how it enters a plan.
+/// Value type of a flag, and its effect on a plan.
 #[derive(Clone, Copy, Debug)]
-pub enum Set {
+pub enum FlagValue {
     /// Any text.
     Text(fn(&mut Protocol, &str)),
     /// A number of bytes.
     Bytes(fn(&mut Protocol, u64)),
     /// A number up to 65535, such as a status.
     Number(fn(&mut Protocol, u16)),
-    /// A name and a value; may be given again and again.
+    /// A name and a value; may be repeated.
     Pair(fn(&mut Protocol, &str, &str)),
-    /// No value: the settings become those of another protocol.
+    /// No value: switches the settings to another protocol.
     Switch(fn(&mut Protocol)),
 }

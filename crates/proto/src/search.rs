@@ -1,23 +1,23 @@
-//! Looks for a text in a body that comes in pieces, of HTTP/1.1 and HTTP/2 alike.
+//! Search for a text in a body that arrives in pieces, for HTTP/1.1 and HTTP/2 alike.
 
 use memchr::memmem::Finder;
 
-/// What was seen so far of one body.
+/// State of the search in one body.
 #[derive(Debug, Default)]
 pub(crate) struct Search {
-    /// The end of what came before, one byte shorter than the text.
+    /// The end of earlier pieces, one byte shorter than the text.
     tail: Vec<u8>,
     found: bool,
 }
 
 impl Search {
-    /// The next piece.
+    /// Searches the next piece.
     pub(crate) fn look(&mut self, text: &Finder<'_>, piece: &[u8]) {
         if self.found {
             return;
         }
         let keep = text.needle().len().saturating_sub(1);
-        // What lies across the border, then the piece itself.
+        // Searches across the border, then the piece itself.
         let across = self.tail.len();
         self.tail.extend_from_slice(&piece[..piece.len().min(keep)]);
         self.found = text.find(&self.tail).is_some() || text.find(piece).is_some();
@@ -30,12 +30,12 @@ impl Search {
         }
     }
 
-    /// Whether it was there.
+    /// Returns true if the text was found.
     pub(crate) fn found(&self) -> bool {
         self.found
     }
 
-    /// Another body begins; the memory is kept.
+    /// Starts another body and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.tail.clear();
         self.found = false;

@@ -1,50 +1,52 @@
-//! The server end of a protocol without any I/O: given bytes, it says what to send and what was completed. The client
-//! end is [`Requester`](crate::Requester).
+//! The server end of a protocol without any I/O: given bytes, it returns bytes to send and completed exchanges. The
+//! client end is [`Requester`](crate::Requester).
 
-/// The server end of a protocol on one connection. It owns no socket, no clock and no thread, so the same session runs
+/// The server end of a protocol on one connection. It owns no socket, no clock and no thread, so one session type runs
 /// under every server model.
 ///
-/// The caller's loop is: [`receive`](Session::receive) for every piece of bytes that arrives, then
-/// [`transmit`](Session::transmit) until it returns 0. What one call of `transmit` gives is one write: a session that
-/// wants two writes gives two pieces. When everything given has been handed to the system, the caller calls
-/// [`flushed`](Session::flushed). After [`Progress::close`] the caller sends what `transmit` still gives and closes. After
-/// a [`Fault`] it closes at once.
+/// The caller calls [`receive`](Session::receive) for every piece of bytes that arrives, then
+/// [`transmit`](Session::transmit) until it returns 0. The bytes of one call of `transmit` are one write: a session
+/// that wants two writes gives two pieces. When everything given has been handed to the system, the caller calls
+/// [`flushed`](Session::flushed). After [`Progress::close`] the caller sends the remaining bytes of `transmit` and
+/// closes. After a [`Fault`] it closes at once.
 ///
 /// Sessions are reused: [`reset`](Session::reset) makes one ready for a new connection without allocating.
 pub trait Session {
-    /// Copies the next bytes to be sent into `out` and returns how many; 0 when there is nothing to send now.
+    /// Copies the next bytes to send into `out` and returns their number, or 0 when there is nothing to send now.
     fn transmit(&mut self, out: &mut [u8]) -> usize;
 
-    /// Whether [`transmit`](Session::transmit) would give bytes.
+    /// Returns true if [`transmit`](Session::transmit) would give bytes.
     fn wants_transmit(&self) -> bool;
 
-    /// Takes bytes that arrived, all of them, in pieces of any size.
+    /// Takes all bytes that arrived, in pieces of any size.
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault>;
 
-    /// The peer will send nothing more.
+    /// Handles the end of the peer's data.
     fn peer_closed(&mut self) -> Result<Progress, Fault>;
 
-    /// Everything that [`transmit`](Session::transmit) gave is handed to the system and it has nothing more to give.
-    /// Only a protocol in which sending alone ends something answers with progress (source).
+    /// Called when everything that [`transmit`](Session::transmit) gave is handed to the system and it has nothing more
+    /// to give. Only a protocol in which sending alone ends an exchange (source) returns progress.
     fn flushed(&mut self) -> Progress {
         Progress::default()
     }
 
-    /// Whether the reply to the next bytes is these very bytes, so that the caller may send them from where they lie.
-    /// It tells [`mirrored`](Session::mirrored) how many it sent so, and gives the rest to `receive`.
+    /// Returns true if the reply to the next bytes is these very bytes, so that the caller may send them from the
+    /// receive buffer. The caller then reports the number sent to [`mirrored`](Session::mirrored), and gives the rest
+    /// to `receive`.
     fn mirrors(&self) -> bool {
         false
     }
 
-    /// This many bytes of input were sent back in place, without `receive` and `transmit`.
+    /// Counts input bytes that were sent back in place, without `receive` and `transmit`.
     fn mirrored(&mut self, _bytes: usize) {}
 
-    /// Server: whether a request has begun whose head is not complete, so that nothing can be done for it yet.
+    /// Returns true if a request has begun whose head is incomplete, so that it cannot be handled yet.
     fn awaits_head(&self) -> bool {
         false
     }
 
-    /// Server: the rest of that head did not come in time. What is transmitted now tells the peer; then the caller closes.
+    /// Called when the rest of that head did not come in time. The session then gives the bytes that tell the peer, and
+    /// the caller closes.
     fn head_is_late(&mut self) {}
 
     /// Forgets the connection and keeps the memory.
@@ -93,16 +95,15 @@ impl<S: Session + ?Sized> Session for Box<S> {
     }
 }
 
-/// What a piece of input completed.
+/// Result of a piece of input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Exchanges that ended: requests at a server; at a client, responses, each of which was told as a
-    /// [`Done`](crate::Done).
+    /// Exchanges that ended: requests at a server, and responses at a client, each reported as a [`Done`](crate::Done).
     pub completed: u32,
-    /// The connection is to be closed once everything is transmitted.
+    /// True if the connection must be closed once everything is transmitted.
     pub close: bool,
-    /// With `close`: the peer may still be sending, so end our side first and read on for a while; a plain close would
-    /// reset the connection and could destroy the last reply on its way.
+    /// With `close`: the peer may still be sending, so end our side first and keep reading for a while. A plain close
+    /// would reset the connection and could destroy the last reply on its way.
     pub linger: bool,
 }
 
@@ -110,7 +111,7 @@ impl Progress {
     /// Close once everything is transmitted.
     pub const CLOSE: Self = Self { completed: 0, close: true, linger: false };
 
-    /// Adds what a further piece completed.
+    /// Adds the progress of a further piece.
     pub fn merge(&mut self, other: Self) {
         self.completed += other.completed;
         self.close |= other.close;
@@ -118,13 +119,13 @@ impl Progress {
     }
 }
 
-/// Why a connection, or one request of it, cannot go on.
+/// Reason why a connection, or one of its requests, cannot continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// The bytes do not follow the protocol.
+    /// The bytes violate the protocol.
     #[error("the bytes do not follow the protocol: {0}")]
     Malformed(&'static str),
-    /// The exchange is complete but not what was expected.
+    /// The exchange is complete but unexpected.
     #[error("the body is not what was expected: {0}")]
     WrongBody(&'static str),
     /// The peer closed in the middle of an exchange.
@@ -133,10 +134,10 @@ pub enum Fault {
     /// The server ended one request before its response was complete.
     #[error("the server reset the stream of a request")]
     StreamReset,
-    /// The server refused one request without looking at it.
+    /// The server refused one request without processing it.
     #[error("the server refused the stream of a request")]
     StreamRefused,
-    /// The server leaves and has not looked at this request: it is safe to make again on another connection.
+    /// The server leaves and has not processed this request: it is safe to retry on another connection.
     #[error("the server left before it looked at the request")]
     Unprocessed,
     /// A limit of ours was exceeded (header size, body size).

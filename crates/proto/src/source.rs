@@ -1,4 +1,4 @@
-//! Source: the server sends as fast as it is read, the client counts. Measures the other direction alone.
+//! Source: the server sends as fast as the client reads, and the client counts. Measures the other direction alone.
 //!
 //! Like chargen (RFC 864) without its lines. A source may be finite, so that a test can count bytes exactly.
 
@@ -9,7 +9,7 @@ use crate::client::{canned_bytes, message_bytes, positive};
 use crate::row::{ProtocolSpec, Scheme};
 use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Session};
 
-/// Its row in the table.
+/// Row of this protocol in the table.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "source",
     help: "receives what the server sends and counts it in messages",
@@ -24,10 +24,10 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         Protocol::Source { message_bytes } => canned_bytes(*message_bytes),
         _ => Vec::new(),
     },
-    ..ProtocolSpec::BASE
+    ..ProtocolSpec::DEFAULT
 };
 
-/// The client half of a plan.
+/// Prepares the client half of a plan.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Source { message_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
     Ok(ClientPlan::new(positive(*message_bytes)?))
@@ -40,7 +40,7 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// This many bytes count as one message, at least 1.
+    /// Creates a plan in which this many bytes, at least 1, count as one message.
     pub fn new(message_bytes: u64) -> Self {
         Self { message_bytes: message_bytes.max(1) }
     }
@@ -54,7 +54,8 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client half. The server sends unasked: bytes that come before a message was begun count for the next ones.
+/// Client half. The server sends without being asked: bytes that come before a message was started count for the next
+/// ones.
 pub struct ClientSession {
     message_bytes: u64,
     outstanding: u32,
@@ -92,21 +93,21 @@ impl Requester for ClientSession {
     }
 }
 
-/// What the server sends on each connection.
+/// The data that the server sends on each connection.
 #[derive(Clone)]
 pub struct ServerPlan {
     pattern: Pattern,
-    /// Bytes a connection; absent for no end.
+    /// Bytes per connection; absent for no end.
     limit: Option<u64>,
 }
 
 impl ServerPlan {
-    /// Ends each connection after `limit` bytes; absent: never.
+    /// Creates a plan that ends each connection after `limit` bytes, or never if absent.
     pub fn new(limit: Option<u64>) -> Self {
         Self { pattern: Pattern::new(u64::MAX), limit }
     }
 
-    /// The server half of one connection.
+    /// Creates the server half of one connection.
     pub fn session(&self) -> ServerSession {
         ServerSession { plan: self.clone(), sent: 0 }
     }
@@ -136,12 +137,12 @@ impl Session for ServerSession {
         self.left() > 0
     }
 
-    /// Whatever the peer sends is read and dropped.
+    /// Reads and drops all data of the peer.
     fn receive(&mut self, _input: &[u8]) -> Result<Progress, Fault> {
         Ok(Progress::default())
     }
 
-    /// The peer has nothing to say, which is no reason to stop sending.
+    /// Continues sending after the end of the peer's data.
     fn peer_closed(&mut self) -> Result<Progress, Fault> {
         Ok(Progress::default())
     }

@@ -1,71 +1,71 @@
-//! What the reference servers of Redis and memcached keep, shared by all their connections.
+//! The data of the reference servers of Redis and memcached, shared by all their connections.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Most bytes of keys and values together.
-const MOST: usize = 64 << 20;
-/// What an entry counts besides.
-const ENTRY: usize = 100;
-/// Parts, so that threads seldom meet.
-const PARTS: usize = 16;
+/// Maximum bytes of keys and values together.
+const MAX_STORE_BYTES: usize = 64 << 20;
+/// Additional bytes that each entry counts.
+const ENTRY_OVERHEAD: usize = 100;
+/// Number of shards, so that threads seldom contend.
+const SHARD_COUNT: usize = 16;
 
 /// Keys and values in memory.
 #[derive(Debug, Default)]
-pub struct Store([Mutex<Part>; PARTS]);
+pub struct Store([Mutex<Shard>; SHARD_COUNT]);
 
-/// What came of a change.
+/// Result of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Changed {
-    /// The new value is kept.
+pub enum ChangeResult {
+    /// The new value is stored.
     Done,
-    /// Nothing was to be changed.
-    Left,
+    /// Nothing was changed.
+    Unchanged,
     /// There is no room for it.
     Full,
 }
 
 #[derive(Debug, Default)]
-struct Part {
+struct Shard {
     entries: HashMap<Vec<u8>, Vec<u8>>,
     bytes: usize,
 }
 
 impl Store {
-    fn part(&self, key: &[u8]) -> MutexGuard<'_, Part> {
+    fn shard(&self, key: &[u8]) -> MutexGuard<'_, Shard> {
         let hash = key.iter().fold(5_381_usize, |hash, byte| hash.wrapping_mul(33) ^ usize::from(*byte));
-        self.0[hash % PARTS].lock().unwrap_or_else(PoisonError::into_inner)
+        self.0[hash % SHARD_COUNT].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at a value.
+    /// Calls `see` with a value.
     pub fn with<T>(&self, key: &[u8], see: impl FnOnce(Option<&[u8]>) -> T) -> T {
-        see(self.part(key).entries.get(key).map(Vec::as_slice))
+        see(self.shard(key).entries.get(key).map(Vec::as_slice))
     }
 
-    /// Keeps a value; false where there is no room for it.
+    /// Stores a value. Returns false if there is no room.
     pub fn set(&self, key: &[u8], value: &[u8]) -> bool {
-        self.part(key).set(key, value)
+        self.shard(key).set(key, value)
     }
 
-    /// Puts what `next` makes of a value in its place, and nobody sees anything between; with `None` nothing changes.
-    pub fn change(&self, key: &[u8], next: impl FnOnce(Option<&[u8]>) -> Option<Vec<u8>>) -> Changed {
-        let mut part = self.part(key);
-        match next(part.entries.get(key).map(Vec::as_slice)) {
-            None => Changed::Left,
-            Some(value) if part.set(key, &value) => Changed::Done,
-            Some(_) => Changed::Full,
+    /// Replaces a value atomically by the result of `next`; with `None` nothing changes.
+    pub fn change(&self, key: &[u8], next: impl FnOnce(Option<&[u8]>) -> Option<Vec<u8>>) -> ChangeResult {
+        let mut shard = self.shard(key);
+        match next(shard.entries.get(key).map(Vec::as_slice)) {
+            None => ChangeResult::Unchanged,
+            Some(value) if shard.set(key, &value) => ChangeResult::Done,
+            Some(_) => ChangeResult::Full,
         }
     }
 
-    /// Forgets everything.
+    /// Removes all entries.
     pub fn clear(&self) {
-        for part in &self.0 {
-            *part.lock().unwrap_or_else(PoisonError::into_inner) = Part::default();
+        for shard in &self.0 {
+            *shard.lock().unwrap_or_else(PoisonError::into_inner) = Shard::default();
         }
     }
 
-    /// Counts a number up by one; `None` where the value is no number or there is no room.
+    /// Increments a number; `None` if the value is not a number or there is no room.
     pub fn increment(&self, key: &[u8]) -> Option<i64> {
         let mut number = None;
         let changed = self.change(key, |value| {
@@ -73,23 +73,23 @@ impl Store {
             number = now.checked_add(1);
             number.map(|number| number.to_string().into_bytes())
         });
-        number.filter(|_| changed == Changed::Done)
+        number.filter(|_| changed == ChangeResult::Done)
     }
 
-    /// Whether there was such a key, which is gone now.
+    /// Removes a key and returns true if it existed.
     pub fn remove(&self, key: &[u8]) -> bool {
-        let mut part = self.part(key);
-        let Some(value) = part.entries.remove(key) else { return false };
-        part.bytes -= key.len() + value.len() + ENTRY;
+        let mut shard = self.shard(key);
+        let Some(value) = shard.entries.remove(key) else { return false };
+        shard.bytes -= key.len() + value.len() + ENTRY_OVERHEAD;
         true
     }
 }
 
-impl Part {
+impl Shard {
     fn set(&mut self, key: &[u8], value: &[u8]) -> bool {
-        let before = self.entries.get(key).map_or(0, |old| key.len() + old.len() + ENTRY);
-        let after = self.bytes - before + key.len() + value.len() + ENTRY;
-        if after > MOST / PARTS {
+        let before = self.entries.get(key).map_or(0, |old| key.len() + old.len() + ENTRY_OVERHEAD);
+        let after = self.bytes - before + key.len() + value.len() + ENTRY_OVERHEAD;
+        if after > MAX_STORE_BYTES / SHARD_COUNT {
             return false;
         }
         self.bytes = after;
@@ -116,10 +116,10 @@ mod tests {
         let first = 0_i32.to_le_bytes();
         assert!(store.set(&first, b"5") && store.increment(&first) == Some(6) && store.remove(&first));
         assert!(!store.remove(&first) && store.with(&first, |found| found.is_none()));
-        assert_eq!(store.change(&first, |_| Some(vec![0; MOST])), Changed::Full);
-        assert_eq!(store.change(&first, |_| None), Changed::Left);
-        assert!(store.0.iter().all(|part| part.lock().unwrap().bytes <= MOST / PARTS));
+        assert_eq!(store.change(&first, |_| Some(vec![0; MAX_STORE_BYTES])), ChangeResult::Full);
+        assert_eq!(store.change(&first, |_| None), ChangeResult::Unchanged);
+        assert!(store.0.iter().all(|shard| shard.lock().unwrap().bytes <= MAX_STORE_BYTES / SHARD_COUNT));
         store.clear();
-        assert!(store.0.iter().all(|part| part.lock().unwrap().bytes == 0));
+        assert!(store.0.iter().all(|shard| shard.lock().unwrap().bytes == 0));
     }
 }

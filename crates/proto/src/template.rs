@@ -1,8 +1,8 @@
-//! Requests with places that are filled anew each time: `{{column}}`, `{{seq}}`, `{{uuid}}`, `{{random 1 100}}`,
-//! `{{zipf 1 1000000 0.99}}`, and what was captured from an answer before on the same connection.
+//! Requests with placeholders that are filled anew each time: `{{column}}`, `{{seq}}`, `{{uuid}}`, `{{random 1 100}}`,
+//! `{{zipf 1 1000000 0.99}}`, and values captured from earlier answers on the same connection.
 //!
-//! A request is cut into pieces once. To fill it is to copy them behind one another into a buffer of the connection, which
-//! keeps its memory: no allocation, no lock. What all connections share is one counter.
+//! A request is cut into pieces once. Filling it copies the pieces into a buffer of the connection, which keeps its
+//! memory: no allocation, no lock. All connections share only one counter.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use crate::zipf::Zipf;
 #[derive(Clone, Debug)]
 pub(crate) enum Piece {
     Text(Box<[u8]>),
-    /// A column of the data, in the row of this request; in a path with what that cannot hold as %XX.
+    /// A column of the data, in the row of this request; percent-encoded in a path.
     Column {
         at: usize,
         in_path: bool,
@@ -25,17 +25,17 @@ pub(crate) enum Piece {
     /// 1, 2, 3, …
     Seq,
     Uuid,
-    /// Evenly from the first to the last.
+    /// Uniform from the first to the last.
     Random(u64, u64),
     Zipf(Zipf),
-    /// What was captured under this name.
+    /// The value captured under this name.
     Captured(usize),
 }
 
-/// What the places of all requests are filled with.
+/// Values for the placeholders of all requests.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// By column and row: as it is, and as it stands in a path.
+    /// Values by column and row: plain, and percent-encoded for a path.
     plain: Vec<Vec<Box<[u8]>>>,
     in_path: Vec<Vec<Box<[u8]>>>,
     rows: u64,
@@ -44,28 +44,30 @@ pub(crate) struct Source {
     step: u64,
     made: AtomicU64,
     columns: Vec<String>,
-    /// Names of what is captured.
+    /// Names of captured values.
     pub(crate) captured: Vec<String>,
-    /// Whether `{{…}}` is a place at all: it is not in sets of forms that know none.
-    places: bool,
+    /// True if `{{…}}` is a placeholder. Sets in formats without placeholders have none.
+    placeholders: bool,
 }
 
-/// The row and the number of one request.
+/// Row and number of one request.
 #[derive(Clone, Copy)]
-pub(crate) struct Turn {
+pub(crate) struct RequestIndex {
     row: usize,
     seq: u64,
 }
 
 impl Source {
-    /// That of a set whose requests change: with places, or with cookies as a sequence has them. Requests that are always
-    /// the same are put together once and have none: to fill them, and to read their answers' heads, costs.
-    pub(crate) fn of(plan: &Protocol, set: Option<&RequestSet>) -> Option<Arc<Self>> {
-        let common =
-            |places: &str| plan.http().is_some_and(|http| http.headers.iter().any(|(_, v)| v.contains(places)));
+    /// Builds the source of a set whose requests change: by placeholders, or by cookies in a sequence. Returns `None`
+    /// for constant requests. Those are assembled once, because filling them and parsing their answers' heads costs
+    /// time.
+    pub(crate) fn for_plan(plan: &Protocol, set: Option<&RequestSet>) -> Option<Arc<Self>> {
+        let common = |placeholders: &str| {
+            plan.http().is_some_and(|http| http.headers.iter().any(|(_, v)| v.contains(placeholders)))
+        };
         let changes = |set: &&RequestSet| {
-            let places = set.templates && (common("{{") || set.requests.iter().any(has_places));
-            places || set.order == RequestOrder::Sequence
+            let placeholders = set.templates && (common("{{") || set.requests.iter().any(has_placeholders));
+            placeholders || set.order == RequestOrder::Sequence
         };
         set.filter(changes).map(|set| Arc::new(Self::new(set)))
     }
@@ -89,29 +91,29 @@ impl Source {
             made: AtomicU64::new(0),
             columns: data.columns,
             captured,
-            places: set.templates,
+            placeholders: set.templates,
         }
     }
 
-    /// The next request's row and number.
-    pub(crate) fn turn(&self, rng: &mut Rng) -> Turn {
+    /// Returns the next request's row and number.
+    pub(crate) fn next_index(&self, rng: &mut Rng) -> RequestIndex {
         let seq = self.first + self.made.fetch_add(1, Ordering::Relaxed) * self.step;
         let row = match (self.rows, self.random_rows) {
             (0, _) => 0,
             (rows, true) => rng.u64(0..rows),
             (rows, false) => seq % rows,
         };
-        Turn { row: row as usize, seq: seq + 1 }
+        RequestIndex { row: row as usize, seq: seq + 1 }
     }
 
     /// Cuts a text into pieces.
     pub(crate) fn cut(&self, text: &str, in_path: bool) -> Result<Vec<Piece>, ProtoError> {
         let (mut pieces, mut rest) = (Vec::new(), text);
-        while let Some(begin) = rest.find("{{").filter(|_| self.places) {
+        while let Some(begin) = rest.find("{{").filter(|_| self.placeholders) {
             let end = rest[begin..].find("}}").map(|n| begin + n);
             let end = end.ok_or_else(|| wrong(&rest[begin..], "close it with }}"))?;
             pieces.push(Piece::Text(rest.as_bytes()[..begin].into()));
-            pieces.push(self.place(&rest[begin + 2..end], in_path)?);
+            pieces.push(self.placeholder(&rest[begin + 2..end], in_path)?);
             rest = &rest[end + 2..];
         }
         pieces.push(Piece::Text(rest.as_bytes().into()));
@@ -119,7 +121,7 @@ impl Source {
         Ok(pieces)
     }
 
-    fn place(&self, inside: &str, in_path: bool) -> Result<Piece, ProtoError> {
+    fn placeholder(&self, inside: &str, in_path: bool) -> Result<Piece, ProtoError> {
         let words: Vec<&str> = inside.split_whitespace().collect();
         let number = |word: &str| word.parse::<u64>().map_err(|_| wrong(inside, "give whole numbers of 0 or more"));
         match words.as_slice() {
@@ -150,14 +152,21 @@ impl Source {
         }
     }
 
-    /// Appends pieces with their places filled.
-    pub(crate) fn fill(&self, pieces: &[Piece], turn: Turn, captured: &[Vec<u8>], rng: &mut Rng, to: &mut Vec<u8>) {
+    /// Appends pieces with their placeholders filled.
+    pub(crate) fn fill(
+        &self,
+        pieces: &[Piece],
+        index: RequestIndex,
+        captured: &[Vec<u8>],
+        rng: &mut Rng,
+        to: &mut Vec<u8>,
+    ) {
         for piece in pieces {
             match piece {
                 Piece::Text(text) => to.extend_from_slice(text),
-                Piece::Column { at, in_path: false } => to.extend_from_slice(&self.plain[*at][turn.row]),
-                Piece::Column { at, in_path: true } => to.extend_from_slice(&self.in_path[*at][turn.row]),
-                Piece::Seq => decimal(turn.seq, to),
+                Piece::Column { at, in_path: false } => to.extend_from_slice(&self.plain[*at][index.row]),
+                Piece::Column { at, in_path: true } => to.extend_from_slice(&self.in_path[*at][index.row]),
+                Piece::Seq => decimal(index.seq, to),
                 Piece::Random(low, high) => decimal(rng.u64(*low..=*high), to),
                 Piece::Zipf(zipf) => decimal(zipf.draw(rng), to),
                 Piece::Uuid => uuid(rng, to),
@@ -167,15 +176,15 @@ impl Source {
     }
 }
 
-/// Whether a request is filled anew each time.
-fn has_places(request: &RequestPlan) -> bool {
+/// Returns true if a request is filled anew each time.
+fn has_placeholders(request: &RequestPlan) -> bool {
     let texts = [&request.path, &request.body].into_iter().chain(request.headers.iter().map(|(_, value)| value));
     let coded = run::from_base64(&request.body_base64).is_some_and(|body| body.windows(2).any(|two| two == b"{{"));
     texts.into_iter().any(|text| text.contains("{{")) || coded || !request.capture.is_empty()
 }
 
-/// A text with its places taken out, to be checked as what it will be.
-pub(crate) fn without_places(text: &str) -> String {
+/// Returns a text without its placeholders, for checks of its constant part.
+pub(crate) fn without_placeholders(text: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(begin) = rest.find("{{") {
         let Some(end) = rest[begin..].find("}}") else { break };
@@ -190,7 +199,7 @@ fn wrong(inside: &str, advice: &'static str) -> ProtoError {
     ProtoError::Invalid { what: "the place", value: inside.into(), advice }
 }
 
-/// A number in digits.
+/// Writes a number in digits.
 pub(crate) fn decimal(mut number: u64, to: &mut Vec<u8>) {
     let (mut digits, mut at) = ([0; 20], 20);
     loop {
@@ -204,7 +213,7 @@ pub(crate) fn decimal(mut number: u64, to: &mut Vec<u8>) {
     to.extend_from_slice(&digits[at..]);
 }
 
-/// A random UUID (RFC 9562, version 4).
+/// Writes a random UUID (RFC 9562, version 4).
 fn uuid(rng: &mut Rng, to: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut bits = rng.u128(..);
@@ -243,8 +252,8 @@ mod tests {
 
     fn filled(source: &Source, text: &str, in_path: bool) -> String {
         let (pieces, mut rng, mut out) = (source.cut(text, in_path).unwrap(), Rng::with_seed(1), Vec::new());
-        let turn = source.turn(&mut rng);
-        source.fill(&pieces, turn, &[], &mut rng, &mut out);
+        let index = source.next_index(&mut rng);
+        source.fill(&pieces, index, &[], &mut rng, &mut out);
         String::from_utf8(out).unwrap()
     }
 
@@ -253,7 +262,7 @@ mod tests {
         let source = source(DataOrder::Cycle);
         assert_eq!(filled(&source, "/{{user}}?q={{ term }}&n={{seq}}", true), "/bob?q=%C3%BC&n=2");
         assert_eq!(filled(&source, "{{user}}: {{term}} {{seq}}", false), "bob: ü 4");
-        assert_eq!(filled(&source, "no places", false), "no places");
+        assert_eq!(filled(&source, "no placeholders", false), "no placeholders");
     }
 
     #[test]
@@ -281,6 +290,6 @@ mod tests {
             let error = source.cut(text, false).unwrap_err().to_string();
             assert!(error.contains(says), "{text}: {error}");
         }
-        assert_eq!(without_places("/a/{{random 1 2}}/b{{"), "/a/0/b{{");
+        assert_eq!(without_placeholders("/a/{{random 1 2}}/b{{"), "/a/0/b{{");
     }
 }

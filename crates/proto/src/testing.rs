@@ -1,9 +1,9 @@
-//! What tests of protocols share.
+//! Shared helpers of protocol tests.
 
 use crate::{Progress, Requester, Session};
 
-/// Lets both halves talk in pieces of `cut` bytes until neither has more to say: requests that the client saw completed, and
-/// the bytes each way.
+/// Lets both halves talk in pieces of `cut` bytes until neither has more to send. Returns the completed requests that
+/// the client saw, and the bytes each way.
 pub(crate) fn talked(client: &mut impl Requester, server: &mut impl Session, cut: usize) -> (u32, usize, usize) {
     let (mut piece, mut completed, mut up, mut down) = (vec![0; cut], 0, 0, 0);
     loop {
@@ -20,7 +20,7 @@ pub(crate) fn talked(client: &mut impl Requester, server: &mut impl Session, cut
     }
 }
 
-/// What a server says to bytes that come in pieces of `cut`, read a few at a time, and what became of the connection.
+/// Returns a server's answer to bytes that come in pieces of `cut`, read a few at a time, and the final progress.
 pub(crate) fn said(mut server: impl Session, bytes: &[u8], cut: usize) -> (String, Progress) {
     let (mut sum, mut all, mut piece) = (Progress::default(), Vec::new(), [0; 7]);
     for part in bytes.chunks(cut) {

@@ -1,25 +1,25 @@
-//! Zipf's law over a finite range, drawn by rejection-inversion: a few logarithms a draw, no table.
+//! Zipf's law over a finite range, drawn by rejection-inversion: a few logarithms per draw, no table.
 //!
-//! Source: W. Hörmann and G. Derflinger, *Rejection-inversion to generate variates from monotone discrete distributions*
-//! (1996), figure 3.
+//! Source: W. Hörmann and G. Derflinger, *Rejection-inversion to generate variates from monotone discrete
+//! distributions* (1996), figure 3.
 
 use fastrand::Rng;
 
-/// Numbers `low..=high`, the `k`-th of them with a probability in proportion to `k^-s`.
+/// Distribution over `low..=high`. The `k`-th number has a probability proportional to `k^-s`.
 #[derive(Clone, Debug)]
 pub(crate) struct Zipf {
     low: u64,
     n: f64,
     s: f64,
-    /// H at 1.5 less 1, and at n + 0.5.
+    /// H at 1.5 minus 1, and at n + 0.5.
     begin: f64,
     end: f64,
-    /// How near a draw must be to be taken without a look.
+    /// Distance within which a draw is accepted without a further check.
     near: f64,
 }
 
 impl Zipf {
-    /// `None` unless `low <= high` and `s` lies above 0 and up to 20.
+    /// Creates the distribution. Returns `None` unless `low <= high` and `s` is above 0 and at most 20.
     pub(crate) fn new(low: u64, high: u64, s: f64) -> Option<Self> {
         let n = high.checked_sub(low)?.checked_add(1)? as f64;
         if !(s > 0.0 && s <= 20.0) {
@@ -32,11 +32,11 @@ impl Zipf {
         Some(zipf)
     }
 
-    /// The integral of x^-s.
+    /// Returns the integral of x^-s.
     fn area(&self, x: f64) -> f64 {
         let log = x.ln();
         let exponent = (1.0 - self.s) * log;
-        // (exp(e) - 1) / (1 - s), which is log(x) where s is 1.
+        // (exp(e) - 1) / (1 - s), which is log(x) if s is 1.
         if exponent.abs() < 1e-8 { log } else { exponent.exp_m1() / (1.0 - self.s) }
     }
 
@@ -45,7 +45,7 @@ impl Zipf {
         if t.abs() < 1e-8 { area.exp() } else { (t.ln_1p() / (1.0 - self.s)).exp() }
     }
 
-    /// One number.
+    /// Draws one number.
     pub(crate) fn draw(&self, rng: &mut Rng) -> u64 {
         loop {
             let area = self.end + rng.f64() * (self.begin - self.end);

@@ -1,5 +1,4 @@
-//! A short run of what the fuzz targets `client_*` and `server_*` do for hours: mutated bytes never panic, and how they were
-//! split never matters.
+//! A short run of the fuzz targets `client_*` and `server_*`: mutated bytes never panic, and splits never matter.
 
 #[allow(dead_code, reason = "texts are mutated elsewhere")]
 mod mutated;
@@ -8,7 +7,7 @@ mod told;
 use mutated::Random;
 use told::{served, told};
 
-/// An answer of HTTP/2 on the first stream, with a body and trailers, and what a server says besides.
+/// An answer of HTTP/2 on the first stream with a body and trailers, and other frames of a server.
 const H2: &[u8] = b"\x00\x00\x01\x01\x04\x00\x00\x00\x01\x88\x00\x00\x05\x00\x00\x00\x00\x00\x01hello\
     \x00\x00\x0f\x01\x05\x00\x00\x00\x01\x00\x0bgrpc-status\x010\x00\x00\x08\x06\x00\x00\x00\x00\x0012345678\
     \x00\x00\x01\x01\x05\x00\x00\x00\x03\x8d\x00\x00\x04\x03\x00\x00\x00\x00\x05\x00\x00\x00\x07";
@@ -24,7 +23,7 @@ const HANDSHAKE: &[u8] =
     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 const WS_ASKED: &[u8] = b"\x81\x82\x01\x02\x03\x04ab\x89\x80\x01\x02\x03\x04\x88\x80\x01\x02\x03\x04";
 
-/// Mutated seeds, whole and in pieces; requests that were completed.
+/// Runs mutated seeds, whole and in pieces, and returns the completed requests.
 fn rounds<T: PartialEq + std::fmt::Debug>(
     begin: &[u8],
     seed: &[u8],

@@ -1,5 +1,4 @@
-//! A short run of what `fuzz/fuzz_targets/http1_response.rs` does for hours: mutated responses never panic, and how the
-//! bytes were split never matters.
+//! A short run of `fuzz/fuzz_targets/http1_response.rs`: mutated responses never panic, and splits never matter.
 
 mod mutated;
 mod outcome;

@@ -1,6 +1,5 @@
-//! A request in steady state takes no memory, at the client and, but for what is stored, at our servers: a counting
-//! allocator holds it. Within TLS the library takes memory twice a record, to seal and to open it; nothing
-//! else does.
+//! A request in steady state allocates nothing at the client and, except for stored data, at our servers. A counting
+//! allocator checks it. Within TLS the library allocates twice per record, to seal and to open it; nothing else does.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -30,7 +29,7 @@ impl Site for One {
     }
 }
 
-/// Says the same to every request (memcached).
+/// Gives the same answer to every request (memcached).
 struct Says(&'static [u8], usize);
 
 impl Session for Says {
@@ -57,10 +56,10 @@ impl Session for Says {
     fn reset(&mut self) {}
 }
 
-/// What came of a talk.
+/// Result of an exchange.
 #[derive(Debug, Default)]
 struct Talked {
-    /// Requests that were answered rightly.
+    /// Requests that were answered correctly.
     right: u32,
     /// Calls of the allocator in the later half of them.
     calls: u64,
@@ -72,7 +71,7 @@ fn talk(plan: &Protocol, tls: Option<&TlsPlan>, mut server: Box<dyn Session + Se
     let client = client(plan, None, tls).unwrap();
     let talk = move || {
         let (mut sessions, mut buf, mut talked) = (client.sessions(1), vec![0; 16 * 1024], Talked::default());
-        let session = sessions.at(0);
+        let session = sessions.session(0);
         for round in 0..600_u16 {
             if round == 300 {
                 talked.pieces = 0;
@@ -95,7 +94,7 @@ fn talk(plan: &Protocol, tls: Option<&TlsPlan>, mut server: Box<dyn Session + Se
         }
         Talked { calls: alloc::disarm(), ..talked }
     };
-    // What the allocator counts by is the name of the thread.
+    // The allocator selects threads by name.
     std::thread::Builder::new().name("load-x".into()).spawn(talk).unwrap().join().unwrap()
 }
 
@@ -103,7 +102,7 @@ fn site(page: Arc<Page>) -> Arc<One> {
     Arc::new(One(page))
 }
 
-/// One test, since the allocator counts for all of the program.
+/// One test, since the allocator counts for the whole program.
 #[test]
 fn a_request_in_steady_state_takes_no_memory() {
     let page = || site(Page::new(200, "text/plain", "", vec![b'p'; 1294]));
@@ -130,7 +129,7 @@ fn a_request_in_steady_state_takes_no_memory() {
             TlsPlan { version: Some(version), insecure: true, server_name: "localhost".into(), ..TlsPlan::default() };
         let talked = talk(&plan, Some(&tls), Box::new(server));
         assert!(talked.right > 2000 && talked.pieces > 500, "{version:?}: {talked:?}");
-        // rustls 0.23 seals a record into memory of its own, and opens it into such.
+        // rustls 0.23 allocates memory to seal a record and to open it.
         assert!(talked.calls <= 2 * talked.pieces, "{version:?}: {talked:?}");
     }
 }

@@ -220,7 +220,7 @@ fn nor_through_the_proxy() {
 /// One request by HTTP/2, and all bytes that came back; a target that no client of ours would send has no request.
 fn asked(addr: SocketAddr, plan: &run::Protocol) -> Option<String> {
     let mut sessions = proto::client(plan, None, None).ok()?.sessions(1);
-    let (session, mut stream) = (sessions.at(0), TcpStream::connect(addr).unwrap());
+    let (session, mut stream) = (sessions.session(0), TcpStream::connect(addr).unwrap());
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let (mut buf, mut said, mut done, mut begun) = (vec![0; 50_000], Vec::new(), 0, false);
     while done == 0 {
@@ -247,7 +247,7 @@ fn nor_by_http2() {
     let (row, _) = by_scheme("h2c").unwrap();
     let ask = |target: &str| {
         let mut plan = (row.defaults)();
-        (row.aim)(&mut plan, "localhost", target);
+        (row.set_target)(&mut plan, "localhost", target);
         asked(server.local_addr(), &plan)
     };
     SERVED.iter().for_each(|target| assert!(ask(target).unwrap().contains(INSIDE), "{target}"));

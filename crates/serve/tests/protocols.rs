@@ -21,7 +21,7 @@ struct Talk {
 impl Talk {
     fn with(self, plan: &Protocol) -> Vec<Done> {
         let mut sessions = proto::client(plan, None, None).unwrap().sessions(1);
-        let (session, mut stream) = (sessions.at(0), TcpStream::connect(self.addr).unwrap());
+        let (session, mut stream) = (sessions.session(0), TcpStream::connect(self.addr).unwrap());
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         stream.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
         let (mut buf, mut done, mut begun) = (vec![0; 50_000], Vec::new(), 0);
@@ -44,7 +44,7 @@ impl Talk {
 fn plan_of(scheme: &str, path: &str) -> Protocol {
     let (row, _) = by_scheme(scheme).unwrap();
     let mut plan = (row.defaults)();
-    (row.aim)(&mut plan, "localhost", path);
+    (row.set_target)(&mut plan, "localhost", path);
     plan
 }
 

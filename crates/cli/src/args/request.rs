@@ -1,7 +1,7 @@
 //! The flags of the protocols: one for each that a row of `PROTOCOLS` names.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
-use proto::{Flag, PROTOCOLS, ProtocolSpec, Set};
+use proto::{Flag, FlagValue, PROTOCOLS, ProtocolSpec};
 use run::LoadPlan;
 
 use super::headers::read;
@@ -28,12 +28,12 @@ impl RequestArgs {
         }
         for flag in row.flags {
             match flag.set {
-                Set::Switch(set) if self.0.get_flag(flag.name) => set(protocol),
-                Set::Switch(_) => {}
-                Set::Text(set) => self.one::<String>(flag).into_iter().for_each(|text| set(protocol, text)),
-                Set::Bytes(set) => self.one(flag).into_iter().for_each(|bytes| set(protocol, *bytes)),
-                Set::Number(set) => self.one(flag).into_iter().for_each(|number| set(protocol, *number)),
-                Set::Pair(set) => {
+                FlagValue::Switch(set) if self.0.get_flag(flag.name) => set(protocol),
+                FlagValue::Switch(_) => {}
+                FlagValue::Text(set) => self.one::<String>(flag).into_iter().for_each(|text| set(protocol, text)),
+                FlagValue::Bytes(set) => self.one(flag).into_iter().for_each(|bytes| set(protocol, *bytes)),
+                FlagValue::Number(set) => self.one(flag).into_iter().for_each(|number| set(protocol, *number)),
+                FlagValue::Pair(set) => {
                     for given in self.0.get_many::<String>(flag.name).into_iter().flatten() {
                         read(given, secrets)?.iter().for_each(|(name, value)| set(protocol, name, value));
                     }
@@ -54,7 +54,7 @@ impl RequestArgs {
     fn switches(&self) -> impl Iterator<Item = (&'static ProtocolSpec, &'static Flag)> {
         let mut seen = std::collections::BTreeSet::new();
         let all = PROTOCOLS.iter().flat_map(|row| row.flags.iter().map(move |flag| (row, flag)));
-        let switches = all.filter(|(_, flag)| matches!(flag.set, Set::Switch(_)));
+        let switches = all.filter(|(_, flag)| matches!(flag.set, FlagValue::Switch(_)));
         switches.filter(move |(_, flag)| seen.insert(flag.name) && self.0.get_flag(flag.name))
     }
 
@@ -91,10 +91,10 @@ fn arg(flag: &Flag) -> Arg {
     let arg = if let Some(other) = flag.requires { arg.requires(other) } else { arg };
     let arg = if let Some(letter) = flag.short { arg.short(letter) } else { arg };
     match flag.set {
-        Set::Text(_) => arg,
-        Set::Bytes(_) => arg.value_parser(units::bytes),
-        Set::Number(_) => arg.value_parser(value_parser!(u16)),
-        Set::Pair(_) => arg.action(ArgAction::Append),
-        Set::Switch(_) => arg.action(ArgAction::SetTrue),
+        FlagValue::Text(_) => arg,
+        FlagValue::Bytes(_) => arg.value_parser(units::bytes),
+        FlagValue::Number(_) => arg.value_parser(value_parser!(u16)),
+        FlagValue::Pair(_) => arg.action(ArgAction::Append),
+        FlagValue::Switch(_) => arg.action(ArgAction::SetTrue),
     }
 }

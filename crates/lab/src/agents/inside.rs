@@ -54,7 +54,7 @@ fn work((spec, commands): Task, heartbeat: &Heartbeat) -> Result<(), String> {
     match spec {
         AgentSpec::Load { plan, addr, at_once, files, detailed, fine } => {
             for (path, bytes) in files {
-                proto::bring(path, run::from_base64(&bytes).unwrap_or_default());
+                proto::add_received_file(path, run::from_base64(&bytes).unwrap_or_default());
             }
             let start = if at_once { Start::AtOnce } else { Start::OnCommand };
             load(&plan, addr, start, commands, TickFilter { detailed, fine }, heartbeat)

@@ -112,7 +112,7 @@ fn protocol(row: &ProtocolSpec, authority: &str, path: &str, asked: &Protocol) -
     let asked_for = (row.takes)(asked);
     let same = asked_for || std::mem::discriminant(asked) == std::mem::discriminant(&defaults);
     let mut protocol = if same { asked.clone() } else { defaults };
-    (row.aim)(&mut protocol, authority, path);
+    (row.set_target)(&mut protocol, authority, path);
     protocol
 }
 

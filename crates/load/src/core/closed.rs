@@ -96,7 +96,7 @@ impl Core {
         }
         match self.pause() {
             // The server announced the end and finishes what it has. A new connection takes over.
-            0 if !self.sessions.at(conn as usize).takes_more() => {}
+            0 if !self.sessions.session(conn as usize).takes_more() => {}
             0 => self.ask(ops, conn, answers.min(self.depth as u32)),
             pause if self.conns[conn as usize].in_flight == 0 => {
                 self.conns[conn as usize].state = State::Thinking;

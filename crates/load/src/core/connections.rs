@@ -41,7 +41,7 @@ impl Core {
         (c.state, c.began_ns) = (State::Connecting, now);
         (c.in_flight, c.unsent) = (0, 0);
         (c.pending, c.heard, c.made) = (false, false, 0);
-        self.sessions.at(conn as usize).reset();
+        self.sessions.session(conn as usize).reset();
         self.requests.clear(conn);
         self.arm(conn, now.saturating_add(timeout));
     }
@@ -97,7 +97,7 @@ impl Core {
         if matches!(self.mode, Mode::SClients(_)) {
             self.sclients_up(ops);
         }
-        if self.sessions.at(conn as usize).ready() {
+        if self.sessions.session(conn as usize).ready() {
             return self.ready(ops, conn);
         }
         let c = &mut self.conns[conn as usize];
@@ -111,7 +111,7 @@ impl Core {
     pub(super) fn handshaking<O: Ops>(&mut self, ops: &mut O, conn: u32, bytes: &[u8]) {
         let counts = &mut self.record.counts;
         counts.handshake_bytes_received += bytes.len() as u64;
-        let session = self.sessions.at(conn as usize);
+        let session = self.sessions.session(conn as usize);
         match session.receive(bytes, &mut drop) {
             Ok(progress) if !progress.close => {}
             _ => {
@@ -127,7 +127,7 @@ impl Core {
         }
         (c.state, c.deadline_ns) = (State::Idle, u64::MAX);
         let (resumed, limit) =
-            (self.sessions.at(conn as usize).resumed(), self.sessions.at(conn as usize).stream_limit());
+            (self.sessions.session(conn as usize).resumed(), self.sessions.session(conn as usize).stream_limit());
         self.record.stream_limit = self.record.stream_limit.into_iter().chain(limit).min();
         self.record.counts.handshakes += 1;
         self.record.counts.handshakes_resumed += u64::from(resumed);

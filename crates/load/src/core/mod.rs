@@ -170,7 +170,7 @@ impl Core {
         let mode = Mode::new(&task, capacity);
         let mut sessions = client.sessions(capacity);
         let mix = mix::Mix::new(client.mix()).recorded(&task.items);
-        let handshake = capacity > 0 && !sessions.at(0).ready();
+        let handshake = capacity > 0 && !sessions.session(0).ready();
         let keeps = RecordOptions { service: by_the_clock(&task.intensity), handshake, classes: mix.classes() };
         let one_connection = task.new_connections || task.blocks.is_some();
         let takes_over = !one_connection && matches!(mode, Mode::Closed { .. } | Mode::Open(_));

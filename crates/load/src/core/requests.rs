@@ -66,7 +66,7 @@ impl Core {
         c.unsent += u32::from(counts);
         c.state = State::Busy;
         self.in_flight += 1;
-        self.sessions.at(conn as usize).begin(Request { id, item: begun.item });
+        self.sessions.session(conn as usize).begin(Request { id, item: begun.item });
         self.arm(conn, now.saturating_add(self.task.timeout_ns));
         true
     }
@@ -74,7 +74,7 @@ impl Core {
     /// Sends the session's pending bytes.
     #[inline]
     pub(super) fn flush<O: Ops>(&mut self, ops: &mut O, conn: u32) {
-        let session = self.sessions.at(conn as usize);
+        let session = self.sessions.session(conn as usize);
         let c = &mut self.conns[conn as usize];
         while !c.pending && session.wants_transmit() {
             let mut bytes = 0;
@@ -103,7 +103,7 @@ impl Core {
     #[inline]
     pub(super) fn flush_unasked<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let established = matches!(self.conns[conn as usize].state, State::Idle | State::Thinking | State::Busy);
-        if established && self.sessions.at(conn as usize).wants_transmit() {
+        if established && self.sessions.session(conn as usize).wants_transmit() {
             self.flush(ops, conn);
         }
     }
@@ -183,7 +183,7 @@ impl Core {
 
     /// Sends the session's last bytes as far as possible at once: the reason for the end (a GOAWAY, an alert of TLS).
     pub(super) fn farewell<O: Ops>(&mut self, ops: &mut O, conn: u32) {
-        let (session, c) = (self.sessions.at(conn as usize), self.conns[conn as usize]);
+        let (session, c) = (self.sessions.session(conn as usize), self.conns[conn as usize]);
         if !session.wants_transmit() {
             return;
         }
@@ -245,7 +245,7 @@ impl Core {
         let (record, requests) = (&mut self.record, &mut self.requests);
         let (requeued, unsent) = (self.takes_over.then_some(&mut self.requeued), &mut self.conns[conn as usize].unsent);
         let mut sink = CompletionSink { record, requests, requeued, unsent, conn, now, ended: 0 };
-        let result = call(self.sessions.at(conn as usize), &mut sink);
+        let result = call(self.sessions.session(conn as usize), &mut sink);
         let ended = sink.ended;
         if ended > 0 {
             self.settle(now, conn, ended);

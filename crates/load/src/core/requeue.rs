@@ -22,7 +22,7 @@ impl Core {
 
     /// Retries up to `most` requeued requests on a closed-loop connection in the drain, when nothing new is started.
     pub(super) fn start_all_requeued<O: Ops>(&mut self, ops: &mut O, conn: u32, most: u32) {
-        if self.requeued.is_empty() || !self.sessions.at(conn as usize).takes_more() {
+        if self.requeued.is_empty() || !self.sessions.session(conn as usize).takes_more() {
             return;
         }
         let now = ops.now();

@@ -116,7 +116,7 @@ impl Core {
 
     /// Adopts a connection whose request the establishing process sent.
     pub(super) fn adopted<O: Ops>(&mut self, ops: &mut O, conn: u32, start: Start) {
-        let session = self.sessions.at(conn as usize);
+        let session = self.sessions.session(conn as usize);
         session.reset();
         self.requests.clear(conn);
         self.conns[conn as usize] = Conn { failures: self.conns[conn as usize].failures, ..Conn::default() };
@@ -124,7 +124,7 @@ impl Core {
         self.record.advance(ops.now(), self.in_flight);
         self.begin(start.sent_ns, conn, start.intended_ns);
         // The session must believe that it sends the request, which was sent already.
-        let session = self.sessions.at(conn as usize);
+        let session = self.sessions.session(conn as usize);
         let mut sent = [0; 1024];
         while session.wants_transmit() && session.transmit(&mut sent) > 0 {}
         self.conns[conn as usize].unsent = 0;

@@ -1,15 +1,15 @@
-//! Chunked transfer coding (RFC 9112, section 7.1), read over: sizes are checked, data is skipped, trailers ignored.
+//! Chunked transfer coding (RFC 9112, section 7.1), read and skipped: sizes are checked, data and trailers are skipped.
 //!
-//! Read to the letter: every line ends with CR LF, and extensions and trailers hold no control characters. A reader that
-//! sees another end of a line than the next one does lets requests be smuggled past it.
+//! Parsing is strict: every line ends with CR LF, and extensions and trailers hold no control characters. Two readers
+//! that disagree about the end of a line would allow request smuggling.
 
 use super::HEAD_LIMIT;
 use crate::Fault;
 
-/// Where in a chunked body the next byte stands.
+/// Position of the next byte in a chunked body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum At {
-    /// In the size, after so many digits.
+enum Position {
+    /// In the size, after this many digits.
     Size(u8),
     /// After white space behind the size.
     SizeEnd,
@@ -20,7 +20,7 @@ enum At {
     /// After the data.
     DataCr,
     DataLf,
-    /// At the begin of a trailer line.
+    /// At the start of a trailer line.
     TrailerStart,
     TrailerName,
     TrailerValue,
@@ -33,7 +33,7 @@ enum At {
 /// Reader of one chunked body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunked {
-    at: At,
+    at: Position,
     left: u64,
     /// Bytes of extensions and trailers so far.
     extra: u32,
@@ -45,32 +45,32 @@ const NO_SIZE: Fault = Fault::Malformed("a chunk size is not a hexadecimal numbe
 const TOO_LARGE: Fault = Fault::Malformed("a chunk size is too large");
 
 impl Chunked {
-    /// At the begin of a body.
+    /// Creates a reader at the start of a body.
     pub const fn new() -> Self {
-        Self { at: At::Size(0), left: 0, extra: 0 }
+        Self { at: Position::Size(0), left: 0, extra: 0 }
     }
 
-    /// Whether the body is complete.
+    /// Returns true if the body is complete.
     pub fn done(&self) -> bool {
-        self.at == At::Done
+        self.at == Position::Done
     }
 
-    /// Reads on. Gives how many bytes belonged to the body and whether it is complete.
+    /// Reads on. Returns how many bytes belonged to the body and whether the body is complete.
     pub fn skip(&mut self, input: &[u8]) -> Result<(usize, bool), Fault> {
         self.read(input, |_| ())
     }
 
-    /// The same, and hands on the pieces of data.
+    /// Reads on like [`Chunked::skip`] and calls `each` with the pieces of data.
     pub fn read(&mut self, input: &[u8], mut each: impl FnMut(&[u8])) -> Result<(usize, bool), Fault> {
         let mut used = 0;
         while let Some(&byte) = input.get(used).filter(|_| !self.done()) {
-            if self.at == At::Data {
+            if self.at == Position::Data {
                 let n = self.left.min((input.len() - used) as u64);
                 each(&input[used..used + n as usize]);
                 used += n as usize;
                 self.left -= n;
                 if self.left == 0 {
-                    self.at = At::DataCr;
+                    self.at = Position::DataCr;
                 }
                 continue;
             }
@@ -80,47 +80,54 @@ impl Chunked {
         Ok((used, self.done()))
     }
 
-    /// Where the byte after this one stands, which is no data.
-    fn step(&mut self, byte: u8) -> Result<At, Fault> {
+    /// Returns the position after this byte, which is no data.
+    fn step(&mut self, byte: u8) -> Result<Position, Fault> {
         match (self.at, byte) {
-            (At::Size(digits), _) => self.size(digits, byte),
-            (At::SizeEnd, b' ' | b'\t') => self.count(At::SizeEnd),
-            (At::SizeEnd, b';') => self.count(At::Extension),
-            (At::Extension, b'\r') => Ok(At::SizeLf),
-            (At::Extension, _) if is_text(byte) => self.count(At::Extension),
-            (At::SizeLf, b'\n') if self.left == 0 => Ok(At::TrailerStart),
-            (At::SizeLf, b'\n') => Ok(At::Data),
-            (At::SizeEnd | At::Extension | At::SizeLf, _) => Err(EXTENSION),
-            (At::DataCr, b'\r') => Ok(At::DataLf),
-            (At::DataLf, b'\n') => Ok(At::Size(0)),
-            (At::DataCr | At::DataLf, _) => Err(Fault::Malformed("a chunk is longer than its size")),
-            (At::TrailerStart, b'\r') => Ok(At::LastLf),
-            (At::LastLf, b'\n') => Ok(At::Done),
-            (At::TrailerName, b':') => self.count(At::TrailerValue),
-            (At::TrailerStart | At::TrailerName, _) if is_token(byte) => self.count(At::TrailerName),
-            (At::TrailerValue, b'\r') => Ok(At::TrailerLf),
-            (At::TrailerValue, _) if is_text(byte) => self.count(At::TrailerValue),
-            (At::TrailerLf, b'\n') => Ok(At::TrailerStart),
-            (At::TrailerStart | At::TrailerName | At::TrailerValue | At::TrailerLf | At::LastLf, _) => Err(TRAILER),
-            (At::Data | At::Done, _) => Ok(self.at),
+            (Position::Size(digits), _) => self.size(digits, byte),
+            (Position::SizeEnd, b' ' | b'\t') => self.count(Position::SizeEnd),
+            (Position::SizeEnd, b';') => self.count(Position::Extension),
+            (Position::Extension, b'\r') => Ok(Position::SizeLf),
+            (Position::Extension, _) if is_text(byte) => self.count(Position::Extension),
+            (Position::SizeLf, b'\n') if self.left == 0 => Ok(Position::TrailerStart),
+            (Position::SizeLf, b'\n') => Ok(Position::Data),
+            (Position::SizeEnd | Position::Extension | Position::SizeLf, _) => Err(EXTENSION),
+            (Position::DataCr, b'\r') => Ok(Position::DataLf),
+            (Position::DataLf, b'\n') => Ok(Position::Size(0)),
+            (Position::DataCr | Position::DataLf, _) => Err(Fault::Malformed("a chunk is longer than its size")),
+            (Position::TrailerStart, b'\r') => Ok(Position::LastLf),
+            (Position::LastLf, b'\n') => Ok(Position::Done),
+            (Position::TrailerName, b':') => self.count(Position::TrailerValue),
+            (Position::TrailerStart | Position::TrailerName, _) if is_token(byte) => self.count(Position::TrailerName),
+            (Position::TrailerValue, b'\r') => Ok(Position::TrailerLf),
+            (Position::TrailerValue, _) if is_text(byte) => self.count(Position::TrailerValue),
+            (Position::TrailerLf, b'\n') => Ok(Position::TrailerStart),
+            (
+                Position::TrailerStart
+                | Position::TrailerName
+                | Position::TrailerValue
+                | Position::TrailerLf
+                | Position::LastLf,
+                _,
+            ) => Err(TRAILER),
+            (Position::Data | Position::Done, _) => Ok(self.at),
         }
     }
 
-    fn size(&mut self, digits: u8, byte: u8) -> Result<At, Fault> {
+    fn size(&mut self, digits: u8, byte: u8) -> Result<Position, Fault> {
         match ((byte as char).to_digit(16), byte) {
             (Some(digit), _) => {
                 self.left = if digits == 0 { 0 } else { self.left << 4 } | u64::from(digit);
-                if digits < 16 { Ok(At::Size(digits + 1)) } else { Err(TOO_LARGE) }
+                if digits < 16 { Ok(Position::Size(digits + 1)) } else { Err(TOO_LARGE) }
             }
             (None, _) if digits == 0 => Err(NO_SIZE),
-            (None, b'\r') => Ok(At::SizeLf),
-            (None, b';') => self.count(At::Extension),
-            (None, b' ' | b'\t') => self.count(At::SizeEnd),
+            (None, b'\r') => Ok(Position::SizeLf),
+            (None, b';') => self.count(Position::Extension),
+            (None, b' ' | b'\t') => self.count(Position::SizeEnd),
             (None, _) => Err(NO_SIZE),
         }
     }
 
-    fn count(&mut self, at: At) -> Result<At, Fault> {
+    fn count(&mut self, at: Position) -> Result<Position, Fault> {
         self.extra += 1;
         if self.extra as usize > HEAD_LIMIT {
             return Err(Fault::Limit("chunk extensions and trailers exceed 64 KiB"));
@@ -135,12 +142,12 @@ impl Default for Chunked {
     }
 }
 
-/// Field text: no control character but the tab (RFC 9110, section 5.5).
+/// Returns true for field text: no control character but the tab (RFC 9110, section 5.5).
 const fn is_text(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }
 
-/// A byte of a token (RFC 9110, section 5.6.2).
+/// Returns true for a byte of a token (RFC 9110, section 5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

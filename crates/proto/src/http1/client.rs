@@ -1,7 +1,7 @@
-//! The client half: sends prepared requests, checks framing, length and status of every response.
+//! The client half: sends prepared requests and checks framing, length and status of every response.
 //!
-//! Conclusion first: a response whose head equals the thread's last one to the same request byte for byte is not parsed
-//! again. Servers change their head once a second (Date), so nearly all responses take that way.
+//! Fast path: a response head that equals the thread's last head for the same request byte for byte is not parsed
+//! again. Servers change their head once a second (Date), so nearly all responses take this path.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -19,33 +19,34 @@ use crate::search::Search;
 use crate::template::Source;
 use crate::{Client, Done, Fault, Mix, Outcome, Progress, ProtoError, Request as Asked, Requester, Which};
 
-/// Longest head that is remembered.
-const REMEMBERED: usize = 2048;
+/// Maximum length of a cached head.
+const CACHED_HEAD_BYTES: usize = 2048;
 
-/// Heads that are remembered: requests of a mix have answers of different lengths, each with its own head.
-const HEADS: usize = 32;
-/// Requests whose head is known; of a larger mix some share a place.
-const ITEMS: usize = 256;
+/// Number of cached heads: requests of a mix have responses of different lengths, each with its own head.
+const CACHED_HEADS: usize = 32;
+/// Number of requests with a known head. In a larger mix some requests share an entry.
+const CACHED_ITEMS: usize = 256;
 
-/// Heads that this thread parsed last, and which of them answered some requests. A pure cache: the same bytes always say the
-/// same. Requests that have the same head share it, so that a mix of them needs no more of the processor's cache than one.
-struct LastHeads {
-    of: [u8; ITEMS],
-    heads: [LastHead; HEADS],
+/// Heads parsed most recently by this thread, and the requests that they answered. A pure cache: the same bytes always
+/// mean the same. Requests with the same head share one entry, so that a mix of them needs no more of the CPU's cache
+/// than one.
+struct HeadCache {
+    head_of_item: [u8; CACHED_ITEMS],
+    heads: [CachedHead; CACHED_HEADS],
     next: u8,
 }
 
-struct LastHead {
+struct CachedHead {
     len: usize,
-    says: ResponseHead,
-    bytes: [u8; REMEMBERED],
+    facts: ResponseHead,
+    bytes: [u8; CACHED_HEAD_BYTES],
 }
 
-impl LastHead {
+impl CachedHead {
     const NONE: Self = Self {
         len: 0,
-        says: ResponseHead { status: 0, framing: Framing::Undeclared, keep_alive: false },
-        bytes: [0; REMEMBERED],
+        facts: ResponseHead { status: 0, framing: Framing::Undeclared, keep_alive: false },
+        bytes: [0; CACHED_HEAD_BYTES],
     };
 
     fn bytes(&self) -> &[u8] {
@@ -54,27 +55,27 @@ impl LastHead {
 }
 
 thread_local! {
-    static LAST_HEADS: RefCell<LastHeads> =
-        const { RefCell::new(LastHeads { of: [0; ITEMS], heads: [const { LastHead::NONE }; HEADS], next: 0 }) };
+    static HEAD_CACHE: RefCell<HeadCache> =
+        const { RefCell::new(HeadCache { head_of_item: [0; CACHED_ITEMS], heads: [const { CachedHead::NONE }; CACHED_HEADS], next: 0 }) };
 }
 
-/// The remembered head of answers to this request if `input` begins with it, and its length.
+/// Returns the cached head for responses to this request, and its length, if `input` begins with it.
 fn recall(item: u16, input: &[u8]) -> Option<(ResponseHead, usize)> {
-    LAST_HEADS.with_borrow(|all| {
-        let last = &all.heads[usize::from(all.of[usize::from(item) % ITEMS])];
-        (last.len > 0 && input.starts_with(last.bytes())).then_some((last.says, last.len))
+    HEAD_CACHE.with_borrow(|all| {
+        let last = &all.heads[usize::from(all.head_of_item[usize::from(item) % CACHED_ITEMS])];
+        (last.len > 0 && input.starts_with(last.bytes())).then_some((last.facts, last.len))
     })
 }
 
-fn remember(item: u16, head: &[u8], says: ResponseHead) {
-    LAST_HEADS.with_borrow_mut(|all| {
+fn remember(item: u16, head: &[u8], facts: ResponseHead) {
+    HEAD_CACHE.with_borrow_mut(|all| {
         let known = all.heads.iter().position(|known| known.bytes() == head);
-        let at = known.unwrap_or(usize::from(all.next) % HEADS);
-        all.of[usize::from(item) % ITEMS] = at as u8;
-        if known.is_none() && head.len() <= REMEMBERED {
+        let at = known.unwrap_or(usize::from(all.next) % CACHED_HEADS);
+        all.head_of_item[usize::from(item) % CACHED_ITEMS] = at as u8;
+        if known.is_none() && head.len() <= CACHED_HEAD_BYTES {
             let last = &mut all.heads[at];
             last.bytes[..head.len()].copy_from_slice(head);
-            (last.len, last.says) = (head.len(), says);
+            (last.len, last.facts) = (head.len(), facts);
             all.next = all.next.wrapping_add(1);
         }
     });
@@ -85,23 +86,23 @@ fn remember(item: u16, head: &[u8], says: ResponseHead) {
 pub struct ClientPlan {
     requests: Arc<[Request]>,
     mix: Arc<Mix>,
-    /// What requests are filled with, where they are filled anew each time.
+    /// Values for requests that are filled anew each time.
     source: Option<Arc<Source>>,
-    /// Of how many sessions, so that each draws its own numbers.
+    /// Number of sessions, from which each seeds its own random numbers.
     sessions: Arc<AtomicU64>,
 }
 
 impl ClientPlan {
-    /// Checks the request, reads its body, and puts it together.
+    /// Checks the request, reads its body, and assembles it.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
-        Self::of(plan, None)
+        Self::with_set(plan, None)
     }
 
-    /// The same for a set of requests in its place.
-    pub fn of(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
-        let source = Source::of(plan, set);
+    /// Prepares a set of requests instead.
+    pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
+        let source = Source::for_plan(plan, set);
         let requests = build(plan, set, source.as_deref())?.into();
-        Ok(Self { requests, mix: Mix::of(set), source, sessions: Arc::default() })
+        Ok(Self { requests, mix: Mix::for_set(set), source, sessions: Arc::default() })
     }
 }
 
@@ -111,7 +112,7 @@ impl Client for ClientPlan {
     fn session(&self) -> ClientSession {
         ClientSession {
             requests: self.requests.clone(),
-            asked: VecDeque::with_capacity(1),
+            outstanding: VecDeque::with_capacity(1),
             given: 0,
             sent: 0,
             phase: Phase::Head,
@@ -121,9 +122,9 @@ impl Client for ClientPlan {
             head: HeadBuffer::default(),
             search: Search::default(),
             live: self.source.as_ref().map(|source| {
-                let rng = Rng::with_seed(self.sessions.fetch_add(1, Ordering::Relaxed).wrapping_mul(SPREAD));
+                let rng = Rng::with_seed(self.sessions.fetch_add(1, Ordering::Relaxed).wrapping_mul(SEED_SPREAD));
                 let cookies = self.mix.order == RequestOrder::Sequence;
-                Box::new(Live {
+                Box::new(TemplateState {
                     source: source.clone(),
                     rng,
                     cookies,
@@ -144,7 +145,7 @@ impl Client for ClientPlan {
     }
 }
 
-/// What the next byte of the response belongs to.
+/// Part of the response that the next byte belongs to.
 enum Phase {
     Head,
     Body(u64),
@@ -155,9 +156,9 @@ enum Phase {
 /// Client half of one connection.
 pub struct ClientSession {
     requests: Arc<[Request]>,
-    /// Requests that are not answered, in order.
-    asked: VecDeque<u16>,
-    /// Of them, those that are given out to their end, and bytes of the next that are.
+    /// Unanswered requests in order.
+    outstanding: VecDeque<u16>,
+    /// Number of requests completely given out, and bytes given out of the next one.
     given: usize,
     sent: usize,
     phase: Phase,
@@ -166,34 +167,34 @@ pub struct ClientSession {
     bytes: u64,
     keep_alive: bool,
     head: HeadBuffer,
-    /// Looks for the text that the response must hold.
+    /// Search for the text that the response must hold.
     search: Search,
-    /// What a connection has whose requests are filled anew each time.
-    live: Option<Box<Live>>,
+    /// State of a connection whose requests are filled anew each time.
+    live: Option<Box<TemplateState>>,
 }
 
-/// Spreads the seeds of sessions.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Multiplier that spreads the seeds of sessions.
+const SEED_SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What a connection has whose requests are filled anew each time.
-struct Live {
+/// State of a connection whose requests are filled anew each time.
+struct TemplateState {
     source: Arc<Source>,
     rng: Rng,
-    /// Whether cookies are kept and sent.
+    /// True if cookies are stored and sent.
     cookies: bool,
-    /// The request that is being sent, and where its body is made.
+    /// The request being sent, and the buffer in which its body is built.
     filled: Vec<u8>,
     body: Vec<u8>,
     memory: Memory,
 }
 
-impl Live {
-    /// Makes the request that is sent next.
+impl TemplateState {
+    /// Builds the request that is sent next.
     fn fill(&mut self, request: &Request) {
         self.filled.clear();
         let Some(parts) = &request.filled else { return self.filled.extend_from_slice(&request.bytes) };
         let Self { source, rng, filled, body, memory, .. } = self;
-        let turn = source.turn(rng);
+        let turn = source.next_index(rng);
         body.clear();
         source.fill(&parts.body, turn, &memory.captured, rng, body);
         source.fill(&parts.head, turn, &memory.captured, rng, filled);
@@ -209,13 +210,13 @@ impl Live {
 
 impl Requester for ClientSession {
     fn begin(&mut self, request: Asked) {
-        self.asked.push_back(request.item);
+        self.outstanding.push_back(request.item);
     }
 
     fn transmit(&mut self, out: &mut [u8]) -> usize {
         let mut done = 0;
-        while self.given < self.asked.len() && done < out.len() {
-            let request = &self.requests[usize::from(self.asked[self.given])];
+        while self.given < self.outstanding.len() && done < out.len() {
+            let request = &self.requests[usize::from(self.outstanding[self.given])];
             let message = match &mut self.live {
                 None => &*request.bytes,
                 Some(live) => {
@@ -238,13 +239,13 @@ impl Requester for ClientSession {
     }
 
     fn wants_transmit(&self) -> bool {
-        self.given < self.asked.len()
+        self.given < self.outstanding.len()
     }
 
     fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let mut progress = Progress::default();
         let mut rest = input;
-        // After a response that ends the connection, anything further has no meaning.
+        // Bytes after a response that ends the connection have no meaning.
         while !rest.is_empty() && !progress.close {
             let used = match &mut self.phase {
                 Phase::Head => self.receive_head(rest, &mut progress, done)?,
@@ -261,7 +262,7 @@ impl Requester for ClientSession {
                 }
                 Phase::Chunks(chunks) => {
                     let (search, live) = (&mut self.search, &mut self.live);
-                    let (n, ended) = match wanted(&self.requests, &self.asked) {
+                    let (n, ended) = match wanted(&self.requests, &self.outstanding) {
                         None => chunks.skip(rest)?,
                         Some(request) => chunks.read(rest, |data| look(search, live, request, data))?,
                     };
@@ -286,14 +287,14 @@ impl Requester for ClientSession {
         let mut progress = Progress::CLOSE;
         match self.phase {
             Phase::UntilClose => self.complete(&mut progress, done),
-            Phase::Head if self.asked.is_empty() && self.head.is_empty() => return Ok(progress),
+            Phase::Head if self.outstanding.is_empty() && self.head.is_empty() => return Ok(progress),
             _ => return Err(Fault::Short),
         }
-        if self.asked.is_empty() { Ok(progress) } else { Err(Fault::Short) }
+        if self.outstanding.is_empty() { Ok(progress) } else { Err(Fault::Short) }
     }
 
     fn reset(&mut self) {
-        self.asked.clear();
+        self.outstanding.clear();
         (self.given, self.sent, self.bytes) = (0, 0, 0);
         self.search.clear();
         self.live.iter_mut().for_each(|live| live.memory.clear());
@@ -303,24 +304,24 @@ impl Requester for ClientSession {
 }
 
 impl ClientSession {
-    /// Takes bytes of a head and gives how many belonged to it.
+    /// Takes bytes of a head and returns how many belonged to it.
     fn receive_head(
         &mut self,
         input: &[u8],
         progress: &mut Progress,
         done: &mut dyn FnMut(Done),
     ) -> Result<usize, Fault> {
-        let Some(&item) = self.asked.front() else {
+        let Some(&item) = self.outstanding.front() else {
             return Err(Fault::Malformed("bytes after the last response"));
         };
         let request = &self.requests[usize::from(item)];
         let listens = self.live.as_deref().is_some_and(|live| live.cookies || !request.capture.is_empty());
         if self.head.is_empty()
             && !listens
-            && let Some((says, len)) = recall(item, input)
+            && let Some((facts, len)) = recall(item, input)
         {
             self.bytes += len as u64;
-            self.enter(says, progress, done)?;
+            self.enter(facts, progress, done)?;
             return Ok(len);
         }
         let collected = self.head.collect(input)?;
@@ -330,31 +331,31 @@ impl ClientSession {
         };
         let head = self.head.head(input, used);
         check_begin(head)?;
-        let says = response(head)?;
+        let facts = response(head)?;
         match &mut self.live {
-            Some(live) if listens && says.status >= 200 => live.memory.head(head, &request.capture),
+            Some(live) if listens && facts.status >= 200 => live.memory.head(head, &request.capture),
             Some(_) if listens => {}
-            _ => remember(item, head, says),
+            _ => remember(item, head, facts),
         }
         self.bytes += head.len() as u64;
         self.head.clear();
-        self.enter(says, progress, done)?;
+        self.enter(facts, progress, done)?;
         Ok(used)
     }
 
-    /// The head is read: what follows it? (RFC 9112, section 6.3)
-    fn enter(&mut self, says: ResponseHead, progress: &mut Progress, done: &mut dyn FnMut(Done)) -> Result<(), Fault> {
-        if says.status < 200 {
-            // Interim responses are read over; a change of protocol is nothing we asked for.
-            return match says.status {
-                100..200 if says.status != 101 => Ok(()),
+    /// Continues after a complete head, according to its framing (RFC 9112, section 6.3).
+    fn enter(&mut self, facts: ResponseHead, progress: &mut Progress, done: &mut dyn FnMut(Done)) -> Result<(), Fault> {
+        if facts.status < 200 {
+            // Interim responses are skipped. The client never asks for a change of protocol.
+            return match facts.status {
+                100..200 if facts.status != 101 => Ok(()),
                 _ => Err(Fault::Malformed("an interim status that was not asked for")),
             };
         }
-        self.status = says.status;
-        self.keep_alive = says.keep_alive;
-        let no_body = self.asked().is_some_and(|request| request.is_head) || matches!(says.status, 204 | 304);
-        self.phase = match says.framing {
+        self.status = facts.status;
+        self.keep_alive = facts.keep_alive;
+        let no_body = self.outstanding().is_some_and(|request| request.is_head) || matches!(facts.status, 204 | 304);
+        self.phase = match facts.framing {
             _ if no_body => Phase::Body(0),
             Framing::Length(n) => Phase::Body(n),
             Framing::Chunked => Phase::Chunks(Chunked::new()),
@@ -367,20 +368,20 @@ impl ClientSession {
     }
 
     /// The request whose response comes next.
-    fn asked(&self) -> Option<&Request> {
-        self.asked.front().map(|&item| &self.requests[usize::from(item)])
+    fn outstanding(&self) -> Option<&Request> {
+        self.outstanding.front().map(|&item| &self.requests[usize::from(item)])
     }
 
     /// Looks for the expected text in a piece of the body.
     fn look(&mut self, piece: &[u8]) {
-        if let Some(request) = wanted(&self.requests, &self.asked) {
+        if let Some(request) = wanted(&self.requests, &self.outstanding) {
             look(&mut self.search, &mut self.live, request, piece);
         }
     }
 
     fn complete(&mut self, progress: &mut Progress, done: &mut dyn FnMut(Done)) {
         self.phase = Phase::Head;
-        let Some(request) = self.asked.pop_front().map(|item| &self.requests[usize::from(item)]) else { return };
+        let Some(request) = self.outstanding.pop_front().map(|item| &self.requests[usize::from(item)]) else { return };
         progress.completed += 1;
         let right = (200..400).contains(&self.status) || request.expect_status == Some(self.status);
         let found = request.expect_text.is_none() || self.search.found();
@@ -394,21 +395,21 @@ impl ClientSession {
         };
         self.search.clear();
         done(Done { which: Which::Oldest, status: self.status, outcome, bytes: std::mem::take(&mut self.bytes) });
-        // A response that overtakes its own request leaves the connection in no usable state.
+        // A response that overtakes its own request makes the connection unusable.
         let overtook = self.given == 0;
         self.given = self.given.saturating_sub(1);
         progress.close |= !self.keep_alive || overtook;
     }
 }
 
-/// The request under way, where the body of its response is looked at.
-fn wanted<'a>(requests: &'a [Request], asked: &VecDeque<u16>) -> Option<&'a Request> {
-    let request = asked.front().map(|&item| &requests[usize::from(item)]);
+/// Returns the request under way if the body of its response is examined.
+fn wanted<'a>(requests: &'a [Request], outstanding: &VecDeque<u16>) -> Option<&'a Request> {
+    let request = outstanding.front().map(|&item| &requests[usize::from(item)]);
     request.filter(|request| request.expect_text.is_some() || !request.capture.is_empty())
 }
 
-/// Looks at a piece of the body: for the expected text, and for what is captured.
-fn look(search: &mut Search, live: &mut Option<Box<Live>>, request: &Request, piece: &[u8]) {
+/// Examines a piece of the body for the expected text and for captured values.
+fn look(search: &mut Search, live: &mut Option<Box<TemplateState>>, request: &Request, piece: &[u8]) {
     if let Some(text) = &request.expect_text {
         search.look(text, piece);
     }
@@ -417,11 +418,15 @@ fn look(search: &mut Search, live: &mut Option<Box<Live>>, request: &Request, pi
     }
 }
 
-/// A server of another protocol is recognised by its first bytes, before it makes us wait for a line end.
+/// Recognises a server of another protocol by its first bytes, without waiting for a line end.
 fn check_begin(head: &[u8]) -> Result<(), Fault> {
-    const BEGIN: &[u8] = b"HTTP/1.";
-    let n = head.len().min(BEGIN.len());
-    if head[..n] == BEGIN[..n] { Ok(()) } else { Err(Fault::Malformed("the response does not begin with HTTP/1.")) }
+    const HTTP1_PREFIX: &[u8] = b"HTTP/1.";
+    let n = head.len().min(HTTP1_PREFIX.len());
+    if head[..n] == HTTP1_PREFIX[..n] {
+        Ok(())
+    } else {
+        Err(Fault::Malformed("the response does not begin with HTTP/1."))
+    }
 }
 
 #[cfg(test)]

@@ -104,25 +104,27 @@ fn a_remembered_head_says_the_same_for_another_method() {
 
 #[test]
 fn only_a_set_with_places_or_cookies_is_filled_anew() {
-    let of = |request: run::RequestPlan, order, templates| {
+    let is_fixed = |request: run::RequestPlan, order, templates| {
         let set = RequestSet { requests: vec![request], order, templates, ..RequestSet::default() };
-        ClientPlan::of(&plan("GET", None), Some(&set)).unwrap().fixed()
+        ClientPlan::with_set(&plan("GET", None), Some(&set)).unwrap().fixed()
     };
     let (plain, path) =
         (run::RequestPlan::default(), |path: &str| run::RequestPlan { path: path.into(), ..Default::default() });
-    assert!(of(plain.clone(), RequestOrder::Weighted, true) && of(path("/a"), RequestOrder::Shuffle, true));
-    assert!(of(path("/{{no"), RequestOrder::Weighted, false), "a form without places");
-    assert!(!of(path("/{{seq}}"), RequestOrder::Weighted, true) && !of(plain, RequestOrder::Sequence, true));
+    assert!(is_fixed(plain.clone(), RequestOrder::Weighted, true) && is_fixed(path("/a"), RequestOrder::Shuffle, true));
+    assert!(is_fixed(path("/{{no"), RequestOrder::Weighted, false), "a form without places");
+    assert!(
+        !is_fixed(path("/{{seq}}"), RequestOrder::Weighted, true) && !is_fixed(plain, RequestOrder::Sequence, true)
+    );
     // {{ in base64.
     let coded = run::RequestPlan { body_base64: "e3tzZXF9fQ==".into(), ..run::RequestPlan::default() };
-    assert!(!of(coded, RequestOrder::Weighted, true));
+    assert!(!is_fixed(coded, RequestOrder::Weighted, true));
 }
 
 #[test]
 fn a_sequence_of_a_form_without_places_sends_braces_as_they_are() {
     let request = run::RequestPlan { path: "/".into(), body: "{{name}}".into(), ..run::RequestPlan::default() };
     let set = RequestSet { requests: vec![request], order: RequestOrder::Sequence, ..RequestSet::default() };
-    let mut session = ClientPlan::of(&plan("POST", None), Some(&set)).unwrap().session();
+    let mut session = ClientPlan::with_set(&plan("POST", None), Some(&set)).unwrap().session();
     session.begin(Asked::default());
     let mut sent = [0; 512];
     let n = session.transmit(&mut sent);

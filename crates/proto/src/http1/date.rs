@@ -1,9 +1,9 @@
-//! The Date header's form (RFC 9110, section 5.6.7), from seconds since the epoch.
+//! The Date header's format (RFC 9110, section 5.6.7), from seconds since the epoch.
 
 const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Formats a time as `Sun, 06 Nov 1994 08:49:37 GMT`.
 pub fn http_date(unix_s: u64) -> String {
     let (days, second) = (unix_s / 86_400, unix_s % 86_400);
     let (year, month, day) = civil(days);
@@ -17,8 +17,8 @@ pub fn http_date(unix_s: u64) -> String {
     )
 }
 
-/// Year, month (0 to 11) and day of the month of a day since 1970. A year counts from March, so that the leap day is
-/// its last.
+/// Returns year, month (0 to 11) and day of the month of a day since 1970. Years are counted from March, so that the
+/// leap day is the last day.
 fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let era = shifted / 146_097;

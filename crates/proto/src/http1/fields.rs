@@ -1,36 +1,36 @@
-//! The fields of a head that decide about framing, connection and routing, each read so that no other reader can
-//! understand it otherwise.
+//! The header fields that decide about framing, connection and routing, read so strictly that every reader understands
+//! them alike.
 
 use std::net::Ipv6Addr;
 
 use super::head::Framing;
 
-/// What a head says about its connection (RFC 9110, section 7.6.1).
+/// Connection options of a head (RFC 9110, section 7.6.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hop {
     /// `Connection: close`.
     pub close: bool,
     /// `Connection: keep-alive`.
     pub keep_alive: bool,
-    /// There is a Connection or Keep-Alive field.
+    /// True if there is a Connection or Keep-Alive field.
     pub named: bool,
-    /// There are fields that are not to be passed on.
+    /// True if there are fields that must not be forwarded.
     pub fields: bool,
 }
 
 impl Hop {
-    /// Whether the connection goes on after the exchange (RFC 9112, section 9.3).
+    /// Returns true if the connection continues after the exchange (RFC 9112, section 9.3).
     pub const fn persists(&self, minor: u8) -> bool {
         !self.close && (minor > 0 || self.keep_alive)
     }
 }
 
-/// Why a head is refused, and the status that tells the client.
+/// Reason for refusing a head, and the status for the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// 400, 431, 501 or 505.
     pub status: u16,
-    /// In words.
+    /// Reason in words.
     pub why: &'static str,
 }
 
@@ -42,11 +42,11 @@ pub(super) const fn bad(why: &'static str) -> Refused {
 #[derive(Default)]
 pub(super) struct Fields {
     pub(super) length: Option<u64>,
-    /// Transfer codings, of them `chunked`, and of them those that nobody knows.
+    /// Number of transfer codings, of `chunked` codings, and of unknown codings.
     pub(super) codings: u32,
     pub(super) chunked: u32,
     pub(super) unknown: u32,
-    /// The last one is `chunked`.
+    /// True if the last coding is `chunked`.
     pub(super) ends_chunked: bool,
     pub(super) coded: bool,
     pub(super) hosts: u32,
@@ -60,7 +60,7 @@ impl Fields {
         let mut found = Self::default();
         for line in lines {
             let is = |name: &str| line.name.eq_ignore_ascii_case(name);
-            // The length of a name decides for most fields that they do not matter here.
+            // The length of a name rules out most fields that do not matter here.
             match line.name.len() {
                 2 if is("te") => found.hop.fields = true,
                 4 if is("host") => found.host(line.value)?,
@@ -107,7 +107,7 @@ impl Fields {
         }
     }
 
-    /// RFC 9112, sections 6.1 and 6.3.
+    /// Determines the framing by RFC 9112, sections 6.1 and 6.3.
     pub(super) fn framing(&self, minor: u8) -> Result<Framing, Refused> {
         match (self.coded, self.length) {
             (false, None) => Ok(Framing::Undeclared),
@@ -123,7 +123,7 @@ impl Fields {
     }
 }
 
-/// A number that may stand in one field only, as digits and nothing else.
+/// Reads a number that only one field may hold, as digits and nothing else.
 fn once(into: &mut Option<u64>, value: &[u8], why: &'static str) -> Result<(), Refused> {
     let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
     let number = std::str::from_utf8(value).ok().filter(|_| digits).and_then(|t| t.parse().ok());
@@ -144,7 +144,8 @@ fn is_name(name: &[u8]) -> bool {
     !name.is_empty() && (0..name.len()).all(right)
 }
 
-/// A host with perhaps a port, without user information (RFC 9110, sections 4.2.4 and 7.2; RFC 3986, section 3.2.2).
+/// Returns true for a host with an optional port and without user information (RFC 9110, sections 4.2.4 and 7.2; RFC
+/// 3986, section 3.2.2).
 pub(super) fn is_authority(text: &str) -> bool {
     let (host_is_right, port) = match text.strip_prefix('[').and_then(|t| t.split_once(']')) {
         Some((address, port)) => (address.parse::<Ipv6Addr>().is_ok(), port),

@@ -1,17 +1,17 @@
-//! Heads of messages: where they end, and what they say about the body that follows (RFC 9112, section 6.3).
+//! Message heads: where they end, and the framing of the body that follows (RFC 9112, section 6.3).
 
 use super::HEAD_LIMIT;
 use crate::Fault;
 
-/// Most header lines that are looked at; more is over the limit.
+/// Maximum number of header lines.
 pub(crate) const MAX_HEADERS: usize = 256;
 
-/// How the body of a message is delimited, as its head declares it.
+/// Framing of a message body as declared by its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// The head names no length.
     Undeclared,
-    /// So many bytes.
+    /// This many bytes.
     Length(u64),
     /// Chunks.
     Chunked,
@@ -19,7 +19,7 @@ pub enum Framing {
     OtherCoding,
 }
 
-/// What matters of a response head.
+/// The relevant parts of a response head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ResponseHead {
     pub(super) status: u16,
@@ -27,7 +27,7 @@ pub(super) struct ResponseHead {
     pub(super) keep_alive: bool,
 }
 
-/// Why a head cannot be used.
+/// Reason why a head is unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BadHead {
     Malformed(&'static str),
@@ -45,15 +45,15 @@ impl From<BadHead> for Fault {
     }
 }
 
-/// Bytes of a head that has not arrived completely. Empty, and without memory, most of the time.
+/// Bytes of an incomplete head. Usually empty and without memory.
 #[derive(Default)]
 pub(crate) struct HeadBuffer {
     bytes: Vec<u8>,
 }
 
 impl HeadBuffer {
-    /// Looks for the end of the head. `Some(used)`: it is complete and `used` bytes of `input` belong to it; it lies in
-    /// [`HeadBuffer::head`]. `None`: all of `input` was kept and more is needed.
+    /// Searches the end of the head. `Some(used)`: the head is complete, `used` bytes of `input` belong to it, and
+    /// [`HeadBuffer::head`] returns it. `None`: all of `input` was kept and more is needed.
     pub(crate) fn collect(&mut self, input: &[u8]) -> Result<Option<usize>, BadHead> {
         if self.bytes.is_empty()
             && let Some(end) = find_end(input, 0)
@@ -73,7 +73,7 @@ impl HeadBuffer {
         }
     }
 
-    /// The head after `collect` gave `Some(used)` for this input.
+    /// Returns the head after `collect` returned `Some(used)` for this input.
     pub(crate) fn head<'a>(&'a self, input: &'a [u8], used: usize) -> &'a [u8] {
         if self.bytes.is_empty() { &input[..used] } else { &self.bytes }
     }
@@ -82,7 +82,7 @@ impl HeadBuffer {
         self.bytes.is_empty()
     }
 
-    /// What has arrived so far of an incomplete head.
+    /// Returns the received part of an incomplete head.
     pub(super) fn partial(&self) -> &[u8] {
         &self.bytes
     }
@@ -96,7 +96,7 @@ impl HeadBuffer {
     }
 }
 
-/// The index after the empty line that ends a head. `from` must not be more than two bytes behind what was searched.
+/// Returns the index after the empty line that ends a head. `from` must be at most two bytes behind the searched part.
 fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
     let newline = |i: usize| bytes[i] == b'\n';
     (from..bytes.len()).find_map(|i| {
@@ -106,7 +106,7 @@ fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
     })
 }
 
-/// Parses a complete response head as a client may: what can be understood is (see `strict` for those that pass it on).
+/// Parses a complete response head leniently, as a client may (see `strict` for intermediaries).
 pub(super) fn response(head: &[u8]) -> Result<ResponseHead, BadHead> {
     let mut lines = [const { httparse::EMPTY_HEADER }; MAX_HEADERS];
     let mut parsed = httparse::Response::new(&mut lines);
@@ -160,7 +160,7 @@ fn fields(headers: &[httparse::Header<'_>]) -> Result<Fields, BadHead> {
     let mut fields = Fields::default();
     for header in headers {
         let name = header.name;
-        // Lengths first: this runs for every header of every head that no cache knows.
+        // Lengths first: this runs for every header of every uncached head.
         match name.len() {
             10 if name.eq_ignore_ascii_case("connection") => {
                 for token in tokens(header.value) {
@@ -190,7 +190,7 @@ fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|b| *b == b',').map(<[u8]>::trim_ascii).filter(|t| !t.is_empty())
 }
 
-/// The value of Content-Length: digits, or a list of the same digits.
+/// Parses Content-Length: digits, or a list of the same digits.
 fn length(value: &[u8]) -> Result<u64, BadHead> {
     let mut n = None;
     for token in tokens(value) {
@@ -226,16 +226,19 @@ mod tests {
 
     #[test]
     fn framing_follows_the_standard() {
-        let of = |headers: &str| response(format!("HTTP/1.1 200 OK\r\n{headers}\r\n").as_bytes());
-        assert_eq!(of("Content-Length: 5\r\n").unwrap().framing, Framing::Length(5));
-        assert_eq!(of("Content-Length: 5, 5\r\n").unwrap().framing, Framing::Length(5));
-        assert_eq!(of("Content-Length: 5\r\nTransfer-Encoding: gzip, chunked\r\n").unwrap().framing, Framing::Chunked);
-        assert_eq!(of("Transfer-Encoding: gzip\r\n").unwrap().framing, Framing::OtherCoding);
-        assert_eq!(of("").unwrap().framing, Framing::Undeclared);
-        assert!(of("Content-Length: 5\r\nContent-Length: 6\r\n").is_err());
-        assert!(of("Content-Length: +5\r\n").is_err());
-        assert!(of("Content-Length: 99999999999999999999\r\n").is_err());
-        assert!(!of("Connection: foo, Close\r\n").unwrap().keep_alive);
+        let parse = |headers: &str| response(format!("HTTP/1.1 200 OK\r\n{headers}\r\n").as_bytes());
+        assert_eq!(parse("Content-Length: 5\r\n").unwrap().framing, Framing::Length(5));
+        assert_eq!(parse("Content-Length: 5, 5\r\n").unwrap().framing, Framing::Length(5));
+        assert_eq!(
+            parse("Content-Length: 5\r\nTransfer-Encoding: gzip, chunked\r\n").unwrap().framing,
+            Framing::Chunked
+        );
+        assert_eq!(parse("Transfer-Encoding: gzip\r\n").unwrap().framing, Framing::OtherCoding);
+        assert_eq!(parse("").unwrap().framing, Framing::Undeclared);
+        assert!(parse("Content-Length: 5\r\nContent-Length: 6\r\n").is_err());
+        assert!(parse("Content-Length: +5\r\n").is_err());
+        assert!(parse("Content-Length: 99999999999999999999\r\n").is_err());
+        assert!(!parse("Connection: foo, Close\r\n").unwrap().keep_alive);
     }
 
     #[test]

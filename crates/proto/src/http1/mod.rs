@@ -1,4 +1,4 @@
-//! HTTP/1.1 (RFC 9110, RFC 9112), both halves. Parsing of heads is httparse's; framing and state are here.
+//! HTTP/1.1 (RFC 9110, RFC 9112), both halves. httparse parses the heads; framing and state are here.
 
 mod chunked;
 mod client;
@@ -25,5 +25,5 @@ pub(crate) use spec::{SPEC, client};
 pub(crate) use spec::{to_http1, to_http2};
 pub use strict::{Request, Response, empty_lines, request, response};
 
-/// Longest head, and longest sum of chunk extensions and trailers, that either half accepts.
+/// Maximum size of a head, and of all chunk extensions and trailers together, that either half accepts.
 pub const HEAD_LIMIT: usize = 64 * 1024;

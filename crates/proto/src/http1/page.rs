@@ -1,12 +1,12 @@
-//! What a server answers with: a body and its heads, put together once a second because only Date changes.
+//! A server's answers: a body with its heads. The heads are built once a second, because only Date changes.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::http_date;
 
-/// Bodies up to this size are kept together with their heads, so that a reply is one copy.
-const TOGETHER: usize = 16 * 1024;
+/// Maximum size of bodies stored together with their heads, so that a reply is one copy.
+const MAX_INLINE_BODY: usize = 16 * 1024;
 
 /// A body with its status and type.
 pub struct Page {
@@ -14,9 +14,9 @@ pub struct Page {
     fields: String,
     body: Vec<u8>,
     ready: Mutex<Arc<Ready>>,
-    /// Head and trailers as HTTP/2 has them.
+    /// Head and trailers encoded for HTTP/2.
     coded: OnceLock<[Vec<u8>; 2]>,
-    /// The status of gRPC.
+    /// Status of gRPC.
     grpc: Option<u16>,
 }
 
@@ -26,32 +26,32 @@ pub(super) struct Ready {
     forms: [Form; 3],
 }
 
-/// A head, with the body behind it if that is short.
+/// A head, followed by a short body.
 pub(super) struct Form {
     pub(super) bytes: Vec<u8>,
     pub(super) head_len: usize,
 }
 
-/// Which form of the head a connection needs.
+/// Form of the head that a connection needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// HTTP/1.1 that stays open: nothing has to be said.
+    /// HTTP/1.1 that stays open, which needs no header.
     Stays = 0,
     /// The connection will be closed.
     Closes = 1,
-    /// HTTP/1.0 that stays open: has to be said.
+    /// HTTP/1.0 that stays open, which needs a header.
     StaysOld = 2,
 }
 
 impl Page {
-    /// A page. `fields` are further header lines, each with its line end.
+    /// Creates a page. `fields` are further header lines, each with its line end.
     pub fn new(status: u16, content_type: &str, fields: &str, body: Vec<u8>) -> Arc<Self> {
         let fields = format!("Content-Type: {content_type}\r\n{fields}");
         let ready = Mutex::new(Arc::new(Ready { second: u64::MAX, forms: [(); 3].map(|()| Form::EMPTY) }));
         Arc::new(Self { status, fields, body, ready, coded: OnceLock::new(), grpc: None })
     }
 
-    /// An answer of gRPC: a message (already with its prefix) and status 0, or an error without any.
+    /// Creates an answer of gRPC: a message (with its prefix) and status 0, or an error without a message.
     pub fn grpc(status: u16, message: Vec<u8>) -> Arc<Self> {
         let ready = Mutex::new(Arc::new(Ready { second: u64::MAX, forms: [(); 3].map(|()| Form::EMPTY) }));
         let body = if status == 0 { message } else { Vec::new() };
@@ -59,28 +59,28 @@ impl Page {
         Arc::new(Self { status: 200, fields, body, ready, coded: OnceLock::new(), grpc: Some(status) })
     }
 
-    /// Status, fields as lines, and the status of gRPC where it is an answer of that.
+    /// Returns status, header lines, and the status of gRPC if there is one.
     pub(crate) fn parts(&self) -> (u16, &str, Option<u16>) {
         (self.status, &self.fields, self.grpc)
     }
 
-    /// The page's head and trailers in another form, which `code` makes once.
+    /// Returns the page's head and trailers in another encoding, which `code` creates once.
     pub(crate) fn coded(&self, code: impl FnOnce(&Self) -> [Vec<u8>; 2]) -> &[Vec<u8>; 2] {
         self.coded.get_or_init(|| code(self))
     }
 
-    /// A page that says its status in words.
+    /// Creates a page that states its status in words.
     pub fn plain(status: u16, fields: &str) -> Arc<Self> {
         let body = if status < 200 { String::new() } else { format!("{status} {}\n", reason(status)) };
         Self::new(status, "text/plain", fields, body.into_bytes())
     }
 
-    /// The body.
+    /// Returns the body.
     pub fn body(&self) -> &[u8] {
         &self.body
     }
 
-    /// The heads for this second.
+    /// Returns the heads for this second.
     pub(super) fn ready(&self, now_s: u64) -> Arc<Ready> {
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         if ready.second != now_s {
@@ -104,7 +104,7 @@ impl Page {
             head.push_str("\r\n");
             let mut bytes = head.into_bytes();
             let head_len = bytes.len();
-            if self.body.len() <= TOGETHER {
+            if self.body.len() <= MAX_INLINE_BODY {
                 bytes.extend_from_slice(&self.body);
             }
             Form { bytes, head_len }
@@ -123,7 +123,7 @@ impl Form {
     const EMPTY: Self = Self { bytes: Vec::new(), head_len: 0 };
 }
 
-/// The words of a status.
+/// Returns the words of a status.
 fn reason(status: u16) -> &'static str {
     match status {
         100 => "Continue",
@@ -150,7 +150,7 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
-/// The media type of a file by the end of its name.
+/// Returns the media type of a file by its name's extension.
 pub fn content_type(name: &str) -> &'static str {
     match name.rsplit_once('.').map_or("", |(_, ext)| ext) {
         "html" | "htm" => "text/html",

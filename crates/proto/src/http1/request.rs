@@ -1,4 +1,4 @@
-//! The client's requests: checked and put together once, then copied for every send.
+//! The client's requests: checked and assembled once, then copied for every send.
 
 use memchr::memmem::Finder;
 use run::{Protocol, RequestSet};
@@ -6,32 +6,32 @@ use run::{Protocol, RequestSet};
 use crate::ProtoError;
 use crate::items::{self, Item};
 use crate::memory::{Capture, captures};
-use crate::template::{Piece, Source, decimal, without_places};
+use crate::template::{Piece, Source, decimal, without_placeholders};
 
-/// A request as it goes over the wire, and what is expected back. Of a mix each is looked at when the cache holds others:
-/// one line of it is enough, what few requests have is elsewhere.
+/// An assembled request and the expected response. In a mix each request is read while the cache holds others. So it
+/// fits one cache line, and rarely used parts are stored elsewhere.
 #[repr(align(64))]
 pub(super) struct Request {
-    /// All of it; empty where it is filled anew each time.
+    /// The whole request; empty if it is filled anew each time.
     pub(super) bytes: Box<[u8]>,
     pub(super) is_head: bool,
     pub(super) expect_status: Option<u16>,
-    /// What the body of the response must hold.
+    /// Text that the body of the response must hold.
     pub(super) expect_text: Option<Box<Finder<'static>>>,
-    pub(super) filled: Option<Box<Filled>>,
+    pub(super) filled: Option<Box<RequestTemplate>>,
     pub(super) capture: Box<[Capture]>,
 }
 
 /// A request that is filled anew each time.
-pub(super) struct Filled {
-    /// The head without its end: the length of the body and cookies are still to come.
+pub(super) struct RequestTemplate {
+    /// The head without its end: content length and cookies follow.
     pub(super) head: Vec<Piece>,
     pub(super) body: Vec<Piece>,
-    /// Whether the length of the body is said.
+    /// True if the body's length is stated.
     pub(super) says_length: bool,
 }
 
-/// Puts the requests of a plan together; with `source` they are filled anew each time.
+/// Assembles the requests of a plan. With `source` they are filled anew each time.
 pub(super) fn build(
     plan: &Protocol,
     set: Option<&RequestSet>,
@@ -42,7 +42,7 @@ pub(super) fn build(
 
 fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
     let Item { method, path, host, headers, body, expect_status, expect_text, capture } = item;
-    let sample = |text: &str| if source.is_some() { without_places(text) } else { text.to_owned() };
+    let sample = |text: &str| if source.is_some() { without_placeholders(text) } else { text.to_owned() };
     let sampled: Vec<(String, String)> = headers.iter().map(|(name, value)| (name.clone(), sample(value))).collect();
     check_request(&method, &sample(&path), &host, &sampled)?;
     let mut text = String::new();
@@ -57,7 +57,7 @@ fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
         line(&mut text, name, value);
     }
     let is_head = method == "HEAD";
-    // A method that has a body says so even where it is empty.
+    // A method with a body states the length even for an empty body.
     let bodied = body.is_some() || ["POST", "PUT", "PATCH"].contains(&&*method);
     let says_length = bodied && !given("content-length") && !given("transfer-encoding");
     let expect_text = (!expect_text.is_empty()).then(|| Box::new(Finder::new(&expect_text).into_owned()));
@@ -78,11 +78,11 @@ fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
         Ok(text) => source.cut(text, false)?,
         Err(_) => vec![Piece::Text(Box::from(&*body))],
     };
-    let filled = Some(Box::new(Filled { head, body, says_length }));
+    let filled = Some(Box::new(RequestTemplate { head, body, says_length }));
     Ok(Request { filled, capture: captures(&capture, source)?.into(), ..known })
 }
 
-/// The end of a head, with the length of the body where it is to be said.
+/// Writes the end of a head, with the length of the body if stated.
 pub(super) fn end_head(to: &mut Vec<u8>, length: Option<usize>) {
     if let Some(length) = length {
         to.extend_from_slice(b"Content-Length: ");
@@ -92,7 +92,7 @@ pub(super) fn end_head(to: &mut Vec<u8>, length: Option<usize>) {
     to.extend_from_slice(b"\r\n");
 }
 
-/// Whether a request can be sent as it is.
+/// Checks that a request can be sent as it is.
 pub(crate) fn check_request(
     method: &str,
     path: &str,
@@ -107,7 +107,7 @@ pub(crate) fn check_request(
     for (name, value) in headers {
         check("header name", name, "give a token such as X-Name", token)?;
         if !field_value(value) {
-            // The header by its name: its value may be a secret.
+            // Only the header's name: its value may be a secret.
             return Err(unfit("the value of header", name, "leave out line ends and control characters"));
         }
     }

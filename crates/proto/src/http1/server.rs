@@ -1,7 +1,7 @@
-//! The server half: requests in, pages of a [`Site`] out. Bodies of requests are read over.
+//! The server half: requests in, pages of a [`Site`] out. Bodies of requests are skipped.
 //!
-//! Conclusion first: a request whose head equals the thread's last one, on a connection that answered that head in this
-//! second, is answered with the same prepared bytes; nothing is parsed or looked up.
+//! Fast path: a request head that equals the thread's last one, on a connection that answered it in this second, gets
+//! the same prepared bytes. Nothing is parsed or looked up.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -15,63 +15,64 @@ use super::page::{Ending, Page, Ready};
 use super::strict::{empty_lines, request};
 use crate::{Fault, Progress, Session};
 
-/// Largest request body that is read over; a longer one is refused with 413.
+/// Maximum size of a skipped request body; a longer one is refused with 413.
 const BODY_LIMIT: u64 = 1 << 30;
-/// Longest head that is remembered.
-const REMEMBERED: usize = 1024;
+/// Maximum length of a cached head.
+const CACHED_HEAD_BYTES: usize = 1024;
 /// Methods of RFC 9110 and RFC 5789; any other is answered with 501.
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"];
 
-/// What a server has to say. Shared by all connections of a server.
+/// Content of a server, shared by all its connections.
 pub trait Site: Send + Sync {
-    /// Seconds since the epoch, as often renewed as the server's loop comes round.
+    /// Returns the seconds since the epoch, updated in each pass of the server's loop.
     fn now_s(&self) -> u64;
 
-    /// The answer to a known method on a decoded path without query; 404 and 405 are answers too.
+    /// Returns the answer to a known method on a decoded path without query. 404 and 405 are answers too.
     fn find(&self, method: &str, path: &str) -> Arc<Page>;
 
-    /// The page that says an error status (or 100).
+    /// Returns the page for an error status (or 100).
     fn plain(&self, status: u16) -> Arc<Page>;
 
-    /// Asked once a request: the answer if the request is refused whatever it asks for.
+    /// Returns the answer if a request is refused whatever it asks for. Called once per request.
     fn refuse(&self) -> Option<Arc<Page>> {
         None
     }
 
-    /// Whether head and body are to leave in two writes.
+    /// Returns true if head and body leave in two writes.
     fn splits_head(&self) -> bool {
         false
     }
 }
 
-/// What matters of a request head besides its target.
+/// The relevant parts of a request head besides its target.
 #[derive(Clone, Copy)]
-struct Says {
+struct HeadFacts {
     framing: Framing,
     keep_alive: bool,
     minor: u8,
     expects_continue: bool,
 }
 
-/// The last request head that this thread parsed. A pure cache: the same bytes always say the same.
+/// The last request head that this thread parsed. A pure cache: the same bytes always mean the same.
 struct LastHead {
-    bytes: [u8; REMEMBERED],
+    bytes: [u8; CACHED_HEAD_BYTES],
     len: usize,
-    says: Says,
-    /// Unique in the process, so that sessions may remember it across threads.
+    facts: HeadFacts,
+    /// Unique in the process, so that sessions may refer to it across threads.
     id: u64,
 }
 
-const NOTHING: Says = Says { framing: Framing::Undeclared, keep_alive: false, minor: 1, expects_continue: false };
+const NO_FACTS: HeadFacts =
+    HeadFacts { framing: Framing::Undeclared, keep_alive: false, minor: 1, expects_continue: false };
 
 thread_local! {
     static LAST_HEAD: RefCell<LastHead> =
-        const { RefCell::new(LastHead { bytes: [0; REMEMBERED], len: 0, says: NOTHING, id: 0 }) };
+        const { RefCell::new(LastHead { bytes: [0; CACHED_HEAD_BYTES], len: 0, facts: NO_FACTS, id: 0 }) };
 }
 
 static IDS: AtomicU64 = AtomicU64::new(1);
 
-/// One answer on its way.
+/// An answer being sent.
 struct Reply {
     page: Arc<Page>,
     ready: Arc<Ready>,
@@ -89,7 +90,7 @@ impl Reply {
         self.ready.form(self.ending).head_len as u64
     }
 
-    /// Bytes that lie together from `at` on.
+    /// Returns the contiguous bytes from `at` on.
     fn bytes(&self, at: u64) -> &[u8] {
         let form = self.ready.form(self.ending);
         let end = if self.head_only { form.head_len } else { form.bytes.len() };
@@ -97,21 +98,21 @@ impl Reply {
     }
 }
 
-/// How a request was answered last on this connection.
-struct Memo {
+/// The last request answered on this connection, and its answer.
+struct CachedAnswer {
     head_id: u64,
     page: Arc<Page>,
     ready: Arc<Ready>,
     head_only: bool,
 }
 
-/// What the next byte of the request belongs to.
+/// Part of the request that the next byte belongs to.
 enum Phase {
     Head,
     Body(u64),
-    /// With the bytes read over so far.
+    /// With the number of bytes skipped so far.
     Chunks(Chunked, u64),
-    /// The connection ends after the replies; whatever comes is dropped.
+    /// The connection ends after the replies; further input is dropped.
     Ignore,
 }
 
@@ -124,13 +125,13 @@ pub struct ServerSession {
     /// The answer to the request whose body is still coming.
     waiting: Option<Reply>,
     replies: VecDeque<Reply>,
-    /// Bytes of the first reply that were given to be sent.
+    /// Bytes of the first reply given out so far.
     at: u64,
-    memo: Option<Memo>,
+    memo: Option<CachedAnswer>,
 }
 
 impl ServerSession {
-    /// A session that answers with the pages of `site`.
+    /// Creates a session that answers with the pages of `site`.
     pub fn new(site: Arc<dyn Site>) -> Self {
         let (split, head) = (site.splits_head(), HeadBuffer::default());
         Self { site, split, phase: Phase::Head, head, waiting: None, replies: VecDeque::new(), at: 0, memo: None }
@@ -204,7 +205,7 @@ impl Session for ServerSession {
         Ok(progress)
     }
 
-    /// The replies that are due are still sent: a client may end its side after the request.
+    /// Pending replies are still sent: a client may close its side after the request.
     fn peer_closed(&mut self) -> Result<Progress, Fault> {
         self.phase = Phase::Ignore;
         Ok(Progress::CLOSE)
@@ -237,7 +238,7 @@ impl ServerSession {
             if blank > 0 {
                 return blank;
             }
-            // Told at once, however its bytes come: a line feed alone ends no line.
+            // Reported at once, however the bytes arrive: a line feed alone ends no line.
             if input.starts_with(b"\n") {
                 self.refuse(400, progress);
                 return input.len();
@@ -247,20 +248,20 @@ impl ServerSession {
             Ok(Some(used)) => {
                 let head = self.head.head(input, used);
                 if empty_lines(head) == head.len() {
-                    // They came in pieces.
+                    // The head came in pieces.
                     self.head.clear();
                     return used;
                 }
                 let answer = self.answer(head);
                 let memo = match &answer {
-                    Ok((says, reply, true)) => remember(head, *says, reply),
+                    Ok((facts, reply, true)) => remember(head, *facts, reply),
                     _ => None,
                 };
                 self.head.clear();
                 match answer {
-                    Ok((says, reply, _)) => {
+                    Ok((facts, reply, _)) => {
                         self.memo = memo;
-                        self.enter(says, reply, progress);
+                        self.enter(facts, reply, progress);
                     }
                     Err(status) => self.refuse(status, progress),
                 }
@@ -274,31 +275,31 @@ impl ServerSession {
         }
     }
 
-    /// The common case: the same request once more, in the same second.
+    /// Handles the common case: the same request again in the same second.
     fn repeat(&mut self, input: &[u8], progress: &mut Progress) -> Option<usize> {
         let memo = self.memo.as_ref()?;
-        let (says, used) = LAST_HEAD.with_borrow(|last| {
+        let (facts, used) = LAST_HEAD.with_borrow(|last| {
             let same = last.id == memo.head_id && input.starts_with(&last.bytes[..last.len]);
-            same.then_some((last.says, last.len))
+            same.then_some((last.facts, last.len))
         })?;
         if memo.ready.second != self.site.now_s() {
             return None;
         }
         let (page, ready, head_only) = (memo.page.clone(), memo.ready.clone(), memo.head_only);
         let reply = match self.site.refuse() {
-            Some(page) => self.reply(page, &says, head_only),
-            None => Reply { page, ready, ending: ending(&says), head_only },
+            Some(page) => self.reply(page, &facts, head_only),
+            None => Reply { page, ready, ending: ending(&facts), head_only },
         };
-        self.enter(says, reply, progress);
+        self.enter(facts, reply, progress);
         Some(used)
     }
 
-    /// Parses a head and finds its page; tells whether the same request would get the same page again.
-    fn answer(&self, head: &[u8]) -> Result<(Says, Reply, bool), u16> {
+    /// Parses a head and finds its page. Also returns whether the same request would get the same page again.
+    fn answer(&self, head: &[u8]) -> Result<(HeadFacts, Reply, bool), u16> {
         let asked = request(head).map_err(|Refused { status, .. }| status)?.ok_or(400_u16)?;
         let (framing, minor, method) = (asked.framing, asked.minor, asked.method);
         let keep_alive = asked.hop.persists(minor);
-        let says = Says { framing, keep_alive, minor, expects_continue: asked.expects_continue };
+        let facts = HeadFacts { framing, keep_alive, minor, expects_continue: asked.expects_continue };
         if !METHODS.contains(&method) {
             return Err(501);
         }
@@ -307,17 +308,17 @@ impl ServerSession {
         let refused = self.site.refuse();
         let lasting = refused.is_none();
         let page = refused.unwrap_or_else(|| self.site.find(method, &path));
-        Ok((says, self.reply(page, &says, head_only), lasting))
+        Ok((facts, self.reply(page, &facts, head_only), lasting))
     }
 
-    fn reply(&self, page: Arc<Page>, says: &Says, head_only: bool) -> Reply {
+    fn reply(&self, page: Arc<Page>, facts: &HeadFacts, head_only: bool) -> Reply {
         let ready = page.ready(self.site.now_s());
-        Reply { page, ready, ending: ending(says), head_only }
+        Reply { page, ready, ending: ending(facts), head_only }
     }
 
-    /// The head is read and answered: what follows it?
-    fn enter(&mut self, says: Says, reply: Reply, progress: &mut Progress) {
-        self.phase = match says.framing {
+    /// Continues after a complete head, according to its framing.
+    fn enter(&mut self, facts: HeadFacts, reply: Reply, progress: &mut Progress) {
+        self.phase = match facts.framing {
             Framing::Length(n) if n > BODY_LIMIT => return self.refuse(413, progress),
             Framing::Length(n) => Phase::Body(n),
             Framing::Chunked => Phase::Chunks(Chunked::new(), 0),
@@ -328,13 +329,13 @@ impl ServerSession {
         if !has_body {
             return self.complete(progress);
         }
-        if says.expects_continue {
-            let go_on = self.reply(self.site.plain(100), &says, true);
+        if facts.expects_continue {
+            let go_on = self.reply(self.site.plain(100), &facts, true);
             self.replies.push_back(go_on);
         }
     }
 
-    /// The request is complete: its answer may leave.
+    /// Releases the answer to a complete request.
     fn complete(&mut self, progress: &mut Progress) {
         progress.completed += 1;
         self.phase = Phase::Head;
@@ -346,10 +347,10 @@ impl ServerSession {
         self.replies.push_back(reply);
     }
 
-    /// Answers with an error and ends the connection: what follows in the input cannot be told from a request.
+    /// Answers with an error and ends the connection, because further input cannot be parsed as a request.
     fn refuse(&mut self, status: u16, progress: &mut Progress) {
-        let says = Says { keep_alive: false, ..NOTHING };
-        let reply = self.reply(self.site.plain(status), &says, false);
+        let facts = HeadFacts { keep_alive: false, ..NO_FACTS };
+        let reply = self.reply(self.site.plain(status), &facts, false);
         self.waiting = None;
         self.replies.push_back(reply);
         self.phase = Phase::Ignore;
@@ -358,31 +359,31 @@ impl ServerSession {
     }
 }
 
-/// Remembers a parsed head for the thread, and its answer for the connection.
-fn remember(head: &[u8], says: Says, reply: &Reply) -> Option<Memo> {
+/// Caches a parsed head for the thread, and its answer for the connection.
+fn remember(head: &[u8], facts: HeadFacts, reply: &Reply) -> Option<CachedAnswer> {
     let head_id = LAST_HEAD.with_borrow_mut(|last| {
-        if head.len() > REMEMBERED {
+        if head.len() > CACHED_HEAD_BYTES {
             return None;
         }
         if last.bytes[..last.len] != *head {
             last.bytes[..head.len()].copy_from_slice(head);
-            (last.len, last.says) = (head.len(), says);
+            (last.len, last.facts) = (head.len(), facts);
             last.id = IDS.fetch_add(1, Ordering::Relaxed);
         }
         Some(last.id)
     })?;
-    Some(Memo { head_id, page: reply.page.clone(), ready: reply.ready.clone(), head_only: reply.head_only })
+    Some(CachedAnswer { head_id, page: reply.page.clone(), ready: reply.ready.clone(), head_only: reply.head_only })
 }
 
-const fn ending(says: &Says) -> Ending {
-    match (says.keep_alive, says.minor) {
+const fn ending(facts: &HeadFacts) -> Ending {
+    match (facts.keep_alive, facts.minor) {
         (false, _) => Ending::Closes,
         (true, 0) => Ending::StaysOld,
         (true, _) => Ending::Stays,
     }
 }
 
-/// The path of a target, decoded, without query; `None` if it decodes to no text.
+/// Returns the decoded path of a target without query, or `None` if it is not text.
 pub(crate) fn decode(target: &str) -> Option<String> {
     let path = target.split('?').next().filter(|path| !path.is_empty()).unwrap_or("/");
     if !path.contains('%') {

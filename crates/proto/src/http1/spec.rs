@@ -1,10 +1,10 @@
-//! The row of the table.
+//! Row of HTTP/1.1 in the protocol table.
 
 use run::{HttpPlan, Protocol, RequestSet};
 
 use super::ClientPlan;
 use crate::ProtoError;
-use crate::row::{Flag, ProtocolSpec, Scheme, Set};
+use crate::row::{Flag, FlagValue, ProtocolSpec, Scheme};
 
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "http1",
@@ -20,41 +20,51 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             "http2",
             "",
             "HTTP/2 instead of HTTP/1.1: by ALPN for https://, with prior knowledge for http://",
-            Set::Switch(switch_to_http2),
+            FlagValue::Switch(switch_to_http2),
         ),
-        flag("body", "FILE", "File whose bytes are the request's body; the method is then POST", Set::Text(set_body)),
-        flag("method", "METHOD", "HTTP method", Set::Text(set_method)),
+        flag(
+            "body",
+            "FILE",
+            "File whose bytes are the request's body; the method is then POST",
+            FlagValue::Text(set_body),
+        ),
+        flag("method", "METHOD", "HTTP method", FlagValue::Text(set_method)),
         Flag {
             short: Some('H'),
             ..flag(
                 "header",
                 "K: V",
                 "HTTP header, may be repeated; $env:NAME in it is a variable of the environment, @FILE holds a header a line",
-                Set::Pair(add_header),
+                FlagValue::Pair(add_header),
             )
         },
-        Flag { requires: Some("body"), ..flag("body-type", "TYPE", BODY_TYPE, Set::Text(set_body_type)) },
-        flag("expect-status", "CODE", "Status that is right although it is not 2xx or 3xx", Set::Number(set_status)),
+        Flag { requires: Some("body"), ..flag("body-type", "TYPE", BODY_TYPE, FlagValue::Text(set_body_type)) },
+        flag(
+            "expect-status",
+            "CODE",
+            "Status that is right although it is not 2xx or 3xx",
+            FlagValue::Number(set_status),
+        ),
     ],
     complete,
     takes: |other| other.http().is_some(),
     pad,
-    aim,
+    set_target,
     one_request,
     canned,
-    ..ProtocolSpec::BASE
+    ..ProtocolSpec::DEFAULT
 };
 
 const BODY_TYPE: &str =
     "Content-Type of the body [default: by the end of the file's name, such as application/json for .json]";
 
-const fn flag(name: &'static str, value: &'static str, help: &'static str, set: Set) -> Flag {
+const fn flag(name: &'static str, value: &'static str, help: &'static str, set: FlagValue) -> Flag {
     Flag { name, short: None, requires: None, value, help, set }
 }
 
-/// The client half of a plan.
+/// Prepares the client half of a plan.
 pub(crate) fn client(plan: &Protocol, requests: Option<&RequestSet>) -> Result<ClientPlan, ProtoError> {
-    ClientPlan::of(plan, requests)
+    ClientPlan::with_set(plan, requests)
 }
 
 fn set_body(plan: &mut Protocol, file: &str) {
@@ -66,7 +76,7 @@ fn set_body(plan: &mut Protocol, file: &str) {
     }
 }
 
-/// A header that was given wins.
+/// Sets the body's type unless a header was given.
 fn set_body_type(plan: &mut Protocol, kind: &str) {
     add_if_absent(plan, "Content-Type", kind);
 }
@@ -97,7 +107,7 @@ fn set_status(plan: &mut Protocol, status: u16) {
     plan.http_mut().into_iter().for_each(|request| request.expect_status = Some(status));
 }
 
-fn aim(plan: &mut Protocol, authority: &str, target: &str) {
+fn set_target(plan: &mut Protocol, authority: &str, target: &str) {
     if let Some(request) = plan.http_mut() {
         request.host = authority.into();
         request.path = if target.starts_with('/') { target.into() } else { format!("/{target}") };
@@ -122,7 +132,7 @@ fn switch_to_http2(plan: &mut Protocol) {
 
 const PADDING: &str = "X-Padding";
 
-/// By a header, its name and line end counted; HTTP/2 would send one that stays the same as a single byte.
+/// Pads by a header, counting its name and line end. HTTP/2 would send a constant header as a single byte.
 fn pad(plan: &mut Protocol, bytes: usize) -> bool {
     let Protocol::Http1(request) = plan else { return false };
     let around = PADDING.len() + ": \r\n".len();
@@ -130,7 +140,7 @@ fn pad(plan: &mut Protocol, bytes: usize) -> bool {
     true
 }
 
-/// The same request by HTTP/2, where it is one of HTTP/1.1.
+/// Converts an HTTP/1.1 request to HTTP/2.
 pub(crate) fn to_http2(plan: Protocol) -> Protocol {
     match plan {
         Protocol::Http1(request) => Protocol::Http2(request),
@@ -138,7 +148,7 @@ pub(crate) fn to_http2(plan: Protocol) -> Protocol {
     }
 }
 
-/// The same request by HTTP/1.1, where it is one of HTTP/2: where there is no network, a connection has one answer.
+/// Converts an HTTP/2 request to HTTP/1.1: without a network a connection has one answer.
 pub(crate) fn to_http1(plan: Protocol) -> Protocol {
     match plan {
         Protocol::Http2(request) => Protocol::Http1(request),

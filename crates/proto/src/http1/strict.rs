@@ -1,6 +1,6 @@
-//! Heads as servers and intermediaries have to read them: what two readers could understand in two ways is refused, so
-//! that nobody can hide a request from one of them (request smuggling; RFC 9112, section 11.2). The reference server and
-//! the proxy both read with this. Where the standard allows to repair or to refuse, it refuses.
+//! Strict parsing of heads for servers and intermediaries. Anything that two readers could understand differently is
+//! refused, so that nobody can hide a request from one of them (request smuggling; RFC 9112, section 11.2). The
+//! reference server and the proxy both use it. Where the standard allows repair or refusal, it refuses.
 
 use std::mem::MaybeUninit;
 
@@ -12,21 +12,21 @@ use super::head::{Framing, MAX_HEADERS};
 pub struct Request<'a> {
     /// Bytes of the head.
     pub length: usize,
-    /// Any token.
+    /// Method: any token.
     pub method: &'a str,
-    /// What is asked for, without scheme and authority: a path with its query, `*`, or nothing for CONNECT.
+    /// Requested path without scheme and authority: a path with its query, `*`, or empty for CONNECT.
     pub path: &'a str,
     /// Scheme and authority of an absolute target, which overrides Host (RFC 9112, section 3.2.2).
     pub authority: Option<&'a str>,
-    /// Of the version: 0 or 1.
+    /// Minor version: 0 or 1.
     pub minor: u8,
-    /// How the body is delimited; `Undeclared` is no body.
+    /// Framing of the body; `Undeclared` means no body.
     pub framing: Framing,
-    /// The fields about the connection.
+    /// The connection fields.
     pub hop: Hop,
-    /// `Expect: 100-continue` of a client that understands it.
+    /// True for `Expect: 100-continue` of a client that understands it.
     pub expects_continue: bool,
-    /// Intermediaries that may still pass a TRACE or OPTIONS on.
+    /// Number of intermediaries that may still forward a TRACE or OPTIONS.
     pub max_forwards: Option<u64>,
 }
 
@@ -35,24 +35,24 @@ pub struct Request<'a> {
 pub struct Response {
     /// Bytes of the head.
     pub length: usize,
-    /// Three digits.
+    /// Status of three digits.
     pub status: u16,
-    /// Of the version: 0 or 1.
+    /// Minor version: 0 or 1.
     pub minor: u8,
-    /// How a body would be delimited; whether there is one depends on the request and the status too.
+    /// Framing of a body. Request and status also decide whether there is a body.
     pub framing: Framing,
-    /// The fields about the connection.
+    /// The connection fields.
     pub hop: Hop,
 }
 
-/// Empty lines before a request are read over (RFC 9112, section 2.2): how many bytes they are.
+/// Returns the bytes of empty lines before a request, which are skipped (RFC 9112, section 2.2).
 pub fn empty_lines(bytes: &[u8]) -> usize {
     bytes.chunks_exact(2).take_while(|line| *line == b"\r\n").count() * 2
 }
 
-/// Reads a request head; `None` when it is not complete yet.
+/// Parses a request head. Returns `None` if it is incomplete.
 pub fn request(bytes: &[u8]) -> Result<Option<Request<'_>>, Refused> {
-    // Not filled before: that would cost more than reading the usual head.
+    // Left uninitialised: initialising would cost more than parsing the usual head.
     let mut lines = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut head = httparse::Request::new(&mut []);
     let Some(length) = complete(head.parse_with_uninit_headers(bytes, &mut lines), bytes)? else { return Ok(None) };
@@ -73,7 +73,7 @@ pub fn request(bytes: &[u8]) -> Result<Option<Request<'_>>, Refused> {
     Ok(Some(Request { length, method, path, authority, minor, framing, hop, expects_continue, max_forwards }))
 }
 
-/// Reads a response head; `None` when it is not complete yet.
+/// Parses a response head. Returns `None` if it is incomplete.
 pub fn response(bytes: &[u8]) -> Result<Option<Response>, Refused> {
     let mut lines = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut head = httparse::Response::new(&mut []);
@@ -92,20 +92,20 @@ fn complete(read: httparse::Result<usize>, bytes: &[u8]) -> Result<Option<usize>
         Err(httparse::Error::Version) => return Err(Refused { status: 505, why: "neither HTTP/1.0 nor HTTP/1.1" }),
         Err(_) => return Err(bad("the lines of the head")),
     };
-    // A line may be said to end with LF alone (RFC 9112, section 2.2), but others may not see its end. Without a branch a
-    // byte, so that the loop is done many bytes at a time.
+    // A line may end with LF alone (RFC 9112, section 2.2), but other readers may not see that end. The loop has no
+    // branch per byte, so that it is vectorised.
     let wrong = bytes[..length].windows(2).fold(false, |wrong, two| wrong | ((two[1] == b'\n') & (two[0] != b'\r')));
     if wrong || bytes.starts_with(b"\n") { Err(bad("a line that does not end with CR LF")) } else { Ok(Some(length)) }
 }
 
-/// Authority and path of a target in the form that its method may have (RFC 9112, section 3.2).
+/// Splits a target into authority and path in the form that its method allows (RFC 9112, section 3.2).
 fn split_target<'a>(method: &str, target: &'a str) -> Result<(Option<&'a str>, &'a str), Refused> {
-    const WRONG: Refused = bad("the target is neither a path nor an absolute URI, nor * with OPTIONS");
+    const INVALID_TARGET: Refused = bad("the target is neither a path nor an absolute URI, nor * with OPTIONS");
     if target.bytes().any(|b| b == b'#' || b <= b' ' || b == 0x7f) {
-        return Err(WRONG);
+        return Err(INVALID_TARGET);
     }
     if method == "CONNECT" {
-        return if is_authority(target) { Ok((Some(target), "")) } else { Err(WRONG) };
+        return if is_authority(target) { Ok((Some(target), "")) } else { Err(INVALID_TARGET) };
     }
     if target.starts_with('/') || (target == "*" && method == "OPTIONS") {
         return Ok((None, target));
@@ -114,9 +114,9 @@ fn split_target<'a>(method: &str, target: &'a str) -> Result<(Option<&'a str>, &
         let begin = target.get(..scheme.len())?;
         begin.eq_ignore_ascii_case(scheme).then(|| &target[scheme.len()..])
     });
-    let rest = rest.ok_or(WRONG)?;
+    let rest = rest.ok_or(INVALID_TARGET)?;
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    if is_authority(authority) { Ok((Some(authority), path)) } else { Err(WRONG) }
+    if is_authority(authority) { Ok((Some(authority), path)) } else { Err(INVALID_TARGET) }
 }
 
 #[cfg(test)]

@@ -1,21 +1,21 @@
-//! Windows (RFC 9113, section 5.2): what the peer may send us, and what we may send the peer.
+//! Flow-control windows (RFC 9113, section 5.2): what the peer may send us, and what we may send the peer.
 
-use super::frame::{self, MOST_WINDOW};
+use super::frame::{self, MAX_WINDOW};
 use crate::Fault;
 
-/// What the server may have on its way on one stream, and on all together.
+/// Maximum unread bytes from the server on one stream, and on all streams together.
 pub(super) const STREAM_WINDOW: u32 = 1 << 24;
 pub(super) const CONNECTION_WINDOW: u32 = 1 << 30;
 
 const BEYOND: Fault = Fault::Malformed("a window of HTTP/2 that is larger than 2^31-1");
 const OVERRUN: Fault = Fault::Malformed("the peer sends more than its window allows");
 
-/// Whether a fault is one of this file, which the other side is told by a code of its own (section 7).
+/// Returns true if a fault is from this file; such faults have their own error code (section 7).
 pub(super) fn is_of_windows(fault: &Fault) -> bool {
     [BEYOND, OVERRUN].contains(fault)
 }
 
-/// What the peer still may send; given back once half of it is used.
+/// Bytes that the peer may still send; extended once half of it is used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Received {
     window: u32,
@@ -23,25 +23,25 @@ pub(super) struct Received {
 }
 
 impl Default for Received {
-    /// Of a connection.
+    /// Creates the window of a connection.
     fn default() -> Self {
         Self { window: CONNECTION_WINDOW, used: 0 }
     }
 }
 
 impl Received {
-    /// Of a stream.
+    /// Creates the window of a stream.
     pub(super) const fn stream() -> Self {
         Self { window: STREAM_WINDOW, used: 0 }
     }
 
-    /// So many bytes came.
+    /// Counts received bytes.
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), Fault> {
         self.used = self.used.saturating_add(bytes as u32);
         if self.used > self.window { Err(OVERRUN) } else { Ok(()) }
     }
 
-    /// Allows further bytes where they run short.
+    /// Extends the window if it runs short.
     pub(super) fn give_back(&mut self, to: &mut Vec<u8>, stream: u32) {
         if self.used > self.window / 2 {
             frame::write(to, frame::WINDOW_UPDATE, 0, stream, &self.used.to_be_bytes());
@@ -50,7 +50,7 @@ impl Received {
     }
 }
 
-/// What we still may send on the connection, and what a new stream may.
+/// Bytes that we may still send on the connection, and the initial window of a new stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sending {
     pub(super) window: i64,
@@ -66,12 +66,12 @@ impl Default for Sending {
 impl Sending {
     pub(super) fn widen(&mut self, by: u32) -> Result<(), Fault> {
         self.window += i64::from(by);
-        if self.window > MOST_WINDOW { Err(BEYOND) } else { Ok(()) }
+        if self.window > MAX_WINDOW { Err(BEYOND) } else { Ok(()) }
     }
 
-    /// The peer sets the window of new streams; by how much those that are open change.
+    /// Applies the peer's window for new streams and returns the change for open streams.
     pub(super) fn set_initial(&mut self, value: u32) -> Result<i64, Fault> {
-        if i64::from(value) > MOST_WINDOW {
+        if i64::from(value) > MAX_WINDOW {
             return Err(BEYOND);
         }
         let change = i64::from(value) - self.initial;
@@ -83,5 +83,5 @@ impl Sending {
 /// Adds to the window of a stream.
 pub(super) fn widen(window: &mut i64, by: i64) -> Result<(), Fault> {
     *window += by;
-    if *window > MOST_WINDOW { Err(BEYOND) } else { Ok(()) }
+    if *window > MAX_WINDOW { Err(BEYOND) } else { Ok(()) }
 }

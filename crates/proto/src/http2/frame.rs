@@ -2,11 +2,11 @@
 
 use crate::Fault;
 
-/// Bytes of a frame's head.
-pub(super) const HEAD: usize = 9;
-/// Longest payload that either side takes without being asked (SETTINGS_MAX_FRAME_SIZE).
-pub(super) const MOST_PAYLOAD: usize = 16_384;
-/// What a client says first.
+/// Size of a frame header in bytes.
+pub(super) const HEADER_BYTES: usize = 9;
+/// Maximum payload that either side accepts by default (SETTINGS_MAX_FRAME_SIZE).
+pub(super) const MAX_PAYLOAD: usize = 16_384;
+/// First bytes of a client.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 pub(super) const DATA: u8 = 0;
@@ -26,14 +26,14 @@ pub(super) const END_HEADERS: u8 = 0x4;
 pub(super) const PADDED: u8 = 0x8;
 pub(super) const PRIORITY: u8 = 0x20;
 
-/// Settings that matter here.
+/// Settings used here.
 pub(super) const HEADER_TABLE_SIZE: u16 = 1;
 pub(super) const ENABLE_PUSH: u16 = 2;
 pub(super) const MAX_CONCURRENT_STREAMS: u16 = 3;
 pub(super) const INITIAL_WINDOW_SIZE: u16 = 4;
 pub(super) const MAX_FRAME_SIZE: u16 = 5;
 
-/// Error codes that matter here.
+/// Error codes used here.
 pub(super) const PROTOCOL_ERROR: u32 = 1;
 pub(super) const FLOW_CONTROL_ERROR: u32 = 3;
 pub(super) const STREAM_CLOSED: u32 = 5;
@@ -43,8 +43,8 @@ pub(super) const CANCEL: u32 = 8;
 pub(super) const COMPRESSION_ERROR: u32 = 9;
 pub(super) const ENHANCE_YOUR_CALM: u32 = 11;
 
-/// The faults of a frame whose length its kind cannot have.
-pub(super) const LONG: Fault = Fault::Malformed("a frame of HTTP/2 that is longer than 16 KiB, or no HTTP/2");
+/// Faults of frames with an invalid length.
+pub(super) const TOO_LONG: Fault = Fault::Malformed("a frame of HTTP/2 that is longer than 16 KiB, or no HTTP/2");
 const LENGTHS: [(u8, Fault); 6] = [
     (PRIORITY_FRAME, Fault::Malformed("a PRIORITY of HTTP/2 of another length than 5")),
     (RST_STREAM, Fault::Malformed("a RST_STREAM of HTTP/2 of another length than 4")),
@@ -54,20 +54,20 @@ const LENGTHS: [(u8, Fault); 6] = [
     (WINDOW_UPDATE, Fault::Malformed("a WINDOW_UPDATE of HTTP/2 of another length than 4")),
 ];
 
-/// Largest window (section 6.9.1).
-pub(super) const MOST_WINDOW: i64 = (1 << 31) - 1;
+/// Maximum window (section 6.9.1).
+pub(super) const MAX_WINDOW: i64 = (1 << 31) - 1;
 
-/// The head of a frame.
+/// A frame header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct FrameHeader {
     pub(super) length: usize,
     pub(super) kind: u8,
     pub(super) flags: u8,
     pub(super) stream: u32,
 }
 
-impl Head {
-    pub(super) fn read(bytes: &[u8; HEAD]) -> Self {
+impl FrameHeader {
+    pub(super) fn read(bytes: &[u8; HEADER_BYTES]) -> Self {
         let [a, b, c, kind, flags, s0, s1, s2, s3] = *bytes;
         Self {
             length: u32::from_be_bytes([0, a, b, c]) as usize,
@@ -81,7 +81,7 @@ impl Head {
         self.flags & flag != 0
     }
 
-    /// Whether its kind can have its length (section 6, of each kind).
+    /// Checks the length of a frame of this kind (section 6, of each kind).
     pub(super) fn fits(&self) -> Result<(), Fault> {
         let fits = match self.kind {
             PRIORITY_FRAME => self.length == 5,
@@ -96,12 +96,12 @@ impl Head {
     }
 }
 
-/// Whether a fault is one of a frame's length.
+/// Returns true if a fault concerns a frame's length.
 pub(super) fn is_of_lengths(fault: &Fault) -> bool {
-    *fault == LONG || LENGTHS.iter().any(|(_, of)| of == fault)
+    *fault == TOO_LONG || LENGTHS.iter().any(|(_, of)| of == fault)
 }
 
-/// Appends the head of a frame.
+/// Appends a frame header.
 pub(super) fn write_head(to: &mut Vec<u8>, length: usize, kind: u8, flags: u8, stream: u32) {
     to.extend_from_slice(&(length as u32).to_be_bytes()[1..]);
     to.extend_from_slice(&[kind, flags]);
@@ -123,9 +123,9 @@ pub(super) fn write_settings(to: &mut Vec<u8>, settings: &[(u16, u32)]) {
     }
 }
 
-/// Appends a header block for a stream, in as many frames as it needs.
+/// Appends a header block for a stream, in as many frames as needed.
 pub(super) fn write_block(to: &mut Vec<u8>, stream: u32, flags: u8, block: &[u8]) {
-    let mut pieces = block.chunks(MOST_PAYLOAD).peekable();
+    let mut pieces = block.chunks(MAX_PAYLOAD).peekable();
     let mut kind = (HEADERS, flags);
     while let Some(piece) = pieces.next() {
         let last = if pieces.peek().is_none() { END_HEADERS } else { 0 };
@@ -134,8 +134,8 @@ pub(super) fn write_block(to: &mut Vec<u8>, stream: u32, flags: u8, block: &[u8]
     }
 }
 
-/// What is left of a payload without its padding (section 6.1); `None` where that does not fit.
-pub(super) fn unpadded(head: &Head, payload: &[u8]) -> Option<std::ops::Range<usize>> {
+/// Returns the range of a payload without its padding (section 6.1), or `None` if the padding does not fit.
+pub(super) fn unpadded(head: &FrameHeader, payload: &[u8]) -> Option<std::ops::Range<usize>> {
     if !head.has(PADDED) {
         return Some(0..payload.len());
     }
@@ -144,22 +144,22 @@ pub(super) fn unpadded(head: &Head, payload: &[u8]) -> Option<std::ops::Range<us
     Some(1..end)
 }
 
-/// What is said of SETTINGS that no peer may send.
+/// Fault for SETTINGS that no peer may send.
 pub(super) const WRONG_SETTINGS: Fault = Fault::Malformed("SETTINGS of HTTP/2 are wrong");
 
-/// The settings of a frame by name and value; nothing where it only acknowledges ours.
+/// Returns the settings of a frame by name and value; none for an acknowledgement.
 pub(super) fn settings<'a>(
-    head: &Head,
+    head: &FrameHeader,
     payload: &'a [u8],
 ) -> Result<Option<impl Iterator<Item = (u16, u32)> + use<'a>>, Fault> {
     if head.stream != 0 {
         return Err(WRONG_SETTINGS);
     }
-    let of = |s: &[u8]| (u16::from_be_bytes([s[0], s[1]]), u32::from_be_bytes([s[2], s[3], s[4], s[5]]));
-    Ok((!head.has(ACK)).then(|| payload.chunks_exact(6).map(of)))
+    let parse = |s: &[u8]| (u16::from_be_bytes([s[0], s[1]]), u32::from_be_bytes([s[2], s[3], s[4], s[5]]));
+    Ok((!head.has(ACK)).then(|| payload.chunks_exact(6).map(parse)))
 }
 
-/// A number of four bytes.
+/// Reads a number of four bytes.
 pub(super) fn number(bytes: &[u8]) -> Option<u32> {
     bytes.first_chunk().map(|b| u32::from_be_bytes(*b))
 }

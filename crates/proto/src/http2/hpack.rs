@@ -1,24 +1,24 @@
-//! Header blocks of HTTP/2 (RFC 7541), read with every bound, and written as requests need them.
+//! Header blocks of HTTP/2 (RFC 7541): a bounded decoder, and an encoder for requests.
 //!
-//! Own code: the crates for it allocate for every header that they decode, or want a runtime around them; a response of a
-//! load generator is mostly the same block as the one before, and what is looked at is two names.
+//! Own code, because the available crates allocate for every decoded header or require a runtime. A load generator's
+//! responses mostly repeat the previous block, and it reads only two names.
 
 use std::collections::VecDeque;
 
 use super::huffman;
 use crate::Fault;
 
-/// What the table of a decoder may hold, by the peer's and our own default (RFC 9113, section 6.5.2), bytes.
-pub(super) const TABLE: usize = 4096;
-/// Each entry counts with this much more (RFC 7541, section 4.1).
-const ENTRY: usize = 32;
-/// Longest name or value, and most bytes of all headers of one block: small blocks may stand for large headers.
-const STRING: usize = 16 * 1024;
-const LIST: usize = 256 * 1024;
+/// Size of a decoder's table in bytes, which is the default of both sides (RFC 9113, section 6.5.2).
+pub(super) const TABLE_BYTES: usize = 4096;
+/// Overhead of each table entry in bytes (RFC 7541, section 4.1).
+const ENTRY_OVERHEAD: usize = 32;
+/// Maximum bytes of a name or value, and of all headers of one block, because small blocks may encode large headers.
+const MAX_STRING_BYTES: usize = 16 * 1024;
+const MAX_LIST_BYTES: usize = 256 * 1024;
 
-pub(super) const WRONG: Fault = Fault::Malformed("a header block of HTTP/2 is wrong (HPACK)");
+pub(super) const INVALID: Fault = Fault::Malformed("a header block of HTTP/2 is wrong (HPACK)");
 
-/// One header that was written before: name and value in one buffer.
+/// A header written before: name and value in one buffer.
 #[derive(Debug, Default)]
 struct Entry {
     bytes: Vec<u8>,
@@ -27,11 +27,11 @@ struct Entry {
 
 impl Entry {
     fn size(&self) -> usize {
-        self.bytes.len() + ENTRY
+        self.bytes.len() + ENTRY_OVERHEAD
     }
 }
 
-/// The peer's side of a connection's compression.
+/// The decoder of a connection.
 #[derive(Debug)]
 pub(super) struct Decoder {
     entries: VecDeque<Entry>,
@@ -39,28 +39,28 @@ pub(super) struct Decoder {
     limit: usize,
     name: Vec<u8>,
     value: Vec<u8>,
-    /// Whether the last block left the table as it was, so that the same block means the same again.
+    /// True if the last block left the table unchanged, so that the same block means the same again.
     pub(super) repeatable: bool,
 }
 
 impl Default for Decoder {
     fn default() -> Self {
         let (name, value) = (Vec::new(), Vec::new());
-        Self { entries: VecDeque::new(), size: 0, limit: TABLE, name, value, repeatable: false }
+        Self { entries: VecDeque::new(), size: 0, limit: TABLE_BYTES, name, value, repeatable: false }
     }
 }
 
 impl Decoder {
-    /// Reads a whole block and hands on its headers.
+    /// Reads a whole block and calls `each` with its headers.
     pub(super) fn decode(&mut self, mut block: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Fault> {
         self.repeatable = true;
         let (mut list, mut begun) = (0, false);
         while let Some(&first) = block.first() {
             if first & 0xe0 == 0x20 {
-                // A new size of the table, only before the first header.
+                // A new table size, allowed only before the first header.
                 let size = integer(&mut block, 5)?;
-                if begun || size > TABLE {
-                    return Err(WRONG);
+                if begun || size > TABLE_BYTES {
+                    return Err(INVALID);
                 }
                 self.resize(size);
                 continue;
@@ -79,8 +79,8 @@ impl Decoder {
                 }
                 string(&mut block, &mut self.value)?;
             }
-            list += self.name.len() + self.value.len() + ENTRY;
-            if list > LIST {
+            list += self.name.len() + self.value.len() + ENTRY_OVERHEAD;
+            if list > MAX_LIST_BYTES {
                 return Err(Fault::Limit("headers of HTTP/2 of more than 256 KiB"));
             }
             if kept {
@@ -91,16 +91,16 @@ impl Decoder {
         Ok(())
     }
 
-    /// Takes name, and value where the whole header is named, from the tables.
+    /// Takes the name, and for an indexed header the value, from the tables.
     fn named(&mut self, index: usize, whole: bool) -> Result<(), Fault> {
         self.name.clear();
         self.value.clear();
         let (name, value) = match index {
-            0 if whole => return Err(WRONG),
+            0 if whole => return Err(INVALID),
             0 => return Ok(()),
-            1..=61 => (STATIC[index - 1].0.as_bytes(), STATIC[index - 1].1.as_bytes()),
+            1..=61 => (STATIC_TABLE[index - 1].0.as_bytes(), STATIC_TABLE[index - 1].1.as_bytes()),
             _ => {
-                let entry = self.entries.get(index - STATIC.len() - 1).ok_or(WRONG)?;
+                let entry = self.entries.get(index - STATIC_TABLE.len() - 1).ok_or(INVALID)?;
                 entry.bytes.split_at(entry.name)
             }
         };
@@ -113,7 +113,7 @@ impl Decoder {
 
     fn keep(&mut self) {
         self.repeatable = false;
-        let size = self.name.len() + self.value.len() + ENTRY;
+        let size = self.name.len() + self.value.len() + ENTRY_OVERHEAD;
         let mut entry = self.evict(self.limit.saturating_sub(size)).unwrap_or_default();
         if size > self.limit {
             return;
@@ -132,7 +132,7 @@ impl Decoder {
         self.evict(limit);
     }
 
-    /// Drops the oldest until what is left has room; gives the last dropped, for its memory.
+    /// Drops the oldest entries until `room` bytes are free. Returns the last dropped one, to reuse its memory.
     fn evict(&mut self, room: usize) -> Option<Entry> {
         let mut last = None;
         while self.size > room {
@@ -146,40 +146,40 @@ impl Decoder {
     /// Forgets the connection.
     pub(super) fn reset(&mut self) {
         self.entries.clear();
-        (self.size, self.limit, self.repeatable) = (0, TABLE, false);
+        (self.size, self.limit, self.repeatable) = (0, TABLE_BYTES, false);
     }
 }
 
-/// An integer with a prefix of so many bits (RFC 7541, section 5.1); none here is larger than a few million.
+/// Reads an integer with a prefix of `bits` bits (RFC 7541, section 5.1), limited to a few million.
 fn integer(block: &mut &[u8], bits: u32) -> Result<usize, Fault> {
     let mut bytes = block.iter();
     let mask = (1_u8 << bits) - 1;
-    let mut value = usize::from(bytes.next().ok_or(WRONG)? & mask);
+    let mut value = usize::from(bytes.next().ok_or(INVALID)? & mask);
     if value == usize::from(mask) {
         for shift in [0, 7, 14, 21] {
-            let byte = *bytes.next().ok_or(WRONG)?;
+            let byte = *bytes.next().ok_or(INVALID)?;
             value += usize::from(byte & 0x7f) << shift;
             if byte & 0x80 == 0 {
                 *block = bytes.as_slice();
                 return Ok(value);
             }
         }
-        return Err(WRONG);
+        return Err(INVALID);
     }
     *block = bytes.as_slice();
     Ok(value)
 }
 
 fn string(block: &mut &[u8], to: &mut Vec<u8>) -> Result<(), Fault> {
-    let coded = block.first().ok_or(WRONG)? & 0x80 != 0;
+    let coded = block.first().ok_or(INVALID)? & 0x80 != 0;
     let length = integer(block, 7)?;
-    let (bytes, rest) = block.split_at_checked(length).ok_or(WRONG)?;
+    let (bytes, rest) = block.split_at_checked(length).ok_or(INVALID)?;
     *block = rest;
     to.clear();
     if coded {
-        return huffman::decode(bytes, to, STRING);
+        return huffman::decode(bytes, to, MAX_STRING_BYTES);
     }
-    if length > STRING {
+    if length > MAX_STRING_BYTES {
         return Err(Fault::Limit("a header of HTTP/2"));
     }
     to.extend_from_slice(bytes);
@@ -201,7 +201,7 @@ fn write_integer(to: &mut Vec<u8>, first: u8, bits: u32, value: usize) {
     to.push(rest as u8);
 }
 
-/// Appends the length of a string that follows as it is.
+/// Appends the length of a string without Huffman coding.
 pub(super) fn write_length(to: &mut Vec<u8>, length: usize) {
     write_integer(to, 0, 7, length);
 }
@@ -211,9 +211,9 @@ fn write_string(to: &mut Vec<u8>, text: &str) {
     to.extend_from_slice(text.as_bytes());
 }
 
-/// Appends a header as a literal that no table keeps, its name by the static table where that has it.
+/// Appends a header as a literal that no table keeps. Its name uses the static table if possible.
 pub(super) fn write_field(to: &mut Vec<u8>, name: &str, value: &str) {
-    if let Some(at) = STATIC.iter().position(|known| *known == (name, value)) {
+    if let Some(at) = STATIC_TABLE.iter().position(|known| *known == (name, value)) {
         return write_integer(to, 0x80, 7, at + 1);
     }
     write_name(to, name);
@@ -222,40 +222,40 @@ pub(super) fn write_field(to: &mut Vec<u8>, name: &str, value: &str) {
 
 /// Appends the name of a header as a literal that no table keeps; its value follows.
 pub(super) fn write_name(to: &mut Vec<u8>, name: &str) {
-    let index = STATIC.iter().position(|known| known.0 == name).map_or(0, |at| at + 1);
+    let index = STATIC_TABLE.iter().position(|known| known.0 == name).map_or(0, |at| at + 1);
     write_integer(to, 0, 4, index);
     if index == 0 {
         write_string(to, name);
     }
 }
 
-/// The block of these headers, which leaves the peer's table as it is.
+/// Encodes these headers into a block that leaves the peer's table unchanged.
 pub(super) fn write_fields<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
     let mut block = Vec::new();
     fields.for_each(|(name, value)| write_field(&mut block, name, value));
     block
 }
 
-/// The blocks of one request that is made again and again: what the first says in full the later ones name.
+/// The blocks of a repeated request: the first is complete, the later ones refer to it.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
-    /// For a peer that keeps no table.
+    /// Block for a peer that keeps no table.
     pub(super) plain: Vec<u8>,
-    /// The first on a connection, which fills the peer's table.
+    /// First block on a connection, which fills the peer's table.
     pub(super) first: Vec<u8>,
-    /// All that follow.
+    /// All later blocks.
     pub(super) later: Vec<u8>,
-    /// What the peer's table must hold for the last two.
+    /// Table size that the last two need.
     pub(super) table: usize,
 }
 
 impl Blocks {
-    /// The blocks of these headers, pseudo-headers first, names in small letters.
+    /// Encodes these headers, pseudo-headers first, names in lower case.
     pub(super) fn new(headers: &[(String, String)]) -> Self {
         let mut blocks = Self::default();
-        // No table: said once a connection, and allowed before every block.
+        // Table size 0: needed once per connection, and allowed before every block.
         write_integer(&mut blocks.plain, 0x20, 5, 0);
-        let whole = |(name, value): &(String, String)| STATIC.iter().position(|s| (s.0, s.1) == (name, value));
+        let whole = |(name, value): &(String, String)| STATIC_TABLE.iter().position(|s| (s.0, s.1) == (name, value));
         let mut to_keep = headers.iter().filter(|header| whole(header).is_none()).count();
         for header in headers {
             let (name, value) = header;
@@ -265,7 +265,7 @@ impl Blocks {
                 }
                 continue;
             }
-            let index = STATIC.iter().position(|s| s.0 == name).map_or(0, |at| at + 1);
+            let index = STATIC_TABLE.iter().position(|s| s.0 == name).map_or(0, |at| at + 1);
             for (to, first, bits) in [(&mut blocks.plain, 0, 4), (&mut blocks.first, 0x40, 6)] {
                 write_integer(to, first, bits, index);
                 if index == 0 {
@@ -273,10 +273,10 @@ impl Blocks {
                 }
                 write_string(to, value);
             }
-            // Once all are kept, the one that was written last stands first.
+            // Once all are stored, the last one written has the first index.
             to_keep -= 1;
-            write_integer(&mut blocks.later, 0x80, 7, STATIC.len() + 1 + to_keep);
-            blocks.table += name.len() + value.len() + ENTRY;
+            write_integer(&mut blocks.later, 0x80, 7, STATIC_TABLE.len() + 1 + to_keep);
+            blocks.table += name.len() + value.len() + ENTRY_OVERHEAD;
         }
         blocks
     }
@@ -284,7 +284,7 @@ impl Blocks {
 
 /// RFC 7541, appendix A.
 #[rustfmt::skip]
-const STATIC: [(&str, &str); 61] = [
+const STATIC_TABLE: [(&str, &str); 61] = [
     (":authority", ""),
     (":method", "GET"),
     (":method", "POST"),
@@ -415,14 +415,14 @@ mod tests {
             write_integer(&mut block, 0x40, 6, 0);
             write_string(&mut block, &format!("name-{i}"));
             write_string(&mut block, &"v".repeat(200));
-            assert!(decoder.size <= TABLE);
+            assert!(decoder.size <= TABLE_BYTES);
         }
         decoder.decode(&block, |_, _| ()).unwrap();
-        assert!(decoder.size <= TABLE);
+        assert!(decoder.size <= TABLE_BYTES);
         let bomb = vec![0xbe; 4000];
         assert!(matches!(decoder.decode(&bomb, |_, _| ()), Err(Fault::Limit(_))));
         let mut large = Vec::new();
-        write_integer(&mut large, 0x20, 5, TABLE + 1);
+        write_integer(&mut large, 0x20, 5, TABLE_BYTES + 1);
         assert!(decoder.decode(&large, |_, _| ()).is_err());
     }
 
@@ -431,7 +431,7 @@ mod tests {
         fn whatever_comes_is_read_or_refused(block in prop::collection::vec(any::<u8>(), 0..300)) {
             let mut decoder = Decoder::default();
             let _ = decoder.decode(&block, |_, _| ());
-            prop_assert!(decoder.size <= TABLE);
+            prop_assert!(decoder.size <= TABLE_BYTES);
             prop_assert_eq!(decoder.size, decoder.entries.iter().map(Entry::size).sum::<usize>());
         }
     }

@@ -1,8 +1,8 @@
-//! Huffman-coded strings (RFC 7541, section 5.2 and appendix B). The code is canonical: its lengths say all.
+//! Huffman-coded strings (RFC 7541, section 5.2 and appendix B). The code is canonical: its lengths define it.
 
 use crate::Fault;
 
-/// Length in bits of the code of each octet, and of the end of string.
+/// Code length in bits of each octet, and of the end of string.
 const LENGTHS: [u8; 257] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28,
     28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15, 6, 12,
@@ -18,7 +18,7 @@ const SHORTEST: usize = 5;
 const LONGEST: usize = 30;
 const END_OF_STRING: u16 = 256;
 
-/// The code by lengths: the first code of each, and where its symbols begin among those sorted by length.
+/// The code by length: the first code of each length, and the index of its symbols when sorted by length.
 struct Code {
     first: [u32; LONGEST + 2],
     begin: [u16; LONGEST + 2],
@@ -49,7 +49,7 @@ const fn code() -> Code {
     code
 }
 
-pub(super) const WRONG: Fault = Fault::Malformed("a Huffman-coded string of HPACK is wrong");
+pub(super) const INVALID: Fault = Fault::Malformed("a Huffman-coded string of HPACK is wrong");
 
 /// Appends the decoded string, at most `most` bytes of it.
 pub(super) fn decode(coded: &[u8], to: &mut Vec<u8>, most: usize) -> Result<(), Fault> {
@@ -62,14 +62,14 @@ pub(super) fn decode(coded: &[u8], to: &mut Vec<u8>, most: usize) -> Result<(), 
                 continue;
             }
             if length > LONGEST {
-                return Err(WRONG);
+                return Err(INVALID);
             }
             let count = u32::from(CODE.begin[length + 1] - CODE.begin[length]);
             let offset = value.wrapping_sub(CODE.first[length]);
             if offset < count {
                 let symbol = CODE.symbols[usize::from(CODE.begin[length]) + offset as usize];
                 if symbol == END_OF_STRING {
-                    return Err(WRONG);
+                    return Err(INVALID);
                 }
                 if to.len() >= most {
                     return Err(Fault::Limit("a header of HTTP/2"));
@@ -79,8 +79,8 @@ pub(super) fn decode(coded: &[u8], to: &mut Vec<u8>, most: usize) -> Result<(), 
             }
         }
     }
-    // What is left over are the first bits of the end of string, fewer than eight, all of them ones.
-    if length < 8 && value == (1 << length) - 1 { Ok(()) } else { Err(WRONG) }
+    // The remaining bits are the start of the end-of-string code: fewer than eight, all ones.
+    if length < 8 && value == (1 << length) - 1 { Ok(()) } else { Err(INVALID) }
 }
 
 #[cfg(test)]

@@ -1,32 +1,33 @@
-//! From bytes in pieces of any size to frames: DATA is handed on as it comes, everything else when it is whole.
+//! Splits input pieces of any size into frames. DATA is passed on as it arrives, all other frames when complete.
 
-use super::frame::{DATA, HEAD, Head, LONG, MOST_PAYLOAD, PADDED};
+use super::frame::{DATA, FrameHeader, HEADER_BYTES, MAX_PAYLOAD, PADDED, TOO_LONG};
 use crate::Fault;
 
-/// What came.
+/// A parsed piece of input.
 pub(super) enum Piece<'a> {
-    /// A part of a DATA frame: its piece of the body, bytes that count for the window, and whether the frame ends here.
-    Data { head: Head, body: &'a [u8], length: usize, ends: bool },
+    /// A part of a DATA frame: its piece of the body, its bytes that count for the window, and true if the frame ends
+    /// here.
+    Data { head: FrameHeader, body: &'a [u8], length: usize, ends: bool },
     /// A whole frame.
-    Frame { head: Head, payload: &'a [u8] },
+    Frame { head: FrameHeader, payload: &'a [u8] },
 }
 
-/// Where in a frame the input is.
+/// Parse position within a frame.
 #[derive(Debug, Default)]
 pub(super) struct Input {
-    head: [u8; HEAD],
+    head: [u8; HEADER_BYTES],
     have: usize,
-    /// The frame whose payload is read now, with what is left of it.
-    current: Option<(Head, usize)>,
-    /// Bytes at the end of a DATA frame that are padding; `None` before its first byte.
+    /// The frame whose payload is being read, with the remaining bytes.
+    current: Option<(FrameHeader, usize)>,
+    /// Padding bytes at the end of a DATA frame; `None` before its first byte.
     padding: Option<usize>,
     payload: Vec<u8>,
-    /// The payload was handed on whole.
+    /// True if the payload was passed on whole.
     spent: bool,
 }
 
 impl Input {
-    /// The next piece, or `None` when the input is used up.
+    /// Returns the next piece, or `None` when the input is used up.
     pub(super) fn next<'s, 'i: 's>(&'s mut self, rest: &mut &'i [u8]) -> Result<Option<Piece<'s>>, Fault> {
         if self.spent {
             self.payload.clear();
@@ -60,31 +61,31 @@ impl Input {
         Ok(Some(Piece::Frame { head, payload: &self.payload }))
     }
 
-    /// The head of the next frame, once it is there.
-    fn begin(&mut self, rest: &mut &[u8]) -> Result<Option<Head>, Fault> {
-        let n = (HEAD - self.have).min(rest.len());
+    /// Returns the next frame header, once complete.
+    fn begin(&mut self, rest: &mut &[u8]) -> Result<Option<FrameHeader>, Fault> {
+        let n = (HEADER_BYTES - self.have).min(rest.len());
         let (now, after) = rest.split_at(n);
         self.head[self.have..self.have + n].copy_from_slice(now);
         *rest = after;
         self.have += n;
-        if self.have < HEAD {
+        if self.have < HEADER_BYTES {
             return Ok(None);
         }
         self.have = 0;
-        let head = Head::read(&self.head);
+        let head = FrameHeader::read(&self.head);
         match head.length {
             _ if self.head.starts_with(b"HTTP/1.") => Err(Fault::Malformed(
                 "it answers in HTTP/1.1; HTTP/2 is not spoken there without TLS (leave --http2 out)",
             )),
-            0..=MOST_PAYLOAD => {
+            0..=MAX_PAYLOAD => {
                 self.padding = (!head.has(PADDED)).then_some(0);
                 Ok(Some(head))
             }
-            _ => Err(LONG),
+            _ => Err(TOO_LONG),
         }
     }
 
-    fn data<'i>(&mut self, head: Head, left: usize, rest: &mut &'i [u8]) -> Result<Option<Piece<'i>>, Fault> {
+    fn data<'i>(&mut self, head: FrameHeader, left: usize, rest: &mut &'i [u8]) -> Result<Option<Piece<'i>>, Fault> {
         if rest.is_empty() && left > 0 {
             return Ok(None);
         }
@@ -106,7 +107,7 @@ impl Input {
             }
         };
         let after = left - n;
-        // Of this piece, what lies within the padding at the end of the frame.
+        // Cut off the part of this piece in the padding at the end of the frame.
         body = &body[..body.len() - padding.saturating_sub(after).min(body.len())];
         let ends = after == 0;
         self.current = (!ends).then_some((head, after));

@@ -1,28 +1,28 @@
-//! HTTP/2 (RFC 9113), both halves: with prior knowledge, or within TLS where ALPN agrees on it.
+//! HTTP/2 (RFC 9113), both halves: with prior knowledge, or within TLS if ALPN agrees on it.
 
-mod asks;
 mod client;
-mod ending;
-mod filled;
+mod error_codes;
 mod flow;
 mod frame;
-mod gathering;
+mod header_block;
 mod hpack;
 mod huffman;
 mod input;
+mod outcome;
 mod request;
-mod says;
-mod served;
+mod request_headers;
+mod request_template;
+mod response_headers;
 mod server;
+mod server_streams;
 mod spec;
 mod stream;
-mod why;
 
 pub use client::{ClientPlan, ClientSession};
 pub use server::ServerSession;
 pub(crate) use spec::{SPEC, canned_call, client};
 
 #[cfg(test)]
-mod sections;
+mod rfc_section_tests;
 #[cfg(test)]
 mod tests;

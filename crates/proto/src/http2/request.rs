@@ -1,40 +1,40 @@
-//! The client's requests: checked and put together once.
+//! The client's requests: checked and assembled once.
 
 use std::sync::Arc;
 
 use memchr::memmem::Finder;
 use run::{Protocol, RequestSet};
 
-use super::filled::Filled;
 use super::hpack::Blocks;
+use super::request_template::RequestTemplate;
 use crate::client::read;
 use crate::items::{self, Item};
 use crate::memory::{Capture, captures};
-use crate::template::{Source, without_places};
+use crate::template::{Source, without_placeholders};
 use crate::{ProtoError, http1};
 
-/// Headers that belong to a connection of HTTP/1.1 and have no place here (RFC 9113, section 8.2.2).
-const OF_CONNECTIONS: &[&str] =
+/// Connection headers of HTTP/1.1, which are not allowed here (RFC 9113, section 8.2.2).
+const CONNECTION_HEADERS: &[&str] =
     &["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "host"];
 
-/// A request as it goes over the wire.
+/// An assembled request.
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) blocks: Blocks,
     pub(super) body: Arc<[u8]>,
-    /// In their place, where it is filled anew each time.
-    pub(super) filled: Option<Filled>,
+    /// Replacement for the above if the request is filled anew each time.
+    pub(super) filled: Option<RequestTemplate>,
     pub(super) is_head: bool,
     pub(super) expect_status: Option<u16>,
-    /// What the body of the response must hold.
+    /// Text that the body of the response must hold.
     pub(super) expect_text: Option<Finder<'static>>,
-    /// A call of gRPC: its status counts.
+    /// True for a call of gRPC, whose status counts.
     pub(super) grpc: bool,
     pub(super) capture: Vec<Capture>,
 }
 
 impl Prepared {
-    /// Puts the requests of a plan together; with `source` they are filled anew each time.
+    /// Assembles the requests of a plan. With `source` they are filled anew each time.
     pub(super) fn all(
         plan: &Protocol,
         set: Option<&RequestSet>,
@@ -47,7 +47,7 @@ impl Prepared {
     fn new(item: Item, https: bool, source: Option<&Source>) -> Result<Self, ProtoError> {
         let Item { method, path, host, headers, body, expect_status, expect_text, capture } = item;
         let expect_text = (!expect_text.is_empty()).then(|| Finder::new(&expect_text).into_owned());
-        let sample = |text: &str| if source.is_some() { without_places(text) } else { text.to_owned() };
+        let sample = |text: &str| if source.is_some() { without_placeholders(text) } else { text.to_owned() };
         let sampled: Vec<(String, String)> = headers.iter().map(|(n, value)| (n.clone(), sample(value))).collect();
         http1::check_request(&method, &sample(&path), &host, &sampled)?;
         let given = |name: &str| headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
@@ -61,12 +61,12 @@ impl Prepared {
             all.push(("user-agent".into(), concat!("loadline/", env!("CARGO_PKG_VERSION")).into()));
         }
         let own = headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
-        all.extend(own.filter(|(name, _)| !OF_CONNECTIONS.contains(&name.as_str())));
+        all.extend(own.filter(|(name, _)| !CONNECTION_HEADERS.contains(&name.as_str())));
         let says_length = body.is_some() && given("content-length").is_none();
         let body = body.unwrap_or_default();
         let is_head = method == "HEAD";
         if let Some(source) = source {
-            let filled = Some(Filled::new(&all, &body, says_length, source)?);
+            let filled = Some(RequestTemplate::new(&all, &body, says_length, source)?);
             let (blocks, body) = (Blocks::default(), Arc::default());
             let capture = captures(&capture, source)?;
             return Ok(Self { blocks, body, filled, is_head, expect_status, expect_text, grpc: false, capture });
@@ -78,7 +78,7 @@ impl Prepared {
         Ok(Self { blocks, body, filled: None, is_head, expect_status, expect_text, grpc: false, capture })
     }
 
-    /// The call of a plan.
+    /// Assembles the call of a plan.
     pub(super) fn call(plan: &Protocol, https: bool) -> Result<Self, ProtoError> {
         let Protocol::Grpc { path, host, headers, body_file, expect_status } = plan else {
             return Err(ProtoError::Unknown(plan.name()));
@@ -98,7 +98,8 @@ impl Prepared {
         let first = [(":method", "POST"), (":scheme", scheme), (":authority", host), (":path", path)];
         let fixed = [("content-type", "application/grpc"), ("te", "trailers")];
         let own = headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
-        let own: Vec<_> = own.filter(|(name, _)| !OF_CONNECTIONS.contains(&name.as_str()) && name != "te").collect();
+        let own: Vec<_> =
+            own.filter(|(name, _)| !CONNECTION_HEADERS.contains(&name.as_str()) && name != "te").collect();
         let absent = |name: &str| !own.iter().any(|(own, _)| own == name);
         let agent = ("user-agent", concat!("loadline/", env!("CARGO_PKG_VERSION")));
         let fixed = fixed.into_iter().chain([agent]).filter(|(name, _)| absent(name));

@@ -1,4 +1,4 @@
-//! The row of the table.
+//! Row of HTTP/2 in the protocol table.
 
 use run::{Protocol, RequestSet};
 
@@ -24,12 +24,12 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..http1::SPEC
 };
 
-/// The client half of a plan.
+/// Prepares the client half of a plan.
 pub(crate) fn client(plan: &Protocol, requests: Option<&RequestSet>) -> Result<ClientPlan, ProtoError> {
-    ClientPlan::of(plan, requests)
+    ClientPlan::with_set(plan, requests)
 }
 
-/// To nothing: what a server says first; to a request: an answer on the first stream.
+/// Returns the server's greeting for an empty request, otherwise an answer on the first stream.
 fn canned(_: &Protocol, request: &[u8]) -> Vec<u8> {
     let mut answer = Vec::new();
     if request.is_empty() {
@@ -40,7 +40,7 @@ fn canned(_: &Protocol, request: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// The same to a call of gRPC.
+/// Returns the same for a call of gRPC.
 pub(crate) fn canned_call(request: &[u8]) -> Vec<u8> {
     let mut answer = Vec::new();
     if request.is_empty() {

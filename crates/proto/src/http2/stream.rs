@@ -1,27 +1,27 @@
 //! The streams of a connection that carry a request now.
 
 use super::flow::{self, Received, Sending};
-use super::frame::{self, MOST_PAYLOAD};
+use super::frame::{self, MAX_PAYLOAD};
 use crate::Fault;
 
 /// One request and its response.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stream {
     pub(super) number: u32,
-    /// Name of the request.
+    /// ID of the request.
     pub(super) id: u16,
-    /// Its place in the set of requests.
+    /// Index in the set of requests.
     pub(super) item: u16,
-    /// Status of its response; 0 before that has come.
+    /// Status of its response; 0 before the response.
     pub(super) status: u16,
-    /// The status of gRPC, once it has come.
+    /// Status of gRPC, once received.
     pub(super) grpc: Option<u16>,
     /// Length that the response announces.
     pub(super) length: Option<u64>,
     /// Bytes of the response's body.
     pub(super) body: u64,
     pub(super) received: Received,
-    /// Bytes of the request's body that are not sent.
+    /// Unsent bytes of the request's body.
     unsent: usize,
     window: i64,
 }
@@ -51,7 +51,7 @@ impl Stream {
     }
 }
 
-/// All of them; there are few, and the oldest are mostly those that are spoken of.
+/// All streams. They are few, and most accesses are to the oldest.
 #[derive(Debug, Default)]
 pub(super) struct Streams(Vec<Stream>);
 
@@ -76,7 +76,7 @@ impl Streams {
         self.0.iter_mut().find(|stream| stream.number == number)
     }
 
-    /// Whether a stream has a body that is not sent to its end.
+    /// Returns true if a stream has unsent body bytes.
     pub(super) fn has_unsent(&self, number: u32) -> bool {
         self.0.iter().any(|stream| stream.number == number && !stream.is_sent())
     }
@@ -86,18 +86,18 @@ impl Streams {
         Some(self.0.swap_remove(at))
     }
 
-    /// Takes out one whose number is above `last`.
+    /// Removes one stream with a number above `last`.
     pub(super) fn close_after(&mut self, last: u32) -> Option<Stream> {
         let at = self.0.iter().position(|stream| stream.number > last)?;
         Some(self.0.swap_remove(at))
     }
 
-    /// All windows change by so much.
+    /// Adds to all windows.
     pub(super) fn widen(&mut self, by: i64) -> Result<(), Fault> {
         self.0.iter_mut().try_for_each(|stream| stream.widen(by))
     }
 
-    /// One that may send more of its body.
+    /// Returns a stream that may send more of its body.
     pub(super) fn next_to_send(&self, sending: &Sending) -> Option<usize> {
         if sending.window <= 0 {
             return None;
@@ -116,7 +116,7 @@ impl Streams {
         let Some(stream) = self.0.get_mut(at) else { return };
         let body = body(stream.number, stream.item);
         let most = stream.window.min(sending.window).max(0) as usize;
-        let n = stream.unsent.min(most).min(MOST_PAYLOAD);
+        let n = stream.unsent.min(most).min(MAX_PAYLOAD);
         let from = body.len().saturating_sub(stream.unsent);
         stream.unsent -= n;
         stream.window -= n as i64;

@@ -1,7 +1,8 @@
-//! The client half: commands in turn, answers read over in pieces of any size.
+//! The client half: commands in turn, answers skipped in pieces of any size.
 //!
-//! A command is written as `get key`, `set key value` (flags, time and length are put in), `delete key`, `incr key 1`. The answer ends with a line that no value can be: `END`,
-//! `STORED`, … Errors (`ERROR`, `CLIENT_ERROR`, `SERVER_ERROR`) are unexpected answers; that a key is not there is none.
+//! Commands are written as `get key`, `set key value` (flags, time and length are added), `delete key`, `incr key 1`.
+//! The answer ends with a line that no value can be: `END`, `STORED`, … Errors (`ERROR`, `CLIENT_ERROR`,
+//! `SERVER_ERROR`) are unexpected answers; a missing key is not an error.
 
 use std::sync::Arc;
 
@@ -10,17 +11,17 @@ use run::Protocol;
 use crate::client::read;
 use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
 
-/// Longest line of an answer that is looked at.
-const MOST_LINE: usize = 2048;
-/// Longest value, which is beyond memcached's own limit.
-const MOST_VALUE: u64 = 1 << 30;
+/// Maximum length of an answer line.
+const MAX_LINE: usize = 2048;
+/// Maximum size of a value, which is beyond memcached's own limit.
+const MAX_VALUE: u64 = 1 << 30;
 
 /// Prepared client half.
 #[derive(Clone)]
 pub struct ClientPlan(Arc<[Box<[u8]>]>);
 
 impl ClientPlan {
-    /// Reads the commands and puts them together.
+    /// Reads and assembles the commands.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
         let Protocol::Memcached { command, commands_file } = plan else {
             return Err(ProtoError::Unknown(plan.name()));
@@ -31,7 +32,7 @@ impl ClientPlan {
         };
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let mut commands = lines.map(encode).collect::<Result<Vec<_>, _>>()?;
-        // The longest first: drivers measure what a connection may send by its first request.
+        // The longest first: drivers measure the send size of a connection by its first request.
         let Some(longest) = (0..commands.len()).max_by_key(|at| commands[*at].len()) else {
             let (what, value) = ("the commands", commands_file.clone().unwrap_or_default());
             return Err(ProtoError::Invalid { what, value, advice: "give a command a line, such as get key" });
@@ -41,7 +42,7 @@ impl ClientPlan {
     }
 }
 
-/// A command as it goes over the wire: `set key some value` gets flags, time and length.
+/// Encodes a command: `set key some value` gets flags, time and length.
 fn encode(line: &str) -> Result<Box<[u8]>, ProtoError> {
     let wrong = |advice| ProtoError::Invalid { what: "the command", value: line.into(), advice };
     let name = line.split(' ').next().unwrap_or_default();
@@ -62,7 +63,7 @@ impl Client for ClientPlan {
     type Session = ClientSession;
 
     fn session(&self) -> ClientSession {
-        let (commands, line) = (self.0.clone(), Vec::with_capacity(MOST_LINE));
+        let (commands, line) = (self.0.clone(), Vec::with_capacity(MAX_LINE));
         ClientSession { commands, to_send: 0, next: 0, sent: 0, outstanding: 0, line, value: 0, bytes: 0 }
     }
 }
@@ -71,12 +72,12 @@ impl Client for ClientPlan {
 pub struct ClientSession {
     commands: Arc<[Box<[u8]>]>,
     to_send: u32,
-    /// The command that is sent next, and bytes of it that were.
+    /// Index of the next command, and its sent bytes.
     next: usize,
     sent: usize,
     outstanding: u32,
     line: Vec<u8>,
-    /// Bytes of a value that are still to come, its line end included.
+    /// Missing bytes of a value, including its line end.
     value: u64,
     /// Bytes of the answer so far.
     bytes: u64,
@@ -122,7 +123,7 @@ impl Requester for ClientSession {
             let (now, after) = rest.split_at(end.unwrap_or(rest.len()));
             rest = after;
             self.bytes += now.len() as u64;
-            if self.line.len() + now.len() > MOST_LINE {
+            if self.line.len() + now.len() > MAX_LINE {
                 return Err(Fault::Limit("a line of memcached of more than 2 KiB"));
             }
             self.line.extend_from_slice(now);
@@ -153,23 +154,23 @@ impl Requester for ClientSession {
 impl ClientSession {
     /// A line is there: how the answer ended, if it ended with it.
     fn whole_line(&mut self) -> Result<Option<Outcome>, Fault> {
-        const WRONG: Fault = Fault::Malformed("an answer that is not memcached's");
-        let line = self.line.strip_suffix(b"\r\n").ok_or(WRONG)?;
+        const INVALID: Fault = Fault::Malformed("an answer that is not memcached's");
+        let line = self.line.strip_suffix(b"\r\n").ok_or(INVALID)?;
         let mut words = line.split(|b| *b == b' ');
         let name = words.next().unwrap_or_default();
         let outcome = match name {
             b"VALUE" => {
                 let length = words.nth(2).and_then(|word| std::str::from_utf8(word).ok()?.parse::<u64>().ok());
-                self.value = length.filter(|length| *length <= MOST_VALUE).ok_or(WRONG)? + 2;
+                self.value = length.filter(|length| *length <= MAX_VALUE).ok_or(INVALID)? + 2;
                 None
             }
             b"STAT" => None,
             b"END" | b"STORED" | b"NOT_STORED" | b"EXISTS" | b"NOT_FOUND" | b"DELETED" | b"TOUCHED" | b"OK"
             | b"VERSION" | b"HD" | b"EN" | b"MN" | b"NS" | b"NF" | b"EX" => Some(Outcome::Expected),
             b"ERROR" | b"CLIENT_ERROR" | b"SERVER_ERROR" => Some(Outcome::Unexpected),
-            // What incr and decr answer.
+            // The answer to incr and decr.
             number if !number.is_empty() && number.iter().all(u8::is_ascii_digit) => Some(Outcome::Expected),
-            _ => return Err(WRONG),
+            _ => return Err(INVALID),
         };
         self.line.clear();
         Ok(outcome)

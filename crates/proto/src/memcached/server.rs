@@ -1,45 +1,45 @@
-//! The server half: the commands by which a memcached server is loaded, over a [`Store`] that all connections share. Times
-//! of expiry are read and not kept: what is stored stays until it is deleted.
+//! The server half: the commands with which memcached servers are loaded, over a [`Store`] shared by all connections.
+//! Expiry times are read and ignored: values stay until deleted.
 //!
-//! A line and a value are each read into one buffer of their connection, bounded as memcached's own are; what is stored is
-//! bounded by the store, what waits to be sent by [`MOST_OWED`].
+//! A line and a value are each read into one buffer of their connection, with memcached's own limits. The store limits
+//! stored data, and [`MAX_OWED`] limits unsent answers.
 
 use std::sync::Arc;
 
-use super::words::{MOST_KEY, Words};
+use super::words::{MAX_KEY, Words};
 use crate::outbox::Owed;
-use crate::{Changed, Fault, Progress, Session, Store};
+use crate::{ChangeResult, Fault, Progress, Session, Store};
 
-/// Longest line, bytes.
-const MOST_LINE: usize = 8 * 1024;
-/// Longest value, bytes: memcached's own limit by default.
-const MOST_VALUE: usize = 1 << 20;
-/// Answers that a client makes us keep at most before it has read any, bytes.
-const MOST_OWED: usize = 64 << 20;
-/// Memory that a connection keeps while it waits.
-const KEPT: usize = 16 * 1024;
+/// Maximum length of a line in bytes.
+const MAX_LINE: usize = 8 * 1024;
+/// Maximum size of a value in bytes: memcached's own default limit.
+const MAX_VALUE: usize = 1 << 20;
+/// Maximum bytes of unsent answers for a client that does not read.
+const MAX_OWED: usize = 64 << 20;
+/// Memory that an idle connection keeps, in bytes.
+const KEPT_BYTES: usize = 16 * 1024;
 /// Bytes before each value in the store: the client's flags.
-const FLAGS: usize = 4;
+const FLAGS_BYTES: usize = 4;
 
-/// What is done with a value that comes.
+/// Use of an incoming value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
+enum StoreMode {
     Set,
     Add,
     Replace,
     Append,
     Prepend,
-    /// It is too long, or its line was wrong: it is read over.
+    /// The value is too long, or its line was invalid: skip it.
     Drop,
 }
 
-/// A value that is on its way.
+/// A value being received.
 #[derive(Clone, Copy, Debug)]
-struct Coming {
-    how: How,
-    /// Bytes of it and its line end that are still to come.
+struct IncomingValue {
+    mode: StoreMode,
+    /// Missing bytes of the value and its line end.
     left: usize,
-    /// Whether nobody wants to know.
+    /// True if the client wants no answer.
     quiet: bool,
 }
 
@@ -47,25 +47,25 @@ struct Coming {
 pub struct ServerSession {
     store: Arc<Store>,
     line: Vec<u8>,
-    coming: Option<Coming>,
+    incoming: Option<IncomingValue>,
     key: Vec<u8>,
-    /// Flags and bytes of the value that comes.
+    /// Flags and bytes of the incoming value.
     value: Vec<u8>,
     over: bool,
     outgoing: Owed,
 }
 
 impl ServerSession {
-    /// A connection to this store.
+    /// Creates a connection to this store.
     pub fn new(store: Arc<Store>) -> Self {
         let (line, key, value, outgoing) = (Vec::new(), Vec::new(), Vec::new(), Owed::default());
-        Self { store, line, coming: None, key, value, over: false, outgoing }
+        Self { store, line, incoming: None, key, value, over: false, outgoing }
     }
 }
 
 impl Session for ServerSession {
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        self.outgoing.give(KEPT, out)
+        self.outgoing.give(KEPT_BYTES, out)
     }
 
     fn wants_transmit(&self) -> bool {
@@ -75,12 +75,12 @@ impl Session for ServerSession {
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
         let (mut progress, mut rest) = (Progress::default(), input);
         while !rest.is_empty() && !self.over {
-            let ended = match self.coming {
-                Some(coming) => self.piece(coming, &mut rest),
+            let ended = match self.incoming {
+                Some(incoming) => self.piece(incoming, &mut rest),
                 None => self.begin(&mut rest),
             };
             progress.completed += u32::from(ended);
-            if self.outgoing.waiting() > MOST_OWED {
+            if self.outgoing.waiting() > MAX_OWED {
                 self.say(b"SERVER_ERROR out of memory writing get response\r\n");
                 self.over = true;
             }
@@ -95,10 +95,10 @@ impl Session for ServerSession {
     fn reset(&mut self) {
         for buffer in [&mut self.line, &mut self.key, &mut self.value] {
             buffer.clear();
-            buffer.shrink_to(KEPT);
+            buffer.shrink_to(KEPT_BYTES);
         }
-        self.outgoing.forget(KEPT);
-        (self.coming, self.over) = (None, false);
+        self.outgoing.forget(KEPT_BYTES);
+        (self.incoming, self.over) = (None, false);
     }
 }
 
@@ -107,19 +107,19 @@ impl ServerSession {
         self.outgoing.say(words);
     }
 
-    /// Reads a line on; whether a command ended with it.
+    /// Reads on in a line and returns true if a command ended with it.
     fn begin(&mut self, rest: &mut &[u8]) -> bool {
         let end = memchr::memchr(b'\n', rest).map(|at| at + 1);
         let (now, after) = rest.split_at(end.unwrap_or(rest.len()));
         *rest = after;
-        if self.line.len() + now.len() > MOST_LINE {
+        if self.line.len() + now.len() > MAX_LINE {
             self.say(b"CLIENT_ERROR line too long\r\n");
             self.over = true;
             return false;
         }
         let mut line = std::mem::take(&mut self.line);
         line.extend_from_slice(now);
-        let ended = end.is_some() && self.command(&mut Words::of(&line));
+        let ended = end.is_some() && self.command(&mut Words::new(&line));
         if end.is_some() {
             line.clear();
         }
@@ -127,16 +127,16 @@ impl ServerSession {
         ended
     }
 
-    /// A line is whole; whether the command ends with it.
+    /// Handles a complete line and returns true if the command ends with it.
     fn command(&mut self, words: &mut Words<'_>) -> bool {
         let name = words.next().unwrap_or_default();
         match name {
             b"get" => self.get(words),
-            b"set" => return self.value_comes(How::Set, words),
-            b"add" => return self.value_comes(How::Add, words),
-            b"replace" => return self.value_comes(How::Replace, words),
-            b"append" => return self.value_comes(How::Append, words),
-            b"prepend" => return self.value_comes(How::Prepend, words),
+            b"set" => return self.value_comes(StoreMode::Set, words),
+            b"add" => return self.value_comes(StoreMode::Add, words),
+            b"replace" => return self.value_comes(StoreMode::Replace, words),
+            b"append" => return self.value_comes(StoreMode::Append, words),
+            b"prepend" => return self.value_comes(StoreMode::Prepend, words),
             b"incr" | b"decr" => self.count(name == b"incr", words),
             b"delete" => {
                 let said = words.key().map(|key| match self.store.remove(key) {
@@ -168,7 +168,7 @@ impl ServerSession {
         true
     }
 
-    /// Says what a command answers, unless the client wants no answer; `None`: it is not written as it should be.
+    /// Writes a command's answer, unless the client wants none. `None` means a malformed command.
     fn answer(&mut self, said: Option<&[u8]>, words: &mut Words<'_>) {
         let quiet = words.next() == Some(b"noreply");
         match said {
@@ -181,21 +181,21 @@ impl ServerSession {
     fn get(&mut self, words: &mut Words<'_>) {
         let mut any = false;
         for key in words.by_ref() {
-            if key.len() > MOST_KEY {
+            if key.len() > MAX_KEY {
                 return self.say(b"CLIENT_ERROR bad command line format\r\n");
             }
             any = true;
             let to = self.outgoing.end();
             self.store.with(key, |found| found.into_iter().for_each(|value| write_value(to, key, value)));
-            if self.outgoing.waiting() > MOST_OWED {
+            if self.outgoing.waiting() > MAX_OWED {
                 return;
             }
         }
         self.say(if any { b"END\r\n" } else { b"ERROR\r\n" });
     }
 
-    /// A value comes after this line; whether the command ends with the line already.
-    fn value_comes(&mut self, how: How, words: &mut Words<'_>) -> bool {
+    /// Prepares for a value after this line and returns true if the command ends with the line already.
+    fn value_comes(&mut self, mode: StoreMode, words: &mut Words<'_>) -> bool {
         let (key, flags, _time) = (words.key(), words.number::<u32>(), words.number::<i64>());
         let (length, quiet) = (words.number::<usize>(), words.next() == Some(b"noreply"));
         let Some(length) = length.filter(|length| *length <= u32::MAX as usize) else {
@@ -203,64 +203,64 @@ impl ServerSession {
             return true;
         };
         self.value.clear();
-        let how = match (key, flags) {
-            (Some(key), Some(flags)) if length <= MOST_VALUE => {
+        let mode = match (key, flags) {
+            (Some(key), Some(flags)) if length <= MAX_VALUE => {
                 key.clone_into(&mut self.key);
                 self.value.extend_from_slice(&flags.to_be_bytes());
-                how
+                mode
             }
             (Some(_), Some(_)) => {
                 self.say(b"SERVER_ERROR object too large for cache\r\n");
-                How::Drop
+                StoreMode::Drop
             }
             _ => {
                 self.say(b"CLIENT_ERROR bad command line format\r\n");
-                How::Drop
+                StoreMode::Drop
             }
         };
-        self.coming = Some(Coming { how, left: length + 2, quiet });
+        self.incoming = Some(IncomingValue { mode, left: length + 2, quiet });
         false
     }
 
-    /// A piece of a value; whether it was the last.
-    fn piece(&mut self, coming: Coming, rest: &mut &[u8]) -> bool {
-        let n = coming.left.min(rest.len());
+    /// Reads a piece of a value and returns true if it was the last.
+    fn piece(&mut self, incoming: IncomingValue, rest: &mut &[u8]) -> bool {
+        let n = incoming.left.min(rest.len());
         let (now, after) = rest.split_at(n);
         *rest = after;
-        if coming.how != How::Drop {
+        if incoming.mode != StoreMode::Drop {
             self.value.extend_from_slice(now);
         }
-        let left = coming.left - n;
-        self.coming = Some(Coming { left, ..coming }).filter(|_| left > 0);
+        let left = incoming.left - n;
+        self.incoming = Some(IncomingValue { left, ..incoming }).filter(|_| left > 0);
         if left > 0 {
             return false;
         }
-        if coming.how != How::Drop {
-            self.keep(coming);
+        if incoming.mode != StoreMode::Drop {
+            self.keep(incoming);
             self.value.clear();
-            self.value.shrink_to(KEPT);
+            self.value.shrink_to(KEPT_BYTES);
         }
         true
     }
 
-    /// A value is whole.
-    fn keep(&mut self, coming: Coming) {
-        let Some(value) = self.value.strip_suffix(b"\r\n").filter(|value| value.len() >= FLAGS) else {
+    /// Handles a complete value.
+    fn keep(&mut self, incoming: IncomingValue) {
+        let Some(value) = self.value.strip_suffix(b"\r\n").filter(|value| value.len() >= FLAGS_BYTES) else {
             self.say(b"CLIENT_ERROR bad data chunk\r\n");
             self.over = true;
             return;
         };
-        let changed = match coming.how {
-            How::Set if self.store.set(&self.key, value) => Changed::Done,
-            How::Set => Changed::Full,
-            how => self.store.change(&self.key, |old| joined(how, old, value)),
+        let changed = match incoming.mode {
+            StoreMode::Set if self.store.set(&self.key, value) => ChangeResult::Done,
+            StoreMode::Set => ChangeResult::Full,
+            mode => self.store.change(&self.key, |old| joined(mode, old, value)),
         };
         let said: &[u8] = match changed {
-            Changed::Done => b"STORED\r\n",
-            Changed::Left => b"NOT_STORED\r\n",
-            Changed::Full => b"SERVER_ERROR out of memory storing object\r\n",
+            ChangeResult::Done => b"STORED\r\n",
+            ChangeResult::Unchanged => b"NOT_STORED\r\n",
+            ChangeResult::Full => b"SERVER_ERROR out of memory storing object\r\n",
         };
-        if !coming.quiet {
+        if !incoming.quiet {
             self.outgoing.say(said);
         }
     }
@@ -272,7 +272,7 @@ impl ServerSession {
         let (mut found, mut counted) = (false, None);
         let changed = self.store.change(key, |old| {
             found = old.is_some();
-            let (flags, digits) = old?.split_at_checked(FLAGS)?;
+            let (flags, digits) = old?.split_at_checked(FLAGS_BYTES)?;
             let number: u64 = std::str::from_utf8(digits).ok()?.trim_end().parse().ok()?;
             let next = if up { number.wrapping_add(by) } else { number.saturating_sub(by) };
             counted = Some(next);
@@ -280,7 +280,7 @@ impl ServerSession {
         });
         let said = match (found, counted, changed) {
             (false, ..) => "NOT_FOUND\r\n".into(),
-            (true, Some(number), Changed::Done) => format!("{number}\r\n"),
+            (true, Some(number), ChangeResult::Done) => format!("{number}\r\n"),
             (true, None, _) => "CLIENT_ERROR cannot increment or decrement non-numeric value\r\n".into(),
             _ => "SERVER_ERROR out of memory in incr\r\n".into(),
         };
@@ -288,22 +288,22 @@ impl ServerSession {
     }
 }
 
-/// What is to be kept: `value` with its flags beside what is there; `None` for nothing.
-fn joined(how: How, old: Option<&[u8]>, value: &[u8]) -> Option<Vec<u8>> {
-    let (old_flags, old_value) = old.unwrap_or(&[0; FLAGS]).split_at_checked(FLAGS)?;
-    let fits = |all: Vec<u8>| Some(all).filter(|all| all.len() <= FLAGS + MOST_VALUE);
-    match (how, old) {
-        (How::Add, None) | (How::Replace, Some(_)) => Some(value.to_vec()),
-        (How::Append, Some(_)) => fits([old_flags, old_value, &value[FLAGS..]].concat()),
-        (How::Prepend, Some(_)) => fits([old_flags, &value[FLAGS..], old_value].concat()),
+/// Computes the new value with its flags from `value` and the old one; `None` for no change.
+fn joined(mode: StoreMode, old: Option<&[u8]>, value: &[u8]) -> Option<Vec<u8>> {
+    let (old_flags, old_value) = old.unwrap_or(&[0; FLAGS_BYTES]).split_at_checked(FLAGS_BYTES)?;
+    let fits = |all: Vec<u8>| Some(all).filter(|all| all.len() <= FLAGS_BYTES + MAX_VALUE);
+    match (mode, old) {
+        (StoreMode::Add, None) | (StoreMode::Replace, Some(_)) => Some(value.to_vec()),
+        (StoreMode::Append, Some(_)) => fits([old_flags, old_value, &value[FLAGS_BYTES..]].concat()),
+        (StoreMode::Prepend, Some(_)) => fits([old_flags, &value[FLAGS_BYTES..], old_value].concat()),
         _ => None,
     }
 }
 
-/// One value of an answer.
+/// Writes one value of an answer.
 fn write_value(to: &mut Vec<u8>, key: &[u8], value: &[u8]) {
     use std::io::Write as _;
-    let Some((flags, value)) = value.split_first_chunk::<FLAGS>() else { return };
+    let Some((flags, value)) = value.split_first_chunk::<FLAGS_BYTES>() else { return };
     to.extend_from_slice(b"VALUE ");
     to.extend_from_slice(key);
     let _ = write!(to, " {} {}\r\n", u32::from_be_bytes(*flags), value.len());

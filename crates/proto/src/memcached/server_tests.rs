@@ -8,7 +8,7 @@ fn said(bytes: &[u8], cut: usize) -> (String, Progress) {
     crate::testing::said(ServerSession::new(Arc::default()), bytes, cut)
 }
 
-/// Each command and what memcached 1.6 answers to it.
+/// Commands with the answers of memcached 1.6.
 const TALK: &[(&str, &str)] = &[
     ("version\r\n", "VERSION loadline\r\n"),
     ("set k 5 0 4\r\na\r\nb\r\n", "STORED\r\n"),
@@ -62,19 +62,19 @@ fn what_is_too_much_is_refused() {
         let (text, progress) = said(asked.as_bytes(), 1000);
         assert!(text == answer && progress.close, "{asked:.10}: {text}");
     }
-    let long = format!("set k 0 0 {}\r\n{}\r\nversion\r\n", MOST_VALUE + 1, "v".repeat(MOST_VALUE + 1));
+    let long = format!("set k 0 0 {}\r\n{}\r\nversion\r\n", MAX_VALUE + 1, "v".repeat(MAX_VALUE + 1));
     let (text, progress) = said(long.as_bytes(), 10_000);
     assert_eq!((&*text, progress.close), ("SERVER_ERROR object too large for cache\r\nVERSION loadline\r\n", false));
     let (text, _) = said(format!("get {}\r\nset k 0 0 99999999999\r\n", "k".repeat(251)).as_bytes(), 1000);
     assert_eq!(text, "CLIENT_ERROR bad command line format\r\n".repeat(2));
 }
 
-/// A client that asks for a large value again and again and reads nothing makes the server keep so much and no more.
+/// A client that requests a large value again and again without reading makes the server keep a bounded amount.
 #[test]
 fn answers_that_nobody_reads_are_bounded() {
     let mut server = ServerSession::new(Arc::default());
-    let value = format!("set k 0 0 {MOST_VALUE}\r\n{}\r\n", "v".repeat(MOST_VALUE));
+    let value = format!("set k 0 0 {MAX_VALUE}\r\n{}\r\n", "v".repeat(MAX_VALUE));
     server.receive(value.as_bytes()).unwrap();
     let progress = server.receive(format!("get{}\r\n", " k".repeat(4000)).as_bytes()).unwrap();
-    assert!(progress.close && server.outgoing.waiting() < MOST_OWED + 2 * MOST_VALUE, "{}", server.outgoing.waiting());
+    assert!(progress.close && server.outgoing.waiting() < MAX_OWED + 2 * MAX_VALUE, "{}", server.outgoing.waiting());
 }

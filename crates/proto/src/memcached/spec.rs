@@ -1,10 +1,10 @@
-//! The row of the table.
+//! Row of memcached in the protocol table.
 
 use run::Protocol;
 
 use super::ClientPlan;
 use crate::ProtoError;
-use crate::row::{Flag, ProtocolSpec, Scheme, Set};
+use crate::row::{Flag, FlagValue, ProtocolSpec, Scheme};
 
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "memcached",
@@ -24,15 +24,15 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         }),
     ],
     canned: |_, _| b"VERSION 1\r\n".to_vec(),
-    ..ProtocolSpec::BASE
+    ..ProtocolSpec::DEFAULT
 };
 
 const fn flag(name: &'static str, value: &'static str, set: fn(&mut Protocol, &str)) -> Flag {
     let help = "The command of each request, or a file of them";
-    Flag { name, short: None, requires: None, value, help, set: Set::Text(set) }
+    Flag { name, short: None, requires: None, value, help, set: FlagValue::Text(set) }
 }
 
-/// The client half of a plan.
+/// Prepares the client half of a plan.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     ClientPlan::new(plan)
 }

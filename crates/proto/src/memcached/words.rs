@@ -2,24 +2,24 @@
 
 use std::str::FromStr;
 
-/// Longest key, bytes.
-pub(super) const MOST_KEY: usize = 250;
+/// Maximum length of a key in bytes.
+pub(super) const MAX_KEY: usize = 250;
 
-/// What is left of a line.
+/// The rest of a line.
 pub(super) struct Words<'a>(&'a [u8]);
 
 impl<'a> Words<'a> {
-    /// Those of a line with its end.
-    pub(super) fn of(line: &'a [u8]) -> Self {
+    /// Starts with a line including its end.
+    pub(super) fn new(line: &'a [u8]) -> Self {
         Self(line.trim_ascii_end())
     }
 
-    /// The next as a key; `None` where there is none, or one that is too long.
+    /// Returns the next word as a key; `None` if it is missing or too long.
     pub(super) fn key(&mut self) -> Option<&'a [u8]> {
-        self.next().filter(|key| key.len() <= MOST_KEY)
+        self.next().filter(|key| key.len() <= MAX_KEY)
     }
 
-    /// The next as a number.
+    /// Returns the next word as a number.
     pub(super) fn number<T: FromStr>(&mut self) -> Option<T> {
         std::str::from_utf8(self.next()?).ok()?.parse().ok()
     }

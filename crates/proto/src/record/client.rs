@@ -1,6 +1,6 @@
-//! Client half: reads one record again and again.
+//! Client half: reads one record repeatedly.
 
-use super::{HEAD_BYTES, Head, HeadBuffer, LARGE_BYTES, MOST_BYTES, Operation, SPLIT_BYTES, Status};
+use super::{HEAD_BYTES, Head, HeadBuffer, LARGE_BYTES, MAX_BYTES, Operation, SPLIT_BYTES, Status};
 use crate::{Client, Done, Fault, Progress, Request, Requester};
 
 /// Prepared client half.
@@ -10,13 +10,13 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// Records of this many bytes, 1 to [`MOST_BYTES`]; the first of the file is read.
+    /// Creates a plan for records of this many bytes, 1 to [`MAX_BYTES`]; the first record of the file is read.
     pub fn new(record_bytes: u32) -> Self {
-        Self { record_bytes: record_bytes.clamp(1, MOST_BYTES) }
+        Self { record_bytes: record_bytes.clamp(1, MAX_BYTES) }
     }
 
-    /// What a server would answer to one request, for drivers without a server. The last request of a record that is
-    /// split unevenly would be answered too long, so ceilings are of sizes that are split evenly or not at all.
+    /// Returns a server's answer to one request, for drivers without a server. For a record that splits unevenly the
+    /// last answer would be too long, so ceilings use sizes that split evenly or not at all.
     pub fn canned_answer(&self) -> Vec<u8> {
         let piece = piece_of(self.record_bytes, self.record_bytes >= LARGE_BYTES);
         let head = Head { status: Some(Status::Done), ..Head::request(Operation::Read, 0, piece) };
@@ -50,37 +50,37 @@ impl Client for ClientPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Idle,
-    /// A request for this many bytes is out.
+    /// A request for this many bytes was sent.
     Head(u32),
-    /// This many bytes of a record are still to come.
+    /// This many bytes of a record are missing.
     Body(u32),
 }
 
-/// Client half on one connection. Records that are begun while one is under way wait for their turn.
+/// Client half on one connection. Records started while one is under way wait for their turn.
 #[derive(Debug)]
 pub struct ClientSession {
     plan: ClientPlan,
-    /// Where in the file the record begins.
+    /// File offset of the record.
     base: u64,
-    /// Records begun and not complete.
+    /// Records started and not complete.
     waiting: u32,
-    /// Bytes of the present record that came.
+    /// Received bytes of the current record.
     done_bytes: u32,
-    /// Whether the present record is asked for at once.
+    /// True if the current record is requested in one large read.
     large: bool,
     state: State,
     head: HeadBuffer,
-    /// The request to be sent and how much of it was.
+    /// The request to send and its sent bytes.
     to_send: Option<([u8; HEAD_BYTES], usize)>,
 }
 
 impl ClientSession {
-    /// Records that begin from now on are read from this place of the file.
+    /// Sets the file offset for records started from now on.
     pub fn seek(&mut self, offset: u64) {
         self.base = offset;
     }
 
-    /// Asks for the next piece of the present record.
+    /// Requests the next piece of the current record.
     fn ask(&mut self) {
         let piece = piece_of(self.plan.record_bytes - self.done_bytes, self.large);
         let head = Head::request(Operation::Read, self.base + u64::from(self.done_bytes), piece);
@@ -103,7 +103,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Whether the record is complete.
+    /// Reads body bytes and returns true if the record is complete.
     fn on_body(&mut self, left: u32, input: &mut &[u8]) -> bool {
         let n = input.len().min(left as usize);
         *input = &input[n..];

@@ -1,70 +1,70 @@
 //! Record: reads and writes of fixed-size records of one file over TCP, in the message sizes of sources 0 and 3.
 //!
-//! A request has 60 bytes; a reply has 60 bytes and the record, so that a read of 2048 bytes is 60 and 2108 bytes as in
-//! the source. A client splits what is longer than [`SPLIT_BYTES`] into requests of that size, one after the other; from
-//! [`LARGE_BYTES`] on it asks for the whole record in one large read, as long as the server has a buffer for it.
-//! What cannot be served is answered by a status, never by silence.
+//! A request has 60 bytes; a reply has 60 bytes and the record. A read of 2048 bytes thus takes 60 and 2108 bytes, as
+//! in the source. A client splits a record longer than [`SPLIT_BYTES`] into requests of that size, one after the other.
+//! From [`LARGE_BYTES`] on it requests the whole record in one large read, as long as the server has a buffer for it. A
+//! request that cannot be served is answered by a status, never by silence.
 //!
-//! The head, big endian: magic 4, version 1, operation 1, status 1, flags 1, offset 8, length 4, file length 8, and 32
-//! bytes of zero. The length says how many bytes follow the head, except in a request to read.
+//! The header, big endian: magic 4, version 1, operation 1, status 1, flags 1, offset 8, length 4, file length 8, and
+//! 32 bytes of zero. The length is the number of bytes after the header, except in a request to read.
 
 mod client;
 mod server;
 mod spec;
 
 pub use client::{ClientPlan, ClientSession};
-pub use server::{Held, Origin, Records, ServerSession};
+pub use server::{LargeBuffer, Origin, Records, ServerSession};
 pub(crate) use spec::{SPEC, client};
 
-/// Length of every head, request or reply.
+/// Size of every header, request or reply.
 pub const HEAD_BYTES: usize = 60;
-/// Longest read that needs no large buffer; longer ones are split into this.
+/// Maximum read without a large buffer; longer reads are split into this size.
 pub const SPLIT_BYTES: u32 = 4096;
-/// From three pages on a record is asked for by one large read.
+/// Minimum size of a large read: three pages.
 pub const LARGE_BYTES: u32 = 3 * 4096;
-/// Longest record.
-pub const MOST_BYTES: u32 = 1 << 20;
+/// Maximum size of a record.
+pub const MAX_BYTES: u32 = 1 << 20;
 
 const MAGIC: [u8; 4] = *b"LLRC";
 const VERSION: u8 = 1;
-/// Set in the operation of a reply.
+/// Bit of the operation that marks a reply.
 const REPLY: u8 = 0x80;
-/// The record came out of the page cache.
+/// The record came from the page cache.
 const FLAG_CACHED: u8 = 1;
 /// The record came from the disk.
 const FLAG_DISK: u8 = 2;
 
-/// What a request asks for.
+/// Operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Bytes of the file.
+    /// Read bytes of the file.
     Read,
-    /// Puts bytes into the file.
+    /// Write bytes to the file.
     Write,
-    /// How long the file is.
+    /// Return the length of the file.
     Length,
 }
 
-/// How a request went.
+/// Result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
-    /// As asked.
+    /// Success.
     Done,
     /// The file ends within the record.
     Short,
     /// The record begins at or beyond the end of the file.
     PastEnd,
-    /// The file is no longer there.
+    /// The file no longer exists.
     Vanished,
-    /// No buffer for a large read: ask in pieces of [`SPLIT_BYTES`].
+    /// No buffer for a large read: retry in pieces of [`SPLIT_BYTES`].
     NoBuffer,
-    /// The head is not one.
+    /// The header is invalid.
     Malformed,
     /// The disk failed.
     Failed,
-    /// Longer than [`MOST_BYTES`].
+    /// Longer than [`MAX_BYTES`].
     TooLong,
-    /// The file may not be written.
+    /// The file is read-only.
     ReadOnly,
 }
 
@@ -81,7 +81,7 @@ impl Status {
         Self::ReadOnly,
     ];
 
-    /// The status in words.
+    /// Returns the status in words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -97,30 +97,30 @@ impl Status {
     }
 }
 
-/// A head, request or reply.
+/// A header of a request or reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// What is asked for or answered.
+    /// Requested or answered operation.
     pub operation: Operation,
     /// `None` in a request.
     pub status: Option<Status>,
-    /// Reply: the record came from the page cache, from the disk.
+    /// Reply: true if the record came from the page cache, and true if from the disk.
     pub origin: (bool, bool),
-    /// Where the record begins.
+    /// File offset of the record.
     pub offset: u64,
-    /// Bytes asked for, or bytes that follow.
+    /// Requested bytes, or bytes that follow.
     pub length: u32,
     /// Reply: length of the file.
     pub file_bytes: u64,
 }
 
 impl Head {
-    /// A request.
+    /// Creates a request.
     pub const fn request(operation: Operation, offset: u64, length: u32) -> Self {
         Self { operation, status: None, origin: (false, false), offset, length, file_bytes: 0 }
     }
 
-    /// The bytes on the wire.
+    /// Encodes the header.
     pub fn encode(&self) -> [u8; HEAD_BYTES] {
         let mut bytes = [0; HEAD_BYTES];
         bytes[..4].copy_from_slice(&MAGIC);
@@ -134,7 +134,7 @@ impl Head {
         bytes
     }
 
-    /// Reads a head; `None` when the bytes are not one.
+    /// Decodes a header; `None` for invalid bytes.
     pub fn decode(bytes: &[u8; HEAD_BYTES]) -> Option<Self> {
         let number = |from: usize, to: usize| bytes[from..to].iter().fold(0_u64, |n, b| n << 8 | u64::from(*b));
         let known = bytes[..4] == MAGIC && bytes[4] == VERSION && bytes[28..].iter().all(|b| *b == 0);
@@ -162,7 +162,7 @@ impl Head {
     }
 }
 
-/// Collects the bytes of a head from pieces of any size.
+/// Collects the bytes of a header from pieces of any size.
 #[derive(Clone, Debug)]
 struct HeadBuffer {
     bytes: [u8; HEAD_BYTES],
@@ -174,7 +174,7 @@ impl HeadBuffer {
         Self { bytes: [0; HEAD_BYTES], filled: 0 }
     }
 
-    /// Takes what is missing; the head's bytes when it is complete.
+    /// Takes missing bytes and returns the header's bytes when complete.
     fn take(&mut self, input: &mut &[u8]) -> Option<[u8; HEAD_BYTES]> {
         let n = input.len().min(HEAD_BYTES - self.filled);
         self.bytes[self.filled..self.filled + n].copy_from_slice(&input[..n]);

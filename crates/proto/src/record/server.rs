@@ -1,45 +1,45 @@
-//! Server half: answers requests out of [`Records`]. Whatever is wrong with a request is answered by a status.
+//! Server half: answers requests from [`Records`]. An invalid request is answered by a status.
 
 use std::sync::Arc;
 
-use super::{Head, HeadBuffer, MOST_BYTES, Operation, SPLIT_BYTES, Status};
+use super::{Head, HeadBuffer, MAX_BYTES, Operation, SPLIT_BYTES, Status};
 use crate::{Fault, Progress, Session};
 
-/// Where a record came from.
+/// Origin of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// All or part of it from the page cache.
+    /// All or part of it came from the page cache.
     pub cached: bool,
-    /// All or part of it from the disk.
+    /// All or part of it came from the disk.
     pub disk: bool,
 }
 
-/// The file behind a server, shared by all its sessions.
+/// The file of a server, shared by all its sessions.
 pub trait Records: Send + Sync {
-    /// Length of the file.
+    /// Returns the length of the file.
     fn file_bytes(&self) -> Result<u64, Status>;
 
     /// Appends `length` bytes from `offset` on to `into`; fewer only at the end of the file.
     fn read(&self, offset: u64, length: u32, into: &mut Vec<u8>) -> Result<Origin, Status>;
 
-    /// Puts bytes into the file.
+    /// Writes bytes to the file.
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), Status>;
 
-    /// A buffer for one large read, if one is free; it is given back when the value goes.
-    fn large_buffer(self: Arc<Self>) -> Option<Held>;
+    /// Returns a buffer for one large read, if one is free. Dropping it frees the buffer.
+    fn large_buffer(self: Arc<Self>) -> Option<LargeBuffer>;
 }
 
-/// One of a server's buffers for large reads, while it is in use.
-pub struct Held(Option<Box<dyn FnOnce() + Send>>);
+/// A server's buffer for large reads, in use.
+pub struct LargeBuffer(Option<Box<dyn FnOnce() + Send>>);
 
-impl Held {
-    /// `give_back` is called once, when this value goes.
+impl LargeBuffer {
+    /// Creates it. `give_back` is called once, on drop.
     pub fn new(give_back: impl FnOnce() + Send + 'static) -> Self {
         Self(Some(Box::new(give_back)))
     }
 }
 
-impl Drop for Held {
+impl Drop for LargeBuffer {
     fn drop(&mut self) {
         if let Some(give_back) = self.0.take() {
             give_back();
@@ -51,18 +51,18 @@ impl Drop for Held {
 pub struct ServerSession<R: Records> {
     records: Arc<R>,
     head: HeadBuffer,
-    /// A write whose bytes are still coming: where to, how many are missing, and what came.
+    /// A write in progress: its offset and its missing bytes.
     writing: Option<(u64, u32)>,
     body: Vec<u8>,
     out: Vec<u8>,
     at: usize,
     /// Buffers that the replies in `out` hold.
-    held: Vec<Held>,
+    held: Vec<LargeBuffer>,
     closing: bool,
 }
 
 impl<R: Records> ServerSession<R> {
-    /// A session on this file.
+    /// Creates a session on this file.
     pub fn new(records: Arc<R>) -> Self {
         Self {
             records,
@@ -78,7 +78,7 @@ impl<R: Records> ServerSession<R> {
 
     fn answer(&mut self, request: Option<Head>) -> bool {
         let Some(request) = request.filter(|head| head.status.is_none()) else {
-            // After a bad head nobody knows where the next one begins.
+            // The start of the next header is unknown after an invalid one.
             self.closing = true;
             self.reply(Head::request(Operation::Read, 0, 0), Err(Status::Malformed));
             return false;
@@ -89,7 +89,7 @@ impl<R: Records> ServerSession<R> {
                 self.reply(Head { length: 0, ..request }, outcome);
             }
             Operation::Read => self.read(request),
-            Operation::Write if request.length > MOST_BYTES => {
+            Operation::Write if request.length > MAX_BYTES => {
                 self.closing = true;
                 self.reply(Head { length: 0, ..request }, Err(Status::TooLong));
                 return false;
@@ -104,7 +104,7 @@ impl<R: Records> ServerSession<R> {
 
     fn read(&mut self, request: Head) {
         let refuse = |status| (Head { length: 0, ..request }, Err(status));
-        let (head, outcome) = if request.length > MOST_BYTES {
+        let (head, outcome) = if request.length > MAX_BYTES {
             refuse(Status::TooLong)
         } else if request.length > SPLIT_BYTES {
             match Arc::clone(&self.records).large_buffer() {
@@ -123,7 +123,7 @@ impl<R: Records> ServerSession<R> {
         }
     }
 
-    /// Puts head and record behind what waits in `out`.
+    /// Appends header and record to the waiting output in `out`.
     fn fetch(&mut self, request: Head) {
         let begin = self.out.len();
         self.reply(request, Ok(Origin::default()));
@@ -136,7 +136,7 @@ impl<R: Records> ServerSession<R> {
             other => other,
         };
         if outcome != Ok(Origin::default()) {
-            // The head is written again now that its status and origin are known.
+            // The header is rewritten, since its status and origin are known only now.
             self.out.truncate(if outcome.is_err() { begin } else { self.out.len() });
             let length = if outcome.is_err() { 0 } else { got };
             let head = self.head_of(Head { length, ..request }, outcome);
@@ -147,7 +147,7 @@ impl<R: Records> ServerSession<R> {
         }
     }
 
-    /// Takes bytes of a write; true when it is complete and answered.
+    /// Takes bytes of a write and returns true when it is complete and answered.
     fn write(&mut self, input: &mut &[u8]) -> bool {
         let Some((offset, length)) = self.writing else { return false };
         let n = input.len().min(length as usize - self.body.len());
@@ -259,12 +259,12 @@ mod tests {
             Err(Status::ReadOnly)
         }
 
-        fn large_buffer(self: Arc<Self>) -> Option<Held> {
+        fn large_buffer(self: Arc<Self>) -> Option<LargeBuffer> {
             if self.free.fetch_sub(1, Relaxed) <= 0 {
                 self.free.fetch_add(1, Relaxed);
                 return None;
             }
-            Some(Held::new(move || {
+            Some(LargeBuffer::new(move || {
                 self.free.fetch_add(1, Relaxed);
             }))
         }
@@ -274,7 +274,7 @@ mod tests {
         Arc::new(Memory { bytes: vec![7; bytes], free: free.into(), gone: false })
     }
 
-    /// Lets both halves talk in pieces of `cut` bytes; returns completions and the bytes each way.
+    /// Lets both halves talk in pieces of `cut` bytes. Returns completions and the bytes each way.
     fn talk(record: u32, times: u32, free: i32, cut: usize) -> (u32, usize, usize) {
         let records = memory(1 << 20, free);
         let mut server = ServerSession::new(Arc::clone(&records));

@@ -1,10 +1,10 @@
-//! The row of the table.
+//! Row of the record protocol in the protocol table.
 
 use run::Protocol;
 
-use super::{ClientPlan, MOST_BYTES};
+use super::{ClientPlan, MAX_BYTES};
 use crate::ProtoError;
-use crate::row::{Flag, ProtocolSpec, Scheme, Set};
+use crate::row::{Flag, FlagValue, ProtocolSpec, Scheme};
 
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "record",
@@ -17,20 +17,20 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         requires: None,
         value: "SIZE",
         help: "record: bytes a record",
-        set: Set::Bytes(|plan, n| {
+        set: FlagValue::Bytes(|plan, n| {
             if let Protocol::Record { record_bytes } = plan {
                 *record_bytes = n;
             }
         }),
     }],
     canned: |plan, _| client(plan).map_or_else(|_| Vec::new(), |client| client.canned_answer()),
-    ..ProtocolSpec::BASE
+    ..ProtocolSpec::DEFAULT
 };
 
-/// The client half of a plan.
+/// Prepares the client half of a plan.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Record { record_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
-    let fits = u32::try_from(*record_bytes).ok().filter(|n| (1..=MOST_BYTES).contains(n));
+    let fits = u32::try_from(*record_bytes).ok().filter(|n| (1..=MAX_BYTES).contains(n));
     let wrong = || ProtoError::Invalid {
         what: "a record of bytes",
         value: record_bytes.to_string(),

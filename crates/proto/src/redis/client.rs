@@ -12,15 +12,15 @@ use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Request
 /// Prepared client half.
 #[derive(Clone)]
 pub struct ClientPlan {
-    /// The longest first: drivers measure what a connection may send by its first request.
+    /// The longest first: drivers measure the send size of a connection by its first request.
     commands: Arc<[Box<[u8]>]>,
-    /// What a connection says first (HELLO, AUTH, SELECT), and how many replies that has.
+    /// First bytes of a connection (HELLO, AUTH, SELECT), and the number of replies to them.
     greeting: Arc<[u8]>,
     owed: u32,
 }
 
 impl ClientPlan {
-    /// Reads the commands and puts them together.
+    /// Reads and assembles the commands.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
         let Protocol::Redis { command, commands_file, auth_file, database, resp3 } = plan else {
             return Err(ProtoError::Unknown(plan.name()));
@@ -84,14 +84,14 @@ impl Client for ClientPlan {
 pub struct ClientSession {
     plan: ClientPlan,
     to_send: u32,
-    /// The command that is sent next, and bytes of it that were.
+    /// Index of the next command, and its sent bytes.
     next: usize,
     sent: usize,
-    /// Bytes of the greeting that were sent, and replies to it that are still to come.
+    /// Sent bytes of the greeting, and missing replies to it.
     greeted: usize,
     owed: u32,
     outstanding: u32,
-    /// Bytes of a reply that came in pieces, so far.
+    /// Bytes so far of a reply that came in pieces.
     bytes: u64,
     reader: Reader,
 }

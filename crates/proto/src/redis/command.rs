@@ -1,8 +1,8 @@
-//! Commands as people write them, and as they go over the wire.
+//! Encoding of commands from text to RESP.
 
 use crate::ProtoError;
 
-/// `SET key "a value"` as an array of bulk strings.
+/// Encodes `SET key "a value"` as an array of bulk strings.
 pub(super) fn encode(line: &str) -> Result<Vec<u8>, ProtoError> {
     let words = words(line).ok_or(ProtoError::Invalid {
         what: "the command",
@@ -13,7 +13,7 @@ pub(super) fn encode(line: &str) -> Result<Vec<u8>, ProtoError> {
     Ok(array(&words))
 }
 
-/// An array of bulk strings.
+/// Encodes an array of bulk strings.
 pub(super) fn array(words: &[&str]) -> Vec<u8> {
     let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
     for word in words {
@@ -22,7 +22,7 @@ pub(super) fn array(words: &[&str]) -> Vec<u8> {
     bytes
 }
 
-/// Words parted by blanks, those in quotation marks with theirs; `None` without any, or where a mark is not closed.
+/// Splits a line at blanks outside quotation marks. Returns `None` for an empty line or an unclosed mark.
 fn words(line: &str) -> Option<Vec<String>> {
     let (mut all, mut word, mut quoted, mut begun) = (Vec::new(), String::new(), false, false);
     for c in line.chars() {

@@ -1,50 +1,50 @@
-//! Replies of RESP2 and RESP3, read over in pieces of any size: only what kind each is is kept.
-//! Source: the Redis serialization protocol specification.
+//! Replies of RESP2 and RESP3, skipped in pieces of any size; only their kind is stored. Source: the Redis
+//! serialization protocol specification.
 
 use crate::Fault;
 
-/// Replies nested deeper than this are refused.
-const DEEPEST: usize = 32;
-/// Bytes of a line that are looked at: the lengths of RESP, and the first word of an error.
-const LINE: usize = 64;
-/// Longest line (a simple string, an error, a big number).
-const LONGEST_LINE: usize = 1 << 20;
-/// Longest string, which is Redis's own limit, and most elements of one level.
-const LONGEST: i64 = 512 << 20;
+/// Maximum nesting of a reply.
+const MAX_DEPTH: usize = 32;
+/// Maximum examined bytes of a line: the lengths of RESP, and the first word of an error.
+const EXAMINED_BYTES: usize = 64;
+/// Maximum length of a line (a simple string, an error, a big number).
+const MAX_LINE: usize = 1 << 20;
+/// Maximum size of a string, which is Redis's own limit, and maximum number of elements of one level.
+const MAX_LENGTH: i64 = 512 << 20;
 
-/// What a whole reply was.
+/// Kind of a complete reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Anything that is no error.
+    /// Not an error.
     Good,
     /// An error.
     Error,
-    /// Something that no command asked for (RESP3).
+    /// A push message that no command requested (RESP3).
     Push,
 }
 
-/// A level of nesting: elements still to come, and whether they belong to an attribute, which is no reply itself.
+/// A level of nesting: missing elements, and whether they belong to an attribute, which is not a reply itself.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     left: i64,
     attribute: bool,
 }
 
-/// Where in a reply the input is.
+/// Parse position within a reply.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     levels: Vec<Level>,
-    /// Bytes of a string that are still to come, its line end included.
+    /// Missing bytes of a string, including its line end.
     string: u64,
     line: Vec<u8>,
     length: usize,
     kind: Option<Kind>,
-    /// The first word of the last error.
+    /// First word of the last error.
     error: Vec<u8>,
 }
 
 impl Reader {
-    /// Reads on; what reply was completed, if any, before the input was used up.
+    /// Reads on and returns the completed reply, if any, before the input is used up.
     pub(super) fn next(&mut self, rest: &mut &[u8]) -> Result<Option<Kind>, Fault> {
         while !rest.is_empty() {
             if self.string > 0 {
@@ -60,9 +60,9 @@ impl Reader {
             let (now, after) = rest.split_at(end.map_or(rest.len(), |at| at + 1));
             *rest = after;
             self.length += now.len();
-            let room = LINE.saturating_sub(self.line.len()).min(now.len());
+            let room = EXAMINED_BYTES.saturating_sub(self.line.len()).min(now.len());
             self.line.extend_from_slice(&now[..room]);
-            if self.length > LONGEST_LINE {
+            if self.length > MAX_LINE {
                 return Err(Fault::Limit("a line of RESP of more than 1 MiB"));
             }
             if end.is_some() && self.whole_line()? {
@@ -72,17 +72,17 @@ impl Reader {
         Ok(None)
     }
 
-    /// Whether a reply has begun and is not complete.
+    /// Returns true if a reply has begun and is not complete.
     pub(super) fn is_inside(&self) -> bool {
         !self.levels.is_empty() || self.string > 0 || self.length > 0
     }
 
-    /// The first word of the last error.
+    /// Returns the first word of the last error.
     pub(super) fn error(&self) -> &[u8] {
         &self.error
     }
 
-    /// A line is there; whether it completes a reply.
+    /// Handles a complete line and returns true if it completes a reply.
     fn whole_line(&mut self) -> Result<bool, Fault> {
         let first = *self.line.first().unwrap_or(&0);
         let outermost = self.levels.is_empty();
@@ -118,30 +118,30 @@ impl Reader {
     }
 
     fn number(&self) -> Result<i64, Fault> {
-        const WRONG: Fault = Fault::Malformed("a length of RESP is wrong");
-        let digits = self.line.get(1..).and_then(|line| line.strip_suffix(b"\r\n")).ok_or(WRONG)?;
-        let number: i64 = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).ok_or(WRONG)?;
+        const INVALID_LENGTH: Fault = Fault::Malformed("a length of RESP is wrong");
+        let digits = self.line.get(1..).and_then(|line| line.strip_suffix(b"\r\n")).ok_or(INVALID_LENGTH)?;
+        let number: i64 = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).ok_or(INVALID_LENGTH)?;
         match number {
-            -1..=LONGEST => Ok(number),
-            i64::MIN..-1 => Err(WRONG),
+            -1..=MAX_LENGTH => Ok(number),
+            i64::MIN..-1 => Err(INVALID_LENGTH),
             _ => Err(Fault::Limit("a reply of RESP of more than 512 MiB or as many elements")),
         }
     }
 
-    /// A level of so many elements each begins; whether it is complete with that.
+    /// Starts a level of `each` elements and returns true if it is complete already.
     fn open(&mut self, each: i64, attribute: bool) -> Result<bool, Fault> {
         let left = self.number()? * each;
         if left <= 0 {
             return Ok(if attribute { false } else { self.element() });
         }
-        if self.levels.len() == DEEPEST {
+        if self.levels.len() == MAX_DEPTH {
             return Err(Fault::Limit("a reply of RESP that is nested deeper than 32"));
         }
         self.levels.push(Level { left, attribute });
         Ok(false)
     }
 
-    /// An element is complete; whether the whole reply is with it.
+    /// Counts a complete element and returns true if the whole reply is complete.
     fn element(&mut self) -> bool {
         while let Some(level) = self.levels.last_mut() {
             level.left -= 1;
@@ -149,7 +149,7 @@ impl Reader {
                 return false;
             }
             if self.levels.pop().is_some_and(|level| level.attribute) {
-                // The reply that it describes follows.
+                // The reply that the attribute describes follows.
                 return false;
             }
         }

@@ -1,34 +1,34 @@
-//! The server half: the few commands by which a Redis server is loaded, over a [`Store`] that all connections share.
+//! The server half: the commands with which Redis servers are loaded, over a [`Store`] shared by all connections.
 //!
-//! A command is read into one buffer of its connection, bounded by [`MOST_COMMAND`]; what is stored is bounded by the store, what waits to be sent
-//! by [`MOST_OWED`].
+//! A command is read into one buffer of its connection, limited by [`MAX_COMMAND`]. The store limits stored data, and
+//! [`MAX_OWED`] limits unsent answers.
 
 use std::sync::Arc;
 
 use crate::outbox::Owed;
 use crate::{Fault, Progress, Session, Store};
 
-/// Longest command, all its words together, bytes.
-const MOST_COMMAND: usize = 64 << 20;
-/// Most words of a command.
-const MOST_WORDS: usize = 1024;
-/// Longest line: a length, or an inline command.
-const MOST_LINE: usize = 64 * 1024;
-/// Answers that a client makes us keep at most before it has read any, bytes; the last may be longer.
-const MOST_OWED: usize = 64 << 20;
-/// Memory that a connection keeps while it waits.
-const KEPT: usize = 16 * 1024;
+/// Maximum size of a command, all its words together, in bytes.
+const MAX_COMMAND: usize = 64 << 20;
+/// Maximum number of words of a command.
+const MAX_WORDS: usize = 1024;
+/// Maximum length of a line: a length, or an inline command.
+const MAX_LINE: usize = 64 * 1024;
+/// Maximum bytes of unsent answers for a client that does not read. The last answer may exceed it.
+const MAX_OWED: usize = 64 << 20;
+/// Memory that an idle connection keeps, in bytes.
+const KEPT_BYTES: usize = 16 * 1024;
 
-const WRONG: Fault = Fault::Malformed("a command that is not RESP");
+const INVALID: Fault = Fault::Malformed("a command that is not RESP");
 
 /// Server half of one connection.
 pub struct ServerSession {
     store: Arc<Store>,
     line: Vec<u8>,
-    /// Bytes of the current command's words, and where each ends.
+    /// Bytes of the current command's words, and the end of each.
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// Words still to come; bytes of the current one, its line end included.
+    /// Missing words, and missing bytes of the current one including its line end.
     words: usize,
     string: usize,
     resp3: bool,
@@ -37,7 +37,7 @@ pub struct ServerSession {
 }
 
 impl ServerSession {
-    /// A connection to this store.
+    /// Creates a connection to this store.
     pub fn new(store: Arc<Store>) -> Self {
         Self {
             store,
@@ -55,7 +55,7 @@ impl ServerSession {
 
 impl Session for ServerSession {
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        self.outgoing.give(KEPT, out)
+        self.outgoing.give(KEPT_BYTES, out)
     }
 
     fn wants_transmit(&self) -> bool {
@@ -68,14 +68,14 @@ impl Session for ServerSession {
             match self.read(&mut rest) {
                 Ok(true) => {
                     progress.completed += 1;
-                    if self.outgoing.waiting() > MOST_OWED {
+                    if self.outgoing.waiting() > MAX_OWED {
                         self.outgoing.say(b"-ERR answers wait that nobody reads\r\n");
                         self.over = true;
                         break;
                     }
                     self.answer();
                     self.bytes.clear();
-                    self.bytes.shrink_to(KEPT);
+                    self.bytes.shrink_to(KEPT_BYTES);
                     self.ends.clear();
                 }
                 Ok(false) => {}
@@ -95,15 +95,15 @@ impl Session for ServerSession {
     fn reset(&mut self) {
         self.line.clear();
         self.bytes.clear();
-        self.bytes.shrink_to(KEPT);
+        self.bytes.shrink_to(KEPT_BYTES);
         self.ends.clear();
-        self.outgoing.forget(KEPT);
+        self.outgoing.forget(KEPT_BYTES);
         (self.words, self.string, self.resp3, self.over) = (0, 0, false, false);
     }
 }
 
 impl ServerSession {
-    /// Reads on; whether a command is whole.
+    /// Reads on and returns true if a command is complete.
     fn read(&mut self, rest: &mut &[u8]) -> Result<bool, Fault> {
         if self.string > 0 {
             let n = self.string.min(rest.len());
@@ -115,7 +115,7 @@ impl ServerSession {
                 return Ok(false);
             }
             if !self.bytes.ends_with(b"\r\n") {
-                return Err(WRONG);
+                return Err(INVALID);
             }
             self.bytes.truncate(self.bytes.len() - 2);
             self.ends.push(self.bytes.len());
@@ -125,8 +125,8 @@ impl ServerSession {
         let end = memchr::memchr(b'\n', rest).map(|at| at + 1);
         let (now, after) = rest.split_at(end.unwrap_or(rest.len()));
         *rest = after;
-        if self.line.len() + now.len() > MOST_LINE {
-            return Err(WRONG);
+        if self.line.len() + now.len() > MAX_LINE {
+            return Err(INVALID);
         }
         if self.line.is_empty() && end.is_some() {
             return self.whole_line(now);
@@ -139,28 +139,28 @@ impl ServerSession {
         let whole = self.whole_line(&line);
         self.line = line;
         self.line.clear();
-        self.line.shrink_to(KEPT);
+        self.line.shrink_to(KEPT_BYTES);
         whole
     }
 
     fn whole_line(&mut self, line: &[u8]) -> Result<bool, Fault> {
-        let text = std::str::from_utf8(line).map_err(|_| WRONG)?.trim_end();
+        let text = std::str::from_utf8(line).map_err(|_| INVALID)?.trim_end();
         match text.as_bytes().first() {
             Some(b'$') if self.words > 0 => {
-                let length: usize = text[1..].parse().map_err(|_| WRONG)?;
-                if self.bytes.len() + length > MOST_COMMAND {
-                    return Err(WRONG);
+                let length: usize = text[1..].parse().map_err(|_| INVALID)?;
+                if self.bytes.len() + length > MAX_COMMAND {
+                    return Err(INVALID);
                 }
                 self.string = length + 2;
                 Ok(false)
             }
-            _ if self.words > 0 => Err(WRONG),
+            _ if self.words > 0 => Err(INVALID),
             Some(b'*') => {
-                self.words = text[1..].parse().ok().filter(|words| *words <= MOST_WORDS).ok_or(WRONG)?;
+                self.words = text[1..].parse().ok().filter(|words| *words <= MAX_WORDS).ok_or(INVALID)?;
                 Ok(false)
             }
             None => Ok(false),
-            // A command as a person types it.
+            // An inline command, as a person types it.
             Some(_) => {
                 for word in text.split_ascii_whitespace() {
                     self.bytes.extend_from_slice(word.as_bytes());
@@ -171,7 +171,7 @@ impl ServerSession {
         }
     }
 
-    /// A word of the command; empty where there is none.
+    /// Returns a word of the command; empty if missing.
     fn word(&self, at: usize) -> &[u8] {
         let begin = if at == 0 { 0 } else { self.ends.get(at - 1).copied().unwrap_or_default() };
         self.ends.get(at).and_then(|end| self.bytes.get(begin..*end)).unwrap_or_default()
@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    /// A mebibyte each, asked for in one piece of input: what waits is bounded, whatever is asked for.
+    /// Requests many values of a mebibyte in one piece of input: the waiting output is bounded, whatever is requested.
     #[test]
     fn who_asks_and_never_reads_is_refused() {
         let mut session = ServerSession::new(Arc::default());
@@ -273,7 +273,7 @@ mod tests {
             .unwrap();
         let progress = session.receive(&b"GET k\r\n".repeat(10_000)).unwrap();
         assert!(progress.close && progress.linger, "{progress:?}");
-        assert!(session.outgoing.waiting() <= MOST_OWED + (1 << 20) + 100, "{}", session.outgoing.waiting());
+        assert!(session.outgoing.waiting() <= MAX_OWED + (1 << 20) + 100, "{}", session.outgoing.waiting());
         let mut out = vec![0; 1 << 16];
         let mut last = Vec::new();
         while session.wants_transmit() {

@@ -4,7 +4,7 @@ use run::Protocol;
 
 use super::ClientPlan;
 use crate::ProtoError;
-use crate::row::{Flag, ProtocolSpec, Scheme, Set};
+use crate::row::{Flag, FlagValue, ProtocolSpec, Scheme};
 
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "redis",
@@ -47,7 +47,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             requires: None,
             value: "N",
             help: "redis: the database to SELECT",
-            set: Set::Number(|plan, number| {
+            set: FlagValue::Number(|plan, number| {
                 if let Protocol::Redis { database, .. } = plan {
                     *database = number.into();
                 }
@@ -59,7 +59,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             requires: None,
             value: "2|3",
             help: "redis: version of the protocol [default: 2]",
-            set: Set::Number(|plan, number| {
+            set: FlagValue::Number(|plan, number| {
                 if let Protocol::Redis { resp3, .. } = plan {
                     *resp3 = number == 3;
                 }
@@ -73,11 +73,11 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         other => other,
     },
     canned: |_, _| b"+OK\r\n".to_vec(),
-    ..ProtocolSpec::BASE
+    ..ProtocolSpec::DEFAULT
 };
 
 const fn flag(name: &'static str, value: &'static str, help: &'static str, set: fn(&mut Protocol, &str)) -> Flag {
-    Flag { name, short: None, requires: None, value, help, set: Set::Text(set) }
+    Flag { name, short: None, requires: None, value, help, set: FlagValue::Text(set) }
 }
 
 /// The client half of a plan.

@@ -1,4 +1,4 @@
-//! The client half: a handshake, then another protocol's session within.
+//! The client half: a handshake, then another protocol's session inside.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,26 +11,26 @@ use super::explain::explain;
 use super::pipe::{Pipe, Plain};
 use crate::{Client, Done, Fault, Mix, Progress, Request, Requester};
 
-/// Bytes of the protocol within that are kept of the first connection, to show what it says.
-const PLAIN_KEPT: usize = 8 * 1024;
+/// Stored bytes of the inner protocol on the first connection, for display.
+const MAX_PLAIN_BYTES: usize = 8 * 1024;
 
-/// What all connections of a load share.
+/// Data shared by all connections of a load.
 pub(super) struct Shared {
-    /// For connections that begin anew.
+    /// Configuration of connections with a full handshake.
     pub(super) fresh: Arc<ClientConfig>,
-    /// For connections that take up an earlier session.
+    /// Configuration of connections that resume an earlier session.
     pub(super) resuming: Arc<ClientConfig>,
-    /// Share of the latter.
+    /// Share of resuming connections.
     pub(super) resume: f64,
     pub(super) name: ServerName<'static>,
-    /// Connections so far, which decides which of the two the next one is.
+    /// Number of connections so far, which decides whether the next one resumes.
     pub(super) connections: AtomicU64,
-    /// The protocol within, as ALPN names it; empty for none.
+    /// Inner protocol as named by ALPN; empty for none.
     pub(super) alpn: &'static str,
 }
 
 impl Shared {
-    /// The next connection, and whether it is the first.
+    /// Creates the next connection, and returns true with the first one.
     fn connect(&self) -> (Result<UnbufferedClientConnection, rustls::Error>, bool) {
         let n = self.connections.fetch_add(1, Ordering::Relaxed) as f64;
         let resumes = ((n + 1.0) * self.resume).floor() > (n * self.resume).floor();
@@ -76,12 +76,12 @@ pub struct ClientSession<S> {
     pipe: Pipe<UnbufferedClientConnection>,
     ready: bool,
     resumed: bool,
-    /// The first [`PLAIN_KEPT`] bytes received, on the first connection of all.
+    /// The first [`MAX_PLAIN_BYTES`] bytes received, on the first connection of all.
     plain: Option<Vec<u8>>,
 }
 
 impl<S: Requester> ClientSession<S> {
-    /// The handshake is over: is it what was asked for?
+    /// Checks that the finished handshake agreed on the requested protocol.
     fn established(&mut self) -> Result<(), Fault> {
         let Some(engine) = &self.pipe.engine else { return Ok(()) };
         let chosen = engine.alpn_protocol();
@@ -151,11 +151,11 @@ impl<S: Requester> Requester for ClientSession<S> {
             match plain {
                 Plain::Bytes(bytes) => {
                     if let Some(kept) = kept {
-                        kept.extend(bytes.iter().take(PLAIN_KEPT - kept.len()));
+                        kept.extend(bytes.iter().take(MAX_PLAIN_BYTES - kept.len()));
                     }
                     progress.merge(within.receive(bytes, done)?);
                 }
-                // The end of the stream is heard from TCP; here only a response that ends with it needs it.
+                // TCP reports the end of the stream. Only a response that ends with it needs it here.
                 Plain::End => {
                     let ended = within.peer_closed(done)?;
                     if ended.completed > 0 {

@@ -1,4 +1,5 @@
-//! From settings to what rustls needs, once a process. Every file is read here, and what is wrong with one is said.
+//! Builds rustls's configuration from the settings, once per process. All files are read here, and their errors
+//! reported.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -18,9 +19,9 @@ use super::client::{Shared, TlsClient};
 use super::tickets::Tickets;
 use crate::{Client, ProtoError};
 
-const BOTH: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
+const TLS_VERSIONS: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
 
-/// The client of a protocol within TLS.
+/// Creates the client of a protocol within TLS.
 pub(crate) fn client<C: Client>(plan: &TlsPlan, alpn: &'static str, within: C) -> Result<TlsClient<C>, ProtoError> {
     let host = plan.server_name.trim_start_matches('[').trim_end_matches(']').to_owned();
     let name = ServerName::try_from(host)
@@ -41,9 +42,9 @@ pub(crate) fn client<C: Client>(plan: &TlsPlan, alpn: &'static str, within: C) -
 
 fn config(plan: &TlsPlan, alpn: &str) -> Result<ClientConfig, ProtoError> {
     let versions = match plan.version {
-        None => BOTH,
-        Some(TlsVersion::V1_3) => &BOTH[..1],
-        Some(TlsVersion::V1_2) => &BOTH[1..],
+        None => TLS_VERSIONS,
+        Some(TlsVersion::V1_3) => &TLS_VERSIONS[..1],
+        Some(TlsVersion::V1_2) => &TLS_VERSIONS[1..],
     };
     let builder = ClientConfig::builder_with_provider(provider()).with_protocol_versions(versions).map_err(failed)?;
     let builder = builder.dangerous().with_custom_certificate_verifier(verifier(plan)?);
@@ -64,13 +65,13 @@ fn config(plan: &TlsPlan, alpn: &str) -> Result<ClientConfig, ProtoError> {
     Ok(config)
 }
 
-/// Configuration of a server: its certificate chain and key (PEM), and the protocol that ALPN may choose.
+/// Builds the configuration of a server: its certificate chain and key (PEM), and the protocols that ALPN may choose.
 pub fn server_config(chain: &[u8], key: &[u8], alpn: &[&str]) -> Result<ServerConfig, ProtoError> {
     let chain: Vec<_> = CertificateDer::pem_slice_iter(chain).filter_map(Result::ok).collect();
     let key = PrivateKeyDer::from_pem_slice(key)
         .map_err(|e| invalid("the private key", &e.to_string(), "give a key in PEM, not encrypted"))?;
     let builder =
-        rustls::ServerConfig::builder_with_provider(provider()).with_protocol_versions(BOTH).map_err(failed)?;
+        rustls::ServerConfig::builder_with_provider(provider()).with_protocol_versions(TLS_VERSIONS).map_err(failed)?;
     let built = builder.with_no_client_auth().with_single_cert(chain, key).map_err(|e| no_pair("the chain", &e))?;
     let mut config = built;
     config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
@@ -78,7 +79,7 @@ pub fn server_config(chain: &[u8], key: &[u8], alpn: &[&str]) -> Result<ServerCo
     Ok(Arc::new(config))
 }
 
-/// A certificate for these names signed by itself, and its key, both PEM.
+/// Creates a self-signed certificate for these names and its key, both PEM.
 pub fn self_signed(names: &[&str]) -> Result<(String, String), ProtoError> {
     let bad = |e: rcgen::Error| invalid("a self-signed certificate", &e.to_string(), "give one with --cert and --key");
     let mut params =
@@ -94,7 +95,7 @@ fn provider() -> Arc<CryptoProvider> {
 
 fn verifier(plan: &TlsPlan) -> Result<Arc<dyn ServerCertVerifier>, ProtoError> {
     if plan.insecure {
-        return Ok(Arc::new(Anybody(provider())));
+        return Ok(Arc::new(AcceptAnyCertificate(provider())));
     }
     let mut roots = RootCertStore::empty();
     match &plan.ca_file {
@@ -144,11 +145,11 @@ fn failed(error: Error) -> ProtoError {
     invalid("TLS", &error.to_string(), "please report this")
 }
 
-/// Trusts any certificate; that its owner has the key is checked all the same, so a handshake costs what it costs.
+/// Trusts any certificate, but still checks that its owner has the key, so a handshake has its usual cost.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AcceptAnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AcceptAnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

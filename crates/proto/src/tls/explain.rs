@@ -1,17 +1,17 @@
-//! What went wrong in a handshake, and what to do, in one sentence.
+//! Explains a failed handshake in one sentence with advice.
 
 use rustls::pki_types::ServerName;
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerMisbehaved};
 
-const RENEGOTIATES: &str = "it asks for a second handshake on a connection that had one (renegotiation of TLS 1.2), which is \
+const RENEGOTIATION_ADVICE: &str = "it asks for a second handshake on a connection that had one (renegotiation of TLS 1.2), which is \
      refused here; turn that off at the server (a client certificate that only some of its paths want, say), or serve TLS 1.3";
 
-/// The sentence for an error of a connection to `name`; `again` where TLS 1.2 was established before.
+/// Returns the sentence for an error of a connection to `name`; `again` if TLS 1.2 was established before.
 pub(super) fn explain(error: &Error, name: &ServerName<'_>, again: bool) -> String {
     match error {
-        // A server that is told no ends the connection, or goes on asking.
-        Error::AlertReceived(AlertDescription::HandshakeFailure) if again => RENEGOTIATES.into(),
-        Error::PeerMisbehaved(PeerMisbehaved::TooManyRenegotiationRequests) => RENEGOTIATES.into(),
+        // A refused server ends the connection, or keeps asking.
+        Error::AlertReceived(AlertDescription::HandshakeFailure) if again => RENEGOTIATION_ADVICE.into(),
+        Error::PeerMisbehaved(PeerMisbehaved::TooManyRenegotiationRequests) => RENEGOTIATION_ADVICE.into(),
         Error::InvalidMessage(
             InvalidMessage::HandshakePayloadTooLarge
             | InvalidMessage::CertificatePayloadTooLarge
@@ -39,41 +39,41 @@ pub(super) fn explain(error: &Error, name: &ServerName<'_>, again: bool) -> Stri
 }
 
 fn certificate(error: &CertificateError, name: &str) -> String {
-    const ANYWAY: &str = "or measure anyway with --insecure";
+    const INSECURE_ADVICE: &str = "or measure anyway with --insecure";
     match error {
-        CertificateError::Expired => format!("its certificate has expired; renew it, {ANYWAY}"),
+        CertificateError::Expired => format!("its certificate has expired; renew it, {INSECURE_ADVICE}"),
         CertificateError::ExpiredContext { time, not_after } => {
             let days = time.as_secs().saturating_sub(not_after.as_secs()) / 86_400;
-            format!("its certificate expired {days} days ago; renew it, {ANYWAY}")
+            format!("its certificate expired {days} days ago; renew it, {INSECURE_ADVICE}")
         }
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            format!("its certificate is not valid yet; check the clocks of both hosts, {ANYWAY}")
+            format!("its certificate is not valid yet; check the clocks of both hosts, {INSECURE_ADVICE}")
         }
         CertificateError::NotValidForName => {
-            format!("its certificate is not for {name:?}; use a name that it has, {ANYWAY}")
+            format!("its certificate is not for {name:?}; use a name that it has, {INSECURE_ADVICE}")
         }
         CertificateError::NotValidForNameContext { presented, .. } => {
             let has = if presented.is_empty() { "no name".into() } else { presented.join(", ") };
-            format!("its certificate is not for {name:?} but for {has}; use a name that it has, {ANYWAY}")
+            format!("its certificate is not for {name:?} but for {has}; use a name that it has, {INSECURE_ADVICE}")
         }
         CertificateError::UnknownIssuer => format!(
             "its certificate is not signed by an authority that is trusted here (self-signed, or by a private one); give the \
-             authority's certificate with --cacert FILE, {ANYWAY}"
+             authority's certificate with --cacert FILE, {INSECURE_ADVICE}"
         ),
-        CertificateError::Revoked => format!("its certificate was revoked; renew it, {ANYWAY}"),
+        CertificateError::Revoked => format!("its certificate was revoked; renew it, {INSECURE_ADVICE}"),
         CertificateError::BadSignature => format!(
             "its certificate's signature is wrong: it is forged, or of another authority of the same name; give the right \
-             one with --cacert FILE, {ANYWAY}"
+             one with --cacert FILE, {INSECURE_ADVICE}"
         ),
-        CertificateError::BadEncoding => format!("its certificate cannot be read; renew it, {ANYWAY}"),
+        CertificateError::BadEncoding => format!("its certificate cannot be read; renew it, {INSECURE_ADVICE}"),
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
-            format!("its certificate is not one for servers; give it one for server authentication, {ANYWAY}")
+            format!("its certificate is not one for servers; give it one for server authentication, {INSECURE_ADVICE}")
         }
         other if format!("{other:?}").contains("CaUsedAsEndEntity") => format!(
             "its certificate is that of an authority, which no server may use as its own (a self-signed one made with \
-             CA:TRUE); make one for the server, {ANYWAY}"
+             CA:TRUE); make one for the server, {INSECURE_ADVICE}"
         ),
-        other => format!("its certificate is not valid ({other}); renew it, {ANYWAY}"),
+        other => format!("its certificate is not valid ({other}); renew it, {INSECURE_ADVICE}"),
     }
 }
 

@@ -1,8 +1,8 @@
-//! TLS 1.3 and 1.2 around any protocol, both halves, without I/O: a session within a session. The cryptography and the
-//! state machine are rustls's; here bytes are handed to and fro, and memory is bounded.
+//! TLS 1.3 and 1.2 around any protocol, both halves, without I/O: a session within a session. rustls provides
+//! cryptography and state machine. The code here moves bytes and bounds memory.
 //!
-//! What it allocates: rustls keeps one buffer for each record that it sends and each that it decrypts; beyond that
-//! nothing once the handshake is over. A handshake allocates what its messages need.
+//! Allocations: rustls allocates one buffer for each record that it sends and each that it decrypts. A handshake
+//! allocates what its messages need. Nothing else allocates after the handshake.
 
 mod client;
 mod config;

@@ -10,20 +10,20 @@ use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, EncryptErr
 use crate::Fault;
 use crate::outbox::Owed;
 
-/// Most bytes that wait for the rest of their record or message. rustls takes handshake messages of up to 64 KiB, and a
-/// piece of input comes on top.
-const MOST_WAITING: usize = 256 * 1024;
-/// What is kept of a buffer for the next connection.
-const KEPT: usize = 32 * 1024;
-/// Plaintext of one record at most (RFC 8446, section 5.1), and what a record adds to it at most.
-const RECORD: usize = 16 * 1024;
-const OVERHEAD: usize = 64;
+/// Maximum bytes waiting for the rest of their record or message. rustls takes handshake messages of up to 64 KiB, and
+/// a piece of input comes on top.
+const MAX_WAITING: usize = 256 * 1024;
+/// Buffer memory kept for the next connection.
+const KEPT_BYTES: usize = 32 * 1024;
+/// Maximum plaintext of one record (RFC 8446, section 5.1), and maximum overhead of a record.
+const MAX_PLAINTEXT: usize = 16 * 1024;
+const MAX_OVERHEAD: usize = 64;
 
-/// What a TLS error is for the caller of the session; the words for it are in `explain`.
-pub(super) const BROKEN: Fault = Fault::Malformed("TLS failed");
+/// Fault for any TLS error; `explain` has the words for it.
+pub(super) const TLS_FAILED: Fault = Fault::Malformed("TLS failed");
 
 thread_local! {
-    /// Input of the connection that is served now: rustls decrypts in place.
+    /// Input of the connection being served: rustls decrypts in place.
     static INPUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     /// Plaintext on its way into records.
     static PLAIN: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
@@ -33,7 +33,7 @@ thread_local! {
 pub(super) trait Engine {
     type Side;
     fn process<'c, 'i>(&'c mut self, incoming: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Side>;
-    /// Whether records of its own wait, which it gives before it looks at any input.
+    /// Returns true if an alert waits, which rustls gives before it reads any input.
     fn has_alert(&self) -> bool;
 }
 
@@ -57,21 +57,21 @@ impl Engine for UnbufferedServerConnection {
     }
 }
 
-/// What came out of records.
+/// Content of received records.
 pub(super) enum Plain<'a> {
     Bytes(&'a [u8]),
-    /// The peer says that it will send nothing more (close_notify).
+    /// The peer announced that it will send nothing more (close_notify).
     End,
 }
 
-/// One end of a connection with its bytes on the way.
+/// One end of a connection with its buffered bytes.
 pub(super) struct Pipe<E> {
     pub(super) engine: Option<Box<E>>,
-    /// The beginning of a record, or of a handshake message over several.
+    /// The start of a record, or of a handshake message over several records.
     incoming: Vec<u8>,
     /// Records of the handshake and alerts.
     outgoing: Owed,
-    /// Application data may be sent.
+    /// True once application data may be sent.
     pub(super) established: bool,
     pub(super) error: Option<Error>,
 }
@@ -84,24 +84,24 @@ impl<E> Default for Pipe<E> {
 }
 
 impl<E: Engine> Pipe<E> {
-    /// Begins a connection; what it has to say first is ready.
+    /// Starts a connection and prepares its first bytes.
     pub(super) fn open(&mut self, engine: Result<E, Error>) {
         match engine {
             Ok(engine) => {
                 self.engine = Some(Box::new(engine));
-                // Nothing has come yet, so nothing can be given on; an error is kept.
+                // Nothing has arrived yet, so nothing can be passed on. An error is stored.
                 let _ = self.process(&mut [], &mut |_| Ok(()));
             }
             Err(error) => self.error = Some(error),
         }
     }
 
-    /// Whether records of the handshake or alerts wait to be given out.
+    /// Returns true if records of the handshake or alerts wait to be sent.
     pub(super) fn wants_out(&self) -> bool {
         self.outgoing.waiting() > 0
     }
 
-    /// Takes bytes that arrived and hands on what was in them.
+    /// Takes bytes that arrived and passes on the content of their records.
     pub(super) fn take(
         &mut self,
         input: &[u8],
@@ -118,7 +118,7 @@ impl<E: Engine> Pipe<E> {
             INPUT.set(bytes);
             return taken.map(drop);
         }
-        if self.incoming.len() + input.len() > MOST_WAITING {
+        if self.incoming.len() + input.len() > MAX_WAITING {
             return Err(Fault::Limit("a TLS message of more than 256 KiB"));
         }
         let mut bytes = std::mem::take(&mut self.incoming);
@@ -131,14 +131,14 @@ impl<E: Engine> Pipe<E> {
         taken.map(drop)
     }
 
-    /// Lets rustls work on the bytes; how many it is done with.
+    /// Lets rustls process the bytes and returns how many it has consumed.
     fn process(
         &mut self,
         bytes: &mut [u8],
         each: &mut dyn FnMut(Plain<'_>) -> Result<(), Fault>,
     ) -> Result<usize, Fault> {
         let Self { engine, outgoing, established, error, .. } = self;
-        let Some(engine) = engine else { return Err(BROKEN) };
+        let Some(engine) = engine else { return Err(TLS_FAILED) };
         let mut at = 0;
         loop {
             let UnbufferedStatus { mut discard, state } = engine.process(bytes.get_mut(at..).unwrap_or_default());
@@ -166,7 +166,7 @@ impl<E: Engine> Pipe<E> {
                 }
                 Ok(_) => true,
                 Err(e) => {
-                    // What rustls tells the peer of it; with nothing to tell, it must not be asked again.
+                    // rustls's alert for the peer. Without an alert, rustls must not be called again.
                     while engine.has_alert()
                         && let Ok(ConnectionState::EncodeTlsData(data)) = engine.process(&mut []).state
                     {
@@ -182,14 +182,14 @@ impl<E: Engine> Pipe<E> {
         }
     }
 
-    /// Writes records into `out`: what the handshake has to say, or else what `fill` gives of the session within.
+    /// Writes records into `out`: pending handshake records, or else the data that `fill` gives from the inner session.
     pub(super) fn give(&mut self, out: &mut [u8], fill: impl FnOnce(&mut [u8]) -> usize) -> usize {
         if self.wants_out() || !self.established || self.error.is_some() {
             return self.give_waiting(out);
         }
         let mut plain = PLAIN.take();
-        let records = out.len() / RECORD + 1;
-        let room = out.len().saturating_sub(records * OVERHEAD).max(1);
+        let records = out.len() / MAX_PLAINTEXT + 1;
+        let room = out.len().saturating_sub(records * MAX_OVERHEAD).max(1);
         plain.resize(plain.len().max(room), 0);
         let n = fill(&mut plain[..room]).min(room);
         let given = if n > 0 { self.encrypt(&plain[..n], out) } else { 0 };
@@ -197,7 +197,7 @@ impl<E: Engine> Pipe<E> {
         given
     }
 
-    /// The last record: nothing more is sent (close_notify). A peer that gets none cannot tell the end from a cut.
+    /// Sends the last record (close_notify). Without it a peer cannot tell the end from a truncation.
     pub(super) fn say_goodbye(&mut self) {
         let Self { engine, incoming, outgoing, .. } = self;
         let Some(engine) = engine else { return };
@@ -227,7 +227,7 @@ impl<E: Engine> Pipe<E> {
                         return 0;
                     }
                 },
-                // A new key is told before what it protects.
+                // A key update precedes the data that it protects.
                 Ok(ConnectionState::EncodeTlsData(data)) => {
                     if !encode(outgoing.end(), data) {
                         return 0;
@@ -247,18 +247,18 @@ impl<E: Engine> Pipe<E> {
     pub(super) fn reset(&mut self) {
         let Self { engine, incoming, outgoing, established, error } = self;
         (*engine, *error, *established) = (None, None, false);
-        outgoing.forget(KEPT);
+        outgoing.forget(KEPT_BYTES);
         incoming.clear();
-        incoming.shrink_to(KEPT);
+        incoming.shrink_to(KEPT_BYTES);
     }
 }
 
 fn broken(kept: &mut Option<Error>, error: Error) -> Fault {
     kept.get_or_insert(error);
-    BROKEN
+    TLS_FAILED
 }
 
-/// Appends a record of the handshake; false when it cannot be had.
+/// Appends a record of the handshake. Returns false if rustls cannot encode it.
 fn encode<S>(outgoing: &mut Vec<u8>, mut data: EncodeTlsData<'_, S>) -> bool {
     let Err(EncodeError::InsufficientSize(needs)) = data.encode(&mut []) else { return false };
     let at = outgoing.len();
@@ -266,8 +266,8 @@ fn encode<S>(outgoing: &mut Vec<u8>, mut data: EncodeTlsData<'_, S>) -> bool {
     data.encode(&mut outgoing[at..]).is_ok()
 }
 
-/// Encrypts into `out`, and how many bytes; or, where something goes before it or `out` is too small, to the end of
-/// `outgoing`.
+/// Encrypts into `out` and returns the number of bytes. If other records go first or `out` is too small, encrypts to
+/// the end of `outgoing`.
 fn seal<S>(
     mut traffic: WriteTraffic<'_, S>,
     plain: &[u8],

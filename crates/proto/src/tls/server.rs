@@ -11,14 +11,14 @@ pub struct ServerSession<S> {
     within: S,
     config: ServerConfig,
     pipe: Pipe<UnbufferedServerConnection>,
-    /// The peer was told what is wrong (an alert), and nothing more is heard.
+    /// True once an alert for the peer ended the connection; further input is ignored.
     failed: bool,
-    /// The session within ends the connection, and what it says last is followed by our goodbye.
+    /// True once the inner session ends the connection; close_notify follows its last bytes.
     ends: bool,
 }
 
 impl<S: Session> ServerSession<S> {
-    /// For one connection at a time.
+    /// Creates a session, used for one connection at a time.
     pub fn new(within: S, config: ServerConfig) -> Self {
         Self { within, config, pipe: Pipe::default(), failed: false, ends: false }
     }
@@ -80,7 +80,7 @@ impl<S: Session> Session for ServerSession<S> {
         if self.pipe.established && !self.failed { self.within.flushed() } else { Progress::default() }
     }
 
-    /// A handshake that does not come to its end is late as a head is.
+    /// An unfinished handshake counts as an incomplete head.
     fn awaits_head(&self) -> bool {
         !self.failed && (self.pipe.engine.is_some() && !self.pipe.established || self.within.awaits_head())
     }

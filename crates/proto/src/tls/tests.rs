@@ -1,5 +1,4 @@
-//! Both halves against each other in memory: what is heard is what was said, whatever the pieces, and what is wrong is
-//! said in a sentence.
+//! Both halves against each other in memory: data arrives unchanged over any split, and each error has a sentence.
 
 use proptest::prelude::*;
 use run::{TlsPlan, TlsVersion};
@@ -13,7 +12,7 @@ type Theirs = ServerSession<echo::ServerSession>;
 
 const MESSAGE: u64 = 40_000;
 
-/// A server's certificate, trusted or not, and what the client is told.
+/// Builds a server with a certificate, trusted or not, and its client.
 fn ends(plan: TlsPlan, alpn: (&'static str, &[&str])) -> (TlsClient<echo::ClientPlan>, ServerConfig) {
     let (chain, key) = self_signed(&["good.example", "127.0.0.1"]).unwrap();
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -29,7 +28,7 @@ fn server(config: &ServerConfig) -> Theirs {
     ServerSession::new(echo::ServerSession::default(), config.clone())
 }
 
-/// Lets both speak, in pieces, until neither has more; requests that were answered.
+/// Lets both sides talk in pieces until neither has more to send. Returns the answered requests.
 fn talk(ours: &mut Ours, theirs: &mut Theirs, pieces: (usize, usize), requests: u32) -> Result<u32, Fault> {
     let (mut buffer, mut begun, mut ended) = (vec![0; 70_000], 0, 0);
     loop {
@@ -98,7 +97,7 @@ fn a_record_that_was_changed_ends_the_connection() {
     assert!(ours.explain().unwrap().contains("changed on its way"));
 }
 
-/// What the client says of a server, if anything.
+/// Returns the client's complaint about a server, if any.
 fn complaint(plan: TlsPlan, alpn: (&'static str, &[&str]), other: Option<ServerConfig>) -> Option<String> {
     let (client, config) = ends(plan, alpn);
     let mut ours = client.session();
@@ -187,7 +186,7 @@ fn what_never_ends_is_bounded() {
     let (client, _) = ends(TlsPlan::default(), ("", &[]));
     let mut ours = client.session();
     ours.transmit(&mut [0; 5000]);
-    // A certificate message that announces 16 MiB, in records of their largest size.
+    // A certificate message that announces 16 MiB, in records of maximum size.
     let mut record = vec![22, 3, 3, 0x40, 0];
     record.extend([11, 0xff, 0xff, 0xff]);
     record.resize(5 + 16_384, 0);

@@ -1,5 +1,5 @@
-//! Sessions that may be taken up again: one server, tickets of many connections. rustls's own store keeps eight, and a
-//! load has hundreds of connections that shake hands at the same time.
+//! Store of resumable sessions: one server, tickets of many connections. rustls's own store keeps eight, and a load has
+//! hundreds of connections that shake hands at once.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,22 +8,22 @@ use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;
 
-/// Most tickets that are kept; the oldest goes.
-const MOST: usize = 4096;
+/// Maximum number of tickets; the oldest is dropped.
+const MAX_TICKETS: usize = 4096;
 
 /// The store of one load. Used in handshakes only.
 #[derive(Debug, Default)]
-pub(super) struct Tickets(Mutex<Kept>);
+pub(super) struct Tickets(Mutex<TicketStore>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct TicketStore {
     group: Option<NamedGroup>,
     tls12: Option<Tls12ClientSessionValue>,
     tls13: VecDeque<Tls13ClientSessionValue>,
 }
 
 impl Tickets {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, TicketStore> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -51,13 +51,13 @@ impl ClientSessionStore for Tickets {
 
     fn insert_tls13_ticket(&self, _: ServerName<'static>, value: Tls13ClientSessionValue) {
         let mut kept = self.kept();
-        if kept.tls13.len() == MOST {
+        if kept.tls13.len() == MAX_TICKETS {
             kept.tls13.pop_front();
         }
         kept.tls13.push_back(value);
     }
 
-    /// Each at most once (RFC 8446, appendix C.4); the newest, since tickets expire.
+    /// Uses each ticket at most once (RFC 8446, appendix C.4), newest first, since tickets expire.
     fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
         self.kept().tls13.pop_back()
     }

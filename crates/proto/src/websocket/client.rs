@@ -1,4 +1,4 @@
-//! The client half: a message of ours, masked anew each time, and the message that answers it.
+//! The client half: a fixed message, masked anew each time, and the message that answers it.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::http1::{HeadBuffer, check_request};
 use crate::outbox::Owed;
 use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
 
-/// Answers to pings that a server makes us keep at most, bytes.
-const MOST_OWED: usize = 64 * 1024;
-/// Longest message that is made up.
-const MOST_MADE: u64 = 1 << 30;
+/// Maximum bytes of unsent answers to pings.
+const MAX_OWED: usize = 64 * 1024;
+/// Maximum size of a generated message.
+const MAX_GENERATED: u64 = 1 << 30;
 
 /// Prepared client half.
 #[derive(Clone)]
@@ -23,15 +23,15 @@ pub struct ClientPlan(Arc<Prepared>);
 
 struct Prepared {
     handshake: Box<[u8]>,
-    /// Head of the frame, the place of its mask included.
+    /// Frame header, including room for its mask.
     head: Box<[u8]>,
     message: Arc<[u8]>,
-    /// Messages of one connection; 0 for no end.
+    /// Messages per connection; 0 for no limit.
     most: u64,
 }
 
 impl ClientPlan {
-    /// Checks the request, reads its message, and puts both together.
+    /// Checks the request, reads its message, and assembles both.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
         let Protocol::Websocket { path, host, headers, body_file, message_bytes, messages } = plan else {
             return Err(ProtoError::Unknown(plan.name()));
@@ -39,7 +39,7 @@ impl ClientPlan {
         check_request("GET", path, host, headers)?;
         let message: Arc<[u8]> = match body_file {
             Some(file) => read("the message", file)?,
-            None => (b' '..=b'~').cycle().take(positive(*message_bytes)?.min(MOST_MADE) as usize).collect(),
+            None => (b' '..=b'~').cycle().take(positive(*message_bytes)?.min(MAX_GENERATED) as usize).collect(),
         };
         let given = |name: &str| headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
         let mut text = format!("GET {path} HTTP/1.1\r\n");
@@ -86,23 +86,23 @@ impl Client for ClientPlan {
 /// Client half of one connection.
 pub struct ClientSession {
     plan: Arc<Prepared>,
-    /// The handshake, and what is said of the connection: whole frames, sent between messages.
+    /// The handshake and control frames: whole frames, sent between messages.
     outgoing: Owed,
     answer: HeadBuffer,
     refusal: Option<String>,
-    /// The handshake is over.
+    /// True once the handshake is over.
     open: bool,
-    /// A close was sent.
+    /// True once a close was sent.
     over: bool,
     to_send: u32,
-    /// Bytes of the current frame that were given out, and its mask.
+    /// Sent bytes of the current frame, and its mask.
     sent: usize,
     mask: [u8; 4],
     masks: fastrand::Rng,
     begun: u64,
     outstanding: u32,
     reader: Reader,
-    /// Bytes of the message that comes now.
+    /// Bytes of the message being received.
     bytes: u64,
 }
 
@@ -164,7 +164,7 @@ impl Requester for ClientSession {
                         continue;
                     }
                     let bytes = std::mem::take(&mut self.bytes);
-                    // A server may say something that nobody asked for: that is no answer.
+                    // An unrequested message of the server is no answer.
                     if self.outstanding > 0 {
                         self.outstanding -= 1;
                         progress.completed += 1;
@@ -174,7 +174,7 @@ impl Requester for ClientSession {
                 Piece::Control { opcode: frame::PING, payload } => {
                     let mask = Some(self.masks.u32(..).to_ne_bytes());
                     frame::write_control(self.outgoing.end(), frame::PONG, payload, mask);
-                    if self.outgoing.waiting() > MOST_OWED {
+                    if self.outgoing.waiting() > MAX_OWED {
                         return Err(Fault::Limit("pings of WebSocket without end"));
                     }
                 }
@@ -210,7 +210,7 @@ impl Requester for ClientSession {
 }
 
 impl ClientSession {
-    /// The answer to the handshake is whole.
+    /// Checks the complete answer to the handshake.
     fn answered(&mut self, head: &[u8]) -> Result<(), Fault> {
         let Err(why) = agrees(head) else {
             self.open = true;
@@ -229,7 +229,7 @@ impl ClientSession {
         self.outgoing.give(usize::MAX, out)
     }
 
-    /// Goes on with the current frame, or begins the next.
+    /// Continues the current frame, or starts the next.
     fn message(&mut self, out: &mut [u8]) -> usize {
         let Prepared { head, message, .. } = &*self.plan;
         if self.sent == 0 {
@@ -257,7 +257,7 @@ impl ClientSession {
         n
     }
 
-    /// Says that the connection ends, once.
+    /// Announces the end of the connection, once.
     fn close(&mut self, code: &[u8]) {
         if !std::mem::replace(&mut self.over, true) {
             let mask = Some(self.masks.u32(..).to_ne_bytes());

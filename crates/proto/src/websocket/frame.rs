@@ -1,5 +1,5 @@
-//! Frames of WebSocket (RFC 6455, section 5), read in pieces of any size: data is handed on as it comes, what is said of the
-//! connection (ping, pong, close) when it is whole.
+//! Frames of WebSocket (RFC 6455, section 5), read in pieces of any size. Data is passed on as it arrives, control
+//! frames (ping, pong, close) when complete.
 
 use crate::Fault;
 
@@ -10,53 +10,54 @@ pub(super) const CLOSE: u8 = 8;
 pub(super) const PING: u8 = 9;
 pub(super) const PONG: u8 = 10;
 
-/// The last frame of a message.
+/// Flag of the last frame of a message.
 pub(super) const FIN: u8 = 0x80;
-/// In the second byte: the payload is masked.
+/// Flag in the second byte: the payload is masked.
 const MASKED: u8 = 0x80;
-/// Longest payload of a frame that says something of the connection.
-pub(super) const MOST_CONTROL: usize = 125;
-/// Longest head: two bytes, eight of length, four of mask.
-const MOST_HEAD: usize = 14;
+/// Maximum payload of a control frame.
+pub(super) const MAX_CONTROL: usize = 125;
+/// Maximum size of a frame header: two bytes, eight of length, four of mask.
+const MAX_HEAD: usize = 14;
 
-/// What a frame begins with.
+/// A frame header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct FrameHeader {
     pub(super) opcode: u8,
     pub(super) fin: bool,
     pub(super) length: u64,
     pub(super) mask: [u8; 4],
 }
 
-/// What came.
+/// A parsed piece of input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
-    /// A part of a data frame, masked as it came; `from` is its place in the frame, `ends` says that the frame ends with it.
-    Data { head: Head, from: u64, bytes: &'a [u8], ends: bool },
-    /// A whole frame about the connection, its mask taken off.
+    /// A part of a data frame, still masked. `from` is its offset in the frame, and `ends` is true if the frame ends
+    /// with it.
+    Data { head: FrameHeader, from: u64, bytes: &'a [u8], ends: bool },
+    /// A whole control frame, unmasked.
     Control { opcode: u8, payload: &'a [u8] },
 }
 
-/// Where in a frame the input is.
+/// Parse position within a frame.
 #[derive(Debug)]
 pub(super) struct Reader {
-    /// Whether the peer has to mask, as clients must and servers must not.
+    /// True if the peer must mask: clients must, servers must not.
     masked: bool,
-    head: [u8; MOST_HEAD],
+    head: [u8; MAX_HEAD],
     have: usize,
-    /// The frame whose payload is read now, with how much of it was.
-    current: Option<(Head, u64)>,
-    /// A message has begun whose last frame has not come.
+    /// The frame whose payload is being read, with the bytes read so far.
+    current: Option<(FrameHeader, u64)>,
+    /// True after the start of a message whose last frame has not come.
     inside: bool,
-    control: [u8; MOST_CONTROL],
+    control: [u8; MAX_CONTROL],
 }
 
 impl Reader {
     pub(super) const fn new(masked: bool) -> Self {
-        Self { masked, head: [0; MOST_HEAD], have: 0, current: None, inside: false, control: [0; MOST_CONTROL] }
+        Self { masked, head: [0; MAX_HEAD], have: 0, current: None, inside: false, control: [0; MAX_CONTROL] }
     }
 
-    /// The next piece, or `None` when the input is used up.
+    /// Returns the next piece, or `None` when the input is used up.
     pub(super) fn next<'s, 'i: 's>(&'s mut self, rest: &mut &'i [u8]) -> Result<Option<Piece<'s>>, Fault> {
         let (head, from) = match self.current {
             Some(current) => current,
@@ -86,7 +87,7 @@ impl Reader {
         Ok(Some(Piece::Control { opcode: head.opcode, payload }))
     }
 
-    /// Whether a message has begun and is not complete.
+    /// Returns true if a message has begun and is not complete.
     pub(super) const fn is_inside(&self) -> bool {
         self.inside || self.have > 0 || self.current.is_some()
     }
@@ -96,8 +97,8 @@ impl Reader {
         (self.have, self.current, self.inside) = (0, None, false);
     }
 
-    /// The head of the next frame, once it is there.
-    fn begin(&mut self, rest: &mut &[u8]) -> Result<Option<Head>, Fault> {
+    /// Returns the next frame header, once complete.
+    fn begin(&mut self, rest: &mut &[u8]) -> Result<Option<FrameHeader>, Fault> {
         loop {
             let wanted = self.wanted();
             if self.have == wanted {
@@ -115,7 +116,7 @@ impl Reader {
         }
     }
 
-    /// Bytes of the head, as far as those that are there tell.
+    /// Returns the size of the header as far as its received bytes tell.
     fn wanted(&self) -> usize {
         if self.have < 2 {
             return 2;
@@ -128,7 +129,7 @@ impl Reader {
         2 + length + if self.head[1] & MASKED == 0 { 0 } else { 4 }
     }
 
-    fn whole_head(&self, wanted: usize) -> Result<Head, Fault> {
+    fn whole_head(&self, wanted: usize) -> Result<FrameHeader, Fault> {
         let [first, second, ..] = self.head;
         let masked = second & MASKED != 0;
         let lengths = &self.head[2..wanted - if masked { 4 } else { 0 }];
@@ -137,7 +138,7 @@ impl Reader {
             _ => lengths.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)),
         };
         let mask = self.head[..wanted].last_chunk().copied().filter(|_| masked).unwrap_or_default();
-        let head = Head { opcode: first & 0x0f, fin: first & FIN != 0, length, mask };
+        let head = FrameHeader { opcode: first & 0x0f, fin: first & FIN != 0, length, mask };
         let (control, least) = (head.opcode >= CLOSE, [0, 126, 1 << 16][lengths.len().div_ceil(4)]);
         let why = match head.opcode {
             _ if first & 0x70 != 0 => "a frame of WebSocket with bits of an extension that was not agreed on",
@@ -145,7 +146,7 @@ impl Reader {
             _ if masked != self.masked && masked => "a server must not mask its frames of WebSocket",
             _ if masked != self.masked => "a client must mask its frames of WebSocket",
             _ if length < least || length >> 63 != 0 => "a length of WebSocket is wrong",
-            _ if control && (!head.fin || length > MOST_CONTROL as u64) => {
+            _ if control && (!head.fin || length > MAX_CONTROL as u64) => {
                 "a ping, pong or close of WebSocket in parts, or of more than 125 bytes"
             }
             CONTINUATION if !self.inside => "a frame of WebSocket continues no message",
@@ -157,8 +158,8 @@ impl Reader {
 }
 
 /// Writes the head of a frame and returns how long it is; with a mask, its place is left empty at the end.
-pub(super) fn head(opcode: u8, fin: bool, length: u64, masked: bool) -> ([u8; MOST_HEAD], usize) {
-    let mut bytes = [0; MOST_HEAD];
+pub(super) fn head(opcode: u8, fin: bool, length: u64, masked: bool) -> ([u8; MAX_HEAD], usize) {
+    let mut bytes = [0; MAX_HEAD];
     bytes[0] = opcode | if fin { FIN } else { 0 };
     let (short, behind) = match length {
         0..126 => (length as u8, 0),

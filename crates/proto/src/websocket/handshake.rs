@@ -1,4 +1,4 @@
-//! The handshake (RFC 6455, section 4): a request of HTTP/1.1 that asks for another protocol, and the answer to it.
+//! The handshake (RFC 6455, section 4): an HTTP/1.1 request to change the protocol, and its answer.
 
 use std::sync::OnceLock;
 
@@ -7,23 +7,23 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::http1::MAX_HEADERS;
 
-/// What a server adds to the key (section 1.3).
+/// Suffix that a server appends to the key (section 1.3).
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// The key of all our connections. It shows that a server speaks WebSocket, nothing is kept secret by it; so one for each
-/// process serves, and the request can be put together once.
+/// Returns the key of all our connections. It only proves that a server speaks WebSocket and protects no secret. One
+/// key per process suffices, so the request is assembled once.
 pub(super) fn key() -> &'static str {
     static KEY: OnceLock<String> = OnceLock::new();
     KEY.get_or_init(|| STANDARD.encode(fastrand::u128(..).to_ne_bytes()))
 }
 
-/// What a server makes of a key.
+/// Computes a server's answer to a key.
 pub(super) fn accept(key: &str) -> String {
     let whole = format!("{key}{GUID}");
     STANDARD.encode(ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, whole.as_bytes()))
 }
 
-/// The answer that agrees.
+/// Builds the answer that accepts.
 pub(super) fn agreement(key: &str) -> String {
     format!(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {}\r\n\r\n",
@@ -31,7 +31,7 @@ pub(super) fn agreement(key: &str) -> String {
     )
 }
 
-/// Whether a server's answer agrees; why not, otherwise.
+/// Checks that a server's answer accepts, and returns the reason otherwise.
 pub(super) fn agrees(head: &[u8]) -> Result<(), &'static str> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut answer = httparse::Response::new(&mut fields);
@@ -54,7 +54,7 @@ pub(super) fn agrees(head: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// The key of a client's request; the status that refuses it, otherwise.
+/// Returns the key of a client's request, or the status that refuses it.
 pub(super) fn asked(head: &[u8]) -> Result<&str, u16> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut fields);

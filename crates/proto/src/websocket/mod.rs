@@ -1,4 +1,5 @@
-//! WebSocket (RFC 6455), both halves: one message and the message that answers it are a request. Extensions are not offered.
+//! WebSocket (RFC 6455), both halves: one message and the message that answers it form a request. Extensions are not
+//! offered.
 
 mod client;
 mod frame;

@@ -1,6 +1,6 @@
-//! The server half: every message comes back as it came, frame by frame, so none is kept whole.
+//! The server half: echoes every message frame by frame, so none is stored whole.
 //!
-//! Text is not checked to be UTF-8: it is sent back to who sent it.
+//! Text is not checked to be UTF-8, because it only returns to its sender.
 
 use super::frame::{self, Piece, Reader};
 use super::handshake::{agreement, asked};
@@ -9,15 +9,15 @@ use crate::http1::HeadBuffer;
 use crate::outbox::Owed;
 use crate::{Fault, Progress, Session};
 
-/// Memory that a connection keeps for its answers while it waits for the next message.
-const KEPT: usize = 4096;
+/// Memory for answers that an idle connection keeps, in bytes.
+const KEPT_BYTES: usize = 4096;
 
 /// Server half of one connection.
 pub struct ServerSession {
     head: HeadBuffer,
-    /// The handshake is over.
+    /// True once the handshake is over.
     open: bool,
-    /// A close was sent, or the handshake refused: nothing more is heard.
+    /// True once a close was sent or the handshake refused: further input is ignored.
     over: bool,
     reader: Reader,
     outgoing: Owed,
@@ -32,7 +32,7 @@ impl Default for ServerSession {
 
 impl Session for ServerSession {
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        self.outgoing.give(KEPT, out)
+        self.outgoing.give(KEPT_BYTES, out)
     }
 
     fn wants_transmit(&self) -> bool {
@@ -82,12 +82,12 @@ impl Session for ServerSession {
         self.head.clear();
         (self.open, self.over) = (false, false);
         self.reader.reset();
-        self.outgoing.forget(KEPT);
+        self.outgoing.forget(KEPT_BYTES);
     }
 }
 
 impl ServerSession {
-    /// Reads on until the input is used up or the connection is over.
+    /// Reads frames until the input is used up or the connection is over.
     fn frames(&mut self, rest: &mut &[u8], progress: &mut Progress) -> Result<(), Fault> {
         while let Some(piece) = self.reader.next(rest)? {
             match piece {
@@ -119,7 +119,7 @@ impl ServerSession {
         Ok(())
     }
 
-    /// Says that the connection ends.
+    /// Announces the end of the connection.
     fn close(&mut self, code: &[u8]) -> Progress {
         frame::write_control(self.outgoing.end(), frame::CLOSE, code, None);
         self.over = true;

@@ -1,11 +1,11 @@
-//! The row of the table.
+//! Row of WebSocket in the protocol table.
 
 use run::Protocol;
 
 use super::{ClientPlan, frame, handshake};
 use crate::ProtoError;
 use crate::client::message_bytes;
-use crate::row::{Flag, ProtocolSpec, Scheme, Set};
+use crate::row::{Flag, FlagValue, ProtocolSpec, Scheme};
 
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "websocket",
@@ -30,7 +30,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             requires: None,
             value: "FILE",
             help: "File whose bytes are the message",
-            set: Set::Text(|plan, file| {
+            set: FlagValue::Text(|plan, file| {
                 if let Protocol::Websocket { body_file, .. } = plan {
                     *body_file = Some(file.into());
                 }
@@ -42,7 +42,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             requires: None,
             value: "K: V",
             help: "Header of the handshake",
-            set: Set::Pair(|plan, name, value| {
+            set: FlagValue::Pair(|plan, name, value| {
                 if let Protocol::Websocket { headers, .. } = plan {
                     headers.push((name.into(), value.into()));
                 }
@@ -59,14 +59,14 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             requires: None,
             value: "N",
             help: "ws: messages of one connection, which is then closed for a new one [default: no end]",
-            set: Set::Number(|plan, n| {
+            set: FlagValue::Number(|plan, n| {
                 if let Protocol::Websocket { messages, .. } = plan {
                     *messages = n.into();
                 }
             }),
         },
     ],
-    aim: |plan, authority, target| {
+    set_target: |plan, authority, target| {
         if let Protocol::Websocket { path, host, .. } = plan {
             *host = authority.into();
             *path = if target.starts_with('/') { target.into() } else { format!("/{target}") };
@@ -92,7 +92,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             answer
         }
     },
-    ..ProtocolSpec::BASE
+    ..ProtocolSpec::DEFAULT
 };
 
 /// The client half of a plan.

@@ -14,7 +14,7 @@ fn client(message_bytes: u64, messages: u32) -> ClientSession {
     ClientPlan::new(&plan).unwrap().session()
 }
 
-/// A session whose handshake is over.
+/// Creates a session after its handshake.
 fn open(messages: u32) -> ClientSession {
     let mut session = client(5, messages);
     let said = String::from_utf8(sent(&mut session, 7)).unwrap();
@@ -33,13 +33,13 @@ fn sent(session: &mut ClientSession, cut: usize) -> Vec<u8> {
     all
 }
 
-/// A frame as a server sends it.
+/// Builds a frame as a server sends it.
 fn framed(first: u8, payload: &[u8]) -> Vec<u8> {
     let (head, length) = frame::head(first & 0x0f, first & FIN != 0, payload.len() as u64, false);
     [&head[..length], payload].concat()
 }
 
-/// A frame as a client sends it.
+/// Builds a frame as a client sends it.
 fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
     let (mut head, length) = frame::head(first & 0x0f, first & FIN != 0, payload.len() as u64, true);
     let mask = [1, 2, 3, 4];
@@ -49,7 +49,7 @@ fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
     [&head[..length], &bytes].concat()
 }
 
-/// What a server of ours says to these frames, after the handshake.
+/// Returns our server's answer to these frames after the handshake.
 fn served(bytes: &[u8], cut: usize) -> (Vec<u8>, Progress) {
     let (mut server, mut sum) = (ServerSession::default(), Progress::default());
     let mut request = client(5, 0);

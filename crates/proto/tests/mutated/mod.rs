@@ -1,6 +1,6 @@
-//! Messages with a few things changed, the same in every run.
+//! Messages with a few mutations, equal in every run.
 
-/// What a mutation may put in besides random bytes: the words that parsers stumble over.
+/// Words that parsers stumble over, inserted besides random bytes.
 const WORDS: &[&str] = &[
     "\r\n",
     "\r\n\r\n",
@@ -27,12 +27,12 @@ impl Random {
         (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % end
     }
 
-    /// The message with one to four things changed.
+    /// Returns the message with one to four mutations.
     pub(crate) fn mutate(&mut self, seed: &str) -> Vec<u8> {
         self.mutate_bytes(seed.as_bytes())
     }
 
-    /// The same of bytes that are no text.
+    /// Returns mutated bytes that need not be text.
     pub(crate) fn mutate_bytes(&mut self, seed: &[u8]) -> Vec<u8> {
         let mut bytes = seed.to_vec();
         for _ in 0..=self.below(4) {

@@ -1,4 +1,4 @@
-//! What a client makes of a server's bytes; shared by the test here and the fuzz target.
+//! Result of a client that reads a server's bytes; shared by the test here and the fuzz target.
 
 use loadline_proto::{Client, Done, Fault, Progress, Request, Requester, http1};
 use run::Protocol;
@@ -6,8 +6,7 @@ use run::Protocol;
 /// Requests that the client has in flight.
 const IN_FLIGHT: usize = 4;
 
-/// Feeds `bytes` in pieces of `piece` bytes and returns what was told of each request and in sum, with the fault that
-/// ended it.
+/// Feeds `bytes` in pieces of `piece` bytes. Returns each request's result, the total progress, and the final fault.
 pub(crate) fn outcome(bytes: &[u8], piece: usize) -> ((Vec<Done>, Progress), Option<Fault>) {
     let Ok(plan) = http1::ClientPlan::new(&Protocol::default()) else { unreachable!("the default protocol is http1") };
     let mut session = plan.session();

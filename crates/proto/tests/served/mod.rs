@@ -1,4 +1,4 @@
-//! What the reference server makes of a client's bytes; shared by the test here and the fuzz target.
+//! Result of the reference server that reads a client's bytes; shared by the test here and the fuzz target.
 
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ impl Site for One {
     }
 }
 
-/// Feeds `bytes` in pieces of `piece` bytes until the server wants the connection closed, and returns what it told and
-/// what it sent.
+/// Feeds `bytes` in pieces of `piece` bytes until the server wants the connection closed. Returns its progress and its
+/// answer.
 pub(crate) fn served(bytes: &[u8], piece: usize) -> (Progress, Vec<u8>) {
     let mut session = ServerSession::new(Arc::new(One(Page::new(200, "text/plain", "", b"hello".to_vec()))));
     let (mut sum, mut sent) = (Progress::default(), Vec::new());
@@ -59,8 +59,8 @@ fn transmit(session: &mut ServerSession, sent: &mut Vec<u8>) {
     }
 }
 
-/// Reads the requests with the parser that server and proxy share, and returns how many there are before the bytes end
-/// or one is refused. Every step goes forward.
+/// Reads the requests with the parser that server and proxy share. Returns their number before the bytes end or one is
+/// refused. Every step moves forward.
 pub(crate) fn requests(mut bytes: &[u8]) -> u32 {
     let mut count = 0;
     while !bytes.is_empty() {

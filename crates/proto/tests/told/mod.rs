@@ -1,5 +1,5 @@
-//! What a client makes of a server's bytes, and our servers of a client's, for every protocol with frames of its own; shared
-//! by the test here and the fuzz targets.
+//! Result of a client that reads a server's bytes, and of our servers that read a client's, for every protocol with its
+//! own frames. Shared by the test here and the fuzz targets.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use loadline_proto::{Done, Request, Session, by_scheme, client, http2, memcached
 /// Requests that the client has in flight.
 const IN_FLIGHT: u16 = 4;
 
-/// Feeds `bytes` to the client of a scheme, after its handshake, in pieces of `piece` bytes: what was told of each request,
-/// and whether the connection ended with a fault.
+/// Feeds `bytes` to the client of a scheme after its handshake, in pieces of `piece` bytes. Returns each request's
+/// result, and true if the connection ended with a fault.
 pub(crate) fn told(scheme: &str, bytes: &[u8], piece: usize) -> (Vec<Done>, bool) {
     let Some((row, _)) = by_scheme(scheme) else { unreachable!("{scheme} has a row") };
     let plan = (row.defaults)();
     let greeting = (row.canned)(&plan, &[]);
     let Ok(client) = client(&plan, None, None) else { unreachable!("the defaults of {scheme} can be sent") };
     let (mut sessions, mut sent, mut told) = (client.sessions(1), [0; 1024], Vec::new());
-    let session = sessions.at(0);
+    let session = sessions.session(0);
     while !session.ready() {
         while session.transmit(&mut sent) > 0 {}
         if session.receive(&greeting, &mut |_| ()).is_err() {
@@ -55,7 +55,7 @@ impl Site for One {
     }
 }
 
-/// Feeds `bytes` to a server: requests that it completed, what it said, and whether it ends the connection.
+/// Feeds `bytes` to a server. Returns its completed requests, its answer, and true if it ends the connection.
 pub(crate) fn served(service: &str, bytes: &[u8], piece: usize) -> (u32, Vec<u8>, bool) {
     match service {
         "h2" => {

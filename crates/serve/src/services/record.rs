@@ -10,7 +10,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use proto::record::{Held, Origin, Records, ServerSession, Status};
+use proto::record::{LargeBuffer, Origin, Records, ServerSession, Status};
 use run::ServePlan;
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
@@ -155,14 +155,14 @@ impl Records for RecordFile {
         if self.sync { self.file.sync_data().map_err(|_| Status::Failed) } else { Ok(()) }
     }
 
-    fn large_buffer(self: Arc<Self>) -> Option<Held> {
+    fn large_buffer(self: Arc<Self>) -> Option<LargeBuffer> {
         let taken = self.large_free.fetch_update(Relaxed, Relaxed, |free| free.checked_sub(1));
         if taken.is_err() {
             self.large_refused.fetch_add(1, Relaxed);
             return None;
         }
         self.large_reads.fetch_add(1, Relaxed);
-        Some(Held::new(move || {
+        Some(LargeBuffer::new(move || {
             self.large_free.fetch_add(1, Relaxed);
         }))
     }

@@ -41,7 +41,7 @@ pub(crate) fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, St
         said: None,
     };
     // A protocol without answers shows only that the connection works.
-    let done = if answered { exchange.run(client.sessions(1).at(0)) } else { Ok(false) };
+    let done = if answered { exchange.run(client.sessions(1).session(0)) } else { Ok(false) };
     let unexpected = done.map_err(|e| plan.secrets.scrub(&explain::why(&exchange, &e, plan)))?;
     let scrub = |text: String| plan.secrets.scrub(&text);
     let http = plan.protocol.http().is_some() && exchange.answer.0.starts_with(b"HTTP/");

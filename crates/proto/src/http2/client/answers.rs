@@ -1,30 +1,30 @@
-//! Responses: header blocks, bodies, and what their end says of the request.
+//! Responses: header blocks, bodies, and the result of the request at their end.
 
 use super::ClientSession;
-use super::heard::Heard;
-use crate::http2::ending::ending;
-use crate::http2::frame::{self, Head};
-use crate::http2::says::Says;
-use crate::http2::why::ENDED;
+use super::completions::Completions;
+use crate::http2::error_codes::ENDED;
+use crate::http2::frame::{self, FrameHeader};
+use crate::http2::outcome::outcome_of_response;
+use crate::http2::response_headers::ResponseHeaders;
 use crate::{Fault, Outcome};
 
-/// Bytes of what trailers say in words that are kept.
-const MOST_MESSAGE: usize = 200;
+/// Maximum stored bytes of the message in gRPC trailers.
+const MAX_MESSAGE: usize = 200;
 
 impl ClientSession {
-    /// Whether this stream was opened here, however it stands now.
+    /// Returns true if this stream was opened here, whatever its state now.
     pub(super) const fn was_opened(&self, stream: u32) -> bool {
         stream % 2 == 1 && stream < self.next_stream
     }
 
-    /// A piece of DATA.
+    /// Handles a piece of DATA.
     pub(super) fn data(
         &mut self,
-        head: &Head,
+        head: &FrameHeader,
         body: &[u8],
         length: usize,
         ends: bool,
-        heard: &mut Heard<'_>,
+        completions: &mut Completions<'_>,
     ) -> Result<(), Fault> {
         if !self.was_opened(head.stream) {
             return Err(Fault::Malformed("DATA on a stream that was not opened"));
@@ -35,9 +35,9 @@ impl ClientSession {
             return Err(Fault::Malformed("DATA before the headers of the response"));
         }
         stream.body += body.len() as u64;
-        self.shown.body(head.stream, body);
+        self.first_answer.body(head.stream, body);
         if let Some(text) = &self.requests[usize::from(stream.item)].expect_text {
-            self.looking.look(stream.id, text, body);
+            self.body_searches.look(stream.id, text, body);
         }
         if let Some(live) = &mut self.live {
             live.memory.body(body, &self.requests[usize::from(stream.item)].capture);
@@ -45,12 +45,17 @@ impl ClientSession {
         stream.received.take(length)?;
         stream.received.give_back(self.outgoing.end(), head.stream);
         if ends && head.has(frame::END_STREAM) {
-            self.end(head.stream, heard);
+            self.end(head.stream, completions);
         }
         Ok(())
     }
 
-    pub(super) fn headers(&mut self, head: &Head, payload: &[u8], heard: &mut Heard<'_>) -> Result<(), Fault> {
+    pub(super) fn headers(
+        &mut self,
+        head: &FrameHeader,
+        payload: &[u8],
+        completions: &mut Completions<'_>,
+    ) -> Result<(), Fault> {
         const WRONG: Fault = Fault::Malformed("HEADERS of HTTP/2 are wrong");
         if !self.was_opened(head.stream) {
             return Err(WRONG);
@@ -60,37 +65,43 @@ impl ClientSession {
             block = block.get(5..).ok_or(WRONG)?;
         }
         if head.has(frame::END_HEADERS) {
-            return self.block(head, block, heard);
+            return self.block(head, block, completions);
         }
-        self.gathering.begin(head, block);
+        self.header_block.begin(head, block);
         Ok(())
     }
 
-    pub(super) fn continuation(&mut self, payload: &[u8], last: bool, heard: &mut Heard<'_>) -> Result<(), Fault> {
-        let Some((began, block)) = self.gathering.go_on(payload, last)? else { return Ok(()) };
-        let read = self.block(&began, &block, heard);
-        self.gathering.give_back(block);
+    pub(super) fn continuation(
+        &mut self,
+        payload: &[u8],
+        last: bool,
+        completions: &mut Completions<'_>,
+    ) -> Result<(), Fault> {
+        let Some((began, block)) = self.header_block.append_frame(payload, last)? else { return Ok(()) };
+        let read = self.block(&began, &block, completions);
+        self.header_block.give_back(block);
         read
     }
 
-    /// A whole header block: of a response, or its trailers.
-    fn block(&mut self, head: &Head, block: &[u8], heard: &mut Heard<'_>) -> Result<(), Fault> {
+    /// Handles a complete header block: of a response, or its trailers.
+    fn block(&mut self, head: &FrameHeader, block: &[u8], completions: &mut Completions<'_>) -> Result<(), Fault> {
         let item = self.streams.find(head.stream).map(|stream| usize::from(stream.item));
         let captures = item.map_or(&[][..], |item| &self.requests[item].capture);
         let mut memory = self.live.as_deref_mut().and_then(|live| live.hears(captures));
         if memory.is_some() || self.last_block.is_empty() || self.last_block != block {
-            let (mut says, message, shown) = (Says::default(), &mut self.message, &mut self.shown);
+            let (mut says, message, first_answer) =
+                (ResponseHeaders::default(), &mut self.message, &mut self.first_answer);
             message.clear();
             self.decoder.decode(block, |name, value| {
-                says.hear(name, value);
-                shown.header(name, value);
-                // A status comes before all other headers; interim answers and trailers say nothing that is kept.
+                says.header(name, value);
+                first_answer.header(name, value);
+                // A status comes before all other headers. Nothing is stored from interim responses and trailers.
                 if let Some(memory) = memory.as_deref_mut().filter(|_| says.status >= 200) {
                     memory.header(name, value, captures);
                 }
                 if name == b"grpc-message" {
                     message.clear();
-                    message.extend_from_slice(&value[..value.len().min(MOST_MESSAGE)]);
+                    message.extend_from_slice(&value[..value.len().min(MAX_MESSAGE)]);
                 }
             })?;
             self.last = says;
@@ -110,30 +121,30 @@ impl ClientSession {
             (0, 100..200) if head.has(frame::END_STREAM) => {
                 return Err(Fault::Malformed("an interim response that ends"));
             }
-            // Interim responses are read over.
+            // Interim responses are skipped.
             (0, 100..200) => return Ok(()),
             (0, status) => {
                 (stream.status, stream.length, stream.grpc) = (status, says.length, says.grpc);
-                self.shown.begins(head.stream, status);
+                self.first_answer.begins(head.stream, status);
             }
             (_, 0) if head.has(frame::END_STREAM) => stream.grpc = says.grpc.or(stream.grpc),
             _ => return Err(Fault::Malformed("trailers that are none")),
         }
         if head.has(frame::END_STREAM) {
-            self.end(head.stream, heard);
+            self.end(head.stream, completions);
         }
         Ok(())
     }
 
-    /// A response is complete.
-    fn end(&mut self, number: u32, heard: &mut Heard<'_>) {
+    /// Completes a response.
+    fn end(&mut self, number: u32, completions: &mut Completions<'_>) {
         let Some(stream) = self.streams.close(number) else { return };
         if !stream.is_sent() {
             frame::write(self.outgoing.end(), frame::RST_STREAM, 0, number, &frame::CANCEL.to_be_bytes());
         }
         let request = &self.requests[usize::from(stream.item)];
-        let (status, mut outcome) = ending(&stream, request);
-        if request.expect_text.is_some() && !self.looking.found(stream.id) && outcome == Outcome::Expected {
+        let (status, mut outcome) = outcome_of_response(&stream, request);
+        if request.expect_text.is_some() && !self.body_searches.found(stream.id) && outcome == Outcome::Expected {
             outcome = Outcome::Failed(Fault::WrongBody("the expected text is not in it"));
         }
         if let Some(live) = self.live.as_deref_mut().filter(|_| !request.capture.is_empty())
@@ -145,12 +156,12 @@ impl ClientSession {
         if request.grpc && outcome == Outcome::Unexpected && self.refusal.is_none() {
             self.refusal = Some(refusal(status, &self.message));
         }
-        self.shown.ends(number);
-        heard.complete(stream.id, status, outcome, stream.body);
+        self.first_answer.ends(number);
+        completions.complete(stream.id, status, outcome, stream.body);
     }
 }
 
-/// What a status of gRPC that is not right is told as.
+/// Describes a gRPC status other than success.
 fn refusal(status: u16, message: &[u8]) -> String {
     let (name, code) = (run::STATUS_CLASSES[run::status_class(status)], status.saturating_sub(run::GRPC_STATUS));
     let message = String::from_utf8_lossy(message);

@@ -1,15 +1,15 @@
-//! The client half: the same request on many streams of one connection, every answer checked.
+//! The client half: requests on many streams of one connection, every answer checked.
 //!
-//! Requests are begun by the caller whenever it likes; how many are on the wire at once is the server's to say
-//! (SETTINGS_MAX_CONCURRENT_STREAMS), the others wait here. What is sent goes through one buffer, so frames are whole
-//! whatever the pieces that the driver takes; what is received is kept only where a frame is in two pieces.
+//! The caller starts requests at any time. The server limits how many are on the wire at once
+//! (SETTINGS_MAX_CONCURRENT_STREAMS); the others wait here. All output goes through one buffer, so frames are whole
+//! whatever pieces the driver takes. Input is stored only for a frame that arrives in two pieces.
 
 mod answers;
-mod asking;
+mod body_searches;
+mod completions;
+mod first_answer;
 mod frames;
-mod heard;
-mod looking;
-mod shown;
+mod sending;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,61 +17,61 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use run::{Protocol, RequestOrder, RequestSet};
 
-use super::filled::Live;
 use super::flow::{Received, Sending};
-use super::gathering::Gathering;
+use super::header_block::HeaderBlock;
 use super::hpack::Decoder;
 use super::input::{Input, Piece};
 use super::request::Prepared;
-use super::says::Says;
+use super::request_template::TemplateState;
+use super::response_headers::ResponseHeaders;
 use super::stream::Streams;
 use crate::outbox::Owed;
 use crate::template::Source;
 use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request, Requester};
-use heard::Heard;
-use looking::Looking;
-use shown::Shown;
+use body_searches::BodySearches;
+use completions::Completions;
+use first_answer::FirstAnswer;
 
-/// The last stream of a connection (section 5.1.1).
+/// Last stream ID of a connection (section 5.1.1).
 const LAST_STREAM: u32 = (1 << 31) - 1;
 
 /// Prepared client half.
 #[derive(Clone)]
 pub struct ClientPlan {
     requests: Arc<[Prepared]>,
-    /// The same for a connection within TLS.
+    /// Same requests for a connection within TLS.
     https: Arc<[Prepared]>,
     mix: Arc<Mix>,
-    /// What requests are filled with, where they are filled anew each time.
+    /// Values for requests that are filled anew each time.
     source: Option<Arc<Source>>,
-    /// Of how many sessions, so that each draws its own numbers.
+    /// Number of sessions, from which each seeds its own random numbers.
     sessions: Arc<AtomicU64>,
 }
 
-/// Spreads the seeds of sessions.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Multiplier that spreads the seeds of sessions.
+const SEED_SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl ClientPlan {
-    /// Checks the request, reads its body, and puts it together.
+    /// Checks the request, reads its body, and assembles it.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
-        Self::of(plan, None)
+        Self::with_set(plan, None)
     }
 
-    /// The same for a set of requests in its place.
-    pub fn of(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
-        let source = Source::of(plan, set);
+    /// Prepares a set of requests instead.
+    pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
+        let source = Source::for_plan(plan, set);
         let all = |https| Prepared::all(plan, set, https, source.as_deref());
         let (requests, https) = (all(false)?, all(true)?);
-        Ok(Self { requests, https, mix: Mix::of(set), source, sessions: Arc::default() })
+        Ok(Self { requests, https, mix: Mix::for_set(set), source, sessions: Arc::default() })
     }
 
-    /// Calls of gRPC.
+    /// Prepares calls of gRPC.
     pub(crate) fn calls(plan: &Protocol) -> Result<Self, ProtoError> {
         let call = |https| Prepared::call(plan, https).map(|call| Arc::new([call]));
         Ok(Self {
             requests: call(false)?,
             https: call(true)?,
-            mix: Mix::of(None),
+            mix: Mix::for_set(None),
             source: None,
             sessions: Arc::default(),
         })
@@ -83,8 +83,8 @@ impl Client for ClientPlan {
 
     fn session(&self) -> ClientSession {
         let live = self.source.as_ref().map(|source| {
-            let seed = self.sessions.fetch_add(1, Ordering::Relaxed).wrapping_mul(SPREAD);
-            Box::new(Live::new(source.clone(), seed, self.mix.order == RequestOrder::Sequence))
+            let seed = self.sessions.fetch_add(1, Ordering::Relaxed).wrapping_mul(SEED_SPREAD);
+            Box::new(TemplateState::new(source.clone(), seed, self.mix.order == RequestOrder::Sequence))
         });
         ClientSession { live, ..ClientSession::new(self.requests.clone()) }
     }
@@ -102,14 +102,14 @@ impl Client for ClientPlan {
     }
 }
 
-/// What the peer's table for our headers holds.
+/// Content of the peer's table for our headers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Table {
-    /// Nothing yet.
+    /// Empty.
     Empty,
     /// Our request's headers.
-    Filled,
-    /// It is too small for them.
+    RequestTemplate,
+    /// The table is too small for them.
     None,
 }
 
@@ -119,32 +119,32 @@ pub struct ClientSession {
     outgoing: Owed,
     input: Input,
     decoder: Decoder,
-    /// What the last header block said, and the block, where the same bytes mean the same again.
-    last: Says,
+    /// Content of the last header block, and the block itself, if the same bytes mean the same again.
+    last: ResponseHeaders,
     last_block: Vec<u8>,
-    gathering: Gathering,
+    header_block: HeaderBlock,
     streams: Streams,
     /// Requests that wait for a stream.
     waiting: VecDeque<Request>,
     next_stream: u32,
     sending: Sending,
     received: Received,
-    most_streams: u32,
-    /// The server's SETTINGS have come.
+    max_streams: u32,
+    /// True once the server's SETTINGS have come.
     settled: bool,
     table: Table,
-    /// The server takes no further requests here (GOAWAY).
+    /// True if the server accepts no further requests here (GOAWAY).
     leaving: bool,
-    /// What the last trailers of gRPC say in words.
+    /// Message in the last trailers of gRPC.
     message: Vec<u8>,
-    /// The first answer of this connection with a status that is not right.
+    /// The first unexpected answer of this connection.
     refusal: Option<String>,
-    /// The first answer, for a person.
-    shown: Shown,
-    /// Looks for the texts that responses must hold.
-    looking: Looking,
-    /// What a connection has whose requests are filled anew each time.
-    live: Option<Box<Live>>,
+    /// The first answer, for display.
+    first_answer: FirstAnswer,
+    /// Searches for the texts that responses must hold.
+    body_searches: BodySearches,
+    /// State of a connection whose requests are filled anew each time.
+    live: Option<Box<TemplateState>>,
 }
 
 impl ClientSession {
@@ -154,44 +154,44 @@ impl ClientSession {
             outgoing: Owed::default(),
             input: Input::default(),
             decoder: Decoder::default(),
-            last: Says::default(),
+            last: ResponseHeaders::default(),
             last_block: Vec::new(),
-            gathering: Gathering::default(),
+            header_block: HeaderBlock::default(),
             streams: Streams::default(),
             waiting: VecDeque::new(),
             next_stream: 1,
             sending: Sending::default(),
             received: Received::default(),
-            most_streams: u32::MAX,
+            max_streams: u32::MAX,
             settled: false,
             table: Table::Empty,
             leaving: false,
             message: Vec::new(),
             refusal: None,
-            shown: Shown::default(),
-            looking: Looking::default(),
+            first_answer: FirstAnswer::default(),
+            body_searches: BodySearches::default(),
             live: None,
         };
         session.greet();
         session
     }
 
-    /// The server leaves, and all that it took is answered.
+    /// Returns true if the server leaves and all accepted requests are answered.
     fn is_over(&self) -> bool {
         self.leaving && self.streams.is_empty()
     }
 
-    /// Takes frames until the input is used up.
-    fn read(&mut self, framer: &mut Input, mut rest: &[u8], heard: &mut Heard<'_>) -> Result<(), Fault> {
+    /// Reads frames until the input is used up.
+    fn read(&mut self, framer: &mut Input, mut rest: &[u8], completions: &mut Completions<'_>) -> Result<(), Fault> {
         while let Some(piece) = framer.next(&mut rest)? {
             match piece {
                 Piece::Data { head, body, length, ends } => {
-                    self.gathering.allows(&head)?;
-                    self.data(&head, body, length, ends, heard)?;
+                    self.header_block.allows(&head)?;
+                    self.data(&head, body, length, ends, completions)?;
                 }
-                Piece::Frame { head, payload } => self.frame(&head, payload, heard)?,
+                Piece::Frame { head, payload } => self.frame(&head, payload, completions)?,
             }
-            // It is over here, whatever else came with its last frame.
+            // The connection is over, whatever else came with its last frame.
             if self.is_over() {
                 break;
             }
@@ -210,7 +210,7 @@ impl Requester for ClientSession {
     }
 
     fn stream_limit(&self) -> Option<u32> {
-        Some(self.most_streams).filter(|limit| *limit < u32::MAX)
+        Some(self.max_streams).filter(|limit| *limit < u32::MAX)
     }
 
     fn explain(&self) -> Option<String> {
@@ -218,7 +218,7 @@ impl Requester for ClientSession {
     }
 
     fn plain(&self) -> Option<&[u8]> {
-        self.shown.text()
+        self.first_answer.text()
     }
 
     fn takes_more(&self) -> bool {
@@ -242,15 +242,15 @@ impl Requester for ClientSession {
     }
 
     fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
-        let (mut framer, mut heard) = (std::mem::take(&mut self.input), Heard::new(done));
-        let outcome = self.read(&mut framer, input, &mut heard);
+        let (mut framer, mut completions) = (std::mem::take(&mut self.input), Completions::new(done));
+        let outcome = self.read(&mut framer, input, &mut completions);
         self.input = framer;
         if let Err(fault) = outcome {
             self.give_up(&fault);
             return Err(fault);
         }
         self.received.give_back(self.outgoing.end(), 0);
-        Ok(Progress { close: self.is_over(), ..heard.progress })
+        Ok(Progress { close: self.is_over(), ..completions.progress })
     }
 
     fn peer_closed(&mut self, _: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
@@ -263,8 +263,8 @@ impl Requester for ClientSession {
         self.input = Input::default();
         self.decoder.reset();
         self.last_block.clear();
-        self.gathering.reset();
-        (self.next_stream, self.most_streams) = (1, u32::MAX);
+        self.header_block.reset();
+        (self.next_stream, self.max_streams) = (1, u32::MAX);
         self.streams.clear();
         self.waiting.clear();
         self.live.iter_mut().for_each(|live| live.clear());

@@ -1,33 +1,32 @@
-//! What the client says of the connection: every frame but those of a request.
+//! Connection-level frames from the client: every frame but those of a request.
 
 use super::ServerSession;
 use crate::http1::Site;
+use crate::http2::error_codes;
 use crate::http2::flow::{CONNECTION_WINDOW, STREAM_WINDOW};
-use crate::http2::frame::{self, Head};
-use crate::http2::why;
+use crate::http2::frame::{self, FrameHeader};
 use crate::{Fault, Progress};
 
 impl<S: Site> ServerSession<S> {
-    /// Our settings, and a window for the whole connection.
+    /// Writes our settings, and a window for the whole connection.
     pub(super) fn greet(&mut self) {
-        let settings =
-            [(frame::MAX_CONCURRENT_STREAMS, self.most_streams), (frame::INITIAL_WINDOW_SIZE, STREAM_WINDOW)];
+        let settings = [(frame::MAX_CONCURRENT_STREAMS, self.max_streams), (frame::INITIAL_WINDOW_SIZE, STREAM_WINDOW)];
         frame::write_settings(self.outgoing.end(), &settings);
         let more = (CONNECTION_WINDOW - 65_535).to_be_bytes();
         frame::write(self.outgoing.end(), frame::WINDOW_UPDATE, 0, 0, &more);
     }
 
-    /// Says why the connection ends.
+    /// Sends the reason for the end of the connection.
     pub(super) fn give_up(&mut self, fault: &Fault) {
-        let said = [self.last_stream.to_be_bytes(), why::code(fault).to_be_bytes()].concat();
+        let said = [self.last_stream.to_be_bytes(), error_codes::code(fault).to_be_bytes()].concat();
         frame::write(self.outgoing.end(), frame::GOAWAY, 0, 0, &said);
         self.over = true;
         self.streams.clear();
     }
 
-    /// A whole frame that is no DATA.
-    pub(super) fn frame(&mut self, head: &Head, payload: &[u8], progress: &mut Progress) -> Result<(), Fault> {
-        self.gathering.allows(head)?;
+    /// Handles a whole frame other than DATA.
+    pub(super) fn frame(&mut self, head: &FrameHeader, payload: &[u8], progress: &mut Progress) -> Result<(), Fault> {
+        self.header_block.allows(head)?;
         head.fits()?;
         if !self.settled && head.kind != frame::SETTINGS {
             return Err(Fault::Malformed("HTTP/2 does not begin with SETTINGS"));
@@ -58,12 +57,12 @@ impl<S: Site> ServerSession<S> {
             frame::PING | frame::RST_STREAM | frame::GOAWAY | frame::PUSH_PROMISE | frame::PRIORITY_FRAME => {
                 Err(Fault::Malformed("a frame of HTTP/2 that is wrong or not a client's to send"))
             }
-            // What is not known is read over (section 5.5).
+            // Unknown frames are skipped (section 5.5).
             _ => Ok(()),
         }
     }
 
-    fn settings(&mut self, head: &Head, payload: &[u8]) -> Result<(), Fault> {
+    fn settings(&mut self, head: &FrameHeader, payload: &[u8]) -> Result<(), Fault> {
         let Some(settings) = frame::settings(head, payload)? else { return Ok(()) };
         for (name, value) in settings {
             match name {
@@ -81,7 +80,7 @@ impl<S: Site> ServerSession<S> {
         Ok(())
     }
 
-    fn window(&mut self, head: &Head, payload: &[u8]) -> Result<(), Fault> {
+    fn window(&mut self, head: &FrameHeader, payload: &[u8]) -> Result<(), Fault> {
         const WRONG: Fault = Fault::Malformed("a WINDOW_UPDATE of HTTP/2 is wrong");
         let by = frame::number(payload).ok_or(WRONG)? & 0x7fff_ffff;
         match head.stream {

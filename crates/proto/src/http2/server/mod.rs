@@ -1,80 +1,81 @@
-//! The server half: requests on many streams, pages of a [`Site`] in turns. Bodies of requests are read over.
+//! The server half: requests on many streams, answered with pages of a [`Site`] in turns. Bodies of requests are
+//! skipped.
 //!
-//! A connection that breaks the protocol is told so (GOAWAY) and ends; what concerns one request alone resets its stream.
-//! Memory is bounded: at most [`MOST_STREAMS`] answers under way, of which nothing but the place is kept, and no further
-//! input is read by the server models while output waits.
+//! A connection that breaks the protocol gets a GOAWAY and ends. A fault of one request alone resets its stream. Memory
+//! is bounded: at most [`MAX_STREAMS`] answers are under way, each without a copy of its page. The server models read
+//! no further input while output waits.
 
 mod frames;
 mod requests;
 
 use std::sync::Arc;
 
-use super::asks::Asks;
 use super::flow::{Received, Sending};
 use super::frame;
-use super::gathering::Gathering;
+use super::header_block::HeaderBlock;
 use super::hpack::Decoder;
 use super::input::{Input, Piece};
-use super::served::{AllServed, Now};
+use super::request_headers::RequestHeaders;
+use super::server_streams::{DateHeader, ServerStreams};
 use crate::http1::{Page, Site};
 use crate::outbox::Owed;
 use crate::{Fault, Progress, Session};
 
-/// Bytes that wait to be sent are added to up to here.
-const FILL: usize = 16 * 1024;
-/// Streams of one connection, where nothing else is asked for.
-const MOST_STREAMS: u32 = 128;
-/// Answers to SETTINGS and PING, and resets, that a client makes us keep at most, bytes.
-const MOST_OWED: usize = 256 * 1024;
+/// Fill level of the send buffer in bytes.
+const FILL_BYTES: usize = 16 * 1024;
+/// Default number of streams of one connection.
+const MAX_STREAMS: u32 = 128;
+/// Maximum bytes of unsent answers to SETTINGS and PING, and resets.
+const MAX_OWED: usize = 256 * 1024;
 
 /// Server half of one connection.
 pub struct ServerSession<S> {
     site: Arc<S>,
-    most_streams: u32,
-    /// Bytes of the preface that came.
+    max_streams: u32,
+    /// Number of preface bytes received.
     preface: usize,
-    /// A GOAWAY was sent: nothing more is heard.
+    /// True once a GOAWAY was sent: further input is ignored.
     over: bool,
-    /// The client said that it leaves.
+    /// True if the client announced that it leaves.
     leaving: bool,
     settled: bool,
     input: Input,
     decoder: Decoder,
-    asks: Asks,
-    /// What was asked for last, and the page of it in this second.
+    headers: RequestHeaders,
+    /// The last request, and its page in this second.
     last: (Vec<u8>, Vec<u8>, Option<Arc<Page>>),
-    gathering: Gathering,
-    streams: AllServed,
+    header_block: HeaderBlock,
+    streams: ServerStreams,
     last_stream: u32,
-    /// The streams that we ended last, before their requests were whole.
+    /// The streams that we ended last, before their requests were complete.
     ended: [u32; 8],
     sending: Sending,
     received: Received,
-    now: Now,
+    now: DateHeader,
     outgoing: Owed,
 }
 
 impl<S: Site> ServerSession<S> {
-    /// Answers with the pages of `site`, at most so many at a time (0: as many as are usual).
-    pub fn new(site: Arc<S>, most_streams: u32) -> Self {
+    /// Creates a session that answers with the pages of `site`, at most `max_streams` at a time (0: the default).
+    pub fn new(site: Arc<S>, max_streams: u32) -> Self {
         Self {
             site,
-            most_streams: if most_streams == 0 { MOST_STREAMS } else { most_streams },
+            max_streams: if max_streams == 0 { MAX_STREAMS } else { max_streams },
             preface: 0,
             over: false,
             leaving: false,
             settled: false,
             input: Input::default(),
             decoder: Decoder::default(),
-            asks: Asks::default(),
+            headers: RequestHeaders::default(),
             last: (Vec::new(), Vec::new(), None),
-            gathering: Gathering::default(),
-            streams: AllServed::default(),
+            header_block: HeaderBlock::default(),
+            streams: ServerStreams::default(),
             last_stream: 0,
             ended: [0; 8],
             sending: Sending::default(),
             received: Received::default(),
-            now: Now::default(),
+            now: DateHeader::default(),
             outgoing: Owed::default(),
         }
     }
@@ -84,7 +85,7 @@ impl<S: Site> Session for ServerSession<S> {
     fn transmit(&mut self, out: &mut [u8]) -> usize {
         if self.outgoing.waiting() == 0 {
             self.outgoing.clear();
-            while self.outgoing.waiting() < FILL && !self.over {
+            while self.outgoing.waiting() < FILL_BYTES && !self.over {
                 if !self.streams.send(&mut self.sending, &self.now, self.outgoing.end()) {
                     break;
                 }
@@ -136,7 +137,7 @@ impl<S: Site> Session for ServerSession<S> {
     }
 
     fn awaits_head(&self) -> bool {
-        !self.over && ((1..frame::PREFACE.len()).contains(&self.preface) || self.gathering.is_open())
+        !self.over && ((1..frame::PREFACE.len()).contains(&self.preface) || self.header_block.is_open())
     }
 
     fn head_is_late(&mut self) {
@@ -147,24 +148,24 @@ impl<S: Site> Session for ServerSession<S> {
         (self.preface, self.over, self.leaving, self.settled) = (0, false, false, false);
         self.input = Input::default();
         self.decoder.reset();
-        self.gathering.reset();
+        self.header_block.reset();
         (self.last_stream, self.ended) = (0, [0; 8]);
         self.last.2 = None;
         self.streams.clear();
         (self.sending, self.received) = (Sending::default(), Received::default());
-        self.outgoing.forget(FILL * 2);
+        self.outgoing.forget(FILL_BYTES * 2);
     }
 }
 
 impl<S: Site> ServerSession<S> {
-    /// Takes frames until the input is used up.
+    /// Reads frames until the input is used up.
     fn read(&mut self, framer: &mut Input, rest: &mut &[u8], progress: &mut Progress) -> Result<(), Fault> {
         while let Some(piece) = framer.next(rest)? {
             match piece {
                 Piece::Data { head, body, length, ends } => self.data(&head, body.len(), length, ends, progress)?,
                 Piece::Frame { head, payload } => self.frame(&head, payload, progress)?,
             }
-            if self.outgoing.waiting() > MOST_OWED {
+            if self.outgoing.waiting() > MAX_OWED {
                 return Err(Fault::Limit("SETTINGS, PING and refused requests without end"));
             }
         }

@@ -1,20 +1,20 @@
-//! Requests: header blocks, bodies that are read over, and the page that answers each.
+//! Requests: header blocks, skipped bodies, and the page that answers each.
 
 use std::sync::Arc;
 
 use super::ServerSession;
 use crate::http1::{Page, Site, decode};
-use crate::http2::frame::{self, Head};
-use crate::http2::served::Served;
+use crate::http2::frame::{self, FrameHeader};
+use crate::http2::server_streams::ServerStream;
 use crate::{Fault, Progress};
 
 impl<S: Site> ServerSession<S> {
-    /// Whether the client has opened this stream, however it stands now.
+    /// Returns true if the client has opened this stream, whatever its state now.
     pub(super) const fn was_opened(&self, stream: u32) -> bool {
         stream % 2 == 1 && stream <= self.last_stream
     }
 
-    pub(super) fn headers(&mut self, head: &Head, payload: &[u8], progress: &mut Progress) -> Result<(), Fault> {
+    pub(super) fn headers(&mut self, head: &FrameHeader, payload: &[u8], progress: &mut Progress) -> Result<(), Fault> {
         const WRONG: Fault = Fault::Malformed("HEADERS of HTTP/2 are wrong");
         if head.stream.is_multiple_of(2) {
             return Err(WRONG);
@@ -27,22 +27,22 @@ impl<S: Site> ServerSession<S> {
         if head.has(frame::END_HEADERS) {
             return self.block(head, block, progress);
         }
-        self.gathering.begin(head, block);
+        self.header_block.begin(head, block);
         Ok(())
     }
 
     pub(super) fn continuation(&mut self, payload: &[u8], last: bool, progress: &mut Progress) -> Result<(), Fault> {
-        let Some((began, block)) = self.gathering.go_on(payload, last)? else { return Ok(()) };
+        let Some((began, block)) = self.header_block.append_frame(payload, last)? else { return Ok(()) };
         let read = self.block(&began, &block, progress);
-        self.gathering.give_back(block);
+        self.header_block.give_back(block);
         read
     }
 
-    /// A whole header block: of a request, or its trailers.
-    fn block(&mut self, head: &Head, block: &[u8], progress: &mut Progress) -> Result<(), Fault> {
-        self.asks.begin();
-        let asks = &mut self.asks;
-        self.decoder.decode(block, |name, value| asks.hear(name, value))?;
+    /// Handles a complete header block: of a request, or its trailers.
+    fn block(&mut self, head: &FrameHeader, block: &[u8], progress: &mut Progress) -> Result<(), Fault> {
+        self.headers.begin();
+        let headers = &mut self.headers;
+        self.decoder.decode(block, |name, value| headers.header(name, value))?;
         if head.stream <= self.last_stream {
             return self.trailers(head, progress);
         }
@@ -50,14 +50,14 @@ impl<S: Site> ServerSession<S> {
         if self.leaving {
             return Ok(());
         }
-        if self.streams.len() as u32 >= self.most_streams {
+        if self.streams.len() as u32 >= self.max_streams {
             self.reset_stream(head.stream, frame::REFUSED_STREAM);
-        } else if !self.asks.is_right() {
+        } else if !self.headers.is_right() {
             self.reset_stream(head.stream, frame::PROTOCOL_ERROR);
         } else {
-            let (page, head_only) = (self.page(), self.asks.method == b"HEAD");
-            let length = self.asks.length;
-            self.streams.open(Served::new(head.stream, page, head_only, length, self.sending.initial));
+            let (page, head_only) = (self.page(), self.headers.method == b"HEAD");
+            let length = self.headers.length;
+            self.streams.open(ServerStream::new(head.stream, page, head_only, length, self.sending.initial));
             if head.has(frame::END_STREAM) {
                 self.end(head.stream, progress);
             }
@@ -65,10 +65,10 @@ impl<S: Site> ServerSession<S> {
         Ok(())
     }
 
-    fn trailers(&mut self, head: &Head, progress: &mut Progress) -> Result<(), Fault> {
+    fn trailers(&mut self, head: &FrameHeader, progress: &mut Progress) -> Result<(), Fault> {
         match self.streams.find(head.stream) {
             Some(stream) if !stream.asked && head.has(frame::END_STREAM) => {
-                if self.asks.can_be_trailers() {
+                if self.headers.can_be_trailers() {
                     self.end(head.stream, progress);
                 } else {
                     self.reset_stream(head.stream, frame::PROTOCOL_ERROR);
@@ -79,29 +79,31 @@ impl<S: Site> ServerSession<S> {
         }
     }
 
-    /// The page for what is asked; that of the last request where the same was asked for in the same second.
+    /// Returns the page for the request; the previous page if the previous request asked for the same in the same
+    /// second.
     fn page(&mut self) -> Arc<Page> {
         if let Some(refused) = self.site.refuse() {
             return refused;
         }
-        let Self { last: (method, path, page), asks, site, now, .. } = self;
-        if let Some(page) =
-            page.as_ref().filter(|_| *method == asks.method && *path == asks.path && now.second == Some(site.now_s()))
+        let Self { last: (method, path, page), headers, site, now, .. } = self;
+        if let Some(page) = page
+            .as_ref()
+            .filter(|_| *method == headers.method && *path == headers.path && now.second == Some(site.now_s()))
         {
             return page.clone();
         }
         let text = |bytes| std::str::from_utf8(bytes).ok();
-        let found = match (text(&asks.method), text(&asks.path).and_then(decode)) {
+        let found = match (text(&headers.method), text(&headers.path).and_then(decode)) {
             (Some(name), Some(path)) => site.find(name, &path),
             _ => site.plain(400),
         };
-        method.clone_from(&asks.method);
-        path.clone_from(&asks.path);
+        method.clone_from(&headers.method);
+        path.clone_from(&headers.path);
         *page = Some(found.clone());
         found
     }
 
-    /// A request is whole.
+    /// Handles a complete request.
     fn end(&mut self, number: u32, progress: &mut Progress) {
         match self.streams.find(number) {
             Some(stream) if stream.is_whole() => {
@@ -121,19 +123,20 @@ impl<S: Site> ServerSession<S> {
 
     pub(super) fn data(
         &mut self,
-        head: &Head,
+        head: &FrameHeader,
         bytes: usize,
         length: usize,
         ends: bool,
         progress: &mut Progress,
     ) -> Result<(), Fault> {
-        if self.gathering.is_open() || !self.was_opened(head.stream) {
+        if self.header_block.is_open() || !self.was_opened(head.stream) {
             return Err(Fault::Malformed("DATA on a stream that was not opened"));
         }
         self.received.take(length)?;
-        // What comes for a request that has ended counts for the connection alone.
+        // Data for a request that has ended counts for the connection alone.
         let Some(stream) = self.streams.find(head.stream).filter(|stream| !stream.asked) else {
-            // What a client had on its way to a stream that we ended is no mistake of it; else it ended the stream itself.
+            // A client may still have data on its way to a stream that we ended. Otherwise the client ended the stream
+            // itself.
             if !self.ended.contains(&head.stream) {
                 self.reset_stream(head.stream, frame::STREAM_CLOSED);
             }

@@ -3,12 +3,12 @@
 use proptest::prelude::*;
 use run::Protocol;
 
-use super::{OK, begin, frames, hear, sent, settled};
+use super::{OK, begin, frames, receive, sent, settled};
 use crate::http2::hpack::{Decoder, write_fields};
 use crate::http2::{ClientPlan, ClientSession, frame};
 use crate::{Client, Done, Fault, Outcome, Progress, Request, Requester, Which, http1};
 
-/// A response with a body in two frames, the second padded.
+/// Builds a response with a body in two frames, the second padded.
 fn answer(stream: u32, status: u8, body: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut block = vec![status];
@@ -80,7 +80,7 @@ fn later_requests_are_named_by_the_table_and_mean_the_same() {
 fn no_more_streams_than_the_server_allows() {
     let mut session = settled(&[(frame::MAX_CONCURRENT_STREAMS, 2)]);
     assert_eq!(begin(&mut session, 5), [1, 3]);
-    let (progress, ended) = hear(&mut session, &answer(3, OK, 0));
+    let (progress, ended) = receive(&mut session, &answer(3, OK, 0));
     assert_eq!((progress.unwrap().completed, ended.len()), (1, 1));
     assert_eq!(frames(&sent(&mut session)).iter().map(|f| f.2).collect::<Vec<_>>(), [5]);
 }
@@ -90,10 +90,10 @@ fn pings_are_answered_and_a_flood_is_refused() {
     let mut session = settled(&[]);
     let mut ping = Vec::new();
     frame::write(&mut ping, frame::PING, 0, 0, b"12345678");
-    hear(&mut session, &ping).0.unwrap();
+    receive(&mut session, &ping).0.unwrap();
     assert_eq!(frames(&sent(&mut session)), [(frame::PING, frame::ACK, 0, b"12345678".to_vec())]);
     let flood = ping.repeat(10_000);
-    assert!(matches!(hear(&mut session, &flood).0, Err(Fault::Limit(_))));
+    assert!(matches!(receive(&mut session, &flood).0, Err(Fault::Limit(_))));
 }
 
 #[test]
@@ -105,20 +105,23 @@ fn a_server_that_leaves_finishes_what_it_took() {
         frame::write(&mut bytes, frame::GOAWAY, 0, 0, &[0, 0, 0, last, 0, 0, 0, 0]);
         bytes
     };
-    let (progress, ended) = hear(&mut session, &goaway(3));
+    let (progress, ended) = receive(&mut session, &goaway(3));
     assert_eq!(ended, [done(2, 0, Outcome::Failed(Fault::Unprocessed))]);
     assert!(!progress.unwrap().close && !session.takes_more());
-    assert!(!hear(&mut session, &answer(1, OK, 10)).0.unwrap().close);
-    assert!(hear(&mut session, &answer(3, OK, 10)).0.unwrap().close);
+    assert!(!receive(&mut session, &answer(1, OK, 10)).0.unwrap().close);
+    assert!(receive(&mut session, &answer(3, OK, 10)).0.unwrap().close);
     session.reset();
     let mut late = settled(&[]);
     begin(&mut late, 1);
     let nonsense = [goaway(1), answer(1, OK, 10), answer(1, OK, 10)].concat();
-    assert!(hear(&mut late, &nonsense).0.unwrap().close, "what comes after the end is not heard, however it is split");
+    assert!(
+        receive(&mut late, &nonsense).0.unwrap().close,
+        "what comes after the end is not heard, however it is split"
+    );
     assert!(session.takes_more() && !session.ready() && sent(&mut session).starts_with(frame::PREFACE));
     let mut refuses = settled(&[]);
     begin(&mut refuses, 1);
-    let (progress, ended) = hear(&mut refuses, &goaway(0));
+    let (progress, ended) = receive(&mut refuses, &goaway(0));
     assert_eq!(ended, [done(0, 0, Outcome::Failed(Fault::StreamRefused))], "it would refuse it again");
     assert!(progress.unwrap().close);
 }
@@ -131,7 +134,7 @@ fn one_stream_may_be_reset_alone() {
     frame::write(&mut bytes, frame::RST_STREAM, 0, 1, &frame::REFUSED_STREAM.to_be_bytes());
     frame::write(&mut bytes, frame::RST_STREAM, 0, 3, &2_u32.to_be_bytes());
     bytes.extend(answer(5, OK, 4));
-    let (_, ended) = hear(&mut session, &bytes);
+    let (_, ended) = receive(&mut session, &bytes);
     let failed = |id, fault| done(id, 0, Outcome::Failed(fault));
     assert_eq!(ended[..2], [failed(0, Fault::StreamRefused), failed(1, Fault::StreamReset)]);
     assert_eq!(ended[2..], [done(2, 200, Outcome::Expected)]);
@@ -148,7 +151,7 @@ fn a_body_waits_for_the_windows() {
     sent(&mut session);
     let mut bytes = Vec::new();
     frame::write_settings(&mut bytes, &[(frame::INITIAL_WINDOW_SIZE, 50_000)]);
-    hear(&mut session, &bytes).0.unwrap();
+    receive(&mut session, &bytes).0.unwrap();
     session.begin(Request::default());
     let body = |session: &mut ClientSession| {
         let all = frames(&sent(session));
@@ -158,15 +161,15 @@ fn a_body_waits_for_the_windows() {
     assert_eq!(body(&mut session), (50_000, false));
     let mut more = Vec::new();
     frame::write(&mut more, frame::WINDOW_UPDATE, 0, 1, &90_000_u32.to_be_bytes());
-    hear(&mut session, &more).0.unwrap();
+    receive(&mut session, &more).0.unwrap();
     assert_eq!(body(&mut session), (15_535, false), "the connection's window");
     more.clear();
     frame::write(&mut more, frame::WINDOW_UPDATE, 0, 0, &90_000_u32.to_be_bytes());
-    hear(&mut session, &more).0.unwrap();
+    receive(&mut session, &more).0.unwrap();
     assert_eq!(body(&mut session), (34_465, true));
     more.clear();
     frame::write(&mut more, frame::WINDOW_UPDATE, 0, 0, &0x7fff_ffff_u32.to_be_bytes());
-    assert!(hear(&mut session, &more).0.is_err());
+    assert!(receive(&mut session, &more).0.is_err());
 }
 
 #[test]
@@ -211,7 +214,7 @@ fn what_breaks_the_protocol_is_said() {
     ] {
         let mut session = settled(&[]);
         begin(&mut session, 1);
-        let fault = hear(&mut session, &bytes).0.unwrap_err().to_string();
+        let fault = receive(&mut session, &bytes).0.unwrap_err().to_string();
         assert!(fault.contains(words), "{words}: {fault}");
     }
 }
@@ -225,13 +228,13 @@ fn a_window_is_given_back_before_it_runs_short() {
     for _ in 0..600 {
         frame::write(&mut bytes, frame::DATA, 0, 1, &[0; 16_384]);
     }
-    hear(&mut session, &bytes).0.unwrap();
+    receive(&mut session, &bytes).0.unwrap();
     let given: Vec<u32> =
         frames(&sent(&mut session)).iter().filter(|f| f.0 == frame::WINDOW_UPDATE).map(|f| f.2).collect();
     assert_eq!(given, [1]);
 }
 
-/// A piece of the body of a response; its headers went before.
+/// Builds a piece of the body of a response whose headers were sent before.
 fn piece(stream: u32, text: &str, ends: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
     frame::write(&mut bytes, frame::DATA, if ends { frame::END_STREAM } else { 0 }, stream, text.as_bytes());
@@ -242,13 +245,13 @@ fn piece(stream: u32, text: &str, ends: bool) -> Vec<u8> {
 fn a_text_is_looked_for_in_its_own_response_however_pieces_are_mixed() {
     let request = |expect_text: &str| run::RequestPlan { expect_text: expect_text.into(), ..Default::default() };
     let set = run::RequestSet { requests: vec![request("welcome"), request("")], ..Default::default() };
-    let plan = ClientPlan::of(&http1::to_http2(Protocol::default()), Some(&set)).unwrap();
+    let plan = ClientPlan::with_set(&http1::to_http2(Protocol::default()), Some(&set)).unwrap();
     let mut session = plan.session();
     let mut hello = Vec::new();
     frame::write_settings(&mut hello, &[]);
-    hear(&mut session, &hello).0.unwrap();
+    receive(&mut session, &hello).0.unwrap();
     let wrong = Outcome::Failed(Fault::WrongBody("the expected text is not in it"));
-    // Twice, since what is left of the first round must not be found in the second.
+    // Twice, since the rest of the first round must not be found in the second.
     for round in [0, 4] {
         (0..4).for_each(|id| session.begin(Request { id, item: id / 3 }));
         sent(&mut session);
@@ -261,7 +264,7 @@ fn a_text_is_looked_for_in_its_own_response_however_pieces_are_mixed() {
         let mixed = [(right, "a wel", false), (half, "wel", false), (other, "come", true), (half, "not come", true)];
         mixed.iter().for_each(|(number, text, ends)| bytes.extend(piece(*number, text, *ends)));
         bytes.extend(piece(right, "come b", true));
-        let ended = hear(&mut session, &bytes).1;
+        let ended = receive(&mut session, &bytes).1;
         let expected = [(2, wrong), (3, Outcome::Expected), (1, wrong), (0, Outcome::Expected)];
         assert_eq!(ended, expected.map(|(id, outcome)| done(id, 200, outcome)));
     }
@@ -277,12 +280,12 @@ fn call() -> ClientSession {
     sent(&mut session);
     let mut hello = Vec::new();
     frame::write_settings(&mut hello, &[]);
-    hear(&mut session, &hello).0.unwrap();
+    receive(&mut session, &hello).0.unwrap();
     sent(&mut session);
     session
 }
 
-/// What a call is answered with: status of HTTP as a block, a message or none, and what the trailers say.
+/// Answers a call with HTTP headers, an optional message, and trailers, and returns the result.
 fn called(first: &[(&str, &str)], message: &[u8], trailers: &[(&str, &str)]) -> Done {
     let mut session = call();
     session.begin(Request::default());
@@ -298,7 +301,7 @@ fn called(first: &[(&str, &str)], message: &[u8], trailers: &[(&str, &str)]) -> 
     if !trailers.is_empty() {
         frame::write_block(&mut bytes, 1, frame::END_STREAM, &write_fields(trailers.iter().copied()));
     }
-    let (progress, ended) = hear(&mut session, &bytes);
+    let (progress, ended) = receive(&mut session, &bytes);
     assert_eq!((progress.unwrap().completed, ended.len()), (1, 1));
     let explained = session.explain();
     assert_eq!(explained.is_some(), ended[0].outcome == Outcome::Unexpected, "{explained:?}");
@@ -308,18 +311,18 @@ fn called(first: &[(&str, &str)], message: &[u8], trailers: &[(&str, &str)]) -> 
 #[test]
 fn a_call_counts_by_its_status() {
     let (ok, message) = (&[(":status", "200")][..], &b"\0\0\0\0\0"[..]);
-    let of = |code: &'static str| [("grpc-message", "why"), ("grpc-status", code)];
+    let trailers = |code: &'static str| [("grpc-message", "why"), ("grpc-status", code)];
     let right = |code: u16| done(0, 1000 + code, Outcome::Expected);
     let wrong = |code: u16| done(0, 1000 + code, Outcome::Unexpected);
-    assert_eq!(called(ok, message, &of("0")), right(0));
-    assert_eq!(called(ok, &[], &of("14")), wrong(14));
+    assert_eq!(called(ok, message, &trailers("0")), right(0));
+    assert_eq!(called(ok, &[], &trailers("14")), wrong(14));
     assert_eq!(called(&[(":status", "200"), ("grpc-status", "12")], &[], &[]), wrong(12));
-    assert_eq!(called(ok, &[], &of("5")), right(5), "it was expected");
+    assert_eq!(called(ok, &[], &trailers("5")), right(5), "it was expected");
     assert_eq!(called(&[(":status", "503")], b"busy", &[]), wrong(14));
     assert_eq!(called(&[(":status", "404")], &[], &[]), wrong(12));
-    assert_eq!(called(ok, &[], &of("99")).status, 1099);
+    assert_eq!(called(ok, &[], &trailers("99")).status, 1099);
     let broken = |told: Done| matches!(told.outcome, Outcome::Failed(Fault::WrongBody(_)));
     assert!(broken(called(ok, message, &[])), "no status");
-    assert!(broken(called(ok, &[], &of("0"))), "no message");
+    assert!(broken(called(ok, &[], &trailers("0"))), "no message");
     assert!(broken(called(ok, message, &[("grpc-status", "x")])), "no number");
 }

@@ -1,28 +1,28 @@
-//! Both halves against frames written by hand and against each other; here what their tests share.
+//! Both halves against frames written by hand and against each other; this file has their shared helpers.
 
 mod client;
 mod server;
 
 use run::Protocol;
 
-use super::frame::{self, Head};
+use super::frame::{self, FrameHeader};
 use super::{ClientPlan, ClientSession};
 use crate::{Client, Done, Fault, Progress, Request, Requester, http1};
 
-/// A block of the one field `:status: 200`.
+/// A block of the single field `:status: 200`.
 pub(super) const OK: u8 = 0x88;
 
 fn plan() -> ClientPlan {
     ClientPlan::new(&http1::to_http2(Protocol::default())).unwrap()
 }
 
-/// A session whose server has said its settings.
+/// Creates a session whose server has sent its settings.
 pub(super) fn settled(settings: &[(u16, u32)]) -> ClientSession {
     let mut session = plan().session();
     assert!(!session.ready() && sent(&mut session).starts_with(frame::PREFACE));
     let mut hello = Vec::new();
     frame::write_settings(&mut hello, settings);
-    hear(&mut session, &hello).0.unwrap();
+    receive(&mut session, &hello).0.unwrap();
     assert!(session.ready());
     assert_eq!(frames(&sent(&mut session))[0], (frame::SETTINGS, frame::ACK, 0, vec![]));
     session
@@ -37,19 +37,19 @@ pub(super) fn sent(session: &mut ClientSession) -> Vec<u8> {
     all
 }
 
-pub(super) fn hear(session: &mut ClientSession, bytes: &[u8]) -> (Result<Progress, Fault>, Vec<Done>) {
+pub(super) fn receive(session: &mut ClientSession, bytes: &[u8]) -> (Result<Progress, Fault>, Vec<Done>) {
     let mut ended = Vec::new();
     let progress = session.receive(bytes, &mut |done| ended.push(Done { bytes: 0, ..done }));
     (progress, ended)
 }
 
 /// Kind, flags, stream and payload of a frame.
-pub(super) type Said = (u8, u8, u32, Vec<u8>);
+pub(super) type SentFrame = (u8, u8, u32, Vec<u8>);
 
-pub(super) fn frames(mut bytes: &[u8]) -> Vec<Said> {
+pub(super) fn frames(mut bytes: &[u8]) -> Vec<SentFrame> {
     let mut all = Vec::new();
     while let Some((head, rest)) = bytes.split_first_chunk::<9>() {
-        let head = Head::read(head);
+        let head = FrameHeader::read(head);
         all.push((head.kind, head.flags, head.stream, rest[..head.length].to_vec()));
         bytes = &rest[head.length..];
     }

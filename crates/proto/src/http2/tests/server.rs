@@ -1,10 +1,10 @@
-//! The server half: with our client, in pieces of any size, and against what breaks the protocol.
+//! The server half: with our client, in pieces of any size, and against protocol violations.
 
 use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Said, frames, plan};
+use super::{SentFrame, frames, plan};
 use crate::http1::{Page, Site};
 use crate::http2::hpack::write_fields;
 use crate::http2::{ServerSession, frame};
@@ -30,7 +30,7 @@ fn server(bytes: usize, most: u32) -> ServerSession<One> {
     ServerSession::new(Arc::new(One(Page::new(200, "text/plain", "", vec![b'p'; bytes]))), most)
 }
 
-fn said(server: &mut ServerSession<One>) -> Vec<Said> {
+fn said(server: &mut ServerSession<One>) -> Vec<SentFrame> {
     let (mut all, mut piece) = (Vec::new(), [0; 999]);
     while let n @ 1.. = server.transmit(&mut piece) {
         all.extend_from_slice(&piece[..n]);
@@ -71,8 +71,8 @@ proptest! {
     }
 }
 
-/// What the server says to these bytes after the preface.
-fn to(bytes: &[u8]) -> (Vec<Said>, Progress) {
+/// Returns the server's frames after these bytes, sent behind the preface.
+fn to(bytes: &[u8]) -> (Vec<SentFrame>, Progress) {
     let (mut server, mut all) = (server(10, 3), frame::PREFACE.to_vec());
     frame::write_settings(&mut all, &[]);
     all.extend_from_slice(bytes);

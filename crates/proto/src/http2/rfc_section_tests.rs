@@ -1,19 +1,19 @@
-//! The client half by the sections of RFC 9113: what a server must not do ends the connection with the code that the
-//! section names, and what it may do is read over. h2spec's client mode has 57 cases of its own (cli, `go_peers`).
+//! Tests of the client half by section of RFC 9113. A forbidden frame ends the connection with the code that the
+//! section names, and allowed frames are skipped. h2spec's client mode has 57 cases of its own (cli, `go_peers`).
 
 use super::frame::{self, *};
 use super::hpack::write_fields;
-use super::tests::{OK, begin, frames, hear, sent, settled};
+use super::tests::{OK, begin, frames, receive, sent, settled};
 use crate::{Done, Fault, Outcome, Requester as _};
 
-/// A frame.
+/// Builds a frame.
 fn f(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     frame::write(&mut bytes, kind, flags, stream, payload);
     bytes
 }
 
-/// HEADERS of the first stream, whole, with these fields.
+/// Builds whole HEADERS of the first stream with these fields.
 fn fields(flags: u8, fields: &[(&str, &str)]) -> Vec<u8> {
     f(HEADERS, END_HEADERS | flags, 1, &write_fields(fields.iter().copied()))
 }
@@ -24,12 +24,12 @@ fn setting(name: u16, value: u32) -> Vec<u8> {
     bytes
 }
 
-/// What comes of bytes to a client with one request under way: the code of the GOAWAY that answers them, or how its
-/// request ended.
-fn told(bytes: &[u8]) -> Result<Vec<Done>, (Fault, u32)> {
+/// Sends bytes to a client with one request under way. Returns the results of its requests, or the fault and the code
+/// of the GOAWAY.
+fn run_client(bytes: &[u8]) -> Result<Vec<Done>, (Fault, u32)> {
     let mut session = settled(&[]);
     begin(&mut session, 1);
-    let (progress, ended) = hear(&mut session, bytes);
+    let (progress, ended) = receive(&mut session, bytes);
     let Err(fault) = progress else { return Ok(ended) };
     let said = frames(&sent(&mut session));
     let (kind, _, stream, payload) = said.last().expect("a farewell");
@@ -42,11 +42,11 @@ const PROTOCOL: u32 = PROTOCOL_ERROR;
 const SIZE: u32 = FRAME_SIZE_ERROR;
 const FLOW: u32 = FLOW_CONTROL_ERROR;
 
-/// Holds that each of these bytes ends the connection with its code.
+/// Checks that each of these byte strings ends the connection with its code.
 #[track_caller]
 fn end_with(cases: Vec<(&str, Vec<u8>, u32)>) {
     for (section, bytes, code) in cases {
-        match told(&bytes) {
+        match run_client(&bytes) {
             Err((fault, said)) => assert_eq!(said, code, "{section}: {fault}"),
             Ok(ended) => panic!("{section}: taken, {ended:?}"),
         }
@@ -169,7 +169,8 @@ fn what_a_section_allows_is_read_over() {
         ("8.1 interim responses", fields(0, &[(":status", "100")]).repeat(2)),
     ];
     let expected = [Outcome::Expected].to_vec();
-    let outcomes = |bytes: &[u8]| told(bytes).map(|all| all.into_iter().map(|done| done.outcome).collect::<Vec<_>>());
+    let outcomes =
+        |bytes: &[u8]| run_client(bytes).map(|all| all.into_iter().map(|done| done.outcome).collect::<Vec<_>>());
     for (section, bytes) in cases {
         assert_eq!(outcomes(&[bytes, right()].concat()), Ok(expected.clone()), "{section}");
     }
@@ -198,7 +199,7 @@ fn what_a_section_allows_is_read_over() {
 fn a_window_that_runs_over_is_told_of_its_stream_too() {
     let mut session = settled(&[]);
     begin(&mut session, 2);
-    let (progress, _) = hear(&mut session, &f(WINDOW_UPDATE, 0, 3, &[0x7f, 255, 255, 255]));
+    let (progress, _) = receive(&mut session, &f(WINDOW_UPDATE, 0, 3, &[0x7f, 255, 255, 255]));
     assert!(progress.is_err());
     let code = FLOW.to_be_bytes().to_vec();
     assert_eq!(frames(&sent(&mut session))[0], (RST_STREAM, 0, 3, code));

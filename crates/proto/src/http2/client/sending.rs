@@ -1,4 +1,4 @@
-//! What is sent: the greeting, requests as far as the server takes them, and their bodies as far as its windows allow.
+//! Sending: the greeting, requests as far as the server accepts them, and their bodies as far as its windows allow.
 
 use super::{ClientSession, Table};
 use crate::Request;
@@ -7,11 +7,11 @@ use crate::http2::frame;
 use crate::http2::request::Prepared;
 use crate::http2::stream::Stream;
 
-/// Bytes that wait to be sent are added to up to here.
-const FILL: usize = 16 * 1024;
+/// Fill level of the send buffer in bytes.
+const FILL_BYTES: usize = 16 * 1024;
 
 impl ClientSession {
-    /// The preface, our settings, and a window for the whole connection.
+    /// Writes the preface, our settings, and a window for the whole connection.
     pub(super) fn greet(&mut self) {
         let to = self.outgoing.end();
         to.extend_from_slice(frame::PREFACE);
@@ -19,14 +19,14 @@ impl ClientSession {
         frame::write(to, frame::WINDOW_UPDATE, 0, 0, &(CONNECTION_WINDOW - 65_535).to_be_bytes());
     }
 
-    /// Whether a request that waits may have its stream now.
+    /// Returns true if a waiting request may open its stream now.
     pub(super) fn opens(&self) -> bool {
-        self.settled && !self.leaving && !self.waiting.is_empty() && (self.streams.len() as u32) < self.most_streams
+        self.settled && !self.leaving && !self.waiting.is_empty() && (self.streams.len() as u32) < self.max_streams
     }
 
-    /// Puts new requests, and as much of their bodies as the windows allow, where they are sent from.
+    /// Puts new requests, and as much of their bodies as the windows allow, into the send buffer.
     pub(super) fn fill(&mut self) {
-        while self.outgoing.waiting() < FILL {
+        while self.outgoing.waiting() < FILL_BYTES {
             if self.opens() {
                 self.open_stream();
             } else if let Some(at) = self.streams.next_to_send(&self.sending) {
@@ -48,7 +48,7 @@ impl ClientSession {
         self.next_stream += 2;
         let Prepared { blocks, body, filled, expect_text, .. } = &self.requests[usize::from(item)];
         if expect_text.is_some() {
-            self.looking.begin(id);
+            self.body_searches.begin(id);
         }
         if let (Some(live), Some(filled)) = (&mut self.live, filled) {
             let streams = &self.streams;
@@ -58,14 +58,14 @@ impl ClientSession {
             return self.streams.open(Stream::new(number, (id, item), length, self.sending.initial));
         }
         let block = match self.table {
-            // What one request left in the table names nothing of another.
+            // The peer's table entries of one request do not fit another.
             _ if self.requests.len() > 1 => &blocks.plain,
             Table::Empty => &blocks.first,
-            Table::Filled => &blocks.later,
+            Table::RequestTemplate => &blocks.later,
             Table::None => &blocks.plain,
         };
         if self.table == Table::Empty {
-            self.table = Table::Filled;
+            self.table = Table::RequestTemplate;
         }
         let flags = if body.is_empty() { frame::END_STREAM } else { 0 };
         frame::write_block(self.outgoing.end(), number, flags, block);

@@ -1,41 +1,41 @@
-//! The streams of a connection at the server: what was asked for, and how much of the answer has left.
+//! The streams of a connection at the server: each request and the sent part of its answer.
 
 use std::sync::Arc;
 
 use super::flow::{self, Received, Sending};
-use super::frame::{self, MOST_PAYLOAD};
+use super::frame::{self, MAX_PAYLOAD};
 use super::hpack;
 use crate::Fault;
 use crate::http1::Page;
 
 /// One request and its answer.
-pub(super) struct Served {
+pub(super) struct ServerStream {
     pub(super) number: u32,
     page: Arc<Page>,
     head_only: bool,
-    /// What the request announces of its body, and what came of it.
+    /// Announced length of the request's body, and its bytes so far.
     pub(super) length: Option<u64>,
     pub(super) body: u64,
     pub(super) received: Received,
-    /// The request is whole: it may be answered.
+    /// True once the request is complete and may be answered.
     pub(super) asked: bool,
     /// Bytes of the answer's body that were sent; `None` before its headers.
     sent: Option<usize>,
     window: i64,
 }
 
-impl Served {
+impl ServerStream {
     pub(super) const fn new(number: u32, page: Arc<Page>, head_only: bool, length: Option<u64>, window: i64) -> Self {
         let received = Received::stream();
         Self { number, page, head_only, length, body: 0, received, asked: false, sent: None, window }
     }
 
-    /// Whether its body is as long as it was announced.
+    /// Returns true if the body has its announced length.
     pub(super) fn is_whole(&self) -> bool {
         self.length.is_none_or(|length| length == self.body)
     }
 
-    /// Adds to what may be sent of it.
+    /// Adds to the stream's send window.
     pub(super) fn widen(&mut self, by: i64) -> Result<(), Fault> {
         flow::widen(&mut self.window, by)
     }
@@ -44,14 +44,14 @@ impl Served {
         if self.head_only { &[] } else { self.page.body() }
     }
 
-    /// Whether something of its answer can be sent now.
+    /// Returns true if some of the answer can be sent now.
     fn can_send(&self, sending: &Sending) -> bool {
         let trailers = || self.sent.is_some_and(|sent| sent == self.body().len());
         self.asked && (self.sent.is_none() || trailers() || self.window > 0 && sending.window > 0)
     }
 
-    /// Appends the next frame of the answer; whether it was the last.
-    fn send(&mut self, sending: &mut Sending, now: &Now, to: &mut Vec<u8>) -> bool {
+    /// Appends the next frame of the answer and returns true if it was the last.
+    fn send(&mut self, sending: &mut Sending, now: &DateHeader, to: &mut Vec<u8>) -> bool {
         let (length, [block, trailers]) = (self.body().len(), self.page.coded(blocks));
         let Some(sent) = self.sent else {
             let ends = length == 0 && trailers.is_empty();
@@ -68,7 +68,7 @@ impl Served {
             return true;
         }
         let most = self.window.min(sending.window).max(0) as usize;
-        let n = (length - sent).min(most).min(MOST_PAYLOAD);
+        let n = (length - sent).min(most).min(MAX_PAYLOAD);
         self.sent = Some(sent + n);
         self.window -= n as i64;
         sending.window -= n as i64;
@@ -79,7 +79,7 @@ impl Served {
     }
 }
 
-/// The head of a page without the date, and its trailers, which only an answer of gRPC has.
+/// Encodes the head of a page without the date, and its trailers, which only an answer of gRPC has.
 fn blocks(page: &Page) -> [Vec<u8>; 2] {
     let (status, fields, grpc) = page.parts();
     let (status, length) = (status.to_string(), page.body().len().to_string());
@@ -99,14 +99,14 @@ fn blocks(page: &Page) -> [Vec<u8>; 2] {
     }
 }
 
-/// The date as every answer of a second says it.
+/// The date header shared by all answers of one second.
 #[derive(Debug, Default)]
-pub(super) struct Now {
+pub(super) struct DateHeader {
     pub(super) second: Option<u64>,
     date: Vec<u8>,
 }
 
-impl Now {
+impl DateHeader {
     pub(super) fn tell(&mut self, second: u64) {
         if self.second != Some(second) {
             self.second = Some(second);
@@ -118,9 +118,9 @@ impl Now {
 
 /// All streams, in the order in which they are served next.
 #[derive(Default)]
-pub(super) struct AllServed(Vec<Served>);
+pub(super) struct ServerStreams(Vec<ServerStream>);
 
-impl AllServed {
+impl ServerStreams {
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -133,11 +133,11 @@ impl AllServed {
         self.0.clear();
     }
 
-    pub(super) fn open(&mut self, stream: Served) {
+    pub(super) fn open(&mut self, stream: ServerStream) {
         self.0.push(stream);
     }
 
-    pub(super) fn find(&mut self, number: u32) -> Option<&mut Served> {
+    pub(super) fn find(&mut self, number: u32) -> Option<&mut ServerStream> {
         self.0.iter_mut().find(|stream| stream.number == number)
     }
 
@@ -153,8 +153,9 @@ impl AllServed {
         self.0.iter().any(|stream| stream.can_send(sending))
     }
 
-    /// Appends one frame of the first that can send, which is the last in turn then; false where none can.
-    pub(super) fn send(&mut self, sending: &mut Sending, now: &Now, to: &mut Vec<u8>) -> bool {
+    /// Appends one frame of the first stream that can send, and moves that stream to the end. Returns false if no
+    /// stream can send.
+    pub(super) fn send(&mut self, sending: &mut Sending, now: &DateHeader, to: &mut Vec<u8>) -> bool {
         let Some(at) = self.0.iter().position(|stream| stream.can_send(sending)) else { return false };
         if self.0[at].send(sending, now, to) {
             self.0.remove(at);

@@ -1,4 +1,5 @@
-//! Requests whose places are filled anew each time. What does not change is encoded once; no table of the peer is used.
+//! Requests with placeholders that are filled anew each time. Constant parts are encoded once; the peer's table is not
+//! used.
 
 use std::sync::Arc;
 
@@ -11,22 +12,22 @@ use crate::template::{Piece, Source, decimal};
 
 /// A request that is filled anew each time.
 #[derive(Debug)]
-pub(super) struct Filled {
+pub(super) struct RequestTemplate {
     fields: Vec<Field>,
     body: Vec<Piece>,
-    /// The name of the field that says the body's length, where it is said.
+    /// Name of the field with the body's length, if it is sent.
     length: Option<Vec<u8>>,
 }
 
-/// A header, encoded as far as it is always the same.
+/// A header, with its constant part encoded.
 #[derive(Debug)]
 enum Field {
     Fixed(Vec<u8>),
     Places { name: Vec<u8>, value: Vec<Piece> },
 }
 
-impl Filled {
-    /// Cuts a request up. Places stand in values, those of `:path` with what a path cannot hold as %XX.
+impl RequestTemplate {
+    /// Cuts a request into pieces. Placeholders may be in values; in `:path` they are percent-encoded.
     pub(super) fn new(
         headers: &[(String, String)],
         body: &[u8],
@@ -55,24 +56,24 @@ fn encoded(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     bytes
 }
 
-/// What a connection has whose requests are filled anew each time. Its memory is used again.
+/// State of a connection whose requests are filled anew each time. Its memory is reused.
 #[derive(Debug)]
-pub(super) struct Live {
+pub(super) struct TemplateState {
     source: Arc<Source>,
     rng: Rng,
-    /// The headers of the request that was filled last, and room for a value.
+    /// The headers of the last filled request, and a buffer for a value.
     pub(super) block: Vec<u8>,
     value: Vec<u8>,
-    /// Bodies that are not sent to their end, by stream.
+    /// Bodies not completely sent, by stream.
     bodies: Vec<(u32, Vec<u8>)>,
     spare: Vec<Vec<u8>>,
-    /// The name of the header of cookies, where they are kept and sent.
+    /// Name of the cookie header, if cookies are stored and sent.
     cookies: Option<Vec<u8>>,
     pub(super) memory: Memory,
 }
 
-impl Live {
-    /// With `cookies` those of answers are kept and sent.
+impl TemplateState {
+    /// Creates the state. With `cookies`, cookies of answers are stored and sent.
     pub(super) fn new(source: Arc<Source>, seed: u64, cookies: bool) -> Self {
         let (rng, memory) = (Rng::with_seed(seed), Memory::new(&source));
         let cookies = cookies.then(|| encoded(|to| write_name(to, "cookie")));
@@ -80,21 +81,21 @@ impl Live {
         Self { source, rng, block, value, bodies, spare, cookies, memory }
     }
 
-    /// The connection is another; the memory is kept.
+    /// Prepares for another connection and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.forget(|_| false);
         self.memory.clear();
     }
 
-    /// What hears the headers of answers to a request with these captures, if anything does.
+    /// Returns the memory that reads the headers of answers to a request with these captures, if needed.
     pub(super) fn hears(&mut self, captures: &[Capture]) -> Option<&mut Memory> {
         (self.cookies.is_some() || !captures.is_empty()).then_some(&mut self.memory)
     }
 
-    /// Fills a request for a stream; the length of its body. Of the bodies before, those are kept that are `unsent`.
-    pub(super) fn fill(&mut self, request: &Filled, stream: u32, unsent: impl Fn(u32) -> bool) -> usize {
+    /// Fills a request for a stream and returns the length of its body. Keeps earlier bodies that are `unsent`.
+    pub(super) fn fill(&mut self, request: &RequestTemplate, stream: u32, unsent: impl Fn(u32) -> bool) -> usize {
         self.forget(unsent);
-        let turn = self.source.turn(&mut self.rng);
+        let turn = self.source.next_index(&mut self.rng);
         let mut body = self.spare.pop().unwrap_or_default();
         body.clear();
         self.memory.next();
@@ -130,12 +131,12 @@ impl Live {
         length
     }
 
-    /// The body of the request on a stream.
+    /// Returns the body of the request on a stream.
     pub(super) fn body(&self, stream: u32) -> &[u8] {
         self.bodies.iter().find(|(of, _)| *of == stream).map_or(&[], |(_, body)| body)
     }
 
-    /// Takes the memory of bodies back that are not `unsent` any more.
+    /// Reclaims the memory of bodies that are no longer `unsent`.
     pub(super) fn forget(&mut self, unsent: impl Fn(u32) -> bool) {
         let mut at = 0;
         while let Some((stream, _)) = self.bodies.get(at) {
@@ -149,7 +150,7 @@ impl Live {
     }
 }
 
-/// A header whose name is encoded.
+/// Writes a header whose name is encoded.
 fn put(to: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     to.extend_from_slice(name);
     write_length(to, value.len());

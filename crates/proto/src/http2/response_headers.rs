@@ -1,27 +1,27 @@
-//! What is looked at of a response's headers.
+//! The relevant parts of a response's headers.
 
-/// Headers of the connections of HTTP/1.1 (section 8.2.2).
-const OF_CONNECTIONS: [&[u8]; 5] =
+/// Connection headers of HTTP/1.1 (section 8.2.2).
+const CONNECTION_HEADERS: [&[u8]; 5] =
     [b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];
 
 /// Status and length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Says {
-    /// 0 where it has none: trailers.
+pub(super) struct ResponseHeaders {
+    /// Status; 0 for trailers.
     pub(super) status: u16,
-    /// What it announces of its body.
+    /// Announced length of its body.
     pub(super) length: Option<u64>,
-    /// The status of gRPC.
+    /// Status of gRPC.
     pub(super) grpc: Option<u16>,
-    /// The first thing in it that no response may have (sections 8.1.1, 8.2 and 8.3).
+    /// First violation that no response may have (sections 8.1.1, 8.2 and 8.3).
     pub(super) wrong: Option<&'static str>,
-    /// A header that is no pseudo-header has come.
+    /// True after a regular header.
     begun: bool,
 }
 
-impl Says {
-    /// One header.
-    pub(super) fn hear(&mut self, name: &[u8], value: &[u8]) {
+impl ResponseHeaders {
+    /// Reads one header.
+    pub(super) fn header(&mut self, name: &[u8], value: &[u8]) {
         self.wrong = self.wrong.or_else(|| self.forbidden(name, value));
         self.begun |= !name.starts_with(b":");
         match name {
@@ -41,7 +41,7 @@ impl Says {
         }
     }
 
-    /// What is wrong with a header, by its name, its place, or the bytes in it.
+    /// Returns the violation of a header by its name, its position, or its bytes.
     fn forbidden(&self, name: &[u8], value: &[u8]) -> Option<&'static str> {
         match name {
             b":status" if self.begun => Some("a response of HTTP/2 with a :status behind other headers"),
@@ -53,7 +53,7 @@ impl Says {
             {
                 Some("a response of HTTP/2 with a header's name that has capitals or other bytes that no name has")
             }
-            _ if OF_CONNECTIONS.contains(&name) => {
+            _ if CONNECTION_HEADERS.contains(&name) => {
                 Some("a response of HTTP/2 with a header of HTTP/1.1's connections (connection, transfer-encoding, …)")
             }
             _ if value.iter().any(|b| matches!(b, 0 | b'\r' | b'\n')) => {

@@ -1,4 +1,4 @@
-//! How a response counts, once it is complete.
+//! Result of a complete response.
 
 use run::GRPC_STATUS;
 
@@ -6,24 +6,25 @@ use super::request::Prepared;
 use super::stream::Stream;
 use crate::{Fault, Outcome};
 
-/// Bytes before each message of gRPC: whether it is compressed, and its length.
-pub(super) const PREFIX: u64 = 5;
+/// Bytes before each message of gRPC: the compression flag and its length.
+pub(super) const GRPC_PREFIX: u64 = 5;
 
-/// The status of a response and how its request ended.
-pub(super) fn ending(stream: &Stream, request: &Prepared) -> (u16, Outcome) {
+/// Returns the status of a response and the outcome of its request.
+pub(super) fn outcome_of_response(stream: &Stream, request: &Prepared) -> (u16, Outcome) {
     let no_body = request.is_head || matches!(stream.status, 204 | 304);
     if stream.length.is_some_and(|length| !no_body && length != stream.body) {
         return (stream.status, Outcome::Failed(Fault::WrongBody("its length is not its content-length")));
     }
     if request.grpc {
-        return of_call(stream, request.expect_status);
+        return outcome_of_call(stream, request.expect_status);
     }
     let right = (200..400).contains(&stream.status) || request.expect_status == Some(stream.status);
     (stream.status, if right { Outcome::Expected } else { Outcome::Unexpected })
 }
 
-/// The same of a call of gRPC. An answer of HTTP alone, by a proxy say, stands for what the gRPC protocol maps it to.
-fn of_call(stream: &Stream, expected: Option<u16>) -> (u16, Outcome) {
+/// Returns the same for a call of gRPC. A plain HTTP answer, for example from a proxy, counts as the status that the
+/// gRPC protocol maps it to.
+fn outcome_of_call(stream: &Stream, expected: Option<u16>) -> (u16, Outcome) {
     let code = match (stream.grpc, stream.status) {
         (Some(code), _) => code,
         (None, 200) => return (0, Outcome::Failed(Fault::WrongBody("an answer of gRPC without grpc-status"))),
@@ -36,7 +37,7 @@ fn of_call(stream: &Stream, expected: Option<u16>) -> (u16, Outcome) {
     };
     let status = GRPC_STATUS.saturating_add(code);
     match code {
-        0 if stream.body < PREFIX => {
+        0 if stream.body < GRPC_PREFIX => {
             (status, Outcome::Failed(Fault::WrongBody("an answer of gRPC with status 0 and no message")))
         }
         0 => (status, Outcome::Expected),

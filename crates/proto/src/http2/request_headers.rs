@@ -1,35 +1,35 @@
-//! What a request's headers ask for, and whether they may stand in one (RFC 9113, section 8).
+//! The headers of a request, and the check that they are valid in one (RFC 9113, section 8).
 
-/// Longest path, bytes.
-const MOST_PATH: usize = 16 * 1024;
+/// Maximum length of a path in bytes.
+const MAX_PATH: usize = 16 * 1024;
 
-/// The request that is read now; its memory is used again for the next.
+/// The request being read; its memory is reused for the next.
 #[derive(Debug, Default)]
-pub(super) struct Asks {
+pub(super) struct RequestHeaders {
     pub(super) method: Vec<u8>,
     pub(super) path: Vec<u8>,
-    /// What it announces of its body.
+    /// Announced length of its body.
     pub(super) length: Option<u64>,
     scheme: bool,
     authority: bool,
-    /// A field that is no pseudo-header has come, after which none of those may.
+    /// True after a regular field, which no pseudo-header may follow.
     fields: bool,
     wrong: bool,
 }
 
-impl Asks {
+impl RequestHeaders {
     pub(super) fn begin(&mut self) {
         self.method.clear();
         self.path.clear();
         (self.length, self.scheme, self.authority, self.fields, self.wrong) = (None, false, false, false, false);
     }
 
-    /// One header.
-    pub(super) fn hear(&mut self, name: &[u8], value: &[u8]) {
+    /// Reads one header.
+    pub(super) fn header(&mut self, name: &[u8], value: &[u8]) {
         if name.first() == Some(&b':') {
             let twice = match name {
                 b":method" => !take(&mut self.method, value),
-                b":path" => value.len() > MOST_PATH || !take(&mut self.path, value),
+                b":path" => value.len() > MAX_PATH || !take(&mut self.path, value),
                 b":scheme" => std::mem::replace(&mut self.scheme, true),
                 b":authority" => std::mem::replace(&mut self.authority, true),
                 _ => true,
@@ -50,7 +50,7 @@ impl Asks {
         };
     }
 
-    /// Whether it is a request: the pseudo-headers are there, once each, before all others.
+    /// Returns true for a valid request: each pseudo-header once, before all other headers.
     pub(super) fn is_right(&self) -> bool {
         let path = match &*self.method {
             b"OPTIONS" => self.path.starts_with(b"/") || self.path == b"*",
@@ -60,14 +60,14 @@ impl Asks {
         !self.wrong && !self.method.is_empty() && self.scheme && path
     }
 
-    /// Whether these can be trailers: no pseudo-header among them, nothing that may not be there.
+    /// Returns true if these can be trailers: no pseudo-header and no forbidden header.
     pub(super) fn can_be_trailers(&self) -> bool {
         let pseudo = self.scheme || self.authority || !self.method.is_empty() || !self.path.is_empty();
         !self.wrong && !pseudo
     }
 }
 
-/// Whether this is the first.
+/// Stores the value and returns true if it is the first.
 fn take(to: &mut Vec<u8>, value: &[u8]) -> bool {
     let first = to.is_empty();
     to.extend_from_slice(value);

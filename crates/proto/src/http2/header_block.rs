@@ -1,0 +1,70 @@
+//! A header block over several frames (RFC 9113, section 4.3): HEADERS, then CONTINUATION until END_HEADERS.
+
+use super::frame::{self, FrameHeader};
+use crate::Fault;
+
+/// Maximum size of a header block over all its frames, in bytes.
+const MAX_BLOCK_BYTES: usize = 64 * 1024;
+/// Minimum number of bytes that a frame counts for, because small frames cost their sender next to nothing.
+const MIN_FRAME_COST: usize = 256;
+
+/// The unfinished block, if any; its memory is reused for the next.
+#[derive(Debug, Default)]
+pub(super) struct HeaderBlock {
+    /// The first frame of the block.
+    began: Option<FrameHeader>,
+    bytes: Vec<u8>,
+    counted: usize,
+}
+
+impl HeaderBlock {
+    /// Resets to no block.
+    pub(super) fn reset(&mut self) {
+        self.began = None;
+    }
+
+    /// Returns true if a block has begun and not ended.
+    pub(super) const fn is_open(&self) -> bool {
+        self.began.is_some()
+    }
+
+    /// Checks that this frame may come now: only CONTINUATION may follow inside a block.
+    pub(super) fn allows(&self, head: &FrameHeader) -> Result<(), Fault> {
+        let goes_on = |began: FrameHeader| head.kind == frame::CONTINUATION && head.stream == began.stream;
+        match self.began {
+            Some(began) if !goes_on(began) => Err(Fault::Malformed("a header block of HTTP/2 is interrupted")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Starts a block that continues in further frames.
+    pub(super) fn begin(&mut self, head: &FrameHeader, piece: &[u8]) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(piece);
+        (self.began, self.counted) = (Some(*head), piece.len().max(MIN_FRAME_COST));
+    }
+
+    /// Handles CONTINUATION. The last one returns the block's first frame and all its bytes, to be returned with
+    /// [`give_back`](Self::give_back).
+    pub(super) fn append_frame(&mut self, piece: &[u8], last: bool) -> Result<Option<(FrameHeader, Vec<u8>)>, Fault> {
+        let began = self.began.ok_or(Fault::Malformed("CONTINUATION without HEADERS"))?;
+        self.counted += piece.len().max(MIN_FRAME_COST);
+        if self.counted > MAX_BLOCK_BYTES {
+            return Err(Fault::Limit("a header block of HTTP/2 of more than 64 KiB, or in very small frames"));
+        }
+        if piece.is_empty() && !last {
+            return Err(Fault::Limit("empty frames of a header block"));
+        }
+        self.bytes.extend_from_slice(piece);
+        if !last {
+            return Ok(None);
+        }
+        self.began = None;
+        Ok(Some((began, std::mem::take(&mut self.bytes))))
+    }
+
+    /// Returns the memory of a block that was read.
+    pub(super) fn give_back(&mut self, bytes: Vec<u8>) {
+        self.bytes = bytes;
+    }
+}
