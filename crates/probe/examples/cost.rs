@@ -1,11 +1,12 @@
-//! What observing costs on this machine, by source: `cargo run --release -p loadline-probe --example cost [SOCKETS]`, beside
-//! so many connections of the server that is watched (100). `tests/cost.rs` holds what must be so anywhere.
+//! Prints the cost of observing on this machine, by source: `cargo run --release -p loadline-probe --example cost
+//! [SOCKETS]`, with SOCKETS connections to the observed server (default 100). `tests/cost.rs` checks what must hold on
+//! any machine.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use loadline_probe::{Life, Probe, Sampler, Scope};
+use loadline_probe::{Probe, ProcessWatch, Sampler, Scope};
 
 type Error = Box<dyn std::error::Error>;
 
@@ -25,7 +26,7 @@ fn watch(addr: SocketAddr) -> Probe {
     Probe::new(Scope { processes: vec![std::process::id()], listen: Some(addr.into()), ..Scope::default() })
 }
 
-/// Mean cost of a sample by source, microseconds.
+/// Returns the mean cost of a sample by source, in microseconds.
 fn mean(probe: &mut Probe, rounds: u32, mut sample: impl FnMut(&mut Probe, f64)) -> BTreeMap<&'static str, f64> {
     let mut sums = BTreeMap::new();
     for t in 0..rounds {
@@ -51,12 +52,17 @@ fn by_source(probe: &mut Probe) {
     println!("one of the series {series:.1} us, {:.3} % of a processor at 2 a second", series * 2.0 / 1e4);
 }
 
-/// What counts: two samples a second for five seconds, with the caches as cold as the rest of the machine makes them.
+/// Measures realistic costs: two samples a second for five seconds, with the caches as cold as the rest of the machine
+/// makes them.
 fn in_a_trial(mut probe: Probe) -> Result<(), Error> {
     probe.take();
     let before = probe.cost_us();
-    let sampler =
-        Sampler::start(probe, Life::default(), Duration::from_millis(500), sys::clock::Origin::after(Duration::ZERO))?;
+    let sampler = Sampler::start(
+        probe,
+        ProcessWatch::default(),
+        Duration::from_millis(500),
+        sys::clock::Origin::after(Duration::ZERO),
+    )?;
     sampler.edge();
     std::thread::sleep(Duration::from_secs(5));
     sampler.edge();

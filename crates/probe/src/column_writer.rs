@@ -1,59 +1,59 @@
-//! The writer that sources write into: a column a counter and instance, a row a sample. It makes a
-//! [`run::Recording`] without copying a value, and its columns keep their places from one recording to the next.
+//! The writer that sources write into: one column per counter and instance, one row per sample. It builds a
+//! [`run::Recording`] without copying a value, and its columns keep their positions from one recording to the next.
 
 use std::fmt;
 
 use run::{Absence, Column, CounterId, Recording};
 
-/// The columns of one instance, in the order of the ids it was opened with.
+/// The columns of one instance, in the order of the ids given when it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slots(usize);
 
 #[derive(Debug)]
-struct Page {
+struct InstanceColumns {
     id: &'static str,
     instance: String,
     values: Vec<Option<f64>>,
-    /// Dropped from the recording when it holds nothing but zeros.
+    /// True if the column is dropped from the recording when it holds nothing but zeros.
     quiet: bool,
 }
 
-/// See the head of this file.
+/// The writer; see the module documentation.
 #[derive(Debug, Default)]
 pub struct ColumnWriter {
     t_s: Vec<f64>,
-    pages: Vec<Page>,
+    pages: Vec<InstanceColumns>,
     absent: Vec<Absence>,
-    /// Whether each row is to stay: one at the edge of a window.
+    /// For each row: true if it must stay, because it is at the edge of a window.
     stays: Vec<bool>,
-    /// Of how many samples of the series one is kept, as a power of two, and how many came.
+    /// Thinning of the series as a power of two, and the number of samples so far.
     thinned: u32,
     came: u64,
-    /// The last row makes room for the next.
+    /// True if the next row replaces the last one.
     passing: bool,
 }
 
-/// Rows of a recording, at most: 34 minutes at two samples a second. Of a longer one every second row of the series goes,
-/// and from then on half as many are kept, so that days take no more memory than this.
-const MOST_ROWS: usize = 4096;
+/// Maximum rows of a recording: 34 minutes at two samples a second. A longer recording drops every second row of the
+/// series and then keeps half as many samples, so that days take no more memory.
+const MAX_ROWS: usize = 4096;
 
 impl ColumnWriter {
-    /// Begins the row of one sample, which stays.
+    /// Starts the row of one sample that stays.
     pub fn begin(&mut self, t_s: f64) {
         self.row(t_s, true);
     }
 
-    /// Begins the row of one sample of a series; of a long series some make room for others.
+    /// Starts the row of one sample of a series. In a long series some rows replace others.
     pub fn begin_series(&mut self, t_s: f64) {
         self.row(t_s, false);
     }
 
     fn row(&mut self, t_s: f64, stays: bool) {
-        if self.t_s.len() >= MOST_ROWS {
+        if self.t_s.len() >= MAX_ROWS {
             self.thin();
         }
         match (self.passing, self.t_s.last_mut(), self.stays.last_mut()) {
-            // What is not read at each sample keeps its last value in the row that takes over.
+            // A source not read at each sample keeps its last value in the replacing row.
             (true, Some(t), Some(edge)) => (*t, *edge) = (t_s, stays),
             _ => {
                 self.t_s.push(t_s);
@@ -64,7 +64,7 @@ impl ColumnWriter {
         self.passing = !stays && !self.came.is_multiple_of(1 << self.thinned);
     }
 
-    /// Leaves out every second row of the series.
+    /// Drops every second row of the series.
     fn thin(&mut self) {
         let mut series = 0_u64;
         let keep = self.stays.iter().map(|stays| {
@@ -76,7 +76,7 @@ impl ColumnWriter {
         only(&mut self.stays, &keep);
         for page in &mut self.pages {
             page.values.resize(keep.len(), None);
-            // A value of a row that goes is better than none.
+            // A value from a dropped row is better than none.
             for row in 1..keep.len() {
                 let before = page.values[row - 1].filter(|_| !keep[row - 1]);
                 page.values[row] = page.values[row].or(before);
@@ -87,19 +87,19 @@ impl ColumnWriter {
         self.passing = false;
     }
 
-    /// Columns for these counters of one instance. Ask once for each instance and keep the answer.
+    /// Returns the columns for these counters of one instance. Call it once per instance and keep the result.
     pub fn open(&mut self, ids: &'static [&'static str], instance: &str) -> Slots {
         let first = self.pages.len();
         let page = |id: &&'static str| {
             debug_assert!(run::counter(id).is_some(), "{id} is no row of COUNTERS");
-            Page { id, instance: instance.to_owned(), values: Vec::new(), quiet: false }
+            InstanceColumns { id, instance: instance.to_owned(), values: Vec::new(), quiet: false }
         };
         self.pages.extend(ids.iter().map(page));
         Slots(first)
     }
 
-    /// As [`ColumnWriter::open`], for instances of which there may be hundreds that never count anything: columns of zeros
-    /// only are left out of the recording.
+    /// Opens columns that are dropped from the recording if all zeros, for instances of which there may be hundreds
+    /// that never count anything. Otherwise as [`ColumnWriter::open`].
     pub fn open_quiet(&mut self, ids: &'static [&'static str], instance: &str) -> Slots {
         let slots = self.open(ids, instance);
         for page in &mut self.pages[slots.0..] {
@@ -108,7 +108,7 @@ impl ColumnWriter {
         slots
     }
 
-    /// Writes the value of the `at`-th counter of an instance into the present row. The last write counts.
+    /// Writes the value of the `at`-th counter of an instance into the current row. The last write counts.
     pub fn put(&mut self, slots: Slots, at: usize, value: f64) {
         let row = self.t_s.len();
         if let Some(page) = self.pages.get_mut(slots.0 + at).filter(|_| row > 0) {
@@ -117,14 +117,14 @@ impl ColumnWriter {
         }
     }
 
-    /// As [`ColumnWriter::put`] where there may be no value: then the row has none.
+    /// Writes a value as [`ColumnWriter::put`], or leaves the row without one.
     pub fn put_some(&mut self, slots: Slots, at: usize, value: Option<f64>) {
         if let Some(value) = value {
             self.put(slots, at, value);
         }
     }
 
-    /// Notes why a counter has no value (instance empty: none of its instances). The first reason is kept.
+    /// Records why a counter has no value (instance empty: none of its instances). The first reason is kept.
     pub fn absent(&mut self, id: &'static str, instance: &str, reason: fmt::Arguments<'_>) {
         let known = |a: &Absence| a.counter.as_str() == id && a.instance == instance;
         if !self.absent.iter().any(known) {
@@ -133,22 +133,22 @@ impl ColumnWriter {
         }
     }
 
-    /// As [`ColumnWriter::absent`] for several counters.
+    /// Records the reason for several counters, as [`ColumnWriter::absent`].
     pub fn absent_all(&mut self, ids: &[&'static str], instance: &str, reason: fmt::Arguments<'_>) {
         for id in ids {
             self.absent(id, instance, reason);
         }
     }
 
-    /// Rows in the present recording.
+    /// Returns the number of rows in the current recording.
     pub fn rows(&self) -> usize {
         self.t_s.len()
     }
 
-    /// A copy of the last `rows` rows of those counters that `wanted` names: to be looked at while recording goes on.
+    /// Copies the last `rows` rows of the counters in `wanted`, while recording continues.
     pub fn newest(&self, rows: usize, wanted: &[&str]) -> Recording {
         let from = self.t_s.len().saturating_sub(rows);
-        let column = |page: &Page| {
+        let column = |page: &InstanceColumns| {
             let mut values = page.values.get(from..).unwrap_or_default().to_vec();
             values.resize(self.t_s.len() - from, None);
             let told = values.iter().any(Option::is_some);
@@ -158,13 +158,13 @@ impl ColumnWriter {
         Recording { t_s: self.t_s[from..].to_vec(), columns, absent: Vec::new() }
     }
 
-    /// A copy of all that was written so far, while recording goes on.
+    /// Copies everything written so far, while recording continues.
     pub fn copy(&self) -> Recording {
         let columns = self.pages.iter().filter_map(|page| page.copy(self.t_s.len())).collect();
         Recording { t_s: self.t_s.clone(), columns, absent: self.absent.clone() }
     }
 
-    /// Hands out what was written and begins anew. Columns without a value are left out; reasons go with them.
+    /// Returns everything written and starts a new recording. Columns without a value are dropped with their reasons.
     pub fn take(&mut self) -> Recording {
         let t_s = std::mem::take(&mut self.t_s);
         self.stays.clear();
@@ -175,13 +175,13 @@ impl ColumnWriter {
     }
 }
 
-/// Leaves the items whose place says so.
+/// Keeps the items marked in `keep`.
 fn only<T>(items: &mut Vec<T>, keep: &[bool]) {
     let mut places = keep.iter();
     items.retain(|_| places.next().copied().unwrap_or(true));
 }
 
-impl Page {
+impl InstanceColumns {
     fn take(&mut self, rows: usize) -> Option<Column> {
         let values = std::mem::take(&mut self.values);
         self.values.reserve(values.len());
@@ -214,7 +214,7 @@ mod tests {
             let t_s = f64::from(i) / 2.0;
             writer.begin_series(t_s);
             writer.put(slots, 0, t_s * 1e6);
-            // A source that costs much is read at every third sample.
+            // An expensive source is read at every third sample.
             writer.put_some(slots, 1, (i % 3 == 0).then_some(t_s));
             if i == 1000 {
                 writer.begin(t_s + 0.1);
@@ -222,17 +222,17 @@ mod tests {
             }
         }
         let r = writer.take();
-        assert!(r.t_s.len() <= MOST_ROWS && r.t_s.len() > MOST_ROWS / 4, "{}", r.t_s.len());
+        assert!(r.t_s.len() <= MAX_ROWS && r.t_s.len() > MAX_ROWS / 4, "{}", r.t_s.len());
         assert!(r.t_s.windows(2).all(|w| w[0] < w[1]) && r.t_s[0] == -1.0 && r.t_s.contains(&500.1));
         assert_eq!(r.t_s.last(), Some(&(f64::from(samples - 1) / 2.0)), "the newest is always there");
         let longest = r.t_s.windows(2).map(|w| w[1] - w[0]).fold(0.0, f64::max);
         assert!(longest <= 16.0, "evenly thinned: {longest}");
-        let of = |id: &str| &r.column(id, "total").unwrap().values;
+        let values = |id: &str| &r.column(id, "total").unwrap().values;
         let at_edge = r.t_s.iter().position(|t| *t == 500.1).unwrap();
-        assert_eq!(of("cpu.user")[at_edge], Some(7.0));
+        assert_eq!(values("cpu.user")[at_edge], Some(7.0));
         let exact = |(t, v): (&f64, &Option<f64>)| v.is_none_or(|v| v == t * 1e6) || *t == 500.1;
-        assert!(r.t_s.iter().zip(of("cpu.user")).all(exact), "values stay with their times");
-        assert!(of("cpu.system").iter().flatten().count() > r.t_s.len() / 2, "the dear source is not lost");
+        assert!(r.t_s.iter().zip(values("cpu.user")).all(exact), "values stay with their times");
+        assert!(values("cpu.system").iter().flatten().count() > r.t_s.len() / 2, "the dear source is not lost");
         writer.begin_series(9.0);
         writer.begin_series(10.0);
         assert_eq!(writer.take().t_s, [9.0, 10.0], "the next trial begins anew");

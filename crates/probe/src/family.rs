@@ -10,7 +10,7 @@ pub(crate) struct Family {
     quiet: bool,
     most: usize,
     rows: Vec<(Vec<u8>, Slots)>,
-    /// Where the next name is expected: files keep their order.
+    /// Index at which the next name is expected: files keep their order.
     next: usize,
 }
 
@@ -19,13 +19,13 @@ impl Family {
         Self { ids, quiet: false, most: 4096, rows: Vec::new(), next: 0 }
     }
 
-    /// Instances whose columns are left out when they are all zeros.
+    /// Drops instances whose columns are all zeros.
     pub(crate) const fn quiet(mut self) -> Self {
         self.quiet = true;
         self
     }
 
-    /// At most this many instances; further ones are noted as absent.
+    /// Limits the number of instances; further ones are recorded as absent.
     pub(crate) const fn at_most(mut self, most: usize) -> Self {
         self.most = most;
         self
@@ -35,7 +35,7 @@ impl Family {
         self.ids
     }
 
-    /// The columns of an instance, opened when it is seen for the first time; `None` beyond the limit.
+    /// Returns the columns of an instance, opened on its first appearance; `None` beyond the limit.
     pub(crate) fn slots(&mut self, writer: &mut ColumnWriter, name: &[u8]) -> Option<Slots> {
         let holds = |row: &&(Vec<u8>, Slots)| row.0 == name;
         let at = match self.rows.get(self.next).filter(holds) {

@@ -1,5 +1,5 @@
-//! Finds whose processes a listener's are: sock_diag names the socket's inode, /proc/PID/fd who holds it. All holders
-//! and what descends from them are the server: a master that only hands the socket on, its workers, and helpers.
+//! Finds the processes of a listener: sock_diag names the socket's inode, and /proc/PID/fd shows its holders. All
+//! holders and their descendants are the server: a master that only passes the socket on, its workers, and helpers.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,23 +15,23 @@ use crate::tree::{diag_in, rtnl_in};
 /// A server on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its processes, ascending.
+    /// Its process IDs, ascending.
     pub pids: Vec<u32>,
-    /// One of them, if they live in another network namespace than the caller: for `Scope::netns_pid`.
+    /// One of its processes, if they are in another network namespace than the caller: for `Scope::netns_pid`.
     pub netns_pid: Option<u32>,
-    /// The address it listens on, as bound (may be a wildcard).
+    /// Listen address as bound (may be a wildcard).
     pub listen: Address,
 }
 
-/// A process as the way into its network namespace, where that is not ours.
+/// Returns the process if its network namespace differs from ours.
 pub fn other_network(pid: u32) -> Option<u32> {
     sys::netns::elsewhere(pid)?.then_some(pid)
 }
 
-/// Why a server's processes were not found.
+/// Reason why a server's processes were not found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    /// The address is not an address of this machine or of a namespace that can be entered.
+    /// The address is not an address of this machine or of an accessible namespace.
     #[error(
         "{0} is not an address of this machine: its server's counters cannot be read here; name the server's process with --server-pid if it does run here (behind address translation, say)"
     )]
@@ -41,14 +41,14 @@ pub enum FindError {
         "nothing listens on {0} in this network namespace; start the server, or name its process with --server-pid"
     )]
     NoListener(Address),
-    /// There is a listener, and no process that we may look into holds it.
+    /// A listener exists, but no readable process holds it.
     #[error(
         "something listens on {addr}, but no process that may be looked into holds its socket; run as root or as the server's user, or name its process with --server-pid"
     )]
     NoPermission {
         /// The address.
         addr: Address,
-        /// The address it is bound to: its accept queue and the host's counters can be read all the same.
+        /// Its bound address: its accept queue and the host's counters are readable anyway.
         listen: Address,
         /// A process of its network namespace, if that is not ours.
         netns_pid: Option<u32>,
@@ -58,13 +58,13 @@ pub enum FindError {
     Kernel {
         /// The address.
         addr: Address,
-        /// What happened.
+        /// Error of the system.
         source: std::io::Error,
     },
 }
 
-/// Finds the server that takes connections to `addr`, in this network namespace or, for an address that is not of
-/// this one, in those of other processes.
+/// Finds the server that accepts connections to `at`, in this network namespace or, for an address of another one, in
+/// those of other processes.
 pub fn find_server(at: impl Into<Address>) -> Result<Found, FindError> {
     let at = &at.into();
     let kernel = |source| FindError::Kernel { addr: at.clone(), source };
@@ -80,7 +80,7 @@ pub fn find_server(at: impl Into<Address>) -> Result<Found, FindError> {
     }
 }
 
-/// Inodes of the unix sockets of this network namespace that listen on a file.
+/// Returns the inodes of the unix sockets of this network namespace that listen on a file.
 fn unix_inodes(path: &Path) -> std::io::Result<Vec<u32>> {
     let mut inodes = Vec::new();
     diag_in(None)?.unix_listeners(path, |l| inodes.push(l.inode))?;
@@ -99,7 +99,7 @@ fn of_unix(at: &Address, inodes: &[u32]) -> Result<Found, FindError> {
     }
 }
 
-/// Who holds any of these sockets, and what descends from them; empty where nobody may be looked into.
+/// Returns the holders of any of these sockets and their descendants; empty if no process may be read.
 fn holders(inodes: &[u32]) -> Vec<u32> {
     let proc = Path::new("/proc");
     let parents = parents(proc);
@@ -107,8 +107,8 @@ fn holders(inodes: &[u32]) -> Vec<u32> {
     if all.is_empty() { all } else { family(proc, &parents, &all) }
 }
 
-/// The processes that take connections to `at`, seen from the network namespace of a process (`None`: ours); empty where
-/// they are on another host or may not be looked into.
+/// Returns the processes that accept connections to `at`, seen from the network namespace of a process (`None`: ours).
+/// Empty if they are on another host or unreadable.
 pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
     let addr = match at {
         Address::Inet(addr) => *addr,
@@ -121,18 +121,18 @@ pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
     }
 }
 
-/// What one network namespace says of an address.
+/// Result of searching one network namespace for an address.
 #[derive(Debug)]
 enum Answer {
-    /// Inodes of the listeners and one address that they are bound to.
+    /// Inodes of the listeners and one bound address.
     Listens((Vec<u32>, SocketAddr)),
-    /// The address is its own, and nothing listens.
+    /// The address belongs to the namespace, and nothing listens.
     Silent,
-    /// The address is not its own.
+    /// The address does not belong to the namespace.
     Foreign,
 }
 
-/// Asks the network namespace of a process (`None`: ours).
+/// Searches the network namespace of a process (`None`: ours).
 fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<Answer> {
     if !addr.ip().is_unspecified() && !rtnl_in(pid)?.is_local(addr.ip())? {
         return Ok(Answer::Foreign);
@@ -152,7 +152,7 @@ fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<Answer> {
     Ok(bound.map_or(Answer::Silent, |bound| Answer::Listens((inodes, bound))))
 }
 
-/// Tries the network namespaces of all processes, one process a namespace.
+/// Searches the network namespaces of all processes, one process per namespace.
 fn elsewhere(addr: SocketAddr) -> Result<Found, FindError> {
     for pid in one_process_a_namespace() {
         if let Ok(Answer::Listens(sockets)) = ask(addr, Some(pid)) {
@@ -162,7 +162,7 @@ fn elsewhere(addr: SocketAddr) -> Result<Found, FindError> {
     Err(FindError::NotLocal(addr.into()))
 }
 
-/// One process of every network namespace but our own.
+/// Returns one process of every network namespace but our own.
 fn one_process_a_namespace() -> Vec<u32> {
     let id = |pid: &str| network_id(&Path::new("/proc").join(pid)).ok();
     let ours = id("self");
@@ -184,9 +184,9 @@ fn holders_of(addr: SocketAddr, found: &(Vec<u32>, SocketAddr), netns: Option<u3
     Ok(Found { pids, netns_pid: netns.map(|_| first), listen: (*listen).into() })
 }
 
-/// The holders and their descendants. Two cases need care: a service manager that made the socket for its service
-/// (socket activation) holds it too, and is not the server; and we ourselves, and what we started, are not the
-/// server only because one of our ancestors holds the socket.
+/// Returns the holders and their descendants, with two exceptions. A service manager that created the socket for its
+/// service (socket activation) holds it too, but is not the server. We and our children are not the server merely
+/// because one of our ancestors holds the socket.
 fn family(proc: &Path, parents: &[(u32, u32)], holders: &[u32]) -> Vec<u32> {
     let me = std::process::id();
     let above_me = ancestors(parents, me);
@@ -195,7 +195,7 @@ fn family(proc: &Path, parents: &[(u32, u32)], holders: &[u32]) -> Vec<u32> {
     if servers.is_empty() {
         servers = holders.to_vec();
     }
-    // Whoever started us, or is us, or is a manager, has other children than the server's.
+    // Our ancestors, we ourselves and managers have other children than the server's.
     let parents_of_more: Vec<u32> =
         servers.iter().copied().filter(|pid| !above_me.contains(pid) && *pid != me && !manager(pid)).collect();
     servers.extend(descendants(proc, &parents_of_more));
@@ -208,13 +208,13 @@ fn is_manager(proc: &Path, pid: u32) -> bool {
     std::fs::read(proc.join(format!("{pid}/comm"))).is_ok_and(|comm| comm.trim_ascii() == b"systemd")
 }
 
-/// Whether a process holds one of these sockets open; false when its descriptors may not be read.
+/// Returns true if a process holds one of these sockets open; false if its descriptors are unreadable.
 fn holds_any(pid: u32, inodes: &[u32]) -> bool {
     sockets_of(pid).any(|found| inodes.contains(&found))
 }
 
-/// Whether this process or one below it holds a socket, or a ring that may hold some; `None` where that cannot be read. A
-/// server does.
+/// Returns true if this process or a descendant holds a socket, or a ring that may hold some, as a server does. Returns
+/// `None` if unreadable.
 pub fn holds_sockets(pid: u32) -> Option<bool> {
     let proc = Path::new("/proc");
     let holds = |pid: u32| -> Option<bool> {
@@ -230,7 +230,7 @@ pub fn holds_sockets(pid: u32) -> Option<bool> {
     }
 }
 
-/// Inodes of the sockets that a process holds open; none when its descriptors may not be read.
+/// Returns the inodes of the sockets that a process holds open; none if its descriptors are unreadable.
 pub(crate) fn sockets_of(pid: u32) -> impl Iterator<Item = u32> {
     let inode = |link: std::path::PathBuf| -> Option<u32> {
         link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
@@ -250,7 +250,7 @@ mod tests {
         let (port, me) = (server.local_addr().unwrap().port(), [std::process::id()]);
         for ip in ["127.0.0.1", "127.0.0.9"] {
             let at = Address::Inet(format!("{ip}:{port}").parse().unwrap());
-            // The child of a neighbouring test may have a copy for a moment.
+            // The child of a concurrent test may hold a copy for a moment.
             let found = testkit::eventually(|| Some(find_server(at.clone()).unwrap()).filter(|f| f.pids == me));
             assert_eq!((found.netns_pid, found.listen), (None, server.local_addr().unwrap().into()));
         }

@@ -1,11 +1,11 @@
-//! TCP connections that are half open in the network namespace of a process. Only IPv4. Source: proc_pid_net(5).
+//! Half-open TCP connections in the network namespace of a process. Only IPv4. Source: proc_pid_net(5).
 
 use crate::text::{hex, lines, words};
 
-/// State of /proc/net/tcp: TCP_SYN_RECV of linux/net/tcp_states.h.
+/// State number in /proc/net/tcp: TCP_SYN_RECV of linux/net/tcp_states.h.
 const SYN_RECV: u64 = 3;
 
-/// Connections of which the last acknowledgement is missing, of all ports.
+/// Counts connections whose final handshake acknowledgement is missing, on all ports.
 pub fn half_open(pid: u32) -> usize {
     counted(&std::fs::read(format!("/proc/{pid}/net/tcp")).unwrap_or_default())
 }

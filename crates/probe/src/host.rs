@@ -1,4 +1,4 @@
-//! What a host is: kernel, processors, memory, and the settings that bear on results.
+//! Facts about a host: kernel, CPUs, memory, and the settings that affect results.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::sources::port_range;
 use crate::text::{after, keyed, number};
 use crate::units;
 
-/// Settings that are files of one line: name of the fact and file.
+/// Settings in files of one line: fact name and file.
 const FILES: &[(&str, &str)] = &[
     ("somaxconn", "proc/sys/net/core/somaxconn"),
     ("tcp_syncookies", "proc/sys/net/ipv4/tcp_syncookies"),
@@ -79,7 +79,7 @@ fn cpu_model(cpuinfo: &str) -> String {
         .to_owned()
 }
 
-/// The processor says that it is virtual; what makes it so is in the firmware's names.
+/// Returns the kind of virtualisation. The CPU flags show that it is virtual, and firmware names show the product.
 fn virtualisation(root: &Path, cpuinfo: &str) -> Option<String> {
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
     let flagged = flags.is_some_and(|line| line.split_whitespace().any(|flag| flag == "hypervisor"));
@@ -93,8 +93,9 @@ fn virtualisation(root: &Path, cpuinfo: &str) -> Option<String> {
     }
 }
 
-/// From the kernel's configuration where it is kept as text. Else from what it shows: the tick that samples times
-/// without it runs as an interrupt itself and hardly ever meets another one, so interrupts seem to cost nothing.
+/// Reads interrupt time accounting from the kernel's configuration if available as text, otherwise from its effect.
+/// Without accounting, the sampling tick runs as an interrupt itself and hardly ever meets another one. Interrupts then
+/// seem to cost nothing.
 fn irq_time_accounting(root: &Path) -> Option<bool> {
     let release = std::fs::read_to_string(root.join("proc/sys/kernel/osrelease")).ok()?;
     let release = release.trim();

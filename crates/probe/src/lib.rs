@@ -1,22 +1,22 @@
-//! What the operating system says: reads the counters of `run::COUNTERS` for one side of a trial.
+//! Operating system counters: reads the counters of `run::COUNTERS` for one side of a trial.
 //!
-//! A [`Probe`] reads every row of [`SOURCES`] into a recording; a [`Sampler`] does so on a thread of its own, at a fixed
-//! interval and at the edges of phases; an [`Observer`] is both for one host, and watches whether its processes run.
-//! [`find_server`] finds whose processes a listener's are. Raw readings only: nothing is divided or judged here. What
-//! cannot be read is absent with a reason, never 0.
+//! A [`Probe`] reads every row of [`SOURCES`] into a recording. A [`Sampler`] does so on its own thread, at a fixed
+//! interval and at the edges of phases. An [`Observer`] combines both for one host and watches whether its processes
+//! run. [`find_server`] finds the processes of a listener. Readings are raw: nothing is divided or judged here. An
+//! unreadable counter is absent with a reason, never 0.
 
 mod column_writer;
 mod family;
 mod find;
 mod half_open;
 mod host;
-mod kept;
-mod life;
 mod observer;
 mod probe;
 mod process_set;
 mod process_tree;
+mod process_watch;
 mod processors;
+mod reread_file;
 mod sampler;
 mod sched_times;
 mod scope;
@@ -32,11 +32,11 @@ pub use column_writer::{ColumnWriter, Slots};
 pub use find::{FindError, Found, find_server, holds_sockets, other_network};
 pub use half_open::half_open;
 pub use host::host_info;
-pub use life::Life;
 pub use observer::{Observer, Watching, listen};
 pub use probe::Probe;
 pub use process_set::ProcessSet;
 pub use process_tree::{parent_of, started_ticks};
+pub use process_watch::ProcessWatch;
 pub use processors::{boot_id, cpus_of};
 pub use sampler::{Ended, Glance, Sampler};
 pub use sched_times::{SchedTimes, sched_times};

@@ -1,8 +1,9 @@
-//! The observer of a host: everything that is read of it while a trial runs. Plain data in ([`run::ObserverSpec`]), plain
-//! data out ([`run::Observed`]), so it works the same in the conductor and in an agent on another machine.
+//! The observer of a host: everything read on it during a trial. It takes plain data ([`run::ObserverSpec`]) and
+//! returns plain data ([`run::Observed`]), so it works alike in the conductor and in an agent on another machine.
 //!
-//! An [`Observer`] lives through a run and a [`Watching`] through a trial. Files stay open between two: a new probe opens
-//! hundreds in its first sample, which holds a processor for milliseconds that the trial would see in its percentiles.
+//! An [`Observer`] lives through a run, and a [`Watching`] through a trial. Files stay open between two trials. A new
+//! probe opens hundreds in its first sample, which occupies a CPU for milliseconds and would show in the trial's
+//! percentiles.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,12 +12,12 @@ use std::time::Duration;
 use run::{Incident, Observed, ObserverSpec};
 use sys::clock::Origin;
 
-use crate::life::Life;
+use crate::process_watch::ProcessWatch;
 use crate::processors;
 use crate::sources::Exporter;
 use crate::{Glance, Probe, SOURCES, Sampler, Scope};
 
-/// See the head of this file.
+/// The observer of a host; see the module documentation.
 #[derive(Clone)]
 pub struct Observer {
     spec: ObserverSpec,
@@ -30,21 +31,21 @@ impl std::fmt::Debug for Observer {
 }
 
 impl Observer {
-    /// An observer that looks at what the spec names. Nothing is read yet.
+    /// Creates an observer for a spec. Nothing is read yet.
     pub fn new(spec: ObserverSpec) -> Self {
         Self { spec, kept: Arc::default() }
     }
 
-    /// What it looks at.
+    /// Returns its spec.
     pub fn spec(&self) -> &ObserverSpec {
         &self.spec
     }
 
-    /// Begins to sample, `more` processes besides those of the spec; times count from `origin`.
+    /// Starts to sample the processes of the spec and `more`. Times count from `origin`.
     pub fn watch(&self, more: &[u32], interval_s: f64, origin: Origin) -> io::Result<Watching> {
         let mut spec = self.spec.clone();
         spec.processes.extend(more);
-        let life = Life::of(&spec);
+        let life = ProcessWatch::new(&spec);
         let sampler = Sampler::start(self.probe(&spec), life, interval(interval_s), origin)?;
         Ok(Watching { sampler, observer: self.clone() })
     }
@@ -61,7 +62,7 @@ impl Observer {
     }
 }
 
-/// What a spec names, on this machine. A source that is not known is left out.
+/// Converts a spec to a scope on this machine. Unknown sources are ignored.
 fn scope(spec: &ObserverSpec) -> Scope {
     let known = |names: &Vec<String>| {
         let wanted = |name: &&'static str| names.iter().any(|n| n == name);
@@ -78,52 +79,52 @@ fn scope(spec: &ObserverSpec) -> Scope {
     }
 }
 
-/// A sampler of what is told by these exporters, kept by the caller's side of the trial; see [`Exporter`].
+/// Starts a sampler that reads these exporters on the caller's side of the trial; see [`Exporter`].
 pub fn listen(exporters: Vec<Exporter>, interval_s: f64, origin: Origin) -> io::Result<Sampler> {
-    Sampler::start(Probe::exported(exporters), Life::default(), interval(interval_s), origin)
+    Sampler::start(Probe::exported(exporters), ProcessWatch::default(), interval(interval_s), origin)
 }
 
 fn interval(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds.clamp(0.01, 3600.0))
 }
 
-/// An observer at work.
+/// An active observer.
 pub struct Watching {
     sampler: Sampler,
     observer: Observer,
 }
 
 impl Watching {
-    /// Takes a full sample now and returns its time, seconds since the trial's origin.
+    /// Takes a full sample now and returns its time in seconds since the trial's origin.
     pub fn edge(&self) -> f64 {
         self.sampler.edge()
     }
 
-    /// What happened to the processes so far.
+    /// Returns the incidents of the processes so far.
     pub fn incidents(&self) -> Vec<Incident> {
         self.sampler.incidents()
     }
 
-    /// What the newest samples say: see [`Sampler::glance`].
+    /// Returns the newest samples: see [`Sampler::glance`].
     pub fn glance(&self) -> Option<Observed> {
         let Glance { mut recording, processes } = self.sampler.glance()?;
         processors::only(&mut recording, &self.observer.spec.processors);
         Some(Observed { recording, processes, machine: self.machine(), ..Observed::default() })
     }
 
-    /// All that was seen so far, while sampling goes on: see [`Sampler::so_far`].
+    /// Returns all samples so far, while sampling continues: see [`Sampler::so_far`].
     pub fn so_far(&self) -> Option<Observed> {
         let mut seen = self.sampler.so_far()?;
         processors::only(&mut seen.recording, &self.observer.spec.processors);
         Some(Observed { machine: self.machine(), ..seen })
     }
 
-    /// The processors that `cpu.*` counts, as one name: see [`run::Side::machine`].
+    /// Returns the CPUs that `cpu.*` counts, as one name: see [`run::Side::machine`].
     pub fn machine(&self) -> String {
         processors::machine(&self.observer.spec.processors)
     }
 
-    /// Ends the sampling and hands out what was seen.
+    /// Stops sampling and returns all data.
     pub fn finish(self) -> Observed {
         let cpus = &self.observer.spec.processors;
         let Some(mut end) = self.sampler.finish_keeping() else { return Observed::default() };
@@ -155,7 +156,7 @@ mod tests {
             let edges = (watching.edge(), watching.edge());
             let seen = watching.finish();
             assert!(edges.0 < edges.1 && seen.recording.t_s.contains(&edges.1), "{edges:?}");
-            // Other tests start children of ours.
+            // Other tests start children of this process.
             let me = format!(":{}", std::process::id());
             assert_eq!(seen.processes.iter().filter(|p| p.ends_with(&me)).count(), 1, "{:?}", seen.processes);
             assert!(!seen.machine.is_empty() && seen.incidents.is_empty());

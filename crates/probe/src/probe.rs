@@ -1,4 +1,4 @@
-//! The probe: reads every source into the writer, never fails, and knows what it costs.
+//! The probe: reads every source into the writer, never fails, and measures its own cost.
 
 use run::Recording;
 
@@ -9,7 +9,7 @@ use crate::source::{Effort, Round, Source};
 use crate::sources::{Exported, Exporter, SOURCES};
 use crate::tree::Tree;
 
-/// Reads the counters of one side. Not bound to a thread; one thread at a time.
+/// Reads the counters of one side. Not bound to a thread; used by one thread at a time.
 pub struct Probe {
     tree: Tree,
     writer: ColumnWriter,
@@ -18,10 +18,11 @@ pub struct Probe {
     effort: Effort,
 }
 
-/// What asking a medium or a server of ours may cost, microseconds: it stands in no table, since the caller hands it over.
-const EXPORTED_US: u32 = 200;
+/// Budget in microseconds for reading a medium or a server of ours. It is in no table, since the caller provides the
+/// exporter.
+const EXPORTER_BUDGET_US: u32 = 200;
 
-/// A source and its pace.
+/// A source and its schedule.
 struct Reader {
     name: &'static str,
     /// As in [`crate::SourceSpec`].
@@ -29,16 +30,16 @@ struct Reader {
     /// As in [`crate::SourceSpec`].
     edge_gap_ms: u32,
     source: Box<dyn Source>,
-    /// What the last reading cost, microseconds.
+    /// Cost of the last reading in microseconds.
     cost_us: f64,
-    /// Periodic samples to leave out before the next reading.
+    /// Periodic samples to skip before the next reading.
     rest: u32,
-    /// When it was read last, on the monotonic clock.
+    /// Time of the last reading on the monotonic clock.
     read_ns: Option<u64>,
 }
 
 impl Probe {
-    /// A probe of one scope. Nothing is read yet.
+    /// Creates a probe of one scope. Nothing is read yet.
     pub fn new(scope: Scope) -> Self {
         let tree = Tree::new(&scope);
         let wanted = |name: &'static str| scope.sources.as_ref().is_none_or(|names| names.contains(&name));
@@ -51,9 +52,9 @@ impl Probe {
         Self::over(tree, readers, scope.processes)
     }
 
-    /// A probe that reads nothing and asks these.
+    /// Creates a probe that reads only these exporters.
     pub fn exported(exporters: Vec<Exporter>) -> Self {
-        let reader = |exporter| Reader::new("exported", EXPORTED_US, Box::new(Exported::by(exporter)));
+        let reader = |exporter| Reader::new("exported", EXPORTER_BUDGET_US, Box::new(Exported::by(exporter)));
         Self::over(Tree::new(&Scope::default()), exporters.into_iter().map(reader).collect(), Vec::new())
     }
 
@@ -62,14 +63,14 @@ impl Probe {
         Self { tree, writer, process_set, readers, effort: Effort::default() }
     }
 
-    /// Takes a full sample: every source, also what is dear. For the edges of phases. `t_s` is its time in seconds
-    /// since the origin of the trial. Never fails: what cannot be read becomes an absence.
+    /// Takes a full sample of every source, including expensive ones, for the edges of phases. `t_s` is its time in
+    /// seconds since the origin of the trial. Never fails: an unreadable counter becomes an absence.
     pub fn sample(&mut self, t_s: f64) {
         self.row(t_s, true);
     }
 
-    /// Takes a sample of the series: sources that cost more than their budget are left out as often as it needs to
-    /// hold the budget on the mean.
+    /// Takes a sample of the series. Sources that cost more than their budget are skipped as often as needed to hold
+    /// the budget on average.
     pub fn sample_series(&mut self, t_s: f64) {
         self.row(t_s, false);
     }
@@ -103,55 +104,55 @@ impl Probe {
         self.effort.cpu_us += cpu_us() - begin;
     }
 
-    /// Follows other processes from the next sample on; everything else stays as it is, with its open files. For the
-    /// next trial of the same side, whose generator is another process.
+    /// Follows other processes from the next sample on, and keeps everything else with its open files. For the next
+    /// trial of the same side, whose generator is another process.
     pub fn follow(&mut self, processes: &[u32]) {
         self.process_set = ProcessSet::after(&self.process_set, processes.to_vec());
-        // What was read for the last trial is not in this one's recording.
+        // Values read for the last trial are not in this one's recording.
         self.readers.iter_mut().for_each(|reader| (reader.rest, reader.read_ns) = (0, None));
     }
 
-    /// A copy of the last `rows` samples of the counters that `wanted` names.
+    /// Copies the last `rows` samples of the counters in `wanted`.
     pub fn newest(&self, rows: usize, wanted: &[&str]) -> Recording {
         self.writer.newest(rows, wanted)
     }
 
-    /// A copy of what was recorded since the last time that it was handed out.
+    /// Copies everything recorded since the last [`Probe::take`].
     pub fn copy(&self) -> Recording {
         self.writer.copy()
     }
 
-    /// Hands out what was recorded since the last time, and begins anew with the same files and buffers.
+    /// Returns everything recorded since the last call, and continues with the same files and buffers.
     pub fn take(&mut self) -> Recording {
         self.writer.take()
     }
 
-    /// Instances `name:pid` of this side's processes seen so far (since [`Probe::follow`]).
+    /// Returns the instances `name:pid` of this side's processes so far (since [`Probe::follow`]).
     pub fn processes(&self) -> Vec<String> {
         self.process_set.instances().map(str::to_owned).collect()
     }
 
-    /// Whom these processes hold connections to, and who answers there, seen so far (since [`Probe::follow`]).
+    /// Returns the upstreams of these processes and who answers there, so far (since [`Probe::follow`]).
     pub fn behind(&self) -> Vec<run::Behind> {
         self.process_set.behind()
     }
 
-    /// Processor time that all samples cost so far, microseconds.
+    /// Returns the CPU time of all samples so far in microseconds.
     pub fn cost_us(&self) -> f64 {
         self.effort.cpu_us
     }
 
-    /// What observing did and cost so far.
+    /// Returns the number and cost of samples so far.
     pub fn effort(&self) -> Effort {
         self.effort
     }
 
-    /// What the last reading of each source cost, microseconds of processor time: name and cost.
+    /// Returns the cost of each source's last reading in microseconds of CPU time: name and cost.
     pub fn costs_us(&self) -> impl Iterator<Item = (&'static str, f64)> + '_ {
         self.readers.iter().map(|r| (r.name, r.cost_us))
     }
 
-    /// Notes samples that came late or not at all.
+    /// Counts samples that came late or not at all.
     pub(crate) fn add_late(&mut self, late: u64) {
         self.effort.late += late;
     }
@@ -162,7 +163,7 @@ impl Reader {
         Self { name, budget_us, edge_gap_ms: 0, source, cost_us: 0.0, rest: 0, read_ns: None }
     }
 
-    /// Whether this sample goes without it.
+    /// Returns true if this sample skips the source.
     fn rests(&mut self, full: bool, now_ns: u64) -> bool {
         let gap_ns = u64::from(self.edge_gap_ms) * 1_000_000;
         let fresh = self.read_ns.is_some_and(|at| now_ns.saturating_sub(at) < gap_ns);
@@ -176,9 +177,9 @@ impl Reader {
         rests
     }
 
-    /// Decides how many samples of the series to leave out, so that the mean cost holds the budget. Full samples read
-    /// more than those of the series and open files, so they change nothing: a source that rests goes on resting after
-    /// an edge, or each window would begin with its dearest sample.
+    /// Sets the number of series samples to skip, so that the mean cost holds the budget. Full samples read more and
+    /// open files, so they change nothing. A skipped source stays skipped after an edge, or each window would begin
+    /// with its most expensive sample.
     fn pace(&mut self, cost_us: f64, full: bool) {
         self.cost_us = cost_us;
         let over = cost_us / f64::from(self.budget_us);
@@ -188,7 +189,7 @@ impl Reader {
     }
 }
 
-/// Processor time of this thread, microseconds.
+/// Returns the CPU time of this thread in microseconds.
 fn cpu_us() -> f64 {
     sys::clock::thread_cpu_ns() as f64 / 1e3
 }
@@ -227,13 +228,13 @@ mod tests {
         probe.follow(&[std::process::id()]);
         probe.sample(0.0);
         let r = probe.take();
-        // Children of the tests around are children of this process, too.
-        let of = |all: Vec<String>, pid: u32| all.into_iter().filter(|p| p.ends_with(&format!(":{pid}"))).count();
+        // Children of concurrent tests are children of this process, too.
+        let count = |all: Vec<String>, pid: u32| all.into_iter().filter(|p| p.ends_with(&format!(":{pid}"))).count();
         let read = || r.columns_of("process.cpu").map(|column| column.instance.to_string()).collect::<Vec<_>>();
         let me = std::process::id();
-        assert_eq!((of(probe.processes(), me), of(probe.processes(), child.id())), (1, 0));
-        assert_eq!((of(read(), me), of(read(), child.id())), (1, 0));
-        // One of theirs may end while it is read.
+        assert_eq!((count(probe.processes(), me), count(probe.processes(), child.id())), (1, 0));
+        assert_eq!((count(read(), me), count(read(), child.id())), (1, 0));
+        // One of their processes may end while it is read.
         let ended = format!("process {} ended", child.id());
         assert!(r.absent.iter().all(|a| !a.reason.ends_with(&ended)));
     }

@@ -1,22 +1,22 @@
-//! Who descends from whom, from the parent numbers in /proc/PID/stat.
+//! Ancestry of processes from the parent numbers in /proc/PID/stat.
 
 use std::path::Path;
 
 use crate::text::{number, stat_fields};
 
-/// Number and parent of every process below a `proc` folder.
+/// Returns number and parent of every process below a `proc` folder.
 pub(crate) fn parents(proc: &Path) -> Vec<(u32, u32)> {
     let Ok(folder) = std::fs::read_dir(proc) else { return Vec::new() };
     let pids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     pids.filter_map(|pid| Some((pid, parent(proc, pid)?))).collect()
 }
 
-/// The parent of a process of this machine; `None` where there is no such process.
+/// Returns the parent of a process of this machine; `None` if the process does not exist.
 pub fn parent_of(pid: u32) -> Option<u32> {
     parent(Path::new("/proc"), pid)
 }
 
-/// When a process of this machine began, in ticks since the machine did; `None` where there is none. Source:
+/// Returns the start time of a process of this machine in ticks since boot; `None` if it does not exist. Source:
 /// proc_pid_stat(5), field 22.
 pub fn started_ticks(pid: u32) -> Option<u64> {
     let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
@@ -24,20 +24,20 @@ pub fn started_ticks(pid: u32) -> Option<u64> {
     number(fields.nth(19)?)
 }
 
-/// The parent of one process.
+/// Reads the parent of one process.
 fn parent(proc: &Path, pid: u32) -> Option<u32> {
     let text = std::fs::read(proc.join(format!("{pid}/stat"))).ok()?;
     let (_, mut fields) = stat_fields(&text)?;
     number(fields.nth(1)?).and_then(|n| u32::try_from(n).ok())
 }
 
-/// All children of these processes, their children and so on, without themselves; ascending.
-pub(crate) fn descendants(proc: &Path, of: &[u32]) -> Vec<u32> {
-    below(&parents(proc), of)
+/// Returns all descendants of these processes, without themselves; ascending.
+pub(crate) fn descendants(proc: &Path, pids: &[u32]) -> Vec<u32> {
+    below(&parents(proc), pids)
 }
 
-fn below(parents: &[(u32, u32)], of: &[u32]) -> Vec<u32> {
-    let mut known = of.to_vec();
+fn below(parents: &[(u32, u32)], pids: &[u32]) -> Vec<u32> {
+    let mut known = pids.to_vec();
     let mut at = 0;
     while at < known.len() {
         let parent = known[at];
@@ -46,12 +46,12 @@ fn below(parents: &[(u32, u32)], of: &[u32]) -> Vec<u32> {
         known.extend(new);
         at += 1;
     }
-    let mut found = known.split_off(of.len());
+    let mut found = known.split_off(pids.len());
     found.sort_unstable();
     found
 }
 
-/// The ancestors of a process, nearest first.
+/// Returns the ancestors of a process, nearest first.
 pub(crate) fn ancestors(parents: &[(u32, u32)], mut pid: u32) -> Vec<u32> {
     let mut found = Vec::new();
     while let Some((_, parent)) = parents.iter().find(|(p, _)| *p == pid) {

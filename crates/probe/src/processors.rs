@@ -1,4 +1,4 @@
-//! Processors as a host: which of them a server keeps to, and recordings in which some stand for all.
+//! CPUs treated as a host: the CPUs that a server is pinned to, and recordings in which some CPUs represent the host.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use run::Recording;
 
 use crate::text::{after, keyed};
 
-/// The processors that a server's working processes may run on: those of processes that have no children among
-/// `pids`, since a parent that only waits (nginx's master) is mostly not pinned. Empty when nothing can be read.
+/// Returns the CPUs that a server's worker processes may run on. Workers are processes without children among `pids`,
+/// since a waiting parent (nginx's master) is mostly not pinned. Empty if nothing is readable.
 pub fn cpus_of(root: &Path, pids: &[u32]) -> Vec<u32> {
     let status = |pid: &u32| std::fs::read(root.join(format!("proc/{pid}/status"))).ok();
     let all: Vec<(u32, Vec<u8>)> = pids.iter().filter_map(|pid| status(pid).map(|text| (*pid, text))).collect();
@@ -23,7 +23,7 @@ pub fn cpus_of(root: &Path, pids: &[u32]) -> Vec<u32> {
     cpus
 }
 
-/// Numbers of a list as the kernel writes it: `0-3,8`.
+/// Parses a list in the kernel's format: `0-3,8`.
 fn list_of(text: &str) -> Vec<u32> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -33,21 +33,21 @@ fn list_of(text: &str) -> Vec<u32> {
     text.split(',').filter_map(range).flatten().collect()
 }
 
-/// This boot of this machine, as all its namespaces see it; empty where the kernel does not say.
+/// Returns the boot ID of this machine, equal in all its namespaces; empty if the kernel has none.
 pub fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().into()
 }
 
-/// Name of the processors that an observer counts: this boot of this machine, as all its namespaces see it, and the
-/// processors that stand for the host where it is confined to some.
+/// Returns the name of the CPUs that an observer counts: the boot ID of this machine, and the CPUs that represent the
+/// host if it is confined to some.
 pub(crate) fn machine(cpus: &[u32]) -> String {
     let boot = boot_id();
     let boot = if boot.is_empty() { "this machine" } else { &boot };
     if cpus.is_empty() { boot.into() } else { format!("{boot} CPUs {cpus:?}") }
 }
 
-/// Makes some processors the whole host of a recording: `total` becomes their sum, and as many are online. What is not
-/// counted by processor (interrupts, context switches) stays that of the machine.
+/// Makes some CPUs the whole host of a recording: `total` becomes their sum, and as many are online. Counters without a
+/// value per CPU (interrupts, context switches) stay those of the machine.
 pub(crate) fn only(recording: &mut Recording, cpus: &[u32]) {
     if cpus.is_empty() {
         return;
@@ -64,7 +64,7 @@ pub(crate) fn only(recording: &mut Recording, cpus: &[u32]) {
     }
 }
 
-/// Sum of a counter over some processors, row by row; `None` where one of them has no value.
+/// Sums a counter over some CPUs, row by row; `None` if one of them has no value.
 fn sums(recording: &Recording, id: &str, names: &[String]) -> Vec<Option<f64>> {
     let parts: Vec<_> = recording.columns_of(id).filter(|c| names.contains(&c.instance)).collect();
     let sum = |row: usize| {

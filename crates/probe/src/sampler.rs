@@ -1,7 +1,7 @@
-//! A thread that samples at a fixed interval, and exactly at the edges of phases when it is told so.
+//! A thread that samples at a fixed interval, and exactly at the edges of phases on request.
 //!
-//! Times of the series are absolute (origin + k · interval), so a late sample does not push the later ones. A sample
-//! that begins later than half an interval after its time is counted in `probe.late`, as is each one that was missed.
+//! Times of the series are absolute (origin + k · interval), so a late sample does not delay later ones. A sample that
+//! starts more than half an interval late counts in `probe.late`, as does each missed one.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -11,38 +11,38 @@ use run::{Incident, Observed, Recording};
 use sys::clock::Origin;
 
 use crate::Probe;
-use crate::life::Life;
+use crate::process_watch::ProcessWatch;
 
-/// What the thread is asked for and what it answered.
+/// Requests to the thread and its answers.
 #[derive(Debug, Default)]
-struct Orders {
-    /// Edges asked for and edges taken.
+struct SamplerRequests {
+    /// Number of edges requested and taken.
     asked: u64,
     taken: u64,
-    /// Time of the last edge, seconds since the origin.
+    /// Time of the last edge in seconds since the origin.
     edge_s: f64,
     stop: bool,
-    /// What happened to the processes so far.
+    /// Incidents of the processes so far.
     incidents: Vec<Incident>,
-    /// Somebody looks on: the next samples are shown.
+    /// True if somebody watches: the next samples are published.
     looked_at: bool,
     shown: Option<Glance>,
-    /// A copy of all samples is wanted, and the copy.
+    /// True if a copy of all samples is requested, and the copy.
     copy_wanted: bool,
     copy: Option<Observed>,
 }
 
-/// What the newest samples say, for whoever looks on while sampling goes on.
+/// The newest samples, for live views during sampling.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Glance {
-    /// The last few samples of the counters that tell what is busy.
+    /// The last few samples of the counters that show what is busy.
     pub recording: Recording,
-    /// Instances `name:pid` of the processes that are followed.
+    /// Instances `name:pid` of the followed processes.
     pub processes: Vec<String>,
 }
 
-/// What is shown of the newest samples: what is busy, and how near its limit it is.
-const SHOWN: &[&str] = &[
+/// Counters published for live views: utilisation and distance from limits.
+const SHOWN_COUNTERS: &[&str] = &[
     "cpu.user",
     "cpu.system",
     "cpu.irq",
@@ -67,103 +67,103 @@ const SHOWN: &[&str] = &[
     "conntrack.entries",
     "conntrack.limit",
 ];
-/// Samples that are shown: one more than make the span that a figure is of.
+/// Number of published samples: one more than the intervals that a figure covers.
 const SHOWN_ROWS: usize = 4;
 
 #[derive(Debug, Default)]
-struct Desk {
-    orders: Mutex<Orders>,
+struct SamplerQueue {
+    orders: Mutex<SamplerRequests>,
     changed: Condvar,
 }
 
-impl Desk {
-    fn lock(&self) -> MutexGuard<'_, Orders> {
+impl SamplerQueue {
+    fn lock(&self) -> MutexGuard<'_, SamplerRequests> {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// See the head of this file.
+/// The sampler; see the module documentation.
 pub struct Sampler {
-    desk: Arc<Desk>,
-    thread: Option<JoinHandle<(Probe, Life)>>,
+    queue: Arc<SamplerQueue>,
+    thread: Option<JoinHandle<(Probe, ProcessWatch)>>,
     origin: Origin,
 }
 
-/// What a sampler hands out at its end.
+/// Everything that a sampler returns at its end.
 pub struct Ended {
     /// The samples.
     pub recording: Recording,
-    /// What happened to the processes.
+    /// Incidents of the processes.
     pub incidents: Vec<Incident>,
-    /// The probe, for the next trial: its files are open.
+    /// The probe with its open files, for the next trial.
     pub probe: Probe,
 }
 
 impl Sampler {
-    /// Starts sampling, and looking after the lives of processes. Times are seconds since the origin of the trial.
-    pub fn start(probe: Probe, life: Life, interval: Duration, origin: Origin) -> std::io::Result<Self> {
-        let orders = Orders { incidents: life.incidents().to_vec(), ..Orders::default() };
-        let desk = Arc::new(Desk { orders: Mutex::new(orders), ..Desk::default() });
-        let theirs = Arc::clone(&desk);
+    /// Starts sampling and the watch over the processes. Times are seconds since the origin of the trial.
+    pub fn start(probe: Probe, life: ProcessWatch, interval: Duration, origin: Origin) -> std::io::Result<Self> {
+        let orders = SamplerRequests { incidents: life.incidents().to_vec(), ..SamplerRequests::default() };
+        let queue = Arc::new(SamplerQueue { orders: Mutex::new(orders), ..SamplerQueue::default() });
+        let theirs = Arc::clone(&queue);
         let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).max(1_000_000);
-        let work = move || Clerk { probe, life, desk: theirs, interval_ns, origin }.work();
+        let work = move || SamplerThread { probe, life, queue: theirs, interval_ns, origin }.work();
         let thread = std::thread::Builder::new().name("loadline-probe".into()).spawn(work)?;
-        Ok(Self { desk, thread: Some(thread), origin })
+        Ok(Self { queue, thread: Some(thread), origin })
     }
 
-    /// Takes a full sample now and returns when it is taken: its time, in seconds since the origin, which is a moment
-    /// between the call and the return.
+    /// Takes a full sample now. Returns its time in seconds since the origin, which lies between the call and the
+    /// return.
     pub fn edge(&self) -> f64 {
-        let mut orders = self.desk.lock();
+        let mut orders = self.queue.lock();
         orders.asked += 1;
         let mine = orders.asked;
-        self.desk.changed.notify_all();
+        self.queue.changed.notify_all();
         while orders.taken < mine {
             if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
-                // Only a defect of a source ends the thread; a time is still owed to the caller.
+                // Only a defect of a source ends the thread, and the caller still needs a time.
                 return self.origin.now_s();
             }
-            let wait = self.desk.changed.wait_timeout(orders, Duration::from_millis(50));
+            let wait = self.queue.changed.wait_timeout(orders, Duration::from_millis(50));
             orders = wait.unwrap_or_else(PoisonError::into_inner).0;
         }
         orders.edge_s
     }
 
-    /// What happened to the processes so far.
+    /// Returns the incidents of the processes so far.
     pub fn incidents(&self) -> Vec<Incident> {
-        self.desk.lock().incidents.clone()
+        self.queue.lock().incidents.clone()
     }
 
-    /// What the newest samples say; none before the first one after it was first asked. Costs the sampler a copy of a few
-    /// figures a sample from then on.
+    /// Returns the newest samples, or `None` before the first sample after the first call. From the first call on the
+    /// sampler copies a few figures per sample.
     pub fn glance(&self) -> Option<Glance> {
-        let mut orders = self.desk.lock();
+        let mut orders = self.queue.lock();
         orders.looked_at = true;
         orders.shown.clone()
     }
 
-    /// A copy of all samples so far, while sampling goes on; the machine's name is the caller's to add. None where the thread
-    /// does not answer.
+    /// Copies all samples so far, while sampling continues. The caller adds the machine's name. Returns `None` if the
+    /// thread does not answer.
     pub fn so_far(&self) -> Option<Observed> {
-        let mut orders = self.desk.lock();
+        let mut orders = self.queue.lock();
         orders.copy_wanted = true;
-        self.desk.changed.notify_all();
+        self.queue.changed.notify_all();
         while orders.copy_wanted {
             if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
                 return None;
             }
-            let wait = self.desk.changed.wait_timeout(orders, Duration::from_millis(50));
+            let wait = self.queue.changed.wait_timeout(orders, Duration::from_millis(50));
             orders = wait.unwrap_or_else(PoisonError::into_inner).0;
         }
         orders.copy.take()
     }
 
-    /// Ends sampling and hands out the recording. No sample is added: take an [`Sampler::edge`] first if one is due.
+    /// Stops sampling and returns the recording. No sample is added: take an [`Sampler::edge`] first if one is due.
     pub fn finish(self) -> Recording {
         self.finish_keeping().map(|ended| ended.recording).unwrap_or_default()
     }
 
-    /// As [`Sampler::finish`], with all that it had.
+    /// Stops as [`Sampler::finish`] and returns everything.
     pub fn finish_keeping(mut self) -> Option<Ended> {
         self.stop();
         let (mut probe, life) = self.thread.take()?.join().ok()?;
@@ -171,8 +171,8 @@ impl Sampler {
     }
 
     fn stop(&self) {
-        self.desk.lock().stop = true;
-        self.desk.changed.notify_all();
+        self.queue.lock().stop = true;
+        self.queue.changed.notify_all();
     }
 }
 
@@ -182,34 +182,34 @@ impl Drop for Sampler {
     }
 }
 
-/// What the thread owns.
-struct Clerk {
+/// Data owned by the thread.
+struct SamplerThread {
     probe: Probe,
-    life: Life,
-    desk: Arc<Desk>,
+    life: ProcessWatch,
+    queue: Arc<SamplerQueue>,
     interval_ns: u64,
     origin: Origin,
 }
 
-impl Clerk {
-    fn work(mut self) -> (Probe, Life) {
+impl SamplerThread {
+    fn work(mut self) -> (Probe, ProcessWatch) {
         let mut due = sys::clock::monotonic_ns();
         loop {
-            let desk = Arc::clone(&self.desk);
-            let mut orders = desk.lock();
+            let queue = Arc::clone(&self.queue);
+            let mut orders = queue.lock();
             if orders.stop {
                 return (self.probe, self.life);
             }
             let now = sys::clock::monotonic_ns();
             if orders.taken < orders.asked {
-                // All who asked until now are served by one sample.
+                // One sample serves all requests so far.
                 let asked = orders.asked;
                 drop(orders);
                 let t_s = self.origin.now_s();
                 self.probe.sample(t_s);
-                let mut orders = desk.lock();
+                let mut orders = queue.lock();
                 (orders.taken, orders.edge_s) = (asked, t_s);
-                desk.changed.notify_all();
+                queue.changed.notify_all();
                 drop(orders);
                 self.show();
             } else if now >= due {
@@ -219,26 +219,26 @@ impl Clerk {
             } else if orders.copy_wanted {
                 drop(orders);
                 let copy = self.copy();
-                let mut orders = desk.lock();
+                let mut orders = queue.lock();
                 (orders.copy, orders.copy_wanted) = (Some(copy), false);
-                desk.changed.notify_all();
+                queue.changed.notify_all();
             } else if now >= self.life.due_ns() {
                 drop(orders);
                 self.look(now);
             } else {
                 let wait = Duration::from_nanos(due.min(self.life.due_ns()) - now);
-                orders = desk.changed.wait_timeout(orders, wait).unwrap_or_else(PoisonError::into_inner).0;
+                orders = queue.changed.wait_timeout(orders, wait).unwrap_or_else(PoisonError::into_inner).0;
                 drop(orders);
             }
         }
     }
 
-    /// Puts the newest samples where whoever looks on finds them.
+    /// Publishes the newest samples for live views.
     fn show(&self) {
-        if self.desk.lock().looked_at {
-            let recording = self.probe.newest(SHOWN_ROWS, SHOWN);
+        if self.queue.lock().looked_at {
+            let recording = self.probe.newest(SHOWN_ROWS, SHOWN_COUNTERS);
             let shown = Some(Glance { recording, processes: self.probe.processes() });
-            self.desk.lock().shown = shown;
+            self.queue.lock().shown = shown;
         }
     }
 
@@ -249,11 +249,11 @@ impl Clerk {
 
     fn look(&mut self, now: u64) {
         if self.life.look(self.origin.s_at(now), now) {
-            self.desk.lock().incidents = self.life.incidents().to_vec();
+            self.queue.lock().incidents = self.life.incidents().to_vec();
         }
     }
 
-    /// Takes the sample that was due and says when the next one is.
+    /// Takes the due sample and returns the time of the next one.
     fn series(&mut self, due: u64) -> u64 {
         let now = sys::clock::monotonic_ns();
         let behind = now.saturating_sub(due);
@@ -272,7 +272,7 @@ mod tests {
 
     fn sampler(interval_ms: u64, origin: Origin) -> Sampler {
         let probe = Probe::new(Scope { sources: Some(vec!["cpu", "observer"]), ..Scope::default() });
-        Sampler::start(probe, Life::default(), Duration::from_millis(interval_ms), origin).unwrap()
+        Sampler::start(probe, ProcessWatch::default(), Duration::from_millis(interval_ms), origin).unwrap()
     }
 
     #[test]
@@ -318,11 +318,11 @@ mod tests {
     fn missed_samples_are_counted_and_do_not_push_the_next() {
         let probe = Probe::new(Scope { sources: Some(vec!["observer"]), ..Scope::default() });
         let now = sys::clock::monotonic_ns();
-        let (life, desk, origin) = (Life::default(), Arc::default(), Origin::at_ns(now));
-        let mut clerk = Clerk { probe, life, desk, interval_ns: 10_000_000_000, origin };
+        let (life, queue, origin) = (ProcessWatch::default(), Arc::default(), Origin::at_ns(now));
+        let mut thread = SamplerThread { probe, life, queue, interval_ns: 10_000_000_000, origin };
         // Due 2.7 intervals ago: two were missed, and this one is late.
         let due = now - 27_000_000_000;
-        assert_eq!(clerk.series(due), due + 30_000_000_000);
-        assert_eq!(clerk.probe.effort().late, 3);
+        assert_eq!(thread.series(due), due + 30_000_000_000);
+        assert_eq!(thread.probe.effort().late, 3);
     }
 }

@@ -1,20 +1,20 @@
-//! How long processes ran and waited for a CPU, read at once and cheaply. Source: the kernel's
+//! Run time and CPU wait of processes, read quickly and cheaply. Source: the kernel's
 //! Documentation/scheduler/sched-stats.rst, /proc/PID/task/TID/schedstat.
 
-/// Threads that are read at most, so that a look at a server of thousands stays short.
-const MOST_THREADS: usize = 256;
+/// Maximum number of threads read, so that reading a server of thousands stays short.
+const MAX_THREADS: usize = 256;
 
-/// Run time and waits of some processes' threads so far, nanoseconds.
+/// Run time and CPU wait of some processes' threads so far, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedTimes {
     /// On a CPU.
     pub run_ns: u64,
-    /// Runnable and without one.
+    /// Runnable without a CPU.
     pub wait_ns: u64,
 }
 
 impl SchedTimes {
-    /// What came since an earlier look.
+    /// Returns the difference to an earlier reading.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             run_ns: self.run_ns.saturating_sub(earlier.run_ns),
@@ -22,17 +22,17 @@ impl SchedTimes {
         }
     }
 
-    /// Share of the time in which they wanted a CPU that they had one; `None` if they wanted none.
+    /// Returns the share of the wanted CPU time that the threads got; `None` if they wanted none.
     pub fn speed(&self) -> Option<f64> {
         (self.run_ns > 0).then(|| self.run_ns as f64 / (self.run_ns + self.wait_ns) as f64)
     }
 }
 
-/// Reads the threads of processes; those that cannot be read add nothing.
+/// Reads the threads of processes; unreadable ones add nothing.
 pub fn sched_times(pids: &[u32]) -> SchedTimes {
     let mut sum = SchedTimes::default();
     let tasks = pids.iter().filter_map(|pid| std::fs::read_dir(format!("/proc/{pid}/task")).ok()).flatten().flatten();
-    for task in tasks.take(MOST_THREADS) {
+    for task in tasks.take(MAX_THREADS) {
         let Ok(text) = std::fs::read_to_string(task.path().join("schedstat")) else { continue };
         let mut fields = text.split_whitespace().map(|n| n.parse::<u64>().unwrap_or(0));
         sum.run_ns += fields.next().unwrap_or(0);
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_works_has_run() {
-        // A process of its own: threads of this one come and go with the tests around.
+        // A separate process: threads of this one come and go with concurrent tests.
         let busy = testkit::Held::start(std::process::Command::new("sh").args(["-c", "while :; do :; done"]));
         let before = sched_times(&[busy.pid()]);
         let worked = testkit::eventually(|| {

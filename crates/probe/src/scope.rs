@@ -1,22 +1,22 @@
-//! What a probe looks at.
+//! Scope of a probe.
 
 use std::path::PathBuf;
 
 use run::Address;
 
-/// Where to read, whose processes, which sources.
+/// Root folder, processes and sources of a probe.
 #[derive(Clone, Debug)]
 pub struct Scope {
-    /// Folder that holds `proc` and `sys`: `/`, or a captured tree in tests. Netlink, clocks and the like, which no
-    /// tree can hold, are only asked when it is `/`.
+    /// Folder that holds `proc` and `sys`: `/`, or a captured tree in tests. Netlink and clocks, which no tree can
+    /// hold, are only read when it is `/`.
     pub root: PathBuf,
-    /// Network counters are those of this process's network namespace; `None` for the caller's.
+    /// Process whose network namespace has the network counters; `None` for the caller's.
     pub netns_pid: Option<u32>,
     /// This side's processes. Their children are found and followed.
     pub processes: Vec<u32>,
-    /// The listener to watch, and whose connections are sampled (a server's side).
+    /// The observed listener, whose connections are sampled (a server's side).
     pub listen: Option<Address>,
-    /// Connections to this address are sampled (a client's side).
+    /// Target of the sampled connections (a client's side).
     pub connect: Option<Address>,
     /// Listeners whose connections are counted.
     pub counted: Vec<Address>,

@@ -1,4 +1,4 @@
-//! What the table of sources says of one, and how a source is read.
+//! Row type of the source table, and the trait that reads a source.
 
 use crate::Scope;
 use crate::column_writer::ColumnWriter;
@@ -6,27 +6,27 @@ use crate::family::Family;
 use crate::process_set::ProcessSet;
 use crate::tree::Tree;
 
-/// One place where the kernel keeps counters.
+/// A place where the kernel keeps counters.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceSpec {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// What it reads, in one sentence.
+    /// One-sentence description.
     pub help: &'static str,
-    /// The counters it fills: ids, or all of an object (`cpu.*`).
+    /// Counters that it fills: ids, or all of an object (`cpu.*`).
     pub counters: &'static [&'static str],
-    /// What it may cost on the mean of the periodic samples, microseconds of processor time. A source that costs
-    /// more is read at phase edges, and between them as often as it fits.
+    /// Mean cost allowed per periodic sample, in microseconds of CPU time. A source that costs more is read at phase
+    /// edges, and between them as often as the budget allows.
     pub budget_us: u32,
-    /// At edges it is read whatever it costs, but not again within this many milliseconds: 0 but for what is so dear
-    /// that it would disturb short trials.
+    /// Minimum interval between two readings at edges, in milliseconds. 0 except for sources so expensive that they
+    /// would disturb short trials.
     pub edge_gap_ms: u32,
-    /// Makes a reader.
+    /// Creates a reader.
     pub open: fn(&Scope, &Tree) -> Box<dyn Source>,
 }
 
 impl SourceSpec {
-    /// Whether it fills a counter.
+    /// Returns true if it fills a counter.
     pub fn fills(&self, id: &str) -> bool {
         self.counters.iter().any(|c| c.strip_suffix('*').map_or(*c == id, |object| id.starts_with(object)))
     }
@@ -34,39 +34,39 @@ impl SourceSpec {
 
 /// A reader of one source.
 pub trait Source: Send {
-    /// Writes what the source says now into the writer; what it does not say becomes an absence. Never fails.
+    /// Writes the source's current values into the writer; a missing value becomes an absence. Never fails.
     fn sample(&mut self, round: &mut Round<'_>);
 }
 
-/// What a source is handed for one sample.
+/// Arguments for one sample of a source.
 pub struct Round<'a> {
-    /// Where values go.
+    /// Destination of values.
     pub writer: &'a mut ColumnWriter,
-    /// Where files are.
+    /// Location of files.
     pub tree: &'a Tree,
-    /// A phase edge: everything is to be read, also what is dear.
+    /// True at a phase edge: every source is read, including expensive ones.
     pub full: bool,
     /// This side's processes.
     pub process_set: &'a mut ProcessSet,
-    /// What observing did and cost so far.
+    /// Number and cost of samples so far.
     pub effort: Effort,
 }
 
-/// Writes the same reason for every counter of a family.
+/// Writes one reason for every counter of a family.
 pub(crate) fn none(round: &mut Round<'_>, family: &Family, reason: &str) {
     round.writer.absent_all(family.ids(), "", format_args!("{reason}"));
 }
 
-/// Why netlink and clocks are not asked when the files are a captured tree.
-pub(crate) const CAPTURED: &str = "the files are a captured tree; only the running kernel can be asked this";
+/// Reason for not reading netlink and clocks with captured files.
+pub(crate) const CAPTURED_TREE: &str = "the files are a captured tree; only the running kernel can be asked this";
 
-/// What observing did and cost so far.
+/// Number and cost of samples so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Effort {
-    /// Processor time of the samples, microseconds.
+    /// CPU time of the samples in microseconds.
     pub cpu_us: f64,
-    /// Samples taken.
+    /// Number of samples taken.
     pub samples: u64,
-    /// Samples that were taken later than half an interval after their time.
+    /// Number of samples taken more than half an interval late.
     pub late: u64,
 }

@@ -1,4 +1,4 @@
-//! Captured trees for the tests of sources: files written by hand, one source read on them.
+//! Captured trees for the tests of sources: files written by hand, read by one source.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use run::{Reading, Recording, Window};
 
 use crate::{Probe, Scope};
 
-/// A folder that stands for the root of a machine.
+/// A folder that acts as the root of a machine.
 pub(crate) struct Tree {
     dir: tempfile::TempDir,
     processes: Vec<u32>,
@@ -50,7 +50,7 @@ impl Tree {
         })
     }
 
-    /// One sample of one source.
+    /// Takes one sample of one source.
     pub(crate) fn sample(&self, source: &'static str) -> Sampled {
         let mut probe = self.probe(source);
         probe.sample(0.0);
@@ -58,16 +58,16 @@ impl Tree {
     }
 }
 
-/// A recording with short questions.
+/// A recording with short accessors.
 pub(crate) struct Sampled(pub(crate) Recording);
 
 impl Sampled {
-    /// The last value of a column.
+    /// Returns the last value of a column.
     pub(crate) fn last(&self, id: &str, instance: &str) -> Option<f64> {
         self.0.column(id, instance)?.values.last().copied().flatten()
     }
 
-    /// Why a counter has no value.
+    /// Returns the reason why a counter has no value.
     pub(crate) fn reason(&self, id: &str) -> String {
         match self.0.reading(id, "", Window::ALL) {
             Reading::Absent { absent } => absent,

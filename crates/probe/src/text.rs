@@ -1,21 +1,21 @@
-//! Reading numbers out of the kernel's text files, on bytes and without allocation. What is no number is `None`.
+//! Parsing of numbers in the kernel's text files, on bytes and without allocation. Anything but a number is `None`.
 
-/// The words of a line.
+/// Returns the words of a line.
 pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
-/// The lines of a file.
+/// Returns the lines of a file.
 pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|b| *b == b'\n').filter(|line| !line.is_empty())
 }
 
-/// A decimal number; `None` for anything else and beyond 64 bits.
+/// Parses a decimal number; `None` for anything else and beyond 64 bits.
 pub(crate) fn number(word: &[u8]) -> Option<u64> {
     digits(word, 10)
 }
 
-/// A hexadecimal number without prefix.
+/// Parses a hexadecimal number without prefix.
 pub(crate) fn hex(word: &[u8]) -> Option<u64> {
     digits(word, 16)
 }
@@ -30,28 +30,28 @@ fn digits(word: &[u8], base: u32) -> Option<u64> {
     })
 }
 
-/// As [`number`], as the value of a reading. Exact up to 2^53.
+/// Parses as [`number`] and returns the value of a reading. Exact up to 2^53.
 pub(crate) fn value(word: &[u8]) -> Option<f64> {
     number(word).map(|n| n as f64)
 }
 
-/// The words after `key` on the first line that begins with it (`MemTotal:`, `cpu`).
+/// Returns the words after `key` on the first line that begins with it (`MemTotal:`, `cpu`).
 pub(crate) fn after<'a>(text: &'a [u8], key: &str) -> Option<impl Iterator<Item = &'a [u8]>> {
     let mut all = lines(text).map(words);
     all.find_map(|mut line| (line.next() == Some(key.as_bytes())).then_some(line))
 }
 
-/// The number that follows `key` (`nr_throttled 5`).
+/// Returns the number after `key` (`nr_throttled 5`).
 pub(crate) fn keyed(text: &[u8], key: &str) -> Option<f64> {
     after(text, key)?.next().and_then(value)
 }
 
-/// A name from the kernel as text; what is not UTF-8 is replaced.
+/// Converts a name from the kernel to text; invalid UTF-8 is replaced.
 pub(crate) fn name(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
 
-/// Of /proc/PID/stat: the name between the brackets of stat, which may itself hold brackets and spaces, and the words after it.
+/// Splits /proc/PID/stat into the name in brackets, which may itself hold brackets and spaces, and the words after it.
 pub(crate) fn stat_fields(text: &[u8]) -> Option<(String, impl Iterator<Item = &[u8]>)> {
     let open = text.iter().position(|b| *b == b'(')?;
     let close = text.iter().rposition(|b| *b == b')')?;

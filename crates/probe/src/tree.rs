@@ -1,5 +1,4 @@
-//! Where the files are: the root (real or captured), and the view of the network (`/proc/PID/net` for another
-//! namespace).
+//! Location of files: the root (real or captured), and the network namespace (`/proc/PID/net` for another one).
 
 use std::ffi::CString;
 use std::fs::File;
@@ -12,7 +11,7 @@ use sys::netns::{Netns, OpenSpec, network_id};
 use sys::rtnl::Rtnl;
 
 use crate::Scope;
-use crate::kept::Kept;
+use crate::reread_file::RereadFile;
 
 /// Paths of one scope.
 #[derive(Clone, Debug)]
@@ -22,89 +21,89 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A process in the caller's own network namespace is as good as none.
+    /// Creates the paths. A process in the caller's own network namespace counts as none.
     pub(crate) fn new(scope: &Scope) -> Self {
         let id = |pid: &str| network_id(&scope.root.join("proc").join(pid)).ok();
         let foreign = |pid: &u32| id("self").is_none_or(|ours| id(&pid.to_string()) != Some(ours));
         Self { root: scope.root.clone(), netns_pid: scope.netns_pid.filter(foreign) }
     }
 
-    /// Whether this is the running kernel, so that netlink and clocks speak of the same thing as the files.
+    /// Returns true for the running kernel, so that netlink and clocks match the files.
     pub(crate) fn is_live(&self) -> bool {
         self.root == Path::new("/")
     }
 
-    /// A process in the network namespace to look at, if that is another than the caller's.
+    /// Returns a process of the observed network namespace, if that is not the caller's.
     pub(crate) fn netns_pid(&self) -> Option<u32> {
         self.netns_pid
     }
 
-    /// A path below the root, for example `proc/stat`.
+    /// Returns a path below the root, for example `proc/stat`.
     pub(crate) fn path(&self, below: &str) -> PathBuf {
         self.root.join(below)
     }
 
-    /// A path of one process, for example `stat`.
+    /// Returns a path of one process, for example `stat`.
     pub(crate) fn process(&self, pid: u32, file: &str) -> PathBuf {
         self.root.join(format!("proc/{pid}/{file}"))
     }
 
-    /// A file below the root.
-    pub(crate) fn keep(&self, below: &str) -> Kept {
-        Kept::new(self.path(below))
+    /// Opens a file below the root.
+    pub(crate) fn keep(&self, below: &str) -> RereadFile {
+        RereadFile::new(self.path(below))
     }
 
-    /// A file of `/proc/net`, of the namespace to look at.
-    pub(crate) fn keep_net(&self, file: &str) -> Kept {
+    /// Opens a file of `/proc/net` in the observed namespace.
+    pub(crate) fn keep_net(&self, file: &str) -> RereadFile {
         match self.netns_pid {
-            Some(pid) => Kept::new(self.process(pid, &format!("net/{file}"))),
+            Some(pid) => RereadFile::new(self.process(pid, &format!("net/{file}"))),
             None => self.keep(&format!("proc/net/{file}")),
         }
     }
 
-    /// A file below `proc/sys/net`, of the namespace to look at: which one that is is decided when it is opened.
-    pub(crate) fn keep_net_sysctl(&self, below: &str) -> Kept {
+    /// Opens a file below `proc/sys/net`. The namespace is determined when the file is opened.
+    pub(crate) fn keep_net_sysctl(&self, below: &str) -> RereadFile {
         let path = self.path(&format!("proc/sys/net/{below}"));
         match self.netns_pid.filter(|_| self.is_live()) {
             Some(pid) => match file_in(pid, &path) {
-                Ok(file) => Kept::of(path, file),
-                Err(_) => Kept::new(PathBuf::from(format!("/proc/{pid}/ns/net (entering it for {below})"))),
+                Ok(file) => RereadFile::from_file(path, file),
+                Err(_) => RereadFile::new(PathBuf::from(format!("/proc/{pid}/ns/net (entering it for {below})"))),
             },
-            None => Kept::new(path),
+            None => RereadFile::new(path),
         }
     }
 
-    /// A sock_diag socket of the namespace to look at.
+    /// Opens a sock_diag socket in the observed namespace.
     pub(crate) fn diag(&self) -> io::Result<Diag> {
         diag_in(self.netns_pid)
     }
 
-    /// A routing netlink socket of the namespace to look at.
+    /// Opens a routing netlink socket in the observed namespace.
     pub(crate) fn rtnl(&self) -> io::Result<Rtnl> {
         rtnl_in(self.netns_pid)
     }
 }
 
-/// A sock_diag socket in the network namespace of a process (`None`: ours).
+/// Opens a sock_diag socket in the network namespace of a process (`None`: ours).
 pub(crate) fn diag_in(pid: Option<u32>) -> io::Result<Diag> {
     let Some(pid) = pid else { return Ok(Diag::open()?) };
     inside(pid, || Ok(Diag::open()?)).or_else(|_| Ok(Diag::over(opened(pid, OpenSpec::DIAG)?)?))
 }
 
-/// A routing netlink socket in the network namespace of a process (`None`: ours).
+/// Opens a routing netlink socket in the network namespace of a process (`None`: ours).
 pub(crate) fn rtnl_in(pid: Option<u32>) -> io::Result<Rtnl> {
     let Some(pid) = pid else { return Ok(Rtnl::open()?) };
     inside(pid, || Ok(Rtnl::open()?)).or_else(|_| Ok(Rtnl::over(opened(pid, OpenSpec::ROUTE)?)?))
 }
 
-/// Files below `proc/sys/net` belong to the namespace of whoever opens them.
+/// Opens a file below `proc/sys/net` in a process's namespace: such files belong to the opener's namespace.
 fn file_in(pid: u32, path: &Path) -> io::Result<File> {
     let name = CString::new(path.as_os_str().as_encoded_bytes())?;
     inside(pid, || File::open(path)).or_else(|_| opened(pid, OpenSpec::File(name)).map(File::from))
 }
 
-/// Opens one thing in the namespace of a process by way of a child: the only way into a user namespace, which no
-/// thread of a larger process may enter.
+/// Opens one descriptor in the namespace of a process with a child. This is the only way into a user namespace, which
+/// no thread of a larger process may enter.
 fn opened(pid: u32, what: OpenSpec) -> io::Result<OwnedFd> {
     let mut fds = Netns::of_process(pid)?.open(&[what])?;
     fds.pop().ok_or_else(|| io::Error::other("nothing came out of the namespace"))

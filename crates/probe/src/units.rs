@@ -1,28 +1,28 @@
-//! Units of the kernel's files into those of the counter table.
+//! Conversion of the kernel's units to those of the counter table.
 
 use sys::param;
 
-/// Clock ticks as microseconds.
+/// Converts clock ticks to microseconds.
 pub(crate) fn ticks_us(ticks: u64) -> f64 {
     ticks as f64 * (1e6 / param::clock_ticks_per_second() as f64)
 }
 
-/// `kB` of procfs (1024 bytes) as bytes.
+/// Converts `kB` of procfs (1024 bytes) to bytes.
 pub(crate) fn kib_bytes(kib: f64) -> f64 {
     kib * 1024.0
 }
 
-/// Sectors of block devices (always 512 bytes, whatever the device) as bytes.
+/// Converts sectors of block devices (always 512 bytes, whatever the device) to bytes.
 pub(crate) fn sector_bytes(sectors: f64) -> f64 {
     sectors * 512.0
 }
 
-/// Nanoseconds as microseconds.
+/// Converts nanoseconds to microseconds.
 pub(crate) fn ns_us(ns: f64) -> f64 {
     ns / 1e3
 }
 
-/// Bytes of a page.
+/// Returns the bytes of a page.
 pub(crate) fn page_bytes() -> f64 {
     param::page_bytes() as f64
 }

@@ -1,5 +1,5 @@
-//! The probe on the running kernel: counters that must move do, and servers are found. Exact counts or ratios of one
-//! run, never absolute speeds.
+//! The probe on the running kernel: counters that must move do, and servers are found. Checks are exact counts or
+//! ratios within one run, never absolute speeds.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -64,7 +64,7 @@ fn descriptors_and_children_of_a_child_are_exact() {
         probe.sample(0.0);
         Some(probe.processes()).filter(|all| all.len() == 2)
     });
-    // The child is seen as `sh` when it is met before its exec.
+    // The child appears as `sh` if it is read before its exec.
     assert!(processes[0].starts_with("sh:") && (processes[1].starts_with("sleep:") || processes[1].starts_with("sh:")));
     let r = probe.take();
     let listed = std::fs::read_dir(format!("/proc/{}/fd", child.0.id())).unwrap().count() as f64;
@@ -97,7 +97,7 @@ fn a_full_accept_queue_is_seen_at_the_listener_and_in_the_stack() {
     let name = addr.to_string();
     let last = |id: &str| r.column(id, &name).unwrap().values.last().copied().flatten();
     assert_eq!((last("listen.queue"), last("listen.limit")), (Some(3.0), Some(2.0)));
-    // A SYN that was dropped is sent again after a second.
+    // A dropped SYN is sent again after a second.
     let drops = growth(&r, "listen.drops", &name);
     assert!(drops == 5.0 || drops > 5.0 && begin.elapsed() >= Duration::from_secs(1), "{drops}");
     assert!(growth(&r, "tcp.listen_overflows", "") >= 5.0 && growth(&r, "tcp.listen_drops", "") >= 5.0);

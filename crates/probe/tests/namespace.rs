@@ -12,7 +12,8 @@ const SERVER: &str = "import socket,time\n\
     for i in range(6):\n  c=socket.socket()\n  c.setblocking(False)\n  c.connect_ex(s.getsockname())\n  keep.append(c)\n\
     print('%s:%d'%s.getsockname(),flush=True)\ntime.sleep(60)\n";
 
-/// A server on an address that only its namespace has, of ten local ports; `None` without the rights or programs.
+/// Starts a server on an address that only its namespace has, with ten local ports; `None` without the rights or
+/// programs.
 fn server(user: bool) -> Option<(Held, SocketAddr)> {
     let script = "ip link set lo up && ip addr add 198.18.7.2/32 dev lo && \
         tc qdisc add dev lo root handle 1: tbf rate 1gbit burst 64kb latency 50ms && \
@@ -46,7 +47,7 @@ fn a_server_in_another_namespace_is_found_and_its_counters_are_read() {
         assert!(last("tcp.listen_overflows", "").unwrap() >= 4.0 && last("tcp.passive_opens", "") == Some(2.0));
         assert_eq!(last("connection.sampled", ""), Some(2.0));
         assert_eq!(last("ports.range", ""), Some(10.0));
-        // Each connect that got through was three segments over the loopback interface of that namespace.
+        // Each successful connect took three segments over the loopback interface of that namespace.
         assert!(last("qdisc.packets", "lo tbf 1:").unwrap() >= 6.0 && last("qdisc.drops", "lo tbf 1:") == Some(0.0));
         assert!(last("qdisc.bytes", "lo tbf 1:").unwrap() >= 6.0 * 52.0);
         let interfaces: Vec<_> = r.columns_of("interface.rx_bytes").map(|c| c.instance.as_str()).collect();

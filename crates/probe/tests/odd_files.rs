@@ -1,10 +1,10 @@
-//! Whatever the files hold, a sample is taken: the files of this machine, cut, flipped and mixed up.
+//! A sample never fails, whatever the files hold: this machine's files, truncated, with flipped bits, and mixed up.
 
 use std::path::Path;
 
 use loadline_probe::{Probe, Scope};
 
-/// Files that sources read, as far as this machine has them. `PID` is this process.
+/// Files that sources read, if this machine has them. `PID` is this process.
 const FILES: &[&str] = &[
     "proc/stat",
     "proc/interrupts",

@@ -1,4 +1,4 @@
-//! A processor quota that runs out is seen. Needs the right to make a control group.
+//! An exhausted CPU quota is visible. Needs the right to create a control group.
 
 use std::path::Path;
 use std::process::Stdio;

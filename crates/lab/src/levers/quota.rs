@@ -43,7 +43,7 @@ pub(super) fn check(plan: &LeverPlan) -> Result<LeverFound, String> {
 }
 
 fn quota_of(plan: &LeverPlan) -> Result<CpuQuota, String> {
-    let quota = plan.pids.first().and_then(|pid| CpuQuota::of(*pid));
+    let quota = plan.pids.first().and_then(|pid| CpuQuota::of_process(*pid));
     quota.ok_or_else(|| "its control group has no CPU quota, or cannot be read".into())
 }
 

@@ -1,7 +1,7 @@
-//! How many connections listeners have, accepted and not: sock_diag, which describes each of them. The clients cannot know
-//! what waits to be accepted, and the server's own count need not be right. Source: sock_diag(7).
+//! Number of accepted and waiting connections of listeners, from sock_diag, which describes each connection. Clients
+//! cannot know what waits to be accepted, and the server's own count may be wrong. Source: sock_diag(7).
 //!
-//! Only for the listeners that a scope names: with tens of thousands of connections a look takes milliseconds, so the row's
+//! Only for the listeners in a scope: with tens of thousands of connections a reading takes milliseconds, so the row's
 //! budget is a tenth of a CPU.
 
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ use sys::diag::Diag;
 
 use crate::Scope;
 use crate::family::Family;
-use crate::source::{CAPTURED, Round, Source, none};
+use crate::source::{CAPTURED_TREE, Round, Source, none};
 use crate::tree::Tree;
 
 const IDS: &[&str] = &["listen.accepted", "listen.waiting"];
@@ -24,7 +24,8 @@ struct Accepted {
     peers: Peers,
 }
 
-/// Connections by their peers. Each counts once: a table that changes while it is read can show a socket twice.
+/// Connections by peer address. Each counts once, because a table that changes while it is read may show a socket
+/// twice.
 #[derive(Debug, Default)]
 struct Peers {
     accepted: HashSet<SocketAddr>,
@@ -42,7 +43,7 @@ impl Source for Accepted {
             return none(round, &self.family, "nobody asked for the connections of a listener to be counted");
         }
         if !round.tree.is_live() {
-            return none(round, &self.family, CAPTURED);
+            return none(round, &self.family, CAPTURED_TREE);
         }
         for at in 0..self.listeners.len() {
             let listener = self.listeners[at];
@@ -58,7 +59,7 @@ impl Source for Accepted {
 }
 
 impl Accepted {
-    /// A listener of IPv6 holds the connections of both versions as sockets of IPv6.
+    /// Reads one listener. An IPv6 listener holds the connections of both versions as IPv6 sockets.
     fn ask(&mut self, listener: SocketAddr, tree: &Tree) -> std::io::Result<()> {
         let diag = match &mut self.diag {
             Some(diag) => diag,
@@ -76,7 +77,7 @@ impl Peers {
         self.waiting.clear();
     }
 
-    /// A socket that was not accepted has no inode yet.
+    /// Counts a socket; one that was not accepted has no inode yet.
     fn add(&mut self, peer: SocketAddr, inode: u32) {
         if inode == 0 { &mut self.waiting } else { &mut self.accepted }.insert(peer);
     }
@@ -99,9 +100,9 @@ mod tests {
         let mut probe = crate::Probe::new(Scope { counted, sources: Some(vec!["accepted"]), ..Scope::default() });
         probe.sample(0.0);
         let r = Sampled(probe.take());
-        let of = |addr: SocketAddr| ["listen.accepted", "listen.waiting"].map(|id| r.last(id, &addr.to_string()));
-        assert_eq!(of(addrs[0]), [Some(1.0), Some(2.0)]);
-        assert_eq!(of(addrs[1]), [Some(0.0), Some(0.0)]);
+        let counts = |addr: SocketAddr| ["listen.accepted", "listen.waiting"].map(|id| r.last(id, &addr.to_string()));
+        assert_eq!(counts(addrs[0]), [Some(1.0), Some(2.0)]);
+        assert_eq!(counts(addrs[1]), [Some(0.0), Some(0.0)]);
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Quotas and limits of the control groups that hold this side's processes, version 1 and 2. Source:
 //! Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/, scheduler/sched-bwc.rst.
 //!
-//! A limit anywhere up the tree binds, so quota, periods, throttling, memory limit and its events are those of the
-//! group with the smallest quota or limit; time and use are the process's own group's.
+//! A limit anywhere up the tree binds. So quota, periods, throttling, memory limit and its events are those of the
+//! group with the smallest quota or limit. Time and use are those of the process's own group.
 
 use super::cgroup_paths::{Controller, Mount, Version, mounts, resolve};
 use crate::Scope;
 use crate::column_writer::{ColumnWriter, Slots};
 use crate::family::Family;
-use crate::kept::Kept;
+use crate::reread_file::RereadFile;
 use crate::source::{Round, Source, none};
 use crate::text::{keyed, number, value, words};
 use crate::tree::Tree;
@@ -85,7 +85,7 @@ struct Group {
     cpu: Option<Controller>,
     memory: Option<Controller>,
     time: Option<Gauge>,
-    throttling: Option<(PathBuf, Kept, bool)>,
+    throttling: Option<(PathBuf, RereadFile, bool)>,
     memory_use: Option<Gauge>,
     events: Option<(PathBuf, [Gauge; 2])>,
     pids: Option<[Gauge; 2]>,
@@ -93,14 +93,14 @@ struct Group {
 
 /// One number of one file: after a key, or the first.
 struct Gauge {
-    file: Kept,
+    file: RereadFile,
     key: Option<&'static str>,
     scale: f64,
 }
 
 impl Gauge {
     fn new(path: PathBuf, key: Option<&'static str>, scale: f64) -> Self {
-        Self { file: Kept::new(path), key, scale }
+        Self { file: RereadFile::new(path), key, scale }
     }
 
     fn read(&mut self) -> Result<Option<f64>, String> {
@@ -147,7 +147,7 @@ impl Group {
         }
     }
 
-    /// Finds the quota and the memory limit that bind. They change seldom, so this is asked at phase edges.
+    /// Finds the quota and the memory limit that bind. They change seldom, so they are read at phase edges.
     fn bind(&mut self, writer: &mut ColumnWriter, full: bool) {
         if !full && self.throttling.is_some() {
             return;
@@ -156,7 +156,7 @@ impl Group {
             let (told, folder) = cpu.tightest(quota);
             let told = told.map(Some).ok_or_else(|| "no CPU quota is set".to_owned());
             if self.throttling.as_ref().is_none_or(|(old, ..)| *old != folder) {
-                let file = Kept::new(folder.join("cpu.stat"));
+                let file = RereadFile::new(folder.join("cpu.stat"));
                 self.throttling = Some((folder, file, cpu.version == Version::One));
             }
             self.put(writer, 4, told);
@@ -203,21 +203,21 @@ fn ask(gauge: &mut Option<Gauge>) -> Result<Option<f64>, String> {
     gauge.as_mut().ok_or_else(|| "its controller is not mounted".to_owned())?.read()
 }
 
-/// The CPU quota of a process's control group, and the file that it is written to.
+/// The CPU quota of a process's control group, and its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuQuota {
-    /// `cpu.max` or `cpu.cfs_quota_us` of the group whose quota is the tightest.
+    /// `cpu.max` or `cpu.cfs_quota_us` of the group with the tightest quota.
     pub file: PathBuf,
-    /// What stands there, as it was read.
+    /// Text of the file as read.
     pub text: String,
-    /// CPU time of a period, microseconds.
+    /// CPU time per period in microseconds.
     pub quota_us: u64,
     version: Version,
 }
 
 impl CpuQuota {
-    /// The quota that binds a process; `None` where it has none.
-    pub fn of(pid: u32) -> Option<Self> {
+    /// Reads the quota that binds a process; `None` if it has none.
+    pub fn of_process(pid: u32) -> Option<Self> {
         let tree = Tree::new(&Scope::default());
         let text = std::fs::read(tree.path(&format!("proc/{pid}/cgroup"))).ok()?;
         let cpu = resolve(&tree, &mounts(&tree), &text)?.cpu?;
@@ -229,9 +229,9 @@ impl CpuQuota {
         Some(Self { file, text: text.trim().to_owned(), quota_us, version: cpu.version })
     }
 
-    /// What to write for this share of it, above 0.
+    /// Returns the text to write for this share of the quota, above 0.
     pub fn times(&self, share: f64) -> String {
-        // The kernel takes no less than a millisecond.
+        // The kernel accepts no less than a millisecond.
         let quota_us = ((self.quota_us as f64 * share) as u64).max(1_000);
         let period = self.text.split_whitespace().nth(1).unwrap_or("100000");
         if self.version == Version::One { quota_us.to_string() } else { format!("{quota_us} {period}") }
@@ -240,30 +240,30 @@ impl CpuQuota {
 
 /// A CPU quota, and the counts of its periods.
 pub(super) struct Throttle {
-    /// The group whose quota it is.
+    /// The group with the quota.
     pub(super) folder: PathBuf,
-    /// CPUs that it gives.
+    /// Number of CPUs allowed.
     pub(super) cpus: f64,
-    file: Kept,
+    file: RereadFile,
 }
 
 impl Throttle {
-    /// The quota that binds a process; `None` where it has none.
-    pub(super) fn of(pid: u32, tree: &Tree, mounts: &[Mount]) -> Option<Self> {
+    /// Finds the quota that binds a process; `None` if it has none.
+    pub(super) fn of_process(pid: u32, tree: &Tree, mounts: &[Mount]) -> Option<Self> {
         let text = std::fs::read(tree.process(pid, "cgroup")).ok()?;
         let (cpus, folder) = resolve(tree, mounts, &text)?.cpu?.tightest(quota);
-        let file = Kept::new(folder.join("cpu.stat"));
+        let file = RereadFile::new(folder.join("cpu.stat"));
         cpus.map(|cpus| Self { folder, cpus, file })
     }
 
-    /// Periods so far, and those in which it ran out.
+    /// Returns the number of periods so far, and of throttled ones.
     pub(super) fn periods(&mut self) -> Option<(f64, f64)> {
         let text = self.file.read().ok()?;
         Some((keyed(text, "nr_periods")?, keyed(text, "nr_throttled")?))
     }
 }
 
-/// Processors that a group may use: quota over period; `None` without a quota.
+/// Returns the CPUs that a group may use: quota divided by period; `None` without a quota.
 fn quota(version: Version, folder: &Path) -> Option<f64> {
     let read = |file: &str| std::fs::read(folder.join(file)).ok();
     let (quota, period) = match version {
@@ -280,7 +280,7 @@ fn quota(version: Version, folder: &Path) -> Option<f64> {
     (period > 0).then(|| quota as f64 / period as f64)
 }
 
-/// Memory limit in bytes; version 1 says a number near 2^63 for none.
+/// Returns the memory limit in bytes; version 1 writes a number near 2^63 for none.
 fn memory_limit(version: Version, folder: &Path) -> Option<f64> {
     let file = if version == Version::One { "memory.limit_in_bytes" } else { "memory.max" };
     let text = std::fs::read(folder.join(file)).ok()?;

@@ -1,11 +1,11 @@
-//! Where the control groups of a process are in the file system. Source: cgroups(7), proc_pid_mountinfo(5).
+//! Paths of a process's control groups in the file system. Source: cgroups(7), proc_pid_mountinfo(5).
 
 use std::path::{Path, PathBuf};
 
 use crate::text::{lines, name};
 use crate::tree::Tree;
 
-/// Version of the interface of a controller.
+/// Interface version of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
     One,
@@ -18,7 +18,7 @@ pub(super) struct Mount {
     version: Version,
     /// Controllers of version 1; version 2 has them all in one.
     controllers: Vec<String>,
-    /// The group that is seen at the mount point (a container sees its own).
+    /// The group visible at the mount point (a container sees its own).
     group: String,
     point: PathBuf,
 }
@@ -32,12 +32,12 @@ pub(super) struct Controller {
 }
 
 impl Controller {
-    /// One name or the other, by version.
+    /// Returns one name or the other, by version.
     pub(super) fn pick(&self, one: &'static str, two: &'static str) -> &'static str {
         if self.version == Version::One { one } else { two }
     }
 
-    /// The smallest limit from the group up to the root, and the folder that has it (the group's own without one).
+    /// Returns the smallest limit from the group up to the root, and its folder (the group's own without a limit).
     pub(super) fn tightest(&self, limit: fn(Version, &Path) -> Option<f64>) -> (Option<f64>, PathBuf) {
         let mut found: Option<(f64, &Path)> = None;
         for folder in self.leaf.ancestors().take_while(|folder| folder.starts_with(&self.top)) {
@@ -51,7 +51,7 @@ impl Controller {
 
 /// The groups of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ProcessGroups {
     /// The longest of its paths: controllers of version 1 may each have another.
     pub(super) name: String,
     pub(super) cpu: Option<Controller>,
@@ -60,13 +60,13 @@ pub(super) struct Place {
     pub(super) pids: Option<Controller>,
 }
 
-/// All mounted hierarchies.
+/// Reads all mounted hierarchies.
 pub(super) fn mounts(tree: &Tree) -> Vec<Mount> {
     let text = std::fs::read(tree.path("proc/self/mountinfo")).unwrap_or_default();
     lines(&text).filter_map(|line| mount(tree, line)).collect()
 }
 
-/// `30 23 0:26 / /sys/fs/cgroup/cpu rw,relatime shared:9 - cgroup cgroup rw,cpu`
+/// Parses a line such as `30 23 0:26 / /sys/fs/cgroup/cpu rw,relatime shared:9 - cgroup cgroup rw,cpu`.
 fn mount(tree: &Tree, line: &[u8]) -> Option<Mount> {
     let text = name(line);
     let (front, back) = text.split_once(" - ")?;
@@ -82,14 +82,14 @@ fn mount(tree: &Tree, line: &[u8]) -> Option<Mount> {
     Some(Mount { version, controllers, group, point: tree.path(point.trim_start_matches('/')) })
 }
 
-/// The groups that `/proc/PID/cgroup` names; `None` where it names none.
-pub(super) fn resolve(tree: &Tree, mounts: &[Mount], text: &[u8]) -> Option<Place> {
+/// Returns the groups that `/proc/PID/cgroup` names; `None` if it names none.
+pub(super) fn resolve(tree: &Tree, mounts: &[Mount], text: &[u8]) -> Option<ProcessGroups> {
     let find = |controller: &str| {
         one(mounts, text, controller).or_else(|| two(mounts, text)).filter(|c| tree.is_live() || c.leaf.exists())
     };
     let name = lines(text).filter_map(path_of).max_by_key(|path| path.len())?;
     let (cpu, cpuacct, memory, pids) = (find("cpu"), find("cpuacct"), find("memory"), find("pids"));
-    Some(Place { name, cpu, cpuacct, memory, pids })
+    Some(ProcessGroups { name, cpu, cpuacct, memory, pids })
 }
 
 fn path_of(line: &[u8]) -> Option<String> {
@@ -109,7 +109,7 @@ fn two(mounts: &[Mount], text: &[u8]) -> Option<Controller> {
     Some(place(mount, &path_of(line)?))
 }
 
-/// A path of the hierarchy below its mount point.
+/// Returns a path of the hierarchy below its mount point.
 fn place(mount: &Mount, path: &str) -> Controller {
     let below = path.strip_prefix(mount.group.trim_end_matches('/')).unwrap_or(path);
     let leaf = mount.point.join(below.trim_start_matches('/'));

@@ -1,4 +1,4 @@
-//! Control groups on captured trees: one host of version 1, one of version 2.
+//! Control groups in captured trees: one host of version 1, one of version 2.
 
 use crate::Scope;
 use crate::testing::{Sampled, Tree};

@@ -1,10 +1,12 @@
 //! `tcp_info` over a sample of this side's connections, by sock_diag. Source: tcp(7), linux/tcp.h.
 //!
-//! The sample is the first [`MOST`] sockets that the kernel meets in its hash table, which is as good as random: the
-//! table is ordered by a keyed hash of the addresses. The kernel filters by port, and the rest of its walk is given up
-//! by closing the socket, so the cost does not grow with the number of connections. That walk takes a millisecond on an
-//! empty table, so a sample is kept as long as most of it lives, and the kernel is asked for each of its connections by
-//! name; a sample that had room for more is drawn anew at the next phase edge that is a second away.
+//! The sample is the first [`MAX_SAMPLED`] sockets in the kernel's hash table. It is as good as random, because a keyed
+//! hash of the addresses orders the table. The kernel filters by port, and closing the socket stops the rest of its
+//! walk. So the cost does not grow with the number of connections.
+//!
+//! That walk takes a millisecond even on an empty table. A sample is therefore kept as long as most of it lives, and
+//! the kernel is asked for each of its connections by name. A sample with room for more is redrawn at the next phase
+//! edge at least a second later.
 
 use std::io;
 
@@ -14,7 +16,7 @@ use sys::netlink::DumpControl;
 
 use crate::Scope;
 use crate::family::Family;
-use crate::source::{CAPTURED, Round, Source, none};
+use crate::source::{CAPTURED_TREE, Round, Source, none};
 use crate::tree::Tree;
 
 const IDS: &[&str] = &[
@@ -35,25 +37,25 @@ const IDS: &[&str] = &[
     "connection.waiting",
     "connection.write_full",
 ];
-/// Connections that are described in one sample.
-const MOST: usize = 64;
-/// Age up to which a sample is not drawn anew.
-const FRESH_NS: u64 = 1_000_000_000;
+/// Number of connections described in one sample.
+const MAX_SAMPLED: usize = 64;
+/// Minimum age of a sample before it is redrawn.
+const MIN_REDRAW_AGE_NS: u64 = 1_000_000_000;
 
 struct Connections {
     filter: Option<ConnectionFilter>,
     diag: Option<Diag>,
     family: Family,
     sums: Sums,
-    /// The connections of the sample.
+    /// Connections of the sample.
     known: Vec<SocketName>,
-    /// When it was drawn, on the monotonic clock.
+    /// Time of the draw on the monotonic clock.
     drawn_ns: u64,
-    /// Where the last sample was found: IPv6 or not.
+    /// True if the last sample was found among IPv6 sockets.
     v6: bool,
 }
 
-/// Sums over the connections of a sample; a mean is over those that said the figure.
+/// Sums over the connections of a sample. A mean covers the connections that report the figure.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     sampled: usize,
@@ -90,7 +92,7 @@ impl Source for Connections {
             return none(round, &self.family, "no listener and no target of this side with TCP connections is known");
         };
         if !round.tree.is_live() {
-            return none(round, &self.family, CAPTURED);
+            return none(round, &self.family, CAPTURED_TREE);
         }
         self.sums = Sums::default();
         if let Err(e) = self.ask(filter, round) {
@@ -110,7 +112,7 @@ impl Source for Connections {
 impl Connections {
     fn ask(&mut self, filter: ConnectionFilter, round: &Round<'_>) -> io::Result<()> {
         let now_ns = sys::clock::monotonic_ns();
-        let grows = self.known.len() < MOST && now_ns.saturating_sub(self.drawn_ns) > FRESH_NS;
+        let grows = self.known.len() < MAX_SAMPLED && now_ns.saturating_sub(self.drawn_ns) > MIN_REDRAW_AGE_NS;
         if !(self.known.is_empty() || round.full && grows) {
             self.ask_known(round.tree)?;
             if self.sums.sampled * 2 > self.known.len() {
@@ -148,7 +150,7 @@ impl Connections {
             let end = diag.insert(socket).connections(v6, filter, |c| {
                 sums.add(c);
                 known.push(c.name);
-                if known.len() < MOST { DumpControl::Continue } else { DumpControl::Stop }
+                if known.len() < MAX_SAMPLED { DumpControl::Continue } else { DumpControl::Stop }
             })?;
             if end == DumpControl::Stop {
                 // The rest of the dump is still ready in this socket.
@@ -182,7 +184,7 @@ impl Sums {
             None,
             None,
             Some(info.ato_us),
-            // The kernel says u32::MAX before the first measurement.
+            // The kernel reports u32::MAX before the first measurement.
             info.min_rtt_us.filter(|us| *us != u32::MAX),
             Some(info.send_mss),
             info.peer_window,
@@ -196,7 +198,7 @@ impl Sums {
         }
     }
 
-    /// In the order of [`IDS`].
+    /// Returns the means in the order of [`IDS`].
     fn values(&self) -> [Option<f64>; IDS.len()] {
         let mut out = [None; IDS.len()];
         out[0] = Some(self.sampled as f64);
@@ -236,7 +238,7 @@ mod tests {
             look(Scope { listen: Some(addr.into()), ..Scope::default() }).last("connection.sampled", ""),
             Some(0.0)
         );
-        for _ in 0..MOST + 10 {
+        for _ in 0..MAX_SAMPLED + 10 {
             held.push((TcpStream::connect(addr).unwrap(), server.accept().unwrap()));
         }
         for scope in [
@@ -244,7 +246,7 @@ mod tests {
             Scope { connect: Some(addr.into()), ..Scope::default() },
         ] {
             let r = look(scope);
-            assert_eq!(r.last("connection.sampled", ""), Some(MOST as f64));
+            assert_eq!(r.last("connection.sampled", ""), Some(MAX_SAMPLED as f64));
             assert!(r.last("connection.cwnd", "").unwrap() >= 1.0);
             assert!(r.last("connection.mss", "").unwrap() > 500.0);
         }

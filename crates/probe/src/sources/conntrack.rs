@@ -1,9 +1,9 @@
-//! Connection tracking: fill and limit of the table of this namespace. Source:
-//! Documentation/networking/nf_conntrack-sysctl.rst. Absent where the kernel tracks no connections.
+//! Connection tracking: size and limit of the table of this namespace. Source:
+//! Documentation/networking/nf_conntrack-sysctl.rst. Absent if the kernel tracks no connections.
 
 use crate::Scope;
 use crate::family::Family;
-use crate::kept::Kept;
+use crate::reread_file::RereadFile;
 use crate::source::{Round, Source};
 use crate::text::{value, words};
 use crate::tree::Tree;
@@ -11,7 +11,7 @@ use crate::tree::Tree;
 const IDS: &[&str] = &["conntrack.entries", "conntrack.limit"];
 
 struct Conntrack {
-    files: [Kept; 2],
+    files: [RereadFile; 2],
     family: Family,
 }
 

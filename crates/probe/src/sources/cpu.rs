@@ -1,11 +1,11 @@
-//! Processors and the whole host, from /proc/stat. Source: proc_stat(5).
+//! CPUs and the whole host, from /proc/stat. Source: proc_stat(5).
 //!
-//! Without CONFIG_IRQ_TIME_ACCOUNTING all times but the sum over a process are sampled by the clock tick: exact only
-//! in the mean over many ticks. The fact `irq time accounting` of the host says which it is.
+//! Without CONFIG_IRQ_TIME_ACCOUNTING the clock tick samples all times except the sum over a process. They are exact
+//! only as a mean over many ticks. The host's fact `irq time accounting` says which case holds.
 
 use crate::column_writer::Slots;
 use crate::family::Family;
-use crate::kept::Kept;
+use crate::reread_file::RereadFile;
 use crate::source::{Round, Source, none};
 use crate::text::{lines, number, value, words};
 use crate::tree::Tree;
@@ -14,11 +14,11 @@ use crate::{Scope, units};
 const CPU: &[&str] = &["cpu.user", "cpu.system", "cpu.irq", "cpu.softirq", "cpu.iowait", "cpu.steal", "cpu.idle"];
 const HOST: &[&str] =
     &["cpu.online", "system.interrupts", "system.context_switches", "system.forks", "system.running", "system.blocked"];
-/// First words of the lines behind [`HOST`], from its second on.
+/// First words of the lines for [`HOST`], from its second entry on.
 const KEYS: [&[u8]; 5] = [b"intr", b"ctxt", b"processes", b"procs_running", b"procs_blocked"];
 
 struct Cpu {
-    file: Kept,
+    file: RereadFile,
     cpus: Family,
     host: Family,
 }
@@ -55,7 +55,7 @@ impl Source for Cpu {
     }
 }
 
-/// Fields: user nice system idle iowait irq softirq steal; guest time is part of user.
+/// Writes the fields user nice system idle iowait irq softirq steal; guest time is part of user.
 fn put_cpu<'a>(round: &mut Round<'_>, slots: Slots, fields: impl Iterator<Item = &'a [u8]>) {
     let mut ticks = [None; 8];
     for (tick, field) in ticks.iter_mut().zip(fields) {

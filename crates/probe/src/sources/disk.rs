@@ -1,11 +1,11 @@
 //! Disks: /proc/diskstats. Source: Documentation/admin-guide/iostats.rst.
 //!
-//! Whole disks only: partitions would count twice what their disk counts. Disks of memory and of files (ram, zram,
-//! loop) are left out. Stacked ones (dm, md) stay, and count again what the disks below them do.
+//! Only whole disks, because partitions would count everything twice. Disks in memory and in files (ram, zram, loop)
+//! are excluded. Stacked ones (dm, md) are included and repeat the counts of the disks below them.
 
 use crate::Scope;
 use crate::family::Family;
-use crate::kept::Kept;
+use crate::reread_file::RereadFile;
 use crate::source::{Round, Source, none};
 use crate::text::{lines, name, value, words};
 use crate::tree::Tree;
@@ -21,13 +21,13 @@ const IDS: &[&str] = &[
     "disk.flushes",
     "disk.flushing",
 ];
-/// Fields of a line from the first count on that are read; the last two came with kernel 5.5.
+/// Number of fields read per line, from the first count on; the last two came with kernel 5.5.
 const FIELDS: usize = 17;
 
 struct Disk {
-    file: Kept,
+    file: RereadFile,
     disks: Family,
-    /// Names that were looked up, and whether they are whole disks.
+    /// Names looked up so far, and true for whole disks.
     whole: Vec<(Vec<u8>, bool)>,
 }
 

@@ -1,15 +1,15 @@
-//! Counters that no file of the kernel holds and that somebody tells: a medium what it carried, a server of ours what it
-//! counted (the objects of `run::EXPORTED`).
+//! Counters that no kernel file holds and that an exporter provides: a medium's traffic, a server's own counts (the
+//! objects of `run::EXPORTED`).
 
 use run::{CounterId, Recording};
 
 use crate::column_writer::Slots;
 use crate::source::{Round, Source};
 
-/// Gives one row: its columns hold one value each, what cannot be told is absent with its reason.
+/// Returns one row: its columns hold one value each, and a missing value is absent with its reason.
 pub type Exporter = Box<dyn FnMut() -> Recording + Send>;
 
-/// Asks a exporter at each sample.
+/// Calls an exporter at each sample.
 pub(crate) struct Exported {
     exporter: Exporter,
     slots: Vec<(CounterId, String, Slots)>,

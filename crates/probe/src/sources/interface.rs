@@ -3,7 +3,7 @@
 
 use crate::Scope;
 use crate::family::Family;
-use crate::kept::{Kept, why};
+use crate::reread_file::{RereadFile, why};
 use crate::source::{Round, Source, none};
 use crate::text::{lines, name, number, value, words};
 use crate::tree::Tree;
@@ -21,18 +21,22 @@ const IDS: &[&str] = &[
     "interface.speed",
 ];
 const SPEED: usize = 9;
-/// Hosts of containers have thousands of interfaces; the first ones are the real ones.
-const MOST: usize = 64;
+/// Maximum number of interfaces. Container hosts have thousands, and the first ones are the real ones.
+const MAX_INTERFACES: usize = 64;
 
 struct Interface {
-    file: Kept,
+    file: RereadFile,
     all: Family,
-    /// What sysfs said when the interface was seen for the first time, and at each phase edge since.
+    /// Speeds from sysfs, read on the first appearance of an interface and at each phase edge since.
     speeds: Vec<(Vec<u8>, Option<f64>)>,
 }
 
 pub(super) fn open(_: &Scope, tree: &Tree) -> Box<dyn Source> {
-    Box::new(Interface { file: tree.keep_net("dev"), all: Family::new(IDS).at_most(MOST), speeds: Vec::new() })
+    Box::new(Interface {
+        file: tree.keep_net("dev"),
+        all: Family::new(IDS).at_most(MAX_INTERFACES),
+        speeds: Vec::new(),
+    })
 }
 
 impl Source for Interface {
@@ -52,8 +56,8 @@ impl Source for Interface {
             for (number, word) in field.iter_mut().zip(words(counts)) {
                 *number = value(word);
             }
-            // Receive: bytes packets errs drop fifo frame compressed multicast.
-            // Transmit: bytes packets errs drop fifo colls carrier compressed.
+            // Receive: bytes packets errs drop fifo frame compressed multicast. Transmit: bytes packets errs drop fifo
+            // colls carrier compressed.
             let rx_drops = field[3].zip(field[4]).map(|(drop, fifo)| drop + fifo);
             let told = [field[0], field[1], field[2], rx_drops, field[8], field[9], field[10], field[11], field[13]];
             for (at, value) in told.into_iter().enumerate() {
@@ -77,8 +81,8 @@ fn speed_of(known: &mut Vec<(Vec<u8>, Option<f64>)>, device: &[u8], round: &mut 
     told.ok()
 }
 
-/// Mbit/s as bytes per second. Virtual interfaces (veth, tun) state a nominal speed that nothing enforces, so theirs
-/// does not count, unless they stand for real ones (bond, vlan, bridge, team).
+/// Converts Mbit/s to bytes per second. Virtual interfaces (veth, tun) state a nominal speed that nothing enforces.
+/// Theirs is ignored unless they represent real ones (bond, vlan, bridge, team).
 fn read_speed(tree: &Tree, device: &str) -> Result<f64, String> {
     if tree.netns_pid().is_some() {
         return Err("sysfs shows the interfaces of another network namespace".into());

@@ -1,17 +1,17 @@
-//! Interrupts by kind, summed over processors: /proc/interrupts and /proc/softirqs. Source: proc_interrupts(5).
-//! Instances of hardware interrupts are `36 virtio1-req.0` (line and device) or the kernel's own kinds (`LOC`).
+//! Interrupts by kind, summed over CPUs: /proc/interrupts and /proc/softirqs. Source: proc_interrupts(5). Instances of
+//! hardware interrupts are `36 virtio1-req.0` (line and device) or the kernel's own kinds (`LOC`).
 
 use crate::Scope;
 use crate::family::Family;
-use crate::kept::Kept;
+use crate::reread_file::RereadFile;
 use crate::source::{Round, Source, none};
 use crate::text::{lines, number, words};
 use crate::tree::Tree;
 
 struct Interrupts {
-    file: Kept,
+    file: RereadFile,
     kinds: Family,
-    /// The name of an instance, put together here.
+    /// Buffer for the name of an instance.
     name: Vec<u8>,
 }
 

@@ -1,5 +1,5 @@
-//! The accept queue of the watched listener, by sock_diag. Source: sock_diag(7); net/ipv4/tcp_diag.c,
-//! tcp_diag_get_info: for a listener `rqueue` is the number that waits and `wqueue` the limit.
+//! The accept queue of the observed listener, by sock_diag. Source: sock_diag(7); net/ipv4/tcp_diag.c,
+//! tcp_diag_get_info: for a listener `rqueue` is the number waiting and `wqueue` the limit.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,12 +9,12 @@ use sys::diag_unix::UnixListener;
 
 use crate::Scope;
 use crate::family::Family;
-use crate::source::{CAPTURED, Round, Source, none};
+use crate::source::{CAPTURED_TREE, Round, Source, none};
 use crate::tree::Tree;
 
 const IDS: &[&str] = &["listen.queue", "listen.limit", "listen.drops"];
-/// Sockets of one address, which SO_REUSEPORT allows.
-const MOST: usize = 256;
+/// Maximum number of sockets on one address, which SO_REUSEPORT allows.
+const MAX_SOCKETS: usize = 256;
 
 struct Listeners {
     listen: Option<Address>,
@@ -28,7 +28,7 @@ pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
     Box::new(Listeners {
         listen: scope.listen.clone(),
         diag: None,
-        family: Family::new(IDS).at_most(MOST),
+        family: Family::new(IDS).at_most(MAX_SOCKETS),
         found: Vec::new(),
         unix: Vec::new(),
     })
@@ -40,7 +40,7 @@ impl Source for Listeners {
             return none(round, &self.family, "no listener of this side is known");
         };
         if !round.tree.is_live() {
-            return none(round, &self.family, CAPTURED);
+            return none(round, &self.family, CAPTURED_TREE);
         }
         if let Err(e) = self.ask(&listen, round.tree) {
             self.diag = None;
@@ -65,7 +65,8 @@ impl Source for Listeners {
 }
 
 impl Listeners {
-    /// A unix socket has no drops: a connect that finds the queue full waits, or is refused with EAGAIN.
+    /// Writes the queue of a unix socket. It has no drops: a connect that finds the queue full waits, or is refused
+    /// with EAGAIN.
     fn tell_unix(&mut self, listen: &Address, round: &mut Round<'_>) {
         let (mut waiting, mut limit) = (0, 0);
         for told in &self.unix {
@@ -87,13 +88,13 @@ impl Listeners {
         let listen = match listen {
             Address::Inet(addr) => *addr,
             Address::Unix(path) => {
-                let each = |l: &UnixListener| unix.extend((unix.len() < MOST).then_some(*l));
+                let each = |l: &UnixListener| unix.extend((unix.len() < MAX_SOCKETS).then_some(*l));
                 return Ok(diag.unix_listeners(path, each)?);
             }
         };
         for v6 in [false, true] {
             diag.listeners(v6, Some(listen.port()), |l| {
-                if serves(l, listen) && found.len() < MOST {
+                if serves(l, listen) && found.len() < MAX_SOCKETS {
                     found.push(*l);
                 }
             })?;
@@ -103,14 +104,14 @@ impl Listeners {
     }
 }
 
-/// Whether a connection to `addr`, an address of this namespace, may come out at a listener.
+/// Returns true if a connection to `addr`, an address of this namespace, may arrive at a listener.
 pub(crate) fn serves(listener: &Listener, addr: SocketAddr) -> bool {
     let (bound, wanted) = (listener.local.ip(), addr.ip().to_canonical());
     let all = match bound {
         IpAddr::V4(any) => any.is_unspecified() && wanted.is_ipv4(),
         IpAddr::V6(any) => any.is_unspecified() && (wanted.is_ipv6() || !listener.v6_only),
     };
-    // Who asks for an unspecified address means every listener of the port.
+    // An unspecified address means every listener of the port.
     listener.local.port() == addr.port() && (all || bound == wanted || wanted.is_unspecified())
 }
 

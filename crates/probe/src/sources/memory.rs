@@ -2,7 +2,7 @@
 
 use crate::Scope;
 use crate::family::Family;
-use crate::kept::Kept;
+use crate::reread_file::RereadFile;
 use crate::source::{Round, Source, none};
 use crate::text::keyed;
 use crate::tree::Tree;
@@ -15,7 +15,7 @@ const SWAPS: &[&str] = &["memory.swap_in", "memory.swap_out"];
 const SWAP_KEYS: [&str; 2] = ["pswpin", "pswpout"];
 
 struct Memory {
-    files: [(Kept, Family, &'static [&'static str]); 2],
+    files: [(RereadFile, Family, &'static [&'static str]); 2],
 }
 
 pub(super) fn open(_: &Scope, tree: &Tree) -> Box<dyn Source> {

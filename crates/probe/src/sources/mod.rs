@@ -1,8 +1,7 @@
-//! The sources: one file each, one row each in [`SOURCES`]. To add one, write a file here and a line there, and a row
-//! a counter in run's `COUNTERS`.
+//! The sources: one file each, one row each in [`SOURCES`]. To add one, write a file here, a line there, and a row per
+//! counter in run's `COUNTERS`.
 
 mod accepted;
-mod behind;
 mod cgroup;
 mod cgroup_paths;
 mod connection;
@@ -24,6 +23,7 @@ mod slab;
 mod sockstat;
 mod softnet;
 mod thread;
+mod upstreams;
 
 pub use cgroup::CpuQuota;
 pub(crate) use exported::Exported;
@@ -36,7 +36,7 @@ use crate::Scope;
 use crate::source::{Source, SourceSpec};
 use crate::tree::Tree;
 
-/// A row a source. The order is the order of reading: processes first, since others ask for them.
+/// All sources in reading order: processes first, since other sources use them.
 #[rustfmt::skip]
 pub const SOURCES: &[SourceSpec] = &[
     row("process", "processes of this side and their threads: /proc/PID", &["process.*", "thread.*"], 600, process::open),
@@ -49,7 +49,7 @@ pub const SOURCES: &[SourceSpec] = &[
     row("listener", "the accept queue of the watched listener: sock_diag", &["listen.queue", "listen.limit", "listen.drops"], 100, listener::open),
     row("accepted", "connections of the listeners that an experiment names, accepted or not: sock_diag", &["listen.accepted", "listen.waiting"], 10_000, accepted::open),
     row("connection", "tcp_info of up to 64 connections of this side: sock_diag", &["connection.*"], 150, connection::open),
-    SourceSpec { edge_gap_ms: 200, ..row("behind", "whom this side's processes are connected to, and who answers there: sock_diag, /proc/PID/fd", &["behind.*"], 150, behind::open) },
+    SourceSpec { edge_gap_ms: 200, ..row("behind", "whom this side's processes are connected to, and who answers there: sock_diag, /proc/PID/fd", &["behind.*"], 150, upstreams::open) },
     row("softnet", "packets through the backlog of each CPU: /proc/net/softnet_stat", &["softnet.*"], 50, softnet::open),
     SourceSpec { edge_gap_ms: 1000, ..row("slab", "kernel memory of sockets: /proc/slabinfo", &["slab.*"], 50, slab::open) },
     row("disk", "disks: /proc/diskstats", &["disk.*"], 50, disk::open),

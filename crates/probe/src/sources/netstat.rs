@@ -1,14 +1,14 @@
-//! The counters of the network stack: /proc/net/snmp and netstat (a line of names, a line of values) and snmp6 (a
-//! line each). Source: RFC 4293 and 4022 for the names of the first, net/ipv4/proc.c for the rest.
+//! The counters of the network stack: /proc/net/snmp and netstat (a line of names, a line of values) and snmp6 (one
+//! counter per line). Source: RFC 4293 and 4022 for the names of the first, net/ipv4/proc.c for the rest.
 
 use crate::Scope;
 use crate::column_writer::{ColumnWriter, Slots};
-use crate::kept::Kept;
+use crate::reread_file::RereadFile;
 use crate::source::{Round, Source};
 use crate::text::{lines, value, words};
 use crate::tree::Tree;
 
-/// A field of a file and the counter it fills.
+/// A field of a file and the counter that it fills.
 type Field = (&'static str, &'static str, &'static str);
 
 #[rustfmt::skip]
@@ -55,7 +55,7 @@ const SNMP6: &[Field] = &[
 struct Netstat {
     files: [Paired; 2],
     /// snmp6 and the columns of its fields.
-    six: (Kept, Vec<Slots>),
+    six: (RereadFile, Vec<Slots>),
 }
 
 pub(super) fn open(_: &Scope, tree: &Tree) -> Box<dyn Source> {
@@ -89,10 +89,10 @@ impl Source for Netstat {
 
 /// A file of pairs of lines: names, then values.
 struct Paired {
-    file: Kept,
+    file: RereadFile,
     fields: &'static [Field],
     slots: Vec<Slots>,
-    /// For each pair its line of names, and which field each word of it is: found once, as names do not move.
+    /// For each pair its line of names, and the field of each word: found once, because names keep their positions.
     pairs: Vec<(Vec<u8>, Vec<Option<Slots>>)>,
 }
 
@@ -133,7 +133,7 @@ fn absent(writer: &mut ColumnWriter, fields: &'static [Field], reason: &str) {
     }
 }
 
-/// The columns of the words of a line of names.
+/// Returns the columns of the words of a line of names.
 fn places(fields: &'static [Field], slots: &[Slots], names: &[u8]) -> Vec<Option<Slots>> {
     let mut all = words(names).peekable();
     let prefix = all.peek().copied().unwrap_or_default();

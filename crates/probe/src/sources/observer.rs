@@ -1,4 +1,4 @@
-//! The probe itself: what its samples cost, how many they were, how many came late.
+//! The probe itself: number and cost of its samples, and how many came late.
 
 use crate::Scope;
 use crate::family::Family;

@@ -1,15 +1,15 @@
-//! How many local ports a client may use towards one address and port: net/ipv4/ip_local_port_range.
-//! Source: Documentation/networking/ip-sysctl.rst.
+//! Number of local ports that a client may use towards one address and port: net/ipv4/ip_local_port_range. Source:
+//! Documentation/networking/ip-sysctl.rst.
 
 use crate::Scope;
 use crate::family::Family;
-use crate::kept::Kept;
+use crate::reread_file::RereadFile;
 use crate::source::{Round, Source, none};
 use crate::text::{number, words};
 use crate::tree::Tree;
 
 struct Ports {
-    file: Kept,
+    file: RereadFile,
     family: Family,
 }
 
@@ -30,7 +30,7 @@ impl Source for Ports {
     }
 }
 
-/// `32768 60999` (a tab between): lowest and highest port, both used.
+/// Parses `32768 60999` (with a tab between): lowest and highest port, both inclusive.
 pub(crate) fn range(text: &[u8]) -> Option<(u64, u64)> {
     let mut ports = words(text).map(number);
     let (low, high) = (ports.next()??, ports.next()??);

@@ -1,9 +1,9 @@
-//! Stall times of the whole host: /proc/pressure. Source: Documentation/accounting/psi.rst. Many kernels are built
-//! without it or have it switched off (`psi=1` on the kernel's command line turns it on).
+//! Stall times of the whole host: /proc/pressure. Source: Documentation/accounting/psi.rst. Many kernels lack it or
+//! have it switched off (`psi=1` on the kernel's command line turns it on).
 
 use crate::Scope;
 use crate::family::Family;
-use crate::kept::Kept;
+use crate::reread_file::RereadFile;
 use crate::source::{Round, Source};
 use crate::text::{after, value};
 use crate::tree::Tree;
@@ -15,7 +15,7 @@ const IDS: &[&str] =
     &["pressure.cpu_some", "pressure.memory_some", "pressure.memory_full", "pressure.io_some", "pressure.io_full"];
 
 struct Pressure {
-    files: [Kept; 3],
+    files: [RereadFile; 3],
     host: Family,
 }
 
@@ -38,7 +38,7 @@ impl Source for Pressure {
     }
 }
 
-/// `some avg10=0.05 avg60=0.28 avg300=0.50 total=25424614`: the total, in microseconds.
+/// Parses `some avg10=0.05 avg60=0.28 avg300=0.50 total=25424614` and returns the total in microseconds.
 fn total(text: &[u8], line: &str) -> Option<f64> {
     after(text, line)?.find_map(|word| word.strip_prefix(b"total=")).and_then(value)
 }

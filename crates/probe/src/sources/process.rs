@@ -1,18 +1,18 @@
-//! The processes of this side: /proc/PID/{stat,status,io,fd,limits,smaps_rollup}, and their children.
-//! Source: proc_pid_stat(5), proc_pid_status(5), proc_pid_io(5).
+//! The processes of this side: /proc/PID/{stat,status,io,fd,limits,smaps_rollup}, and their children. Source:
+//! proc_pid_stat(5), proc_pid_status(5), proc_pid_io(5).
 //!
-//! Files stay open, so a process that has ended is told from a new one of the same number. Limits and Pss are read at
+//! Files stay open, so an ended process is not confused with a new one of the same number. Limits and Pss are read at
 //! phase edges only (Pss makes the kernel walk the page tables).
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::thread::{self, Look, Status, Threads};
+use super::thread::{self, ReadContext, Status, Threads};
 use crate::Scope;
 use crate::column_writer::{ColumnWriter, Slots};
-use crate::kept::{reread, why};
 use crate::process_tree;
+use crate::reread_file::{reread, why};
 use crate::source::{Round, Source};
 use crate::text::{keyed, lines, number, stat_fields, value, words};
 use crate::tree::Tree;
@@ -33,12 +33,12 @@ const IO: &[&str] = &["process.read_bytes", "process.write_bytes"];
 const FDS: &[&str] = &["process.fds"];
 const LIMIT: &[&str] = &["process.fd_limit"];
 const PSS: &[&str] = &["process.pss"];
-/// Above this resident memory Pss is not read: the kernel walks all page tables for it, and holds up the process.
-const PSS_MOST_KIB: f64 = 512.0 * 1024.0;
-/// Processes that are followed; more are noted.
-const MOST: usize = 256;
-/// Threads whose files stay open, of all processes together.
-const KEPT_THREADS: usize = 256;
+/// Maximum resident memory for reading Pss, because the kernel walks all page tables for it and holds up the process.
+const MAX_PSS_RSS_KIB: f64 = 512.0 * 1024.0;
+/// Maximum number of followed processes; the recording notes any excess.
+const MAX_PROCESSES: usize = 256;
+/// Maximum number of threads with open files, over all processes.
+const MAX_OPEN_THREADS: usize = 256;
 
 struct Processes {
     edition: u64,
@@ -48,7 +48,7 @@ struct Processes {
 }
 
 pub(super) fn open(_: &Scope, _: &Tree) -> Box<dyn Source> {
-    Box::new(Processes { edition: 0, members: Vec::new(), room: KEPT_THREADS, buffer: Vec::new() })
+    Box::new(Processes { edition: 0, members: Vec::new(), room: MAX_OPEN_THREADS, buffer: Vec::new() })
 }
 
 impl Source for Processes {
@@ -56,7 +56,7 @@ impl Source for Processes {
         if self.edition != round.process_set.edition() {
             self.edition = round.process_set.edition();
             self.members.clear();
-            self.room = KEPT_THREADS;
+            self.room = MAX_OPEN_THREADS;
         }
         let mut wanted = round.process_set.take_wanted();
         self.admit(&mut wanted, round, false);
@@ -87,17 +87,17 @@ impl Source for Processes {
 }
 
 impl Processes {
-    /// Begins to follow processes: of this side, or of what stands behind it.
+    /// Starts to follow processes of this side or of its upstreams.
     fn admit(&mut self, wanted: &mut Vec<u32>, round: &mut Round<'_>, behind: bool) {
         for pid in wanted.drain(..) {
             if round.process_set.holds(pid) {
                 continue;
             }
-            if self.members.len() >= MOST {
+            if self.members.len() >= MAX_PROCESSES {
                 round.writer.absent(
                     "process.cpu",
                     &pid.to_string(),
-                    format_args!("only {MOST} processes are followed"),
+                    format_args!("only {MAX_PROCESSES} processes are followed"),
                 );
                 continue;
             }
@@ -128,7 +128,7 @@ struct Member {
     children: io::Result<File>,
     slots: Columns,
     threads: Threads,
-    /// Not of this side: behind it.
+    /// True for an upstream's process.
     behind: bool,
     ended: bool,
 }
@@ -205,7 +205,7 @@ impl Member {
             self.put_pss(round, leader.levels[0]);
         }
         let (task, pid, instance) = (self.task.as_path(), self.pid, self.instance.as_str());
-        let mut look = Look { task, pid, instance, count, leader, full: round.full, room, buffer };
+        let mut look = ReadContext { task, pid, instance, count, leader, full: round.full, room, buffer };
         let summed = self.threads.sample(round.writer, self.slots.sums, &mut look);
         let exact = match round.tree.is_live() {
             true => sys::cpuclock::process_cpu_ns(self.pid).ok(),
@@ -271,7 +271,7 @@ impl Member {
     }
 
     fn put_pss(&self, round: &mut Round<'_>, rss_kib: Option<f64>) {
-        if rss_kib.is_some_and(|kib| kib > PSS_MOST_KIB) {
+        if rss_kib.is_some_and(|kib| kib > MAX_PSS_RSS_KIB) {
             let reason = format_args!("reading it would hold up a process of more than 512 MiB");
             return round.writer.absent_all(PSS, &self.instance, reason);
         }
@@ -282,8 +282,8 @@ impl Member {
         }
     }
 
-    /// Appends the children that the leader made, and at phase edges those of all its threads. Kernels without
-    /// `children` files are searched at phase edges.
+    /// Appends the leader's children, and at phase edges those of all its threads. Kernels without `children` files are
+    /// searched at phase edges.
     fn children(&self, round: &mut Round<'_>, buffer: &mut Vec<u8>, into: &mut Vec<u32>) {
         let pids = |text: &[u8], into: &mut Vec<u32>| {
             into.extend(words(text).filter_map(number).filter_map(|pid| u32::try_from(pid).ok()));
@@ -307,7 +307,8 @@ impl Member {
     }
 }
 
-/// Fields after the name: 3 state, 10 minflt, 12 majflt, 14 utime, 15 stime, 20 num_threads (numbers of proc(5)).
+/// Writes fields after the name: 3 state, 10 minflt, 12 majflt, 14 utime, 15 stime, 20 num_threads (numbers of
+/// proc(5)).
 fn put_stat(writer: &mut ColumnWriter, slots: Slots, text: &[u8]) -> Option<u64> {
     let (_, fields) = stat_fields(text)?;
     let mut field = [None; 18];
@@ -322,8 +323,8 @@ fn put_stat(writer: &mut ColumnWriter, slots: Slots, text: &[u8]) -> Option<u64>
     field[17]
 }
 
-/// Open descriptors. Since Linux 6.2 the size of the folder is their number; before it was 0, and they are counted,
-/// at phase edges only.
+/// Returns the number of open descriptors. Since Linux 6.2 it is the size of the folder. Older kernels show 0, so the
+/// entries are counted at phase edges only.
 pub(super) fn descriptors(folder: &Path, live: bool, full: bool) -> io::Result<Option<u64>> {
     let size = std::fs::metadata(folder)?.len();
     if live && size > 0 {
@@ -332,19 +333,19 @@ pub(super) fn descriptors(folder: &Path, live: bool, full: bool) -> io::Result<O
     Ok(if full { Some(std::fs::read_dir(folder)?.count() as u64) } else { None })
 }
 
-/// `Max open files            1024                 20000                files`: the soft limit.
+/// Parses `Max open files            1024                 20000                files` and returns the soft limit.
 fn open_files_limit(text: &[u8]) -> Option<f64> {
     open_files_limits(text).next().and_then(value)
 }
 
-/// The soft limit and the hard one.
+/// Returns the soft limit and the hard one.
 fn open_files_limits(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let line = lines(text).find_map(|line| line.strip_prefix(b"Max open files"));
     line.into_iter().flat_map(words)
 }
 
-/// Soft and hard limit of open descriptors of a process of this machine; `None` where there is none, or one has no limit.
-/// Source: proc_pid_limits(5).
+/// Returns soft and hard limit of open descriptors of a process of this machine; `None` if it does not exist or has no
+/// limit. Source: proc_pid_limits(5).
 pub fn descriptor_limits(pid: u32) -> Option<(u64, u64)> {
     let text = std::fs::read(format!("/proc/{pid}/limits")).ok()?;
     let mut limits = open_files_limits(&text).map(number);

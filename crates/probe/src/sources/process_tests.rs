@@ -1,9 +1,9 @@
-//! Processes on captured trees: threads, children, one that vanishes, odd numbers.
+//! Processes in captured trees: threads, children, one that vanishes, odd numbers.
 
 use super::{descriptors, open_files_limit};
 use crate::testing::{Sampled, Tree};
 
-/// A process with one thread, in the text of Linux 6.
+/// Adds a process with one thread, in the format of Linux 6.
 fn add(tree: &Tree, pid: u32, comm: &str, threads: u32) {
     let fields = format!("S 1 {pid} {pid} 0 -1 4194560 10 0 3 0 5 7 0 0 20 0 {threads} 0 900 0 0");
     tree.write(&format!("proc/{pid}/stat"), &format!("{pid} ({comm}) {fields}\n"));

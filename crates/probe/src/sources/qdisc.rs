@@ -7,14 +7,14 @@ use sys::rtnl::{Qdisc, Rtnl};
 use crate::Scope;
 use crate::column_writer::ColumnWriter;
 use crate::family::Family;
-use crate::source::{CAPTURED, Round, Source, none};
+use crate::source::{CAPTURED_TREE, Round, Source, none};
 use crate::tree::Tree;
 
 const IDS: &[&str] =
     &["qdisc.bytes", "qdisc.packets", "qdisc.backlog", "qdisc.drops", "qdisc.overlimits", "qdisc.requeues"];
 /// Parent of the discipline at the root of an interface.
 const ROOT: u32 = u32::MAX;
-const MOST: usize = 128;
+const MAX_QDISCS: usize = 128;
 
 struct Qdiscs {
     rtnl: Option<Rtnl>,
@@ -24,14 +24,14 @@ struct Qdiscs {
 }
 
 pub(super) fn open(_: &Scope, _: &Tree) -> Box<dyn Source> {
-    let family = Family::new(IDS).at_most(MOST);
+    let family = Family::new(IDS).at_most(MAX_QDISCS);
     Box::new(Qdiscs { rtnl: None, links: Vec::new(), scratch: Qdisc::default(), family })
 }
 
 impl Source for Qdiscs {
     fn sample(&mut self, round: &mut Round<'_>) {
         if !round.tree.is_live() {
-            return none(round, &self.family, CAPTURED);
+            return none(round, &self.family, CAPTURED_TREE);
         }
         match self.ask(round) {
             Err(e) => {

@@ -1,17 +1,17 @@
 //! Kernel memory of sockets: the socket caches of /proc/slabinfo (root only). Source: slabinfo(5).
 //!
-//! The kernel merges caches of one size, so a name that is missing may live inside another cache; then there is no row.
+//! The kernel merges caches of one size, so a missing name may be part of another cache and then has no row.
 
 use crate::Scope;
 use crate::family::Family;
-use crate::kept::Kept;
+use crate::reread_file::RereadFile;
 use crate::source::{Round, Source, none};
 use crate::text::{lines, value, words};
 use crate::tree::Tree;
 use crate::units;
 
 const IDS: &[&str] = &["slab.objects", "slab.bytes"];
-/// Caches that grow with sockets and waiting on them, by beginning of name.
+/// Name prefixes of caches that grow with sockets and waits on them.
 const CACHES: [&str; 15] = [
     "TCP",
     "UDP",
@@ -31,7 +31,7 @@ const CACHES: [&str; 15] = [
 ];
 
 struct Slab {
-    file: Kept,
+    file: RereadFile,
     caches: Family,
 }
 
@@ -50,7 +50,8 @@ impl Source for Slab {
             let Some(slots) = fields.next().and_then(|name| self.caches.slots(round.writer, name)) else { continue };
             let mut fields = fields.map(value);
             round.writer.put_some(slots, 0, fields.next().flatten());
-            // From here: num_objs objsize objperslab pagesperslab : tunables a b c : slabdata active_slabs num_slabs
+            // The next fields: num_objs objsize objperslab pagesperslab : tunables a b c : slabdata active_slabs
+            // num_slabs
             let pages_per_slab = fields.nth(3).flatten();
             let slabs = fields.nth(8).flatten();
             round.writer.put_some(slots, 1, pages_per_slab.zip(slabs).map(|(p, n)| p * n * units::page_bytes()));

@@ -1,9 +1,9 @@
 //! Sockets in use: /proc/net/sockstat and sockstat6. Source: net/ipv4/proc.c, sockstat_seq_show: `orphan`, `alloc` and
-//! `mem` are of the whole host, the others of the namespace.
+//! `mem` cover the whole host, the others the namespace.
 
 use crate::Scope;
 use crate::family::Family;
-use crate::kept::Kept;
+use crate::reread_file::RereadFile;
 use crate::source::{Round, Source, none};
 use crate::text::{after, value};
 use crate::tree::Tree;
@@ -18,8 +18,8 @@ const IDS: &[&str] = &[
 ];
 
 struct Sockstat {
-    four: Kept,
-    six: Kept,
+    four: RereadFile,
+    six: RereadFile,
     family: Family,
 }
 
@@ -45,7 +45,7 @@ impl Source for Sockstat {
     }
 }
 
-/// The word after `name` on the line that begins with `key`.
+/// Returns the word after `name` on the line that begins with `key`.
 fn field(text: &[u8], key: &str, name: &str) -> Option<f64> {
     let mut words = after(text, key)?;
     words.find(|word| *word == name.as_bytes())?;

@@ -1,9 +1,9 @@
-//! Packets through the backlog of each processor: /proc/net/softnet_stat. Source: net/core/net-procfs.c,
-//! softnet_seq_show: hexadecimal columns; the 13th is the processor (Linux 5.10), before that lines were in order.
+//! Packets through the backlog of each CPU: /proc/net/softnet_stat. Source: net/core/net-procfs.c, softnet_seq_show:
+//! hexadecimal columns; the 13th is the CPU (Linux 5.10), before that lines were in order.
 
 use crate::Scope;
 use crate::family::Family;
-use crate::kept::Kept;
+use crate::reread_file::RereadFile;
 use crate::source::{Round, Source, none};
 use crate::text::{hex, lines, words};
 use crate::tree::Tree;
@@ -11,7 +11,7 @@ use crate::tree::Tree;
 const IDS: &[&str] = &["softnet.processed", "softnet.dropped", "softnet.time_squeeze"];
 
 struct Softnet {
-    file: Kept,
+    file: RereadFile,
     cpus: Family,
 }
 
@@ -41,7 +41,7 @@ impl Source for Softnet {
     }
 }
 
-/// A number as text without allocation.
+/// Formats a number without allocation.
 fn decimal(mut n: u64, digits: &mut [u8; 20]) -> &[u8] {
     let mut at = digits.len();
     loop {

@@ -1,15 +1,16 @@
 //! The threads of one process: /proc/PID/task/TID/schedstat and status. Source: proc_pid_status(5),
 //! Documentation/scheduler/sched-stats.rst.
 //!
-//! Threads that end are remembered as last seen, so sums only grow. The files of up to [`KEPT_HERE`] threads a
-//! process stay open and have rows of their own, [`ROWS`] in its life; the others are read at phase edges only. A
-//! process of more than [`LOOSE`] threads has no sums over them: reading each would cost more than a tenth of a second.
+//! The last values of ended threads are kept, so sums only grow. The files of up to [`MAX_OPEN_THREADS`] threads per
+//! process stay open, and these threads have their own rows, at most [`MAX_ROWS`] in its lifetime. The others are read
+//! at phase edges only. A process of more than [`MAX_UNOPENED_THREADS`] threads has no sums, because reading each would
+//! cost more than a tenth of a second.
 
 use std::fs::File;
 use std::path::Path;
 
 use crate::column_writer::{ColumnWriter, Slots};
-use crate::kept::reread;
+use crate::reread_file::reread;
 use crate::text::{hex, number, value, words};
 
 /// Counters of a thread.
@@ -25,23 +26,23 @@ pub(super) const SUMS: &[&str] = &[
     "process.stopped",
     "process.io_workers",
 ];
-/// Threads of one process whose files stay open.
-const KEPT_HERE: usize = 64;
-/// Threads of one process that ever get rows of their own: a server may make one a connection.
-const ROWS: usize = 256;
-/// Threads of one process that are read at phase edges although their files do not stay open.
-const LOOSE: usize = 2048;
+/// Maximum number of threads per process with open files.
+const MAX_OPEN_THREADS: usize = 64;
+/// Maximum number of threads per process with their own rows: a server may create one per connection.
+const MAX_ROWS: usize = 256;
+/// Maximum number of threads per process that are read at phase edges without open files.
+const MAX_UNOPENED_THREADS: usize = 2048;
 
-/// What status says of a thread (and, for a leader, of its process).
+/// Status of a thread (and, for a leader, of its process).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Status {
     /// `R`, `S`, `D`, `T`, …
     pub(super) state: u8,
     /// Voluntary and involuntary switches.
     pub(super) switches: Option<(u64, u64)>,
-    /// Number of processors that are allowed, and their mask where all are below 52.
+    /// Number of allowed CPUs, and their mask if all are below 52.
     pub(super) cpus: Option<(u32, Option<u64>)>,
-    /// A worker that io_uring made.
+    /// True for a worker created by io_uring.
     pub(super) io_worker: bool,
     /// VmRSS, VmLck, VmPin, VmPTE in kB, and Threads.
     pub(super) levels: [Option<f64>; 5],
@@ -73,7 +74,7 @@ pub(super) fn status(text: &[u8]) -> Status {
     out
 }
 
-/// `ffffffff,00000003`: how many bits are set, and the number where it is below 2^52 (exact as a reading).
+/// Parses `ffffffff,00000003`: the number of set bits, and the value if below 2^52 (exact as a reading).
 fn mask(word: &[u8]) -> Option<(u32, Option<u64>)> {
     let (mut count, mut low) = (0, Some(0_u64));
     for group in word.split(|b| *b == b',') {
@@ -102,7 +103,7 @@ impl Counts {
 #[derive(Debug)]
 struct Thread {
     tid: u32,
-    /// status and schedstat, of threads that are kept.
+    /// status and schedstat, for threads whose files stay open.
     files: Option<(File, File)>,
     slots: Option<Slots>,
     last: Counts,
@@ -115,71 +116,75 @@ struct Thread {
 pub(super) struct Threads {
     list: Vec<Thread>,
     retired: Counts,
-    /// Threads that have or had rows of their own.
+    /// Number of threads that have or had their own rows.
     rows: usize,
-    /// There are more threads than are listed.
+    /// True if there are more threads than listed.
     cut: bool,
 }
 
-/// What the threads of a process need to be read.
-pub(super) struct Look<'a> {
+/// Arguments for reading the threads of a process.
+pub(super) struct ReadContext<'a> {
     pub(super) task: &'a Path,
     pub(super) pid: u32,
     pub(super) instance: &'a str,
-    /// How many threads the process says it has.
+    /// Number of threads that the process reports.
     pub(super) count: Option<u64>,
     /// Status of the leader, which was read already.
     pub(super) leader: Status,
     pub(super) full: bool,
-    /// Threads whose files may still be kept open, of all processes together.
+    /// Number of threads whose files may still be kept open, over all processes.
     pub(super) room: &'a mut usize,
     pub(super) buffer: &'a mut Vec<u8>,
 }
 
 impl Threads {
-    /// Reads all threads and writes the rows of the kept ones. Returns the exact processor time of the threads that
-    /// were read, in nanoseconds, if that is all of them.
-    pub(super) fn sample(&mut self, writer: &mut ColumnWriter, sums: Slots, look: &mut Look<'_>) -> Option<u64> {
-        self.list_threads(look);
+    /// Reads all threads and writes their rows. Returns the exact CPU time in nanoseconds if all threads were read.
+    pub(super) fn sample(
+        &mut self,
+        writer: &mut ColumnWriter,
+        sums: Slots,
+        context: &mut ReadContext<'_>,
+    ) -> Option<u64> {
+        self.list_threads(context);
         let mut whole = !self.cut;
         for thread in &mut self.list {
             let told = match thread.files {
-                Some(_) => thread.read_kept(look),
-                None if look.full && !self.cut => thread.read_loose(look),
+                Some(_) => thread.read_kept(context),
+                None if context.full && !self.cut => thread.read_loose(context),
                 None => None,
             };
             whole &= told.is_some();
-            if told.is_some() && thread.files.is_some() && (thread.slots.is_some() || self.rows < ROWS) {
+            if told.is_some() && thread.files.is_some() && (thread.slots.is_some() || self.rows < MAX_ROWS) {
                 self.rows += usize::from(thread.slots.is_none());
-                thread.write(writer, look.instance);
+                thread.write(writer, context.instance);
             }
         }
-        self.note_limits(writer, look);
+        self.note_limits(writer, context);
         whole.then(|| self.write_sums(writer, sums))
     }
 
-    /// Number of threads that are known.
+    /// Returns the number of known threads.
     pub(super) fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Their numbers.
+    /// Returns their numbers.
     pub(super) fn tids(&self) -> impl Iterator<Item = u32> + '_ {
         self.list.iter().map(|t| t.tid)
     }
 
-    /// Brings the list up to date with the folder of threads. A process of one thread needs no look.
-    fn list_threads(&mut self, look: &mut Look<'_>) {
-        let alone = |t: &Thread| t.tid == look.pid;
-        if look.count == Some(1) && self.list.len() == 1 && self.list.first().is_some_and(alone) {
+    /// Updates the list from the folder of threads. A process of one thread needs no update.
+    fn list_threads(&mut self, context: &mut ReadContext<'_>) {
+        let alone = |t: &Thread| t.tid == context.pid;
+        if context.count == Some(1) && self.list.len() == 1 && self.list.first().is_some_and(alone) {
             return;
         }
-        let Ok(folder) = std::fs::read_dir(look.task) else { return };
+        let Ok(folder) = std::fs::read_dir(context.task) else { return };
         self.list.iter_mut().for_each(|t| t.alive = false);
         let tids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         self.cut = false;
         for tid in tids {
-            if self.list.len() >= LOOSE && self.list.binary_search_by_key(&tid, |t| t.tid).is_err() {
+            if self.list.len() >= MAX_UNOPENED_THREADS && self.list.binary_search_by_key(&tid, |t| t.tid).is_err() {
                 self.cut = true;
                 continue;
             }
@@ -190,37 +195,37 @@ impl Threads {
         }
         for thread in self.list.iter().filter(|t| !t.alive) {
             self.retired.add(thread.last);
-            *look.room += usize::from(thread.files.is_some());
+            *context.room += usize::from(thread.files.is_some());
         }
         self.list.retain(|t| t.alive);
-        self.keep_files(look);
+        self.keep_files(context);
     }
 
-    fn keep_files(&mut self, look: &mut Look<'_>) {
+    fn keep_files(&mut self, context: &mut ReadContext<'_>) {
         let mut kept = self.list.iter().filter(|t| t.files.is_some()).count();
         for thread in self.list.iter_mut().filter(|t| t.files.is_none()) {
-            if kept >= KEPT_HERE || *look.room == 0 {
+            if kept >= MAX_OPEN_THREADS || *context.room == 0 {
                 return;
             }
-            thread.files = open(look.task, thread.tid);
+            thread.files = open(context.task, thread.tid);
             if thread.files.is_some() {
                 kept += 1;
-                *look.room -= 1;
+                *context.room -= 1;
             }
         }
     }
 
-    fn note_limits(&self, writer: &mut ColumnWriter, look: &Look<'_>) {
+    fn note_limits(&self, writer: &mut ColumnWriter, context: &ReadContext<'_>) {
         let shown = self.list.iter().filter(|t| t.slots.is_some()).count();
         if shown < self.list.len() {
             let reason = format_args!("{shown} of its {} threads have rows of their own", self.list.len());
-            writer.absent_all(THREAD, look.instance, reason);
+            writer.absent_all(THREAD, context.instance, reason);
         }
         if self.cut {
             let reason = format_args!(
-                "it has more than {LOOSE} threads, too many to read each: see system.context_switches for all of the host"
+                "it has more than {MAX_UNOPENED_THREADS} threads, too many to read each: see system.context_switches for all of the host"
             );
-            writer.absent_all(SUMS, look.instance, reason);
+            writer.absent_all(SUMS, context.instance, reason);
         }
     }
 
@@ -253,21 +258,21 @@ impl Thread {
         Self { tid, files: None, slots: None, last, status, alive: true }
     }
 
-    fn read_kept(&mut self, look: &mut Look<'_>) -> Option<()> {
+    fn read_kept(&mut self, context: &mut ReadContext<'_>) -> Option<()> {
         let (of_status, of_sched) = self.files.as_ref()?;
-        self.status = match self.tid == look.pid {
-            true => look.leader,
-            false => status(reread(of_status, look.buffer).ok()?),
+        self.status = match self.tid == context.pid {
+            true => context.leader,
+            false => status(reread(of_status, context.buffer).ok()?),
         };
-        let times = schedstat(reread(of_sched, look.buffer).ok()?)?;
+        let times = schedstat(reread(of_sched, context.buffer).ok()?)?;
         self.keep(times);
         Some(())
     }
 
-    fn read_loose(&mut self, look: &mut Look<'_>) -> Option<()> {
-        let (of_status, of_sched) = open(look.task, self.tid)?;
-        self.status = status(reread(&of_status, look.buffer).ok()?);
-        let times = schedstat(reread(&of_sched, look.buffer).ok()?)?;
+    fn read_loose(&mut self, context: &mut ReadContext<'_>) -> Option<()> {
+        let (of_status, of_sched) = open(context.task, self.tid)?;
+        self.status = status(reread(&of_status, context.buffer).ok()?);
+        let times = schedstat(reread(&of_sched, context.buffer).ok()?)?;
         self.keep(times);
         Some(())
     }
@@ -291,7 +296,7 @@ fn open(task: &Path, tid: u32) -> Option<(File, File)> {
     Some((File::open(folder.join("status")).ok()?, File::open(folder.join("schedstat")).ok()?))
 }
 
-/// `66011 148785 2`: nanoseconds on a processor, nanoseconds waiting for one, turns.
+/// Parses `66011 148785 2`: nanoseconds on a CPU, nanoseconds waiting for one, time slices.
 fn schedstat(text: &[u8]) -> Option<(u64, u64)> {
     let mut numbers = words(text).map(number);
     numbers.next().flatten().zip(numbers.next().flatten())

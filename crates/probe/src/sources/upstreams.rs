@@ -1,10 +1,10 @@
-//! Whom the server's processes are connected to, and who answers there: sock_diag names the sockets, /proc/PID/fd who holds
-//! them. A socket that was held against the server's descriptors once is not looked up again, so a server of ten thousand
-//! connections and a pool that stays costs one walk through its descriptors.
+//! Upstreams of the server's processes: sock_diag names the sockets, and /proc/PID/fd shows their holders. A socket
+//! compared once with the server's descriptors is not looked up again. A server of ten thousand connections with a
+//! stable pool thus costs one walk through its descriptors.
 //!
-//! Who answers there may be held by a CPU quota, which is looked for at its control groups.
+//! An upstream may be limited by a CPU quota, which is read from its control groups.
 //!
-//! Looked at in the server's network namespace; who answers may be in any of this machine.
+//! Sockets are read in the server's network namespace; an upstream may be in any namespace of this machine.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::SocketAddr;
@@ -16,53 +16,53 @@ use sys::diag::Diag;
 use crate::Scope;
 use crate::family::Family;
 use crate::find::{sockets_of, who_answers};
-use crate::source::{CAPTURED, Round, Source, none};
+use crate::source::{CAPTURED_TREE, Round, Source, none};
 use crate::tree::Tree;
 
 use super::cgroup::Throttle;
 use super::cgroup_paths::{Mount, mounts};
 
 const IDS: &[&str] = &["behind.connections"];
-const QUOTA: &[&str] = &["behind.cpu_quota", "behind.cpu_periods", "behind.cpu_throttled_periods"];
-/// Processes at an address that are asked for their quotas: workers share one.
-const MOST_ASKED: usize = 16;
-/// Steps from the server that are followed.
-const DEEPEST: u32 = 3;
-/// Addresses that are followed.
-const MOST: usize = 64;
-/// Connections of other ports that are looked at: a host may hold any number.
-const MOST_ENDS: usize = 16_384;
+const QUOTA_IDS: &[&str] = &["behind.cpu_quota", "behind.cpu_periods", "behind.cpu_throttled_periods"];
+/// Maximum number of processes per address whose quotas are read: workers share one.
+const MAX_QUOTA_PROCESSES: usize = 16;
+/// Maximum number of steps from the server.
+const MAX_DEPTH: u32 = 3;
+/// Maximum number of addresses.
+const MAX_UPSTREAMS: usize = 64;
+/// Maximum number of connections on other ports: a host may hold any number.
+const MAX_ENDS: usize = 16_384;
 
-/// A step of the chain: an address, who answers there, and where the connections to it come from.
-struct Stop {
+/// A step of the chain: an address, the processes that answer there, and the origin of the connections to it.
+struct Upstream {
     behind: Behind,
     pids: Vec<u32>,
-    /// The quotas of its processes, each once.
+    /// Distinct quotas of its processes.
     throttles: Vec<Throttle>,
 }
 
-struct Chain {
-    /// The server's own address; none on a client's side, which has nothing behind it.
+struct UpstreamChain {
+    /// The server's own address; `None` on a client's side, which has no upstreams.
     listen: Option<Address>,
     edition: Option<u64>,
     diag: Option<Diag>,
     family: Family,
     quotas: Family,
     mounts: Option<Vec<Mount>>,
-    stops: Vec<Stop>,
+    stops: Vec<Upstream>,
     /// Addresses at which the server answers to itself.
     own: HashSet<String>,
-    /// Whose a socket is, by inode: the place of its holder in the chain (0: the server), none for a stranger's.
+    /// Holder of each socket by inode: the index in the chain (0: the server), or none for other processes.
     holders: HashMap<u32, Option<usize>>,
 }
 
 pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
-    Box::new(Chain {
+    Box::new(UpstreamChain {
         listen: scope.listen.clone(),
         edition: None,
         diag: None,
-        family: Family::new(IDS).at_most(MOST),
-        quotas: Family::new(QUOTA).at_most(MOST),
+        family: Family::new(IDS).at_most(MAX_UPSTREAMS),
+        quotas: Family::new(QUOTA_IDS).at_most(MAX_UPSTREAMS),
         mounts: None,
         stops: Vec::new(),
         own: HashSet::new(),
@@ -70,13 +70,13 @@ pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
     })
 }
 
-impl Source for Chain {
+impl Source for UpstreamChain {
     fn sample(&mut self, round: &mut Round<'_>) {
         let Some(listen) = self.listen.clone() else {
             return self.nothing(round, "only a server whose listener is known has anything behind it");
         };
         if !round.tree.is_live() {
-            return self.nothing(round, CAPTURED);
+            return self.nothing(round, CAPTURED_TREE);
         }
         self.begin(round);
         match self.ends(&listen, round.tree) {
@@ -89,15 +89,15 @@ impl Source for Chain {
     }
 }
 
-/// An end of a connection: the socket's inode and what it is connected to.
-type End = (u32, Address);
+/// One end of a connection: the socket's inode and the address at the other end.
+type ConnectionEnd = (u32, Address);
 
-impl Chain {
+impl UpstreamChain {
     fn nothing(&self, round: &mut Round<'_>, why: &str) {
         [&self.family, &self.quotas].into_iter().for_each(|family| none(round, family, why));
     }
 
-    /// What former trials met is there for this one from its first sample on.
+    /// Upstreams of earlier trials are part of this one from its first sample on.
     fn begin(&mut self, round: &mut Round<'_>) {
         let edition = round.process_set.edition();
         if self.edition.replace(edition) != Some(edition) {
@@ -106,8 +106,8 @@ impl Chain {
         }
     }
 
-    /// The connecting ends of all connections but the server's own clients'.
-    fn ends(&mut self, listen: &Address, tree: &Tree) -> std::io::Result<Vec<End>> {
+    /// Returns the connecting ends of all connections except the server's own clients'.
+    fn ends(&mut self, listen: &Address, tree: &Tree) -> std::io::Result<Vec<ConnectionEnd>> {
         let diag = match &mut self.diag {
             Some(diag) => diag,
             none => none.insert(tree.diag()?),
@@ -117,19 +117,19 @@ impl Chain {
         for v6 in [false, true] {
             diag.listeners(v6, None, |l| listening.extend([l.local.port()]))?;
             diag.others(v6, listen.inet().map_or(0, |a| a.port()), |local, remote, inode| {
-                if inode != 0 && tcp.len() < MOST_ENDS {
+                if inode != 0 && tcp.len() < MAX_ENDS {
                     tcp.push((local, remote, inode));
                 }
             })?;
         }
         let connects = tcp.into_iter().filter(|(local, ..)| !listening.contains(&local.port()));
-        let mut ends: Vec<End> = connects.map(|(_, remote, inode)| (inode, Address::Inet(remote))).collect();
+        let mut ends: Vec<ConnectionEnd> = connects.map(|(_, remote, inode)| (inode, Address::Inet(remote))).collect();
         ends.extend(unix_ends(diag, listen)?);
         Ok(ends)
     }
 
-    /// Finds whose the ends are, step by step, and writes how many there are of each address.
-    fn look(&mut self, ends: &[End], round: &mut Round<'_>) {
+    /// Finds the holders of the ends, step by step, and writes the number of ends per address.
+    fn look(&mut self, ends: &[ConnectionEnd], round: &mut Round<'_>) {
         let mut counts: BTreeMap<String, f64> =
             self.stops.iter().map(|stop| (stop.behind.address.clone(), 0.0)).collect();
         self.forget(ends);
@@ -144,7 +144,7 @@ impl Chain {
             }
             at += 1;
         }
-        // Nobody's now and from now on: a socket is made by who holds it.
+        // Unknown holder now and later: a socket is created by its holder.
         for (inode, _) in ends {
             self.holders.entry(*inode).or_insert(None);
         }
@@ -156,7 +156,7 @@ impl Chain {
         self.throttled(round);
     }
 
-    /// Writes what the quotas at each address did.
+    /// Writes the throttling by quotas at each address.
     fn throttled(&mut self, round: &mut Round<'_>) {
         if self.stops.iter().all(|stop| stop.throttles.is_empty()) {
             return none(round, &self.quotas, "nothing behind the server has a CPU quota");
@@ -164,18 +164,19 @@ impl Chain {
         for stop in self.stops.iter_mut().filter(|stop| !stop.throttles.is_empty()) {
             let Some(slots) = self.quotas.slots(round.writer, stop.behind.address.as_bytes()) else { continue };
             let periods: Option<Vec<(f64, f64)>> = stop.throttles.iter_mut().map(Throttle::periods).collect();
-            let sum = |of: fn(&(f64, f64)) -> f64| periods.as_ref().map(|all| all.iter().map(of).sum());
+            let sum = |field: fn(&(f64, f64)) -> f64| periods.as_ref().map(|all| all.iter().map(field).sum());
             round.writer.put(slots, 0, stop.throttles.iter().map(|throttle| throttle.cpus).sum());
             round.writer.put_some(slots, 1, sum(|(all, _)| *all));
             round.writer.put_some(slots, 2, sum(|(_, out)| *out));
         }
     }
 
-    /// The quotas of processes, each once.
+    /// Returns the distinct quotas of processes.
     fn throttles(&mut self, pids: &[u32], tree: &Tree) -> Vec<Throttle> {
         let mounts = self.mounts.get_or_insert_with(|| mounts(tree));
         let mut found: Vec<Throttle> = Vec::new();
-        for throttle in pids.iter().take(MOST_ASKED).filter_map(|pid| Throttle::of(*pid, tree, mounts)) {
+        for throttle in pids.iter().take(MAX_QUOTA_PROCESSES).filter_map(|pid| Throttle::of_process(*pid, tree, mounts))
+        {
             if found.iter().all(|known| known.folder != throttle.folder) {
                 found.push(throttle);
             }
@@ -183,21 +184,21 @@ impl Chain {
         found
     }
 
-    /// Sockets that are closed: their numbers may be given to others.
-    fn forget(&mut self, ends: &[End]) {
+    /// Drops closed sockets: their numbers may be reused.
+    fn forget(&mut self, ends: &[ConnectionEnd]) {
         let open: HashSet<u32> = ends.iter().map(|(inode, _)| *inode).collect();
         self.holders.retain(|inode, _| open.contains(inode));
     }
 
-    /// Looks which of the ends that nobody holds yet are held by the processes of a step.
-    fn claim(&mut self, at: usize, ends: &[End], round: &mut Round<'_>) {
+    /// Finds the unassigned ends that the processes of a step hold.
+    fn claim(&mut self, at: usize, ends: &[ConnectionEnd], round: &mut Round<'_>) {
         let new: HashSet<u32> = ends.iter().map(|(i, _)| *i).filter(|i| !self.holders.contains_key(i)).collect();
         if new.is_empty() {
             return;
         }
         let pids = match at.checked_sub(1) {
             None => round.process_set.pids().collect(),
-            Some(stop) if self.stops[stop].behind.depth < DEEPEST => self.stops[stop].pids.clone(),
+            Some(stop) if self.stops[stop].behind.depth < MAX_DEPTH => self.stops[stop].pids.clone(),
             Some(_) => Vec::new(),
         };
         for inode in pids.into_iter().flat_map(sockets_of).filter(|inode| new.contains(inode)) {
@@ -205,11 +206,12 @@ impl Chain {
         }
     }
 
-    /// An address that a step is connected to becomes a step itself, unless it is one or answers to itself.
+    /// Makes an address that a step is connected to a step itself, unless it is one or the server answers there to
+    /// itself.
     fn meet(&mut self, at: usize, to: &Address, round: &mut Round<'_>) {
         let address = to.to_string();
         let known = self.own.contains(&address) || self.stops.iter().any(|stop| stop.behind.address == address);
-        if known || self.stops.len() >= MOST {
+        if known || self.stops.len() >= MAX_UPSTREAMS {
             return;
         }
         let mut pids = who_answers(to, round.tree.netns_pid());
@@ -226,16 +228,16 @@ impl Chain {
         let behind = Behind { address, depth, from, ..Behind::default() };
         round.process_set.met(behind.clone(), pids.clone());
         let throttles = self.throttles(&pids, round.tree);
-        self.stops.push(Stop { behind, pids, throttles });
+        self.stops.push(Upstream { behind, pids, throttles });
     }
 }
 
-/// The connecting ends of unix sockets: the other end bears the name of the file that it was accepted from.
-fn unix_ends(diag: &mut Diag, listen: &Address) -> std::io::Result<Vec<End>> {
+/// Returns the connecting ends of unix sockets. The other end has the name of the file that it was accepted from.
+fn unix_ends(diag: &mut Diag, listen: &Address) -> std::io::Result<Vec<ConnectionEnd>> {
     let mut accepted: Vec<(u32, PathBuf)> = Vec::new();
     diag.unix_pairs(|_, peer, name| {
         let own = matches!(listen, Address::Unix(path) if path == name);
-        if name != Path::new("") && !own && accepted.len() < MOST_ENDS {
+        if name != Path::new("") && !own && accepted.len() < MAX_ENDS {
             accepted.push((peer, name.to_owned()));
         }
     })?;
@@ -250,7 +252,7 @@ mod tests {
     use std::net::TcpListener;
     use std::process::{Child, Command, Stdio};
 
-    /// A server that holds two connections to one address and one to a file, until its input ends.
+    /// Starts a server with two connections to one address and one to a file, until its input ends.
     fn server(tcp: SocketAddr, path: &Path) -> (Child, SocketAddr) {
         let code = format!(
             "import socket,sys\na={:?}\nkept=[socket.create_connection(a) for _ in range(2)]\n\
@@ -274,7 +276,7 @@ mod tests {
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let at = tcp.local_addr().unwrap();
         let (mut server, listen) = server(at, &path);
-        // A unix connection bears its name from when it is accepted.
+        // A unix connection has its name only once accepted.
         let _accepted = unix.accept().unwrap();
         let mut probe = Probe::new(Scope {
             processes: vec![server.id()],
@@ -283,7 +285,7 @@ mod tests {
             ..Scope::default()
         });
         probe.sample(0.0);
-        // The source rests for a while after each edge.
+        // The source pauses for a while after each edge.
         std::thread::sleep(std::time::Duration::from_millis(210));
         probe.sample(2.0);
         let (seen, behind) = (probe.take(), probe.behind());

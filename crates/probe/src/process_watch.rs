@@ -1,7 +1,7 @@
-//! Whether processes run: one that was stopped or ended makes every figure since then mean something else, so it is
-//! said with its time.
+//! Watch on whether processes run. A stopped or ended process changes the meaning of all later figures, so each such
+//! incident is recorded with its time.
 //!
-//! Source: proc_pid_stat(5). Files stay open, so a process that ended is told from a new one of the same number, and a
+//! Source: proc_pid_stat(5). Files stay open, so an ended process is not confused with a new one of the same number. A
 //! lack of descriptors is never taken for an end.
 
 use std::fs::File;
@@ -10,17 +10,17 @@ use std::time::Duration;
 use run::{Address, Incident, IncidentKind, ObserverSpec, Role};
 
 use crate::find::find_server;
-use crate::kept::reread;
+use crate::reread_file::reread;
 use crate::text::stat_fields;
 
-/// How often processes are looked at.
-const EVERY: Duration = Duration::from_millis(50);
+/// Interval between checks of the processes.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What a process does.
+/// State of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Runs,
-    /// Since the incident of this place.
+    /// Stopped since the incident with this index.
     Stopped(usize),
     Ended,
 }
@@ -34,19 +34,19 @@ struct Process {
 
 /// A watch over the processes of one side.
 #[derive(Debug, Default)]
-pub struct Life {
+pub struct ProcessWatch {
     role: Role,
     processes: Vec<Process>,
-    /// Where they listen, if that is in our network namespace.
+    /// Their listen address, if in our network namespace.
     listen: Option<Address>,
     next_ns: u64,
     incidents: Vec<Incident>,
     buffer: Vec<u8>,
 }
 
-impl Life {
-    /// A watch over the processes of a spec that live now.
-    pub(crate) fn of(spec: &ObserverSpec) -> Self {
+impl ProcessWatch {
+    /// Creates a watch over the currently running processes of a spec.
+    pub(crate) fn new(spec: &ObserverSpec) -> Self {
         let mut buffer = Vec::new();
         let mut open = |pid: &u32| {
             let stat = File::open(format!("/proc/{pid}/stat")).ok()?;
@@ -55,7 +55,7 @@ impl Life {
             runs.then(|| Process { instance: format!("{comm}:{pid}"), stat, state: State::Runs })
         };
         let processes: Vec<Process> = spec.processes.iter().filter_map(&mut open).collect();
-        // It may have died between two trials; a process that cannot be read is not known to have.
+        // A process may have ended between two trials. An unreadable one is not known to have ended.
         let missing = |pid: &u32| match std::fs::read(format!("/proc/{pid}/stat")) {
             Ok(text) => stat_fields(&text).is_some_and(|(_, mut rest)| matches!(rest.next(), Some(b"Z" | b"X"))),
             Err(e) => e.kind() == std::io::ErrorKind::NotFound,
@@ -74,16 +74,16 @@ impl Life {
         }
     }
 
-    /// When to look again, on the monotonic clock; never where there is nothing to look at.
+    /// Returns the next check time on the monotonic clock; never if there are no processes.
     pub(crate) fn due_ns(&self) -> u64 {
         let ended = self.processes.iter().all(|p| p.state == State::Ended);
         if ended { u64::MAX } else { self.next_ns }
     }
 
-    /// Looks at all; `at_s` is the time of the trial. Whether anything happened.
+    /// Checks all processes at trial time `at_s` and returns true if anything happened.
     pub(crate) fn look(&mut self, at_s: f64, now_ns: u64) -> bool {
-        self.next_ns = now_ns + EVERY.as_nanos() as u64;
-        // What happened while the generators got ready happened at the begin.
+        self.next_ns = now_ns + CHECK_INTERVAL.as_nanos() as u64;
+        // Incidents during the start of the generators count as at the start.
         let at_s = at_s.max(0.0);
         let (mut changed, mut ended) = (false, Vec::new());
         for at in 0..self.processes.len() {
@@ -105,12 +105,12 @@ impl Life {
         changed
     }
 
-    /// What happened so far.
+    /// Returns the incidents so far.
     pub(crate) fn incidents(&self) -> &[Incident] {
         &self.incidents
     }
 
-    /// What happened, with who listens at the end where the server itself ended.
+    /// Returns the incidents, including the listeners at the end if the server itself ended.
     pub(crate) fn finish(mut self, at_s: f64) -> Vec<Incident> {
         let gone = self.incidents.iter().any(|i| i.kind == IncidentKind::ServerEnded);
         let Some(found) = self.listen.clone().filter(|_| gone).and_then(|addr| find_server(addr).ok()) else {
@@ -134,7 +134,7 @@ impl Life {
         self.incidents.push(Incident { kind, begin_s: at_s, end_s: None, text });
     }
 
-    /// Ends the incident of a process that was stopped.
+    /// Ends the incident of a stopped process.
     fn goes_on(&mut self, at: usize, seen: State, at_s: f64) {
         if let State::Stopped(incident) = self.processes[at].state
             && let Some(incident) = self.incidents.get_mut(incident)
@@ -146,7 +146,7 @@ impl Life {
     }
 
     fn ended(&mut self, who: &[String], at_s: f64) {
-        // A generator says itself, on its report stream, that it ended.
+        // A generator reports its own end on its report stream.
         if who.is_empty() || self.role == Role::Client {
             return;
         }
@@ -163,7 +163,8 @@ impl Life {
     }
 }
 
-/// What a process does now. What cannot be read says nothing. A traced process (`t`) is held at each call and goes on.
+/// Reads the state of a process. An unreadable state changes nothing. A traced process (`t`) is held at each call and
+/// continues.
 fn seen(process: &Process, incident: usize, buffer: &mut Vec<u8>) -> State {
     match (look_at(&process.stat, buffer), process.state) {
         (_, State::Ended) | (Ok(Some((_, b'Z' | b'X'))), _) => State::Ended,
@@ -175,7 +176,7 @@ fn seen(process: &Process, incident: usize, buffer: &mut Vec<u8>) -> State {
     }
 }
 
-/// Name and state letter of a process.
+/// Reads name and state letter of a process.
 fn look_at(stat: &File, buffer: &mut Vec<u8>) -> std::io::Result<Option<(String, u8)>> {
     let fields = stat_fields(reread(stat, buffer)?);
     Ok(fields.and_then(|(comm, mut rest)| Some((comm, *rest.next()?.first()?))))
@@ -200,9 +201,9 @@ mod tests {
             Self((0..n).map(|_| Command::new("sleep").arg("60").spawn().unwrap()).collect())
         }
 
-        fn life(&self, role: Role) -> Life {
+        fn life(&self, role: Role) -> ProcessWatch {
             let processes = self.0.iter().map(Child::id).collect();
-            Life::of(&ObserverSpec { role, processes, ..ObserverSpec::default() })
+            ProcessWatch::new(&ObserverSpec { role, processes, ..ObserverSpec::default() })
         }
 
         /// Sends a signal and waits until the kernel shows one of these state letters.
@@ -225,7 +226,7 @@ mod tests {
         }
     }
 
-    fn kinds(life: &Life) -> Vec<(IncidentKind, Option<f64>)> {
+    fn kinds(life: &ProcessWatch) -> Vec<(IncidentKind, Option<f64>)> {
         life.incidents().iter().map(|i| (i.kind, i.end_s)).collect()
     }
 
@@ -269,7 +270,7 @@ mod tests {
         let mut sleepers = Sleepers::start(2);
         let mut life = sleepers.life(Role::Server);
         (0..2).for_each(|at| sleepers.signal(at, "KILL", b"Z"));
-        // One is gone altogether, the other's parent has not asked for it yet.
+        // One process has vanished; the other is still a zombie, because its parent has not waited for it.
         sleepers.0[0].wait().unwrap();
         life.look(0.1, 0);
         assert_eq!(kinds(&life), [(IncidentKind::ServerEnded, None)]);

@@ -1,16 +1,16 @@
-//! A file of the kernel that stays open and is read again from its start at each sample: pread(2) makes procfs and
-//! sysfs produce the text anew, and spares walking the path. An open file of a process that has ended says so (ESRCH),
-//! so a new process with the same number is never taken for the old one.
+//! A kernel file that stays open and is read from its start at each sample. pread(2) makes procfs and sysfs produce the
+//! text anew without a path walk. An open file of an ended process fails with ESRCH, so a new process with the same
+//! number is never mistaken for it.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Larger files are a mistake of somebody's.
-const TOO_LARGE: usize = 16 << 20;
+/// Maximum file size; a larger file is an error.
+const MAX_FILE_BYTES: usize = 16 << 20;
 
-/// Reads all of an open file from its start into a buffer that is reused, and gives what was read.
+/// Reads all of an open file from its start into a reused buffer and returns the content.
 pub(crate) fn reread<'b>(file: &File, buffer: &'b mut Vec<u8>) -> io::Result<&'b [u8]> {
     if buffer.len() < 4096 {
         buffer.resize(4096, 0);
@@ -24,7 +24,7 @@ pub(crate) fn reread<'b>(file: &File, buffer: &'b mut Vec<u8>) -> io::Result<&'b
             Err(e) => return Err(e),
         }
         if filled == buffer.len() {
-            if filled >= TOO_LARGE {
+            if filled >= MAX_FILE_BYTES {
                 return Err(io::Error::new(io::ErrorKind::FileTooLarge, "larger than 16 MiB"));
             }
             buffer.resize(filled * 2, 0);
@@ -34,23 +34,23 @@ pub(crate) fn reread<'b>(file: &File, buffer: &'b mut Vec<u8>) -> io::Result<&'b
 
 /// A path with its file, opened at the first read, and its own buffer.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct RereadFile {
     path: PathBuf,
     file: Option<File>,
     buffer: Vec<u8>,
 }
 
-impl Kept {
+impl RereadFile {
     pub(crate) fn new(path: PathBuf) -> Self {
         Self { path, file: None, buffer: Vec::new() }
     }
 
-    /// A file that is open already, for example in another namespace; the path is for messages.
-    pub(crate) fn of(path: PathBuf, file: File) -> Self {
+    /// Wraps an open file, for example from another namespace. The path is for messages.
+    pub(crate) fn from_file(path: PathBuf, file: File) -> Self {
         Self { path, file: Some(file), buffer: Vec::new() }
     }
 
-    /// The text of the file now. The error is one clause that names the file and what happened.
+    /// Reads the file's current text. The error is one clause that names the file and the cause.
     pub(crate) fn read(&mut self) -> Result<&[u8], String> {
         let text = match &self.file {
             Some(file) => reread(file, &mut self.buffer),
@@ -63,7 +63,7 @@ impl Kept {
     }
 }
 
-/// One clause for a reading's reason.
+/// Formats one clause for the reason of a failed reading.
 pub(crate) fn why(path: &std::path::Path, error: &io::Error) -> String {
     let path = path.display();
     match error.kind() {
@@ -82,13 +82,13 @@ mod tests {
     fn a_file_is_read_whole_again_and_again() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("f");
-        let mut kept = Kept::new(path.clone());
+        let mut kept = RereadFile::new(path.clone());
         assert!(kept.read().unwrap_err().contains("does not exist"));
         std::fs::write(&path, vec![b'x'; 10_000]).unwrap();
         assert_eq!(kept.read().unwrap().len(), 10_000);
         std::fs::write(&path, b"short").unwrap();
         assert_eq!(kept.read().unwrap(), b"short");
-        let mut stat = Kept::new("/proc/self/stat".into());
+        let mut stat = RereadFile::new("/proc/self/stat".into());
         assert_eq!(stat.read().unwrap().last(), Some(&b'\n'));
     }
 }
