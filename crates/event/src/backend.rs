@@ -1,8 +1,8 @@
-//! The mechanisms of the kernel that a queue can stand on, by name: one row in [`BACKENDS`] a mechanism.
+//! The kernel mechanisms for a queue, by name: one row in [`BACKENDS`] per mechanism.
 
 use crate::{EventError, Result};
 
-/// A mechanism.
+/// A kernel mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
@@ -16,23 +16,23 @@ pub enum Backend {
     Select,
 }
 
-/// A row of the table of back ends.
+/// A row of the backend table.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct BackendSpec {
-    /// The name used in options.
+    /// Name in options.
     pub name: &'static str,
-    /// One line.
+    /// One-line description.
     pub help: &'static str,
-    /// Which it is.
+    /// The mechanism.
     pub backend: Backend,
-    /// Events come in the order of their arrival; otherwise in the order of the descriptors, taken in turn.
+    /// True if events come in arrival order; otherwise in descriptor order, in turn.
     pub fifo: bool,
-    /// A descriptor that stays ready is reported again in every call; otherwise only when something new arrives.
+    /// True if a descriptor that stays ready is reported in every call; otherwise only on new arrivals.
     pub level: bool,
 }
 
-/// Every back end.
+/// All backends.
 pub const BACKENDS: &[BackendSpec] = &[
     BackendSpec {
         name: "epoll",

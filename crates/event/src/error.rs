@@ -1,49 +1,49 @@
-//! What can go wrong, with what was tried and what to do.
+//! Errors, with the attempted action and advice.
 
 use std::io;
 use std::os::fd::RawFd;
 
-/// What this library returns.
+/// Result of this library.
 pub type Result<T> = std::result::Result<T, EventError>;
 
-/// Why a call failed.
+/// Reason why a call failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EventError {
-    /// The kernel does not give what the back end needs.
+    /// The kernel lacks what the backend needs.
     #[error("the {backend} event queue could not be made: {source}; choose another back end, epoll works everywhere")]
     Create {
-        /// Name of the back end.
+        /// Name of the backend.
         backend: &'static str,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// There is no such back end.
+    /// The backend does not exist.
     #[error("there is no event back end {name:?}; there are: {known}")]
     UnknownBackend {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// What there is.
+        /// Known names.
         known: String,
     },
-    /// The interest was not taken; what held before is gone too.
+    /// The interest was rejected; the earlier interest is gone too.
     #[error("interest in descriptor {fd} could not be declared: {source}; is it open, and a socket or a pipe?")]
     Declare {
         /// The descriptor.
         fd: RawFd,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
     /// Waiting failed.
     #[error("waiting for events failed: {source}")]
     Wait {
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
 }
 
 impl EventError {
-    /// The kernel's error number, 22 (EINVAL) where the kernel was not asked.
+    /// Returns the kernel's error number, or 22 (EINVAL) if the kernel was not called.
     #[must_use]
     pub fn errno(&self) -> i32 {
         match self {

@@ -1,8 +1,8 @@
-//! Interest of several queues in one descriptor: process-wide interest, and waking only one.
+//! Interest of several queues in one descriptor: process-wide interest, and wake-one interest.
 //!
-//! Process-wide interest is the declaration made in every present and future queue of the group. Wake-one interest is
-//! kept in one edge-triggered epoll instance that every queue watches: each event is taken out of it by exactly one
-//! queue, the first that looks, whatever the queues themselves stand on. Several may wake to look.
+//! Process-wide interest is declared in every present and future queue of the group. Wake-one interest is kept in one
+//! edge-triggered epoll instance that every queue watches. Exactly one queue takes each event out of it, the first that
+//! checks, whatever the backends of the queues. Several may wake to check.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
@@ -26,7 +26,7 @@ pub struct Group {
 
 #[derive(Debug)]
 struct Shared {
-    /// Grows with each process-wide declaration, so that a queue sees with one load that there is nothing new.
+    /// Incremented by each process-wide declaration, so that a queue checks for news with one load.
     version: AtomicU64,
     state: Mutex<Declared>,
     one: Epoll,
@@ -34,7 +34,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Declared {
-    /// Process-wide: kinds, and the version in which they were declared.
+    /// Process-wide: kinds, and the version of their declaration.
     everyone: BTreeMap<RawFd, (Mask, u64)>,
     /// Wake-one: kinds and generation.
     one: BTreeMap<RawFd, (Mask, u32)>,
@@ -48,14 +48,14 @@ impl Shared {
 }
 
 impl Group {
-    /// A group without queues; see [`EventQueue::join`](crate::EventQueue::join).
+    /// Creates a group without queues; see [`EventQueue::join`](crate::EventQueue::join).
     pub fn new() -> Result<Self> {
         let one = Epoll::new().map_err(|e| EventError::Create { backend: "group", source: e.into() })?;
         Ok(Self { shared: Arc::new(Shared { version: AtomicU64::new(0), state: Mutex::default(), one }) })
     }
 
-    /// Declares interest for every queue that is or will be in the group, each of which gets every event;
-    /// [`Mask::NONE`] revokes it everywhere. Queues that wait are woken to hear of it.
+    /// Declares interest for every present and future queue of the group, each of which gets every event.
+    /// [`Mask::NONE`] revokes it everywhere. Waiting queues are woken to apply it.
     pub fn declare_processwide_interest(&self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         let now = state(fd)?;
         {
@@ -73,8 +73,8 @@ impl Group {
         Ok(want_state.then_some(now))
     }
 
-    /// Declares interest of which each event goes to one queue of the group only: the first that looks.
-    /// [`Mask::NONE`] revokes. A listening socket is the usual case.
+    /// Declares interest whose events each go to one queue of the group only: the first that checks. [`Mask::NONE`]
+    /// revokes. A listening socket is the usual case.
     pub fn declare_wake_one(&self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         let fail = |e| EventError::declare(fd, e);
         {
@@ -100,7 +100,7 @@ impl Group {
         if want_state { state(fd).map(Some) } else { Ok(None) }
     }
 
-    /// To be called before `fd` is closed: ends both kinds of interest.
+    /// Ends both kinds of interest; call it before `fd` is closed.
     pub fn forget(&self, fd: RawFd) {
         let _ = epoll_raw::delete(&self.shared.one, fd);
         let mut declared = self.shared.lock();
@@ -113,14 +113,14 @@ impl Group {
     }
 }
 
-/// One queue's part in a group.
+/// One queue's membership in a group.
 #[derive(Debug)]
 pub(crate) struct Membership {
     shared: Arc<Shared>,
     bell: Arc<Waker>,
-    /// The version of the process-wide declarations that this queue has made its own.
+    /// Version of the process-wide declarations that this queue has applied.
     version: u64,
-    /// The shared instance may have more than was taken.
+    /// True if the shared instance may have more events.
     more: bool,
     slots: Slots,
 }
@@ -158,20 +158,20 @@ impl Membership {
             let wait = if taken > 0 || self.more { Some(0) } else { timeout_ns };
             let arrived = mechanism.next(&mut out[taken..], wait)?;
             let own = self.keep_foreign(&mut out[taken..][..arrived]);
-            // Only the bell or the shared instance: look there, and wait again.
+            // Only the wake-up or the shared instance: check there, and wait again.
             if taken + own > 0 || arrived == 0 && !self.more {
                 return Ok(taken + own);
             }
         }
     }
 
-    /// Makes the process-wide declarations since the last time.
+    /// Applies process-wide declarations since the last time.
     fn catch_up(&mut self, mechanism: &mut Mechanism) -> sys::Result<()> {
         let declared = self.shared.lock();
         for (&fd, &(mask, version)) in &declared.everyone {
             if version > self.version {
                 match mechanism.declare(fd, mask, false) {
-                    // Closed meanwhile: whoever closed it has forgotten it or will.
+                    // Closed meanwhile: whoever closed it calls or has called forget.
                     Err(sys::Errno::BADF) => mechanism.forget(fd),
                     outcome => outcome?,
                 }
@@ -181,7 +181,7 @@ impl Membership {
         Ok(())
     }
 
-    /// Takes events out of the shared instance; whoever takes one is the only one who gets it.
+    /// Takes events out of the shared instance; each event goes to the queue that takes it.
     fn take_one(&mut self, out: &mut [Event]) -> sys::Result<usize> {
         let arrived = epoll_raw::wait(&self.shared.one, &mut self.slots, out.len(), Some(0))?;
         self.more = arrived == out.len();
@@ -200,7 +200,7 @@ impl Membership {
         Ok(at)
     }
 
-    /// Keeps the events that are the application's at the front and returns how many; takes note of our own two.
+    /// Moves the application's events to the front and returns their number; notes our own two.
     fn keep_foreign(&mut self, out: &mut [Event]) -> usize {
         let (bell, one) = (self.bell.as_raw_fd(), self.shared.one.as_fd().as_raw_fd());
         let mut kept = 0;

@@ -1,14 +1,15 @@
-//! An explicit event API: a thread declares in which descriptors it is interested, once, and then takes events out of
-//! a queue; a call costs what it delivers and not what is declared.
+//! An explicit event API: a thread declares interest in descriptors once, and then takes events out of a queue. The cost
+//! of a call depends on the events delivered, not on the number of declared descriptors.
 //!
 //! The interface is that of G. Banga, J. Mogul and P. Druschel, *A Scalable and Explicit Event Delivery Mechanism for
-//! UNIX* (USENIX 1999), here in user space over what Linux has: epoll, io_uring, and as baselines poll and select
-//! ([`BACKENDS`]). The same calls exist for C; see the header `loadline_event.h` of the crate `loadline-event-c`.
+//! UNIX* (USENIX 1999). This library implements it in user space on epoll and io_uring, and on poll and select as
+//! baselines ([`BACKENDS`]). The same calls exist for C; see the header `loadline_event.h` of the crate
+//! `loadline-event-c`.
 //!
-//! - [`EventQueue::declare_interest`] declares, changes and revokes, and can return the state at that moment, from
-//!   before any event is queued: nothing is lost between accepting a connection and declaring it.
-//! - [`EventQueue::get_next_event`] delivers events in the order of their arrival, many arrivals of one descriptor as
-//!   one event, and only what still holds when it is delivered. Events may be repeated, and are never lost.
+//! - [`EventQueue::declare_interest`] declares, changes and revokes. It can return the state at that moment, read before
+//!   any event is queued: nothing is lost between accepting a connection and declaring it.
+//! - [`EventQueue::get_next_event`] delivers events in arrival order, several arrivals of one descriptor as one event,
+//!   and only kinds that still hold at delivery. Events may be repeated, and are never lost.
 //! - A queue belongs to one thread. [`Group`] declares for all threads, or so that each event wakes only one.
 //! - [`EventQueue::forget`] before a close keeps events of a closed descriptor from the next one with its number.
 //!
@@ -29,7 +30,7 @@
 //! let (mut connection, _) = listener.accept()?;
 //! connection.set_nonblocking(true)?;
 //! let mut queue = EventQueue::new(Backend::Epoll)?;
-//! // The state tells what arrived before; afterwards events do.
+//! // The state shows earlier arrivals; events report later ones.
 //! let state = queue.declare_interest(connection.as_raw_fd(), Mask::READ, true)?;
 //!
 //! let mut readable = state.is_some_and(|state| state.is_read());
@@ -40,7 +41,7 @@
 //!         let count = queue.get_next_event(&mut events, None)?;
 //!         readable = events[..count].iter().any(|event| event.fd == connection.as_raw_fd());
 //!     }
-//!     // Read until it would block: the next event is for what arrives after that.
+//!     // Read until it would block: the next event reports later arrivals.
 //!     let mut buffer = [0; 1024];
 //!     loop {
 //!         match connection.read(&mut buffer) {

@@ -1,5 +1,5 @@
-//! The three kinds of events, as the source names them (EVENT_READ, EVENT_WRITE, EVENT_EXCEPT), and their form in
-//! poll(2) bits. Errors and hang-ups are reported under every kind that was declared, so nobody has to ask for them.
+//! The three kinds of events, named as in the source (EVENT_READ, EVENT_WRITE, EVENT_EXCEPT), and their poll(2) bits.
+//! Errors and hang-ups are reported under every declared kind, so nobody has to request them.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, BitOrAssign};
@@ -10,71 +10,71 @@ use sys::poll;
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Mask(u8);
 
-/// What is known to hold for a descriptor: reading, writing would not block, or there is an exceptional condition.
+/// Kinds known to hold for a descriptor: reading or writing would not block, or there is an exceptional condition.
 pub type State = Mask;
 
 impl Mask {
     /// No kind; as an interest it revokes.
     pub const NONE: Self = Self(0);
-    /// There is something to read, or an end of file. 0x1.
+    /// Data or an end of file to read. 0x1.
     pub const READ: Self = Self(1);
-    /// There is room to write. 0x2.
+    /// Room to write. 0x2.
     pub const WRITE: Self = Self(2);
     /// An exceptional condition, such as urgent data of TCP. 0x4.
     pub const EXCEPT: Self = Self(4);
     /// All kinds.
     pub const ALL: Self = Self(7);
 
-    /// The set as bits, 0x0 to 0x7.
+    /// Returns the set as bits, 0x0 to 0x7.
     #[inline]
     #[must_use]
     pub const fn bits(self) -> u32 {
         self.0 as u32
     }
 
-    /// The set of these bits; bits above 0x7 are left out.
+    /// Creates the set of these bits; bits above 0x7 are ignored.
     #[inline]
     #[must_use]
     pub const fn from_bits(bits: u32) -> Self {
         Self((bits & 7) as u8)
     }
 
-    /// Whether nothing is in the set.
+    /// Returns true if the set is empty.
     #[inline]
     #[must_use]
     pub const fn is_none(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether all kinds of `other` are in this set.
+    /// Returns true if all kinds of `other` are in this set.
     #[inline]
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether reading is in the set.
+    /// Returns true if reading is in the set.
     #[inline]
     #[must_use]
     pub const fn is_read(self) -> bool {
         self.0 & 1 != 0
     }
 
-    /// Whether writing is in the set.
+    /// Returns true if writing is in the set.
     #[inline]
     #[must_use]
     pub const fn is_write(self) -> bool {
         self.0 & 2 != 0
     }
 
-    /// Whether exceptional conditions are in the set.
+    /// Returns true if exceptional conditions are in the set.
     #[inline]
     #[must_use]
     pub const fn is_except(self) -> bool {
         self.0 & 4 != 0
     }
 
-    /// The poll bits that stand for this interest.
+    /// Returns the poll bits for this interest.
     #[inline]
     pub(crate) const fn to_poll(self) -> i16 {
         let mut bits = 0;
@@ -90,7 +90,7 @@ impl Mask {
         bits
     }
 
-    /// What these poll bits mean for somebody interested in everything.
+    /// Converts poll bits to all kinds that they mean.
     #[inline]
     pub(crate) const fn from_poll(bits: i16) -> Self {
         if bits & (poll::ERR | poll::HUP) != 0 {

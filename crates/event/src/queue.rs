@@ -1,4 +1,4 @@
-//! The queue: what an application sees.
+//! The event queue: the interface for applications.
 
 use std::marker::PhantomData;
 use std::os::fd::RawFd;
@@ -9,10 +9,10 @@ use crate::group::Membership;
 use crate::state::state;
 use crate::{Backend, Event, EventError, Group, Mask, Options, Result, State};
 
-/// The events of one thread: it says in which descriptors it is interested, and takes what happened to them.
+/// The events of one thread: it declares interest in descriptors and takes their events.
 ///
-/// Descriptors are plain numbers, as in the interface of the source. They should be non-blocking: an event is a hint,
-/// it can come twice and be out of date, but it is never lost. A queue stays on the thread that made it.
+/// Descriptors are plain numbers, as in the interface of the source. They should be non-blocking: an event is a hint
+/// that may come twice or be out of date, but is never lost. A queue stays on the thread that created it.
 #[derive(Debug)]
 pub struct EventQueue {
     mechanism: Mechanism,
@@ -22,33 +22,33 @@ pub struct EventQueue {
 }
 
 impl EventQueue {
-    /// A queue on this mechanism.
+    /// Creates a queue on this mechanism.
     pub fn new(backend: Backend) -> Result<Self> {
         Self::with(Options::new(backend))
     }
 
-    /// A queue made to these options.
+    /// Creates a queue with these options.
     pub fn with(options: Options) -> Result<Self> {
         let mechanism = Mechanism::new(&options)
             .map_err(|e| EventError::Create { backend: options.backend.spec().name, source: e.into() })?;
         Ok(Self { mechanism, membership: None, options, not_send: PhantomData })
     }
 
-    /// The options it was made to.
+    /// Returns its options.
     #[must_use]
     pub const fn options(&self) -> &Options {
         &self.options
     }
 
-    /// Declares interest in these kinds of events of `fd`; it replaces what was declared before, and
-    /// [`Mask::NONE`] revokes.
+    /// Declares interest in these kinds of events of `fd`. It replaces the earlier declaration, and [`Mask::NONE`]
+    /// revokes.
     ///
-    /// With `want_state` the state at this moment is returned (all kinds, declared or not). It is from before any
-    /// event is queued, so what arrives between accepting a connection and declaring it is in the state, or comes as
-    /// an event, or both. Declaring again what is ready already queues an event.
+    /// With `want_state` the call returns the state at this moment (all kinds, declared or not). The state is from
+    /// before any event is queued. So arrivals between accepting a connection and declaring it are in the state, or
+    /// come as an event, or both. Declaring a ready descriptor again queues an event.
     ///
-    /// A number that is not open is an error, if the kernel is asked at once: always with epoll or `want_state`. The
-    /// others look when the number is higher than any before; io_uring reports it as an event otherwise.
+    /// A number that is not open is an error, if the kernel is called at once: always with epoll or `want_state`. The
+    /// other backends check when the number is higher than any before; otherwise io_uring reports it as an event.
     #[inline]
     pub fn declare_interest(&mut self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         if fd < 0 {
@@ -58,11 +58,11 @@ impl EventQueue {
         if want_state { state(fd).map(Some) } else { Ok(None) }
     }
 
-    /// Takes at most `events.len()` events, oldest first, and returns how many. Returns at once when there is one;
-    /// otherwise waits for one, at most `timeout` (`None`: without end). 0 says that the time is over, that a signal
+    /// Takes up to `events.len()` events, oldest first, and returns their number. Returns at once if there is one;
+    /// otherwise waits for one, at most `timeout` (`None`: no limit). 0 means that the time is over, that a signal
     /// came, or that `events` is empty.
     ///
-    /// In the rare case that everything that arrived was revoked meanwhile, the wait starts again once, so it may
+    /// In the rare case that everything that arrived was revoked meanwhile, the wait starts again once. It may then
     /// last up to twice the timeout.
     #[inline]
     pub fn get_next_event(&mut self, events: &mut [Event], timeout: Option<Duration>) -> Result<usize> {
@@ -76,36 +76,35 @@ impl EventQueue {
         }
     }
 
-    /// To be called before `fd` is closed: its interest ends and no event of it is delivered any more, also not to
-    /// the next descriptor that gets its number. epoll alone notices a close without it; with io_uring the file would
-    /// stay open in the kernel.
+    /// Ends the interest in `fd`; call it before closing. No event of `fd` is delivered any more, not even to the next
+    /// descriptor with its number. Only epoll notices a close without this call. With io_uring the file would stay open
+    /// in the kernel.
     #[inline]
     pub fn forget(&mut self, fd: RawFd) {
         self.mechanism.forget(fd);
     }
 
-    /// Says that `fd` has been read until it would block, or until a read came back short, and that nobody reads it again
-    /// before its next event. Nobody has to say so: where it was said, io_uring need not look at the state again when it
-    /// delivers what came afterwards; the other back ends do nothing. Who says so and then reads all the same may get an
-    /// event that is out of date.
+    /// Reports that `fd` has been read until it would block or until a short read, and is not read again before its
+    /// next event. The call is optional. It saves io_uring the check at the next delivery; the other backends ignore
+    /// it. Reading `fd` nevertheless may lead to an outdated event.
     #[inline]
     pub fn drained(&mut self, fd: RawFd) {
         self.mechanism.drained(fd);
     }
 
-    /// Whether the event is of the current registration of its descriptor number.
+    /// Returns true if the event belongs to the current registration of its descriptor number.
     #[must_use]
     pub fn is_current(&self, event: &Event) -> bool {
         self.mechanism.generation(event.fd) == event.generation
     }
 
-    /// Gives the kernel at once what the next [`EventQueue::get_next_event`] would give it: with io_uring,
-    /// declarations are collected.
+    /// Sends collected declarations to the kernel at once instead of at the next [`EventQueue::get_next_event`]; only
+    /// io_uring collects them.
     pub fn flush(&mut self) -> Result<()> {
         self.mechanism.flush().map_err(EventError::wait)
     }
 
-    /// Joins a group: process-wide interest that was or will be declared there holds for this queue too.
+    /// Joins a group: its present and future process-wide interest applies to this queue too.
     pub fn join(&mut self, group: &Group) -> Result<()> {
         self.leave();
         let membership = Membership::new(group, &mut self.mechanism)

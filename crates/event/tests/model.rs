@@ -1,6 +1,6 @@
-//! Random sequences of declare, write, read, shutdown, close and reuse, on socket pairs and TCP, held against a model
-//! on every back end: nothing is lost, nothing is reported that was not declared or does not hold, nothing twice in
-//! one call, nothing of a descriptor that was closed.
+//! Random sequences of declare, write, read, shutdown, close and reuse, on socket pairs and TCP, compared with a model
+//! on every backend. Nothing is lost, reported twice in one call, or reported after a close. Reported kinds were
+//! declared and hold.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -37,7 +37,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// One socket, what is declared for it, and which kinds the queue still has to tell.
+/// One socket, its declared interest, and the kinds that the queue must still report.
 struct Socket {
     ours: Stream,
     theirs: Stream,
@@ -67,7 +67,7 @@ impl Socket {
 
 struct World {
     name: String,
-    /// The application says each time that it has read everything.
+    /// True if the application calls `drained` each time it has read everything.
     tells: bool,
     checked: bool,
     level: bool,
@@ -122,12 +122,12 @@ impl World {
         if let Some(state) = state {
             assert!(socket.state().contains(state), "{}: told {state:?}", self.name);
         }
-        // Who looked at the state is owed only what comes later; the others what holds now.
+        // With the state returned, only later arrivals must be reported; without it, everything that holds now.
         socket.declared = mask;
         socket.owed = if want_state { Mask::NONE } else { mask & socket.state() };
     }
 
-    /// One call, checked; returns how many events there were.
+    /// Makes one checked call and returns the number of events.
     fn take(&mut self, room: usize, timeout: Duration) -> usize {
         let mut events = vec![Event::default(); room];
         let count = self.queue.get_next_event(&mut events, Some(timeout)).unwrap();
@@ -145,7 +145,7 @@ impl World {
         count
     }
 
-    /// Takes everything; whatever is owed and still holds must have come.
+    /// Takes everything; all kinds still owed that still hold must have come.
     fn settle(&mut self) {
         for _ in 0..if self.level { 2 * SOCKETS } else { 1000 } {
             if self.take(2, Duration::ZERO) == 0 {
@@ -170,7 +170,8 @@ impl World {
     }
 }
 
-/// Found by the test below: a second declaration owes what holds, and data that came meanwhile told only of itself.
+/// Found by the test below: a second declaration must report everything that holds, but data that came meanwhile
+/// reported only itself.
 #[test]
 fn a_second_declaration_is_owed_what_holds_also_when_data_comes_meanwhile() {
     let declare = Op::Declare { at: 4, mask: 3, want_state: false };

@@ -1,4 +1,4 @@
-//! What needs threads, time, many descriptors or closing without a word.
+//! Tests that need threads, time, many descriptors or closing without notice.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -124,7 +124,7 @@ fn accept_then_declare_loses_nothing() {
             }
             assert_eq!(stream.read(&mut [0]).unwrap(), 1);
             queue.forget(stream.as_raw_fd());
-            // io_uring lets go of the file when it hears of it.
+            // io_uring releases the file at the next enter.
             queue.flush().unwrap();
         }
         client.join().unwrap();
@@ -133,7 +133,7 @@ fn accept_then_declare_loses_nothing() {
 
 #[test]
 fn as_many_descriptors_as_the_process_may_have() {
-    // Room for what the test program itself has open, other tests included.
+    // Leave room for descriptors of the test program itself, other tests included.
     let pairs = (descriptors().min(20_000) - 1_500) / 2;
     let streams: Vec<_> = (0..pairs).map(|_| UnixStream::pair().unwrap()).collect();
     for (name, options) in every() {
@@ -233,8 +233,8 @@ fn a_number_that_is_not_open_is_refused_or_told() {
     }
 }
 
-/// What two queues on two threads got of one event each second write; every thread reports the events it saw.
-/// That many are waited for; what comes too many comes soon after.
+/// Returns the events that two queues on two threads got of one event each second write. It waits for the expected
+/// number; surplus events would come soon after.
 fn two_threads(expected: usize, declare: impl Fn(&Group, i32)) -> Vec<(String, usize)> {
     let mut totals = Vec::new();
     for (name, options) in every() {
@@ -257,7 +257,7 @@ fn two_threads(expected: usize, declare: impl Fn(&Group, i32)) -> Vec<(String, u
                         }
                         tell.send(count).unwrap();
                         if options.backend.spec().level {
-                            // Level-triggered: what is not taken would be told for ever.
+                            // Level-triggered: an event not taken would be reported forever.
                             std::thread::sleep(Duration::from_millis(30));
                             let _ = queue.declare_interest(events[0].fd, Mask::NONE, false);
                         }

@@ -1,8 +1,8 @@
-//! epoll, edge-triggered: the mapping to the source is one to one. The ready list of the kernel is the HINTS queue,
-//! its list node the pending bit, and delivery polls the file again, so nothing can overflow.
+//! epoll, edge-triggered: it maps one to one to the source. The kernel's ready list is the HINTS queue, and its list
+//! node is the pending bit. Delivery polls the file again, so nothing can overflow.
 //!
-//! Known difference: declaring a descriptor that is ready already queues an event even when no state was asked for;
-//! the source waits for the next arrival. Source: fs/eventpoll.c.
+//! Known difference: declaring a descriptor that is ready already queues an event even when no state was requested; the
+//! source waits for the next arrival. Source: fs/eventpoll.c.
 
 use std::os::fd::RawFd;
 
@@ -40,7 +40,7 @@ impl EpollQueue {
         }
         if self.lazy && slot.armed.contains(mask) {
             self.table.open(fd).wanted = mask;
-            // The kernel is asked to look again, unless the caller does so itself.
+            // Make the kernel check again, unless the caller does so itself.
             return if told { Ok(()) } else { self.modify(fd, slot.generation, slot.armed, mask) };
         }
         if slot.armed.is_none() {
@@ -53,7 +53,7 @@ impl EpollQueue {
     fn add(&mut self, fd: RawFd, mask: Mask) -> sys::Result<()> {
         let generation = self.table.copy(fd).generation.wrapping_add(1);
         match epoll_raw::add(&self.epoll, fd, token(fd, generation), bits(mask)) {
-            // Not in our table but in the kernel's: a copy of an earlier descriptor came back to its number.
+            // Unknown in our table but known to the kernel: a copy of an earlier descriptor has its number again.
             Err(Errno::EXIST) => epoll_raw::modify(&self.epoll, fd, token(fd, generation), bits(mask))?,
             outcome => outcome?,
         }
@@ -69,7 +69,7 @@ impl EpollQueue {
                 (slot.armed, slot.wanted) = (armed, wanted);
                 Ok(())
             }
-            // The number was closed without a word and is another descriptor now.
+            // The number was closed without notice and is another descriptor now.
             Err(Errno::NOENT) => self.add(fd, wanted),
             Err(e) => {
                 self.clear(fd);
@@ -96,12 +96,12 @@ impl EpollQueue {
     pub(super) fn forget(&mut self, fd: RawFd) {
         if !self.table.copy(fd).armed.is_none() {
             self.clear(fd);
-            // Fails only if the descriptor was closed already, and then there is nothing left to take out.
+            // Fails only if the descriptor was closed already, and then nothing is left to remove.
             let _ = epoll_raw::delete(&self.epoll, fd);
         }
     }
 
-    /// From now on, events that are on their way are stale.
+    /// Makes events that are on their way stale.
     fn clear(&mut self, fd: RawFd) {
         if let Some(slot) = self.table.get(fd) {
             (slot.armed, slot.wanted) = (Mask::NONE, Mask::NONE);
@@ -116,7 +116,7 @@ impl EpollQueue {
         if delivered > 0 || arrived == 0 { Ok(delivered) } else { self.next_again(out, timeout_ns) }
     }
 
-    /// Everything that arrived was stale or revoked: wait on, for the time that is left.
+    /// Waits again for the remaining time, because everything that arrived was stale or revoked.
     #[cold]
     fn next_again(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
         let mut remaining = Remaining::new(timeout_ns);
@@ -148,7 +148,7 @@ impl EpollQueue {
     }
 }
 
-/// The poll bits have the same values in epoll.
+/// Converts to epoll bits, which have the values of poll bits.
 #[inline]
 fn bits(mask: Mask) -> Interest {
     Interest::from_bits_retain(mask.to_poll() as u16 as u32) | Interest::ET

@@ -1,5 +1,5 @@
-//! The mechanisms of the kernel that a queue can stand on: one file a mechanism.
-//! Which one a queue uses is an enum, so a call costs one well-predicted branch more than the mechanism itself.
+//! The kernel mechanisms for a queue: one file each. A queue selects its mechanism by an enum, so a call costs one
+//! well-predicted branch more than the mechanism itself.
 
 mod epoll;
 mod poll;
@@ -11,7 +11,7 @@ use std::os::fd::RawFd;
 
 use crate::{Backend, Event, Mask, Options};
 
-/// The back end of one queue.
+/// The backend of one queue.
 #[derive(Debug)]
 pub(crate) enum Mechanism {
     Epoll(epoll::EpollQueue),
@@ -41,8 +41,8 @@ impl Mechanism {
         })
     }
 
-    /// Declares, changes or (with no kinds) revokes. `told` says that the caller looks at the state itself, so a
-    /// descriptor that is ready already needs no event.
+    /// Declares, changes or (with no kinds) revokes. With `told`, the caller reads the state itself, so a descriptor
+    /// that is ready already needs no event.
     #[inline]
     pub(crate) fn declare(&mut self, fd: RawFd, mask: Mask, told: bool) -> sys::Result<()> {
         each!(self, queue => queue.declare(fd, mask, told))
@@ -54,22 +54,22 @@ impl Mechanism {
         each!(self, queue => queue.forget(fd));
     }
 
-    /// Waits and delivers; 0 when the time is over or a signal came.
+    /// Waits and delivers. Returns 0 after the timeout or a signal.
     #[inline]
     pub(crate) fn next(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
         each!(self, queue => queue.next(out, timeout_ns))
     }
 
-    /// Nothing is left to read of a descriptor.
+    /// Records that nothing is left to read from a descriptor.
     #[inline]
     pub(crate) fn drained(&mut self, fd: RawFd) {
-        // The others look at every event again, or report nothing but what holds.
+        // The others check every event again, or report only what holds.
         if let Self::Uring(queue) = self {
             queue.drained(fd);
         }
     }
 
-    /// Tells the kernel what was declared and is still kept back.
+    /// Sends collected declarations to the kernel.
     pub(crate) fn flush(&mut self) -> sys::Result<()> {
         match self {
             Self::Uring(queue) => queue.flush(),
@@ -77,7 +77,7 @@ impl Mechanism {
         }
     }
 
-    /// The current generation of a descriptor.
+    /// Returns the current generation of a descriptor.
     pub(crate) fn generation(&self, fd: RawFd) -> u32 {
         each!(self, queue => queue.table.copy(fd).generation)
     }

@@ -1,5 +1,5 @@
-//! poll(2), a baseline: the array of all declared descriptors goes to the kernel in every call. Reports state, not
-//! events: what stays ready is reported again. When more are ready than there is room for, they take turns.
+//! poll(2), a baseline: the array of all declared descriptors goes to the kernel in every call. It reports state, not
+//! events: a descriptor that stays ready is reported again. If more are ready than there is room for, they take turns.
 
 use std::os::fd::RawFd;
 
@@ -12,10 +12,10 @@ use crate::{Event, Mask};
 #[derive(Debug, Default)]
 pub(crate) struct PollQueue {
     entries: Vec<Entry>,
-    /// Where in `entries` a descriptor is, plus 1; 0 for nowhere.
+    /// Index of a descriptor in `entries`, plus 1; 0 for none.
     places: Vec<u32>,
     pub(super) table: Table,
-    /// Where the next look at the results starts.
+    /// Start index of the next scan of the results.
     turn: usize,
 }
 
@@ -89,7 +89,7 @@ impl PollQueue {
                 at += 1;
             }
         }
-        // Closed without a word: one is dropped a call, the others keep a wait from sleeping until it is their turn.
+        // Closed without notice: one is dropped per call, and the others keep a wait from sleeping until their turn.
         if let Some(fd) = closed {
             self.forget(fd);
             if at == 0 {

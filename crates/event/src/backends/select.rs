@@ -1,6 +1,6 @@
 //! select(2), a baseline: three bitmaps of all declared descriptors go to the kernel in every call, as wide as the
-//! highest descriptor needs. Reports state, not events. When more are ready than there is room for, they take turns.
-//! A hang-up is reported for reading and an error for reading and writing, not for exceptional conditions.
+//! highest descriptor needs. It reports state, not events. If more are ready than there is room for, they take turns. A
+//! hang-up is reported for reading and an error for reading and writing, not for exceptional conditions.
 
 use std::os::fd::RawFd;
 
@@ -14,14 +14,14 @@ use crate::{Event, Mask};
 
 #[derive(Debug, Default)]
 pub(crate) struct SelectQueue {
-    /// Declared: read, write, except.
+    /// Declared sets: read, write, except.
     declared: [FdSet; 3],
-    /// What the last call found.
+    /// Sets returned by the last call.
     found: [FdSet; 3],
-    /// No declared descriptor is higher; -1 when there is none.
+    /// Highest declared descriptor; -1 for none.
     highest: Highest,
     pub(super) table: Table,
-    /// The descriptor where the next look at the results starts.
+    /// First descriptor of the next scan of the results.
     turn: RawFd,
 }
 
@@ -65,7 +65,7 @@ impl SelectQueue {
         }
     }
 
-    /// Finds the highest declared descriptor again after one was taken out.
+    /// Finds the highest declared descriptor after one was removed.
     fn lower(&mut self) {
         while self.highest.0 >= 0 && self.table.copy(self.highest.0).wanted.is_none() {
             self.highest.0 -= 1;
@@ -90,7 +90,7 @@ impl SelectQueue {
         let words = self.highest.0 as usize / 64 + 1;
         let (first, low) = (self.turn as usize / 64 % words, (1_u64 << (self.turn % 64)) - 1);
         let mut at = 0;
-        // The first word is looked at twice: its upper part at first, its lower part at last.
+        // The first word is scanned twice: its upper part first, its lower part last.
         for step in 0..=words {
             let word = (first + step) % words;
             let part = if step == 0 {
@@ -117,7 +117,7 @@ impl SelectQueue {
         at
     }
 
-    /// Some declared number is not open any more, which fails the whole call: takes out every such number.
+    /// Removes every declared number that is no longer open, because one of them fails the whole call.
     fn drop_closed(&mut self) -> sys::Result<()> {
         for fd in 0..=self.highest.0 {
             if !self.table.copy(fd).wanted.is_none() && poll::now(fd, 0)? & poll::NVAL != 0 {

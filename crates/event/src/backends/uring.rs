@@ -1,13 +1,14 @@
-//! io_uring: one multishot poll a descriptor; its completions feed a FIFO of hints in user space with one pending
-//! bit a descriptor: the structures of the source, on this side of the system call. Declarations are batched and
+//! io_uring: one multishot poll per descriptor. Its completions feed a FIFO of hints in user space with one pending bit
+//! per descriptor: the structures of the source, on this side of the system call. Declarations are batched and
 //! submitted by the next wait, so a wait that finds hints may need no system call at all.
 //!
-//! Delivery looks at the state of what it delivers with one poll(2), as the source does, except where a notification
-//! must still hold: data that came after the application had said that it has read everything
-//! ([`EventQueue::drained`](crate::EventQueue::drained)) can only go away by its reading. Without the second look
-//! ([`Options::recheck`](crate::Options)) events may be out of date.
-//! Source: io_uring/poll.c; a multishot poll that ended without our doing is armed anew, which reports at once what
-//! was missed, so the overflow of the completion queue loses nothing.
+//! Delivery checks the state of the delivered descriptors with one poll(2), as the source does, except where a
+//! notification must still hold. Once the application reports that it has read everything
+//! ([`EventQueue::drained`](crate::EventQueue::drained)), later data can only go away by its reading. Without the
+//! second check ([`Options::recheck`](crate::Options)) events may be out of date.
+//!
+//! Source: io_uring/poll.c. A multishot poll that ended by itself is armed anew, which reports at once what was missed.
+//! So an overflow of the completion queue loses nothing.
 
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
@@ -21,16 +22,16 @@ use crate::options::{Options, Revocation};
 use crate::table::{Slot, Table, descriptor, token};
 use crate::{Event, Mask};
 
-/// Declarations that are collected before the kernel is entered for them alone.
+/// Number of declarations collected before the kernel is entered for them alone.
 const BATCH: u32 = 256;
 
 #[derive(Debug)]
 pub(crate) struct UringQueue {
     ring: PollRing,
     pub(super) table: Table,
-    /// Tokens, oldest first; one whose generation has passed is skipped.
+    /// Tokens, oldest first; those of an outdated generation are skipped.
     hints: VecDeque<u64>,
-    /// Polls that ended by themselves and are to be armed anew.
+    /// Polls that ended by themselves and must be armed anew.
     ended: Vec<RawFd>,
     checks: Vec<Entry>,
     lazy: bool,
@@ -67,7 +68,7 @@ impl UringQueue {
         if lazy && slot.armed.contains(mask) {
             slot.wanted = mask;
             if !told {
-                // All that holds now is owed, not only what a completion tells: its hint must look.
+                // The event must show everything that holds now, not only a completion's bits, so delivery must check.
                 (slot.drained, slot.sure) = (false, false);
                 if !std::mem::replace(&mut slot.pending, true) {
                     self.hints.push_back(token(fd, slot.generation));
@@ -87,7 +88,7 @@ impl UringQueue {
         self.ring.arm(fd, token(fd, slot.generation), mask.to_poll() as u16 as u32)
     }
 
-    /// Ends the poll; what it has told or still tells is stale from now on.
+    /// Ends the poll and makes its completions stale.
     fn disarm(&mut self, fd: RawFd) -> sys::Result<()> {
         let Some(slot) = self.table.get(fd) else { return Ok(()) };
         let (was, old) = (slot.armed, token(fd, slot.generation));
@@ -97,7 +98,7 @@ impl UringQueue {
     }
 
     pub(super) fn forget(&mut self, fd: RawFd) {
-        // Fails only when the kernel takes no more requests; then the poll goes with the ring.
+        // Fails only when the kernel takes no more requests; then the poll ends with the ring.
         let _ = self.disarm(fd);
     }
 
@@ -118,7 +119,7 @@ impl UringQueue {
         self.wait_on(out, timeout_ns)
     }
 
-    /// Delivers what the wait brought; if that was all stale or revoked, waits on for the time that is left.
+    /// Delivers the results of the wait. If all were stale or revoked, waits for the remaining time.
     fn wait_on(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
         let mut remaining = Remaining::new(timeout_ns);
         loop {
@@ -132,7 +133,7 @@ impl UringQueue {
         }
     }
 
-    /// Moves completions into the hints and returns how many there were.
+    /// Moves completions into the hints and returns their number.
     #[inline]
     fn absorb(&mut self) -> sys::Result<usize> {
         let (mut arrived, table, hints, ended) = (0, &mut self.table, &mut self.hints, &mut self.ended);
@@ -146,7 +147,7 @@ impl UringQueue {
         Ok(arrived)
     }
 
-    /// Arms a poll that ended by itself. Its hint stays: the generation does not change.
+    /// Arms a poll that ended by itself. Its hint stays, because the generation does not change.
     fn arm_again(&mut self, fd: RawFd) -> sys::Result<()> {
         let slot = self.table.open(fd);
         if slot.armed.is_none() && !slot.wanted.is_none() {
@@ -165,18 +166,18 @@ impl UringQueue {
         Ok(at)
     }
 
-    /// Nothing is left to read of `fd`: what is noted from now on is sure to hold until it is delivered. What was noted
-    /// before may have been read already, and is looked at again.
+    /// Records that nothing is left to read from `fd`: later notifications hold until delivered. Earlier ones may have
+    /// been read already, and delivery checks them.
     #[inline]
     pub(super) fn drained(&mut self, fd: RawFd) {
-        // What cannot be armed anew now is armed by the next call, which also says so.
+        // A poll that cannot be armed now is armed by the next call, which also reports the error.
         let _ = self.absorb();
         if let Some(slot) = self.table.get(fd) {
             (slot.drained, slot.sure) = (!slot.pending, false);
         }
     }
 
-    /// Takes as many hints as there is room for, in their order; asks the kernel once how those stand that are not sure.
+    /// Takes as many hints as there is room for, in order, and polls the uncertain ones in one call.
     #[inline]
     fn deliver_checked(&mut self, out: &mut [Event]) -> sys::Result<usize> {
         self.checks.clear();
@@ -201,7 +202,7 @@ impl UringQueue {
         if self.checks.is_empty() { Ok(at) } else { self.look_again(out, at) }
     }
 
-    /// Fills in the events that have no kinds yet, and takes out those that hold no more.
+    /// Fills in the events that have no kinds yet, and removes those that no longer hold.
     fn look_again(&mut self, out: &mut [Event], taken: usize) -> sys::Result<usize> {
         poll::poll(&mut self.checks, Some(0))?;
         let (mut at, mut next) = (0, 0);
@@ -212,7 +213,7 @@ impl UringQueue {
                 next += 1;
                 let slot = self.table.open(entry.fd());
                 if entry.found() & poll::NVAL != 0 {
-                    // Closed without a word; the poll, which keeps the file alive, is taken away with the next call.
+                    // Closed without notice: the next call removes the poll, which keeps the file alive.
                     let old = token(entry.fd(), slot.generation);
                     (slot.armed, slot.wanted) = (Mask::NONE, Mask::NONE);
                     slot.generation = slot.generation.wrapping_add(1);
@@ -247,14 +248,14 @@ impl UringQueue {
     }
 }
 
-/// Room to write can go away by writing, and a wake-up for data also names exceptional conditions: of these two a
-/// completion is not sure.
-const UNSURE: i16 = poll::OUT | poll::PRI;
+/// Kinds that a completion leaves uncertain. Writing uses up room to write, and a wake-up for data also names
+/// exceptional conditions.
+const UNCERTAIN: i16 = poll::OUT | poll::PRI;
 
-/// Keeps what a completion says if it is sure to hold until it is delivered.
+/// Stores the bits of a completion if they hold until delivered.
 #[inline]
 fn remember(slot: &mut Slot, found: i16) {
-    let may = (slot.drained || slot.sure) && found & UNSURE == 0;
+    let may = (slot.drained || slot.sure) && found & UNCERTAIN == 0;
     slot.told = if slot.sure { slot.told | found } else { found };
     (slot.drained, slot.sure) = (false, may);
 }

@@ -1,16 +1,16 @@
-//! What the mechanisms share.
+//! Helpers shared by the backends.
 
 use std::os::fd::RawFd;
 
 use sys::{Errno, poll as bits};
 
-/// EBADF unless the number is an open descriptor. For back ends that the kernel does not check for at once.
+/// Fails with EBADF unless the number is an open descriptor. For backends whose kernel call does not check at once.
 pub(super) fn check_open(fd: RawFd) -> sys::Result<()> {
     if fd < 0 || bits::now(fd, 0)? & bits::NVAL != 0 { Err(Errno::BADF) } else { Ok(()) }
 }
 
-/// The time that is left of a wait that may have to be repeated. The clock is read only when it is, so a repeated
-/// wait may last up to twice as long as asked for; the usual one costs no clock.
+/// Remaining time of a wait that may have to be repeated. The clock is read only for a repetition. A repeated wait may
+/// therefore last up to twice the timeout, and the usual one reads no clock.
 pub(super) struct Remaining {
     timeout_ns: Option<u64>,
     until_ns: Option<u64>,
@@ -21,7 +21,7 @@ impl Remaining {
         Self { timeout_ns, until_ns: None }
     }
 
-    /// The time to wait now; `None` in the first place when the time is over.
+    /// Returns the time to wait now; the outer `None` means that the time is over.
     pub(super) fn again(&mut self) -> Option<Option<u64>> {
         let Some(ns) = self.timeout_ns else { return Some(None) };
         if ns == 0 {
@@ -33,7 +33,7 @@ impl Remaining {
     }
 }
 
-/// Whether these poll bits say that the peer has ended its side.
+/// Returns true if these poll bits show that the peer has ended its side.
 #[inline]
 pub(super) const fn ended(found: i16) -> bool {
     found & (bits::RDHUP | bits::HUP | bits::ERR) != 0
