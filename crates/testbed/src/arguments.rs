@@ -1,11 +1,11 @@
-//! The text that names a medium: `NAME`, `NAME:VALUE`, `NAME:key=value,key=value`. Units are read here.
+//! Parsing of a medium's text: `NAME`, `NAME:VALUE`, `NAME:key=value,key=value`, and its units.
 
 use std::collections::BTreeMap;
 
 /// A medium's name and its arguments, each used once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
-    /// The medium.
+    /// Name of the medium.
     pub(crate) name: String,
     /// The argument without a key.
     plain: Option<String>,
@@ -13,7 +13,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Splits a text; says what does not fit.
+    /// Splits a text and reports errors.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (name, rest) = text.split_once([':', ' ']).unwrap_or((text, ""));
         let mut arguments = Self { name: name.trim().to_ascii_lowercase(), ..Self::default() };
@@ -40,7 +40,7 @@ impl Arguments {
         read(&text).map(Some).ok_or_else(|| format!("{key}={text} cannot be read"))
     }
 
-    /// Whatever was not taken is an error.
+    /// Reports an error for any argument not taken.
     pub(crate) fn finish(self) -> Result<(), String> {
         match self.named.into_keys().next().or(self.plain) {
             Some(left) => Err(format!("it has no argument {left:?}")),
@@ -49,7 +49,7 @@ impl Arguments {
     }
 }
 
-/// Bits per second: `10M`, `1.5g`, `64kbit`, `9600`.
+/// Parses bits per second: `10M`, `1.5g`, `64kbit`, `9600`.
 pub(crate) fn rate(text: &str) -> Option<u64> {
     let text = text.to_ascii_lowercase();
     let text = text.strip_suffix("bit/s").or(text.strip_suffix("bit")).or(text.strip_suffix("bps")).unwrap_or(&text);
@@ -63,7 +63,7 @@ pub(crate) fn rate(text: &str) -> Option<u64> {
     (1000.0..=1e12).contains(&bits).then_some(bits as u64)
 }
 
-/// Nanoseconds: `50ms`, `0.2s`, `10us`; a bare number is milliseconds.
+/// Parses nanoseconds: `50ms`, `0.2s`, `10us`; a bare number is milliseconds.
 pub(crate) fn time_ns(text: &str) -> Option<u64> {
     let (digits, factor) = [("us", 1e3), ("ms", 1e6), ("s", 1e9)]
         .iter()
@@ -73,7 +73,7 @@ pub(crate) fn time_ns(text: &str) -> Option<u64> {
     (0.0..=60e9).contains(&ns).then_some(ns as u64)
 }
 
-/// A share from 0 to 1: `2%`, `0.02`.
+/// Parses a share from 0 to 1: `2%`, `0.02`.
 pub(crate) fn share(text: &str) -> Option<f64> {
     let share = match text.strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().ok()? / 100.0,
@@ -82,7 +82,7 @@ pub(crate) fn share(text: &str) -> Option<f64> {
     (0.0..=1.0).contains(&share).then_some(share)
 }
 
-/// A whole number.
+/// Parses a whole number.
 pub(crate) fn whole(text: &str) -> Option<u64> {
     text.parse().ok()
 }

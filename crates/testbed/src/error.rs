@@ -1,16 +1,16 @@
-//! What can go wrong when a testbed is made: what was tried, what happened, what to do.
+//! Errors of a testbed: attempted action, cause, advice.
 
 use std::io;
 
-/// Why a testbed could not be made or used.
+/// Reason why a testbed could not be created or used.
 #[derive(Debug, thiserror::Error)]
 pub enum TestbedError {
-    /// The medium's text does not name one.
+    /// The text names no medium.
     #[error("{text:?} is not a medium: {why}; `loadline list media` shows them all")]
     Medium {
-        /// What was given.
+        /// Given text.
         text: String,
-        /// What does not fit.
+        /// Reason.
         why: String,
     },
     /// The spec cannot be built.
@@ -21,14 +21,14 @@ pub enum TestbedError {
         "cannot make a network namespace: {0}; run as root, or allow user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0)"
     )]
     Namespace(io::Error),
-    /// A program that is needed could not be started.
+    /// A required program could not be started.
     #[error("cannot start {program}: {source}; install {package}")]
     Program {
         /// The program.
         program: &'static str,
-        /// Debian package that holds it.
+        /// Debian package that contains it.
         package: &'static str,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// A set-up step was refused.
@@ -36,28 +36,28 @@ pub enum TestbedError {
     Setup {
         /// The step.
         what: String,
-        /// What the program or kernel said.
+        /// Error of the program or kernel.
         message: String,
-        /// What to do.
+        /// Advice.
         advice: &'static str,
     },
-    /// The rate of a medium stays as it is.
+    /// The rate of a medium cannot be changed.
     #[error("the medium cannot be slowed: {0}")]
     Speed(String),
-    /// No such host.
+    /// The host does not exist.
     #[error("there is no host {name:?}; this testbed has {known}")]
     Host {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// What there is.
+        /// Known names.
         known: String,
     },
-    /// A named testbed cannot be found or made.
+    /// A named testbed cannot be found or created.
     #[error("testbed {name:?}: {message}")]
     Named {
         /// Its name.
         name: String,
-        /// What happened and what to do.
+        /// Cause and advice.
         message: String,
     },
 }

@@ -11,15 +11,15 @@ use crate::forward::Port;
 use crate::holder::Holder;
 use crate::tools;
 
-/// Most hosts of one testbed.
-pub(crate) const MOST_HOSTS: usize = 64;
+/// Maximum number of hosts of one testbed.
+pub(crate) const MAX_HOSTS: usize = 64;
 
 /// One host.
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) name: String,
     pub(crate) address: Ipv4Addr,
-    /// Its own namespace; `None` when all hosts live in the medium's.
+    /// Its own namespace; `None` if all hosts share the medium's.
     holder: Option<Holder>,
 }
 
@@ -27,12 +27,12 @@ pub(crate) struct Host {
 #[derive(Debug)]
 pub(crate) struct Net {
     pub(crate) hosts: Vec<Host>,
-    /// Keeps the medium's namespace. Declared after the hosts, so that they go first.
+    /// Keeps the medium's namespace. Declared after the hosts, so that they are dropped first.
     pub(crate) middle: Holder,
 }
 
 impl Net {
-    /// Makes the namespaces; `apart` gives each host its own.
+    /// Creates the namespaces; `apart` gives each host its own.
     pub(crate) fn new(names: &[String], apart: bool) -> Result<Self> {
         check_names(names)?;
         let middle = Holder::first()?;
@@ -47,19 +47,19 @@ impl Net {
         Ok(Self { hosts, middle })
     }
 
-    /// The number of a host.
+    /// Returns the number of a host.
     pub(crate) fn index(&self, host: &str) -> Result<usize> {
         let known = || self.hosts.iter().map(|h| h.name.as_str()).collect::<Vec<_>>().join(", ");
         let at = self.hosts.iter().position(|h| h.name == host);
         at.ok_or_else(|| TestbedError::Host { name: host.into(), known: known() })
     }
 
-    /// The namespace of a host.
+    /// Returns the namespace of a host.
     pub(crate) fn netns(&self, host: usize) -> &Netns {
         self.holder(host).map_or(&self.middle.netns, |h| &h.netns)
     }
 
-    /// The process that keeps the namespace of a host.
+    /// Returns the process that keeps the namespace of a host.
     pub(crate) fn pid(&self, host: usize) -> u32 {
         self.holder(host).map_or_else(|| self.middle.pid(), Holder::pid)
     }
@@ -68,8 +68,8 @@ impl Net {
         self.hosts.get(host)?.holder.as_ref()
     }
 
-    /// Gives every host's `eth0` its address, and every other host's hardware address, so that nothing but the load is
-    /// on the medium: no address resolution, no IPv6 chatter.
+    /// Gives every host's `eth0` its address and all other hosts' hardware addresses, so that only the load is on the
+    /// medium: no address resolution, no IPv6 traffic.
     pub(crate) fn address_hosts(&self) -> Result<()> {
         for (index, host) in self.hosts.iter().enumerate() {
             let mut script = String::from("link set lo up\n");
@@ -84,7 +84,7 @@ impl Net {
         Ok(())
     }
 
-    /// Turns off what would make an interface's packets larger than those of the wire.
+    /// Turns off offloads that make an interface's packets larger than those on the wire.
     pub(crate) fn real_packets(netns: &Netns, interfaces: &[String]) -> Result<()> {
         let control = netns.open(&[OpenSpec::CONTROL]).map_err(setup("open a socket in a namespace", ""))?;
         let Some(control) = control.first() else { return Ok(()) };
@@ -96,9 +96,10 @@ impl Net {
         Ok(())
     }
 
-    /// Gives every host an interface `eth0` whose frames come to this program, with addresses; says what they are.
+    /// Gives every host an interface `eth0` with an address whose frames come to this program. Returns the ports and
+    /// their kind.
     pub(crate) fn forwarded(&self) -> Result<(Vec<Port>, &'static str)> {
-        // Where the device of TAP interfaces is closed to users, a cable whose other end is read does the same.
+        // If users may not open the TAP device, a veth pair whose other end is read does the same.
         match self.netns(0).open(&[OpenSpec::tun()]) {
             Ok(_) => Ok((self.taps()?, "TAP interfaces")),
             Err(_) => Ok((self.cables()?, "packet sockets on veth pairs")),
@@ -131,7 +132,7 @@ impl Net {
         Ok(ports)
     }
 
-    /// A veth pair a host: `eth0` there, `portN` in the middle.
+    /// Builds the commands for one veth pair per host: `eth0` in the host, `portN` in the middle.
     pub(crate) fn cable_script(&self) -> String {
         let cable = |host: usize| {
             let (port, mac, pid) = (port_name(host), mac_text(host), self.pid(host));
@@ -143,7 +144,7 @@ impl Net {
         (0..self.hosts.len()).map(cable).collect()
     }
 
-    /// Lets a host send frames as they are on a wire: of one packet each, with their checksums.
+    /// Makes a host send frames as on a wire: of one packet each, with checksums.
     fn whole_frames(&self, host: usize) -> Result<()> {
         Self::real_packets(self.netns(host), &["eth0".into()])?;
         let control = one(self.netns(host), OpenSpec::CONTROL, "")?;
@@ -158,7 +159,7 @@ impl Net {
     }
 }
 
-/// The name of a host's port in the middle.
+/// Returns the name of a host's port in the middle.
 pub(crate) fn port_name(host: usize) -> String {
     format!("port{}", host + 1)
 }
@@ -168,7 +169,7 @@ fn one(netns: &Netns, want: OpenSpec, advice: &'static str) -> Result<OwnedFd> {
     fds.pop().ok_or_else(|| TestbedError::Spec("no descriptor came out of a namespace".into()))
 }
 
-/// Hardware address of a host: locally administered.
+/// Returns the hardware address of a host: locally administered.
 pub(crate) fn mac(host: usize) -> [u8; 6] {
     [2, 0, 0, 0, 0x77, host as u8 + 1]
 }
@@ -178,8 +179,8 @@ pub(crate) fn mac_text(host: usize) -> String {
 }
 
 fn check_names(names: &[String]) -> Result<()> {
-    if names.is_empty() || names.len() > MOST_HOSTS {
-        return Err(TestbedError::Spec(format!("{} hosts were asked for; give 1 to {MOST_HOSTS}", names.len())));
+    if names.is_empty() || names.len() > MAX_HOSTS {
+        return Err(TestbedError::Spec(format!("{} hosts were asked for; give 1 to {MAX_HOSTS}", names.len())));
     }
     for (index, name) in names.iter().enumerate() {
         let fits = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');

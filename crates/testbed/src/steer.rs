@@ -1,6 +1,6 @@
-//! Which processors do the kernel's receiving work of a host. Between namespaces that work runs where the packet was
-//! sent, so a server's interrupts would cost its clients' processor time; with receive packet steering they cost its own.
-//! Source: Documentation/networking/scaling.rst, Documentation/admin-guide/sysctl/net.rst (rps_default_mask).
+//! Selects the CPUs that do the kernel's receive work of a host. Between namespaces that work runs on the sender's CPU,
+//! so a server's interrupts would cost its clients' CPU time. With receive packet steering they cost its own. Source:
+//! Documentation/networking/scaling.rst, Documentation/admin-guide/sysctl/net.rst (rps_default_mask).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,16 +11,18 @@ use crate::error::Result;
 use crate::net::Net;
 use crate::tools;
 
-/// What new interfaces of a namespace get; a namespace's own root may write it, unlike an interface's `rps_cpus`.
-const DEFAULT: &str = "/proc/sys/net/core/rps_default_mask";
+/// File with the mask of new interfaces of a namespace. A namespace's own root may write it, unlike an interface's
+/// `rps_cpus`.
+const DEFAULT_MASK_FILE: &str = "/proc/sys/net/core/rps_default_mask";
 
-/// The same of one interface. The sysfs of the host's own namespace is mounted for this one command.
-const ONE: &str = r#"mount -t sysfs sysfs /sys && printf %s "$1" > /sys/class/net/eth0/queues/rx-0/rps_cpus"#;
+/// Script that sets the mask of one interface. The sysfs of the host's own namespace is mounted for this one command.
+const SET_MASK_SCRIPT: &str =
+    r#"mount -t sysfs sysfs /sys && printf %s "$1" > /sys/class/net/eth0/queues/rx-0/rps_cpus"#;
 
-/// How a host's receiving work was put on its processors, for notes; or why it was not.
+/// Description of how a host's receive work was put on its CPUs, for notes, or the reason why not.
 pub type Steered = std::result::Result<&'static str, String>;
 
-/// A host whose receiving work is to be steered, while its testbed is made.
+/// A host whose receive work is to be steered, while its testbed is created.
 pub(crate) struct Receiver<'a> {
     host: &'a str,
     netns: &'a Netns,
@@ -28,7 +30,7 @@ pub(crate) struct Receiver<'a> {
     asked: bool,
 }
 
-/// Before the hosts have their interfaces: asks for the masks that new ones get.
+/// Requests the masks for new interfaces, before the hosts have any.
 pub(crate) fn ask<'a>(wanted: &'a BTreeMap<String, Vec<u32>>, net: &'a Net) -> Result<Vec<Receiver<'a>>> {
     let receiver = |(host, cpus): (&'a String, &Vec<u32>)| {
         let netns = net.netns(net.index(host)?);
@@ -40,11 +42,12 @@ pub(crate) fn ask<'a>(wanted: &'a BTreeMap<String, Vec<u32>>, net: &'a Net) -> R
 impl<'a> Receiver<'a> {
     fn ask(host: &'a str, netns: &'a Netns, cpus: &[u32]) -> Self {
         let mask = mask(cpus);
-        let asked = tools::write(netns, DEFAULT, &mask).is_ok();
+        let asked = tools::write(netns, DEFAULT_MASK_FILE, &mask).is_ok();
         Self { host, netns, mask, asked }
     }
 
-    /// Once it has one: what came of that; where the kernel refused, the mask of the interface is set, which only root may.
+    /// Returns the result once the interface exists. If the kernel refused, sets the mask of the interface, which only
+    /// root may.
     pub(crate) fn settle(self) -> (String, Steered) {
         let steered = match self.asked {
             true => Ok("rps_default_mask of its namespace"),
@@ -56,7 +59,7 @@ impl<'a> Receiver<'a> {
     fn set(&self) -> Result<(), String> {
         let refused = |why: &str| format!("rps_default_mask is not for this user, and rps_cpus needs root ({why})");
         let mut command = tools::tool("unshare");
-        command.args(["-m", "sh", "-c", ONE, "sh", &self.mask]);
+        command.args(["-m", "sh", "-c", SET_MASK_SCRIPT, "sh", &self.mask]);
         self.netns.enter(&mut command);
         let output = command.output().map_err(|e| refused(&format!("unshare: {e}")))?;
         match output.status.success() {
@@ -66,7 +69,7 @@ impl<'a> Receiver<'a> {
     }
 }
 
-/// Processors as the kernel reads a set of them: words of 32 bits, the highest first.
+/// Formats CPUs as the kernel reads a set of them: words of 32 bits, the highest first.
 fn mask(cpus: &[u32]) -> String {
     let words = cpus.iter().max().map_or(1, |cpu| cpu / 32 + 1);
     let mut text = String::new();

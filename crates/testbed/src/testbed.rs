@@ -1,4 +1,4 @@
-//! A testbed in use: where its hosts are, how to start programs in them, and what the medium did.
+//! A testbed in use: addresses of its hosts, programs started in them, and counters of the medium.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,37 +9,37 @@ use run::{Column, CounterId, Recording};
 use sys::netns::Netns;
 
 use crate::error::{Result, TestbedError, setup};
-use crate::media::{Joined, Medium, MediumSpec, Wire};
+use crate::media::{BuiltMedium, Medium, MediumSpec, Wire};
 use crate::net::Net;
 use crate::steer::{self, Receiver, Steered};
 use crate::tools;
 
-/// What to build.
+/// Description of a testbed to build.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Spec {
-    /// Names of the hosts, in order; each also gets an address of its own.
+    /// Names of the hosts, in order; each gets its own address.
     pub hosts: Vec<String>,
-    /// What joins them, as [`Medium::parse`] reads it.
+    /// Medium that joins them, as parsed by [`Medium::parse`].
     pub medium: String,
-    /// Processors that do the kernel's receiving work of a host, as a network card's interrupts would; a host without an
-    /// entry leaves it to the processor of whoever sends. What came of it, [`Testbed::steered`] says.
+    /// CPUs that do the kernel's receive work of a host, as a network card's interrupts would. A host without an entry
+    /// leaves it to the sender's CPU. [`Testbed::steered`] returns the result.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub receives_on: BTreeMap<String, Vec<u32>>,
 }
 
 impl Spec {
-    /// A server and `clients` clients (`client1`, `client2`, …) on a medium.
+    /// Describes a server and `clients` clients (`client1`, `client2`, …) on a medium.
     pub fn server_and_clients(clients: usize, medium: &str) -> Self {
         let hosts = std::iter::once("server".to_string()).chain((1..=clients).map(|n| format!("client{n}")));
         Self { hosts: hosts.collect(), medium: medium.into(), receives_on: BTreeMap::new() }
     }
 }
 
-/// Hosts (network namespaces) joined by a medium. All of it, and every program that was started in it, vanishes when
-/// the value goes or its process ends, however that happens.
+/// Hosts (network namespaces) joined by a medium. All of it vanishes, with every program started in it, when the value
+/// is dropped or its process ends for any reason.
 pub struct Testbed {
-    /// Goes first: a forwarder lets go of its interfaces.
-    medium: Arc<dyn Joined>,
+    /// Dropped first: a forwarder releases its interfaces.
+    medium: Arc<dyn BuiltMedium>,
     medium_text: String,
     medium_spec: &'static MediumSpec,
     hosts_apart: bool,
@@ -54,7 +54,7 @@ impl std::fmt::Debug for Testbed {
 }
 
 impl Testbed {
-    /// Builds it: as root in plain namespaces, otherwise in a user namespace.
+    /// Builds the testbed: as root in plain namespaces, otherwise in a user namespace.
     pub fn build(spec: &Spec) -> Result<Self> {
         let medium = Medium::parse(&spec.medium)?;
         let net = Net::new(&spec.hosts, medium.hosts_apart())?;
@@ -71,28 +71,28 @@ impl Testbed {
         })
     }
 
-    /// Names of the hosts.
+    /// Returns the names of the hosts.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
         self.net.hosts.iter().map(|host| host.name.as_str())
     }
 
-    /// The address of a host on the medium.
+    /// Returns the address of a host on the medium.
     pub fn address(&self, host: &str) -> Result<IpAddr> {
         let at = self.net.index(host)?;
         Ok(self.net.hosts[at].address.into())
     }
 
-    /// A process that is in the host's namespace as long as the testbed lives: `/proc/PID/net` is its network.
+    /// Returns a process that is in the host's namespace as long as the testbed lives: `/proc/PID/net` is its network.
     pub fn netns_pid(&self, host: &str) -> Result<u32> {
         Ok(self.net.pid(self.net.index(host)?))
     }
 
-    /// The namespace of a host, to start programs in it.
+    /// Returns the namespace of a host, to start programs in it.
     pub fn netns(&self, host: &str) -> Result<Netns> {
         Ok(self.net.netns(self.net.index(host)?).clone())
     }
 
-    /// A command that will run in a host.
+    /// Builds a command that will run in a host.
     pub fn command(&self, host: &str, program: impl AsRef<std::ffi::OsStr>) -> Result<Command> {
         let mut command = Command::new(program);
         self.net.netns(self.net.index(host)?).enter(&mut command);
@@ -107,52 +107,52 @@ impl Testbed {
         written.map_err(setup(format!("set {key} to {value} in {host}"), advice))
     }
 
-    /// How the receiving work of a host was put on the processors that the spec gives it, or why it was not; `None`
-    /// where the spec gives it none.
+    /// Returns how the receive work of a host was put on the CPUs of the spec, or why not; `None` if the spec names
+    /// none.
     pub fn steered(&self, host: &str) -> Option<&Steered> {
         self.steered.get(host)
     }
 
-    /// What joins the hosts, as it was asked for.
+    /// Returns the medium that joins the hosts, as requested.
     pub fn medium(&self) -> &str {
         &self.medium_text
     }
 
-    /// The row of its medium.
+    /// Returns the row of its medium.
     pub fn medium_spec(&self) -> &'static MediumSpec {
         self.medium_spec
     }
 
-    /// Whether every host has a namespace of its own.
+    /// Returns true if every host has its own namespace.
     pub fn hosts_apart(&self) -> bool {
         self.hosts_apart
     }
 
-    /// What the medium is made of, in one sentence.
+    /// Describes the medium's implementation in one sentence.
     pub fn made_of(&self) -> String {
         self.medium.made_of()
     }
 
-    /// Time on the wire that a medium of the kernel makes up after a pause, microseconds: its timer may be late by that
-    /// much. 0 where every frame takes its own time.
+    /// Returns the wire time that a kernel medium makes up after a pause, in microseconds: its timer may be late by
+    /// that much. 0 if every frame takes its own time.
     pub fn catches_up_us(&self) -> u64 {
         self.medium.catches_up_us()
     }
 
-    /// A handle that changes the medium's rate from any thread. It does not keep the testbed alive.
+    /// Returns a handle that changes the medium's rate from any thread. It does not keep the testbed alive.
     pub fn speed(&self) -> MediumSpeed {
         MediumSpeed(Arc::downgrade(&self.medium))
     }
 
-    /// A handle that reads the medium's counters from any thread. It does not keep the testbed alive.
+    /// Returns a handle that reads the medium's counters from any thread. It does not keep the testbed alive.
     pub fn gauge(&self) -> MediumGauge {
         MediumGauge(Arc::downgrade(&self.medium))
     }
 }
 
-/// Changes the rate of a medium.
+/// Handle that changes the rate of a medium.
 #[derive(Clone)]
-pub struct MediumSpeed(Weak<dyn Joined>);
+pub struct MediumSpeed(Weak<dyn BuiltMedium>);
 
 impl std::fmt::Debug for MediumSpeed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -161,22 +161,25 @@ impl std::fmt::Debug for MediumSpeed {
 }
 
 impl MediumSpeed {
-    /// The least share that a medium is left.
-    const LEAST: f64 = 0.01;
+    /// Minimum share of its rate that a medium keeps.
+    const MIN_SHARE: f64 = 0.01;
 
-    /// Gives every wire of the medium this share of its rate from now on; 1 is all of it.
+    /// Sets every wire of the medium to this share of its rate from now on; 1 is the full rate.
     pub fn set(&self, share: f64) -> Result<()> {
-        if !(Self::LEAST..=1.0).contains(&share) {
-            return Err(TestbedError::Speed(format!("{share} is not a share of its rate from {} to 1", Self::LEAST)));
+        if !(Self::MIN_SHARE..=1.0).contains(&share) {
+            return Err(TestbedError::Speed(format!(
+                "{share} is not a share of its rate from {} to 1",
+                Self::MIN_SHARE
+            )));
         }
         let medium = self.0.upgrade().ok_or_else(|| TestbedError::Speed("its testbed has ended".into()))?;
         medium.set_speed(share).map_err(TestbedError::Speed)
     }
 }
 
-/// Reads what a medium did.
+/// Handle that reads a medium's counters.
 #[derive(Clone)]
-pub struct MediumGauge(Weak<dyn Joined>);
+pub struct MediumGauge(Weak<dyn BuiltMedium>);
 
 impl std::fmt::Debug for MediumGauge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -185,8 +188,8 @@ impl std::fmt::Debug for MediumGauge {
 }
 
 impl MediumGauge {
-    /// Adds one sample to a recording: counters `medium.*`, one instance a wire. A row without values follows once the
-    /// testbed is gone.
+    /// Adds one sample to a recording: counters `medium.*`, one instance per wire. Once the testbed is gone, the row
+    /// has no values.
     pub fn sample(&self, t_s: f64, recording: &mut Recording) {
         let rows = recording.t_s.len();
         recording.t_s.push(t_s);

@@ -10,12 +10,12 @@ use crate::error::{Result, TestbedError};
 const ADVICE: &str =
     "the kernel may lack this piece (bridge, veth, ifb, packet sockets, sch_htb, act_mirred): load its module";
 
-/// Runs `ip` commands, one a line.
+/// Runs `ip` commands, one per line.
 pub(crate) fn ip(netns: &Netns, commands: &str) -> Result<()> {
     batch("ip", netns, commands)
 }
 
-/// Runs `tc` commands, one a line.
+/// Runs `tc` commands, one per line.
 pub(crate) fn tc(netns: &Netns, commands: &str) -> Result<()> {
     batch("tc", netns, commands)
 }
@@ -39,7 +39,7 @@ fn batch(program: &'static str, netns: &Netns, commands: &str) -> Result<()> {
     netns.enter(&mut command);
     let mut child = command.spawn().map_err(missing)?;
     if let Some(mut input) = child.stdin.take() {
-        // A tool that stopped reading has failed; its own words follow below.
+        // A tool that stopped reading has failed; its error output follows below.
         let _ = input.write_all(commands.as_bytes());
     }
     let output = child.wait_with_output().map_err(missing)?;
@@ -50,14 +50,14 @@ fn batch(program: &'static str, netns: &Netns, commands: &str) -> Result<()> {
     Err(TestbedError::Setup { what: explain(program, commands, &words), message: words.trim().into(), advice: ADVICE })
 }
 
-/// Names the command that failed where the tool names its line.
+/// Names the failed command if the tool reports its line.
 fn explain(program: &str, commands: &str, words: &str) -> String {
     let line = words.split("-:").nth(1).and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
     let failed = line.and_then(|n| commands.lines().nth(n.checked_sub(1)?)).unwrap_or("(unnamed line)");
     format!("run `{program} {failed}`")
 }
 
-/// A command of a tool that lives in sbin on many systems, wherever PATH points.
+/// Builds the command of a tool that many systems install in sbin, whatever PATH says.
 pub(crate) fn tool(program: &str) -> Command {
     let found = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"]
         .iter()

@@ -1,5 +1,5 @@
-//! Where the kernel lacks a piece of the shared wire, the hub in user space takes its place: shown with a `tc` that
-//! refuses everything, as on a kernel without traffic control.
+//! If the kernel lacks a part of the shared wire, the hub in user space replaces it. The test uses a `tc` that refuses
+//! everything, as on a kernel without traffic control.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -13,7 +13,7 @@ use testkit::skip;
 
 const ROLE: &str = "LOADLINE_TESTBED_TEST_ROLE";
 
-/// Puts its first argument in the place of `tc`, wherever that is, and runs the rest.
+/// Script that puts its first argument in the place of `tc`, wherever that is, and runs the rest.
 const HIDDEN: &str = r#"fake="$1"; shift
 for dir in /usr/sbin /sbin /usr/bin /bin; do
     if [ -e "$dir/tc" ]; then mount --bind "$fake" "$(readlink -f "$dir/tc")" || exit 77; exec "$@"; fi
@@ -42,7 +42,7 @@ fn without_traffic_control_the_hub_in_user_space_is_the_wire() {
     assert!(said.contains("carried 3 frames"), "{said}");
 }
 
-/// What the child of the test above runs; on its own it does nothing.
+/// Body of the child of the test above; on its own it does nothing.
 #[test]
 fn the_other_end() {
     if std::env::var(ROLE).is_err() {

@@ -1,5 +1,5 @@
-//! A testbed needs no root, starts programs in its hosts, and leaves no trace: not after it is dropped, not after its
-//! maker is killed.
+//! A testbed needs no root, starts programs in its hosts, and leaves no trace after it is dropped or its creator is
+//! killed.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -13,7 +13,7 @@ use testkit::{eventually, skip};
 
 const ROLE: &str = "LOADLINE_TESTBED_TEST_ROLE";
 
-/// Processes that are in a network namespace of this inode.
+/// Returns the processes in a network namespace of this inode.
 fn inside(inode: u64) -> Vec<u32> {
     use std::os::unix::fs::MetadataExt as _;
     let pids = std::fs::read_dir("/proc").unwrap().filter_map(|e| e.unwrap().file_name().to_str()?.parse().ok());
@@ -59,7 +59,7 @@ fn nothing_is_left_when_the_maker_is_killed() {
     gone(&inodes);
 }
 
-/// Every medium, built and used by a user without any privilege.
+/// Builds and uses every medium as a user without any privilege.
 #[test]
 fn no_root_is_needed() {
     let mut child = this_test("the_other_end", &[(ROLE, "use")], is_root().then_some(NOBODY));
@@ -73,7 +73,7 @@ fn no_root_is_needed() {
     }
 }
 
-/// What the child processes of the tests above run; on its own it does nothing.
+/// Body of the child processes of the tests above; on its own it does nothing.
 #[test]
 fn the_other_end() {
     match std::env::var(ROLE).as_deref() {
@@ -106,7 +106,7 @@ fn use_all() {
     println!("all media used by uid {}", rustix::process::geteuid().as_raw());
 }
 
-/// One message from client1 to the server, by plain sockets opened in the hosts.
+/// Sends one message from client1 to the server, by plain sockets opened in the hosts.
 fn exchange(bed: &Testbed) {
     let udp = |host: &str| {
         let want = sys::netns::OpenSpec::Socket { family: 2, kind: 2, protocol: 0 };

@@ -1,5 +1,5 @@
-//! Proof of the long line: delay, rate, loss and overtaking are what was asked. Both ends are sockets of this
-//! process, each in another host, so one clock measures both.
+//! Proof of the long line: delay, rate, loss and reordering are as requested. Both ends are sockets of this process,
+//! each in another host, so one clock measures both.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -12,26 +12,26 @@ use loadline_testbed::{Spec, Testbed};
 use sys::netns::OpenSpec;
 use testkit::alone;
 
-/// How long a datagram that must come may take.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Numbered datagrams that are under way at most: no buffer between the two ends is too small for so many.
-const UNDER_WAY: u32 = 128;
+/// Maximum wait for a datagram that must arrive.
+const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum number of numbered datagrams under way: no buffer between the two ends is too small for them.
+const MAX_UNDER_WAY: u32 = 128;
 
-/// Datagrams of the test of the rate, and how many of them are under way.
+/// Datagrams of the rate test, and how many of them are under way.
 const BURST: u32 = 2000;
 const AHEAD: u32 = 400;
 
-/// A UDP socket of this process that lives in a host.
+/// Opens a UDP socket of this process in a host.
 fn udp(bed: &Testbed, host: &str) -> UdpSocket {
     let want = OpenSpec::Socket { family: 2, kind: 2, protocol: 0 };
     let fd = bed.netns(host).unwrap().open(&[want]).unwrap().pop().unwrap();
     sys::socket::bind(&fd, SocketAddr::new(bed.address(host).unwrap(), 7000)).unwrap();
     let socket = UdpSocket::from(fd);
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.set_read_timeout(Some(ARRIVAL_TIMEOUT)).unwrap();
     socket
 }
 
-/// A line between two hosts with a socket at each end.
+/// Builds a line between two hosts with a socket at each end.
 fn line(test: &str, medium: &str) -> Option<(Testbed, UdpSocket, UdpSocket)> {
     let bed = bed(test, &Spec::server_and_clients(1, medium))?;
     let (server, client) = (udp(&bed, "server"), udp(&bed, "client1"));
@@ -62,28 +62,28 @@ fn delay_is_what_was_asked_each_way() {
             begin.elapsed().as_secs_f64() * 1e3
         })
         .collect();
-    // Whoever is kept from the processor reads late, never early.
+    // A process kept off its CPU reads late, never early.
     near("least round trip, ms", trips.into_iter().fold(f64::MAX, f64::min), 40.0);
 }
 
-/// Sends numbered datagrams, a few under way at a time, and returns the numbers in the order in which they arrived. On a line
-/// that `loses` some and lets none overtake, all before the newest are over.
+/// Sends numbered datagrams, a few under way at a time, and returns the numbers in arrival order. On a line that
+/// `loses` some and reorders none, all datagrams before the newest are over.
 fn numbered(count: u32, loses: bool, server: &UdpSocket, client: &UdpSocket) -> Vec<u32> {
     let mut got: Vec<u32> = Vec::new();
     for n in 0..count {
         client.send(&n.to_be_bytes()).unwrap();
         let over = |got: &[u32]| if loses { got.last().map_or(0, |n| n + 1) } else { got.len() as u32 };
-        while n + 1 - over(&got) >= UNDER_WAY {
-            assert!(receive(server, &mut got), "nothing arrived for {PATIENCE:?}");
+        while n + 1 - over(&got) >= MAX_UNDER_WAY {
+            assert!(receive(server, &mut got), "nothing arrived for {ARRIVAL_TIMEOUT:?}");
         }
     }
     // The last may be lost as well.
-    server.set_read_timeout(Some(if loses { Duration::from_secs(1) } else { PATIENCE })).unwrap();
+    server.set_read_timeout(Some(if loses { Duration::from_secs(1) } else { ARRIVAL_TIMEOUT })).unwrap();
     while got.len() < count as usize && receive(server, &mut got) {}
     got
 }
 
-/// Waits for one numbered datagram; false when none came.
+/// Waits for one numbered datagram; false if none came.
 fn receive(server: &UdpSocket, got: &mut Vec<u32>) -> bool {
     let mut bytes = [0; 4];
     let came = server.recv(&mut bytes).is_ok_and(|n| n == 4);
@@ -115,7 +115,7 @@ fn overtaking_happens_as_often_as_asked() {
     let Some((_bed, server, client)) = line("overtaking_happens", medium) else { return };
     let got = numbered(40_000, false, &server, &client);
     assert_eq!(got.len(), 40_000);
-    // Who arrived before a frame that was sent earlier has overtaken it.
+    // A frame that arrived before an earlier one has overtaken it.
     let (mut lowest, mut overtakers) = (u32::MAX, 0.0);
     for n in got.into_iter().rev() {
         overtakers += f64::from(u8::from(n > lowest));
@@ -130,8 +130,8 @@ fn the_rate_holds_for_datagrams() {
     let Some((_bed, server, client)) = line("the_rate_holds", "wan:rate=20M,queue=4000000") else { return };
     let (begin, mut payload, mut buffer) = (Instant::now(), [0_u8; 1400], [0; 2000]);
     let (mut sent, mut came) = (0, Vec::new());
-    // So many ahead keep the line full even while this thread is kept from its processor. A socket that is read late drops
-    // some: the numbers say how many have passed the line.
+    // This many ahead keep the line full even while this thread is kept off its CPU. A socket that is read late drops
+    // some: the numbers show how many have passed the line.
     while came.last().is_none_or(|(n, _)| n + 1 < BURST) {
         while sent < BURST.min(came.last().map_or(0, |(n, _)| n + 1) + AHEAD) {
             payload[..4].copy_from_slice(&u32::to_be_bytes(sent));
@@ -143,7 +143,7 @@ fn the_rate_holds_for_datagrams() {
         }
         came.push((u32::from_be_bytes(buffer[..4].try_into().unwrap()), begin.elapsed().as_secs_f64()));
     }
-    // Read late, one seems slower than the line is and never faster: the most timely one of a quarter tells.
+    // Late reading makes the line seem slower, never faster: the fastest datagram of a quarter is the right one.
     let datagram_s = (1400.0 + 66.0) * 8.0 / 20e6;
     let lateness = |(n, at): &(u32, f64)| at - f64::from(*n) * datagram_s;
     let timely = |from: u32, to: u32| {

@@ -1,4 +1,5 @@
-//! Proof of the media: what iperf3 sees is what the framing allows, with one host and with five, one way and both.
+//! Proof of the media: iperf3 measures the throughput that the overhead allows, with one host and with five, one way
+//! and both.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -12,7 +13,8 @@ use run::{Recording, Window};
 use sys::hiccups::HiccupMeter;
 use testkit::has;
 
-/// Bulk TCP on a shared Ethernet: two segments of 1448 bytes (1538 on the wire) share it with one acknowledgement (90).
+/// Share of bulk TCP on a shared Ethernet: two segments of 1448 bytes (1538 on the wire) share it with one
+/// acknowledgement (90).
 const TCP_SHARE: f64 = 2.0 * 1448.0 / (2.0 * 1538.0 + 90.0);
 
 fn near(what: &str, value: f64, limit: f64) {
@@ -25,17 +27,17 @@ fn within(what: &str, value: f64, limit: f64, share: f64) {
     assert!(off.abs() <= share, "{what}: {value} is {:.1} % off {limit}", off * 100.0);
 }
 
-/// The same where acknowledgements have a wire of their own.
+/// Share of bulk TCP when acknowledgements have their own wire.
 const TCP_SHARE_DUPLEX: f64 = 1448.0 / 1538.0;
 
-/// What a medium is held to.
+/// Expectation for a medium.
 struct Claim {
     medium: &'static str,
-    /// Mbit/s of the wire that fills.
+    /// Rate of the full wire in Mbit/s.
     rate: f64,
-    /// Which wire that is; empty where there is only one.
+    /// Name of that wire; empty if there is only one.
     wire: &'static str,
-    /// Share of it that is the user's bytes.
+    /// Share of it that is payload.
     share: f64,
 }
 
@@ -43,7 +45,7 @@ const fn one_wire(medium: &'static str, rate: f64) -> Claim {
     Claim { medium, rate, wire: "", share: TCP_SHARE }
 }
 
-/// A switch whose port to the server is what all clients share.
+/// A switch whose port to the server is shared by all clients.
 const SWITCH: Claim = Claim { medium: "switch:50M", rate: 50.0, wire: "switch to server", share: TCP_SHARE_DUPLEX };
 
 /// One medium at a time: what is measured here is a wire that senders keep full, and two tests at once would take turns
@@ -98,8 +100,8 @@ fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     };
     near(&format!("{test} wire Mbit/s"), a_second("medium.bytes") * 8.0 / 1e6, claim.rate);
     near(&format!("{test} busy share"), a_second("medium.busy") / 1e6, 1.0);
-    // iperf3 says how much in a quarter of a second, or in a longer one where the machine stood still: what lies at an edge
-    // of the measurement is parted evenly.
+    // iperf3 reports bytes per quarter of a second, or longer if the machine stalled. Bytes at an edge of the
+    // measurement are divided evenly.
     let stood_s = meter.end().iter().map(|pause| pause.ns() as f64 / 1e9).fold(0.0, f64::max);
     let share = 0.03 + stood_s / (STRETCHES as f64 * STRETCH_S);
     within(&format!("{test} user's share"), user_bytes / grown("medium.bytes", Window::ALL), claim.share, share);

@@ -1,4 +1,4 @@
-//! A medium that is slowed carries that much less while it is, and all of it afterwards: in the kernel and in user space.
+//! A slowed medium carries that much less meanwhile, and its full rate afterwards: in the kernel and in user space.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -10,12 +10,12 @@ use loadline_testbed::{Spec, Testbed};
 use run::Recording;
 use testkit::has;
 
-/// Length of a stretch.
+/// Length of a period.
 const STRETCH: Duration = Duration::from_millis(300);
-/// Stretches with the full rate, then half of it, then again.
+/// Number of periods with the full rate, then half of it, and so on.
 const STRETCHES: usize = 10;
 
-/// Megabits that the fullest wire carried in a second of one stretch.
+/// Returns the megabits that the fullest wire carried per second in one period.
 fn stretch(bed: &Testbed) -> f64 {
     let mut recording = Recording::default();
     let begin = Instant::now();
@@ -31,7 +31,7 @@ fn middle(mut list: Vec<f64>) -> f64 {
     list[list.len() / 2]
 }
 
-/// The share of the wire of `medium` that is carried at half of its speed, and what it carries afterwards over before.
+/// Returns the share of `medium`'s wire carried at half of its speed, and the ratio of afterwards to before.
 fn shares(test: &str, medium: &str) -> Option<[f64; 2]> {
     let bed = bed(test, &Spec::server_and_clients(1, medium))?;
     let _server = iperf_server(&bed, "server", 5201);
@@ -80,7 +80,7 @@ fn a_switch_is_slowed() {
 
 #[test]
 fn a_long_line_is_slowed() {
-    // What waits for a line keeps its time, so that little may wait.
+    // Frames waiting for a line keep their time, so few may wait.
     slows("a_long_line_is_slowed", "wan:rate=10M,delay=1ms,queue=20000");
 }
 

@@ -1,5 +1,5 @@
-//! Proof that a host's packets are received on the processor that the spec gives it, as root and without: the kernel
-//! counts what each processor took in.
+//! Proof that a host's packets are received on the CPU that the spec names, with root and without: the kernel counts
+//! the packets of each CPU.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -12,12 +12,12 @@ use loadline_testbed::Spec;
 use sys::netns::OpenSpec;
 use testkit::skip;
 
-/// Packets; far more than anything else brings to one processor in the time that they take.
+/// Number of packets; far more than other traffic brings to one CPU in that time.
 const PACKETS: u64 = 20_000;
-/// Packets between two pauses: fewer than a processor's queue holds.
+/// Packets between two pauses: fewer than a CPU's queue holds.
 const TURN: u64 = 200;
 
-/// Packets that came to a processor since the machine started, taken in (first column of its row) or dropped because it was
+/// Returns the packets that reached a CPU since boot, processed (first column of its row) or dropped because it was
 /// busy (second); the thirteenth is its number.
 fn taken_in(cpu: u32) -> u64 {
     let text = std::fs::read_to_string("/proc/net/softnet_stat").unwrap();

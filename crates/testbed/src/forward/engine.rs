@@ -1,7 +1,7 @@
-//! The thread that moves frames: reads what hosts send, asks the [`Relay`] when each frame arrives, keeps it in a
-//! timer heap until then, and gives it to the host it is for.
+//! The thread that moves frames. It reads frames from hosts, asks the [`Relay`] for each one's arrival time, keeps it
+//! in a timer heap until then, and gives it to its host.
 //!
-//! Frames are switched by the destination address; a group address goes to every other host, as copies of one frame.
+//! Frames are switched by destination address. A group address goes to every other host, as copies of one frame.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,12 +16,12 @@ use sys::{Errno, clock, limits};
 
 use super::{Counts, Fate, Relay};
 
-/// Longest frame that is read: header, VLAN tag and an MTU of 9000 fit.
-const LONGEST: usize = 9216;
-/// Frames taken from one host before the others have their turn.
-const TURN: usize = 32;
-/// How long the thread sleeps at most, so that it sees a stop.
-const NAP_NS: u64 = 50_000_000;
+/// Maximum frame size read: header, VLAN tag and an MTU of 9000 fit.
+const MAX_FRAME_BYTES: usize = 9216;
+/// Number of frames taken from one host before the others have their turn.
+const MAX_FRAMES_PER_TURN: usize = 32;
+/// Maximum sleep of the thread, so that it notices a stop.
+const MAX_SLEEP_NS: u64 = 50_000_000;
 
 /// One host's end.
 #[derive(Debug)]
@@ -30,12 +30,12 @@ pub(crate) struct Port {
     pub(crate) mac: [u8; 6],
 }
 
-/// The running forwarder. It ends when this value goes.
+/// The running forwarder. It stops on drop.
 pub(crate) struct Engine {
     shared: Arc<Shared>,
-    /// The full rate; `None` is without bound.
+    /// Full rate; `None` means no limit.
     bits_per_s: Option<u64>,
-    /// Bits per second at this moment.
+    /// Current rate in bits per second.
     now: AtomicU64,
     thread: Option<JoinHandle<()>>,
 }
@@ -51,31 +51,31 @@ impl Shared {
     }
 }
 
-struct Loop {
+struct ForwardLoop {
     ports: Vec<Port>,
     shared: Arc<Shared>,
-    heap: BinaryHeap<Reverse<Due>>,
+    heap: BinaryHeap<Reverse<DueFrame>>,
     frames: Slots,
     number: u64,
 }
 
-/// When a frame arrives where; the number keeps frames of one moment in order.
+/// Arrival of a frame. The number keeps simultaneous frames in order.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Due {
+struct DueFrame {
     at_ns: u64,
     number: u64,
     slot: usize,
 }
 
 impl Engine {
-    /// Starts the thread; the relay has this rate.
+    /// Starts the thread for a relay of this rate.
     pub(crate) fn start(ports: Vec<Port>, relay: Box<dyn Relay>, bits_per_s: Option<u64>) -> io::Result<Self> {
         let epoll = Epoll::new()?;
         for (token, port) in ports.iter().enumerate() {
             epoll.add(&port.tap, token as u64, Interest::IN)?;
         }
         let shared = Arc::new(Shared { relay: Mutex::new(relay), stop: false.into() });
-        let mut inner = Loop {
+        let mut inner = ForwardLoop {
             ports,
             shared: Arc::clone(&shared),
             heap: BinaryHeap::with_capacity(1024),
@@ -86,7 +86,7 @@ impl Engine {
         Ok(Self { shared, bits_per_s, now: AtomicU64::new(bits_per_s.unwrap_or(0)), thread: Some(thread) })
     }
 
-    /// Bits per second at this moment; `None` is without bound.
+    /// Returns the current rate in bits per second; `None` means no limit.
     pub(crate) fn bits_per_s(&self) -> Option<u64> {
         self.bits_per_s.map(|_| self.now.load(Relaxed))
     }
@@ -100,7 +100,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What the medium did so far.
+    /// Returns the medium's counts so far.
     pub(crate) fn counts(&self) -> Counts {
         self.shared.relay().counts(clock::monotonic_ns())
     }
@@ -115,14 +115,14 @@ impl Drop for Engine {
     }
 }
 
-impl Loop {
+impl ForwardLoop {
     fn run(&mut self, epoll: &Epoll) {
-        // Without exact timers every frame would be 50 us late, and without precedence a busy host would slow the wire;
-        // the medium still works.
+        // Without exact timers every frame would be 50 us late, and without priority a busy host would slow the wire.
+        // The medium still works without them.
         let _ = limits::exact_timers();
         let _ = limits::set_nice(-15);
         let mut events = Events::with_capacity(64);
-        let mut buffer = vec![0_u8; LONGEST];
+        let mut buffer = vec![0_u8; MAX_FRAME_BYTES];
         while !self.shared.stop.load(Relaxed) {
             let now = self.deliver();
             let Ok(ready) = epoll.wait(&mut events, Some(self.sleep_ns(now))) else { return };
@@ -134,14 +134,14 @@ impl Loop {
         }
     }
 
-    /// How long nothing is due.
+    /// Returns the time until the next frame is due.
     fn sleep_ns(&self, now: u64) -> u64 {
         let due = self.heap.peek().map(|Reverse(due)| due.at_ns);
         let turn = self.relay().wakes_ns();
-        due.into_iter().chain(turn).min().map_or(NAP_NS, |at| at.saturating_sub(now)).min(NAP_NS)
+        due.into_iter().chain(turn).min().map_or(MAX_SLEEP_NS, |at| at.saturating_sub(now)).min(MAX_SLEEP_NS)
     }
 
-    /// Gives every frame whose time has come to its host; returns the time.
+    /// Gives every due frame to its host and returns the time.
     fn deliver(&mut self) -> u64 {
         let mut now = clock::monotonic_ns();
         self.settle(now);
@@ -154,7 +154,7 @@ impl Loop {
         now
     }
 
-    /// Takes over from the relay what waited for its turn.
+    /// Takes frames whose turn has come from the relay.
     fn settle(&mut self, now: u64) {
         loop {
             let Some((slot, at_ns)) = self.relay().settle(now) else { return };
@@ -164,10 +164,10 @@ impl Loop {
 
     fn due(&mut self, slot: usize, at_ns: u64) {
         self.number += 1;
-        self.heap.push(Reverse(Due { at_ns, number: self.number, slot }));
+        self.heap.push(Reverse(DueFrame { at_ns, number: self.number, slot }));
     }
 
-    /// A host whose interface is down refuses the frame: it is lost, as on a wire.
+    /// Passes a frame on. A host whose interface is down refuses it: the frame is lost, as on a wire.
     fn hand_over(&mut self, slot: usize) {
         if let Some(frame) = self.frames.get(slot) {
             for (at, port) in self.ports.iter().enumerate() {
@@ -180,7 +180,7 @@ impl Loop {
     }
 
     fn take(&mut self, from: usize, buffer: &mut [u8]) {
-        for _ in 0..TURN {
+        for _ in 0..MAX_FRAMES_PER_TURN {
             let read = match self.ports.get(from).map(|port| port.tap.read(buffer)) {
                 Some(Ok(read)) if read >= 14 => read,
                 Some(Ok(_) | Err(Errno::INTR)) => continue,
@@ -190,7 +190,7 @@ impl Loop {
         }
     }
 
-    /// A frame for several hosts is on the wire once.
+    /// Accepts a frame. One for several hosts takes the wire only once.
     fn accept(&mut self, from: usize, bytes: &[u8]) {
         let group = bytes[0] & 1 == 1;
         let to = self.ports.iter().position(|port| bytes[..6] == port.mac);
@@ -211,7 +211,7 @@ impl Loop {
     }
 }
 
-/// Frames that wait, in buffers that are used again.
+/// Waiting frames, in reused buffers.
 #[derive(Default)]
 struct Slots {
     frames: Vec<Frame>,

@@ -1,8 +1,7 @@
 //! One shared half-duplex wire: all stations take turns at a single serialiser, frame by frame.
 //!
-//! Each station has a queue of its own, as on an Ethernet, where a station with one short frame has the same chance as
-//! one with many. What it is not: there are no collisions and no back-off, so the wire reaches its full rate under any
-//! load.
+//! Each station has its own queue, as on an Ethernet, so a station with one short frame has the same chance as one with
+//! many. There are no collisions and no back-off, so the wire reaches its full rate under any load.
 
 use std::collections::VecDeque;
 
@@ -22,7 +21,7 @@ pub(crate) struct Hub {
     counts: Counts,
 }
 
-/// Frames of one station that wait for the wire.
+/// Frames of one station waiting for the wire.
 #[derive(Debug, Default)]
 struct Station {
     waiting: VecDeque<Waiting>,
@@ -37,7 +36,7 @@ struct Waiting {
 }
 
 impl Hub {
-    /// A wire of this rate; at most `limit_bytes` of each station wait for it.
+    /// Creates a wire of this rate; at most `limit_bytes` of each station wait for it.
     pub(crate) fn new(bits_per_s: u64, limit_bytes: u64, stations: usize) -> Self {
         let stations = (0..stations).map(|_| Station::default()).collect();
         Self { bits_per_s, limit_bytes, stations, turn: 0, free_ns: 0, busy_ns: 0, counts: Counts::default() }
@@ -47,7 +46,7 @@ impl Hub {
         self.stations.iter().filter_map(|s| s.waiting.front().map(|w| w.since_ns))
     }
 
-    /// The station whose turn it is among those that wait at this moment.
+    /// Returns the next station in turn among those that wait at this moment.
     fn next_station(&self, at_ns: u64) -> Option<usize> {
         let count = self.stations.len();
         let order = (1..=count).map(|step| (self.turn + step) % count);

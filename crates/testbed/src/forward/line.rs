@@ -1,8 +1,8 @@
-//! A long line between every pair of hosts: rate, delay, jitter, loss and overtaking, each direction on its own.
+//! A long line between every pair of hosts: rate, delay, jitter, loss and reordering, separate per direction.
 //!
-//! What a frame meets, in this order: it may be lost; it waits for the line's rate; it travels `delay` and a jitter
-//! that is uniform in ± `jitter`. Frames keep their order, except the share `reorder` that overtakes: those travel
-//! without delay, as netem does it. The same seed and the same frames give the same decisions.
+//! The steps for a frame, in order: it may be lost; it waits for the line's rate; it travels `delay` plus a jitter
+//! uniform in ± `jitter`. Frames keep their order, except the share `reorder`, which travel without delay, as in netem.
+//! The same seed and frames give the same decisions.
 
 use super::queue::Serialiser;
 use super::usage::wire_bytes;
@@ -11,17 +11,17 @@ use super::{Counts, Fate, Relay};
 /// Parameters of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LinePlan {
-    /// One way, nanoseconds.
+    /// One-way delay in nanoseconds.
     pub(crate) delay_ns: u64,
-    /// Greatest deviation from the delay, nanoseconds.
+    /// Maximum deviation from the delay in nanoseconds.
     pub(crate) jitter_ns: u64,
-    /// Share of frames that are lost.
+    /// Share of lost frames.
     pub(crate) loss: f64,
-    /// Share of frames that overtake.
+    /// Share of frames that overtake others.
     pub(crate) reorder: f64,
-    /// Bits per second of each host's line, each way; `None` is without bound.
+    /// Bits per second of each host's line, each way; `None` means no limit.
     pub(crate) bits_per_s: Option<u64>,
-    /// Bytes that may wait for the rate.
+    /// Maximum bytes waiting for the rate.
     pub(crate) limit_bytes: u64,
     /// Seed of every random choice.
     pub(crate) seed: u64,
@@ -31,7 +31,7 @@ pub(crate) struct LinePlan {
 #[derive(Debug)]
 pub(crate) struct Line {
     plan: LinePlan,
-    /// The way out of each host.
+    /// The outgoing direction of each host.
     ways: Vec<Way>,
     counts: Counts,
 }
@@ -44,7 +44,7 @@ struct Way {
 }
 
 impl Line {
-    /// Lines for `hosts` hosts.
+    /// Creates lines for `hosts` hosts.
     pub(crate) fn new(plan: LinePlan, hosts: usize) -> Self {
         let way = |host: usize| Way {
             rate: plan.bits_per_s.map(|rate| Serialiser::new(rate, plan.limit_bytes)),
@@ -56,7 +56,7 @@ impl Line {
 }
 
 impl Line {
-    /// When a frame arrives; `None` where it is lost or finds the queue full.
+    /// Returns the arrival time of a frame; `None` if lost or the queue is full.
     fn travel(&mut self, now_ns: u64, from: usize, bytes: usize) -> Option<u64> {
         let (plan, way) = (&self.plan, self.ways.get_mut(from)?);
         let (lost, overtakes, swing) = (way.random.f64(), way.random.f64(), way.random.f64());
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn jitter_stays_in_its_range_with_the_delay_as_its_middle() {
         let mut line = Line::new(LinePlan { jitter_ns: 5_000_000, ..PLAN }, 2);
-        // Frames far apart, so that keeping the order never holds one back.
+        // Frames far apart, so that keeping the order never delays one.
         let travel: Vec<u64> =
             (0..20_000_u64).map(|i| line.travel(i * 1_000_000_000, 0, 100).unwrap() - i * 1_000_000_000).collect();
         assert!(travel.iter().all(|t| (15_000_000..=25_000_000).contains(t)));

@@ -1,6 +1,6 @@
-//! Our own forwarder: frames of the hosts' interfaces pass through a [`Relay`] that decides when each one arrives.
+//! Own forwarder: frames of the hosts' interfaces pass through a [`Relay`], which decides when each one arrives.
 //!
-//! The relays are pure (they are given the time), so their arithmetic is tested without any network.
+//! The relays are pure (the caller passes the time), so tests of their arithmetic need no network.
 
 mod engine;
 mod hub;
@@ -13,29 +13,29 @@ pub(crate) use hub::Hub;
 pub(crate) use line::{Line, LinePlan};
 pub(crate) use usage::{Counts, FRAMING_BYTES};
 
-/// What becomes of a frame.
+/// Fate of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It arrives at this time, nanoseconds.
+    /// Arrives at this time in nanoseconds.
     Arrives(u64),
-    /// It waits for its turn; [`Relay::settle`] says later when it arrives.
+    /// Waits for its turn; [`Relay::settle`] later returns its arrival.
     Waits,
-    /// It is dropped or lost.
+    /// Dropped or lost.
     Lost,
 }
 
-/// Decides when a frame arrives, and whether it does.
+/// Decides whether and when a frame arrives.
 pub(crate) trait Relay: Send {
-    /// A frame of `bytes` (Ethernet header included, check sequence not) leaves port `from` at `now_ns`. `ticket` names
-    /// it if it has to wait.
+    /// Takes a frame of `bytes` (with the Ethernet header, without the check sequence) that leaves port `from` at
+    /// `now_ns`. `ticket` identifies it if it has to wait.
     fn offer(&mut self, now_ns: u64, from: usize, bytes: usize, ticket: usize) -> Fate;
 
-    /// The next frame that waited and whose turn has come, and when it arrives.
+    /// Returns the next waiting frame whose turn has come, and its arrival time.
     fn settle(&mut self, _now_ns: u64) -> Option<(usize, u64)> {
         None
     }
 
-    /// When the next turn of a frame that waits comes.
+    /// Returns the time of the next turn of a waiting frame.
     fn wakes_ns(&self) -> Option<u64> {
         None
     }
@@ -43,6 +43,6 @@ pub(crate) trait Relay: Send {
     /// Changes the rate for every frame whose turn is still to come.
     fn set_rate(&mut self, bits_per_s: u64);
 
-    /// What it did so far; `queue` is as of `now_ns`.
+    /// Returns the counts so far; `queue` is as of `now_ns`.
     fn counts(&mut self, now_ns: u64) -> Counts;
 }

@@ -1,16 +1,16 @@
-//! One serialiser with a bounded queue: bytes go out one after the other at a fixed rate. Keeps no bytes, only times.
+//! One serialiser with a bounded queue: bytes go out one after the other at a fixed rate. It stores times, not bytes.
 
 use std::collections::VecDeque;
 
 use super::usage::{Counts, wire_bytes};
 
-/// The serialiser of a wire or of one direction of it.
+/// The serialiser of a wire or of one direction.
 #[derive(Debug)]
 pub(crate) struct Serialiser {
     bits_per_s: u64,
     limit_bytes: u64,
     free_ns: u64,
-    /// Frames that are not yet out: when each is out, and its bytes.
+    /// Frames not sent yet: the time at which each is sent, and its bytes.
     waiting: VecDeque<(u64, u32)>,
     queued: u64,
     busy_ns: u64,
@@ -21,17 +21,17 @@ impl Serialiser {
         Self { bits_per_s, limit_bytes, free_ns: 0, waiting: VecDeque::new(), queued: 0, busy_ns: 0 }
     }
 
-    /// Changes the rate for what is put at the end from now on; what waits already keeps its time.
+    /// Changes the rate for frames appended from now on; waiting frames keep their time.
     pub(crate) fn set_rate(&mut self, bits_per_s: u64) {
         self.bits_per_s = bits_per_s;
     }
 
-    /// Nanoseconds that bytes take.
+    /// Returns the nanoseconds that bytes take.
     pub(crate) fn time_ns(&self, bytes: usize) -> u64 {
         (bytes as u64 * 8).saturating_mul(1_000_000_000) / self.bits_per_s
     }
 
-    /// Puts a frame at the end; returns when its last bit is out, or `None` when the queue is full.
+    /// Appends a frame. Returns the time when its last bit is sent, or `None` if the queue is full.
     pub(crate) fn push(&mut self, now_ns: u64, frame: usize, counts: &mut Counts) -> Option<u64> {
         self.forget(now_ns);
         let bytes = wire_bytes(frame);
@@ -49,13 +49,13 @@ impl Serialiser {
         Some(self.free_ns)
     }
 
-    /// Bytes that are not out at this moment.
+    /// Returns the bytes not sent at this moment.
     pub(crate) fn queued(&mut self, now_ns: u64) -> u64 {
         self.forget(now_ns);
         self.queued
     }
 
-    /// Nanoseconds of use up to this moment: what is still to be sent is not counted.
+    /// Returns the nanoseconds of use up to this moment, without pending frames.
     pub(crate) fn busy_ns(&self, now_ns: u64) -> u64 {
         self.busy_ns - self.free_ns.saturating_sub(now_ns)
     }

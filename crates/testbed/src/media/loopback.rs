@@ -1,6 +1,6 @@
-//! No medium at all: the loopback of one namespace.
+//! No medium: the loopback of one namespace.
 
-use super::medium::{Joined, MediumPlan, Wire};
+use super::medium::{BuiltMedium, MediumPlan, Wire};
 use crate::arguments::Arguments;
 use crate::error::Result;
 use crate::net::Net;
@@ -17,12 +17,12 @@ impl MediumPlan for Loopback {
         false
     }
 
-    fn join(&self, _: &Net) -> Result<Box<dyn Joined>> {
+    fn join(&self, _: &Net) -> Result<Box<dyn BuiltMedium>> {
         Ok(Box::new(Self))
     }
 }
 
-impl Joined for Loopback {
+impl BuiltMedium for Loopback {
     fn wires(&self) -> Vec<Wire> {
         Vec::new()
     }

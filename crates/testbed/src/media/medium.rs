@@ -1,21 +1,21 @@
-//! What the table of media says of one, and what a medium does.
+//! Row type of the media table, and the traits of a medium.
 
 use crate::arguments::Arguments;
 use crate::error::Result;
 use crate::forward::Counts;
 use crate::net::Net;
 
-/// One row of [`MEDIA`](super::MEDIA).
+/// A row of [`MEDIA`](super::MEDIA).
 pub struct MediumSpec {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// What may follow the name.
+    /// Arguments after the name.
     pub arguments: &'static str,
-    /// What it is, in one sentence.
+    /// One-sentence description.
     pub help: &'static str,
-    /// Whether it is one wire for all hosts and both directions.
+    /// True if it is one wire for all hosts and both directions.
     pub shared_wire: bool,
-    /// Reads the arguments.
+    /// Parses the arguments.
     pub(super) plan: fn(&mut Arguments) -> Result<Box<dyn MediumPlan>, String>,
 }
 
@@ -25,46 +25,47 @@ impl std::fmt::Debug for MediumSpec {
     }
 }
 
-/// A medium that was read and not yet built.
+/// A parsed medium, not built yet.
 pub(super) trait MediumPlan: std::fmt::Debug + Send + Sync {
-    /// Whether every host has a namespace of its own.
+    /// Returns true if every host has its own namespace.
     fn hosts_apart(&self) -> bool {
         true
     }
 
     /// Joins the hosts.
-    fn join(&self, net: &Net) -> Result<Box<dyn Joined>>;
+    fn join(&self, net: &Net) -> Result<Box<dyn BuiltMedium>>;
 }
 
-/// Why a medium cannot be slowed.
+/// Reason why a medium cannot be slowed.
 pub(super) const NO_RATE: &str = "it is as fast as the CPUs: it has no rate that could be changed";
 
 /// A medium in use.
-pub(crate) trait Joined: Send + Sync {
-    /// What each of its wires did so far.
+pub(crate) trait BuiltMedium: Send + Sync {
+    /// Returns the counts of each wire so far.
     fn wires(&self) -> Vec<Wire>;
 
-    /// What it is made of, for notes: `kernel: …`, `user space: …`.
+    /// Describes its implementation for notes: `kernel: …`, `user space: …`.
     fn made_of(&self) -> String;
 
-    /// Gives its wires this share of their rates from now on, above 0 to 1; the error says why it has none to give.
+    /// Sets the wires to this share of their rates from now on (above 0, at most 1). The error says why the medium has
+    /// no rate.
     fn set_speed(&self, _share: f64) -> Result<(), String> {
         Err(NO_RATE.into())
     }
 
-    /// Time on the wire that passes at once after a pause, microseconds; 0 where every frame takes its own.
+    /// Returns the wire time that may pass at once after a pause, in microseconds; 0 if every frame takes its own time.
     fn catches_up_us(&self) -> u64 {
         0
     }
 }
 
-/// One wire, or one direction of one.
+/// One wire, or one direction of a wire.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wire {
     /// `ethernet10`, `switch to client1`, …
     pub(crate) name: String,
-    /// Bits per second at this moment; `None` is without bound.
+    /// Current rate in bits per second; `None` means no limit.
     pub(crate) bits_per_s: Option<u64>,
-    /// Counts, or why there are none.
+    /// Counts, or the reason for their absence.
     pub(crate) counts: Result<Counts, String>,
 }

@@ -1,4 +1,4 @@
-//! What can join hosts: one file a kind, one row a medium.
+//! Media that join hosts: one file per kind, one row per medium.
 
 mod loopback;
 mod medium;
@@ -12,9 +12,9 @@ use crate::error::{Result, TestbedError};
 use crate::net::Net;
 use medium::MediumPlan;
 pub use medium::MediumSpec;
-pub(crate) use medium::{Joined, Wire};
+pub(crate) use medium::{BuiltMedium, Wire};
 
-/// Every medium.
+/// All media.
 pub const MEDIA: &[MediumSpec] = &[
     MediumSpec {
         name: "ethernet10",
@@ -53,7 +53,7 @@ pub const MEDIA: &[MediumSpec] = &[
     },
 ];
 
-/// A medium, read and checked, not yet built.
+/// A medium, parsed and checked, not built yet.
 #[derive(Debug)]
 pub struct Medium {
     text: String,
@@ -62,7 +62,7 @@ pub struct Medium {
 }
 
 impl Medium {
-    /// Reads a medium's text: `ethernet10`, `switch:100M`, `wan:delay=50ms,loss=1%`.
+    /// Parses a medium's text: `ethernet10`, `switch:100M`, `wan:delay=50ms,loss=1%`.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |why: String| TestbedError::Medium { text: text.into(), why };
         let mut arguments = Arguments::parse(text).map_err(wrong)?;
@@ -75,12 +75,12 @@ impl Medium {
         Ok(Self { text: text.into(), spec, plan })
     }
 
-    /// The text it was read from.
+    /// Returns the original text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Its row.
+    /// Returns its row.
     pub fn spec(&self) -> &'static MediumSpec {
         self.spec
     }
@@ -89,7 +89,7 @@ impl Medium {
         self.plan.hosts_apart()
     }
 
-    pub(crate) fn join(&self, net: &Net) -> Result<Box<dyn Joined>> {
+    pub(crate) fn join(&self, net: &Net) -> Result<Box<dyn BuiltMedium>> {
         self.plan.join(net)
     }
 }

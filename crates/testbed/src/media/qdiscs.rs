@@ -1,4 +1,4 @@
-//! Wires of the kernel: what the queueing disciplines of a namespace say, and their rates. Bytes already hold the framing,
+//! Wires of the kernel: counters and rates of a namespace's queueing disciplines. Bytes include the Ethernet overhead,
 //! since a size table (stab) adds it before the rate is applied.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,21 +10,22 @@ use super::medium::Wire;
 use crate::error::{Result, setup};
 use crate::forward::Counts;
 
-/// How late the kernel's timer may be before the wire loses rate, as time on the wire; after a pause this much passes
-/// at once. `htb` sends into debt and waits until it is paid, so unlike with `tbf` the frame need not fit into it.
-pub(super) const LATE_US: u64 = 400;
-/// The longest frame with its framing: what a class sends in its turn.
-pub(super) const LONGEST_BYTES: u32 = 1538;
-/// The minor number of the class that is the wire, below the handle `1:`.
-pub(super) const WIRE: u16 = 0xfff;
+/// Maximum lateness of the kernel's timer before the wire loses rate, as time on the wire. After a pause this much
+/// passes at once. `htb` sends into debt and waits until it is paid, so unlike with `tbf` the frame need not fit into
+/// it.
+pub(super) const MAX_LATENESS_US: u64 = 400;
+/// Maximum frame size with overhead: the bytes that a class sends per turn.
+pub(super) const MAX_FRAME_BYTES: u32 = 1538;
+/// Minor number of the class for the wire, below the handle `1:`.
+pub(super) const WIRE_CLASS: u16 = 0xfff;
 
-/// A view into the disciplines of one namespace.
+/// Access to the disciplines of one namespace.
 pub(super) struct Qdiscs {
     route: Mutex<Rtnl>,
 }
 
 impl Qdiscs {
-    pub(super) fn of(netns: &Netns) -> Result<Self> {
+    pub(super) fn open(netns: &Netns) -> Result<Self> {
         let open = || -> std::io::Result<Rtnl> {
             let fd = netns.open(&[OpenSpec::ROUTE])?.pop().ok_or(std::io::ErrorKind::UnexpectedEof)?;
             Ok(Rtnl::over(fd)?)
@@ -44,19 +45,19 @@ pub(super) struct KernelWire {
     interface: String,
     qdiscs: Arc<Qdiscs>,
     bits_per_s: u64,
-    now: Mutex<Stretch>,
+    now: Mutex<RatePeriod>,
 }
 
-/// A stretch of time in which the rate is one: what had been carried when it began.
+/// A period with a constant rate, and the traffic before it.
 #[derive(Clone, Copy)]
-struct Stretch {
+struct RatePeriod {
     bits_per_s: u64,
     bytes: u64,
     busy_ns: u64,
 }
 
-impl Stretch {
-    /// Nanoseconds that the wire was in use once it has carried so many bytes in all.
+impl RatePeriod {
+    /// Returns the nanoseconds of use once `bytes` bytes were carried in total.
     fn busy_ns(&self, bytes: u64) -> u64 {
         let since = u128::from(bytes.saturating_sub(self.bytes)) * 8_000_000_000 / u128::from(self.bits_per_s);
         self.busy_ns + since as u64
@@ -64,15 +65,15 @@ impl Stretch {
 }
 
 impl KernelWire {
-    /// The wire whose frames leave by an interface.
+    /// Creates the wire for frames that leave by an interface.
     pub(super) fn new(name: String, interface: &str, qdiscs: &Arc<Qdiscs>, bits_per_s: u64) -> Self {
-        let now = Mutex::new(Stretch { bits_per_s, bytes: 0, busy_ns: 0 });
+        let now = Mutex::new(RatePeriod { bits_per_s, bytes: 0, busy_ns: 0 });
         Self { name, interface: interface.into(), qdiscs: Arc::clone(qdiscs), bits_per_s, now }
     }
 
-    /// What it did so far.
+    /// Returns its counts so far.
     pub(super) fn wire(&self) -> Wire {
-        let now = *self.stretch();
+        let now = *self.period();
         let counts = self.read().map(|(_, root)| Counts {
             bytes: root.bytes,
             frames: u64::from(root.packets),
@@ -85,23 +86,23 @@ impl KernelWire {
         Wire { name: self.name.clone(), bits_per_s: Some(now.bits_per_s), counts }
     }
 
-    /// Gives it this share of its rate.
+    /// Sets it to this share of its rate.
     pub(super) fn set_speed(&self, share: f64) -> Result<(), String> {
-        let mut now = self.stretch();
+        let mut now = self.period();
         let (index, root) = self.read()?;
         let bits_per_s = (self.bits_per_s as f64 * share) as u64;
-        let rate = HtbRate { bits_per_s, burst_ns: LATE_US * 1000, quantum_bytes: LONGEST_BYTES };
-        let changed = self.qdiscs.route().set_htb_rate(index, 1 << 16 | u32::from(WIRE), &rate);
+        let rate = HtbRate { bits_per_s, burst_ns: MAX_LATENESS_US * 1000, quantum_bytes: MAX_FRAME_BYTES };
+        let changed = self.qdiscs.route().set_htb_rate(index, 1 << 16 | u32::from(WIRE_CLASS), &rate);
         changed.map_err(|e| format!("{} cannot be given {bits_per_s} bit/s: {e}", self.name))?;
-        *now = Stretch { bits_per_s, bytes: root.bytes, busy_ns: now.busy_ns(root.bytes) };
+        *now = RatePeriod { bits_per_s, bytes: root.bytes, busy_ns: now.busy_ns(root.bytes) };
         Ok(())
     }
 
-    fn stretch(&self) -> MutexGuard<'_, Stretch> {
+    fn period(&self) -> MutexGuard<'_, RatePeriod> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of its interface, and what the `htb` at its root did.
+    /// Returns the number of its interface and the counters of the `htb` at its root.
     fn read(&self) -> Result<(u32, Qdisc), String> {
         let mut route = self.qdiscs.route();
         let (mut index, mut root) = (None, None);
@@ -121,13 +122,13 @@ impl KernelWire {
 
 #[cfg(test)]
 mod tests {
-    use super::Stretch;
+    use super::RatePeriod;
 
     #[test]
     fn time_in_use_is_that_of_the_rate_at_which_each_byte_was_carried() {
-        let fast = Stretch { bits_per_s: 10_000_000, bytes: 0, busy_ns: 0 };
+        let fast = RatePeriod { bits_per_s: 10_000_000, bytes: 0, busy_ns: 0 };
         assert_eq!(fast.busy_ns(1000), 800_000);
-        let slow = Stretch { bits_per_s: 5_000_000, bytes: 1000, busy_ns: fast.busy_ns(1000) };
+        let slow = RatePeriod { bits_per_s: 5_000_000, bytes: 1000, busy_ns: fast.busy_ns(1000) };
         assert_eq!(slow.busy_ns(2000), 800_000 + 1_600_000);
     }
 }

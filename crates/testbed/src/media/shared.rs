@@ -1,25 +1,26 @@
 //! One shared half-duplex wire (`ethernet10`, `hub100`).
 //!
-//! In the kernel: a bridge joins the hosts; what each port takes in is redirected to one ifb interface, whose `htb`
-//! sends it at the wire's rate and gives it back to the bridge, so all hosts and both directions share one serialiser.
-//! Where ifb or a part of tc is missing, our own hub in user space does the same. Neither has collisions.
+//! In the kernel a bridge joins the hosts. The input of each port is redirected to one ifb interface, whose `htb` sends
+//! it at the wire's rate and returns it to the bridge. All hosts and both directions thus share one serialiser. If ifb
+//! or a part of tc is missing, our own hub in user space does the same. Neither has collisions.
 //!
-//! The stations take turns, as on an Ethernet: each has a queue of its own. With one queue for all, a request waits
-//! behind every answer that is under way, so all clients of a closed loop fall into step and the wire stands idle while
-//! the server serves them together: five clients then use 79 % of it.
+//! The stations take turns, as on an Ethernet: each has its own queue. With one common queue, a request would wait
+//! behind all answers under way. All clients of a closed loop would then fall into step, and the wire would idle while
+//! the server serves them together: five clients would use 79 % of it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::medium::{Joined, MediumPlan, Wire};
-use super::qdiscs::{KernelWire, LATE_US, LONGEST_BYTES, Qdiscs, WIRE};
+use super::medium::{BuiltMedium, MediumPlan, Wire};
+use super::qdiscs::{KernelWire, MAX_FRAME_BYTES, MAX_LATENESS_US, Qdiscs, WIRE_CLASS};
 use crate::arguments::Arguments;
 use crate::error::{Result, setup};
 use crate::forward::{Engine, FRAMING_BYTES, Hub};
 use crate::net::{Net, port_name};
 use crate::tools;
 
-/// Bytes of a station that may wait for the wire: 1 s at 10 Mbit/s would hide losses, one window of a client must fit.
+/// Maximum bytes of a station waiting for the wire. 1 s at 10 Mbit/s would hide losses, but one window of a client must
+/// fit.
 const LIMIT_BYTES: u64 = 192_000;
 
 #[derive(Debug)]
@@ -36,7 +37,7 @@ struct Kernel {
 struct UserSpace {
     name: &'static str,
     engine: Engine,
-    /// What the hub reads and writes.
+    /// Kind of the interfaces that the hub reads and writes.
     ends: &'static str,
     why: String,
 }
@@ -55,7 +56,7 @@ pub(super) fn plan(
 }
 
 impl MediumPlan for Shared {
-    fn join(&self, net: &Net) -> Result<Box<dyn Joined>> {
+    fn join(&self, net: &Net) -> Result<Box<dyn BuiltMedium>> {
         if self.user_space {
             return self.hub(net, "asked for".into());
         }
@@ -73,7 +74,7 @@ impl Shared {
         tools::tc(&net.middle.netns, &stations(self.bits_per_s, net.hosts.len()))
     }
 
-    fn kernel(&self, net: &Net) -> Result<Box<dyn Joined>> {
+    fn kernel(&self, net: &Net) -> Result<Box<dyn BuiltMedium>> {
         bridge(net)?;
         let mut script = String::new();
         for port in ports(net) {
@@ -84,11 +85,11 @@ impl Shared {
             );
         }
         tools::tc(&net.middle.netns, &script)?;
-        let qdiscs = Arc::new(Qdiscs::of(&net.middle.netns)?);
+        let qdiscs = Arc::new(Qdiscs::open(&net.middle.netns)?);
         Ok(Box::new(Kernel { wire: KernelWire::new(self.name.into(), "ifb0", &qdiscs, self.bits_per_s) }))
     }
 
-    fn hub(&self, net: &Net, why: String) -> Result<Box<dyn Joined>> {
+    fn hub(&self, net: &Net, why: String) -> Result<Box<dyn BuiltMedium>> {
         let (ports, ends) = net.forwarded()?;
         let hub = Box::new(Hub::new(self.bits_per_s, LIMIT_BYTES, ports.len()));
         let engine = Engine::start(ports, hub, Some(self.bits_per_s));
@@ -97,7 +98,7 @@ impl Shared {
     }
 }
 
-impl Joined for Kernel {
+impl BuiltMedium for Kernel {
     fn wires(&self) -> Vec<Wire> {
         vec![self.wire.wire()]
     }
@@ -111,11 +112,11 @@ impl Joined for Kernel {
     }
 
     fn catches_up_us(&self) -> u64 {
-        LATE_US
+        MAX_LATENESS_US
     }
 }
 
-impl Joined for UserSpace {
+impl BuiltMedium for UserSpace {
     fn wires(&self) -> Vec<Wire> {
         vec![Wire { name: self.name.into(), bits_per_s: self.engine.bits_per_s(), counts: Ok(self.engine.counts()) }]
     }
@@ -129,12 +130,12 @@ impl Joined for UserSpace {
     }
 }
 
-/// The names of the bridge's ports in the middle.
+/// Returns the names of the bridge's ports in the middle.
 pub(super) fn ports(net: &Net) -> Vec<String> {
     (0..net.hosts.len()).map(port_name).collect()
 }
 
-/// Joins all hosts with one bridge and gives them their addresses; all packets are as small as on a wire.
+/// Joins all hosts with one bridge and assigns their addresses. All packets are as small as on a wire.
 pub(super) fn bridge(net: &Net) -> Result<()> {
     let mut script =
         String::from("link add bridge0 type bridge mcast_snooping 0\nlink set bridge0 addrgenmode none up\n");
@@ -148,19 +149,19 @@ pub(super) fn bridge(net: &Net) -> Result<()> {
     (0..net.hosts.len()).try_for_each(|host| Net::real_packets(net.netns(host), &["eth0".into()]))
 }
 
-/// One rate for everything that leaves `dev`, framing counted.
+/// Builds the commands that limit everything leaving `dev` to one rate, including overhead.
 pub(super) fn rate(dev: &str, bits_per_s: u64) -> String {
-    let burst = bits_per_s / 8 * LATE_US / 1_000_000;
+    let burst = bits_per_s / 8 * MAX_LATENESS_US / 1_000_000;
     format!(
-        "qdisc add dev {dev} root handle 1: stab overhead {FRAMING_BYTES} mpu 84 linklayer ethernet htb default {WIRE:x}\n\
-         class add dev {dev} parent 1: classid 1:{WIRE:x} htb rate {bits_per_s}bit ceil {bits_per_s}bit burst {burst} \
-         cburst {burst} quantum {LONGEST_BYTES}\n\
-         qdisc add dev {dev} parent 1:{WIRE:x} bfifo limit {LIMIT_BYTES}\n"
+        "qdisc add dev {dev} root handle 1: stab overhead {FRAMING_BYTES} mpu 84 linklayer ethernet htb default {WIRE_CLASS:x}\n\
+         class add dev {dev} parent 1: classid 1:{WIRE_CLASS:x} htb rate {bits_per_s}bit ceil {bits_per_s}bit burst {burst} \
+         cburst {burst} quantum {MAX_FRAME_BYTES}\n\
+         qdisc add dev {dev} parent 1:{WIRE_CLASS:x} bfifo limit {LIMIT_BYTES}\n"
     )
 }
 
-/// The same wire with a class a station below it: by the sender's hardware address, longest frame by longest frame.
-/// A station's own rate is next to nothing, so that all of it is lent by the wire.
+/// Builds the same wire with one class per station, selected by the sender's hardware address, in turns of one maximum
+/// frame. A station's own rate is almost nothing, so that it borrows all of it from the wire.
 fn stations(bits_per_s: u64, hosts: usize) -> String {
     let mut script = rate("ifb0", bits_per_s);
     script.truncate(script.find("qdisc add dev ifb0 parent").unwrap_or(script.len()));
@@ -168,8 +169,8 @@ fn stations(bits_per_s: u64, hosts: usize) -> String {
         let (class, [.., high, low]) = (host + 1, crate::net::mac(host));
         let _ = write!(
             script,
-            "class add dev ifb0 parent 1:{WIRE:x} classid 1:{class:x} htb rate 8bit ceil 10gbit burst 1 cburst 1600 \
-             quantum {LONGEST_BYTES}\n\
+            "class add dev ifb0 parent 1:{WIRE_CLASS:x} classid 1:{class:x} htb rate 8bit ceil 10gbit burst 1 cburst 1600 \
+             quantum {MAX_FRAME_BYTES}\n\
              qdisc add dev ifb0 parent 1:{class:x} bfifo limit {LIMIT_BYTES}\n\
              filter add dev ifb0 parent 1: protocol all prio 1 u32 match u16 0x{high:02x}{low:02x} 0xffff at -4 \
              flowid 1:{class:x}\n"

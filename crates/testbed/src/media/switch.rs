@@ -1,9 +1,10 @@
-//! A switch: full duplex, each port with its own rate each way. A bridge, and an `htb` on both ends of each cable.
+//! A switch: full duplex, each port with its own rate each way. It is a bridge with an `htb` on both ends of each
+//! cable.
 
 use std::sync::Arc;
 
-use super::medium::{Joined, MediumPlan, NO_RATE, Wire};
-use super::qdiscs::{KernelWire, LATE_US, Qdiscs};
+use super::medium::{BuiltMedium, MediumPlan, NO_RATE, Wire};
+use super::qdiscs::{KernelWire, MAX_LATENESS_US, Qdiscs};
 use super::shared;
 use crate::arguments::{self, Arguments};
 use crate::error::Result;
@@ -15,7 +16,7 @@ struct Switch {
     bits_per_s: Option<u64>,
 }
 
-/// Both directions of every port; none without a rate.
+/// Both directions of every port; empty without a rate.
 struct Running(Vec<KernelWire>);
 
 pub(super) fn plan(arguments: &mut Arguments) -> Result<Box<dyn MediumPlan>, String> {
@@ -28,16 +29,16 @@ pub(super) fn plan(arguments: &mut Arguments) -> Result<Box<dyn MediumPlan>, Str
 }
 
 impl MediumPlan for Switch {
-    fn join(&self, net: &Net) -> Result<Box<dyn Joined>> {
+    fn join(&self, net: &Net) -> Result<Box<dyn BuiltMedium>> {
         shared::bridge(net)?;
         let Some(rate) = self.bits_per_s else { return Ok(Box::new(Running(Vec::new()))) };
         let script: String = shared::ports(net).iter().map(|port| shared::rate(port, rate)).collect();
         tools::tc(&net.middle.netns, &script)?;
         (0..net.hosts.len()).try_for_each(|host| tools::tc(net.netns(host), &shared::rate("eth0", rate)))?;
-        let middle = Arc::new(Qdiscs::of(&net.middle.netns)?);
+        let middle = Arc::new(Qdiscs::open(&net.middle.netns)?);
         let mut wires = Vec::with_capacity(2 * net.hosts.len());
         for (n, host) in net.hosts.iter().enumerate() {
-            let own = Arc::new(Qdiscs::of(net.netns(n))?);
+            let own = Arc::new(Qdiscs::open(net.netns(n))?);
             wires.push(KernelWire::new(format!("switch from {}", host.name), "eth0", &own, rate));
             wires.push(KernelWire::new(format!("switch to {}", host.name), &port_name(n), &middle, rate));
         }
@@ -45,7 +46,7 @@ impl MediumPlan for Switch {
     }
 }
 
-impl Joined for Running {
+impl BuiltMedium for Running {
     fn wires(&self) -> Vec<Wire> {
         self.0.iter().map(KernelWire::wire).collect()
     }
@@ -53,7 +54,7 @@ impl Joined for Running {
     fn set_speed(&self, share: f64) -> Result<(), String> {
         match self.0.is_empty() {
             true => Err(NO_RATE.into()),
-            // Each is tried: one that fails must not leave the others slow.
+            // Every wire is tried: one that fails must not leave the others slow.
             false => self.0.iter().map(|wire| wire.set_speed(share)).fold(Ok(()), Result::and),
         }
     }
@@ -66,6 +67,6 @@ impl Joined for Running {
     }
 
     fn catches_up_us(&self) -> u64 {
-        if self.0.is_empty() { 0 } else { LATE_US }
+        if self.0.is_empty() { 0 } else { MAX_LATENESS_US }
     }
 }

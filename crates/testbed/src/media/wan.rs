@@ -1,6 +1,6 @@
-//! A long line between hosts, made by our own forwarder: netem is missing on many kernels.
+//! A long line between hosts, built on our own forwarder, because many kernels lack netem.
 
-use super::medium::{Joined, MediumPlan, Wire};
+use super::medium::{BuiltMedium, MediumPlan, Wire};
 use crate::arguments::{self, Arguments};
 use crate::error::{Result, setup};
 use crate::forward::{Engine, Line, LinePlan};
@@ -11,7 +11,7 @@ struct Wan(LinePlan);
 
 struct Running {
     engine: Engine,
-    /// What the forwarder reads and writes.
+    /// Kind of the interfaces that the forwarder reads and writes.
     ends: &'static str,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn plan(arguments: &mut Arguments) -> Result<Box<dyn MediumPlan>, Str
 }
 
 impl MediumPlan for Wan {
-    fn join(&self, net: &Net) -> Result<Box<dyn Joined>> {
+    fn join(&self, net: &Net) -> Result<Box<dyn BuiltMedium>> {
         let (ports, ends) = net.forwarded()?;
         let relay = Box::new(Line::new(self.0, ports.len()));
         let engine = Engine::start(ports, relay, self.0.bits_per_s);
@@ -41,7 +41,7 @@ impl MediumPlan for Wan {
     }
 }
 
-impl Joined for Running {
+impl BuiltMedium for Running {
     fn wires(&self) -> Vec<Wire> {
         vec![Wire { name: "wan".into(), bits_per_s: self.engine.bits_per_s(), counts: Ok(self.engine.counts()) }]
     }

@@ -1,4 +1,4 @@
-//! Which named testbed joins two processes.
+//! Search for the named testbed that joins two processes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use run::Recording;
 use sys::netns::Netns;
 
-use super::socket::{Heard, ask, names, socket_of};
+use super::socket::{KeeperReply, ask, names, socket_of};
 use super::status::{HostStatus, Status, status_within};
 use crate::media::Medium;
 
-/// How long a keeper may take for an answer while a run waits for it.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Maximum wait for a keeper's answer during a run.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A named testbed in which two processes are on different hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,26 +20,27 @@ pub struct Joining {
     pub name: String,
     /// The two hosts.
     pub hosts: [String; 2],
-    /// What joins them, as it was asked for.
+    /// Medium that joins them, as requested.
     pub medium: String,
-    /// What the medium is made of.
+    /// Implementation of the medium.
     pub made_of: String,
-    /// Whether it is one wire for all hosts and both directions.
+    /// True if it is one wire for all hosts and both directions.
     pub shared_wire: bool,
     socket: PathBuf,
 }
 
-/// The testbed of this user that joins two processes; none where they are on one host, or not both in one.
+/// Finds the testbed of this user that joins two processes. Returns `None` if they are on one host, or not both in one
+/// testbed.
 pub fn joining(here: u32, there: u32) -> Option<Joining> {
     let ends = [Netns::of_process(here).ok()?, Netns::of_process(there).ok()?];
     if ends[0].id() == ends[1].id() {
         return None;
     }
-    names().into_iter().find_map(|name| Joining::of(status_within(&name, PATIENCE).ok()??, &ends))
+    names().into_iter().find_map(|name| Joining::from_status(status_within(&name, ANSWER_TIMEOUT).ok()??, &ends))
 }
 
 impl Joining {
-    fn of(status: Status, ends: &[Netns; 2]) -> Option<Self> {
+    fn from_status(status: Status, ends: &[Netns; 2]) -> Option<Self> {
         let host = |end: &Netns| status.hosts.iter().find(|host: &&HostStatus| end.holds(host.netns_pid));
         let hosts = [host(&ends[0])?.name.clone(), host(&ends[1])?.name.clone()];
         let shared_wire = Medium::parse(&status.medium).ok()?.spec().shared_wire;
@@ -47,16 +48,16 @@ impl Joining {
         Some(Self { name: status.name, hosts, medium: status.medium, made_of: status.made_of, shared_wire, socket })
     }
 
-    /// Where its keeper listens.
+    /// Returns the socket of its keeper.
     pub fn socket(&self) -> &Path {
         &self.socket
     }
 
-    /// One sample of the medium's counters; no value where the keeper does not answer.
+    /// Takes one sample of the medium's counters; without values if the keeper does not answer.
     pub fn sample(&self) -> Recording {
-        match ask(&self.socket, "status", PATIENCE) {
-            Heard::Answer(text) => serde_json::from_str(&text).map(|s: Status| s.medium_use).unwrap_or_default(),
-            Heard::Silence(_) | Heard::Nobody => Recording::default(),
+        match ask(&self.socket, "status", ANSWER_TIMEOUT) {
+            KeeperReply::Answer(text) => serde_json::from_str(&text).map(|s: Status| s.medium_use).unwrap_or_default(),
+            KeeperReply::Silence(_) | KeeperReply::Nobody => Recording::default(),
         }
     }
 }

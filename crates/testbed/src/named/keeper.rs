@@ -1,4 +1,4 @@
-//! The process that keeps a testbed and answers for it.
+//! The process that keeps a testbed and answers requests about it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use run::Recording;
 
-use super::slowing::{LONGEST_WORD, SLOW, Slowed};
+use super::slowing::{MAX_REQUEST_BYTES, SLOW_REQUEST, SlowingServer};
 use super::socket::{clear, fail, socket_of};
 use super::status::{HostStatus, Status};
 use crate::error::Result;
 use crate::testbed::{Spec, Testbed};
 
-/// Makes a testbed and keeps it until [`down`]; `ready` is called once it can be used. Returns when it has ended.
+/// Creates a testbed and keeps it until [`down`]. `ready` is called once it is usable. Returns after the end.
 pub fn keep(name: &str, spec: &Spec, ready: impl FnOnce(&Status)) -> Result<()> {
     let path = socket_of(name)?;
     let listener = listen(name, &path)?;
@@ -23,27 +23,27 @@ pub fn keep(name: &str, spec: &Spec, ready: impl FnOnce(&Status)) -> Result<()> 
         ready(&status_of(name, &bed, began));
         serve(&listener, name, &bed, began)
     });
-    // The testbed is gone here; whoever waits for the end of its answer sees that now.
+    // The testbed is gone here, and clients that wait for the end of their answer see that now.
     clear(&path);
     outcome.map(drop)
 }
 
-/// Answers until one asks for the end; keeps that connection open until the testbed is gone.
+/// Answers requests until one asks for the end, and keeps that connection open until the testbed is gone.
 fn serve(listener: &UnixListener, name: &str, bed: &Testbed, began: Instant) -> Option<UnixStream> {
-    let slowed = Slowed::new(bed.speed());
+    let slowed = SlowingServer::new(bed.speed());
     for stream in listener.incoming() {
         let Ok(mut stream) = stream else { continue };
         let _ = stream.set_read_timeout(Some(Duration::from_secs(1)));
         let mut word = String::new();
-        if BufReader::new((&stream).take(LONGEST_WORD)).read_line(&mut word).is_err() {
+        if BufReader::new((&stream).take(MAX_REQUEST_BYTES)).read_line(&mut word).is_err() {
             continue;
         }
         match word.split_whitespace().next() {
             Some("down") => return Some(stream),
-            Some(SLOW) => slowed.hold(stream, word),
+            Some(SLOW_REQUEST) => slowed.hold(stream, word),
             _ => {
                 let text = serde_json::to_string(&status_of(name, bed, began)).unwrap_or_default();
-                // Who does not want to read the answer need not.
+                // A client need not read the answer.
                 let _ = stream.write_all(text.as_bytes());
             }
         }
@@ -84,10 +84,10 @@ fn listen(name: &str, path: &Path) -> Result<UnixListener> {
     if UnixStream::connect(path).is_ok() {
         return Err(fail(name, "it is up already; choose another name, or take it down first"));
     }
-    // What is left of a keeper that was killed.
+    // Left over from a killed keeper.
     let _ = std::fs::remove_file(path);
     match UnixListener::bind(path) {
-        // Somebody took the last other testbed down in between, and the directory with it.
+        // Another process removed the last other testbed meanwhile, and the directory with it.
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             make()?;
             UnixListener::bind(path).map_err(refuse)

@@ -1,6 +1,6 @@
-//! Testbeds that are kept under a name for other programs. A keeper process holds the testbed and listens on a Unix
-//! socket; whoever can reach the socket can ask what there is, slow the medium for as long as it holds a connection, or end
-//! it all. When the keeper dies, all but the socket's file goes with it, and the next command on that name removes the file.
+//! Testbeds kept under a name for other programs. A keeper process holds the testbed and listens on a unix socket.
+//! Clients of the socket can request its status, slow the medium while they hold a connection, or end the testbed. When
+//! the keeper dies, everything but the socket's file goes with it. The next command on that name removes the file.
 
 mod joining;
 mod keeper;

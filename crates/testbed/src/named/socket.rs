@@ -1,4 +1,4 @@
-//! Where keepers listen, and how they are asked.
+//! Sockets of keepers, and requests to them.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::error::{Result, TestbedError};
 
-/// How long a keeper may take for an answer.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+/// Maximum wait for a keeper's answer.
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The directory of the sockets: of this user alone.
+/// Returns the directory of the sockets, which belongs to this user alone.
 fn directory() -> PathBuf {
     let uid = outside(
         rustix::process::geteuid().as_raw(),
@@ -24,16 +24,16 @@ fn directory() -> PathBuf {
     base.join("testbeds")
 }
 
-/// Who this user is outside of its user namespace: in a host of a testbed that was made without root every user is root.
+/// Returns this user's ID outside its user namespace: in a host of a testbed created without root every user is root.
 fn outside(uid: u32, map: &str) -> u32 {
     let ranges = map.lines().filter_map(|line| {
         let mut words = line.split_whitespace().filter_map(|word| word.parse::<u32>().ok());
         Some((words.next()?, words.next()?, words.next()?))
     });
-    let of = |(inside, outside, count): (u32, u32, u32)| {
+    let outside_id = |(inside, outside, count): (u32, u32, u32)| {
         uid.checked_sub(inside).filter(|past| *past < count).and_then(|past| outside.checked_add(past))
     };
-    ranges.filter_map(of).next().unwrap_or(uid)
+    ranges.filter_map(outside_id).next().unwrap_or(uid)
 }
 
 pub(super) fn socket_of(name: &str) -> Result<PathBuf> {
@@ -48,7 +48,7 @@ pub(super) fn fail(name: &str, message: impl Into<String>) -> TestbedError {
     TestbedError::Named { name: name.into(), message: message.into() }
 }
 
-/// The names of all testbeds of this user.
+/// Returns the names of all testbeds of this user.
 pub fn names() -> Vec<String> {
     let entries = std::fs::read_dir(directory()).into_iter().flatten().flatten();
     let name = |path: PathBuf| Some(path.file_name()?.to_str()?.strip_suffix(".sock")?.to_string());
@@ -57,34 +57,34 @@ pub fn names() -> Vec<String> {
     names
 }
 
-/// Removes a socket, and the directories that it was the last one in.
+/// Removes a socket, and the directories that it leaves empty.
 pub(super) fn clear(path: &Path) {
-    // What is not there or not empty stays as it is.
+    // Missing or non-empty ones stay as they are.
     let _ = std::fs::remove_file(path);
     path.ancestors().skip(1).take(2).for_each(|directory| drop(std::fs::remove_dir(directory)));
 }
 
-/// What comes of asking a keeper.
-pub(super) enum Heard {
-    /// This.
+/// Result of a request to a keeper.
+pub(super) enum KeeperReply {
+    /// Answer.
     Answer(String),
-    /// It lives, for somebody listens, and does not answer: its process id.
+    /// The keeper listens but does not answer; its process ID.
     Silence(Option<u32>),
-    /// There is none.
+    /// There is no keeper.
     Nobody,
 }
 
-/// Says one word to a keeper and waits so long for each part of its answer.
-pub(super) fn ask(path: &Path, word: &str, patience: Duration) -> Heard {
-    let Ok(mut stream) = UnixStream::connect(path) else { return Heard::Nobody };
-    let keeper = rustix::net::sockopt::socket_peercred(&stream).ok().map(|of| of.pid.as_raw_nonzero().get() as u32);
+/// Sends one word to a keeper and waits up to `patience` for each part of its answer.
+pub(super) fn ask(path: &Path, word: &str, patience: Duration) -> KeeperReply {
+    let Ok(mut stream) = UnixStream::connect(path) else { return KeeperReply::Nobody };
+    let keeper = rustix::net::sockopt::socket_peercred(&stream).ok().map(|peer| peer.pid.as_raw_nonzero().get() as u32);
     let mut talk = || {
         stream.set_read_timeout(Some(patience))?;
         stream.write_all(format!("{word}\n").as_bytes())?;
         let mut text = String::new();
         stream.read_to_string(&mut text).map(|_| text)
     };
-    talk().map_or(Heard::Silence(keeper), Heard::Answer)
+    talk().map_or(KeeperReply::Silence(keeper), KeeperReply::Answer)
 }
 
 #[cfg(test)]

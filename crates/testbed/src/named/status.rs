@@ -1,4 +1,4 @@
-//! What there is under a name.
+//! Status of a named testbed.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -6,21 +6,21 @@ use std::time::Duration;
 use run::Recording;
 use serde::{Deserialize, Serialize};
 
-use super::socket::{Heard, PATIENCE, ask, clear, fail, socket_of};
+use super::socket::{ANSWER_TIMEOUT, KeeperReply, ask, clear, fail, socket_of};
 use crate::error::Result;
 
-/// What a keeper says of its testbed.
+/// Status of a testbed, as its keeper reports it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// Its name.
     pub name: String,
-    /// What joins the hosts, as it was asked for.
+    /// Medium that joins the hosts, as requested.
     pub medium: String,
-    /// What the medium is made of.
+    /// Implementation of the medium.
     pub made_of: String,
-    /// Process id of the keeper.
+    /// Process ID of the keeper.
     pub keeper: u32,
-    /// Seconds since it was made.
+    /// Seconds since its creation.
     pub age_s: f64,
     /// The hosts.
     pub hosts: Vec<HostStatus>,
@@ -39,22 +39,22 @@ pub struct HostStatus {
     pub netns_pid: u32,
 }
 
-/// What there is under a name; `None` when nothing is.
+/// Returns the status of a name; `None` if there is no such testbed.
 pub fn status(name: &str) -> Result<Option<Status>> {
-    status_within(name, PATIENCE)
+    status_within(name, ANSWER_TIMEOUT)
 }
 
-/// The same for whoever cannot wait so long.
+/// Returns the status with a shorter wait.
 pub(super) fn status_within(name: &str, patience: Duration) -> Result<Option<Status>> {
     let path = socket_of(name)?;
     let text = match ask(&path, "status", patience) {
-        Heard::Answer(text) => text,
-        Heard::Silence(keeper) => {
+        KeeperReply::Answer(text) => text,
+        KeeperReply::Silence(keeper) => {
             let who = keeper.map_or(String::new(), |pid| format!(" (process {pid})"));
             let advice = format!("`loadline testbed down {name}` ends it");
             return Err(fail(name, format!("its keeper{who} does not answer; {advice}")));
         }
-        Heard::Nobody => {
+        KeeperReply::Nobody => {
             clear(&path);
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! What other programs do with a named testbed: make it, run programs in it, end it.
+//! Operations of other programs on a named testbed: create it, run programs in it, end it.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use sys::netns::{self, Netns};
 
-use super::socket::{Heard, PATIENCE, ask, clear, fail, socket_of};
+use super::socket::{ANSWER_TIMEOUT, KeeperReply, ask, clear, fail, socket_of};
 use super::status::{Status, status};
 use crate::error::{Result, TestbedError};
 
-/// Starts a keeper in the background: `program` with `arguments` is to call [`keep`] and to print one line when it is
-/// ready. Returns what there is now.
+/// Starts a keeper in the background: `program` with `arguments` must call [`keep`] and print one line when ready.
+/// Returns the status.
 pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
     socket_of(name)?;
     let mut command = Command::new(program);
@@ -26,7 +26,7 @@ pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
     }
     let mut words = String::new();
     if let Some(mut error) = child.stderr.take() {
-        // Without its words the exit is all there is to say.
+        // Without its error output only the exit status is known.
         let _ = error.read_to_string(&mut words);
     }
     let _ = child.wait();
@@ -34,7 +34,7 @@ pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
     Err(fail(name, if words.is_empty() { "its keeper ended without a word" } else { words }))
 }
 
-/// A command that will run in a host of a named testbed.
+/// Builds a command that will run in a host of a named testbed.
 pub fn command(name: &str, host: &str, program: &str) -> Result<Command> {
     let known = status(name)?.ok_or_else(|| fail(name, "it is not up; `loadline testbed up` makes it"))?;
     let Some(found) = known.hosts.iter().find(|h| h.name == host) else {
@@ -47,29 +47,29 @@ pub fn command(name: &str, host: &str, program: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// Ends a testbed with every program in it; false when there was none. Returns when nothing is left.
+/// Ends a testbed with every program in it. Returns false if there was none. Returns when nothing is left.
 pub fn down(name: &str) -> Result<bool> {
     let path = socket_of(name)?;
-    let heard = ask(&path, "status", PATIENCE);
+    let heard = ask(&path, "status", ANSWER_TIMEOUT);
     let holders = match &heard {
-        Heard::Answer(text) => serde_json::from_str(text).map_or_else(|_| Vec::new(), |s: Status| holders(&s)),
-        Heard::Silence(keeper) => keeper.map_or_else(Vec::new, children),
-        Heard::Nobody => Vec::new(),
+        KeeperReply::Answer(text) => serde_json::from_str(text).map_or_else(|_| Vec::new(), |s: Status| holders(&s)),
+        KeeperReply::Silence(keeper) => keeper.map_or_else(Vec::new, children),
+        KeeperReply::Nobody => Vec::new(),
     };
     let left: Vec<(u32, Netns)> = holders.into_iter().filter_map(|p| Some((p, Netns::of_process(p).ok()?))).collect();
     let stuck = match &heard {
-        Heard::Answer(_) => match ask(&path, "down", PATIENCE) {
-            Heard::Silence(keeper) => keeper,
+        KeeperReply::Answer(_) => match ask(&path, "down", ANSWER_TIMEOUT) {
+            KeeperReply::Silence(keeper) => keeper,
             _ => None,
         },
-        Heard::Silence(keeper) => *keeper,
-        Heard::Nobody => None,
+        KeeperReply::Silence(keeper) => *keeper,
+        KeeperReply::Nobody => None,
     };
     // A keeper that does not listen: its namespaces end with it.
     stuck.into_iter().for_each(end_process);
     clear(&path);
     for (pid, netns) in left {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + ANSWER_TIMEOUT;
         while netns.holds(pid) {
             if Instant::now() > end {
                 return Err(fail(name, format!("process {pid} of its hosts does not end; end it with kill -9 {pid}")));
@@ -77,15 +77,15 @@ pub fn down(name: &str) -> Result<bool> {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
-    Ok(!matches!(heard, Heard::Nobody))
+    Ok(!matches!(heard, KeeperReply::Nobody))
 }
 
-/// The processes that hold the hosts.
+/// Returns the processes that hold the hosts.
 fn holders(status: &Status) -> Vec<u32> {
     status.hosts.iter().map(|host| host.netns_pid).collect()
 }
 
-/// The children of a process, where the kernel tells them (proc_pid_task(5)).
+/// Returns the children of a process, if the kernel lists them (proc_pid_task(5)).
 fn children(pid: u32) -> Vec<u32> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let told = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
@@ -94,7 +94,7 @@ fn children(pid: u32) -> Vec<u32> {
 
 fn end_process(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-        // Gone already is as good.
+        // A process that has ended already is fine.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }

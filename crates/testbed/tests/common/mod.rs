@@ -1,4 +1,4 @@
-//! What the live tests share: testbeds, iperf3, and this very program run again by another user.
+//! Shared helpers of the live tests: testbeds, iperf3, and this test program run again by another user.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 use std::io::BufRead as _;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use loadline_testbed::{Spec, Testbed, TestbedError};
 use testkit::skip;
 
-/// A testbed, or what this machine lacks for one; any other error is one of ours.
+/// Builds a testbed, or reports what this machine lacks for one; any other error is a defect.
 pub(crate) fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
     use TestbedError::{Namespace, Program, Setup};
     match Testbed::build(spec) {
@@ -22,14 +22,14 @@ pub(crate) fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
     }
 }
 
-/// One iperf3 server that serves one client; reads along what it receives.
+/// Starts one iperf3 server for one client, and records what it receives.
 pub(crate) fn iperf_server(bed: &Testbed, host: &str, port: u16) -> Meter {
     let mut command = bed.command(host, "iperf3").unwrap();
     command.args(["-s", "-1", "-p", &port.to_string()]);
     Meter::start(command)
 }
 
-/// One iperf3 client.
+/// Starts one iperf3 client.
 pub(crate) fn iperf_client(bed: &Testbed, host: &str, server: &str, port: u16, extra: &[&str]) -> Meter {
     let address = bed.address(server).unwrap().to_string();
     let mut command = bed.command(host, "iperf3").unwrap();
@@ -37,7 +37,7 @@ pub(crate) fn iperf_client(bed: &Testbed, host: &str, server: &str, port: u16, e
     Meter::start(command)
 }
 
-/// An iperf3 process, and when its interval lines came: so that several can be added up over one stretch of time.
+/// An iperf3 process, and the times of its interval lines, so that several can be added up over one period.
 pub(crate) struct Meter {
     child: Child,
     reader: std::thread::JoinHandle<Vec<(Instant, f64, String)>>,
@@ -57,7 +57,7 @@ impl Meter {
         Self { child, reader }
     }
 
-    /// Waits for the end and gives the bytes between two moments, of the interval lines that hold `tag`.
+    /// Waits for the end and returns the bytes between two times, from the interval lines that hold `tag`.
     pub(crate) fn bytes(mut self, begin: Instant, end: Instant, tag: &str) -> f64 {
         self.child.wait().unwrap();
         let lines = self.reader.join().unwrap();
@@ -72,7 +72,7 @@ impl Meter {
     }
 }
 
-/// The bytes of a line such as `[  5]   0.25-0.50   sec   279 KBytes  9.15 Mbits/sec`; sums at the end do not count.
+/// Returns the bytes of a line such as `[  5]   0.25-0.50   sec   279 KBytes  9.15 Mbits/sec`; final sums do not count.
 fn interval_bytes(line: &str) -> Option<f64> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let at = words.iter().position(|w| *w == "sec")?;
@@ -101,9 +101,9 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A copy of this very program outside any private directory, so that another user may run it; made by another
-/// process, because a fork of another test here would keep a copy of ours open for writing, and such a file cannot be
-/// started. It goes with the value.
+/// A copy of this test program outside any private directory, so that another user may run it. Another process creates
+/// the copy: a fork of a concurrent test would keep our copy open for writing, and such a file cannot be started.
+/// Dropping the value removes the file.
 pub(crate) struct Copy(pub(crate) std::path::PathBuf);
 
 impl Copy {
@@ -120,7 +120,7 @@ impl Drop for Copy {
     }
 }
 
-/// Runs one test of this very program in another process, as another user if asked.
+/// Runs one test of this program in another process, as another user if requested.
 pub(crate) fn this_test(name: &str, env: &[(&str, &str)], uid: Option<u32>) -> Child {
     let unique = format!("{name}-{}", env.iter().map(|(_, value)| *value).collect::<String>());
     let copy = Copy::new(&unique);
@@ -135,7 +135,7 @@ pub(crate) fn this_test(name: &str, env: &[(&str, &str)], uid: Option<u32>) -> C
     child
 }
 
-/// Runs a test of this program again as a user without privilege; where this is one already, it has run that way.
+/// Runs a test of this program again as a user without privilege; if already without, it has run that way.
 pub(crate) fn again_without_root(test: &str, measured: &str) {
     if !is_root() {
         return println!("{measured} runs without root here anyway");
