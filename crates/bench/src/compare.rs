@@ -1,27 +1,27 @@
-//! Interleaved rounds and medians: the only way this program compares two things.
+//! Interleaved rounds and medians: the only way in which this program compares two things.
 
 use anyhow::Result;
 
-/// What a row measured.
+/// Figures of a row.
 #[derive(Debug, Default)]
 pub(crate) struct Compared {
-    /// Ours, one figure a round.
+    /// Our figures, one per round.
     pub(crate) ours: Vec<f64>,
-    /// The peer's, one figure a round; empty where the row is an absolute limit.
+    /// The peer's figures, one per round; empty if the row is an absolute limit.
     pub(crate) peer: Vec<f64>,
-    /// What the figures are.
+    /// Unit of the figures.
     pub(crate) unit: &'static str,
-    /// What else a reader should know.
+    /// Further information for the reader.
     pub(crate) note: String,
 }
 
 impl Compared {
-    /// Ours over the peer's, by medians; ours alone where there is no peer.
+    /// Returns our median divided by the peer's; ours alone without a peer.
     pub(crate) fn ratio(&self) -> f64 {
         if self.peer.is_empty() { median(&self.ours) } else { median(&self.ours) / median(&self.peer) }
     }
 
-    /// Smallest and largest ratio of a round.
+    /// Returns the smallest and largest ratio of a round.
     pub(crate) fn spread(&self) -> (f64, f64) {
         let ratios: Vec<f64> = match self.peer.is_empty() {
             true => self.ours.clone(),
@@ -32,7 +32,7 @@ impl Compared {
     }
 }
 
-/// The middle value; NaN when there is none.
+/// Returns the middle value; NaN if there is none.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -43,8 +43,8 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// Runs ours and the peer in turn; who goes first changes every round, so a drift of the machine favours nobody.
-/// One round before the counted ones warms caches and is thrown away.
+/// Runs ours and the peer in turn. The order alternates, so a drift of the machine favours neither. A discarded first
+/// round warms caches.
 pub(crate) fn interleave(
     rounds: usize,
     unit: &'static str,

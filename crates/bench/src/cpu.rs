@@ -1,11 +1,11 @@
-//! Processor time of processes: exact where the kernel keeps it exactly (scheduler statistics, rusage of children).
+//! CPU time of processes, exact where the kernel keeps it exactly (scheduler statistics, rusage of children).
 
 use std::fs;
 
 use anyhow::{Context, Result};
 
-/// Processor time of a live process and its descendants, microseconds: their live threads, and the children that ended and
-/// were waited for (a server that forks a process a connection).
+/// Returns the CPU time of a live process and its descendants in microseconds: their live threads, and ended children
+/// that were waited for (a server may fork a process per connection).
 pub(crate) fn tree_us(pid: u32) -> Result<f64> {
     let mut sum = own_us(pid)? + ended_us(pid).unwrap_or(0.0);
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
@@ -24,7 +24,7 @@ fn own_us(pid: u32) -> Result<f64> {
     Ok(tasks.flatten().filter_map(on_cpu_ns).sum::<f64>() / 1e3)
 }
 
-/// Processor time of the children that a process has waited for (cutime and cstime of proc(5)).
+/// Returns the CPU time of the children that a process has waited for (cutime and cstime of proc(5)).
 fn ended_us(pid: u32) -> Option<f64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let after_name = stat.rsplit_once(')')?.1;
@@ -33,8 +33,8 @@ fn ended_us(pid: u32) -> Option<f64> {
     Some(ticks? / sys::param::clock_ticks_per_second() as f64 * 1e6)
 }
 
-/// Runs `work` and returns what it gave with the processor time, in microseconds, of the child processes that it
-/// started and waited for.
+/// Runs `work` and returns its result with the CPU time, in microseconds, of the child processes that it started and
+/// waited for.
 pub(crate) fn of_children<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
     let before = sys::usage::children_cpu_us()?;
     let value = work()?;

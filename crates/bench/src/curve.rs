@@ -2,7 +2,7 @@
 
 use comfy_table::{ContentArrangement, Table};
 
-/// CPU microseconds for a request against connections.
+/// Formats CPU microseconds per request against connections.
 pub(crate) fn table(connections: &str, points: &[(u32, [f64; 3])]) -> String {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Disabled);

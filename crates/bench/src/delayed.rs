@@ -1,5 +1,5 @@
-//! A way of some length: runs a program whose standard input and output arrive so much later, as behind a long line. An engine
-//! for `--via`: the host's name is the delay.
+//! A simulated distance: runs a program whose standard input and output arrive with a delay, as behind a long line. An
+//! engine for `--via`; the host's name is the delay.
 
 use std::io::{Read, Write};
 use std::process::{Command, ExitCode, Stdio};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 type Piece = (Instant, Vec<u8>);
 
-/// `delayed MILLISECONDS PROGRAM ARGUMENTS`: that many there and back, half of them each way.
+/// Runs `delayed MILLISECONDS PROGRAM ARGUMENTS`. The delay is the round trip, half of it each way.
 pub(crate) fn run(mut args: impl Iterator<Item = String>) -> ExitCode {
     let ms: Option<f64> = args.next().and_then(|ms| ms.parse().ok()).filter(|ms: &f64| (0.0..=60_000.0).contains(ms));
     let (Some(ms), Some(program)) = (ms, args.next()) else {
@@ -34,7 +34,7 @@ pub(crate) fn run(mut args: impl Iterator<Item = String>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Passes bytes on, each so long after it came.
+/// Passes bytes on, each with a fixed delay.
 fn pass(
     from: impl Read + Send + 'static,
     to: impl Write + Send + 'static,

@@ -1,4 +1,4 @@
-//! The programs that a row runs: started on a free port, pinned, and ended by their own process id.
+//! The programs that a row runs: started on a free port, pinned, and ended by their own process ID.
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,23 +10,23 @@ use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 use testkit::Without;
 
-/// Processor that generators run on, and the one that servers run on.
+/// CPU of the generators. The servers run on [`SERVER_CPU`].
 pub(crate) const CLIENT_CPU: u32 = 0;
-/// See [`CLIENT_CPU`].
+/// CPU of the servers; see [`CLIENT_CPU`].
 pub(crate) const SERVER_CPU: u32 = 1;
-/// The file of sources 1 and 2, bytes.
+/// Size in bytes of the file of sources 1 and 2.
 pub(crate) const FILE_BYTES: usize = 1294;
 
-/// A server that this program started; ends when dropped.
+/// A server started by this program; ended on drop.
 pub(crate) struct Server {
     child: Child,
-    /// Where it listens.
+    /// Its listen address.
     pub(crate) addr: SocketAddr,
     _dir: Option<TempDir>,
 }
 
 impl Server {
-    /// Its process id.
+    /// Returns its process ID.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -48,32 +48,32 @@ impl Drop for Server {
     }
 }
 
-/// The release binary beside this one.
+/// Returns the release binary beside this one.
 pub(crate) fn loadline() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let path = own.parent().map(|dir| dir.join("loadline")).filter(|p| p.exists());
     path.context("no loadline beside this program: run `make bench`, which builds it first")
 }
 
-/// A command pinned to one processor.
+/// Builds a command pinned to one CPU.
 pub(crate) fn pinned(cpu: u32, program: &Path) -> Command {
     let mut command = Command::new("taskset");
     command.arg("-c").arg(cpu.to_string()).arg(program);
     command
 }
 
-/// Where a program is installed; rows without theirs say SKIP.
+/// Returns the path of an installed program; rows without theirs say SKIP.
 pub(crate) fn find(program: &str) -> Result<PathBuf> {
     let found = testkit::program(program).ok_or_else(|| Without::program(program));
     found.context("scripts/install-needs bench, as root, installs what is missing")
 }
 
-/// A port that was free a moment ago.
+/// Returns a port that was free a moment ago.
 pub(crate) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-/// Waits until something listens.
+/// Waits until the server listens.
 pub(crate) fn await_listening(mut child: Child, addr: SocketAddr, dir: Option<TempDir>) -> Result<Server> {
     let deadline = Instant::now() + Duration::from_secs(5);
     while Instant::now() < deadline {
@@ -89,24 +89,24 @@ pub(crate) fn await_listening(mut child: Child, addr: SocketAddr, dir: Option<Te
     bail!("nothing listened on {addr} within 5 s")
 }
 
-/// nginx with one worker on the server's processor, serving the 1294-byte file as `/file`.
+/// Starts nginx with one worker on the server's CPU, serving the 1294-byte file as `/file`.
 pub(crate) fn nginx() -> Result<Server> {
     nginx_on(SERVER_CPU)
 }
 
-/// The same on a processor of choice.
+/// Starts the same nginx on a given CPU.
 pub(crate) fn nginx_on(cpu: u32) -> Result<Server> {
     nginx_with(cpu, "worker_processes 1;", &["127.0.0.1"])
 }
 
-/// The same with workers for 130,000 connections, at the addresses from 127.0.0.1 on.
+/// Starts the same nginx with workers for 130,000 connections, on the addresses from 127.0.0.1 on.
 pub(crate) fn nginx_of_many(addresses: u8) -> Result<Server> {
     let addrs: Vec<String> = (1..=addresses).map(|i| format!("127.0.0.{i}")).collect();
     nginx_with(SERVER_CPU, "worker_processes 7;", &addrs.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn nginx_with(cpu: u32, workers: &str, addrs: &[&str]) -> Result<Server> {
-    // A worker that shares its listeners and is full resets what it accepts, while others have room.
+    // A full worker that shares its listeners resets what it accepts, while others have room.
     let own = if addrs.len() > 1 { " reuseport" } else { "" };
     let (nginx, port, dir) = (find("nginx")?, free_port()?, TempDir::new()?);
     std::fs::write(dir.path().join("file"), vec![b'x'; FILE_BYTES])?;
@@ -122,7 +122,7 @@ fn nginx_with(cpu: u32, workers: &str, addrs: &[&str]) -> Result<Server> {
     );
     let file = dir.path().join("nginx.conf");
     std::fs::write(&file, config)?;
-    // The worker must be able to read the temporary directory when the master is root.
+    // The worker must be able to read the temporary directory if the master is root.
     let _ = Command::new("chmod").arg("755").arg(dir.path()).status();
     let mut command = pinned(cpu, &nginx);
     command.arg("-c").arg(&file).arg("-e").arg(dir.path().join("error")).stderr(Stdio::null());
@@ -137,12 +137,12 @@ pub(crate) fn serve(service: &str, extra: &[&str]) -> Result<Server> {
     await_listening(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?, addr, None)
 }
 
-/// Runs a command to its end and returns what it wrote.
+/// Runs a command to its end and returns its output.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     output_of(command, &[0])
 }
 
-/// The same for a command that may end with any of these statuses.
+/// Runs a command that may end with any of these statuses, and returns its output.
 pub(crate) fn output_of(command: &mut Command, statuses: &[i32]) -> Result<String> {
     let name = format!("{command:?}");
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().with_context(|| name.clone())?;

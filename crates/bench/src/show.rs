@@ -1,4 +1,4 @@
-//! How results are printed.
+//! Printing of results.
 
 use anyhow::Result;
 use comfy_table::{Cell, ContentArrangement, Table};
@@ -8,7 +8,7 @@ use testkit::Without;
 use crate::compare::{Compared, median};
 use crate::rows::{Goal, Row};
 
-/// One line as soon as a row is done.
+/// Prints one line as soon as a row is done.
 pub(crate) fn line(row: &Row, outcome: &Result<Compared>) {
     match outcome {
         Ok(c) => eprintln!("  {} {:.3} ({})", row.id, c.ratio(), verdict(row, outcome)),
@@ -16,7 +16,7 @@ pub(crate) fn line(row: &Row, outcome: &Result<Compared>) {
     }
 }
 
-/// All rows.
+/// Formats all rows.
 pub(crate) fn table(results: &[(&Row, Result<Compared>)]) -> String {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Disabled);
@@ -58,7 +58,7 @@ fn verdict(row: &Row, outcome: &Result<Compared>) -> String {
     }
 }
 
-/// Whether the goal was measured and missed.
+/// Returns true if the goal was measured and missed.
 pub(crate) fn missed(row: &Row, outcome: &Result<Compared>) -> bool {
     outcome.as_ref().is_ok_and(|c| !row.goal.met(c.ratio()))
 }

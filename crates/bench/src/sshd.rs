@@ -1,4 +1,4 @@
-//! A sshd of this program's own on loopback, with keys of its own: nothing of the machine's is read or changed.
+//! A private sshd on loopback with its own keys: nothing of the machine's is read or changed.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -8,10 +8,10 @@ use tempfile::TempDir;
 
 use crate::programs::{self, Server};
 
-/// See the head of this file; it ends when dropped.
+/// The private sshd; it ends when dropped.
 pub(crate) struct Sshd {
     _server: Server,
-    /// The words of ssh that reach it, but for its name.
+    /// The ssh command line that reaches it, without the name.
     pub(crate) words: String,
 }
 
@@ -26,9 +26,9 @@ impl Sshd {
             let made = Command::new(&keygen).args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(file).status()?;
             ensure!(made.success(), "ssh-keygen ended with {made}");
         }
-        // The folder that a sshd of root wants to be there; others need none.
+        // The folder that a root sshd requires; others need none.
         let _ = std::fs::create_dir_all("/run/sshd");
-        // More at once than its default of 10, after which it refuses some.
+        // Higher than the default limit of 10 concurrent starts, beyond which it refuses some.
         let server = format!(
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey {d}/host\nAuthorizedKeysFile {d}/user.pub\nPidFile none\n\
              StrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\nMaxStartups 100\nMaxSessions 100\n\

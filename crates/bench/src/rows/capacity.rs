@@ -1,4 +1,4 @@
-//! Whether the answer of `find` repeats, and how sharp its proof is: against nginx with one pinned worker.
+//! Repeatability of `find`'s answer and precision of its proof, against nginx with one pinned worker.
 
 use anyhow::{Context, Result};
 
@@ -7,29 +7,29 @@ use super::shared::Shared;
 use crate::compare::{Compared, median};
 use crate::programs;
 
-/// Finds for each round, so that five rounds make ten.
-const FINDS_A_ROUND: usize = 2;
+/// Finds per round, so that five rounds make ten.
+const FINDS_PER_ROUND: usize = 2;
 
-/// What the rounds of both rows below showed: they share them, since ten searches take minutes.
+/// Results shared by both rows below, since ten searches take minutes.
 #[derive(Clone, Debug, Default)]
-struct Found {
+struct CapacityRuns {
     capacities: Vec<f64>,
     intervals: Vec<(Option<f64>, Option<f64>)>,
     wrk: Vec<f64>,
 }
 
-static FOUND: Shared<Found> = Shared::new();
+static CAPACITY_RUNS: Shared<CapacityRuns> = Shared::new();
 
-/// Finds and wrk in turns, once for so many rounds.
-fn found(rounds: usize) -> Result<Found> {
-    FOUND.of(rounds, || find(rounds))
+/// Runs finds and wrk in turns, once for `rounds` rounds.
+fn found(rounds: usize) -> Result<CapacityRuns> {
+    CAPACITY_RUNS.get_or_measure(rounds, || find(rounds))
 }
 
-fn find(rounds: usize) -> Result<Found> {
+fn find(rounds: usize) -> Result<CapacityRuns> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);
-    let mut found = Found::default();
-    for _ in 0..FINDS_A_ROUND * rounds {
+    let mut found = CapacityRuns::default();
+    for _ in 0..FINDS_PER_ROUND * rounds {
         let run = json(&["find", &url, "--json", "--budget"], "30s")?;
         let capacity = &run["findings"]["capacity"];
         found.capacities.push(capacity["rate"].as_f64().context("the run has no capacity")?);
@@ -39,14 +39,14 @@ fn find(rounds: usize) -> Result<Found> {
     Ok(found)
 }
 
-/// Coefficient of variation of the capacity, percent; wrk's own rate in the same turns beside it.
+/// Coefficient of variation of the capacity in percent; wrk's own rate in the same turns beside it.
 pub(crate) fn variation(rounds: usize) -> Result<Compared> {
     let found = found(rounds)?;
     let note = format!("median {:.0}/s; wrk {:.1} %", median(&found.capacities), scatter(&found.wrk));
     Ok(Compared { ours: vec![scatter(&found.capacities)], peer: Vec::new(), unit: "%", note })
 }
 
-/// Intervals that hold the median of all, percent.
+/// Share of intervals that contain the median of all, in percent.
 pub(crate) fn covers(rounds: usize) -> Result<Compared> {
     let found = found(rounds)?;
     let middle = median(&found.capacities);
@@ -76,7 +76,7 @@ pub(crate) fn proof(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Coefficient of variation, percent.
+/// Returns the coefficient of variation in percent.
 fn scatter(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0).max(1.0);

@@ -1,5 +1,5 @@
-//! S-Clients against httperf: connection attempts a second that one processor offers to an overloaded listener, one with
-//! a backlog of 8 whose owner accepts nothing.
+//! S-Clients against httperf: connection attempts per second that one CPU offers to an overloaded listener, which has a
+//! backlog of 8 and accepts nothing.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
@@ -10,13 +10,13 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU};
 
-/// Descriptors and source addresses of the bare loop that the goal comes from.
+/// Descriptors and source addresses of the minimal loop that the goal comes from.
 const DESCRIPTORS: &str = "10000";
 const SOURCES: &str = "127.0.0.2-127.0.0.65";
-/// httperf is asked for these rates in turn; the best that it really offered counts.
+/// Rates that httperf tries in turn; the best actual rate counts.
 const HTTPERF_RATES: [u32; 3] = [5_000, 20_000, 60_000];
 
-/// Attempts a second.
+/// Attempts per second.
 pub(crate) fn rate(rounds: usize) -> Result<Compared> {
     let target = Overloaded::new()?;
     let mut compared = Compared { unit: "1/s", ..Compared::default() };
@@ -26,7 +26,7 @@ pub(crate) fn rate(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Ours over httperf's best.
+/// Our rate divided by httperf's best.
 pub(crate) fn over_httperf(rounds: usize) -> Result<Compared> {
     let target = Overloaded::new()?;
     let httperf = programs::find("httperf")?;
@@ -37,7 +37,7 @@ pub(crate) fn over_httperf(rounds: usize) -> Result<Compared> {
     interleave(rounds, "1/s", || Ok(attempts(target.addr)?.0), best)
 }
 
-/// Share of one processor that the generator used, so that a rate is known to be one processor's.
+/// Share of one CPU that the generator used, to show that the rate is that of one CPU.
 pub(crate) fn share(rounds: usize) -> Result<Compared> {
     let target = Overloaded::new()?;
     let mut compared = Compared { unit: "cpus", ..Compared::default() };
@@ -47,20 +47,20 @@ pub(crate) fn share(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// User memory of one descriptor, bytes: what many take more than few, in one process under the limit of 20,000.
+/// User memory per descriptor in bytes: the difference between many and few, in one process under the limit of 20,000.
 pub(crate) fn memory(rounds: usize) -> Result<Compared> {
-    const MANY: u32 = 16_000;
-    const FEW: u32 = 160;
+    const MANY_DESCRIPTORS: u32 = 16_000;
+    const FEW_DESCRIPTORS: u32 = 160;
     let target = Overloaded::new()?;
     let mut compared = Compared { unit: "B", ..Compared::default() };
     for _ in 0..rounds {
-        let (many, few) = (resident(target.addr, MANY)?, resident(target.addr, FEW)?);
-        compared.ours.push((many - few) / f64::from(MANY - FEW));
+        let (many, few) = (resident(target.addr, MANY_DESCRIPTORS)?, resident(target.addr, FEW_DESCRIPTORS)?);
+        compared.ours.push((many - few) / f64::from(MANY_DESCRIPTORS - FEW_DESCRIPTORS));
     }
     Ok(compared)
 }
 
-/// Resident bytes of the generator with so many descriptors, all of which have connected at least once.
+/// Returns the resident bytes of the generator with `descriptors` descriptors that have all connected at least once.
 fn resident(addr: SocketAddr, descriptors: u32) -> Result<f64> {
     let (url, descriptors) = (format!("http://{addr}/"), descriptors.to_string());
     let flags = ["load", &url, "--s-clients", &descriptors, "--connect-timeout", "500ms", "--source", SOURCES];
@@ -72,7 +72,7 @@ fn resident(addr: SocketAddr, descriptors: u32) -> Result<f64> {
     number(client.get("counters").context("no counters of the client")?, "process.rss")
 }
 
-/// Attempts a second, and processors used.
+/// Returns attempts per second, and CPUs used.
 fn attempts(addr: SocketAddr) -> Result<(f64, f64)> {
     let url = format!("http://{addr}/");
     let flags = ["load", &url, "--s-clients", DESCRIPTORS, "--connect-timeout", "50ms", "--source", SOURCES];
@@ -107,7 +107,7 @@ struct Overloaded {
 impl Overloaded {
     fn new() -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        // A second listen() sets the backlog that the standard library does not let us choose.
+        // A second listen() sets the backlog, which the standard library does not expose.
         sys::socket::listen(&listener, 8)?;
         let addr = listener.local_addr()?;
         let waiting = (0..9).map(|_| std::net::TcpStream::connect(addr)).collect::<std::io::Result<Vec<_>>>()?;

@@ -1,5 +1,5 @@
-//! The echo service against echo servers as one would write them with a well-known library: the server's processor time
-//! a message, 64 connections, the same generator for all.
+//! The echo service against typical echo servers built with well-known libraries: the server's CPU time per message, 64
+//! connections, the same generator for all.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub(crate) fn large(rounds: usize) -> Result<Compared> {
     against_all(rounds, 16 * 1024)
 }
 
-/// In every round all servers take their turn; ours is the better of our two models, the peer the best of the peers.
+/// Runs all servers in turn in every round. Ours is the better of our two models, the peer the best of the peers.
 fn against_all(rounds: usize, message_bytes: u32) -> Result<Compared> {
     let ours = [serve("uring-sharded")?, serve("epoll-sharded")?];
     let peers = peers()?;

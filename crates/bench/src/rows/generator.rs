@@ -12,16 +12,16 @@ use crate::programs::{self, CLIENT_CPU};
 
 /// Length of a run.
 pub(crate) const SECONDS: u32 = 3;
-/// Connections where nothing else is said.
+/// Default number of connections.
 pub(crate) const CONNECTIONS: u32 = 64;
 
-/// What one run of a generator came to.
+/// Result of one run of a generator.
 pub(crate) struct Outcome {
     /// Requests completed.
     pub(crate) completed: f64,
     /// Requests completed per second.
     pub(crate) rate: f64,
-    /// Processor time of all its processes, microseconds; start-up, counters and report included.
+    /// CPU time of all its processes in microseconds, including start-up, counters and report.
     pub(crate) cpu_us: f64,
 }
 
@@ -30,12 +30,12 @@ pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
     cpu_with(rounds, CONNECTIONS)
 }
 
-/// The same with 4,096 connections.
+/// CPU microseconds per request with 4,096 connections.
 pub(crate) fn cpu_4096(rounds: usize) -> Result<Compared> {
     cpu_with(rounds, 4096)
 }
 
-/// The same with 12,000 connections.
+/// CPU microseconds per request with 12,000 connections.
 pub(crate) fn cpu_12000(rounds: usize) -> Result<Compared> {
     cpu_with(rounds, 12_000)
 }
@@ -46,12 +46,12 @@ fn cpu_with(rounds: usize, connections: u32) -> Result<Compared> {
     interleave(rounds, "us", || ours_per_request(nginx.addr, connections), wrk)
 }
 
-/// CPU microseconds per request of ours.
+/// Returns our CPU microseconds per request.
 pub(crate) fn ours_per_request(addr: SocketAddr, connections: u32) -> Result<f64> {
     ours(addr, connections).map(|o| o.cpu_us / o.completed)
 }
 
-/// The same of wrk.
+/// Returns wrk's CPU microseconds per request.
 fn wrk_per_request(addr: SocketAddr, connections: u32) -> Result<f64> {
     wrk_with(addr, "/file", SECONDS, connections).map(|o| o.cpu_us / o.completed)
 }
@@ -70,12 +70,12 @@ fn ours(addr: SocketAddr, connections: u32) -> Result<Outcome> {
     Ok(Outcome { completed: number(trial, "completed")?, rate: number(trial, "completed_rate")?, cpu_us })
 }
 
-/// One run of wrk with 64 connections on one thread.
+/// Runs wrk once with 64 connections on one thread.
 pub(crate) fn wrk(addr: SocketAddr, path: &str) -> Result<Outcome> {
     wrk_for(addr, path, SECONDS)
 }
 
-/// The same, over so many seconds.
+/// Runs wrk over `seconds` seconds.
 pub(crate) fn wrk_for(addr: SocketAddr, path: &str, seconds: u32) -> Result<Outcome> {
     wrk_with(addr, path, seconds, CONNECTIONS)
 }
@@ -86,7 +86,7 @@ fn wrk_with(addr: SocketAddr, path: &str, seconds: u32, connections: u32) -> Res
     Ok(Outcome { completed: wrk_number(&text, "requests in")?, rate: wrk_number(&text, "Requests/sec")?, cpu_us })
 }
 
-/// wrk with one thread, on the generator's processor.
+/// Builds a wrk command with one thread, on the generator's CPU.
 pub(crate) fn wrk_command(addr: SocketAddr, path: &str, seconds: u32, connections: u32) -> Result<Command> {
     // wrk does not raise its own limit of descriptors.
     let mut command = programs::pinned(CLIENT_CPU, std::path::Path::new("sh"));
@@ -96,27 +96,27 @@ pub(crate) fn wrk_command(addr: SocketAddr, path: &str, seconds: u32, connection
     Ok(command)
 }
 
-/// The number in the line of wrk's report that has these words.
+/// Returns the number in the line of wrk's report that contains `mark`.
 pub(crate) fn wrk_number(text: &str, mark: &str) -> Result<f64> {
     let line = text.lines().find(|l| l.contains(mark)).with_context(|| format!("wrk printed no {mark:?}"))?;
     let mut words = line.split_whitespace().filter_map(|w| w.parse::<f64>().ok());
     words.next().with_context(|| format!("no number in {line:?}"))
 }
 
-/// Runs loadline on the generator's processor and reads what `--json` printed.
+/// Runs loadline on the generator's CPU and returns its `--json` output.
 pub(crate) fn json(args: &[&str], last: &str) -> Result<Value> {
     let mut command = programs::pinned(CLIENT_CPU, &programs::loadline()?);
-    // 1 says that an objective failed or nothing was answered, as a listener that accepts nobody makes sure.
+    // Status 1 means a failed objective or no answers, as with a listener that accepts nobody.
     let text = programs::output_of(command.args(args).arg(last), &[0, 1])?;
     serde_json::from_str(&text).context("loadline --json did not print JSON alone")
 }
 
-/// The trial of a `load` run.
+/// Returns the trial of a `load` run.
 pub(crate) fn first_trial(run: &Value) -> Result<&Value> {
     run["trials"].get(0).context("the run has no trial")
 }
 
-/// A number of a trial by its name.
-pub(crate) fn number(of: &Value, name: &str) -> Result<f64> {
-    of[name].as_f64().with_context(|| format!("the trial has no {name}"))
+/// Returns a number of a trial by its name.
+pub(crate) fn number(trial: &Value, name: &str) -> Result<f64> {
+    trial[name].as_f64().with_context(|| format!("the trial has no {name}"))
 }

@@ -1,9 +1,9 @@
-//! The cost of a request against the number of connections: those that carry requests (hot), and those that are held beside
-//! 64 of them and say nothing (cold). Ours, wrk's and the server's own, as curves.
+//! The cost of a request against the number of connections: connections that carry requests (hot), and silent ones held
+//! beside 64 of them (cold). Curves show ours, wrk's and the server's own cost.
 //!
-//! A process may have 20,000 descriptors on many machines, so nginx has several workers, which share one CPU, and beyond
-//! 14,000 connections wrk runs in several processes, each to an address of its own, as loadline does by itself: with more between
-//! two addresses the kernel searches for a free port, and that would be what is measured.
+//! Many machines limit a process to 20,000 descriptors, so nginx has several workers, which share one CPU. Beyond
+//! 14,000 connections wrk runs in several processes, each with its own address, as loadline does by itself. With more
+//! connections between two addresses the kernel's search for a free port would dominate the cost.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
@@ -18,42 +18,42 @@ use crate::{cpu, curve};
 
 /// Connections that carry requests.
 const HOT: [u32; 6] = [1, 64, 1024, 4096, 12_000, 100_000];
-/// Connections that are held beside 64 such.
+/// Idle connections held beside 64 active ones.
 const COLD: [u32; 4] = [0, 1000, 10_000, 100_000];
-/// From this number on a point is measured once, not in each round: each takes a minute.
-const ONCE: u32 = 100_000;
-/// Places in [`HOT`] between which growth is told: 64 and 12,000.
-const FROM: usize = 1;
-const TO: usize = 4;
-/// Connections of one process of wrk, and the addresses that the most of them ask for.
-const A_PROCESS: u32 = 14_000;
+/// Number of connections from which a point is measured once instead of in each round, because it takes a minute.
+const MEASURED_ONCE_FROM: u32 = 100_000;
+/// Indices in [`HOT`] between which growth is computed: 64 and 12,000.
+const GROWTH_FROM: usize = 1;
+const GROWTH_TO: usize = 4;
+/// Connections of one wrk process, and the addresses needed for the largest number.
+const CONNECTIONS_PER_WRK: u32 = 14_000;
 const ADDRESSES: u8 = 8;
-/// Connects a second that a run must leave time for, besides its length.
-const CONNECTS: u32 = 10_000;
-/// What the cold connections are opened at, a second, and how long that may take besides.
+/// Connects per second for which a run must leave time, besides its length.
+const CONNECTS_PER_S: u32 = 10_000;
+/// Rate at which the cold connections are opened per second, and the additional time allowed.
 const COLD_RATE: u32 = 10_000;
-const PATIENCE: Duration = Duration::from_secs(90);
+const COLD_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// CPU microseconds for a request: ours, wrk's, the server's under ours.
+/// CPU microseconds per request: ours, wrk's, and the server's under our load.
 type Point = [f64; 3];
 
-/// By how much a request gets costlier from 64 to 12,000 connections, over the same of wrk; the curves are printed.
+/// Growth of the cost per request from 64 to 12,000 connections, divided by that of wrk; the curves are printed.
 pub(crate) fn ratio(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx_of_many(ADDRESSES)?;
     let mut compared = Compared { unit: "x", ..Compared::default() };
     let (mut hot, mut cold) = ([const { Vec::new() }; HOT.len()], [const { Vec::new() }; COLD.len()]);
     let mut missing = Vec::new();
     for round in 0..rounds {
-        let now = |connections: &u32| round == 0 || *connections < ONCE;
+        let now = |connections: &u32| round == 0 || *connections < MEASURED_ONCE_FROM;
         for (connections, points) in HOT.into_iter().zip(&mut hot).filter(|(n, _)| now(n)) {
             keep(points, &mut missing, point(&nginx, connections), &format!("{connections} hot"));
         }
         for (connections, points) in COLD.into_iter().zip(&mut cold).filter(|(n, _)| now(n)) {
-            let seen = Held::open(&nginx, connections).and_then(|_held| point(&nginx, CONNECTIONS));
+            let seen = HeldConnections::open(&nginx, connections).and_then(|_held| point(&nginx, CONNECTIONS));
             keep(points, &mut missing, seen, &format!("{connections} cold"));
         }
         let last = |at: usize| hot[at].last().copied().unwrap_or_default();
-        let (few, many): (Point, Point) = (last(FROM), last(TO));
+        let (few, many): (Point, Point) = (last(GROWTH_FROM), last(GROWTH_TO));
         compared.ours.push(many[0] / few[0]);
         compared.peer.push(many[1] / few[1]);
         eprintln!("  round {} of {rounds}: {:.2} x, wrk's {:.2} x", round + 1, many[0] / few[0], many[1] / few[1]);
@@ -65,7 +65,7 @@ pub(crate) fn ratio(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// A point that could not be measured is missing from its curve alone, and said.
+/// Stores a point. One that could not be measured is missing from its curve alone, and reported.
 fn keep(points: &mut Vec<Point>, missing: &mut Vec<String>, seen: Result<Point>, what: &str) {
     match seen {
         Ok(point) => points.push(point),
@@ -73,21 +73,22 @@ fn keep(points: &mut Vec<Point>, missing: &mut Vec<String>, seen: Result<Point>,
     }
 }
 
-/// Medians of each place; NaN where nothing was measured or answered.
+/// Returns the medians at each number of connections; NaN if nothing was measured or answered.
 fn middles(connections: &[u32], points: &[Vec<Point>]) -> Vec<(u32, Point)> {
-    let middle = |of: &Vec<Point>| std::array::from_fn(|i| median(&of.iter().map(|p| p[i]).collect::<Vec<_>>()));
+    let middle =
+        |points: &Vec<Point>| std::array::from_fn(|i| median(&points.iter().map(|p| p[i]).collect::<Vec<_>>()));
     connections.iter().copied().zip(points.iter().map(middle)).collect()
 }
 
 fn point(nginx: &Server, connections: u32) -> Result<Point> {
-    let seconds = SECONDS + connections / CONNECTS;
+    let seconds = SECONDS + connections / CONNECTS_PER_S;
     let before_us = cpu::tree_us(nginx.pid())?;
     let (ours_us, answers) = ours(nginx.addr, connections, seconds)?;
     let server_us = (cpu::tree_us(nginx.pid())? - before_us) / answers;
     Ok([ours_us, wrk(nginx.addr, connections, seconds)?, server_us])
 }
 
-/// CPU microseconds per request of ours, and the answers that they were for.
+/// Returns our CPU microseconds per request, and the number of answers.
 fn ours(addr: SocketAddr, connections: u32, seconds: u32) -> Result<(f64, f64)> {
     let (url, connections) = (format!("http://{addr}/file"), connections.to_string());
     let args =
@@ -98,9 +99,10 @@ fn ours(addr: SocketAddr, connections: u32, seconds: u32) -> Result<(f64, f64)> 
     Ok((cpu_us / completed, completed))
 }
 
-/// The same of wrk, in as many processes as its connections ask for, each to an address of its own: it cannot choose its own.
+/// Returns wrk's cost. It runs as many processes as its connections need, each with its own address, because wrk cannot
+/// choose its own.
 fn wrk(addr: SocketAddr, connections: u32, seconds: u32) -> Result<f64> {
-    let processes = connections.div_ceil(A_PROCESS).max(1);
+    let processes = connections.div_ceil(CONNECTIONS_PER_WRK).max(1);
     let (texts, cpu_us) = cpu::of_children(|| {
         let started: Result<Vec<Child>> = (0..processes)
             .map(|i| {
@@ -117,14 +119,14 @@ fn wrk(addr: SocketAddr, connections: u32, seconds: u32) -> Result<f64> {
     })?;
     let completed = texts.iter().map(|o| generator::wrk_number(&String::from_utf8_lossy(&o.stdout), "requests in"));
     let completed: f64 = completed.collect::<Result<Vec<f64>>>()?.iter().sum();
-    // Without any answer there is no cost of one; the curve goes on without it.
+    // Without any answer there is no cost per answer, and the curve continues without this point.
     Ok(if completed > 0.0 { cpu_us / completed } else { f64::NAN })
 }
 
-/// Connections that a loadline of its own holds until this goes.
-struct Held(Option<Child>);
+/// Connections held by a loadline process until drop.
+struct HeldConnections(Option<Child>);
 
-impl Held {
+impl HeldConnections {
     fn open(nginx: &Server, connections: u32) -> Result<Self> {
         if connections == 0 {
             return Ok(Self(None));
@@ -136,7 +138,7 @@ impl Held {
         command.args(["--cold-rate", &rate, "--json"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let before = settled()?;
         let held = Self(Some(command.spawn()?));
-        let deadline = Instant::now() + PATIENCE + Duration::from_secs(u64::from(connections / COLD_RATE));
+        let deadline = Instant::now() + COLD_TIMEOUT + Duration::from_secs(u64::from(connections / COLD_RATE));
         // Both ends of each.
         while sockets()? < before + 2 * u64::from(connections) {
             ensure!(Instant::now() < deadline, "{connections} cold connections were not up in time");
@@ -146,9 +148,9 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldConnections {
     fn drop(&mut self) {
-        // SIGTERM: it ends those that hold.
+        // SIGTERM: it ends its holding processes.
         if let Some(child) = &mut self.0 {
             let _ = Command::new("kill").arg(child.id().to_string()).status();
             let _ = child.wait();
@@ -156,9 +158,9 @@ impl Drop for Held {
     }
 }
 
-/// The sockets once those of the run before have gone.
+/// Returns the number of sockets once those of the previous run are gone.
 fn settled() -> Result<u64> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + COLD_TIMEOUT;
     let mut last = sockets()?;
     while Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(500));
@@ -171,7 +173,7 @@ fn settled() -> Result<u64> {
     anyhow::bail!("connections of the run before did not go away in time")
 }
 
-/// TCP sockets in use here.
+/// Returns the number of TCP sockets in use here.
 fn sockets() -> Result<u64> {
     let text = std::fs::read_to_string("/proc/net/sockstat")?;
     let line = text.lines().find(|line| line.starts_with("TCP:")).context("/proc/net/sockstat has no line of TCP")?;

@@ -1,5 +1,5 @@
-//! What other hosts cost: how far the windows of two of them lie apart at a delay, what twelve agents add to a run, and what a
-//! sample of the observer on another host takes. The hosts are this machine behind engines that only start or delay.
+//! Cost of other hosts: distance between the windows of two hosts at a delay, extra time for twelve agents, and cost of
+//! an observer's sample on another host. The hosts are this machine behind engines that only start or delay.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -9,16 +9,16 @@ use crate::compare::Compared;
 use crate::programs::{self, Server};
 
 /// An engine that only starts the program.
-pub(super) const HERE: &str = "env LOADLINE_HOST={host}";
-/// Agents whose begin is timed.
+pub(super) const LOCAL_ENGINE: &str = "env LOADLINE_HOST={host}";
+/// Number of agents whose start is timed.
 pub(super) const AGENTS: &str = "12";
 
-/// A run of `load` against nginx with generators or the server behind an engine.
+/// Runs `load` against nginx with generators or the server behind an engine.
 pub(super) fn load(nginx: &Server, via: &str, more: &[&str], duration: &str) -> Result<Value> {
     load_of(nginx, (via, &programs::loadline()?.display().to_string()), more, duration)
 }
 
-/// The same by an engine, and the program's path behind it.
+/// Runs `load` by an engine, with the program's path behind it.
 pub(super) fn load_of(nginx: &Server, (via, path): (&str, &str), more: &[&str], duration: &str) -> Result<Value> {
     let url = format!("http://{}/file", nginx.addr);
     let mut args = vec!["load", &url, "--json", "--connections", "24", "--at-rest", "0", "--via", via];
@@ -28,7 +28,7 @@ pub(super) fn load_of(nginx: &Server, (via, path): (&str, &str), more: &[&str], 
     json(&args, duration)
 }
 
-/// Microseconds between the windows of two agents, one of them this many milliseconds away (there and back).
+/// Microseconds between the windows of two agents, one of them at this many milliseconds (round trip).
 fn apart(rounds: usize, hosts: &str) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let via = format!("{} delayed {{host}}", std::env::current_exe()?.display());
@@ -57,12 +57,17 @@ pub(crate) fn apart_100(rounds: usize) -> Result<Compared> {
     apart(rounds, "0,100")
 }
 
-/// Seconds that a run with twelve agents takes longer than one with a single agent: their start, their clocks, their end.
+/// Seconds by which a run with twelve agents is longer than one with a single agent: start, clocks, end.
 pub(crate) fn twelve(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let mut compared = Compared { unit: "s", ..Compared::default() };
     let took = |agents: &str| -> Result<f64> {
-        let run = load(&nginx, HERE, &["--client-hosts", "h", "--warmup", "0", "--agents-per-host", agents], "500ms")?;
+        let run = load(
+            &nginx,
+            LOCAL_ENGINE,
+            &["--client-hosts", "h", "--warmup", "0", "--agents-per-host", agents],
+            "500ms",
+        )?;
         number(&run, "elapsed_s")
     };
     for _ in 0..rounds {
@@ -71,12 +76,12 @@ pub(crate) fn twelve(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// CPU time of a sample by the observer on the server's host, microseconds.
+/// CPU time of the observer's sample on the server's host, in microseconds.
 pub(crate) fn sample(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let mut compared = Compared { unit: "us", ..Compared::default() };
     for _ in 0..rounds {
-        let run = load(&nginx, HERE, &["--server-host", "s", "--interval", "100ms"], "2s")?;
+        let run = load(&nginx, LOCAL_ENGINE, &["--server-host", "s", "--interval", "100ms"], "2s")?;
         let recording = &first_trial(&run)?["server"]["recording"];
         let (cpu_us, samples) = (grown(recording, "probe.cpu")?, grown(recording, "probe.samples")?);
         ensure!(samples > 0.0, "the observer took no sample");
@@ -87,7 +92,7 @@ pub(crate) fn sample(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// What a counter grew by from the first sample to the last.
+/// Returns the growth of a counter from the first sample to the last.
 fn grown(recording: &Value, counter: &str) -> Result<f64> {
     let columns = recording["columns"].as_array().context("the server's side has no recording")?;
     let column = columns.iter().find(|column| column["counter"] == counter);

@@ -1,5 +1,5 @@
-//! How long twelve agents take until they begin a load together, by the engine that starts them: connections (where the engine
-//! has none that are up), processes, tasks, clocks and the order to begin. The host is this machine, a container of it or a namespace.
+//! Time until twelve agents start a load together, by engine: connections (if the engine has none open), processes,
+//! tasks, clocks and the start command. The host is this machine, a container on it or a namespace.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use testkit::{Container, Held, Slurm, SshHosts, Without, static_program};
 
 use super::generator::{first_trial, number};
-use super::hosts::{AGENTS, HERE, load_of};
+use super::hosts::{AGENTS, LOCAL_ENGINE, load_of};
 use crate::compare::Compared;
 use crate::programs;
 use crate::sshd::Sshd;
@@ -18,14 +18,14 @@ fn ready(rounds: usize, via: &str, host: &str) -> Result<Compared> {
     ready_of(rounds, (via, &programs::loadline()?.display().to_string()), host)
 }
 
-/// The same where the program is at a path.
+/// Measures an engine with the program at a given path.
 fn ready_of(rounds: usize, engine: (&str, &str), host: &str) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let more = ["--client-hosts", host, "--warmup", "0", "--agents-per-host", AGENTS];
     timed(rounds, || load_of(&nginx, engine, &more, "300ms"))
 }
 
-/// When the load of each run began.
+/// Returns the start times of each run's load.
 fn timed(rounds: usize, mut run: impl FnMut() -> Result<Value>) -> Result<Compared> {
     let mut compared = Compared { unit: "s", ..Compared::default() };
     for _ in 0..rounds {
@@ -36,16 +36,16 @@ fn timed(rounds: usize, mut run: impl FnMut() -> Result<Value>) -> Result<Compar
 
 /// An engine that only starts the program.
 pub(crate) fn local(rounds: usize) -> Result<Compared> {
-    ready(rounds, HERE, "h")
+    ready(rounds, LOCAL_ENGINE, "h")
 }
 
-/// ssh over the master connection that loadline makes first.
+/// ssh over the master connection that loadline opens first.
 pub(crate) fn ssh(rounds: usize) -> Result<Compared> {
     let sshd = Sshd::start()?;
     ready(rounds, &format!("{} {{host}}", sshd.words), "h")
 }
 
-/// ssh behind another program, where loadline does not know that it could share a connection.
+/// ssh behind another program, where loadline cannot know that a connection could be shared.
 pub(crate) fn ssh_cold(rounds: usize) -> Result<Compared> {
     let sshd = Sshd::start()?;
     ready(rounds, &format!("env {} -T -o BatchMode=yes {{host}}", sshd.words), "h")
@@ -56,12 +56,12 @@ pub(crate) fn podman(rounds: usize) -> Result<Compared> {
     within(rounds, Container::of_podman)
 }
 
-/// `runc exec`, which docker and kubectl have below them, into the same.
+/// `runc exec`, on which docker and kubectl build, into the same container.
 pub(crate) fn runc(rounds: usize) -> Result<Compared> {
     within(rounds, |program| Container::of_runtime("runc", program))
 }
 
-/// The same by crun.
+/// crun into the same container.
 pub(crate) fn crun(rounds: usize) -> Result<Compared> {
     within(rounds, |program| Container::of_runtime("crun", program))
 }
@@ -71,14 +71,14 @@ fn within(rounds: usize, start: impl FnOnce(&Path) -> Result<Container, Without>
     ready_of(rounds, (&container.via_alone(), "/loadline"), &container.name)
 }
 
-/// srun, on the first node of the allocation that this runs in; without one, on a node of a Slurm of its own.
+/// srun, on the first node of the allocation that this runs in; without one, on a node of its own Slurm.
 pub(crate) fn slurm(rounds: usize) -> Result<Compared> {
     let Ok(nodes) = std::env::var("SLURM_JOB_NODELIST") else { return own_slurm(rounds) };
     let out = programs::output(Command::new("scontrol").args(["show", "hostnames", &nodes]))?;
     ready(rounds, "slurm", out.lines().next().context("the allocation has no node")?)
 }
 
-/// Each round in an allocation: waiting for that is none of it.
+/// Runs each round in its own allocation, without counting the wait for it.
 fn own_slurm(rounds: usize) -> Result<Compared> {
     let (program, names) = (programs::loadline()?, ["conductor", "server", "node"]);
     let hosts = SshHosts::bare_where_possible(&program, "switch:1G", &names)?;
@@ -101,8 +101,8 @@ fn own_slurm(rounds: usize) -> Result<Compared> {
     compared
 }
 
-/// What the environment names.
+/// The engine named by the environment.
 pub(crate) fn own(rounds: usize) -> Result<Compared> {
-    let of = |name: &str| std::env::var(name).map_err(|_| Without::Lacks(format!("{name} is not set")));
-    ready(rounds, &of("BENCH_VIA")?, &of("BENCH_HOST")?)
+    let variable = |name: &str| std::env::var(name).map_err(|_| Without::Lacks(format!("{name} is not set")));
+    ready(rounds, &variable("BENCH_VIA")?, &variable("BENCH_HOST")?)
 }

@@ -1,4 +1,4 @@
-//! What the generator's own timing is worth: 5,000 requests a second, open loop, against nginx.
+//! Accuracy of the generator's own timing: 5,000 requests per second, open loop, against nginx.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use super::generator::{first_trial, json, number};
 use crate::compare::{Compared, interleave};
 use crate::programs;
 
-/// p99 of how late requests left.
+/// 99th percentile of the lateness of requests.
 pub(crate) fn start_error(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let mut compared = Compared { unit: "us", ..Compared::default() };

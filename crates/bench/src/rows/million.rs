@@ -1,4 +1,4 @@
-//! A million connections of echo that are held at the same time: `lab connections`.
+//! A million echo connections held at the same time: `lab connections`.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -9,33 +9,33 @@ use crate::compare::Compared;
 use crate::programs;
 
 const CONNECTIONS: &str = "connections=1000000";
-/// Messages a second that are asked of them.
+/// Total messages per second.
 const RATE: f64 = 10_000.0;
 
-/// The last trial of the experiment, which the rows share: it takes minutes, so it is made once.
+/// The last trial of the experiment, shared by the rows, because it takes minutes.
 static HELD: Shared<Value> = Shared::new();
 
 fn held(rounds: usize) -> Result<Value> {
-    HELD.of(rounds, || {
+    HELD.get_or_measure(rounds, || {
         let mut command = std::process::Command::new(programs::loadline()?);
         command.args(["lab", "connections", "--json", "--set", CONNECTIONS]);
-        // 1 says that a check failed, which the goal says, too.
+        // Status 1 means that a check failed, which the goal shows, too.
         let text = programs::output_of(&mut command, &[0, 1]).context("there may be no room for it: run it by hand")?;
         let run: Value = serde_json::from_str(&text)?;
         run["trials"].as_array().and_then(|trials| trials.last()).cloned().context("the run has no trial")
     })
 }
 
-/// User memory of a connection on the side that takes more, bytes.
+/// User memory per connection on the larger side, in bytes.
 pub(crate) fn memory(rounds: usize) -> Result<Compared> {
     let trial = held(rounds)?;
-    let of = |name: &str| number(&trial["axes"], name);
-    let (client, server) = (of("client_memory_per_connection_bytes")?, of("memory_per_connection_bytes")?);
+    let axis = |name: &str| number(&trial["axes"], name);
+    let (client, server) = (axis("client_memory_per_connection_bytes")?, axis("memory_per_connection_bytes")?);
     let note = format!(
         "{:.0} held by {:.0} processes a side; bytes each: generator {client:.0}, server {server:.0}, kernel {:.0}",
-        of("held")?,
-        of("processes")?,
-        of("kernel_memory_per_connection_bytes")?,
+        axis("held")?,
+        axis("processes")?,
+        axis("kernel_memory_per_connection_bytes")?,
     );
     Ok(Compared { ours: vec![client.max(server)], unit: "B", note, ..Compared::default() })
 }
@@ -45,7 +45,7 @@ pub(crate) fn opened(rounds: usize) -> Result<Compared> {
     Ok(Compared { ours: vec![number(&held(rounds)?["axes"], "opened_s")?], unit: "s", ..Compared::default() })
 }
 
-/// Share of the messages a second that are asked of them which are answered.
+/// Answered share of the messages per second.
 pub(crate) fn answered(rounds: usize) -> Result<Compared> {
     let trial = held(rounds)?;
     let latency = |name: &str| number(&trial["latency_us"], name);

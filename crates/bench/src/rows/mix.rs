@@ -1,5 +1,5 @@
-//! What a mix costs the generator: 100 requests of 1 KiB by weight, each of a class of its own, against the plain loop with one
-//! of them.
+//! Cost of a mix for the generator: 100 weighted requests of 1 KiB, each a class of its own, against the plain loop
+//! with one of them.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -10,9 +10,9 @@ use super::generator::{CONNECTIONS, SECONDS, first_trial, json, number};
 use crate::compare::{Compared, interleave};
 use crate::{cpu, programs};
 
-/// Requests of the mix.
+/// Number of requests in the mix.
 const REQUESTS: usize = 100;
-/// Bytes of a request, its head and all.
+/// Size of a request in bytes, with its head.
 const BYTES: usize = 1024;
 
 /// CPU microseconds per request.
@@ -30,7 +30,7 @@ fn path(item: usize) -> String {
     format!("/file?item={item:03}")
 }
 
-/// What fills a request up to its length.
+/// Returns the padding of a request up to its length.
 fn fill(addr: SocketAddr, item: usize) -> String {
     let agent = concat!("loadline/", env!("CARGO_PKG_VERSION"));
     let path = path(item);
@@ -38,7 +38,7 @@ fn fill(addr: SocketAddr, item: usize) -> String {
     "x".repeat(BYTES - bare.len())
 }
 
-/// The mix: names, and so classes, of their own, and different weights.
+/// Builds the mix: different names, and so classes, and different weights.
 fn requests(addr: SocketAddr) -> String {
     (0..REQUESTS).fold(String::new(), |mut text, item| {
         let (path, fill, weight) = (path(item), fill(addr, item), 1 + item % 7);

@@ -1,4 +1,4 @@
-//! The rows of the table: one file a subject, one line here a row.
+//! The rows of the table: one file per subject, one line here per row.
 
 mod capacity;
 mod connects;
@@ -23,7 +23,7 @@ use anyhow::Result;
 
 use crate::compare::Compared;
 
-/// What a ratio is held against.
+/// Limit for a ratio.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Goal {
     /// Smaller is better.
@@ -33,7 +33,7 @@ pub(crate) enum Goal {
 }
 
 impl Goal {
-    /// Whether a ratio reaches it.
+    /// Returns true if a ratio reaches it.
     pub(crate) fn met(self, ratio: f64) -> bool {
         match self {
             Self::AtMost(limit) => ratio <= limit,
@@ -44,15 +44,15 @@ impl Goal {
 
 /// One row.
 pub(crate) struct Row {
-    /// Name for the command line.
+    /// Name on the command line.
     pub(crate) id: &'static str,
-    /// What is compared with what.
+    /// Compared things.
     pub(crate) what: &'static str,
-    /// What must be reached.
+    /// Required result.
     pub(crate) goal: Goal,
-    /// What we would like to reach.
+    /// Desired result.
     pub(crate) aim: Option<Goal>,
-    /// Measures it, in so many rounds.
+    /// Measures the row in the given number of rounds.
     pub(crate) measure: fn(usize) -> Result<Compared>,
 }
 
@@ -68,7 +68,7 @@ const fn row(
     Row { id, what, goal, aim, measure }
 }
 
-/// All rows, in the order they run.
+/// All rows in running order.
 pub(crate) const ROWS: &[Row] = &[
     row("generator-cpu", "CPU us per request of `load` over wrk's", AtMost(0.70), Some(AtMost(0.60)), generator::cpu),
     row("generator-cpu-4096", "the same with 4,096 connections", AtMost(0.80), Some(AtMost(0.70)), generator::cpu_4096),

@@ -1,4 +1,4 @@
-//! What observing costs: the probe's processor time as a share of one processor, at two samples a second.
+//! Cost of observing: the probe's CPU time as a share of one CPU, at two samples per second.
 
 use anyhow::{Context, Result};
 
@@ -6,7 +6,7 @@ use super::generator::json;
 use crate::compare::Compared;
 use crate::programs;
 
-/// Percent of one processor.
+/// Percent of one CPU.
 pub(crate) fn share(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);

@@ -1,5 +1,5 @@
-//! The proxy against HAProxy: one thread, plain forwarding to the same nginx, the proxy's processor time a request.
-//! nginx and wrk share the other processor.
+//! The proxy against HAProxy: one thread, plain forwarding to the same nginx, the proxy's CPU time per request. nginx
+//! and wrk share the other CPU.
 
 use anyhow::Result;
 
@@ -8,21 +8,21 @@ use super::server::cost_in;
 use crate::compare::{Compared, interleave};
 use crate::programs::{self, Server};
 
-/// A round in slices: a virtual machine's slow moments last seconds, and both sides should have their share of each.
+/// Slices per round: slow phases of a virtual machine last seconds, and both sides should get a share of each.
 const SLICES: usize = 3;
 const SLICE_SECONDS: u32 = 1;
 
-/// Processor microseconds a request.
+/// CPU microseconds per request.
 pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
     let upstream = programs::nginx_on(programs::CLIENT_CPU)?;
     let to = upstream.addr.to_string();
     let ours = programs::serve("proxy", &["--upstream", &to, "--events", "epoll"])?;
     let haproxy = haproxy(&to)?;
-    // Both once before, so that a proxy that answers nothing is an error and not a fast proxy.
+    // Run both once first, so that a proxy that answers nothing is an error and not a fast proxy.
     wrk(ours.addr, "/file")?;
     wrk(haproxy.addr, "/file")?;
-    let of = |server: &Server| cost_in(server.pid(), server.addr, SLICE_SECONDS);
-    interleave(rounds * SLICES, "us", || of(&ours), || of(&haproxy))
+    let cost = |server: &Server| cost_in(server.pid(), server.addr, SLICE_SECONDS);
+    interleave(rounds * SLICES, "us", || cost(&ours), || cost(&haproxy))
 }
 
 fn haproxy(upstream: &str) -> Result<Server> {

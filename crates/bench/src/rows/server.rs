@@ -1,4 +1,4 @@
-//! The reference server against nginx: the same page, the same load from wrk, the server's processor time a request.
+//! The reference server against nginx: the same page, the same load from wrk, the server's CPU time per request.
 
 use std::net::SocketAddr;
 
@@ -8,18 +8,18 @@ use super::generator::{SECONDS, wrk_for};
 use crate::compare::{Compared, interleave};
 use crate::{cpu, programs};
 
-/// Processor microseconds a request.
+/// CPU microseconds per request.
 pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
     let (nginx, serve) = (programs::nginx()?, programs::serve("http", &["--threads", "1"])?);
     interleave(rounds, "us", || cost(serve.pid(), serve.addr), || cost(nginx.pid(), nginx.addr))
 }
 
-/// Processor microseconds a request of the server `pid` under wrk.
+/// Returns the CPU microseconds per request of the server `pid` under wrk.
 pub(crate) fn cost(pid: u32, addr: SocketAddr) -> Result<f64> {
     cost_in(pid, addr, SECONDS)
 }
 
-/// The same, over so many seconds.
+/// Returns the same cost, measured over `seconds` seconds.
 pub(crate) fn cost_in(pid: u32, addr: SocketAddr, seconds: u32) -> Result<f64> {
     let before = cpu::tree_us(pid)?;
     let completed = wrk_for(addr, "/file", seconds)?.completed;

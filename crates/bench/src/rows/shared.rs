@@ -1,10 +1,10 @@
-//! What several rows are read from is measured once, since it takes minutes.
+//! Measurements shared by several rows, because they take minutes.
 
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 
-/// A measurement of so many rounds that rows share.
+/// A measurement over a number of rounds that rows share.
 pub(super) struct Shared<T>(Mutex<Option<(usize, T)>>);
 
 impl<T: Clone> Shared<T> {
@@ -12,8 +12,8 @@ impl<T: Clone> Shared<T> {
         Self(Mutex::new(None))
     }
 
-    /// What was measured for so many rounds, or what is measured now.
-    pub(super) fn of(&self, rounds: usize, measure: impl FnOnce() -> Result<T>) -> Result<T> {
+    /// Returns the measurement for this number of rounds, measured now if missing.
+    pub(super) fn get_or_measure(&self, rounds: usize, measure: impl FnOnce() -> Result<T>) -> Result<T> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, found)) = kept.as_ref().filter(|(of, _)| *of == rounds) {
             return Ok(found.clone());
@@ -33,9 +33,9 @@ mod tests {
     #[test]
     fn rows_of_as_many_rounds_share_what_was_measured() {
         let shared = Shared::new();
-        assert!(shared.of(1, || bail!("not now")).is_err());
-        assert_eq!(shared.of(1, || Ok(7)).unwrap(), 7);
-        assert_eq!(shared.of(1, || bail!("not again")).unwrap(), 7);
-        assert_eq!(shared.of(2, || Ok(8)).unwrap(), 8);
+        assert!(shared.get_or_measure(1, || bail!("not now")).is_err());
+        assert_eq!(shared.get_or_measure(1, || Ok(7)).unwrap(), 7);
+        assert_eq!(shared.get_or_measure(1, || bail!("not again")).unwrap(), 7);
+        assert_eq!(shared.get_or_measure(2, || Ok(8)).unwrap(), 8);
     }
 }

@@ -1,5 +1,4 @@
-//! Where the generator's cost stands: against the floor, against its number of connections and threads; and what of a `find`
-//! and of a build is waited for.
+//! The generator's cost relative to the minimum, by number of threads, and the waiting time in a `find` and a build.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -14,12 +13,12 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU, SERVER_CPU, output, pinned};
 
-/// The bare loop, compiled when its row runs.
+/// The minimal loop, compiled when its row runs.
 const FLOOR_C: &str = include_str!("floor.c");
-/// `find` is short here, seconds.
-const FIND: &str = "10s";
+/// Budget of the short `find`.
+const FIND_BUDGET: &str = "10s";
 
-/// CPU microseconds per request over those of a bare loop in C.
+/// CPU microseconds per request divided by those of a minimal loop in C.
 pub(crate) fn floor(rounds: usize) -> Result<Compared> {
     let (nginx, dir) = (programs::nginx()?, TempDir::new()?);
     let (source, bare) = (dir.path().join("floor.c"), dir.path().join("floor"));
@@ -34,31 +33,31 @@ pub(crate) fn floor(rounds: usize) -> Result<Compared> {
     interleave(rounds, "us", || generator::ours_per_request(nginx.addr, generator::CONNECTIONS), run)
 }
 
-/// Rate of two generator threads over that of one, without a network.
+/// Rate of two generator threads divided by that of one, without a network.
 pub(crate) fn threads(rounds: usize) -> Result<Compared> {
     let server = programs::serve("http", &[])?;
     let rate = |threads: &str| generator::number(&without_network(server.addr, threads)?, "completed_rate");
     interleave(rounds, "1/s", || rate("2"), || rate("1"))
 }
 
-/// Threads whose figures are merged.
-const MANY: u32 = 16;
+/// Number of threads whose results are merged.
+const MANY_THREADS: u32 = 16;
 
-/// Seconds a thread from the end of a window until all is collected, of many threads over one.
+/// Seconds per thread from the end of a window until everything is collected, for many threads divided by one.
 pub(crate) fn merge(rounds: usize) -> Result<Compared> {
     let server = programs::serve("http", &[])?;
     let a_thread = |threads: u32| -> Result<f64> {
         let trial = without_network(server.addr, &threads.to_string())?;
         Ok(generator::number(&trial["measured"]["around"], "drain_s")? / f64::from(threads))
     };
-    interleave(rounds, "s", || a_thread(MANY), || a_thread(1))
+    interleave(rounds, "s", || a_thread(MANY_THREADS), || a_thread(1))
 }
 
-/// A trial of the null driver.
+/// Runs a trial of the null driver.
 fn without_network(addr: SocketAddr, threads: &str) -> Result<Value> {
-    // Somebody must answer the first request, which is made before any load.
+    // The test request before any load needs an answer.
     let url = format!("http://{addr}/");
-    // Where the server is known, the generator would leave its CPU alone.
+    // With a known server, the generator would leave its CPU free.
     let cpus = format!("{CLIENT_CPU},{SERVER_CPU}");
     let args = ["load", &url, "--io", "null", "--connections", "64", "--threads", threads, "--cpus", &cpus, "--json"];
     let mut command = std::process::Command::new(programs::loadline()?);
@@ -74,7 +73,7 @@ pub(crate) fn unmeasured(rounds: usize) -> Result<Compared> {
     let mut compared = Compared { unit: "", ..Compared::default() };
     let mut spent = Value::Null;
     for _ in 0..rounds {
-        let run = json(&["find", &url, "--json", "--budget"], FIND)?;
+        let run = json(&["find", &url, "--json", "--budget"], FIND_BUDGET)?;
         let trust = &run["findings"]["trust"];
         compared.ours.push(1.0 - trust["measured_share"].as_f64().context("the run does not say what it measured")?);
         spent = trust["spent"].clone();
@@ -83,7 +82,7 @@ pub(crate) fn unmeasured(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Seconds of a build from nothing, packages being there.
+/// Seconds of a clean build with packages downloaded.
 pub(crate) fn build(_rounds: usize) -> Result<Compared> {
     let dir = TempDir::new()?;
     let began = Instant::now();

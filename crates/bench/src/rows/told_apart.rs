@@ -1,5 +1,5 @@
-//! Whether `compare` tells two live servers apart where they differ, and not where they do not: servers that burn a known time a
-//! request, in turns on one processor.
+//! Checks that `compare` reports a difference between two live servers that differ, and none between equal ones. The
+//! servers burn a known time per request, in turns on one CPU.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -8,29 +8,29 @@ use super::generator::json;
 use crate::compare::Compared;
 use crate::programs::{self, Server};
 
-/// CPU time that the old server takes a request, beside its own, microseconds.
+/// Additional CPU time per request of the old server, in microseconds.
 const BURNS_US: u32 = 400;
-/// Comparisons of a server with itself for each round, so that five rounds make twenty, and of two that differ.
-const SAME_A_ROUND: usize = 4;
-const APART_A_ROUND: usize = 2;
+/// Comparisons per round of a server with itself (five rounds make twenty), and of two that differ.
+const SAME_PER_ROUND: usize = 4;
+const DIFFERENT_PER_ROUND: usize = 2;
 
-/// Comparisons of equal servers that call one faster or slower, percent.
+/// Percentage of comparisons of equal servers that call one faster or slower.
 pub(crate) fn equal(rounds: usize) -> Result<Compared> {
-    told(SAME_A_ROUND * rounds, BURNS_US, "20s", |c| ["faster", "slower"].contains(&word(&c["verdict"])))
+    count_verdicts(SAME_PER_ROUND * rounds, BURNS_US, "20s", |c| ["faster", "slower"].contains(&word(&c["verdict"])))
 }
 
-/// Comparisons that call one slower that burns 5 % more, percent.
+/// Percentage of comparisons that detect a server that burns 5 % more.
 pub(crate) fn by_5_percent(rounds: usize) -> Result<Compared> {
-    told(APART_A_ROUND * rounds, BURNS_US + 20, "60s", |c| word(&c["verdict"]) == "slower")
+    count_verdicts(DIFFERENT_PER_ROUND * rounds, BURNS_US + 20, "60s", |c| word(&c["verdict"]) == "slower")
 }
 
 /// Comparisons that call one slower by its CPU time per request that burns 2 % more, percent.
 pub(crate) fn by_2_percent(rounds: usize) -> Result<Compared> {
-    told(APART_A_ROUND * rounds, BURNS_US + 8, "60s", |c| word(&cpu(c)["word"]) == "slower")
+    count_verdicts(DIFFERENT_PER_ROUND * rounds, BURNS_US + 8, "60s", |c| word(&cpu(c)["word"]) == "slower")
 }
 
-/// How many of so many comparisons say it; the servers take the places of old and new in turns of the windows, not of the rounds.
-fn told(times: usize, new_us: u32, budget: &str, says: fn(&Value) -> bool) -> Result<Compared> {
+/// Returns how many of `times` comparisons say so. The servers alternate as old and new per window, not per round.
+fn count_verdicts(times: usize, new_us: u32, budget: &str, says: fn(&Value) -> bool) -> Result<Compared> {
     let (old, new) = (burning(BURNS_US)?, burning(new_us)?);
     let urls = [&old, &new].map(|s| format!("http://{}/", s.addr));
     let (mut said, mut ratios) = (0, Vec::new());
@@ -54,7 +54,7 @@ fn word(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The server's CPU time per request.
+/// Returns the server's CPU time per request.
 fn cpu(comparison: &Value) -> &Value {
     let all = comparison["comparisons"].as_array().map_or(&[][..], Vec::as_slice);
     all.iter().find(|one| one["figure"] == "server CPU per request").unwrap_or(&Value::Null)

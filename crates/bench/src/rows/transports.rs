@@ -1,5 +1,5 @@
-//! The generator's CPU per request where it speaks TLS, HTTP/2 or Redis, against the program that people use for each. The
-//! server is the same for both sides of a row.
+//! The generator's CPU per request with TLS, HTTP/2 or Redis, against the usual program for each. The server is the
+//! same for both sides of a row.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU, SERVER_CPU};
 
-/// Requests of one run of a program that makes a number of them.
+/// Requests per run of a program that sends a fixed number.
 const REQUESTS: u32 = 200_000;
 
 /// https against wrk: 64 connections, the page of 1294 bytes.
@@ -26,7 +26,7 @@ pub(crate) fn https(rounds: usize) -> Result<Compared> {
     interleave(rounds, "us", || ours(&url, &["--insecure", "--connections", "64"]), wrk)
 }
 
-/// Full handshakes of TLS 1.3 a second of CPU against openssl s_time, which asks for nothing within; ours makes a request, too.
+/// Full TLS 1.3 handshakes per second of CPU against openssl s_time, which sends no request inside; ours sends one.
 pub(crate) fn handshakes(rounds: usize) -> Result<Compared> {
     let server = programs::serve("http", &["--tls"])?;
     let (at, url) = (server.addr.to_string(), format!("https://{}/", server.addr));
@@ -70,14 +70,14 @@ pub(crate) fn redis(rounds: usize) -> Result<Compared> {
     interleave(rounds, "us", || ours(&url, &["--connections", "50"]), benchmark)
 }
 
-/// CPU microseconds per request of `load`.
+/// Returns the CPU microseconds per request of `load`.
 fn ours(url: &str, more: &[&str]) -> Result<f64> {
     let args = [&["load", url, "--threads", "1", "--json"], more, &["--duration"]].concat();
     let (run, us) = cpu::of_children(|| json(&args, &format!("{SECONDS}s")))?;
     Ok(us / number(first_trial(&run)?, "completed")?)
 }
 
-/// What a program printed, and the CPU microseconds that it took.
+/// Returns a program's output, and its CPU microseconds.
 fn peer(name: &str, args: &[&str]) -> Result<(String, f64)> {
     let program = programs::find(name)?;
     cpu::of_children(|| {
@@ -86,7 +86,7 @@ fn peer(name: &str, args: &[&str]) -> Result<(String, f64)> {
     })
 }
 
-/// The first number of the line that has these words.
+/// Returns the first number of the line that contains these words.
 fn before(text: &str, words: &str) -> Result<f64> {
     let line = text.lines().find(|line| line.contains(words)).with_context(|| format!("nothing says {words:?}"))?;
     let number = line.split_whitespace().find_map(|word| word.parse().ok());

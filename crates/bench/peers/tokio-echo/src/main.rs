@@ -1,4 +1,4 @@
-//! A plain tokio echo server on one thread, as its documentation would have you write it.
+//! A plain tokio echo server on one thread, as its documentation suggests.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
