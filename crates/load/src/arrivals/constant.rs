@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 use super::row::{ArrivalSpec, Gaps};
 
-/// Its row.
+/// Row of this process in the table.
 pub(super) const SPEC: ArrivalSpec =
     ArrivalSpec { name: "constant", help: "equal gaps, also over all threads together", parameters: &[] };
 

@@ -16,7 +16,7 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Null,
     name: "null",
     help: "no network: every request is answered at once, which shows the generator's highest rate",
-    ..DriverSpec::BASE
+    ..DriverSpec::DEFAULT
 };
 
 /// Runs one shard on this driver.
