@@ -48,7 +48,7 @@ pub fn longest_mean_us(limits: &Limits) -> Option<f64> {
 }
 
 /// The objective of a run: what the plan asks for; without a limit on the response time, one that is made of the unloaded
-/// median (`docs/method.md` says why).
+/// median (`docs/methods/capacity.md` says why).
 pub fn limits(run: &Run) -> Limits {
     let asked = &run.plan.objective;
     let given = Limits {

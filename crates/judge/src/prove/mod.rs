@@ -1,5 +1,5 @@
 //! Verdicts held against experiments: what slots of a load say about each resource, and whether that is what was
-//! predicted. Derived in `docs/method.md`, section "Proof".
+//! predicted. `docs/methods/experiment.md` explains it.
 
 mod against;
 #[cfg(test)]
