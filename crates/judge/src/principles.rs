@@ -91,7 +91,7 @@ pub const PRINCIPLES: &[Principle] = &[
         text: "Counters are read one object after the other while the system runs, so two that should be equal differ a \
                little: 60.194 interrupts against 60.204 transfers is the same number.",
         does: "Two figures of the same thing agree within 0.5 %. `loadline judge counters.csv` marks what differs by more. \
-               Where both ends count the same thing, the report holds the counts against each other.",
+               Where both ends count the same thing, the report compares the counts.",
     },
     Principle {
         id: "rule-10",

@@ -15,7 +15,7 @@ up. Then `rate` messages per second of `message_bytes` bytes go over random conn
 time, `connections` / `rate` on average. Measuring lasts `seconds`; it starts when all connections are up and the rate is
 steady.
 
-The same is done before with `few` connections (1,000) and as many processes. User memory per connection is the difference
+Before that, `few` connections (1,000) carry the same load, with as many processes. User memory per connection is the difference
 in resident memory of one side's processes over the difference in connections, so the memory of an idle process is not in it. Kernel
 memory is that of the machine's slab and of its socket buffers. It includes both ends of each connection, and changes that
 other programs caused. The time until all were up is the generators' own, from the start of the load to the last connection.

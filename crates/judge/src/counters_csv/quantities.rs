@@ -215,7 +215,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "10^4 (cpu_percent - process_percent) / reads_per_s",
         &["cpu_percent", "process_percent", "reads_per_s"],
         |i| us_of(i[0] - i[1], i[2]),
-        "interrupt time per read, divided directly",
+        "interrupt time per read, from CPU time outside the process",
     ),
     q(
         "interrupt_product_us_per_read",
