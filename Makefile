@@ -62,7 +62,7 @@ soak: build
 # Rewrites the schema of run.json and the generated pages of docs/; a test fails while they differ from the tables in the code.
 docs: | cargo
 	LOADLINE_WRITE_SCHEMA=1 cargo test --locked -p loadline-run --lib schema
-	LOADLINE_WRITE_MATRIX=1 cargo test --locked -p loadline-judge --lib matrix
+	LOADLINE_WRITE_MATRIX=1 LOADLINE_WRITE_THRESHOLDS=1 cargo test --locked -p loadline-judge --lib -- matrix thresholds
 	$(MAKE) build
 	$(LOADLINE) list --write-docs docs
 

@@ -6,12 +6,8 @@ use run::{HostFinding, HostLoad, Picks, Run, Side, Trial};
 use crate::Facts;
 use crate::evidence::throttled;
 use crate::number::{finite, percent, positive, rate, ratio};
+use crate::thresholds::{THROTTLED, UNEVEN};
 use crate::view::View;
-
-/// Completed requests of one host, by its share of the load, below which it is told beside the best.
-const UNEVEN: f64 = 0.8;
-/// From this share of time without its quota a host counts as full.
-const THROTTLED: f64 = 0.2;
 
 /// Makes the busiest host of generators the client of each trial. Which one it was before does not matter, so a run that is
 /// judged again stays as it is.

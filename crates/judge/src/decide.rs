@@ -7,9 +7,7 @@ use crate::capacity::Found;
 use crate::number::finite;
 use crate::objective::{breach, holds};
 use crate::single::{failed_share, good};
-
-/// A capacity below this share of the highest good rate is another figure than that.
-const APART: f64 = 0.9;
+use crate::thresholds::CAPACITY_APART;
 
 /// The trials that the findings speak of.
 pub(crate) fn picks(facts: &Facts<'_>, found: Option<&Found<'_>>) -> Picks {
@@ -61,7 +59,7 @@ pub(crate) fn state(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<LoadState
 fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
     let all = facts.sweep.iter().chain(&facts.search).copied().filter(|t| t.kind != TrialKind::Experiment);
     let most = all.max_by(|a, b| good(a).total_cmp(&good(b)))?;
-    (capacity.held && capacity.rate < APART * good(most)).then_some(most)
+    (capacity.held && capacity.rate < CAPACITY_APART * good(most)).then_some(most)
 }
 
 /// What each trial came to; `chances` are those of [`crate::capacity::chances`].

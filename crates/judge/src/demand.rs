@@ -8,6 +8,7 @@ use crate::generator::client_limit_threads;
 use crate::number::{duration, finite, positive, rate, ratio};
 use crate::rules::medium_use;
 use crate::single::sides_of;
+use crate::thresholds::SEVERAL_CPUS;
 use crate::view::View;
 
 /// One device and what a request asks of it.
@@ -45,7 +46,9 @@ pub fn demands(facts: &Facts<'_>) -> Vec<Demand> {
     if let Some(server) = facts.server() {
         let used = server.cpu_used();
         put("server-cpu", "the server's CPUs".into(), used.zip(server.cpu_allowed()).and_then(|(u, a)| ratio(u, a)));
-        if let Some(first) = server.threads().first().filter(|_| server.cpu_allowed().is_some_and(|a| a >= 1.5)) {
+        if let Some(first) =
+            server.threads().first().filter(|_| server.cpu_allowed().is_some_and(|a| a >= SEVERAL_CPUS))
+        {
             put("server-single-thread", format!("the server's busiest thread {}", first.name), Some(first.busy));
         }
         let quota = server.value("cgroup.cpu_quota").and_then(positive);

@@ -1,12 +1,10 @@
 //! How busy each device was in a trial's window, from the raw recordings: busy time over time, bytes over speed, level
 //! over limit. The rules weigh each by itself; this is what is shown of all.
 
+use crate::thresholds::NEARLY_FULL;
 use std::collections::HashMap;
 
 use run::{Device, Instances, Measured, Recording, Side, Trial, Window};
-
-/// Above this share of its time, or of its limit, a device stands out.
-const STANDS_OUT: f64 = 0.9;
 
 /// The devices of a trial, busiest first. What both sides have in common is told once.
 pub fn devices(trial: &Trial) -> Vec<Device> {
@@ -29,7 +27,7 @@ pub fn devices(trial: &Trial) -> Vec<Device> {
         all.extend(machine("client", client, window).into_iter().chain(network("client", client, window)));
     }
     all.retain(|d| d.busy.is_finite() && d.busy >= 0.0);
-    all.iter_mut().for_each(|d| d.full = d.busy > STANDS_OUT);
+    all.iter_mut().for_each(|d| d.full = d.busy > NEARLY_FULL);
     all.sort_by(|a, b| b.busy.total_cmp(&a.busy).then_with(|| a.name().cmp(&b.name())));
     all
 }

@@ -1,19 +1,12 @@
 //! How full the disks of a side are.
 
 use crate::number::ratio;
+use crate::thresholds::{DISK_AWAITED, DISK_FULL, DISK_FULL_AWAITED};
 use crate::view::View;
-
-/// Share of the time with a request out from which a disk counts as full.
-const BUSY: f64 = 0.85;
-/// The same where some thread of the host waits for the disk at least [`AWAITED`] of the time: writes that a file's lock puts
-/// one behind another leave the disk a pause between them.
-const BUSY_AND_AWAITED: f64 = 0.7;
-/// Share of the time in which some thread waits for a disk from which the disk is what is waited for.
-const AWAITED: f64 = 0.8;
 
 /// Share of the time from which a disk is full, by how much of it threads waited.
 pub(crate) fn needed(stalled: Option<f64>) -> f64 {
-    if stalled.is_some_and(|s| s >= AWAITED) { BUSY_AND_AWAITED } else { BUSY }
+    if stalled.is_some_and(|s| s >= DISK_AWAITED) { DISK_FULL_AWAITED } else { DISK_FULL }
 }
 
 /// Whether one of a side's disks is.

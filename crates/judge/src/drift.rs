@@ -7,23 +7,13 @@ use stats::trend::{Trend, trend};
 use crate::Facts;
 use crate::number::{duration, figure, median, percent};
 use crate::sides::window_of;
+use crate::thresholds::{FAILURES_MATTER, GOES_ON, LEVEL_MATTERS, LONG_S, TIME_MATTERS, TREND_SURE};
 use stats::NORMAL_95;
 
-/// Shorter windows show how a server warms up.
-const LONG_S: f64 = 30.0;
 /// Parts of the window, each with its mean: neighbouring samples hang together, these hardly do.
 const PARTS: usize = 20;
-/// A trend of this many standard deviations is one by noise alone once in two thousand (one side).
-const SURE: f64 = 3.29;
 /// The same for the later half alone, where half the parts are left.
 const STILL: f64 = NORMAL_95;
-/// Of the slope of all of it, what that of the later half must have: what fills up and stops is no drift.
-const GOES_ON: f64 = 0.25;
-/// What the growth in a window must be to matter: of a level and of a response time, as a share of their median; of the share
-/// of requests that failed, as it is. Response times are known within 9 % and follow every neighbour of the machine.
-const LEVEL_MATTERS: f64 = 0.05;
-const TIME_MATTERS: f64 = 0.25;
-const FAILURES_MATTER: f64 = 0.01;
 
 /// What connections are part of.
 const DESCRIPTORS: &str = "process.fds";
@@ -118,7 +108,7 @@ impl Growth {
 fn growth(parts: &[(f64, f64)], window: Window) -> Option<Growth> {
     let Trend { z, slope: per_s } = enough_parts(parts)?;
     let later = enough_parts(&parts[parts.len() / 2..])?;
-    let goes_on = z >= SURE && later.z >= STILL && later.slope >= GOES_ON * per_s;
+    let goes_on = z >= TREND_SURE && later.z >= STILL && later.slope >= GOES_ON * per_s;
     let median = median(parts.iter().map(|(_, v)| *v).collect())?;
     goes_on.then(|| Growth { median, per_s, z, grown: per_s * window.length_s() })
 }
@@ -183,7 +173,7 @@ mod tests {
         let run = watched(|t| 50e6 + 20_000.0 * t);
         let drift = run.findings.drifts.first().expect("20 kB a second for ten minutes is a leak");
         let memory = drift.counter.as_ref().is_some_and(|c| c.as_str() == "process.rss");
-        assert!(memory && drift.of == DriftOf::Level && drift.z > SURE, "{drift:?}");
+        assert!(memory && drift.of == DriftOf::Level && drift.z > TREND_SURE, "{drift:?}");
         assert!((drift.per_s - 20_000.0).abs() < 1000.0, "{}", drift.per_s);
         assert!(drift.sentence.contains("memory grew") && drift.sentence.contains("an hour"), "{}", drift.sentence);
         assert!(run.findings.trust.warnings.contains(&drift.sentence), "it is shown");

@@ -6,7 +6,8 @@ use crate::number::positive;
 use crate::objective::{holds, limits};
 use crate::refusals::Refusals;
 use crate::single::{closed, good, good_bytes, server_of, several_sizes, sides_of};
-use crate::sweep::{Plateau, REACHED, lightest, plateau, sweep, top};
+use crate::sweep::{Plateau, lightest, plateau, sweep, top};
+use crate::thresholds::{OTHERS_USE, REACHED};
 use crate::view::View;
 
 /// A run prepared for judgement.
@@ -170,7 +171,7 @@ fn strangers_of(trial: &Trial) -> Option<(f64, f64)> {
         Some(((host.busy - known? - host.softirq).max(0.0), host.online))
     };
     let most = views.iter().filter_map(taken).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
-    most.filter(|(taken, online)| *taken > 0.1 * online)
+    most.filter(|(taken, online)| *taken > OTHERS_USE * online)
 }
 
 /// Processors' worth of time that other programs took during a trial as it was just recorded, and how many processors

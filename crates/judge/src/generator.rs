@@ -7,13 +7,9 @@ use crate::client_hosts;
 use crate::evidence::{measured, thread_line, throttled};
 use crate::number::{percent, positive, rate, ratio};
 use crate::overflow::Overflow;
-use crate::view::{FULL, Task, View};
+use crate::thresholds::{AGENT_WORKS, BUSY, FULL, KEEPS_UP, NEAR_CEILING, OUTWEIGHS, STARVED_WAIT, THROTTLED};
+use crate::view::{Task, View};
 use crate::waiting::Waiting;
-
-/// Share of the time that a side is at work, or wants to be, from which messages that pile up before it wait for it.
-pub(crate) const HARDLY_RESTS: f64 = 0.8;
-/// Share of the generator's own ceiling from which the server is no longer blamed.
-const NEAR_CEILING: f64 = 0.8;
 
 /// How the generator was at its own limit.
 pub(crate) struct ClientLimit {
@@ -24,11 +20,11 @@ pub(crate) struct ClientLimit {
 
 /// The threads of the generator that make load: as many of the busiest as the plan has.
 pub(crate) fn load_threads(facts: &Facts<'_>, view: &View<'_>) -> Vec<Task> {
-    let agents = view.processes().iter().filter(|p| p.busy > 0.02).count().max(1);
+    let agents = view.processes().iter().filter(|p| p.busy > AGENT_WORKS).count().max(1);
     let wanted = (facts.run.plan.load.threads.max(1) as usize).saturating_mul(agents.max(1));
     let mut threads = view.workers();
     // Agents that idle bring threads that idle: only those that could matter are taken.
-    threads.truncate(wanted.min(threads.iter().filter(|t| t.wants() > 0.02).count().max(1)));
+    threads.truncate(wanted.min(threads.iter().filter(|t| t.wants() > AGENT_WORKS).count().max(1)));
     threads
 }
 
@@ -53,12 +49,13 @@ fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     let always = wants >= FULL;
     // One that waits longer than it runs is starved too, even if it also waits for a server that is starved itself; beside
     // one that is full it has time left, and that one has none.
-    let mostly = wants - busy >= 0.3 && wants - busy >= busy && !server_full(facts);
+    let mostly = wants - busy >= STARVED_WAIT && wants - busy >= busy && !server_full(facts);
     // One that hardly rests while the answers pile up before it is what they wait for.
-    let piled_up = Waiting::of(facts).filter(|w| wants >= HARDLY_RESTS && w.at_client() && !facts.shared());
+    let piled_up = Waiting::of(facts).filter(|w| wants >= BUSY && w.at_client() && !facts.shared());
     // Connects that a full accept queue dropped came faster than the server takes them, however little the generator ran.
     // Clients that wait for nothing but a CPU and do not keep their own pace are another matter.
-    let behind = |t: &run::Trial| t.intensity.waits_for_cpu_alone() && t.rates.sent_rate < 0.95 * t.rates.offered_rate;
+    let behind =
+        |t: &run::Trial| t.intensity.waits_for_cpu_alone() && t.rates.sent_rate < KEEPS_UP * t.rates.offered_rate;
     let too_fast = Overflow::worst(facts).is_some_and(|o| o.counts()) && !facts.decisive.is_some_and(behind);
     let starved = ((always || mostly) && !too_fast || piled_up.is_some()) && !server_takes_it(facts, busy);
     if !full && !starved {
@@ -100,7 +97,7 @@ fn server_takes_it(facts: &Facts<'_>, client_busy: f64) -> bool {
     let (Some(client), Some(server)) = (facts.client(), facts.server()) else { return false };
     let (Some(c), Some(s)) = (client.cpu_used(), server.cpu_used()) else { return false };
     let full = server.processors_busy().is_some_and(|b| b >= FULL);
-    facts.shared() && full && s >= 1.5 * c && client_busy < 0.8
+    facts.shared() && full && s >= OUTWEIGHS * c && client_busy < BUSY
 }
 
 /// What the decisive trial completed, as a share of what the generator reaches with no network.
@@ -128,7 +125,11 @@ fn by_ceiling(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
 fn by_quota(view: &View<'_>) -> Option<ClientLimit> {
     let throttled = throttled(view)?;
     let sentence = "the generator's own control group ran out of its CPU quota".to_string();
-    (throttled.share >= 0.2).then(|| ClientLimit { confidence: 0.85, sentence, evidence: vec![throttled.evidence] })
+    (throttled.share >= THROTTLED).then(|| ClientLimit {
+        confidence: 0.85,
+        sentence,
+        evidence: vec![throttled.evidence],
+    })
 }
 
 /// Mean share of a processor that the generator's load threads used.

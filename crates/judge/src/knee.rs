@@ -6,6 +6,7 @@ use crate::Facts;
 use crate::number::{finite, positive};
 use crate::single::{clients, good, r1_us};
 use crate::sweep::Plateau;
+use crate::thresholds::KNEE_REACHED;
 
 /// The knee of the sweep; `None` without a sweep or when the rate was still growing.
 pub(crate) fn knee(facts: &Facts<'_>) -> Option<Knee> {
@@ -15,7 +16,7 @@ pub(crate) fn knee(facts: &Facts<'_>) -> Option<Knee> {
         return None;
     }
     let r1_us = r1_us(one)?;
-    let reached = facts.sweep.iter().find(|t| good(t) >= 0.95 * x_max);
+    let reached = facts.sweep.iter().find(|t| good(t) >= KNEE_REACHED * x_max);
     Some(Knee {
         concurrency: finite(r1_us / 1e6 * x_max)?,
         r1_us,

@@ -9,6 +9,7 @@ use run::{Intensity, Trial};
 use crate::Facts;
 use crate::number::{finite, positive, ratio};
 use crate::single::{clients, good};
+use crate::thresholds::{BEYOND_BOUND, UNANSWERED};
 
 /// One step of a sweep, beside the one before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,9 +39,6 @@ pub(crate) fn steps(facts: &Facts<'_>) -> Vec<Step> {
     }
     steps
 }
-
-/// Most that may wait on connections that were never answered, as a share of the others.
-const UNANSWERED: f64 = 0.1;
 
 /// Little's law for one trial: what was in flight, and what rate times time in the system says. Both from the same
 /// window, so they should agree. What waits on connections that were never answered has no time that could be counted;
@@ -80,7 +78,7 @@ pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let r1 = crate::single::r1_us(facts.unloaded?)?;
     let over = |t: &&&Trial| {
         let bound = bound(clients(t), r1, think_us(t), None);
-        bound.is_some_and(|b| t.rates.completed_rate > 1.1 * b)
+        bound.is_some_and(|b| t.rates.completed_rate > BEYOND_BOUND * b)
     };
     facts.sweep.iter().find(over).copied()
 }

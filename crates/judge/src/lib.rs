@@ -45,6 +45,9 @@ mod sides;
 mod single;
 mod steady;
 mod sweep;
+pub mod thresholds;
+#[cfg(test)]
+mod thresholds_page;
 mod trust;
 mod users;
 mod verdict;
@@ -69,9 +72,10 @@ pub use stats::average;
 pub use stats::number::median;
 pub use stats::posterior::CapacityEstimate;
 pub use steady::steady;
-pub use sweep::{FLAT, Plateau};
+pub use sweep::Plateau;
+pub use thresholds::{FLAT, FULL};
 pub use users::{Bracket, bracket};
-pub use view::{FULL, Host, Task, View};
+pub use view::{Host, Task, View};
 pub use what_if::what_if;
 
 use run::{Run, Trial};

@@ -5,14 +5,7 @@ use run::{Breach, BreachKind, Limits, Run, Trial, TrialKind};
 use crate::number::{duration, finite, percent, positive, ratio};
 use crate::single::{failed_share, several_sizes, unanswered};
 use crate::sweep::lightest;
-
-/// How much longer than unloaded a median may be when the user names no limit: a queue of ten. Of all figures of a response time
-/// the median hangs least on pauses of the machine, and a server near its limit reaches this whatever its service times are.
-const MEDIANS: f64 = 10.0;
-/// What few answers may take then: what a person notices (J. Nielsen, *Usability Engineering*, 1993), or so many medians where
-/// the server is slow. Far above the pauses of a machine, and far below a connect or a packet that is sent again after a second.
-const NOTICED_US: f64 = 100_000.0;
-const FAR: f64 = 100.0;
+use crate::thresholds::{DEFAULT_FAR_MEDIANS, DEFAULT_MEDIANS, HELD_RATE, NOTICED_US, UNANSWERED_P99};
 
 /// One part of an objective.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,8 +55,8 @@ pub fn limits(run: &Run) -> Limits {
     let own = longest_mean_us(&given).is_some();
     let unloaded = unloaded_median_us(run).filter(|_| !own && !several_sizes(run));
     let limits = Limits {
-        p50_us: given.p50_us.or(unloaded.map(|us| MEDIANS * us)),
-        p99_us: given.p99_us.or(unloaded.map(|us| NOTICED_US.max(FAR * us))),
+        p50_us: given.p50_us.or(unloaded.map(|us| DEFAULT_MEDIANS * us)),
+        p99_us: given.p99_us.or(unloaded.map(|us| NOTICED_US.max(DEFAULT_FAR_MEDIANS * us))),
         ..given
     };
     let missing = match (longest_mean_us(&limits).is_some(), several_sizes(run)) {
@@ -79,7 +72,7 @@ fn text(limits: &Limits, own: bool, missing: Option<&str>) -> String {
     let one = |name: &str, limit: Option<f64>| limit.map(|us| format!("{name} <= {}", duration(us)));
     let p50 = one("p50", limits.p50_us).map(|text| match own {
         true => text,
-        false => format!("{text} ({MEDIANS} times the unloaded one)"),
+        false => format!("{text} ({DEFAULT_MEDIANS} times the unloaded one)"),
     });
     let named = [p50, one("mean", limits.mean_us), one("p99", limits.p99_us), one("p99.9", limits.p99_9_us)];
     let all: Vec<String> = named.into_iter().flatten().chain(missing.map(str::to_owned)).collect();
@@ -98,11 +91,6 @@ fn unloaded_median_us(run: &Run) -> Option<f64> {
     all.filter_map(|t| positive(t.latency_us.p50)).min_by(f64::total_cmp)
 }
 
-/// Share of requests without an answer from which the 99th percentile of all is of one of them.
-const HUNDREDTH: f64 = 0.01;
-/// Share of the offered load of an open loop that has to be completed.
-const KEPT: f64 = 0.9;
-
 /// How a trial broke the objective, in figures; `None` where it held.
 pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
     let broken = |kind, value: f64, limit: f64| Some(Breach { kind, value: finite(value), limit: finite(limit) });
@@ -114,14 +102,14 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
         return broken(BreachKind::Errors, failed, limits.errors);
     }
     let kept = completed / trial.rates.offered_rate;
-    if kept < KEPT && matches!(trial.intensity, run::Intensity::Open { .. }) {
-        return broken(BreachKind::Behind, kept, KEPT);
+    if kept < HELD_RATE && matches!(trial.intensity, run::Intensity::Open { .. }) {
+        return broken(BreachKind::Behind, kept, HELD_RATE);
     }
     longest_mean_us(limits)?;
     let lost = unanswered(trial);
     let lost = ratio(lost, lost + trial.measured.tally.completed as f64).unwrap_or(0.0);
-    if lost > HUNDREDTH {
-        return broken(BreachKind::Unanswered, lost, HUNDREDTH);
+    if lost > UNANSWERED_P99 {
+        return broken(BreachKind::Unanswered, lost, UNANSWERED_P99);
     }
     let seen = &trial.latency_us;
     let with = |value: f64, limit: Option<f64>, allowed| {
@@ -130,7 +118,7 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
     let all = [
         (BreachKind::P50, with(seen.p50, limits.p50_us, 0.5), limits.p50_us),
         (BreachKind::Mean, seen.mean, limits.mean_us),
-        (BreachKind::P99, with(seen.p99, limits.p99_us, HUNDREDTH), limits.p99_us),
+        (BreachKind::P99, with(seen.p99, limits.p99_us, 0.01), limits.p99_us),
         (BreachKind::P999, with(seen.p99_9, limits.p99_9_us, 0.001), limits.p99_9_us),
     ];
     let (kind, value, limit) = all.into_iter().find(|(_, value, limit)| limit.is_some_and(|limit| *value > limit))?;

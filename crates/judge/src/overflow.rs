@@ -6,10 +6,8 @@ use crate::Facts;
 use crate::number::ratio;
 use crate::single::{clients, server_of};
 use crate::sweep::Plateau;
+use crate::thresholds::{CONNECTS_DROPPED, FAR_BEYOND, FEW_DROPS};
 use crate::view::View;
-
-/// Share of connects dropped from which the queue counts.
-pub(crate) const DROPPED: f64 = 0.01;
 
 /// What one trial shows of it.
 pub(crate) struct Overflow<'a> {
@@ -29,7 +27,7 @@ impl<'a> Overflow<'a> {
 
     /// Whether it is more than an accident.
     pub(crate) fn counts(&self) -> bool {
-        self.share >= DROPPED && self.drops >= 3.0
+        self.share >= CONNECTS_DROPPED && self.drops >= FEW_DROPS
     }
 
     fn of(trial: &'a Trial) -> Option<Self> {
@@ -47,5 +45,5 @@ impl<'a> Overflow<'a> {
 /// The trials that count: around the limit, not far beyond it, where any server's queue overflows.
 fn trials<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     let Plateau::Flat { from, .. } = facts.plateau else { return facts.focus() };
-    facts.sweep.iter().copied().filter(|t| clients(t) >= from && clients(t) <= 4.0 * from).collect()
+    facts.sweep.iter().copied().filter(|t| clients(t) >= from && clients(t) <= FAR_BEYOND * from).collect()
 }

@@ -3,11 +3,7 @@
 use run::Trial;
 
 use crate::single::{good, refused};
-
-/// Share of refusals from which they count.
-pub(crate) const REFUSED: f64 = 0.01;
-/// So many times as many answers, and no more good ones: the good ones do not depend on what was asked for.
-const WIDE: f64 = 1.5;
+use crate::thresholds::{ABOVE_LIMITER, ONE_RATE, REFUSED, WIDE};
 
 /// See the head of this file.
 #[derive(Clone, Debug)]
@@ -32,8 +28,8 @@ impl<'a> Refusals<'a> {
         let at = |i: usize| rates.get(i).copied().unwrap_or(0.0);
         let (lowest, middle, highest) = (at(0), at(rates.len() / 2), at(rates.len().saturating_sub(1)));
         // A trial that was itself held up passes less than the limit; none passes more.
-        let near = rates.iter().filter(|r| (*r / middle - 1.0).abs() <= 0.15).count();
-        let constant = middle > 0.0 && 3 * near >= 2 * rates.len() && highest <= 1.3 * middle;
+        let near = rates.iter().filter(|r| (*r / middle - 1.0).abs() <= ONE_RATE).count();
+        let constant = middle > 0.0 && 3 * near >= 2 * rates.len() && highest <= ABOVE_LIMITER * middle;
         let answers = trials.iter().map(|t| t.rates.completed_rate);
         let spread = answers.clone().fold(0.0_f64, f64::max) / answers.fold(f64::MAX, f64::min);
         Self { lowest, middle, highest, constant, wide: spread >= WIDE, trials }

@@ -10,11 +10,9 @@ use crate::Facts;
 use crate::number::{figure, finite, positive};
 use crate::objective::limits;
 use crate::single::good;
+use crate::thresholds::CONTRADICTED;
 use stats::Sample;
 use stats::student::t95;
-
-/// The most that is believed of a verdict that a repeat contradicts.
-const CONTRADICTED: f64 = 0.6;
 
 /// Each repeat as a run of its own; none where nothing was repeated.
 pub(crate) fn repeats(run: &Run) -> Vec<Repeat> {

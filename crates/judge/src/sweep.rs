@@ -4,11 +4,7 @@ use run::{Intensity, Key, Trial, TrialKind};
 
 use crate::number::positive;
 use crate::single::{clients, closed, good, r1_us};
-
-/// A step of less than this share of more throughput for twice the clients is none: the rate has stopped growing.
-pub const FLAT: f64 = 0.05;
-/// The first step that reaches this share of the highest rate stands for the saturated server.
-pub(crate) const REACHED: f64 = 0.97;
+use crate::thresholds::{ASKED_FOR_MORE, FLAT, FLAT_BY_ONE, PLATEAU_KEPT, REACHED};
 
 /// Whether more clients still brought more throughput.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -100,17 +96,14 @@ pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Tri
     of(decisive).or_else(|| of(near)).or_else(|| offered_more(search, last, best)).unwrap_or(Plateau::Grows)
 }
 
-/// An open loop asks for more than the sweep's best if for at least this many times as much.
-const MORE: f64 = 1.2;
-/// Less than this share of the best is no plateau: a server that does less the more it is asked for has fallen off it.
-const KEPT: f64 = 0.8;
-
 /// What an open loop past the last step says: twice the clients of it were in flight, more was asked for, and none came.
 fn offered_more(search: &[&Trial], last: &Trial, best: f64) -> Option<Plateau> {
     let flat = |t: &&Trial| {
         let growth = good(t) / best - 1.0;
         let (from, to) = (clients(last), in_flight(t)?);
-        let seen = t.rates.offered_rate >= MORE * best && (KEPT - 1.0..FLAT).contains(&growth) && to >= 2.0 * from;
+        let seen = t.rates.offered_rate >= ASKED_FOR_MORE * best
+            && (PLATEAU_KEPT - 1.0..FLAT).contains(&growth)
+            && to >= 2.0 * from;
         seen.then_some(Plateau::Flat { from, to, growth })
     };
     search.iter().rev().find_map(flat)
@@ -136,7 +129,9 @@ fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
 /// Source A.8 condition (a), for studies that add one client at a time: less than 2 % more for one more client.
 fn by_one(sweep: &[&Trial], first: &Trial) -> bool {
     let after = sweep.iter().find(|t| clients(t) > clients(first));
-    after.is_some_and(|t| clients(t) <= clients(first) + 1.0 && good(t) / good(first).max(f64::MIN_POSITIVE) < 1.02)
+    after.is_some_and(|t| {
+        clients(t) <= clients(first) + 1.0 && good(t) / good(first).max(f64::MIN_POSITIVE) < 1.0 + FLAT_BY_ONE
+    })
 }
 
 #[cfg(test)]

@@ -7,10 +7,11 @@ use crate::generator::{ceiling_used, client_limit, client_limit_threads};
 use crate::laws::little;
 use crate::number::{duration, figure, percent, positive, rate, ratio};
 use crate::single::{good, server_of, sides_of};
+use crate::thresholds::{
+    BUSY, CHARGED_APART, DEMAND_CHANGES, LITTLE_DIFFERS, MORE_THAN_ALL, OLD_US, OLDER, PAST_XMAX, PROBE_COSTS,
+    SENT_LATE_US, STOLEN_SHARE,
+};
 use crate::{Facts, drift};
-
-/// Difference that Little's law may show: counts in flight are kept exactly, so only the edges of the window differ.
-const LITTLE: f64 = 0.05;
 
 #[derive(Default)]
 struct Said {
@@ -105,7 +106,7 @@ fn generator(facts: &Facts<'_>, limited: Option<&str>, said: &mut Said) {
         said.warn(format!("{how}: the rates are those of the generator, the server takes at least as much"));
     } else if let Some(busy) = client_limit_threads(facts) {
         let text = format!("the generator's threads used {} of a CPU each at the limit", percent(busy));
-        if busy > 0.8 { said.warn(format!("{text}: little is left")) } else { said.hold(text) }
+        if busy > BUSY { said.warn(format!("{text}: little is left")) } else { said.hold(text) }
     }
     crate::client_hosts::uneven(facts).into_iter().for_each(|text| said.warn(text));
     if let Some((ceiling, share)) = facts.run.findings.trust.generator_ceiling.zip(ceiling_used(facts)) {
@@ -116,7 +117,7 @@ fn generator(facts: &Facts<'_>, limited: Option<&str>, said: &mut Said) {
         ));
     }
     let late = facts.run.trials.iter().filter(|t| matches!(t.intensity, Intensity::Open { .. }));
-    let late = late.filter(|t| t.start_error_us.count > 0 && t.start_error_us.p99 > 1000.0);
+    let late = late.filter(|t| t.start_error_us.count > 0 && t.start_error_us.p99 > SENT_LATE_US);
     if let Some(worst) = late.max_by(|a, b| a.start_error_us.p99.total_cmp(&b.start_error_us.p99)) {
         said.warn(format!(
             "the generator sent late: p99 {} at {}, which the response times include",
@@ -140,9 +141,9 @@ fn little_law(trial: &Trial, said: &mut Said) {
         percent(difference)
     );
     // Between the two the edges may explain it, and nothing is shown either way.
-    if difference > LITTLE + edges {
+    if difference > LITTLE_DIFFERS + edges {
         said.warn(format!("{text}: a count or a time is wrong"));
-    } else if difference <= LITTLE {
+    } else if difference <= LITTLE_DIFFERS {
         said.hold(text);
     }
 }
@@ -154,7 +155,7 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
         let Some(host) = view.host() else { continue };
         // The kernel counts in ticks of 10 ms, two of which may fall on the wrong side of each edge.
         let ticks = view.span_s.map_or(0.0, |s| 0.04 / s);
-        if host.busy > (1.02 + ticks) * host.online {
+        if host.busy > (1.0 + MORE_THAN_ALL + ticks) * host.online {
             said.warn(format!(
                 "{}: {} CPUs' worth of work on {} CPUs: the counters contradict each other",
                 view.place(""),
@@ -163,7 +164,7 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
             ));
         }
         let own = view.cpu_used().unwrap_or(0.0);
-        if own > 1.05 * host.busy + 0.05 {
+        if own > (1.0 + CHARGED_APART) * host.busy + CHARGED_APART {
             said.warn(format!(
                 "{}: its processes used {} CPUs, the host says only {} were busy: time is charged in different ways",
                 view.place(""),
@@ -183,7 +184,7 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
         figure(foretold),
         figure(used)
     );
-    if (foretold - used).abs() <= 0.25 * used {
+    if (foretold - used).abs() <= DEMAND_CHANGES * used {
         said.hold(text)
     } else {
         said.warn(format!("{text}: the cost per request changes with the load"))
@@ -203,14 +204,11 @@ fn bounds(facts: &Facts<'_>, said: &mut Said) {
     }
 }
 
-/// Arrivals that a step of the open loop completed past the sweep's highest rate, as a share of it.
-const PAST: f64 = 0.05;
-
 /// Xmax is what closed clients reached; where arrivals got more, it bounds nothing, and the knee is too low.
 fn ceiling(facts: &Facts<'_>, said: &mut Said) {
     let Some(knee) = crate::knee::knee(facts) else { return };
     let most = facts.search.iter().copied().max_by(|a, b| good(a).total_cmp(&good(b)));
-    if let Some(most) = most.filter(|t| good(t) > (1.0 + PAST) * knee.x_max) {
+    if let Some(most) = most.filter(|t| good(t) > (1.0 + PAST_XMAX) * knee.x_max) {
         said.warn(format!(
             "the open loop completed {} at {} offered, the sweep {}: the sweep did not reach the highest rate, and the knee is higher than {}",
             rate(good(most)),
@@ -266,14 +264,11 @@ fn window(trial: &Trial, said: &mut Said) {
     }
 }
 
-/// Times the longest response of the window that a request under way at its end has to be old to be worth a word.
-const OLDER: f64 = 2.0;
-
 /// Requests that had waited for longer, when the window ended, than any that was answered in it.
 fn stood_at_the_end(trial: &Trial) -> Option<String> {
     let ages = trial.histograms.get("under_way").filter(|ages| !ages.is_empty())?.summary();
     let longest = positive(trial.latency_us.max)?;
-    (ages.max > OLDER * longest && ages.max > 100_000.0).then(|| {
+    (ages.max > OLDER * longest && ages.max > OLD_US).then(|| {
         format!(
             "{} requests had no answer when the window ended, the oldest for {}; the longest answer took {}: something stood \
              still",
@@ -288,7 +283,7 @@ fn stood_at_the_end(trial: &Trial) -> Option<String> {
 fn strangers(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
     for view in sides_of(trial) {
         let Some(host) = view.host() else { continue };
-        if host.steal > 0.02 * host.online {
+        if host.steal > STOLEN_SHARE * host.online {
             said.warn(format!("{}: the hypervisor took {} CPUs away", view.place(""), figure(host.steal)));
         }
     }
@@ -333,7 +328,7 @@ fn probe_share(trial: &Trial) -> Option<f64> {
 
 fn probe(decisive: Option<&Trial>, share: Option<f64>, said: &mut Said) {
     match share {
-        Some(s) if s > 0.01 => said.warn(format!("reading the counters cost {} of a CPU", percent(s))),
+        Some(s) if s > PROBE_COSTS => said.warn(format!("reading the counters cost {} of a CPU", percent(s))),
         Some(s) => said.hold(format!("reading the counters cost {} of a CPU", percent(s))),
         None => {}
     }

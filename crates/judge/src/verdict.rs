@@ -6,6 +6,7 @@ use crate::Facts;
 use crate::demand::next;
 use crate::number::figure;
 use crate::rules::{RULES, Rule, Verdict, none_good};
+use crate::thresholds::{DISTURBED, SURE};
 
 /// What no counter of a server tells.
 const NOT_WATCHED: [&str; 2] = [
@@ -21,7 +22,7 @@ fn others(winner: &Rule, confidence: f64, answers: &[(&Rule, Verdict)]) -> (Vec<
         match answer {
             Verdict::RuledOut(why) => out(why.clone()),
             // What would only matter behind a sure verdict is not worth a line.
-            Verdict::CannotSay(what) if winner.id == "unknown" || confidence < 0.9 => {
+            Verdict::CannotSay(what) if winner.id == "unknown" || confidence < SURE => {
                 missing.extend(what.iter().map(|w| format!("{}: {w}", rule.id)));
             }
             Verdict::CannotSay(_) => {}
@@ -79,11 +80,11 @@ fn weakened(facts: &Facts<'_>, confidence: f64, sentence: &str) -> (f64, String)
         None => facts.run.trials.iter().find_map(|t| t.incidents.first()),
     };
     if let Some(incident) = died.or_else(happened) {
-        confidence = confidence.min(0.3);
+        confidence = confidence.min(DISTURBED);
         sentence += &format!(" (but {})", incident.text);
     }
     if let Some((taken, online)) = facts.strangers() {
-        confidence = confidence.min((0.9 - taken / online).max(0.3));
+        confidence = confidence.min((SURE - taken / online).max(DISTURBED));
         sentence += &format!("; other programs used {} of {} CPUs meanwhile", figure(taken), figure(online));
     }
     (confidence, sentence)

@@ -4,10 +4,8 @@ use run::{CounterId, Instances, Own, Side, Trial, Window};
 
 use crate::number::{finite, positive, ratio};
 use crate::sides::window_of;
+use crate::thresholds::WORKS;
 use stats::average;
-
-/// Share of a processor from which a thread, a server or a generator counts as full.
-pub const FULL: f64 = 0.95;
 
 /// One side of one trial over its measured window.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +64,7 @@ pub struct Host {
 /// The processes that do the work: those with at least a twentieth of the time of all. A master that only waits is none.
 pub(crate) fn busy(processes: &[Task]) -> Vec<Task> {
     let used: f64 = processes.iter().map(|p| p.busy).sum();
-    processes.iter().filter(|p| p.busy >= 0.05 * used).cloned().collect()
+    processes.iter().filter(|p| p.busy >= WORKS * used).cloned().collect()
 }
 
 /// The processors that these processes may use, as bits; absent when unknown.

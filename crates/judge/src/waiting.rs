@@ -6,13 +6,8 @@ use run::{Evidence, FigureUnit, Intensity};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{figure, percent, positive, ratio};
+use crate::thresholds::{QUEUE_IN_FLIGHT, QUEUE_RATIO, QUEUE_SHARE};
 use crate::view::View;
-
-/// Fewer under way queue nowhere for long enough to be seen.
-const LEAST: f64 = 8.0;
-/// Share of what is under way from which it waits at one side, if that is also so many times the other side's.
-const MOST: f64 = 0.5;
-const TIMES: f64 = 3.0;
 
 /// Shares of the messages under way.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +24,7 @@ impl Waiting {
         let (client, server) = (facts.client()?, facts.server()?);
         let trial = client.trial;
         let Intensity::Closed { connections, .. } = trial.intensity else { return None };
-        let under_way = positive(trial.rates.concurrency).filter(|n| *n >= LEAST)?;
+        let under_way = positive(trial.rates.concurrency).filter(|n| *n >= QUEUE_IN_FLIGHT)?;
         let each = ratio(under_way, f64::from(connections))?;
         let tally = &trial.measured.tally;
         let share = |view: &View<'_>, bytes: u64, messages: u64| {
@@ -43,12 +38,12 @@ impl Waiting {
 
     /// The generator is what they wait for.
     pub(crate) fn at_client(&self) -> bool {
-        self.client >= MOST && self.client >= TIMES * self.server
+        self.client >= QUEUE_SHARE && self.client >= QUEUE_RATIO * self.server
     }
 
     /// The server is what they wait for.
     pub(crate) fn at_server(&self) -> bool {
-        self.server >= MOST && self.server >= TIMES * self.client
+        self.server >= QUEUE_SHARE && self.server >= QUEUE_RATIO * self.client
     }
 
     /// As a line of evidence.

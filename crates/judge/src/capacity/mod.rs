@@ -11,6 +11,7 @@ use crate::Facts;
 use crate::number::{figure, finite, positive, rate};
 use crate::objective::{breach, holds, words};
 use crate::single::{clients, good, good_bytes, several_sizes};
+use crate::thresholds::LIKELY_HELD;
 
 /// A capacity, the trial that stands for it, and the one in which the objective failed past it.
 pub(crate) struct Found<'a> {
@@ -134,15 +135,12 @@ fn nearest<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
     held.min_by(|a, b| off(a).total_cmp(&off(b)))
 }
 
-/// A window by itself says that a rate cannot be held where its chance to hold is below this.
-const LIKELY: f64 = 0.5;
-
 /// The lowest rate past a capacity at which the objective broke by more than chance may bring, or at which it broke where no window
 /// says so. One below it that a disturbance spoiled was outvoted.
 fn past<'a>(facts: &Facts<'a>, chances: &[Option<f64>], rate: f64) -> Option<&'a Trial> {
     let told = |t: &Trial| {
         let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, t));
-        at.and_then(|at| *chances.get(at)?).is_some_and(|chance| chance < LIKELY)
+        at.and_then(|at| *chances.get(at)?).is_some_and(|chance| chance < LIKELY_HELD)
     };
     let broke = facts.search.iter().copied().filter(|t| t.rates.offered_rate >= rate && !holds(t, &facts.limits));
     let order = |t: &&Trial| (!told(t), t.rates.offered_rate);

@@ -7,16 +7,7 @@ use stats::posterior::{CapacityEstimate, Constraint, ConstraintKind, Span, Windo
 use crate::facts::stolen;
 use crate::objective::{Part, overdue, parts};
 use crate::single::{closed, failed_share, good, unanswered};
-
-/// Windows below which there is no estimate.
-const FEWEST: usize = 3;
-/// A server near its limit catches up with a pause after so many times its length: at 95 % of what it can do, 19 times. Twelve
-/// were tried, and 92 of 100 intervals held the exact capacity of a machine that pauses, where these make it 94.
-const CATCHES_UP: f64 = 20.0;
-/// A pause shorter than this share of a limit does not make an answer late.
-const HARMLESS: f64 = 0.25;
-/// A hypervisor that took more than this share of a window spoiled all of it.
-const STOLEN: f64 = 0.01;
+use crate::thresholds::{CATCHES_UP, FEWEST_WINDOWS, FULL_STEP, HARMLESS, STOLEN_WINDOW};
 
 /// What all windows of a search come to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,14 +61,11 @@ fn all_together(windows: &[At<'_>], limits: &Limits, full: Option<f64>) -> Optio
     Some(Pooled { left_out: Some(left_out), ..clean })
 }
 
-/// Steps of the closed loop with at least this share of the highest rate were full.
-const FULL: f64 = 0.9;
-
 /// Rate at which the closed loop was full: the mean of the steps that were, since the highest one is also the luckiest.
 fn full(trials: &[Trial]) -> Option<f64> {
     let steps = || trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t)).map(good).filter(|r| *r > 0.0);
     let most = steps().reduce(f64::max)?;
-    let logs: Vec<f64> = steps().filter(|rate| *rate >= FULL * most).map(f64::ln).collect();
+    let logs: Vec<f64> = steps().filter(|rate| *rate >= FULL_STEP * most).map(f64::ln).collect();
     Some(average(&logs).exp())
 }
 
@@ -105,7 +93,7 @@ fn by(windows: &[At<'_>], limits: &Limits, full: Option<f64>, clean: bool) -> Op
         let shown: Vec<WindowObservation> = windows.iter().filter_map(|at| shown(at, part, clean)).collect();
         let constraint = constraint(part, full);
         let breaks = shown.iter().any(|w| constraint.breaks(w));
-        let estimate = (shown.len() >= FEWEST && breaks).then(|| estimate(&shown, &constraint))??;
+        let estimate = (shown.len() >= FEWEST_WINDOWS && breaks).then(|| estimate(&shown, &constraint))??;
         Some(Pooled { estimate, constraint, windows: shown.len(), left_out: None })
     };
     parts(limits).into_iter().filter_map(of).min_by(|a, b| a.estimate.rate.total_cmp(&b.estimate.rate))
@@ -125,7 +113,7 @@ fn constraint(part: Part, full: Option<f64>) -> Constraint {
 }
 
 fn shown(&At { rate, trial }: &At<'_>, part: Part, clean: bool) -> Option<WindowObservation> {
-    if clean && stolen(trial) > STOLEN {
+    if clean && stolen(trial) > STOLEN_WINDOW {
         return None;
     }
     let equal_gaps = matches!(trial.intensity, Intensity::Open { arrival: Arrival::Constant, .. });
@@ -207,7 +195,7 @@ fn held_up(trial: &Trial) -> &[Window] {
 fn left_out(windows: &[At<'_>], limits: &Limits) -> (f64, usize) {
     let Some(strictest) = crate::objective::late_us(limits).into_iter().reduce(f64::min) else { return (0.0, 0) };
     let of = |&At { trial: t, .. }: &At<'_>| {
-        if stolen(t) > STOLEN {
+        if stolen(t) > STOLEN_WINDOW {
             return (t.measured.length_s, 1);
         }
         let lost = disturbed(t, strictest).into_iter().filter(|d| *d).count();

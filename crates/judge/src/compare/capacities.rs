@@ -2,10 +2,11 @@
 
 use run::{Compared, ComparedWord, FigureUnit, Interval, Limits, MoreOf, Run, Trial, TrialKind};
 
-use super::contrast::{Cell, Contrast, FEWEST, Look, Pairing, Told, between, contrast};
+use super::contrast::{Cell, Contrast, Look, Pairing, Told, between, contrast};
 use super::figures::CAPACITY;
 use super::over::{Line, Rests, compared};
 use crate::repeats::{capacity_under, finished};
+use crate::thresholds::FEWEST_WINDOWS;
 use stats::{average, ln_sd};
 
 /// A capacity with the interval of its own windows.
@@ -43,7 +44,7 @@ fn line(compared: Compared) -> Compared {
 fn told(apart: &Contrast, held: &[Vec<Held>; 2], pairing: Pairing) -> Option<Told> {
     let units = held.iter().map(Vec::len).min().unwrap_or(0);
     let own = own_error(held);
-    if let Some(told) = apart.told.filter(|_| units >= FEWEST) {
+    if let Some(told) = apart.told.filter(|_| units >= FEWEST_WINDOWS) {
         // Repeats that are alike by chance know no more than their windows.
         return Some(Told { error: told.error.max(own.unwrap_or(0.0)), ..told });
     }

@@ -4,16 +4,13 @@
 //! changes from run to run (memory layout, neighbours of a virtual machine) is the same in all windows of a run. Otherwise windows
 //! are, within their condition; and where a condition has one window on a side, conditions are. The interval is Student's.
 
+use crate::thresholds::{BETWEEN_RUNS, FEWEST_WINDOWS};
 use run::MoreOf;
 use stats::ranks::{self, Ranks};
 use stats::two_means::{Trimmed, welch};
 
-use crate::number::BETWEEN_RUNS;
 use stats::student;
 use stats::{Sample, average};
-
-/// Fewest looks of each side that an interval is made of.
-pub(super) const FEWEST: usize = 3;
 
 /// One value, as a logarithm, and the run or repeat that it is of.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,7 +83,7 @@ pub(super) fn contrast(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
 /// How surely both are apart. `again` is the error of drawing the windows again, where a figure is none of a single window.
 pub(super) fn told(cells: &[Cell], pairing: Pairing, again: Option<f64>) -> Option<Told> {
     let units = [0, 1].map(|side| units(cells, side));
-    if units.iter().all(|units| units.len() >= FEWEST) {
+    if units.iter().all(|units| units.len() >= FEWEST_WINDOWS) {
         return by_units(&units);
     }
     let within = match cells.iter().flatten().all(|looks| looks.len() > 1) {
@@ -113,12 +110,12 @@ pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     };
     let shares: Vec<Cell> = cells.iter().map(|cell| share(cell)).collect();
     let runs = [0, 1].map(|side| units(&shares, side));
-    let told = if runs.iter().all(|runs| runs.len() >= FEWEST) {
+    let told = if runs.iter().all(|runs| runs.len() >= FEWEST_WINDOWS) {
         by_units(&runs)
     } else {
         let windows = [0, 1].map(|side| shares.iter().flat_map(|cell| plain(&cell[side])).collect::<Vec<f64>>());
         let between = between(pairing, (runs[0].len().max(1), runs[1].len().max(1)));
-        let enough = windows.iter().all(|side| side.len() >= FEWEST);
+        let enough = windows.iter().all(|side| side.len() >= FEWEST_WINDOWS);
         let told = by_units(&windows).filter(|_| enough);
         told.map(|told| Told { error: told.error.hypot(between), between, of: MoreOf::Windows, ..told })
     };
@@ -159,7 +156,7 @@ fn by_units([old, new]: &[Vec<f64>; 2]) -> Option<Told> {
 /// the means are trimmed.
 fn by_windows(cells: &[Cell]) -> Option<Told> {
     let (old, new) = counts(cells);
-    if old < FEWEST || new < FEWEST {
+    if old < FEWEST_WINDOWS || new < FEWEST_WINDOWS {
         return None;
     }
     let side = |at: usize| {
@@ -177,7 +174,7 @@ fn by_windows(cells: &[Cell]) -> Option<Told> {
 /// Conditions that have one window on a side: each is one difference.
 fn by_conditions(cells: &[Cell]) -> Option<Told> {
     let apart: Vec<f64> = cells.iter().map(|cell| middle(&lns(&cell[1])) - middle(&lns(&cell[0]))).collect();
-    let sample = Sample::of(&apart).filter(|_| apart.len() >= FEWEST)?;
+    let sample = Sample::of(&apart).filter(|_| apart.len() >= FEWEST_WINDOWS)?;
     let ranks = ranks::signed(&apart);
     Some(Told { error: sample.error(), freedom: sample.n - 1.0, between: 0.0, of: MoreOf::Windows, ranks })
 }

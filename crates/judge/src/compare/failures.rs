@@ -6,11 +6,11 @@
 
 use run::{Compared, ComparedWord, Estimate, FigureUnit, MoreOf};
 
-use super::contrast::FEWEST;
 use super::figures::FAILED;
 use super::over::{Both, Line, Rests};
 use super::windows::Window;
 use crate::single::failed_and_all;
+use crate::thresholds::FEWEST_WINDOWS;
 use stats::average;
 use stats::student::{t95, two_sided};
 
@@ -58,7 +58,7 @@ fn share(looks: &[Count]) -> f64 {
 
 /// The line of the table; `None` where no request was made on some side.
 pub(super) fn failed(both: &Both<'_>) -> Option<Line> {
-    let by_runs = both.pairs.iter().flatten().all(|windows| units(windows) >= FEWEST);
+    let by_runs = both.pairs.iter().flatten().all(|windows| units(windows) >= FEWEST_WINDOWS);
     let looks = |windows: &[Window<'_>]| counts(windows, by_runs);
     let cells: Vec<[Vec<Count>; 2]> = both.pairs.iter().map(|[a, b]| [looks(a), looks(b)]).collect();
     let cells: Vec<_> = cells.into_iter().filter(|cell| cell.iter().all(|looks| !looks.is_empty())).collect();

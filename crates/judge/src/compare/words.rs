@@ -2,14 +2,11 @@
 
 use run::{Compared, ComparedWord, MoreOf};
 
-use super::contrast::FEWEST;
 use super::failures;
 use super::figures::{FAILED, decides};
 use super::over::{Line, Rests};
+use crate::thresholds::{COMPARE_SURE, FEWEST_WINDOWS};
 use stats::NORMAL_95;
-
-/// A word needs a chance below this that it is none, over all figures: below the 5 % of the intervals, which it has to agree with.
-const SURE: f64 = 0.03;
 
 /// How much narrower an interval must be for a word than for one figure alone: Holm's of seven figures, about.
 const OF_SEVERAL: f64 = 1.5;
@@ -24,7 +21,7 @@ fn sure(all: &[Line], deciding: bool) -> Vec<usize> {
     let mut order: Vec<usize> = (0..all.len()).filter(family).collect();
     order.sort_by(|a, b| chance(a).total_cmp(&chance(b)));
     let looked = order.len();
-    let sure = order.into_iter().enumerate().take_while(|(at, i)| chance(i) * (looked - at) as f64 <= SURE);
+    let sure = order.into_iter().enumerate().take_while(|(at, i)| chance(i) * (looked - at) as f64 <= COMPARE_SURE);
     sure.map(|(_, i)| i).collect()
 }
 
@@ -50,7 +47,7 @@ fn word(line: &mut Line, sure: bool, threshold: f64) {
         c.word = if alike { ComparedWord::Same } else { ComparedWord::NotEnough };
         // So many times as much makes an interval possible; what it will be is not known yet.
         let fewest = c.windows.0.min(c.windows.1).max(1);
-        c.more = (!alike && fewest < FEWEST).then(|| (FEWEST as f64 / fewest as f64).ceil());
+        c.more = (!alike && fewest < FEWEST_WINDOWS).then(|| (FEWEST_WINDOWS as f64 / fewest as f64).ceil());
         c.more_of = c.more.map(|_| rests.of);
         return;
     };
@@ -78,7 +75,7 @@ fn more(apart: f64, half: f64, threshold: f64, rests: &Rests) -> Option<(f64, Mo
         MoreOf::Runs => ((half / narrow).powi(2), MoreOf::Runs),
         // Windows alone do not get there: so many times the runs, and as many as have an interval of their own.
         MoreOf::Windows if by_runs >= narrow => {
-            let fewest = FEWEST as f64 / rests.runs.max(1) as f64;
+            let fewest = FEWEST_WINDOWS as f64 / rests.runs.max(1) as f64;
             ((half / narrow).powi(2).max(fewest).ceil(), MoreOf::Runs)
         }
         MoreOf::Windows => ((half.powi(2) - by_runs.powi(2)) / (narrow.powi(2) - by_runs.powi(2)), MoreOf::Windows),

@@ -11,16 +11,13 @@
 use run::{Estimate, LeverSlots, ProofTrial};
 
 use super::against::Against;
+use crate::thresholds::{BEND, UNWANTED};
 use stats::fit::robust::{Robust, inverse, product, times};
 
 /// Slots for each lever, and for the level, without which the equations have little to stand on.
 const SLOTS_OF_A_LEVER: usize = 8;
 /// A lever that changed its resource's speed by less than this (in logarithms) shows nothing.
 const LEAST_DOSE: f64 = 0.02;
-/// A resource of which its victim wanted at most this share is hardly used.
-const UNWANTED: f64 = 0.15;
-/// Curvature of throughput in the speeds: 1 for one client, 1.9 to 2.1 in simulated networks of one to four stations.
-const BEND: f64 = 2.0;
 /// Half of a 95 % interval in standard deviations, with the hundred and more slots of a trial (Student).
 const Z95: f64 = 1.98;
 

@@ -12,6 +12,7 @@ use stats::fieller::Quotient;
 
 use super::Estimates;
 use super::estimate::too_little;
+use crate::thresholds::SKEWED;
 use stats::Sample;
 use stats::student::t95;
 
@@ -28,9 +29,6 @@ const DRAWS: usize = 200;
 /// What a share may be off by however long is measured, a standard deviation: doses are not quite alike, and the figures that are
 /// divided scatter themselves.
 const LEFT_OPEN: f64 = 0.01;
-/// By how much the scatter of two dozen blocks comes out too small, since waiting times are skewed: with nothing added, intervals of
-/// simulated networks hold the truth in 91 of 100.
-const SKEWED: f64 = 1.12;
 /// A lever that took less shows nothing.
 const LEAST_DOSE: f64 = 0.01;
 /// No resource is taken for busier than this where doses of different size are compared.

@@ -1,20 +1,21 @@
 //! What a lever did that was there in one turn of a pair and not in the other: the mean of the logarithms of the pairs'
 //! ratios, with Student's interval. Pairs, since a machine drifts: what both turns of a pair share cancels out.
 
+use crate::thresholds::FEWEST_WINDOWS;
 use run::{Effect, SwitchTrial};
 use stats::Sample;
 use stats::student::t95;
-
-/// Fewer pairs tell nothing of their scatter.
-const FEWEST: usize = 3;
 
 /// The effect of a trial in turns. The error says what is missing.
 pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
     let pairs = trial.off.iter().zip(&trial.on).filter(|(off, on)| **off > 0.0 && **on > 0.0);
     let logs: Vec<f64> = pairs.map(|(off, on)| (on / off).ln()).filter(|log| log.is_finite()).collect();
     let n = logs.len();
-    if n < FEWEST {
-        return Err(format!("{n} of {} pairs of turns completed anything, {FEWEST} are needed", trial.off.len()));
+    if n < FEWEST_WINDOWS {
+        return Err(format!(
+            "{n} of {} pairs of turns completed anything, {FEWEST_WINDOWS} are needed",
+            trial.off.len()
+        ));
     }
     let sample = Sample::of(&logs).ok_or("one pair has no scatter")?;
     let (mean, half) = (sample.mean, t95(sample.n - 1.0) * sample.error());

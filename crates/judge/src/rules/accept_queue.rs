@@ -6,7 +6,8 @@ use super::rule::{Rule, Verdict, server};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, positive, ratio};
-use crate::overflow::{DROPPED, Overflow};
+use crate::overflow::Overflow;
+use crate::thresholds::{CONNECTS_DROPPED, FEW_DROPS, SYN_AGAIN_US};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -23,9 +24,6 @@ pub(super) const RULE: Rule = Rule {
               server idles. The kernel counts these events as ListenOverflows and ListenDrops. A server whose CPUs or \
               workers are full overflows its queue, too, but only beyond the rate that it cannot serve anyway.",
 };
-
-/// The kernel's first wait before it sends a SYN again, less a tenth, microseconds.
-const SYN_AGAIN_US: f64 = 900_000.0;
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     if let Err(verdict) = server(facts) {
@@ -100,7 +98,7 @@ fn by_client(facts: &Facts<'_>) -> Option<Verdict> {
     let all = view.value("tcp.retrans_segs")?;
     let tried = positive(view.value("tcp.active_opens")?)?;
     let slow = slow_connects(view.trial)?;
-    if syn < 3.0 || syn / tried < DROPPED || all - syn > 0.1 * syn {
+    if syn < FEW_DROPS || syn / tried < CONNECTS_DROPPED || all - syn > 0.1 * syn {
         return None;
     }
     let text = format!("{} SYNs were sent again, and hardly any other segment", figure(syn));

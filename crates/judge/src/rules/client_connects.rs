@@ -7,6 +7,7 @@ use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{figure, percent, ratio};
 use crate::objective::holds;
+use crate::thresholds::{KEEPS_UP, STORM_CONNECTS, STORM_SHARE};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -26,11 +27,6 @@ pub(super) const RULE: Rule = Rule {
               request.",
 };
 
-/// Fewer are a pool that follows its load.
-const FEWEST: f64 = 512.0;
-/// Share of the connects that were not needed from which they are a storm.
-const STORM: f64 = 0.5;
-
 fn judge(facts: &Facts<'_>) -> Verdict {
     let open = facts.focus().into_iter().filter(|t| matches!(t.intensity, Intensity::Open { .. }));
     let Some(trial) = open.max_by_key(|t| t.tally.connects_past_need) else {
@@ -39,11 +35,12 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let (past, all) = (trial.tally.connects_past_need as f64, trial.tally.attempted as f64);
     let share = ratio(past, all).unwrap_or(0.0);
     let text = format!("{} of {} connects were for connections that the load did not need", figure(past), figure(all));
-    if past < FEWEST || share < STORM || holds(trial, &facts.limits) && kept_up(trial) {
+    if past < STORM_CONNECTS || share < STORM_SHARE || holds(trial, &facts.limits) && kept_up(trial) {
         return Verdict::RuledOut(text);
     }
     let view = View::new("client", trial, &trial.client);
-    let evidence = vec![measured(&view, ("connects_past_need", ""), (past, FigureUnit::Plain), Some(FEWEST), text)];
+    let evidence =
+        vec![measured(&view, ("connects_past_need", ""), (past, FigureUnit::Plain), Some(STORM_CONNECTS), text)];
     let sentence = format!(
         "the generator's own connect storm: {} of its connects were for connections that the load did not need",
         percent(share)
@@ -52,5 +49,5 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 }
 
 fn kept_up(trial: &Trial) -> bool {
-    trial.rates.completed_rate >= 0.95 * trial.rates.offered_rate
+    trial.rates.completed_rate >= KEEPS_UP * trial.rates.offered_rate
 }

@@ -5,7 +5,7 @@ use super::rule::{Rule, Verdict};
 use crate::Facts;
 use crate::generator::{ClientLimit, client_limit, load_threads};
 use crate::number::{figure, percent};
-use crate::view::FULL;
+use crate::thresholds::FULL;
 use crate::waiting::Waiting;
 
 pub(super) const RULE: Rule = Rule {

@@ -8,6 +8,7 @@ use crate::number::{figure, percent, rate, ratio};
 use crate::objective::holds;
 use crate::single::{server_of, sides_of};
 use crate::sweep::Plateau;
+use crate::thresholds::{AGAIN_PER_OVERFLOW, ALL_ANSWERED, FEW_DROPS, FRAMES_COUNT, LOST, LOST_MUCH};
 use crate::view::View;
 use crate::{Facts, facts};
 
@@ -29,14 +30,11 @@ pub(super) const RULE: Rule = Rule {
 
 /// Counters of packets that were dropped on the way.
 const DROPS: &[&str] = &["interface.rx_drops", "interface.tx_drops", "softnet.dropped", "qdisc.drops", "medium.drops"];
-/// Segments sent again for each time that the accept queue was found full, at most: the client holds such a connection for
-/// established, its request meets the full queue again each time that it is sent again, and each time is counted.
-const AGAIN_PER_OVERFLOW: f64 = 2.0;
 
 /// Why segments that were sent again were not lost in the network.
 fn not_the_network(facts: &Facts<'_>, trial: &Trial, lost: f64) -> Option<String> {
     let full = server_of(trial).and_then(|v| v.value("tcp.listen_overflows")).unwrap_or(0.0);
-    if full >= 3.0 && lost <= AGAIN_PER_OVERFLOW * full {
+    if full >= FEW_DROPS && lost <= AGAIN_PER_OVERFLOW * full {
         return Some(format!("the server's accept queue was full {} times: it dropped them", figure(full)));
     }
     let views = sides_of(trial);
@@ -45,9 +43,6 @@ fn not_the_network(facts: &Facts<'_>, trial: &Trial, lost: f64) -> Option<String
         .then(|| "on loopback, where no interface dropped any: it loses nothing".into())
 }
 
-/// Share of segments sent again from which loss counts.
-const LOST: f64 = 0.01;
-
 fn judge(facts: &Facts<'_>) -> Verdict {
     let seen = facts.focus().into_iter().flat_map(again);
     let Some((view, lost, sent)) = seen.max_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2))) else {
@@ -55,7 +50,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     };
     let share = lost / sent;
     let text = format!("{} of {} segments were sent again ({})", figure(lost), figure(sent), percent(share));
-    if share < LOST || lost < 10.0 {
+    if share < LOST || lost < FRAMES_COUNT {
         return syns_lost(facts).unwrap_or(Verdict::RuledOut(text));
     }
     if let Some(why) = not_the_network(facts, view.trial, lost) {
@@ -83,7 +78,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         }
     }
     Verdict::Binds {
-        confidence: if share >= 0.03 || evidence.len() > 1 { 0.85 } else { 0.65 },
+        confidence: if share >= LOST_MUCH || evidence.len() > 1 { 0.85 } else { 0.65 },
         sentence: format!("packets are lost: {} of the segments had to be sent again", percent(share)),
         evidence,
     }
@@ -99,7 +94,7 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     };
     let worst = facts.focus().into_iter().filter_map(|t| Some((t, lost(t)?)));
     let (trial, (syns, opened)) = worst.max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
-    if syns < 10.0 || syns < LOST * opened || facts::loopback(facts.run) {
+    if syns < FRAMES_COUNT || syns < LOST * opened || facts::loopback(facts.run) {
         return None;
     }
     let client = View::new("client", trial, &trial.client);
@@ -119,7 +114,7 @@ fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
     let trial = facts.decisive.filter(|t| !matches!(t.intensity, Intensity::Closed { .. }))?;
     let (completed, offered) = (trial.rates.completed_rate, trial.rates.offered_rate);
     let kept = facts.plateau == Plateau::NotTried && facts.failing.is_none() && holds(trial, &facts.limits);
-    (kept && completed >= 0.98 * offered).then_some(completed)
+    (kept && completed >= ALL_ANSWERED * offered).then_some(completed)
 }
 
 /// Segments sent again without SYNs, and all segments sent, a side.

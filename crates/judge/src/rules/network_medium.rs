@@ -13,6 +13,10 @@ use crate::laws::steps;
 use crate::number::{duration, figure, grew, percent, positive, ratio};
 use crate::single::{server_of, sides_of};
 use crate::sweep::Plateau;
+use crate::thresholds::{
+    ADDS_1_OVER_X, BUSY, DROPS_EXPLAIN, FRAMES_COUNT, QUEUED_BYTES, TRIP_GREW, TRIP_SHARE, WIRE_BUSY, WIRE_FULL,
+    WIRES_ALIKE,
+};
 use crate::view::View;
 use crate::{Facts, facts};
 
@@ -33,12 +37,6 @@ pub(super) const RULE: Rule = Rule {
 
 /// Wire bytes of a packet that no counter sees: preamble 8, check sequence 4, gap 12.
 const FRAMING: f64 = 24.0;
-/// Use from which the wire counts as full.
-const WIRE_FULL: f64 = 0.9;
-/// Use from which it does when collisions, deferrals, drops or retransmissions rise.
-const WIRE_BUSY: f64 = 0.667;
-/// Shares that differ by no more than this are one.
-const ALIKE: f64 = 0.02;
 
 /// How full the fullest known medium of a trial was.
 pub(crate) struct MediumUse {
@@ -63,7 +61,7 @@ fn fullest(trial: &Trial, most_load: Option<&Trial>) -> Option<MediumUse> {
     let full = medium_use(trial)?.share;
     let later = most_load.map(media_uses).unwrap_or_default();
     let later = |m: &MediumUse| later.iter().find(|l| l.evidence.place == m.evidence.place).map_or(0.0, |l| l.share);
-    let alike = media_uses(trial).into_iter().filter(|m| m.share >= full - ALIKE);
+    let alike = media_uses(trial).into_iter().filter(|m| m.share >= full - WIRES_ALIKE);
     alike.max_by(|a, b| later(a).total_cmp(&later(b)).then(a.share.total_cmp(&b.share)))
 }
 
@@ -173,7 +171,7 @@ fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
     }
     let each_us = 1e6 / x_max;
     let last = steps(facts).into_iter().rev().find_map(|s| s.dr_us);
-    if let Some(dr) = last.filter(|dr| (dr / each_us - 1.0).abs() <= 0.1) {
+    if let Some(dr) = last.filter(|dr| (dr / each_us - 1.0).abs() <= ADDS_1_OVER_X) {
         let text =
             format!("each further client adds {} to the response time, 1/Xmax is {}", duration(dr), duration(each_us));
         lines.push(measured(&client, ("latency_us.mean", ""), (dr, FigureUnit::Micros), Some(each_us), text));
@@ -182,9 +180,9 @@ fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
         .decisive
         .map(|t| sides_of(t).iter().filter_map(|v| v.host()).filter_map(|h| ratio(h.busy, h.online)).collect())
         .unwrap_or_default();
-    if let Some(most) = hosts.into_iter().reduce(f64::max).filter(|m| *m < 0.8) {
+    if let Some(most) = hosts.into_iter().reduce(f64::max).filter(|m| *m < BUSY) {
         let text = format!("no host was busier than {}", percent(most));
-        lines.push(measured(&client, ("cpu.idle", "total"), (most, FigureUnit::Plain), Some(0.8), text));
+        lines.push(measured(&client, ("cpu.idle", "total"), (most, FigureUnit::Plain), Some(BUSY), text));
     }
     let held = lines.len();
     (lines, held)
@@ -197,14 +195,14 @@ pub(crate) fn overflow(trial: &Trial) -> Option<Evidence> {
     let views = sides_of(trial);
     let most = |id: &'static str| views.iter().map(|v| grown(v, id)).fold(0.0, f64::max);
     let again = most("tcp.retrans_segs") - most("tcp.syn_retrans");
-    let view = views.iter().find(|v| grown(v, "medium.drops") >= 10.0)?;
+    let view = views.iter().find(|v| grown(v, "medium.drops") >= FRAMES_COUNT)?;
     let dropped = grown(view, "medium.drops");
     let text = format!(
         "the medium's full queue dropped {} frames, {} segments were sent again",
         figure(dropped),
         figure(again)
     );
-    (again >= 10.0 && dropped >= 0.5 * again)
+    (again >= FRAMES_COUNT && dropped >= DROPS_EXPLAIN * again)
         .then(|| measured(view, ("medium.drops", ""), (dropped, FigureUnit::Plain), Some(0.0), text))
 }
 
@@ -218,8 +216,12 @@ fn grown(view: &View<'_>, id: &'static str) -> f64 {
 
 /// What rises when a wire is too busy.
 fn rising(trial: &Trial) -> Option<Evidence> {
-    let ids =
-        [("interface.collisions", 1.0), ("medium.deferrals", 1.0), ("medium.drops", 1.0), ("tcp.retrans_segs", 10.0)];
+    let ids = [
+        ("interface.collisions", 1.0),
+        ("medium.deferrals", 1.0),
+        ("medium.drops", 1.0),
+        ("tcp.retrans_segs", FRAMES_COUNT),
+    ];
     sides_of(trial).into_iter().find_map(|v| {
         ids.into_iter().find_map(|(id, least)| {
             let n = v.value(id).filter(|n| *n >= least)?;
@@ -235,7 +237,7 @@ fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidenc
         return None;
     }
     for view in sides_of(trial) {
-        let queues = view.instances("qdisc.backlog").into_iter().filter(|(_, b)| *b >= 1500.0);
+        let queues = view.instances("qdisc.backlog").into_iter().filter(|(_, b)| *b >= QUEUED_BYTES);
         for (name, backlog) in queues {
             let over = view.side.recording.reading("qdisc.overlimits", &name, view.window).value().unwrap_or(0.0);
             if over >= 1.0 {
@@ -257,8 +259,8 @@ fn grown_round_trip(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Ve
     let before = facts.unloaded.and_then(server_of)?.value("connection.rtt").and_then(positive)?;
     let rtt = view.value("connection.rtt")?;
     let r = positive(trial.latency_us.mean)?;
-    let idle = sides_of(trial).iter().filter_map(|v| v.host()).all(|h| h.busy < 0.8 * h.online);
-    if facts::loopback(facts.run) || !idle || rtt < 0.5 * r || rtt < 3.0 * before {
+    let idle = sides_of(trial).iter().filter_map(|v| v.host()).all(|h| h.busy < BUSY * h.online);
+    if facts::loopback(facts.run) || !idle || rtt < TRIP_SHARE * r || rtt < TRIP_GREW * before {
         return None;
     }
     let text = format!(

@@ -9,6 +9,7 @@ use crate::evidence::{line, measured};
 use crate::number::{figure, percent, rate, ratio};
 use crate::single::{clients, failed_share, failed_share_of_all, sides_of};
 use crate::sweep::Plateau;
+use crate::thresholds::{ALL_ANSWERED, MAYBE_FULL};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -22,9 +23,6 @@ pub(super) const RULE: Rule = Rule {
               more is not known.",
 };
 
-/// Use from which a device might be what binds.
-const NEAR: f64 = 0.85;
-
 fn judge(facts: &Facts<'_>) -> Verdict {
     let Some(trial) = facts.decisive else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };
     if let Plateau::Flat { from, to, .. } = facts.plateau {
@@ -35,7 +33,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
     let kept = match &trial.intensity {
         Intensity::Closed { .. } => facts.plateau == Plateau::Grows || clients(trial) <= 1.0,
-        _ => trial.rates.completed_rate >= 0.98 * trial.rates.offered_rate,
+        _ => trial.rates.completed_rate >= ALL_ANSWERED * trial.rates.offered_rate,
     };
     if !kept {
         return match &trial.intensity {
@@ -66,7 +64,7 @@ fn quiet(facts: &Facts<'_>, trial: &run::Trial) -> Verdict {
     let Some(busiest) = busiest else {
         return Verdict::CannotSay(vec!["use of any device (cpu.idle, thread.cpu)".into()]);
     };
-    if busiest > NEAR {
+    if busiest > MAYBE_FULL {
         return Verdict::RuledOut(format!("a device was busy {} of the time", percent(busiest)));
     }
     let what = if facts.plateau == Plateau::Grows {
@@ -83,7 +81,7 @@ fn quiet(facts: &Facts<'_>, trial: &run::Trial) -> Verdict {
     let Some(client) = views.first() else { return Verdict::CannotSay(Vec::new()) };
     let mut evidence = vec![
         line(client, "completed_rate", "", what.clone()),
-        measured(client, ("cpu.idle", ""), busiest, Some(NEAR), text),
+        measured(client, ("cpu.idle", ""), busiest, Some(MAYBE_FULL), text),
     ];
     // What held back further requests is no limit of the server's: more connections would carry them.
     evidence.extend(super::streams::waits(&View::new("client", trial, &trial.client)));

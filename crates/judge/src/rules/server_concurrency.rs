@@ -11,6 +11,7 @@ use crate::facts::loopback;
 use crate::number::{duration, figure, grew, percent, positive, rate, ratio};
 use crate::single::{clients, r1_us};
 use crate::sweep::Plateau;
+use crate::thresholds::{BUSY, DISK_STALLED, DISK_WORKS, HALF_BUSY, LEAST_PLACES, NEARLY_FULL};
 use crate::view::{Task, View};
 
 pub(super) const RULE: Rule = Rule {
@@ -79,13 +80,13 @@ fn idles(view: &View<'_>) -> Result<run::Evidence, Verdict> {
     };
     let share = ratio(used, allowed).unwrap_or(1.0);
     let thread = view.workers().iter().map(Task::wants).fold(0.0, f64::max);
-    if view.processors_busy().is_some_and(|b| b > 0.8) && thread > 0.5 {
+    if view.processors_busy().is_some_and(|b| b > BUSY) && thread > HALF_BUSY {
         return Err(Verdict::RuledOut(format!(
             "the server's CPUs were full with other work, and its busiest thread ran or waited for one {} of the time",
             percent(thread)
         )));
     }
-    if share > 0.8 || thread > 0.9 {
+    if share > BUSY || thread > NEARLY_FULL {
         return Err(Verdict::RuledOut(format!(
             "the server was busy: {} of its CPUs, its busiest thread {}",
             percent(share),
@@ -120,20 +121,14 @@ fn counts_places(facts: &Facts<'_>) -> Result<(), Verdict> {
     }
 }
 
-/// Fewest places that a server can have, less what one measurement differs from another.
-const LEAST_PLACES: f64 = 0.8;
-
 /// Xmax R1, as far as both are known.
 fn held_places(facts: &Facts<'_>) -> Option<f64> {
     Some(facts.x_max()? * facts.unloaded.and_then(r1_us)? / 1e6)
 }
 
-/// Share of the time with a thread stalled for a disk from which that is what the threads wait for.
-const STALLED: f64 = 0.3;
-
 /// What the threads wait for, where it is a disk that is not full: more of them would use it better.
 fn waits_for_a_disk(view: &View<'_>) -> Option<run::Evidence> {
-    let stalled = view.share_of_time("pressure.io_some").filter(|s| *s >= STALLED)?;
+    let stalled = view.share_of_time("pressure.io_some").filter(|s| *s >= DISK_STALLED)?;
     let own = ["process.read_bytes", "process.write_bytes"].iter().filter_map(|id| view.per_request(id)).sum::<f64>();
     let text = format!(
         "a request moves {} B to or from a disk, and a thread of the host waited for one {} of the time: that is what its \
@@ -143,8 +138,8 @@ fn waits_for_a_disk(view: &View<'_>) -> Option<run::Evidence> {
     );
     // The pressure is of the whole host, and a thread that sleeps in io_uring counts as one that waits for I/O.
     let works = crate::disks::fullest(view, view.span_s? * 1e6)?;
-    (own >= 1.0 && works.out + works.flushing >= 0.1)
-        .then(|| measured(view, ("pressure.io_some", ""), (stalled, FigureUnit::Plain), Some(STALLED), text))
+    (own >= 1.0 && works.out + works.flushing >= DISK_WORKS)
+        .then(|| measured(view, ("pressure.io_some", ""), (stalled, FigureUnit::Plain), Some(DISK_STALLED), text))
 }
 
 /// Where the requests wait, and how sure that makes the verdict.

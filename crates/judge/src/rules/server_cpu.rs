@@ -5,10 +5,11 @@ use run::{Evidence, FigureUnit};
 use super::rule::{Rule, Verdict, full_server};
 use crate::Facts;
 use crate::evidence::{measured, thread_line};
-use crate::generator::{HARDLY_RESTS, client_limit_threads};
+use crate::generator::client_limit_threads;
 use crate::number::{figure, percent, ratio};
 use crate::overflow::Overflow;
-use crate::view::{FULL, Task, View};
+use crate::thresholds::{BUSY, CPU_WAIT, FULL, HALF_BUSY, MAYBE_FULL, MOST_OF_HOST, NEARLY_FULL, SEVERAL_CPUS, WORKS};
+use crate::view::{Task, View};
 use crate::waiting::Waiting;
 
 pub(super) const RULE: Rule = Rule {
@@ -26,9 +27,6 @@ pub(super) const RULE: Rule = Rule {
               master process that only waits does not widen the set of CPUs. The verdict server-single-thread is \
               another case: there other CPUs are free, but the full thread cannot use them.",
 };
-
-/// Share of a CPU from which a thread has as good as all of it.
-const NEARLY_ALL: f64 = 0.9;
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     let view = match full_server(facts) {
@@ -57,24 +55,24 @@ fn reason(facts: &Facts<'_>, view: &View<'_>, share: f64, busy: Option<f64>) -> 
         return Some(if facts.shared() { 0.9 } else { 0.95 });
     }
     let full = busy.is_some_and(|b| b >= FULL);
-    let working: Vec<&Task> = workers.iter().filter(|t| t.busy >= 0.05).collect();
+    let working: Vec<&Task> = workers.iter().filter(|t| t.busy >= WORKS).collect();
     // One thread that has as good as the whole of a CPU, all that it can use, lacks none, however full the others are.
-    if let ([only], true) = (working.as_slice(), view.cpu_allowed() >= Some(1.5))
+    if let ([only], true) = (working.as_slice(), view.cpu_allowed() >= Some(SEVERAL_CPUS))
         && only.counter == "thread.cpu"
-        && only.busy >= NEARLY_ALL
+        && only.busy >= NEARLY_FULL
     {
         return None;
     }
-    let all_want = !working.is_empty() && working.iter().all(|t| t.wants() >= 0.95);
+    let all_want = !working.is_empty() && working.iter().all(|t| t.wants() >= FULL);
     match full {
         // Others are on the same processors, or interrupts that no process is charged with.
-        true if share >= 0.85 => Some(0.85),
-        true if all_want && waited >= 0.05 => Some(if share >= 0.5 { 0.75 } else { 0.5 }),
-        true if share >= 0.5 && waited >= 0.1 => Some(0.6),
+        true if share >= MAYBE_FULL => Some(0.85),
+        true if all_want && waited >= WORKS => Some(if share >= HALF_BUSY { 0.75 } else { 0.5 }),
+        true if share >= HALF_BUSY && waited >= CPU_WAIT => Some(0.6),
         // Full by others: that connects are dropped while it rests says more than who of the two used more.
         true if outweighs_client(facts, view) && !Overflow::worst(facts).is_some_and(|o| o.counts()) => Some(0.5),
-        false if share >= 0.9 && all_want => Some(0.8),
-        _ if share >= 0.5 && busy.unwrap_or(share) >= HARDLY_RESTS && waiting(facts)?.at_server() => Some(0.7),
+        false if share >= NEARLY_FULL && all_want => Some(0.8),
+        _ if share >= HALF_BUSY && busy.unwrap_or(share) >= BUSY && waiting(facts)?.at_server() => Some(0.7),
         _ => None,
     }
 }
@@ -87,7 +85,7 @@ fn waiting(facts: &Facts<'_>) -> Option<Waiting> {
 /// Where they do not wait for the server alone, a generator that hardly rests limits as much.
 fn beside_client(facts: &Facts<'_>, confidence: f64) -> (f64, String) {
     let busy = client_limit_threads(facts).unwrap_or(0.0);
-    match waiting(facts).filter(|w| w.at_client() || !w.at_server() && busy >= HARDLY_RESTS) {
+    match waiting(facts).filter(|w| w.at_client() || !w.at_server() && busy >= BUSY) {
         Some(w) => (
             confidence.min(0.5),
             format!(
@@ -104,7 +102,7 @@ fn beside_client(facts: &Facts<'_>, confidence: f64) -> (f64, String) {
 fn outweighs_client(facts: &Facts<'_>, view: &View<'_>) -> bool {
     let client = facts.full_client().and_then(|c| c.cpu_used());
     let (Some(c), Some(s), Some(host)) = (client, view.cpu_used(), view.host()) else { return false };
-    facts.shared() && s > c && s + c >= 0.45 * host.online
+    facts.shared() && s > c && s + c >= MOST_OF_HOST * host.online
 }
 
 fn bind(

@@ -6,6 +6,7 @@ use super::rule::{Rule, Verdict, server};
 use crate::Facts;
 use crate::evidence::{measured, throttled};
 use crate::number::{figure, percent, positive, ratio};
+use crate::thresholds::{QUOTA_USED, THROTTLED};
 
 pub(super) const RULE: Rule = Rule {
     id: "server-cpu-quota",
@@ -20,9 +21,6 @@ pub(super) const RULE: Rule = Rule {
               the periods and the throttled ones among them.",
 };
 
-/// Share of periods cut short from which the quota is what binds.
-const HELD: f64 = 0.25;
-
 fn judge(facts: &Facts<'_>) -> Verdict {
     let view = match server(facts) {
         Ok(view) => view,
@@ -34,7 +32,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             None => Verdict::CannotSay(vec!["cgroup.cpu_periods of the server's control group".into()]),
         };
     };
-    if held.share < HELD {
+    if held.share < THROTTLED {
         return Verdict::RuledOut(format!("the quota ran out in {} of the periods", percent(held.share)));
     }
     let mut evidence = vec![held.evidence];
@@ -44,7 +42,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         let text = format!("the server used {} of the {} CPUs that the quota gives", figure(u), figure(q));
         evidence.push(measured(&view, ("process.cpu", ""), (u, FigureUnit::Processors), Some(q), text));
     }
-    let near = quota.zip(used).and_then(|(q, u)| ratio(u, q)).is_none_or(|s| s >= 0.7);
+    let near = quota.zip(used).and_then(|(q, u)| ratio(u, q)).is_none_or(|s| s >= QUOTA_USED);
     let of = quota.map_or(String::new(), |q| format!(" of {} CPUs", figure(q)));
     Verdict::Binds {
         confidence: if near { 0.95 } else { 0.7 },

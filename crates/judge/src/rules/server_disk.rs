@@ -8,6 +8,7 @@ use crate::disks::{Load, fullest, is_full, needed};
 use crate::evidence::measured;
 use crate::number::{figure, percent};
 use crate::single::server_of;
+use crate::thresholds::DISK_PRESSURE;
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -48,7 +49,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
         measured(&view, ("pressure.io_some", ""), (s, FigureUnit::Plain), None, text)
     }));
     Ok(Verdict::Binds {
-        confidence: if stalled.is_some_and(|s| s >= 0.5) { 0.9 } else { 0.75 },
+        confidence: if stalled.is_some_and(|s| s >= DISK_PRESSURE) { 0.9 } else { 0.75 },
         sentence: format!("the server waits for its disk {}, which was busy {} of the time", load.disk, percent(busy)),
         evidence,
     })

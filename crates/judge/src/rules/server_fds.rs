@@ -7,6 +7,7 @@ use crate::Facts;
 use crate::evidence::measured;
 use crate::number::figure;
 use crate::single::server_of;
+use crate::thresholds::SPARE_FDS;
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -33,7 +34,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::CannotSay(vec!["process.fds and process.fd_limit of the server's processes".into()]);
     };
     // accept() itself needs one, and many servers keep one or two back.
-    if held + 3.0 < limit {
+    if held + SPARE_FDS < limit {
         return Verdict::RuledOut(format!("{name} held {} descriptors of {}", figure(held), figure(limit)));
     }
     let text = format!("{name} held {} descriptors, its limit is {}", figure(held), figure(limit));

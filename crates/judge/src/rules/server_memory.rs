@@ -6,6 +6,7 @@ use super::rule::{Rule, Verdict, server};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{figure, percent, positive, ratio};
+use crate::thresholds::{LIMIT_HITS, MEMORY_FULL, MEMORY_STALLED, PAGES_PER_REQUEST};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -29,9 +30,6 @@ pub(super) const RULE: Rule = Rule {
               full costs nothing and does not count. Stalls and swapping of the whole host count only when the \
               server's own processes had major faults; otherwise other programs are short of memory.",
 };
-
-/// Share of the time with a thread waiting for memory from which memory is what binds.
-const STALLED: f64 = 0.10;
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     let view = match server(facts) {
@@ -69,7 +67,7 @@ const HOST_WIDE: &[&str] = &["pressure.memory_some", "memory.swap_out"];
 /// Why the host's signs are not the server's: its own processes never waited for a page.
 fn others(view: &View<'_>) -> Option<String> {
     let faults = view.value("process.major_faults").filter(|n| *n < 1.0)?;
-    let share = view.share_of_time("pressure.memory_some").filter(|s| *s >= STALLED)?;
+    let share = view.share_of_time("pressure.memory_some").filter(|s| *s >= MEMORY_STALLED)?;
     Some(format!(
         "threads of the host waited for memory {} of the time, but the server had {} major page faults: others are short",
         percent(share),
@@ -79,13 +77,16 @@ fn others(view: &View<'_>) -> Option<String> {
 
 fn signs(view: &View<'_>) -> Vec<(f64, Evidence)> {
     let mut out = Vec::new();
-    if let Some(share) = view.share_of_time("pressure.memory_some").filter(|s| *s >= STALLED) {
+    if let Some(share) = view.share_of_time("pressure.memory_some").filter(|s| *s >= MEMORY_STALLED) {
         let text = format!("a thread of the host waited for memory {} of the time", percent(share));
-        out.push((0.85, measured(view, ("pressure.memory_some", ""), (share, FigureUnit::Plain), Some(STALLED), text)));
+        out.push((
+            0.85,
+            measured(view, ("pressure.memory_some", ""), (share, FigureUnit::Plain), Some(MEMORY_STALLED), text),
+        ));
     }
     let hits = view.value("cgroup.memory_max_events").unwrap_or(0.0);
     let fill = view.value("cgroup.memory").zip(view.value("cgroup.memory_limit").and_then(positive));
-    if let Some(share) = fill.and_then(|(m, l)| ratio(m, l)).filter(|s| *s >= 0.9 && hits >= 10.0) {
+    if let Some(share) = fill.and_then(|(m, l)| ratio(m, l)).filter(|s| *s >= MEMORY_FULL && hits >= LIMIT_HITS) {
         let text = format!("its control group is {} full and met its limit {} times", percent(share), figure(hits));
         out.push((0.8, measured(view, ("cgroup.memory_max_events", ""), (hits, FigureUnit::Plain), None, text)));
     }
@@ -104,7 +105,7 @@ fn signs(view: &View<'_>) -> Vec<(f64, Evidence)> {
     for (id, what) in
         [("memory.swap_out", "pages written to swap"), ("process.major_faults", "page faults with a disk")]
     {
-        if let Some(n) = view.per_request(id).filter(|n| *n >= 0.1) {
+        if let Some(n) = view.per_request(id).filter(|n| *n >= PAGES_PER_REQUEST) {
             out.push((
                 0.75,
                 measured(

@@ -6,8 +6,9 @@ use super::rule::{Rule, Verdict};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, rate, ratio};
-use crate::refusals::{REFUSED, Refusals};
+use crate::refusals::Refusals;
 use crate::single::{clients, good, refused, server_of};
+use crate::thresholds::{ALL_REFUSED, ALONE_REACHES, BUSY, HELD_BACK, KEEPS_UP, REFUSED};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -40,13 +41,13 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             Verdict::RuledOut(format!("{} of the answers had an unexpected status", percent(refused(worst))))
         });
     }
-    if trials().all(|t| refused(t) > 0.999) {
+    if trials().all(|t| refused(t) > ALL_REFUSED) {
         return Verdict::RuledOut(
             "no answer at all had the expected status: check path and method before the load".into(),
         );
     }
     let Refusals { trials: limited, lowest, middle, highest, constant, .. } = &facts.refusals;
-    let idle = limited.iter().any(|t| server_of(t).and_then(|v| used_share(&v)).is_some_and(|u| u < 0.8));
+    let idle = limited.iter().any(|t| server_of(t).and_then(|v| used_share(&v)).is_some_and(|u| u < BUSY));
     let confidence = match (facts.refusals.keep_one_rate(), idle) {
         (true, true) => 0.95,
         (true, false) => 0.85,
@@ -63,15 +64,12 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(worst, confidence, *middle, limited.len())
 }
 
-/// An answer that was held back takes so many times the time of one that was not.
-const HELD_BACK: f64 = 5.0;
-
 /// A limit that delays: one client that asks again at once waits as long as the limit's gap, so it alone reaches the highest
 /// rate; arrivals below that rate are answered at once. Places that serve one at a time would take their time from both.
 fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let (one, most) = (facts.unloaded.filter(|t| clients(t) <= 1.0)?, facts.x_max()?);
-    let r1_us = crate::single::r1_us(one).filter(|_| facts.limited() && good(one) >= 0.9 * most)?;
-    let below = |t: &&&Trial| t.rates.offered_rate <= 0.95 * most && t.latency_us.count > 0;
+    let r1_us = crate::single::r1_us(one).filter(|_| facts.limited() && good(one) >= ALONE_REACHES * most)?;
+    let below = |t: &&&Trial| t.rates.offered_rate <= KEEPS_UP * most && t.latency_us.count > 0;
     let quick = facts.search.iter().filter(below).find(|t| t.latency_us.mean * HELD_BACK < r1_us)?;
     let view = server_of(one).unwrap_or_else(|| View::new("client", one, &one.client));
     let text = format!(
@@ -83,7 +81,7 @@ fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let evidence =
         vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick.latency_us.mean), text)];
     let sentence = format!("the server lets {} through and delays the rest on purpose", rate(most));
-    let idle = used_share(&view).is_some_and(|used| used < 0.8);
+    let idle = used_share(&view).is_some_and(|used| used < BUSY);
     Some(Verdict::Binds { confidence: if idle { 0.85 } else { 0.5 }, sentence, evidence })
 }
 

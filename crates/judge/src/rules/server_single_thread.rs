@@ -6,7 +6,8 @@ use super::rule::{Rule, Verdict, full_server};
 use crate::Facts;
 use crate::evidence::{measured, thread_line};
 use crate::number::{figure, percent};
-use crate::view::{FULL, Task, View};
+use crate::thresholds::{ALWAYS_WANTS, FULL, MOSTLY_RUNS, NEARLY_FULL, SEVERAL_CPUS};
+use crate::view::{Task, View};
 
 pub(super) const RULE: Rule = Rule {
     id: "server-single-thread",
@@ -51,11 +52,11 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
 /// Whether this is one thread, and full.
 fn is_full(view: &View<'_>, first: &Task) -> Result<(), Verdict> {
     let threads = view.side.recording.reading("process.threads", &first.name, view.window).value();
-    if first.counter != "thread.cpu" && threads != Some(1.0) && first.busy >= 0.6 {
+    if first.counter != "thread.cpu" && threads != Some(1.0) && first.busy >= MOSTLY_RUNS {
         let whole = "thread.cpu: only whole processes were read, and the busiest may have several threads";
         return Err(Verdict::CannotSay(vec![whole.into()]));
     }
-    match first.busy >= FULL || (first.wants() >= 0.97 && first.busy >= 0.6) {
+    match first.busy >= FULL || (first.wants() >= ALWAYS_WANTS && first.busy >= MOSTLY_RUNS) {
         true => Ok(()),
         false => Err(Verdict::RuledOut(format!("its busiest thread used {} of a CPU", percent(first.busy)))),
     }
@@ -66,10 +67,10 @@ fn others_are_free(view: &View<'_>) -> Result<(), Verdict> {
     let Some(allowed) = view.cpu_allowed() else {
         return Err(Verdict::CannotSay(vec!["cpu.online and process.cpus_allowed of the server".into()]));
     };
-    if allowed < 1.5 {
+    if allowed < SEVERAL_CPUS {
         return Err(Verdict::RuledOut("the server may use one CPU only, and that is full".into()));
     }
-    match view.cpu_used().filter(|used| *used >= 0.9 * allowed) {
+    match view.cpu_used().filter(|used| *used >= NEARLY_FULL * allowed) {
         Some(used) => {
             let (used, allowed) = (figure(used), figure(allowed));
             Err(Verdict::RuledOut(format!("all of its CPUs are full ({used} of {allowed}), not one thread")))

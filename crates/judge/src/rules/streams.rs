@@ -4,10 +4,8 @@ use run::{Evidence, FigureUnit, Intensity};
 
 use crate::evidence::measured;
 use crate::number::figure;
+use crate::thresholds::KEEPS_UP;
 use crate::view::View;
-
-/// Share of the requests that a closed loop has in flight from which it counts as full.
-const ALL_IN_USE: f64 = 0.95;
 
 /// How many streams were under way, and how many more requests waited for one. Nothing where the server said no limit, or
 /// the generator asked for no more than that.
@@ -15,7 +13,7 @@ pub(super) fn waits(view: &View<'_>) -> Option<Evidence> {
     let limit = view.trial.stream_limit?;
     let Intensity::Closed { connections, pipeline, .. } = view.trial.intensity else { return None };
     let (connections, limit, asked) = (f64::from(connections), f64::from(limit), f64::from(pipeline));
-    if asked <= limit || view.trial.rates.concurrency < ALL_IN_USE * connections * asked {
+    if asked <= limit || view.trial.rates.concurrency < KEEPS_UP * connections * asked {
         return None;
     }
     let (under_way, wait) = (connections * limit, connections * (asked - limit));

@@ -8,6 +8,7 @@ use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, ratio};
 use crate::single::{server_of, sides_of};
+use crate::thresholds::{ACK_TIMER_HIGH_US, ACK_TIMER_LOW_US, ACKS_BY_TIMER, TIMER_HIDDEN};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -27,7 +28,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// The response times that the timer makes, microseconds.
-const TIMER_US: std::ops::RangeInclusive<f64> = 38_000.0..=52_000.0;
+const TIMER_US: std::ops::RangeInclusive<f64> = ACK_TIMER_LOW_US..=ACK_TIMER_HIGH_US;
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     let (Some(one), Some(decisive)) = (facts.unloaded.or(facts.decisive), facts.decisive) else {
@@ -48,10 +49,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let Some((view, acks)) = counts.max_by(|a, b| a.1.total_cmp(&b.1)) else {
         return Verdict::CannotSay(vec!["tcp.delayed_acks of either side".into()]);
     };
-    if acks < 0.5 {
+    if acks < ACKS_BY_TIMER {
         return Verdict::RuledOut(format!("{} acknowledgements by timer per request", figure(acks)));
     }
-    if decisive.latency_us.p50 > 2.2 * floor {
+    if decisive.latency_us.p50 > TIMER_HIDDEN * floor {
         return Verdict::RuledOut(format!(
             "the timer costs about 40 ms per request, but at the limit half of the responses took {}",
             duration(decisive.latency_us.p50)

@@ -12,6 +12,7 @@ use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, positive, ratio};
 use crate::single::sides_of;
+use crate::thresholds::{BUFFER_FILLED, STALLS_SEEN, TRIP_QUEUED, UNREAD, WINDOW_FILLED, WINDOW_WAIT};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -56,7 +57,7 @@ const LIMITS: &[Limit] = &[
         share: "connection.rwnd_limited",
         standing: "connection.waiting",
         room: "connection.peer_window",
-        filled: 0.85,
+        filled: WINDOW_FILLED,
         words: "the window of the other end",
     },
     Limit {
@@ -64,18 +65,10 @@ const LIMITS: &[Limit] = &[
         standing: "connection.write_full",
         // A writer goes on once a third is free, so about half of what stands in it is what a round trip carries.
         room: "connection.send_queue",
-        filled: 0.5,
+        filled: BUFFER_FILLED,
         words: "its own send buffer",
     },
 ];
-
-/// Share of the sending time in which the kernel must have seen it: well below the least that was seen of a transfer that nothing else
-/// held (0.24), since at a quarter such a one was called a lack of concurrency, and sure.
-const SEEN: f64 = 0.15;
-/// Share of a request's time from which a larger window would at least halve it.
-const MOST_OF_IT: f64 = 0.5;
-/// Round trip over the least one from which a queue on the way holds the bytes.
-const QUEUED: f64 = 1.5;
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     let Some(trial) = facts.decisive else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };
@@ -113,13 +106,13 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>) -> Result<Verd
     let value = |id: &'static str| view.value(id).ok_or(Not::Known(id));
     let share = value(limit.share)?;
     let text = format!("a sending connection stalled {} of its time because of {}", percent(share), limit.words);
-    if share < SEEN {
+    if share < STALLS_SEEN {
         return Err(Not::Limited(share, text));
     }
     let not = |why: String| Not::Limited(share, format!("{text}, but {why}"));
     let standing = of_a_request(view, value(limit.standing)?, value("connection.sampled")?);
     let standing = standing.ok_or(Not::Known("requests in flight"))?;
-    if standing < MOST_OF_IT {
+    if standing < WINDOW_WAIT {
         return Err(not(format!("bytes waited for only {} of a request's time", percent(standing))));
     }
     let (rtt, rate, room) = (value("connection.rtt")?, value("connection.delivery_rate")?, value(limit.room)?);
@@ -127,7 +120,7 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>) -> Result<Verd
     if filled < limit.filled {
         return Err(not(format!("a round trip carried {} of the {} B", percent(filled), figure(room))));
     }
-    if let Some(least) = view.value("connection.min_rtt").filter(|least| rtt > QUEUED * least) {
+    if let Some(least) = view.value("connection.min_rtt").filter(|least| rtt > TRIP_QUEUED * least) {
         return Err(not(format!(
             "its round trip of {} has a queue in it: {} at least",
             duration(rtt),
@@ -135,7 +128,7 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>) -> Result<Verd
         )));
     }
     let unread = other.and_then(|o| o.value("connection.receive_queue"));
-    if let Some(unread) = unread.filter(|bytes| *bytes >= 0.5 * room) {
+    if let Some(unread) = unread.filter(|bytes| *bytes >= UNREAD * room) {
         return Err(not(format!("the other end left {} B unread: it reads slowly", figure(unread))));
     }
     let carried = format!("a round trip carried {} of the {} B of {}", percent(filled), figure(room), limit.words);
@@ -146,8 +139,8 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>) -> Result<Verd
         confidence: if unread.is_some() { 0.85 } else { 0.7 },
         sentence: format!("TCP stalls for {} of a request's time: {text}", percent(standing)),
         evidence: vec![
-            measured(view, (limit.share, ""), (share, FigureUnit::Plain), Some(SEEN), text),
-            measured(view, (limit.standing, ""), standing_of_it, Some(MOST_OF_IT), waited),
+            measured(view, (limit.share, ""), (share, FigureUnit::Plain), Some(STALLS_SEEN), text),
+            measured(view, (limit.standing, ""), standing_of_it, Some(WINDOW_WAIT), waited),
             measured(view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), None, trip),
             measured(view, (limit.room, ""), (room, FigureUnit::Bytes), None, carried),
         ],

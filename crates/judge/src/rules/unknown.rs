@@ -11,6 +11,7 @@ use crate::generator::client_limit_threads;
 use crate::number::{figure, grew, percent, ratio};
 use crate::single::{good, server_of, sides_of};
 use crate::sweep::Plateau;
+use crate::thresholds::BUSY;
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -25,9 +26,6 @@ pub(super) const RULE: Rule = Rule {
               known (whether the rate stopped growing, where no queue was found) and what is missing. If the rate \
               stopped growing while every measured host idles, the queue is outside the measured devices.",
 };
-
-/// Use below which a device still has room.
-const ROOM: f64 = 0.8;
 
 /// The busiest of what was measured: the hosts, the CPUs that the server may use (of two, the one to which it is pinned), the
 /// generator's busiest thread.
@@ -105,7 +103,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         }
         _ => false,
     };
-    if let Some(b) = busiest.filter(|b| *b < ROOM) {
+    if let Some(b) = busiest.filter(|b| *b < BUSY) {
         evidence.push(line(
             &client,
             "cpu.idle",
@@ -114,7 +112,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         ));
     }
     let sentence = match (flat, busiest) {
-        (true, Some(b)) if b < ROOM => {
+        (true, Some(b)) if b < BUSY => {
             "the queue is outside the measured devices, and which device it is at is not known"
         }
         (true, _) => "the rate has stopped growing, and the counters do not show why",

@@ -3,10 +3,7 @@
 use run::{Estimate, Resource, WhatIf};
 
 use super::seen::Seen;
-use crate::number::BETWEEN_RUNS;
-
-/// A resource is called full from this share on.
-const BUSY: f64 = 0.8;
+use crate::thresholds::{BETWEEN_RUNS, BUSY};
 
 /// Gives every figure of the answer its interval.
 pub(super) fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen) {

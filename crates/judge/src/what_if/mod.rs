@@ -21,6 +21,7 @@ mod today;
 use run::{Change, Estimate, Resource, Run, WhatIf};
 
 use crate::Facts;
+use crate::thresholds::FEWEST_WINDOWS;
 use curve::{MOST_USERS, curve, under_way};
 use intervals::intervals;
 use model::{Model, Part};
@@ -36,8 +37,6 @@ pub(crate) use slowed::{Slowed, slowed};
 const DRAWS: usize = 200;
 const FEW_DRAWS: usize = 40;
 const MANY_USERS: u32 = 5_000;
-/// Fewest trials that give an interval.
-const FEWEST_TRIALS: usize = 3;
 
 /// Answers the question of a change. The error says what the run lacks or why no resource will help.
 pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
@@ -102,7 +101,7 @@ fn answered(today: &Today, now: &Model, then: &Model, change: &Change) -> WhatIf
 
 /// Answers by networks with the demands of trials drawn again and again; `None` with too few of them.
 fn drawn(models: &[Model], now: &Model, change: &Change, today: &Today) -> Option<Vec<WhatIf>> {
-    if models.len() < FEWEST_TRIALS {
+    if models.len() < FEWEST_WINDOWS {
         return None;
     }
     let users = change.users.unwrap_or(now.users);

@@ -12,6 +12,7 @@ use crate::generator::load_threads;
 use crate::number::{positive, ratio};
 use crate::rules::{carried, medium_use};
 use crate::single::{clients, good, r1_us, refused, server_of};
+use crate::thresholds::WORKS;
 use crate::view::View;
 use stats::queueing::{Servers, Station};
 
@@ -25,8 +26,6 @@ const THREADS: &str = "server-single-thread";
 const QUOTA: &str = "server-cpu-quota";
 /// Share from which a link whose rate is known is the one that is full.
 const FULL: f64 = 0.5;
-/// Share of a CPU from which a thread of the server is one that works.
-const WORKS: f64 = 0.05;
 
 /// The server's CPU: what a request takes, and the least of three says how much there is.
 #[derive(Clone, Copy, Debug, Default)]

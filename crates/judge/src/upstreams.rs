@@ -7,17 +7,8 @@ use crate::evidence::measured;
 use crate::number::{figure, percent, positive, ratio};
 use crate::single::server_of;
 use crate::sweep::top;
+use crate::thresholds::{MAX_STOLEN, NEARLY_FULL, ONE_CPU, THROTTLED};
 use crate::view::{Task, View, busy};
-
-/// Share of its CPUs, or of one thread's time, from which a process behind the server is full. Lower than for the server
-/// itself: it has nothing to do while an answer of its travels and the next request is made.
-const FULL: f64 = 0.9;
-/// Where a hypervisor takes more of a CPU than this, what is left tells nothing of who is full.
-const MOST_STOLEN: f64 = 0.4;
-/// Share of the periods of a quota in which it ran out from which it is what holds a process.
-const HELD: f64 = 0.25;
-/// A process of which a lock lets one thread run at a time uses no more CPUs than this.
-const ONE_CPU: f64 = 1.05;
 
 /// What stands behind the server, nearest first, under the most clients of the trials that came to the highest rate: with
 /// fewer it may have idled between two requests.
@@ -39,13 +30,13 @@ fn load(view: &View<'_>, behind: &Behind) -> BehindLoad {
     let cpu_allowed = (!processes.is_empty()).then(|| view.cpu_allowed_of(&busy(&processes))).flatten();
     let busiest_thread = threads.iter().map(Task::wants).reduce(f64::max);
     // What a hypervisor took of a CPU nobody could have used.
-    let full = FULL * (1.0 - view.stolen().unwrap_or(0.0).clamp(0.0, MOST_STOLEN));
+    let full = NEARLY_FULL * (1.0 - view.stolen().unwrap_or(0.0).clamp(0.0, MAX_STOLEN));
     let [cpu_quota, throttled] = quota(view, &behind.address);
     let cpus_full =
         cpu_used.zip(cpu_allowed).and_then(|(used, allowed)| ratio(used, allowed)).is_some_and(|s| s > full);
     let one_cpu = processes.len() == 1 && cpu_used.is_some_and(|used| (full..ONE_CPU).contains(&used));
     let limit = match busiest_thread {
-        _ if throttled.is_some_and(|share| share >= HELD) => Some(BehindLimit::Quota),
+        _ if throttled.is_some_and(|share| share >= THROTTLED) => Some(BehindLimit::Quota),
         _ if cpus_full => Some(BehindLimit::Cpu),
         Some(share) if share > full => Some(BehindLimit::Thread),
         _ if one_cpu => Some(BehindLimit::Lock),
@@ -164,7 +155,7 @@ fn line(view: &View<'_>, load: &BehindLoad) -> Evidence {
     let connections = load.connections.unwrap_or(0.0);
     let does = match load.cpu_used {
         Some(used) => match load.throttled {
-            Some(share) if share >= HELD => {
+            Some(share) if share >= THROTTLED => {
                 format!("used {} CPUs and was held by its quota in {} of the periods", figure(used), percent(share))
             }
             _ => format!("used {} CPUs", figure(used)),

@@ -1,0 +1,318 @@
+//! Every number that decides something in the judgement, in one table: the value, its unit, what it separates, what the value rests on, and
+//! a test that reaches the decision. `docs/thresholds.md` shows the table. "Full", "busy" and "throttled" are defined here and nowhere else.
+
+/// What the value of a threshold rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// A measurement of real servers.
+    Measured,
+    /// A simulation with a known answer.
+    Simulated,
+    /// A standard, the kernel, a law or a cited source.
+    Given,
+    /// A choice; nothing shows that another value would be worse.
+    Chosen,
+}
+
+/// One number that decides something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Threshold {
+    /// Part of the judgement that it belongs to.
+    pub group: &'static str,
+    /// Name of the constant.
+    pub name: &'static str,
+    /// The number.
+    pub value: f64,
+    /// Unit of the number.
+    pub unit: &'static str,
+    /// What lies on either side of it.
+    pub separates: &'static str,
+    /// What the value rests on.
+    pub basis: Basis,
+    /// Words on that.
+    pub reason: &'static str,
+    /// A test that reaches the decision.
+    pub test: &'static str,
+}
+
+/// Makes a constant and a row of [`THRESHOLDS`] of each line: name, type, value, unit, what it separates, basis, reason, test.
+macro_rules! thresholds {
+    ($($group:literal { $($name:ident: $type:ty = $value:literal, $unit:literal, $separates:literal,
+        $basis:ident, $reason:literal, $test:literal;)* })*) => {
+        $($(
+            #[doc = concat!("Separates ", $separates, " (", $unit, ").")]
+            pub const $name: $type = $value;
+        )*)*
+
+        /// The table.
+        pub const THRESHOLDS: &[Threshold] = &[$($(Threshold {
+            group: $group,
+            name: stringify!($name),
+            value: $value as f64,
+            unit: $unit,
+            separates: $separates,
+            basis: Basis::$basis,
+            reason: $reason,
+            test: $test,
+        },)*)*];
+    };
+}
+
+thresholds! {
+    "CPUs" {
+        FULL: f64 = 0.95, "share of a CPU", "a thread, process or set of CPUs that is full from one with time left",
+            Chosen, "sampling and scheduling leave some percent of a full CPU idle", "every_rule_wins_its_own_run";
+        NEARLY_FULL: f64 = 0.9, "share of a CPU, CPU set or descriptor table", "a device that may be what limits from one that has room",
+            Chosen, "lower than full: a process has nothing to do while an answer travels and the next request is made", "a_full_process_behind_the_server_is_what_it_waits_for";
+        MAYBE_FULL: f64 = 0.85, "share of a device", "a device that rules out \"nothing was at its limit\" from one with room",
+            Chosen, "between busy and nearly full, so that neither verdict is given lightly", "every_rule_wins_its_own_run";
+        BUSY: f64 = 0.8, "share of a CPU, host or resource", "a side that hardly rests from one that idles",
+            Chosen, "the sources call a host idle below 80 %", "who_hardly_rests_and_has_the_queue_is_it_and_who_has_none_is_not";
+        HALF_BUSY: f64 = 0.5, "share of a CPU", "a server that needs its CPUs from one that hardly uses them, where others fill the same CPUs",
+            Chosen, "below half, most of the CPU time is not the server's", "other_programs_on_its_processor_are_no_limit_of_the_servers_workers";
+        MOSTLY_RUNS: f64 = 0.6, "share of a CPU", "a thread that ran for the most part and waited for a CPU otherwise from one that hardly ran",
+            Chosen, "a thread that mostly waits is short of CPU, not full", "every_rule_wins_its_own_run";
+        ALWAYS_WANTS: f64 = 0.97, "share of the time", "a thread that runs or waits for a CPU all the time from one that sleeps now and then",
+            Chosen, "above full, since waiting is added to running", "every_rule_wins_its_own_run";
+        WORKS: f64 = 0.05, "share of a CPU, or of the CPU time of all", "a thread, process or part that works from one that only waits",
+            Chosen, "timers and housekeeping of an idle thread stay below", "every_rule_wins_its_own_run";
+        AGENT_WORKS: f64 = 0.02, "share of a CPU", "an agent of the generator that makes load from one that idles",
+            Chosen, "an agent that only waits for orders stays below", "a_generator_that_never_rests_is_at_its_limit_however_little_it_waits_for_its_processor";
+        CPU_WAIT: f64 = 0.1, "CPUs", "threads of a server that wait for a CPU from those that hardly do",
+            Chosen, "with full CPUs some waiting is expected even without others", "other_programs_on_its_processor_are_no_limit_of_the_servers_workers";
+        STARVED_WAIT: f64 = 0.3, "share of the time", "a generator that waits for a CPU from one that is only delayed",
+            Chosen, "and it must wait longer than it runs", "a_generator_that_waits_longer_than_it_runs_is_starved";
+        OUTWEIGHS: f64 = 1.5, "times", "a server that fills shared CPUs from one beside an equal generator",
+            Chosen, "clearly the larger part of the work", "on_full_shared_processors_the_larger_demand_is_named_with_care";
+        MOST_OF_HOST: f64 = 0.45, "share of a host", "client and server that fill a shared host from those beside other programs",
+            Chosen, "about half of the CPUs", "processors_that_others_fill_do_not_hide_a_full_queue";
+        SEVERAL_CPUS: f64 = 1.5, "CPUs", "a server with one CPU from one with several",
+            Chosen, "halfway; affinities that change within a window give a mean", "a_thread_that_has_all_of_a_cpu_lacks_no_other_however_full_they_are";
+        THROTTLED: f64 = 0.25, "share of the periods", "a control group whose quota is the limit from one that is throttled now and then",
+            Chosen, "one quota for server, upstream and generator", "a_quota_behind_the_server_is_what_it_waits_for";
+        QUOTA_USED: f64 = 0.7, "share of a quota", "a quota that is used up from one that bursts exhaust",
+            Chosen, "bursts leave much of a quota unused; lowers the confidence only", "every_rule_wins_its_own_run";
+        ONE_CPU: f64 = 1.05, "CPUs", "a process that a lock holds to one running thread from one that runs several",
+            Chosen, "one CPU and what counters differ by", "a_full_process_behind_the_server_is_what_it_waits_for";
+        MAX_STOLEN: f64 = 0.4, "share of a CPU", "a hypervisor's share of time that is taken off \"full\" from one that hides who is full",
+            Chosen, "with more stolen, the rest says nothing", "a_full_process_behind_the_server_is_what_it_waits_for";
+        OTHERS_USE: f64 = 0.1, "share of a host", "other programs that weaken every verdict from background noise",
+            Chosen, "daemons of an idle machine stay below", "what_another_namespace_of_the_machine_watches_is_no_stranger";
+    }
+    "Generator" {
+        NEAR_CEILING: f64 = 0.8, "share of the generator's own ceiling", "a rate near the generator's limit from the server's",
+            Chosen, "with a network, a generator stays below its rate without one", "every_rule_wins_its_own_run";
+        KEEPS_UP: f64 = 0.95, "share of the offered rate", "an open load that was sent or answered in time from one that falls behind",
+            Chosen, "the edges of a window cost some percent", "every_rule_wins_its_own_run";
+        ALL_ANSWERED: f64 = 0.98, "share of the offered rate", "a paced load of which all came back from one with a backlog",
+            Chosen, "only the edges of a window are missing", "losses_that_cost_no_request_stop_nothing";
+        STORM_CONNECTS: f64 = 512.0, "connects", "a pool that follows its load from one that grew past its need",
+            Chosen, "a pool may overshoot by some hundred connections", "every_rule_wins_its_own_run";
+        STORM_SHARE: f64 = 0.5, "share of the connects", "a connect storm from connects that carry requests",
+            Chosen, "most connects were not needed", "every_rule_wins_its_own_run";
+        UNEVEN: f64 = 0.8, "share of the best host", "a generator host that lags from hosts that share the load evenly",
+            Chosen, "hosts of one kind differ by less", "uneven_hosts_are_told_and_each_pays_for_what_it_completed";
+    }
+    "Queues" {
+        QUEUE_IN_FLIGHT: f64 = 8.0, "requests in flight", "a load that can queue from one too small to see a queue",
+            Chosen, "fewer requests queue nowhere for long enough to be sampled", "messages_wait_before_who_is_slower";
+        QUEUE_SHARE: f64 = 0.5, "share of the messages in flight", "a side that messages wait for from one that they pass",
+            Chosen, "most of the time in flight", "messages_wait_before_who_is_slower";
+        QUEUE_RATIO: f64 = 3.0, "times", "the side with the queue from two sides with queues",
+            Chosen, "queues of two equal sides differ by less", "messages_wait_before_who_is_slower";
+        CONNECTS_DROPPED: f64 = 0.01, "share of the connects", "a full accept queue from an accident",
+            Chosen, "one connect in a hundred takes a second: users notice", "segments_that_a_listener_drops_on_a_lossy_line_are_no_overflow";
+        FEW_DROPS: f64 = 3.0, "drops", "drops that repeat from a single accident",
+            Chosen, "two may be chance", "segments_that_a_listener_drops_on_a_lossy_line_are_no_overflow";
+        FAR_BEYOND: f64 = 4.0, "times the clients at the plateau", "overload around the limit from overload in which any server's queue overflows",
+            Chosen, "two doublings past the plateau", "every_rule_is_silent_on_the_others_runs";
+        SYN_AGAIN_US: f64 = 900_000.0, "µs", "a connect whose SYN was sent again from a slow one",
+            Given, "Linux sends a SYN again after 1 s; less a tenth", "every_rule_wins_its_own_run";
+        SPARE_FDS: f64 = 3.0, "descriptors", "a process without descriptors from one with some left",
+            Chosen, "accept() needs one, and many servers keep one or two back", "answers_of_a_server_without_descriptors_are_no_limit_on_purpose";
+    }
+    "Sweep" {
+        FLAT: f64 = 0.05, "growth for twice the clients", "throughput that still grows from throughput that has stopped",
+            Given, "source A.8; the search ends its sweep by it, too", "a_sweep_that_find_would_end_is_flat";
+        FLAT_BY_ONE: f64 = 0.02, "growth for one client more", "the same, for studies that add one client at a time",
+            Given, "source A.8, condition (a)", "trials_of_one_condition_are_a_sweep_and_others_are_not_mixed_in";
+        REACHED: f64 = 0.97, "share of the highest rate", "the first step that stands for the saturated server from steps below it",
+            Chosen, "steps at one limit differ by about 3 %", "the_first_step_that_reaches_the_top_decides";
+        ASKED_FOR_MORE: f64 = 1.2, "times the best rate of the sweep", "an open loop that asked for more than the sweep from one that did not",
+            Chosen, "beyond what steps differ by", "a_sweep_that_ended_early_is_flat_where_an_overload_brought_no_more";
+        PLATEAU_KEPT: f64 = 0.8, "share of the best rate", "a plateau from a server that does less the more it is asked for",
+            Chosen, "a fall of a fifth is no plateau", "a_sweep_that_ended_early_is_flat_where_an_overload_brought_no_more";
+        KNEE_REACHED: f64 = 0.95, "share of Xmax", "the number of clients that fills the server from fewer",
+            Chosen, "the page says \"95 % reached at\"", "every_rule_wins_its_own_run";
+        BEYOND_BOUND: f64 = 1.1, "times N / R1", "a step that shows R1 to be too high from noise",
+            Chosen, "means of two steps differ by some percent", "a_rate_above_what_bounds_it_is_said";
+        LEAST_PLACES: f64 = 0.8, "workers", "one worker from none: Xmax R1 below it is no number of workers",
+            Chosen, "one worker less what two measurements differ by", "less_than_one_place_is_none";
+        HELD_RATE: f64 = 0.9, "share of the offered rate", "an open loop that held its rate from one that fell behind",
+            Chosen, "what the objective demands of a window", "an_open_loop_that_falls_behind_does_not_hold";
+        UNANSWERED_P99: f64 = 0.01, "share of the requests", "unanswered requests that are the 99th percentile from fewer",
+            Given, "one in a hundred is the 99th percentile itself", "requests_that_were_never_answered_count_against_p99_and_errors";
+        DEFAULT_MEDIANS: f64 = 10.0, "times the unloaded median", "the default objective on the median",
+            Chosen, "a queue of ten; the median depends least on pauses of the machine", "without_a_limit_the_unloaded_median_makes_one_that_pauses_do_not_move";
+        NOTICED_US: f64 = 100_000.0, "µs", "the default objective on few answers: what a person notices",
+            Given, "J. Nielsen, *Usability Engineering*, 1993", "without_a_limit_the_unloaded_median_makes_one_that_pauses_do_not_move";
+        DEFAULT_FAR_MEDIANS: f64 = 100.0, "times the unloaded median", "the same where the server is slow",
+            Chosen, "far above pauses of a machine, far below a packet that is sent again after a second", "without_a_limit_the_unloaded_median_makes_one_that_pauses_do_not_move";
+        CAPACITY_APART: f64 = 0.9, "share of the highest good rate", "a capacity that needs a second headline from one that is the highest rate",
+            Chosen, "a tenth is visible", "no_planted_run_prints_two_figures_that_contradict_each_other";
+        LIKELY_HELD: f64 = 0.5, "chance", "a window that says a rate cannot be held from one that leaves it open",
+            Chosen, "more likely than not", "the_highest_rate_that_holds_counts_with_the_lowest_that_fails";
+    }
+    "Refusals" {
+        REFUSED: f64 = 0.01, "share of the answers", "answers that are refused from single failures",
+            Chosen, "one in a hundred", "every_rule_wins_its_own_run";
+        WIDE: f64 = 1.5, "times as many answers", "good answers that do not follow the load from a load that did not change",
+            Chosen, "half as much again", "every_rule_wins_its_own_run";
+        ONE_RATE: f64 = 0.15, "share of the middle rate", "good answers at one rate from good answers that vary",
+            Chosen, "rates of a limiter differ by less", "a_starved_generator_does_not_hold_the_good_answers_at_one_rate";
+        ABOVE_LIMITER: f64 = 1.3, "times the middle rate", "a limiter, which lets no trial pass more, from a server that failed in some trials",
+            Chosen, "bursts of a token bucket stay below", "a_starved_generator_does_not_hold_the_good_answers_at_one_rate";
+        ALL_REFUSED: f64 = 0.999, "share of the answers", "a wrong path or method from a limit",
+            Chosen, "a limiter lets some pass", "where_no_answer_was_good_nothing_is_named_but_that";
+        HELD_BACK: f64 = 5.0, "times the response time", "an answer that a limiter held back from one that it let pass",
+            Chosen, "workers would take their service time from both", "a_limit_that_delays_is_told_from_one_place";
+        ALONE_REACHES: f64 = 0.9, "share of the highest rate", "one client that reaches the limiter's rate alone from one that does not",
+            Chosen, "windows differ by some percent", "a_limit_that_delays_is_told_from_one_place";
+    }
+    "Disk and memory" {
+        DISK_FULL: f64 = 0.85, "share of the time", "a disk that is full from one with pauses",
+            Chosen, "the kernel does not count the time between two requests", "a_disk_with_short_pauses_that_threads_always_wait_for_is_the_limit";
+        DISK_FULL_AWAITED: f64 = 0.7, "share of the time", "the same where some thread waits for the disk nearly all the time",
+            Measured, "writes behind a file's lock left the disk a pause between them", "a_disk_with_short_pauses_that_threads_always_wait_for_is_the_limit";
+        DISK_AWAITED: f64 = 0.8, "share of the time", "a disk that threads always wait for from one they wait for now and then",
+            Chosen, "nearly all the time", "a_disk_with_short_pauses_that_threads_always_wait_for_is_the_limit";
+        DISK_STALLED: f64 = 0.3, "share of the time", "workers that wait for a disk that is not full from workers that wait for something else",
+            Chosen, "a third of the time", "a_thread_that_waits_for_an_idle_disk_is_not_held_by_the_disk";
+        DISK_WORKS: f64 = 0.1, "share of the time", "a disk that works from one that idles",
+            Chosen, "pressure is of the whole host, so the disk must have worked", "pressure_of_a_client_that_sleeps_in_io_uring_is_no_disk";
+        DISK_PRESSURE: f64 = 0.5, "share of the time", "a full disk that threads wait for from one that they do not",
+            Chosen, "raises the confidence only", "every_rule_wins_its_own_run";
+        MEMORY_STALLED: f64 = 0.10, "share of the time", "a host short of memory from a full one that works",
+            Chosen, "full memory costs nothing; a stall of a tenth of the time does", "memory_that_others_are_short_of_is_not_the_server_s";
+        MEMORY_FULL: f64 = 0.9, "share of the control group's limit", "a control group at its memory limit from one below",
+            Chosen, "and it must have met its limit", "every_rule_wins_its_own_run";
+        LIMIT_HITS: f64 = 10.0, "times", "a memory limit that is met again and again from a single hit",
+            Chosen, "one reclaim is no shortage", "every_rule_wins_its_own_run";
+        PAGES_PER_REQUEST: f64 = 0.1, "pages per request", "requests that wait for pages from a server that warms up",
+            Chosen, "one request in ten", "memory_that_others_are_short_of_is_not_the_server_s";
+    }
+    "Network" {
+        WIRE_FULL: f64 = 0.9, "share of the rate", "a full wire from one with room",
+            Given, "source 0: an Ethernet carries 90 % of its rate", "of_two_full_wires_the_one_that_all_clients_share_is_named";
+        WIRE_BUSY: f64 = 0.667, "share of the rate", "the same while collisions, deferrals, drops or retransmissions rise",
+            Given, "source 0: two in the system with random arrivals and service", "a_medium_whose_queue_overflows_is_full_and_not_lossy";
+        WIRES_ALIKE: f64 = 0.02, "share of the rate", "the fuller of two wires from two that are as full",
+            Chosen, "counters of two hosts differ by less", "of_two_full_wires_the_one_that_all_clients_share_is_named";
+        ADDS_1_OVER_X: f64 = 0.1, "share", "a response time that grows by 1/Xmax a client from one that does not",
+            Given, "source 3, condition (b): within 10 %", "every_rule_wins_its_own_run";
+        FRAMES_COUNT: f64 = 10.0, "frames or segments", "losses that repeat from single ones",
+            Chosen, "fewer may be chance", "syns_that_the_client_sent_again_count";
+        DROPS_EXPLAIN: f64 = 0.5, "share of the retransmissions", "a full queue that dropped what was sent again from other losses",
+            Chosen, "most of them", "a_medium_whose_queue_overflows_is_full_and_not_lossy";
+        QUEUED_BYTES: f64 = 1500.0, "bytes", "a shaper with a queue from one without",
+            Given, "one packet of an Ethernet", "every_rule_wins_its_own_run";
+        TRIP_SHARE: f64 = 0.5, "share of the response time", "a queue in the network from one in the server",
+            Chosen, "most of the response time", "every_rule_wins_its_own_run";
+        TRIP_GREW: f64 = 3.0, "times", "a round trip with a queue from one without",
+            Chosen, "the scheduler alone makes a round trip twice as long", "every_rule_wins_its_own_run";
+        LOST: f64 = 0.01, "share of the segments", "loss that costs throughput from single losses",
+            Chosen, "a lost segment stops its connection for a round trip or for a timer of 200 ms", "loopback_loses_only_what_an_interface_dropped";
+        LOST_MUCH: f64 = 0.03, "share of the segments", "loss that is sure by itself from loss that needs a second counter",
+            Chosen, "changes the confidence only", "every_rule_wins_its_own_run";
+        AGAIN_PER_OVERFLOW: f64 = 2.0, "segments for each overflow", "retransmissions that a full accept queue explains from losses in the network",
+            Measured, "the request of a connection that the client holds for established meets the full queue again", "what_a_full_accept_queue_dropped_is_not_lost_in_the_network";
+        STALLS_SEEN: f64 = 0.15, "share of the sending time", "a window that holds a sender from one that does not",
+            Measured, "transfers that nothing else held showed 0.24 at the least", "half_of_the_time_by_the_kernel_is_all_of_it_under_a_congestion_control_that_paces";
+        WINDOW_WAIT: f64 = 0.5, "share of a request's time", "a window whose doubling would halve the time from one that matters less",
+            Given, "half of the time is what a larger window can save", "what_only_looks_like_it_is_not_named";
+        TRIP_QUEUED: f64 = 1.5, "times the least round trip", "a queue on the way from a window that is too small",
+            Chosen, "a bare link's round trips differ by less", "what_only_looks_like_it_is_not_named";
+        WINDOW_FILLED: f64 = 0.85, "share of the peer's window", "a round trip that carries a whole window from one that does not",
+            Chosen, "the last packets of a window are on their way", "what_only_looks_like_it_is_not_named";
+        BUFFER_FILLED: f64 = 0.5, "share of the send buffer", "the same of a send buffer",
+            Given, "a writer goes on once a third is free, so about half is in flight", "a_small_send_buffer_is_named_too";
+        UNREAD: f64 = 0.5, "share of the window", "a slow reader from a small window",
+            Chosen, "half a window left unread", "what_only_looks_like_it_is_not_named";
+        ACK_TIMER_LOW_US: f64 = 38_000.0, "µs", "responses that wait for a delayed acknowledgement from faster ones",
+            Given, "Linux delays by 40 ms; less a tick", "every_rule_wins_its_own_run";
+        ACK_TIMER_HIGH_US: f64 = 52_000.0, "µs", "the same from slower ones",
+            Given, "40 ms and the service of a busy server", "every_rule_wins_its_own_run";
+        ACKS_BY_TIMER: f64 = 0.5, "acknowledgements per request", "requests that wait for the timer from stray timers",
+            Chosen, "half of the requests", "every_rule_wins_its_own_run";
+        TIMER_HIDDEN: f64 = 2.2, "times the unloaded median", "a response time that the timer makes from one that a queue makes",
+            Chosen, "two timers and some service", "every_rule_wins_its_own_run";
+    }
+    "Trust" {
+        LITTLE_DIFFERS: f64 = 0.05, "share", "a count or time that is wrong from the edges of a window",
+            Chosen, "requests in flight are counted exactly, so only the edges differ", "no_planted_run_prints_two_figures_that_contradict_each_other";
+        UNANSWERED: f64 = 0.1, "share of the requests in flight", "a trial that Little's law can check from one with many unanswered requests",
+            Chosen, "unanswered requests have no time that could be counted", "little_needs_both_figures";
+        SENT_LATE_US: f64 = 1000.0, "µs", "a generator that sends late from one on time",
+            Chosen, "99 in 100 requests go out within a millisecond", "no_planted_run_prints_two_figures_that_contradict_each_other";
+        MORE_THAN_ALL: f64 = 0.02, "share of the CPUs", "counters that contradict each other from rounding",
+            Chosen, "beside four ticks of 10 ms", "no_planted_run_prints_two_figures_that_contradict_each_other";
+        CHARGED_APART: f64 = 0.05, "share, and CPUs", "CPU time that is charged in two ways from rounding",
+            Chosen, "exact and sampled CPU times differ by some percent", "no_planted_run_prints_two_figures_that_contradict_each_other";
+        DEMAND_CHANGES: f64 = 0.25, "share", "a cost per request that changes with the load from one that stays",
+            Chosen, "caches and batching change it by less", "no_planted_run_prints_two_figures_that_contradict_each_other";
+        PAST_XMAX: f64 = 0.05, "share of Xmax", "a sweep that did not reach the highest rate from noise",
+            Chosen, "rates of two windows differ by less", "a_rate_above_what_bounds_it_is_said";
+        OLDER: f64 = 2.0, "times the longest answer", "a request that something held up from the tail of the distribution",
+            Chosen, "with OLD_US", "a_silence_in_which_nothing_was_completed_is_in_the_headline";
+        OLD_US: f64 = 100_000.0, "µs", "the same, at the least",
+            Chosen, "what a person notices", "a_silence_in_which_nothing_was_completed_is_in_the_headline";
+        STOLEN_SHARE: f64 = 0.02, "share of the CPUs", "a hypervisor that takes CPU away from one that hardly does",
+            Chosen, "twice what spoils a window", "time_of_the_hypervisor_is_the_most_of_any_side";
+        PROBE_COSTS: f64 = 0.01, "share of a CPU", "a probe that disturbs from one that does not",
+            Chosen, "one percent", "no_planted_run_prints_two_figures_that_contradict_each_other";
+        SURE: f64 = 0.9, "confidence", "a verdict behind which missing counters matter no more from one that they could change",
+            Chosen, "the word \"sure\" begins there, too", "every_rule_wins_its_own_run";
+        DISTURBED: f64 = 0.3, "confidence", "greatest confidence of a verdict where server or generator died or stood still",
+            Chosen, "a guess", "no_rule_uses_what_was_measured_in_a_trial_that_died";
+        CONTRADICTED: f64 = 0.6, "confidence", "greatest confidence of a verdict that a repeat contradicts",
+            Chosen, "possible, not sure", "a_repeat_that_says_otherwise_makes_the_verdict_less_sure";
+    }
+    "Windows" {
+        FEWEST_WINDOWS: usize = 3, "windows, runs or pairs", "a scatter that can be estimated from too few values",
+            Given, "Student's t of fewer has no useful interval", "too_little_that_was_repeated_has_no_interval";
+        CATCHES_UP: f64 = 20.0, "times a pause", "the time in which a server still catches up with a pause from time that counts",
+            Simulated, "12 made 92 of 100 intervals hold the exact capacity of a machine that pauses; 20 make it 94", "the_capacity_of_both_sides_is_made_by_one_rule";
+        HARMLESS: f64 = 0.25, "share of the limit", "a pause that makes answers late from one that does not",
+            Chosen, "a quarter of a limit", "the_capacity_of_both_sides_is_made_by_one_rule";
+        STOLEN_WINDOW: f64 = 0.01, "share of a window", "a window that a hypervisor spoiled from one that counts",
+            Chosen, "a machine stands still for milliseconds then", "time_of_the_hypervisor_is_the_most_of_any_side";
+        FULL_STEP: f64 = 0.9, "share of the highest rate", "steps of the closed loop that were full from those before",
+            Chosen, "their mean counts: the highest is also the luckiest", "the_highest_rate_that_holds_counts_with_the_lowest_that_fails";
+        BETWEEN_RUNS: f64 = 0.01, "standard deviation of the logarithm", "two runs of one server that differ by themselves",
+            Chosen, "runs are seldom closer, and the windows of one run cannot show it", "a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by";
+        COMPARE_SURE: f64 = 0.03, "chance over all figures", "a difference that gets a word from chance",
+            Simulated, "below the 5 % of the intervals, with which the word has to agree", "a_server_against_itself_is_called_different_in_at_most_five_of_a_hundred";
+    }
+    "Drift" {
+        LONG_S: f64 = 30.0, "s", "a window long enough to show drift from one that shows a warm-up",
+            Chosen, "most servers have warmed up by then", "a_planted_leak_is_named_with_its_slope";
+        TREND_SURE: f64 = 3.29, "standard deviations", "a trend from noise",
+            Given, "noise reaches it once in two thousand (one side)", "noise_is_hardly_ever_a_trend";
+        GOES_ON: f64 = 0.25, "share of the slope", "growth that goes on from growth that has stopped",
+            Chosen, "what fills up and stops is no drift", "those_that_only_vary_are_not";
+        LEVEL_MATTERS: f64 = 0.05, "share of the median", "growth of memory or descriptors that matters from growth that does not",
+            Chosen, "one twentieth in a window", "what_is_no_leak_is_not_named";
+        TIME_MATTERS: f64 = 0.25, "share of the median", "growth of the response time that matters",
+            Chosen, "response times are known within 9 % and follow every neighbour of the machine", "response_times_and_failures_that_creep_up_are_named";
+        FAILURES_MATTER: f64 = 0.01, "share of the requests", "growth of failures that matters",
+            Chosen, "one in a hundred", "response_times_and_failures_that_creep_up_are_named";
+    }
+    "Experiment" {
+        BEND: f64 = 2.0, "curvature of throughput in the speeds", "the systematic error of an elasticity",
+            Simulated, "1 for one client, 1.9 to 2.1 in networks of one to four stations", "intervals_cover_the_exact_elasticities_of_networks";
+        SKEWED: f64 = 1.12, "factor", "the scatter of blocks at a fixed rate, widened",
+            Simulated, "without it intervals hold the truth in 91 of 100", "intervals_cover_the_exact_shares_of_open_networks";
+        UNWANTED: f64 = 0.15, "share of the time", "a resource that its victim hardly wants from one that it uses",
+            Chosen, "an elasticity is at most the utilization", "what_its_victim_hardly_wants_carries_at_most_what_it_wants";
+    }
+}
