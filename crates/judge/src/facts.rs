@@ -32,7 +32,7 @@ pub struct Facts<'a> {
     /// Whether throughput stopped growing.
     pub plateau: Plateau,
     /// What stands behind the server, nearest first, and how busy each was.
-    pub behind: Vec<BehindLoad>,
+    pub upstreams: Vec<BehindLoad>,
     /// The trials in which answers were refused.
     pub(crate) refusals: Refusals<'a>,
 }
@@ -82,9 +82,9 @@ impl<'a> Facts<'a> {
         let decisive = top(&sweep).first().copied().or_else(alone);
         let plateau = plateau(&sweep, &search, decisive);
         let unloaded = lightest(&sweep);
-        let behind = crate::behind::loads(&sweep, decisive);
+        let upstreams = crate::upstreams::loads(&sweep, decisive);
         let refusals = Refusals::of(loaded(&sweep, &search, decisive));
-        Self { run, limits, unloaded, sweep, search, decisive, failing, plateau, behind, refusals }
+        Self { run, limits, unloaded, sweep, search, decisive, failing, plateau, upstreams, refusals }
     }
 
     /// The trials of sweep and search, and the decisive one.
@@ -148,10 +148,11 @@ impl<'a> Facts<'a> {
     /// Processors' worth of time that neither side's processes used, and how many there are, on the machine where that is
     /// the larger share (what any side watches there is no stranger, whichever namespace it is in); from a tenth of
     /// them on it weakens every verdict.
-    pub fn strangers(&self) -> Option<(f64, f64)> {
-        let timed =
-            || self.run.trials.iter().filter_map(strangers_of).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
-        self.decisive.map_or_else(|| timed().filter(|_| !self.run.asked()), strangers_of)
+    pub fn other_processes_cpu(&self) -> Option<(f64, f64)> {
+        let timed = || {
+            self.run.trials.iter().filter_map(other_processes_cpu_of).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))
+        };
+        self.decisive.map_or_else(|| timed().filter(|_| !self.run.asked()), other_processes_cpu_of)
     }
 
     /// Whether client and server use the same processors.
@@ -160,12 +161,12 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// [`Facts::strangers`] of one trial whose counters are filled in.
-fn strangers_of(trial: &Trial) -> Option<(f64, f64)> {
+/// [`Facts::other_processes_cpu`] of one trial whose counters are filled in.
+fn other_processes_cpu_of(trial: &Trial) -> Option<(f64, f64)> {
     let views = sides_of(trial);
     let taken = |view: &View<'_>| {
         let same = |v: &&View<'_>| std::ptr::eq(v.side, view.side) || v.side.same_processors(view.side);
-        let known: Option<f64> = views.iter().filter(same).map(|v| Some(v.cpu_used()? + v.cpu_behind())).sum();
+        let known: Option<f64> = views.iter().filter(same).map(|v| Some(v.cpu_used()? + v.upstream_cpu())).sum();
         let host = view.host()?;
         // Soft interrupts belong to the load, whoever they are charged to.
         Some(((host.busy - known? - host.softirq).max(0.0), host.online))
@@ -179,7 +180,7 @@ fn strangers_of(trial: &Trial) -> Option<(f64, f64)> {
 pub fn disturbed(trial: &Trial) -> Option<(f64, f64)> {
     let mut run = Run { trials: vec![trial.clone()], ..Run::default() };
     crate::sides::derive(&mut run);
-    run.trials.first().and_then(strangers_of)
+    run.trials.first().and_then(other_processes_cpu_of)
 }
 
 /// Share of a trial's window, 0 to 1, in which the hypervisor kept a processor from this machine (the most of any
@@ -294,15 +295,16 @@ mod tests {
 
     #[test]
     fn what_another_namespace_of_the_machine_watches_is_no_stranger() {
-        let strangers = |machines, others| Facts::of(&three_of_four(machines, others)).strangers();
-        assert_eq!(strangers(["one", "one"], 0.0), None);
+        let other_processes_cpu = |machines, others| Facts::of(&three_of_four(machines, others)).other_processes_cpu();
+        assert_eq!(other_processes_cpu(["one", "one"], 0.0), None);
         let noisy = three_of_four(["one", "one"], 0.9);
         let last = noisy.trials.iter().max_by(|a, b| good(a).total_cmp(&good(b))).unwrap();
         assert!(disturbed(last).is_some_and(|(taken, _)| (taken - 0.9).abs() < 0.05), "{:?}", disturbed(last));
-        let (taken, online) = strangers(["one", "one"], 0.9).expect("0.9 CPUs went to nobody's processes");
+        let (taken, online) = other_processes_cpu(["one", "one"], 0.9).expect("0.9 CPUs went to nobody's processes");
         assert!((taken - 0.9).abs() < 0.05 && online == 4.0, "{taken} of {online}");
         // On a machine of its own the server's work explains nothing of the client's.
-        let (taken, _) = strangers(["one", "two"], 0.0).expect("nobody watched what filled the client's machine");
+        let (taken, _) =
+            other_processes_cpu(["one", "two"], 0.0).expect("nobody watched what filled the client's machine");
         assert!((taken - 3.0).abs() < 0.1, "{taken}");
     }
 }

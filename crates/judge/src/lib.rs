@@ -9,7 +9,6 @@
 #[cfg(test)]
 mod arbitrary;
 mod argument;
-mod behind;
 mod capacity;
 mod class_costs;
 mod classes;
@@ -49,6 +48,7 @@ pub mod thresholds;
 #[cfg(test)]
 mod thresholds_page;
 mod trust;
+mod upstreams;
 mod users;
 mod verdict;
 mod view;
@@ -125,7 +125,7 @@ pub fn judge_so_far(run: &mut Run) {
         users: users::users(&facts),
         knee: knee::knee(&facts),
         bottleneck,
-        behind: facts.behind.clone(),
+        behind: facts.upstreams.clone(),
         proof,
         what_if: Vec::new(),
         repeats,

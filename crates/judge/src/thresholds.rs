@@ -308,7 +308,7 @@ thresholds! {
             Chosen, "one in a hundred", "response_times_and_failures_that_creep_up_are_named";
     }
     "Experiment" {
-        BEND: f64 = 2.0, "curvature of throughput in the speeds", "the systematic error of an elasticity",
+        CURVATURE: f64 = 2.0, "curvature of throughput in the speeds", "the systematic error of an elasticity",
             Simulated, "1 for one client, 1.9 to 2.1 in networks of one to four stations", "intervals_cover_the_exact_elasticities_of_networks";
         SKEWED: f64 = 1.12, "factor", "the scatter of blocks at a fixed rate, widened",
             Simulated, "without it intervals hold the truth in 91 of 100", "intervals_cover_the_exact_shares_of_open_networks";

@@ -14,12 +14,12 @@ use crate::thresholds::{
 use crate::{Facts, drift};
 
 #[derive(Default)]
-struct Said {
+struct TrustReport {
     warnings: Vec<String>,
     held: Vec<String>,
 }
 
-impl Said {
+impl TrustReport {
     fn warn(&mut self, text: String) {
         self.warnings.push(text);
     }
@@ -31,33 +31,33 @@ impl Said {
 
 /// Checks a run.
 pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
-    let mut said = Said::default();
+    let mut report = TrustReport::default();
     // First, and so never among those that a page folds away: a busy machine makes every other figure weak.
-    busy_machine(facts, &mut said);
-    drift::drifts(facts).into_iter().for_each(|drift| said.warn(drift.sentence));
+    busy_machine(facts, &mut report);
+    drift::drifts(facts).into_iter().for_each(|drift| report.warn(drift.sentence));
     let limited = client_limit(facts);
     let probe_share = facts.decisive.and_then(probe_share);
-    placement(facts, &mut said);
-    generator(facts, limited.as_ref().map(|l| l.sentence.as_str()), &mut said);
+    placement(facts, &mut report);
+    generator(facts, limited.as_ref().map(|l| l.sentence.as_str()), &mut report);
     if let Some(trial) = facts.decisive {
-        trial.incidents.iter().for_each(|incident| said.warn(incident.text.clone()));
-        little_law(trial, &mut said);
-        utilisation(facts, trial, &mut said);
-        counts(trial, &mut said);
-        window(trial, &mut said);
-        strangers(facts, trial, &mut said);
-        left_out(capacity, &mut said);
+        trial.incidents.iter().for_each(|incident| report.warn(incident.text.clone()));
+        little_law(trial, &mut report);
+        utilisation(facts, trial, &mut report);
+        counts(trial, &mut report);
+        window(trial, &mut report);
+        hypervisor(facts, trial, &mut report);
+        left_out(capacity, &mut report);
     }
-    bounds(facts, &mut said);
-    ceiling(facts, &mut said);
-    probe(facts.decisive, probe_share, &mut said);
-    whole(facts.run, &mut said);
+    bounds(facts, &mut report);
+    ceiling(facts, &mut report);
+    probe(facts.decisive, probe_share, &mut report);
+    whole(facts.run, &mut report);
     Trust {
         generator_ceiling: facts.run.findings.trust.generator_ceiling.filter(|c| c.is_finite()),
         ceiling_used: ceiling_used(facts),
         generator_limited: limited.is_some(),
-        warnings: said.warnings,
-        held: said.held,
+        warnings: report.warnings,
+        held: report.held,
         probe_share,
         measured_share: measured_share(facts.run),
         spent: spent(facts.run),
@@ -87,30 +87,31 @@ fn spent(run: &Run) -> Option<Spent> {
     (!around.is_empty() && known_s.is_finite()).then(|| Spent { other_s: (elapsed_s - known_s).max(0.0), ..spent })
 }
 
-fn placement(facts: &Facts<'_>, said: &mut Said) {
+fn placement(facts: &Facts<'_>, report: &mut TrustReport) {
     let online = facts.client().and_then(|v| v.online()).map_or(String::new(), |n| format!(" {}", figure(n)));
     if facts.shared() {
-        said.warn(format!(
+        report.warn(format!(
             "client and server compete for CPU: they share the{online} CPUs of one host, and the capacity is that of both"
         ));
     } else if facts.server().zip(facts.client()).is_some_and(|(s, c)| s.side.same_processors(c.side)) {
-        said.warn("client and server are on one machine, each with its own CPUs; they share memory and caches".into());
+        report
+            .warn("client and server are on one machine, each with its own CPUs; they share memory and caches".into());
     }
     if facts.server().is_some() && crate::facts::loopback(facts.run) {
-        said.warn("on loopback the side that sends more looks costlier than it is".into());
+        report.warn("on loopback the side that sends more looks costlier than it is".into());
     }
 }
 
-fn generator(facts: &Facts<'_>, limited: Option<&str>, said: &mut Said) {
+fn generator(facts: &Facts<'_>, limited: Option<&str>, report: &mut TrustReport) {
     if let Some(how) = limited {
-        said.warn(format!("{how}: the rates are those of the generator, the server takes at least as much"));
+        report.warn(format!("{how}: the rates are those of the generator, the server takes at least as much"));
     } else if let Some(busy) = client_limit_threads(facts) {
         let text = format!("the generator's threads used {} of a CPU each at the limit", percent(busy));
-        if busy > BUSY { said.warn(format!("{text}: little is left")) } else { said.hold(text) }
+        if busy > BUSY { report.warn(format!("{text}: little is left")) } else { report.hold(text) }
     }
-    crate::client_hosts::uneven(facts).into_iter().for_each(|text| said.warn(text));
+    crate::client_hosts::uneven(facts).into_iter().for_each(|text| report.warn(text));
     if let Some((ceiling, share)) = facts.run.findings.trust.generator_ceiling.zip(ceiling_used(facts)) {
-        said.hold(format!(
+        report.hold(format!(
             "the rate is {} of what the generator reaches with no network ({})",
             percent(share),
             rate(ceiling)
@@ -119,7 +120,7 @@ fn generator(facts: &Facts<'_>, limited: Option<&str>, said: &mut Said) {
     let late = facts.run.trials.iter().filter(|t| matches!(t.intensity, Intensity::Open { .. }));
     let late = late.filter(|t| t.start_error_us.count > 0 && t.start_error_us.p99 > SENT_LATE_US);
     if let Some(worst) = late.max_by(|a, b| a.start_error_us.p99.total_cmp(&b.start_error_us.p99)) {
-        said.warn(format!(
+        report.warn(format!(
             "the generator sent late: p99 {} at {}, which the response times include",
             duration(worst.start_error_us.p99),
             rate(worst.rates.offered_rate)
@@ -127,7 +128,7 @@ fn generator(facts: &Facts<'_>, limited: Option<&str>, said: &mut Said) {
     }
 }
 
-fn little_law(trial: &Trial, said: &mut Said) {
+fn little_law(trial: &Trial, report: &mut TrustReport) {
     let Some((seen, law)) = little(trial) else { return };
     let difference = (law - seen).abs() / seen;
     // Requests under way at the edges of the window count on one side only: few against many, or short against long.
@@ -142,21 +143,21 @@ fn little_law(trial: &Trial, said: &mut Said) {
     );
     // Between the two the edges may explain it, and nothing is shown either way.
     if difference > LITTLE_DIFFERS + edges {
-        said.warn(format!("{text}: a count or a time is wrong"));
+        report.warn(format!("{text}: a count or a time is wrong"));
     } else if difference <= LITTLE_DIFFERS {
-        said.hold(text);
+        report.hold(text);
     }
 }
 
 /// U = X D for the server's processors: the demand measured at lighter loads must foretell the use at the limit, and no
 /// device can be busier than all the time.
-fn utilisation(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
+fn utilisation(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     for view in sides_of(trial) {
         let Some(host) = view.host() else { continue };
         // The kernel counts in ticks of 10 ms, two of which may fall on the wrong side of each edge.
         let ticks = view.span_s.map_or(0.0, |s| 0.04 / s);
         if host.busy > (1.0 + MORE_THAN_ALL + ticks) * host.online {
-            said.warn(format!(
+            report.warn(format!(
                 "{}: {} CPUs' worth of work on {} CPUs: the counters contradict each other",
                 view.place(""),
                 figure(host.busy),
@@ -165,7 +166,7 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
         }
         let own = view.cpu_used().unwrap_or(0.0);
         if own > (1.0 + CHARGED_APART) * host.busy + CHARGED_APART {
-            said.warn(format!(
+            report.warn(format!(
                 "{}: its processes used {} CPUs, the host says only {} were busy: time is charged in different ways",
                 view.place(""),
                 figure(own),
@@ -185,31 +186,31 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
         figure(used)
     );
     if (foretold - used).abs() <= DEMAND_CHANGES * used {
-        said.hold(text)
+        report.hold(text)
     } else {
-        said.warn(format!("{text}: the cost per request changes with the load"))
+        report.warn(format!("{text}: the cost per request changes with the load"))
     }
 }
 
 /// The bounds of a closed system: X <= N / (R1 + Z).
-fn bounds(facts: &Facts<'_>, said: &mut Said) {
+fn bounds(facts: &Facts<'_>, report: &mut TrustReport) {
     let Some(r1) = facts.unloaded.filter(|_| facts.sweep.len() >= 2).and_then(crate::single::r1_us) else { return };
     match crate::laws::beyond_bound(facts) {
-        Some(t) => said.warn(format!(
+        Some(t) => report.warn(format!(
             "{} clients did more than {} times the work of one: R1 and the knee are too high, since one client alone pays for every wake-up",
             figure(crate::single::clients(t)),
             figure(crate::single::clients(t))
         )),
-        None => said.hold(format!("no step of the sweep exceeds its bound N / R1 (R1 {})", duration(r1))),
+        None => report.hold(format!("no step of the sweep exceeds its bound N / R1 (R1 {})", duration(r1))),
     }
 }
 
 /// Xmax is what closed clients reached; where arrivals got more, it bounds nothing, and the knee is too low.
-fn ceiling(facts: &Facts<'_>, said: &mut Said) {
+fn ceiling(facts: &Facts<'_>, report: &mut TrustReport) {
     let Some(knee) = crate::knee::knee(facts) else { return };
     let most = facts.search.iter().copied().max_by(|a, b| good(a).total_cmp(&good(b)));
     if let Some(most) = most.filter(|t| good(t) > (1.0 + PAST_XMAX) * knee.x_max) {
-        said.warn(format!(
+        report.warn(format!(
             "the open loop completed {} at {} offered, the sweep {}: the sweep did not reach the highest rate, and the knee is higher than {}",
             rate(good(most)),
             rate(most.rates.offered_rate),
@@ -219,11 +220,11 @@ fn ceiling(facts: &Facts<'_>, said: &mut Said) {
     }
 }
 
-fn counts(trial: &Trial, said: &mut Said) {
+fn counts(trial: &Trial, report: &mut TrustReport) {
     let t = &trial.tally;
     let known = t.completed.saturating_add(t.error_count()).saturating_add(t.unanswered);
     if t.sent > known {
-        said.warn(format!(
+        report.warn(format!(
             "{} requests were sent and neither answered nor counted as failed",
             figure((t.sent - known) as f64)
         ));
@@ -231,36 +232,36 @@ fn counts(trial: &Trial, said: &mut Said) {
     let ours = trial.measured.tally.connected as f64;
     let seen = server_of(trial).and_then(|server| server.value("tcp.passive_opens"));
     if let Some(text) = crate::phantoms::unanswered(t.phantom, ours, seen) {
-        said.warn(text);
+        report.warn(text);
     }
     let Some(seen) = seen.filter(|seen| ours.max(*seen) >= 20.0) else { return };
     let text = format!("the client counts {} new connections, the server's host {}", figure(ours), figure(seen));
     // Both sides are read one after the other, some 10 ms apart, with connections under way at either edge.
     let edges = 5.0 + trial.rates.concurrency + 0.01 * ratio(ours, trial.measured.length_s).unwrap_or(0.0);
     if (seen - ours).abs() <= 0.02 * ours.max(seen) + edges {
-        said.hold(text);
+        report.hold(text);
     } else {
-        said.warn(format!("{text}: others connect too, or connections were lost on the way"));
+        report.warn(format!("{text}: others connect too, or connections were lost on the way"));
     }
 }
 
-fn window(trial: &Trial, said: &mut Said) {
+fn window(trial: &Trial, report: &mut TrustReport) {
     let n = trial.measured.tally.completed;
     // Without a longest response time there was no histogram: the figures were collected elsewhere.
     if n < 1000 && trial.latency_us.max > 0.0 {
-        said.warn(format!(
+        report.warn(format!(
             "only {} requests were measured at the limit: p99 rests on {} of them",
             figure(n as f64),
             figure((n as f64 / 100.0).ceil())
         ));
     }
     if let Some(text) = stood_at_the_end(trial) {
-        said.warn(text);
+        report.warn(text);
     }
     if !trial.steady.steady && !trial.steady.reason.is_empty() {
-        said.warn(format!("the rate had not settled when measuring began: {}", trial.steady.reason));
+        report.warn(format!("the rate had not settled when measuring began: {}", trial.steady.reason));
     } else if trial.steady.steady {
-        said.hold(format!("the rate had settled: {}", trial.steady.reason));
+        report.hold(format!("the rate had settled: {}", trial.steady.reason));
     }
 }
 
@@ -280,15 +281,15 @@ fn stood_at_the_end(trial: &Trial) -> Option<String> {
 }
 
 /// Work on the hosts that is neither the client's nor the server's.
-fn strangers(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
+fn hypervisor(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     for view in sides_of(trial) {
         let Some(host) = view.host() else { continue };
         if host.steal > STOLEN_SHARE * host.online {
-            said.warn(format!("{}: the hypervisor took {} CPUs away", view.place(""), figure(host.steal)));
+            report.warn(format!("{}: the hypervisor took {} CPUs away", view.place(""), figure(host.steal)));
         }
     }
     if let Some(share) = facts.failing.map(crate::stolen).filter(|share| *share > 0.0) {
-        said.warn(format!(
+        report.warn(format!(
             "the hypervisor took a CPU away for {} of the step that broke the objective: the capacity may be higher on a \
              machine of its own",
             percent(share)
@@ -297,13 +298,13 @@ fn strangers(facts: &Facts<'_>, trial: &Trial, said: &mut Said) {
 }
 
 /// Time of the search that was not the server's.
-fn left_out(capacity: Option<&Capacity>, said: &mut Said) {
+fn left_out(capacity: Option<&Capacity>, report: &mut TrustReport) {
     let Some((capacity, l)) = capacity.and_then(|c| Some((c, c.left_out?))) else { return };
     let became = l.rate.map_or_else(
         || "too little is left without them, so they are in it: measure again on a quiet machine".into(),
         |with| format!("they are left out; with them the capacity is {}", rate(with)),
     );
-    said.warn(format!(
+    report.warn(format!(
         "a host paused {} times, {} s in all, during the search for the capacity of {}: {became}",
         l.pauses,
         figure(l.seconds),
@@ -311,9 +312,9 @@ fn left_out(capacity: Option<&Capacity>, said: &mut Said) {
     ));
 }
 
-fn busy_machine(facts: &Facts<'_>, said: &mut Said) {
-    if let Some((taken, online)) = facts.strangers() {
-        said.warn(format!(
+fn busy_machine(facts: &Facts<'_>, report: &mut TrustReport) {
+    if let Some((taken, online)) = facts.other_processes_cpu() {
+        report.warn(format!(
             "other programs used {} of {} CPUs: measure again on a quiet machine",
             figure(taken),
             figure(online)
@@ -326,25 +327,25 @@ fn probe_share(trial: &Trial) -> Option<f64> {
     shares.reduce(f64::max)
 }
 
-fn probe(decisive: Option<&Trial>, share: Option<f64>, said: &mut Said) {
+fn probe(decisive: Option<&Trial>, share: Option<f64>, report: &mut TrustReport) {
     match share {
-        Some(s) if s > PROBE_COSTS => said.warn(format!("reading the counters cost {} of a CPU", percent(s))),
-        Some(s) => said.hold(format!("reading the counters cost {} of a CPU", percent(s))),
+        Some(s) if s > PROBE_COSTS => report.warn(format!("reading the counters cost {} of a CPU", percent(s))),
+        Some(s) => report.hold(format!("reading the counters cost {} of a CPU", percent(s))),
         None => {}
     }
     let late = decisive.map(sides_of).unwrap_or_default();
     let late = late.iter().filter_map(|v| v.value("probe.late")).reduce(f64::max);
     if let Some(n) = late.filter(|n| *n >= 1.0) {
-        said.warn(format!("{} samples were taken late: the host was too busy to read its own counters", figure(n)));
+        report.warn(format!("{} samples were taken late: the host was too busy to read its own counters", figure(n)));
     }
 }
 
-fn whole(run: &Run, said: &mut Said) {
+fn whole(run: &Run, report: &mut TrustReport) {
     if run.interrupted {
-        said.warn("the run was ended early: what is here was measured, the rest is not known".into());
+        report.warn("the run was ended early: what is here was measured, the rest is not known".into());
     }
     // Trials that time a library send no requests: no server is there to be read, and no verdict rests on anything.
     if run.asked() && run.trials.iter().all(|t| t.server.is_none()) {
-        said.warn("nothing of the server's side was read: the verdict rests on the client's side alone".into());
+        report.warn("nothing of the server's side was read: the verdict rests on the client's side alone".into());
     }
 }

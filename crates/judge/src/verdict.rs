@@ -52,7 +52,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
         missing = NOT_WATCHED.map(str::to_string).into();
     }
     let (confidence, sentence) = weakened(facts, *confidence, sentence);
-    let waits_for = if winner.waits { crate::behind::waits_for(&facts.behind) } else { None };
+    let waits_for = if winner.waits { crate::upstreams::waits_for(&facts.upstreams) } else { None };
     let of_rule = winner.advice.iter().map(|a| (*a).to_string());
     Bottleneck {
         id: winner.id.into(),
@@ -63,7 +63,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
         ruled_out,
         next: if is_unknown { None } else { next(facts, winner.id) },
         missing,
-        advice: waits_for.iter().map(crate::behind::advice).chain(of_rule).collect(),
+        advice: waits_for.iter().map(crate::upstreams::advice).chain(of_rule).collect(),
         waits_for,
     }
 }
@@ -83,7 +83,7 @@ fn weakened(facts: &Facts<'_>, confidence: f64, sentence: &str) -> (f64, String)
         confidence = confidence.min(DISTURBED);
         sentence += &format!(" (but {})", incident.text);
     }
-    if let Some((taken, online)) = facts.strangers() {
+    if let Some((taken, online)) = facts.other_processes_cpu() {
         confidence = confidence.min((SURE - taken / online).max(DISTURBED));
         sentence += &format!("; other programs used {} of {} CPUs meanwhile", figure(taken), figure(online));
     }

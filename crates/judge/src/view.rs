@@ -178,8 +178,8 @@ impl<'a> View<'a> {
         self.share_of_time("process.cpu").or_else(sampled)
     }
 
-    /// Processors' worth of time that processes behind this side used on its machine: they are no strangers.
-    pub(crate) fn cpu_behind(&self) -> f64 {
+    /// Returns the CPU time that upstream processes of this side used on its machine, in CPUs.
+    pub(crate) fn upstream_cpu(&self) -> f64 {
         let behind = Own::of(self.side.behind.iter().flat_map(|behind| &behind.processes));
         self.processes_of(&behind).iter().map(|p| p.busy).sum()
     }

@@ -2,9 +2,9 @@
 
 use run::{Compared, ComparedWord, FigureUnit, Interval, Limits, MoreOf, Run, Trial, TrialKind};
 
-use super::contrast::{Cell, Contrast, Look, Pairing, Told, between, contrast};
+use super::contrast::{Cell, Contrast, Observation, Pairing, Uncertainty, between, contrast};
 use super::figures::CAPACITY;
-use super::over::{Line, Rests, compared};
+use super::input::{ErrorTerms, Line, compared};
 use crate::repeats::{capacity_under, finished};
 use crate::thresholds::FEWEST_WINDOWS;
 use stats::{average, ln_sd};
@@ -26,30 +26,35 @@ pub(super) fn capacity(old: &[Run], new: &[Run], pairing: Pairing) -> Option<Lin
     if held.iter().any(Vec::is_empty) {
         return Some(gone(&tried, &held, said));
     }
-    let cell: Cell = [0, 1].map(|side| looks(&held[side]));
+    let cell: Cell = [0, 1].map(|side| observations(&held[side]));
     let apart = contrast(&[cell], pairing)?;
     // What some could not hold at all is known to no precision, whatever the others held.
-    let told = if said.is_some() { None } else { told(&apart, &held, pairing) };
+    let uncertainty = if said.is_some() { None } else { uncertainty(&apart, &held, pairing) };
     let runs = tried.iter().map(Vec::len).min().unwrap_or(1);
-    let between = told.map_or(0.0, |told| told.between);
-    let of = if told.is_some_and(|told| told.of == MoreOf::Windows) { MoreOf::Windows } else { MoreOf::Runs };
-    let compared = Compared { said, ..line(compared(Contrast { told, ..apart }, (held[0].len(), held[1].len()))) };
-    Some(Line { compared, settled: None, rests: Rests { of, between, runs } })
+    let between = uncertainty.map_or(0.0, |uncertainty| uncertainty.between);
+    let of = if uncertainty.is_some_and(|uncertainty| uncertainty.of == MoreOf::Windows) {
+        MoreOf::Windows
+    } else {
+        MoreOf::Runs
+    };
+    let compared =
+        Compared { said, ..line(compared(Contrast { uncertainty, ..apart }, (held[0].len(), held[1].len()))) };
+    Some(Line { compared, settled: None, error_terms: ErrorTerms { of, between, runs } })
 }
 
 fn line(compared: Compared) -> Compared {
     Compared { figure: CAPACITY.into(), unit: FigureUnit::PerSecond, more_is_better: true, ..compared }
 }
 
-fn told(apart: &Contrast, held: &[Vec<Held>; 2], pairing: Pairing) -> Option<Told> {
+fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], pairing: Pairing) -> Option<Uncertainty> {
     let units = held.iter().map(Vec::len).min().unwrap_or(0);
     let own = own_error(held);
-    if let Some(told) = apart.told.filter(|_| units >= FEWEST_WINDOWS) {
+    if let Some(uncertainty) = apart.uncertainty.filter(|_| units >= FEWEST_WINDOWS) {
         // Repeats that are alike by chance know no more than their windows.
-        return Some(Told { error: told.error.max(own.unwrap_or(0.0)), ..told });
+        return Some(Uncertainty { error: uncertainty.error.max(own.unwrap_or(0.0)), ..uncertainty });
     }
     let (own, between) = (own?, between(pairing, (held[0].len(), held[1].len())));
-    Some(Told { error: own.hypot(between), freedom: f64::INFINITY, between, of: MoreOf::Windows, ranks: None })
+    Some(Uncertainty { error: own.hypot(between), freedom: f64::INFINITY, between, of: MoreOf::Windows, ranks: None })
 }
 
 /// One side held nothing at all. That is the answer where most of the other side's held something; one of five may be chance.
@@ -65,7 +70,7 @@ fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<Stri
     };
     let windows = (tried[0].len(), tried[1].len());
     let compared = line(Compared { old: rate(0), new: rate(1), ratio: f64::NAN, windows, said, ..Compared::default() });
-    Line { compared, settled: Some(word), rests: Rests { of: MoreOf::Runs, ..Rests::default() } }
+    Line { compared, settled: Some(word), error_terms: ErrorTerms { of: MoreOf::Runs, ..ErrorTerms::default() } }
 }
 
 /// Who held nothing, in a sentence; `None` where all held something.
@@ -98,8 +103,8 @@ fn tried(runs: &[Run], limits: &Limits) -> Vec<Option<Held>> {
     searched.map(of).collect()
 }
 
-fn looks(held: &[Held]) -> Vec<Look> {
-    held.iter().enumerate().map(|(unit, (rate, _))| Look { unit, ln: rate.ln() }).collect()
+fn observations(held: &[Held]) -> Vec<Observation> {
+    held.iter().enumerate().map(|(unit, (rate, _))| Observation { unit, ln: rate.ln() }).collect()
 }
 
 /// Standard error of the difference of the logarithms by the intervals of the capacities; `None` where one has none.

@@ -1,6 +1,6 @@
 //! How far two sides are apart, from values that were measured under several conditions, in runs or repeats of their own.
 //!
-//! What counts as one look depends on what was repeated. Where both sides have three runs or repeats, each of these is one: what
+//! What counts as one observation depends on what was repeated. Where both sides have three runs or repeats, each of these is one: what
 //! changes from run to run (memory layout, neighbours of a virtual machine) is the same in all windows of a run. Otherwise windows
 //! are, within their condition; and where a condition has one window on a side, conditions are. The interval is Student's.
 
@@ -14,13 +14,13 @@ use stats::{Sample, average};
 
 /// One value, as a logarithm, and the run or repeat that it is of.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Look {
+pub(super) struct Observation {
     pub(super) unit: usize,
     pub(super) ln: f64,
 }
 
 /// What both sides had under one condition; neither is empty.
-pub(super) type Cell = [Vec<Look>; 2];
+pub(super) type Cell = [Vec<Observation>; 2];
 
 /// How the two sides came to be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,18 +31,18 @@ pub enum Pairing {
     Kept,
 }
 
-/// Both sides, and how far they are apart.
+/// ComparisonInput sides, and how far they are apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Contrast {
     /// Logarithms of both.
     pub(super) sides: [f64; 2],
     /// How surely; absent where too little was repeated.
-    pub(super) told: Option<Told>,
+    pub(super) uncertainty: Option<Uncertainty>,
 }
 
 /// How surely two sides are apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Told {
+pub(super) struct Uncertainty {
     /// Standard error of the difference of the logarithms.
     pub(super) error: f64,
     /// Degrees of freedom of it.
@@ -55,7 +55,7 @@ pub(super) struct Told {
     pub(super) ranks: Option<Ranks>,
 }
 
-impl Told {
+impl Uncertainty {
     /// Half of the 95 % interval of a difference.
     pub(super) fn half(&self) -> f64 {
         self.error * student::t95(self.freedom)
@@ -77,51 +77,62 @@ impl Told {
 pub(super) fn contrast(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let side = |at: usize| average(&cells.iter().map(|cell| middle(&lns(&cell[at]))).collect::<Vec<_>>());
     let sides = [side(0), side(1)];
-    (!cells.is_empty()).then(|| Contrast { sides, told: told(cells, pairing, None) })
+    (!cells.is_empty()).then(|| Contrast { sides, uncertainty: uncertainty(cells, pairing, None) })
 }
 
 /// How surely both are apart. `again` is the error of drawing the windows again, where a figure is none of a single window.
-pub(super) fn told(cells: &[Cell], pairing: Pairing, again: Option<f64>) -> Option<Told> {
+pub(super) fn uncertainty(cells: &[Cell], pairing: Pairing, again: Option<f64>) -> Option<Uncertainty> {
     let units = [0, 1].map(|side| units(cells, side));
     if units.iter().all(|units| units.len() >= FEWEST_WINDOWS) {
         return by_units(&units);
     }
-    let within = match cells.iter().flatten().all(|looks| looks.len() > 1) {
-        true => by_windows(cells).map(|told| Told { error: again.unwrap_or(told.error), ..told }),
+    let within = match cells.iter().flatten().all(|observations| observations.len() > 1) {
+        true => by_windows(cells)
+            .map(|uncertainty| Uncertainty { error: again.unwrap_or(uncertainty.error), ..uncertainty }),
         false => by_conditions(cells),
     };
     let between = between(pairing, (units[0].len(), units[1].len()));
-    within.map(|told| Told { error: told.error.hypot(between), between, ..told })
+    within.map(|uncertainty| Uncertainty { error: uncertainty.error.hypot(between), between, ..uncertainty })
 }
 
 /// The same of plain values some of which are 0, which has no logarithm, and none of which is cut off: where nothing came back is no
 /// disturbance. The ratio is that of the means, its error that of the means as shares of themselves.
 pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
-    let plain = |looks: &[Look]| looks.iter().map(|look| look.ln).collect::<Vec<f64>>();
-    let mean = |looks: &[Look]| average(&plain(looks));
-    let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.iter().all(|looks| mean(looks) > 0.0)).collect();
+    let plain =
+        |observations: &[Observation]| observations.iter().map(|observation| observation.ln).collect::<Vec<f64>>();
+    let mean = |observations: &[Observation]| average(&plain(observations));
+    let cells: Vec<&Cell> =
+        cells.iter().filter(|cell| cell.iter().all(|observations| mean(observations) > 0.0)).collect();
     let side = |at: usize| average(&cells.iter().map(|cell| mean(&cell[at]).ln()).collect::<Vec<_>>());
     // Each value as a share of its side's mean under the condition: what is left of it to scatter.
     let share = |cell: &Cell| {
         [0, 1].map(|at| {
             let mean = mean(&cell[at]);
-            cell[at].iter().map(|look| Look { ln: look.ln / mean - 1.0, ..*look }).collect::<Vec<_>>()
+            cell[at]
+                .iter()
+                .map(|observation| Observation { ln: observation.ln / mean - 1.0, ..*observation })
+                .collect::<Vec<_>>()
         })
     };
     let shares: Vec<Cell> = cells.iter().map(|cell| share(cell)).collect();
     let runs = [0, 1].map(|side| units(&shares, side));
-    let told = if runs.iter().all(|runs| runs.len() >= FEWEST_WINDOWS) {
+    let uncertainty = if runs.iter().all(|runs| runs.len() >= FEWEST_WINDOWS) {
         by_units(&runs)
     } else {
         let windows = [0, 1].map(|side| shares.iter().flat_map(|cell| plain(&cell[side])).collect::<Vec<f64>>());
         let between = between(pairing, (runs[0].len().max(1), runs[1].len().max(1)));
         let enough = windows.iter().all(|side| side.len() >= FEWEST_WINDOWS);
-        let told = by_units(&windows).filter(|_| enough);
-        told.map(|told| Told { error: told.error.hypot(between), between, of: MoreOf::Windows, ..told })
+        let uncertainty = by_units(&windows).filter(|_| enough);
+        uncertainty.map(|uncertainty| Uncertainty {
+            error: uncertainty.error.hypot(between),
+            between,
+            of: MoreOf::Windows,
+            ..uncertainty
+        })
     };
     // Ranks outvote what a few windows say, and here a few windows are the figure.
-    let told = told.map(|told| Told { ranks: None, ..told });
-    (!cells.is_empty()).then(|| Contrast { sides: [side(0), side(1)], told })
+    let uncertainty = uncertainty.map(|uncertainty| Uncertainty { ranks: None, ..uncertainty });
+    (!cells.is_empty()).then(|| Contrast { sides: [side(0), side(1)], uncertainty })
 }
 
 /// What so many runs or repeats of both sides are apart by themselves, as a standard error.
@@ -137,24 +148,24 @@ fn units(cells: &[Cell], side: usize) -> Vec<f64> {
     let mut off: std::collections::BTreeMap<usize, Vec<f64>> = std::collections::BTreeMap::new();
     for cell in cells {
         let centre = f64::midpoint(middle(&lns(&cell[0])), middle(&lns(&cell[1])));
-        for look in &cell[side] {
-            off.entry(look.unit).or_default().push(look.ln - centre);
+        for observation in &cell[side] {
+            off.entry(observation.unit).or_default().push(observation.ln - centre);
         }
     }
     off.values().map(|values| average(values)).collect()
 }
 
 /// Runs of both sides, each side with a scatter of its own (Welch 1947).
-fn by_units([old, new]: &[Vec<f64>; 2]) -> Option<Told> {
+fn by_units([old, new]: &[Vec<f64>; 2]) -> Option<Uncertainty> {
     let (a, b) = (Sample::of(old)?, Sample::of(new)?);
     let (error, freedom) = welch([a, b].map(|side| (side.error().powi(2), side.n - 1.0)));
     let ranks = ranks::within(&[[old.clone(), new.clone()]]);
-    Some(Told { error, freedom, between: 0.0, of: MoreOf::Runs, ranks })
+    Some(Uncertainty { error, freedom, between: 0.0, of: MoreOf::Runs, ranks })
 }
 
 /// Windows within their conditions, which scatter alike on a side, and on each side by themselves. Yuen's winsorized variance, since
 /// the means are trimmed.
-fn by_windows(cells: &[Cell]) -> Option<Told> {
+fn by_windows(cells: &[Cell]) -> Option<Uncertainty> {
     let (old, new) = counts(cells);
     if old < FEWEST_WINDOWS || new < FEWEST_WINDOWS {
         return None;
@@ -167,16 +178,16 @@ fn by_windows(cells: &[Cell]) -> Option<Told> {
     };
     let (error, freedom) = welch([side(0), side(1)]);
     let pairs: Vec<_> = cells.iter().map(|[old, new]| [lns(old), lns(new)]).collect();
-    let told = Told { error, freedom, between: 0.0, of: MoreOf::Windows, ranks: ranks::within(&pairs) };
-    (freedom >= 1.0).then_some(told)
+    let uncertainty = Uncertainty { error, freedom, between: 0.0, of: MoreOf::Windows, ranks: ranks::within(&pairs) };
+    (freedom >= 1.0).then_some(uncertainty)
 }
 
 /// Conditions that have one window on a side: each is one difference.
-fn by_conditions(cells: &[Cell]) -> Option<Told> {
+fn by_conditions(cells: &[Cell]) -> Option<Uncertainty> {
     let apart: Vec<f64> = cells.iter().map(|cell| middle(&lns(&cell[1])) - middle(&lns(&cell[0]))).collect();
     let sample = Sample::of(&apart).filter(|_| apart.len() >= FEWEST_WINDOWS)?;
     let ranks = ranks::signed(&apart);
-    Some(Told { error: sample.error(), freedom: sample.n - 1.0, between: 0.0, of: MoreOf::Windows, ranks })
+    Some(Uncertainty { error: sample.error(), freedom: sample.n - 1.0, between: 0.0, of: MoreOf::Windows, ranks })
 }
 
 /// Looks of both sides under all conditions.
@@ -185,8 +196,8 @@ pub(super) fn counts(cells: &[Cell]) -> (usize, usize) {
     (count(0), count(1))
 }
 
-fn lns(looks: &[Look]) -> Vec<f64> {
-    looks.iter().map(|look| look.ln).collect()
+fn lns(observations: &[Observation]) -> Vec<f64> {
+    observations.iter().map(|observation| observation.ln).collect()
 }
 
 /// The mean of the middle three fifths: a window that the machine disturbed is outvoted, and next to nothing is lost where none
@@ -219,10 +230,10 @@ mod tests {
                     let of_run = |(unit, run): (usize, &f64)| {
                         let ln = centre + run;
                         (0..self.windows[side])
-                            .map(|_| Look { unit, ln: ln + self.window_sd[side] * normal(random) })
+                            .map(|_| Observation { unit, ln: ln + self.window_sd[side] * normal(random) })
                             .collect()
                     };
-                    runs[side].iter().enumerate().map(of_run).collect::<Vec<Vec<Look>>>().concat()
+                    runs[side].iter().enumerate().map(of_run).collect::<Vec<Vec<Observation>>>().concat()
                 })
             };
             (0..self.conditions).map(&mut cell).collect()
@@ -234,9 +245,9 @@ mod tests {
             let mut all = (0, 0);
             for _ in 0..1000 {
                 let apart = contrast(&self.cells(0.0, &mut random), pairing).unwrap();
-                let (difference, told) = (apart.sides[1] - apart.sides[0], apart.told.unwrap());
-                all.0 += usize::from(difference.abs() > told.half());
-                all.1 += usize::from(told.chance(difference) < 0.05);
+                let (difference, uncertainty) = (apart.sides[1] - apart.sides[0], apart.uncertainty.unwrap());
+                all.0 += usize::from(difference.abs() > uncertainty.half());
+                all.1 += usize::from(uncertainty.chance(difference) < 0.05);
             }
             all
         }
@@ -252,7 +263,7 @@ mod tests {
             run_sd: [run_sd; 2],
             window_sd: [0.02; 2],
         };
-        // The side with the fewer looks scatters ten times as much.
+        // The side with the fewer observations scatters ten times as much.
         let uneven = |run_sd, window_sd, case| Simulated { run_sd, window_sd, ..case };
         let cases = [
             (of(1, [20, 20], [1, 1], 0.0), Pairing::InTurns),
@@ -283,7 +294,7 @@ mod tests {
     fn what_is_slower_under_one_condition_of_many_is_not_trimmed_away() {
         let case = Simulated { conditions: 8, windows: [1, 1], runs: [1, 1], run_sd: [0.0; 2], window_sd: [0.001; 2] };
         let mut cells = case.cells(0.0, &mut fastrand::Rng::with_seed(3));
-        cells[7][1].iter_mut().for_each(|look| look.ln += 0.3);
+        cells[7][1].iter_mut().for_each(|observation| observation.ln += 0.3);
         let apart = contrast(&cells, Pairing::InTurns).unwrap();
         assert!((apart.sides[1] - apart.sides[0] - 0.3 / 8.0).abs() < 0.002, "{apart:?}");
     }
@@ -293,7 +304,7 @@ mod tests {
         for windows in [[1, 1], [2, 1]] {
             let case = Simulated { conditions: 2, windows, runs: [1, 1], run_sd: [0.0; 2], window_sd: [0.01; 2] };
             let apart = contrast(&case.cells(0.0, &mut fastrand::Rng::with_seed(4)), Pairing::Kept).unwrap();
-            assert_eq!(apart.told, None, "{windows:?}");
+            assert_eq!(apart.uncertainty, None, "{windows:?}");
         }
         assert_eq!(contrast(&[], Pairing::Kept), None);
     }

@@ -1,4 +1,4 @@
-//! Both sides as curves: throughput against clients where several numbers of them were tried, and response times in full.
+//! ComparisonInput sides as curves: throughput against clients where several numbers of them were tried, and response times in full.
 
 use run::{BothAt, ComparedCurves};
 

@@ -7,7 +7,7 @@
 use run::{Compared, ComparedWord, Estimate, FigureUnit, MoreOf};
 
 use super::figures::FAILED;
-use super::over::{Both, Line, Rests};
+use super::input::{ComparisonInput, ErrorTerms, Line};
 use super::windows::Window;
 use crate::single::failed_and_all;
 use crate::thresholds::FEWEST_WINDOWS;
@@ -19,53 +19,61 @@ const BURST: f64 = 10.0;
 /// A share that is the same within less than this is the same, however strict the objective.
 const SAME: f64 = 1e-3;
 
-/// Requests of a look that failed, and all of them.
+/// Requests of a observation that failed, and all of them.
 type Count = (f64, f64);
 
-/// One side: the looks of each condition.
+/// One side: the observations of each condition.
 struct Side(Vec<Vec<Count>>);
 
 impl Side {
     fn share(&self) -> f64 {
-        average(&self.0.iter().map(|looks| share(looks)).collect::<Vec<_>>())
+        average(&self.0.iter().map(|observations| share(observations)).collect::<Vec<_>>())
     }
 
     /// Draws that the requests would be worth if each stood for itself, conditions counting alike.
     fn draws(&self) -> f64 {
         let conditions = self.0.len() as f64;
-        conditions * conditions / self.0.iter().map(|looks| 1.0 / all(looks)).sum::<f64>()
+        conditions * conditions / self.0.iter().map(|observations| 1.0 / all(observations)).sum::<f64>()
     }
 
-    /// Pearson's sum of squares of the looks about the share of their condition, and its degrees of freedom.
+    /// Pearson's sum of squares of the observations about the share of their condition, and its degrees of freedom.
     fn scatter(&self) -> (f64, f64) {
-        let of = |looks: &Vec<Count>| {
-            let p = share(looks);
+        let of = |observations: &Vec<Count>| {
+            let p = share(observations);
             let square = |(failed, all): &Count| (failed - all * p).powi(2) / (all * p * (1.0 - p));
             let told = p > 0.0 && p < 1.0;
-            (if told { looks.iter().map(square).sum() } else { 0.0 }, if told { looks.len() as f64 - 1.0 } else { 0.0 })
+            (
+                if told { observations.iter().map(square).sum() } else { 0.0 },
+                if told { observations.len() as f64 - 1.0 } else { 0.0 },
+            )
         };
         self.0.iter().map(of).fold((0.0, 0.0), |(a, b), (squares, freedom)| (a + squares, b + freedom))
     }
 }
 
-fn all(looks: &[Count]) -> f64 {
-    looks.iter().map(|(_, all)| all).sum()
+fn all(observations: &[Count]) -> f64 {
+    observations.iter().map(|(_, all)| all).sum()
 }
 
-fn share(looks: &[Count]) -> f64 {
-    looks.iter().map(|(failed, _)| failed).sum::<f64>() / all(looks)
+fn share(observations: &[Count]) -> f64 {
+    observations.iter().map(|(failed, _)| failed).sum::<f64>() / all(observations)
 }
 
 /// The line of the table; `None` where no request was made on some side.
-pub(super) fn failed(both: &Both<'_>) -> Option<Line> {
+pub(super) fn failed(both: &ComparisonInput<'_>) -> Option<Line> {
     let by_runs = both.pairs.iter().flatten().all(|windows| units(windows) >= FEWEST_WINDOWS);
-    let looks = |windows: &[Window<'_>]| counts(windows, by_runs);
-    let cells: Vec<[Vec<Count>; 2]> = both.pairs.iter().map(|[a, b]| [looks(a), looks(b)]).collect();
-    let cells: Vec<_> = cells.into_iter().filter(|cell| cell.iter().all(|looks| !looks.is_empty())).collect();
+    let observations = |windows: &[Window<'_>]| counts(windows, by_runs);
+    let cells: Vec<[Vec<Count>; 2]> = both.pairs.iter().map(|[a, b]| [observations(a), observations(b)]).collect();
+    let cells: Vec<_> =
+        cells.into_iter().filter(|cell| cell.iter().all(|observations| !observations.is_empty())).collect();
     let windows = |side: usize| both.pairs.iter().map(|pair| pair[side].len()).sum();
     let [old, new] = [0, 1].map(|side| Side(cells.iter().map(|cell| cell[side].clone()).collect()));
-    let rests = Rests { of: if by_runs { MoreOf::Runs } else { MoreOf::Windows }, ..Rests::default() };
-    (!cells.is_empty()).then(|| Line { compared: line(&old, &new, (windows(0), windows(1))), settled: None, rests })
+    let error_terms = ErrorTerms { of: if by_runs { MoreOf::Runs } else { MoreOf::Windows }, ..ErrorTerms::default() };
+    (!cells.is_empty()).then(|| Line {
+        compared: line(&old, &new, (windows(0), windows(1))),
+        settled: None,
+        error_terms,
+    })
 }
 
 fn line(old: &Side, new: &Side, windows: (usize, usize)) -> Compared {
@@ -112,11 +120,11 @@ fn counts(windows: &[Window<'_>], by_runs: bool) -> Vec<Count> {
         let each = windows.iter().map(|window| failed_and_all(window.trial));
         each.fold((0.0, 0.0), |(failed, all), (more, of)| (failed + more.min(of), all + of))
     };
-    let looks: Vec<Count> = match by_runs {
+    let observations: Vec<Count> = match by_runs {
         true => windows.chunk_by(|a, b| a.unit == b.unit).map(of).collect(),
         false => windows.chunks(1).map(of).collect(),
     };
-    looks.into_iter().filter(|(_, all)| *all > 0.0).collect()
+    observations.into_iter().filter(|(_, all)| *all > 0.0).collect()
 }
 
 /// The word of a difference; `sure` is whether chance is ruled out over all figures.

@@ -14,7 +14,7 @@ pub(crate) struct FigureSpec {
     pub(crate) more_is_better: bool,
     /// Whether it says anything of speed: the others have words of their own and no part in the verdict.
     pub(crate) decides: bool,
-    /// A level that a process keeps from window to window: many windows of it are one look.
+    /// A level that a process keeps from window to window: many windows of it are one observation.
     pub(crate) level: bool,
     pub(crate) of: fn(&Trial) -> Option<f64>,
     /// 0 is a value of it: nothing came back.

@@ -2,7 +2,7 @@
 
 use run::{Compared, ComparedWord, FigureUnit, MoreOf, Run, Trial};
 
-use super::contrast::{Cell, Contrast, Look, Pairing, Told, contrast, counts, of_means, told};
+use super::contrast::{Cell, Contrast, Observation, Pairing, Uncertainty, contrast, counts, of_means, uncertainty};
 use super::figures::FigureSpec;
 use super::percentiles::Sides;
 use super::windows::{Pair, Window};
@@ -10,7 +10,7 @@ use crate::number::positive;
 use stats::average;
 
 /// What is compared, and how it came to be measured.
-pub(super) struct Both<'a> {
+pub(super) struct ComparisonInput<'a> {
     pub(super) runs: [&'a [Run]; 2],
     pub(super) pairs: Vec<Pair<'a>>,
     pub(super) sides: Sides,
@@ -22,12 +22,12 @@ pub(super) struct Line {
     pub(super) compared: Compared,
     /// The word, where no interval gives it.
     pub(super) settled: Option<ComparedWord>,
-    pub(super) rests: Rests,
+    pub(super) error_terms: ErrorTerms,
 }
 
-/// What an interval rests on, and so what more of would narrow it.
+/// What an interval error_terms on, and so what more of would narrow it.
 #[derive(Clone, Copy)]
-pub(super) struct Rests {
+pub(super) struct ErrorTerms {
     pub(super) of: MoreOf,
     /// Standard error that more windows of the same runs do not narrow.
     pub(super) between: f64,
@@ -35,93 +35,102 @@ pub(super) struct Rests {
     pub(super) runs: usize,
 }
 
-impl Default for Rests {
+impl Default for ErrorTerms {
     fn default() -> Self {
         Self { of: MoreOf::Windows, between: 0.0, runs: 1 }
     }
 }
 
-impl Both<'_> {
+impl ComparisonInput<'_> {
     /// One line of the table; `None` where no condition has it on both sides.
     pub(super) fn figure(&self, figure: &FigureSpec) -> Option<Line> {
         let cells = if figure.level { self.levels(figure.of) } else { self.cells(&figure.of) };
         let apart = figure.quantile.and_then(|quantile| self.percentile(quantile, &cells));
         let apart = apart.or_else(|| self.apart(cells.clone(), figure.zeros))?;
-        let rests = self.rests(Some(&apart), figure.level);
+        let error_terms = self.error_terms(Some(&apart), figure.level);
         let (name, unit) = (figure.name.into(), figure.unit);
         let compared = compared(apart, counts(&cells));
         let compared = Compared { figure: name, unit, more_is_better: figure.more_is_better, ..compared };
-        Some(Line { compared, settled: None, rests })
+        Some(Line { compared, settled: None, error_terms })
     }
 
     /// By logarithms; where 0 is a value and some are, by means.
     fn apart(&self, cells: Vec<Cell>, zeros: bool) -> Option<Contrast> {
-        match zeros && cells.iter().flatten().flatten().any(|look| look.ln == f64::NEG_INFINITY) {
+        match zeros && cells.iter().flatten().flatten().any(|observation| observation.ln == f64::NEG_INFINITY) {
             true => {
-                let plain =
-                    |looks: Vec<Look>| looks.into_iter().map(|look| Look { ln: look.ln.exp(), ..look }).collect();
+                let plain = |observations: Vec<Observation>| {
+                    observations
+                        .into_iter()
+                        .map(|observation| Observation { ln: observation.ln.exp(), ..observation })
+                        .collect()
+                };
                 of_means(&cells.into_iter().map(|cell| cell.map(plain)).collect::<Vec<Cell>>(), self.pairing)
             }
             false => contrast(&cells, self.pairing),
         }
     }
 
-    fn rests(&self, apart: Option<&Contrast>, level: bool) -> Rests {
+    fn error_terms(&self, apart: Option<&Contrast>, level: bool) -> ErrorTerms {
         let runs = self.runs.iter().map(|runs| runs.iter().map(|run| run.repeats().count()).sum()).min().unwrap_or(1);
-        let (of, between) = apart.and_then(|a| a.told).map_or((MoreOf::Windows, 0.0), |told| (told.of, told.between));
-        Rests { of: if level { MoreOf::Runs } else { of }, between, runs }
+        let (of, between) = apart
+            .and_then(|a| a.uncertainty)
+            .map_or((MoreOf::Windows, 0.0), |uncertainty| (uncertainty.of, uncertainty.between));
+        ErrorTerms { of: if level { MoreOf::Runs } else { of }, between, runs }
     }
 
     /// A cost of the server that has no line of its own in the table.
     pub(super) fn cost(&self, name: &str, unit: FigureUnit, of: &dyn Fn(&Trial) -> Option<f64>) -> Option<Line> {
         let cells = self.cells(of);
         let apart = contrast(&cells, self.pairing)?;
-        let (rests, compared) = (self.rests(Some(&apart), false), compared(apart, counts(&cells)));
+        let (error_terms, compared) = (self.error_terms(Some(&apart), false), compared(apart, counts(&cells)));
         let compared = Compared { figure: name.into(), unit, beside: true, ..compared };
-        Some(Line { compared, settled: None, rests })
+        Some(Line { compared, settled: None, error_terms })
     }
 
     /// The logarithms of a figure under every condition where both sides have it.
     fn cells(&self, of: &dyn Fn(&Trial) -> Option<f64>) -> Vec<Cell> {
-        let look = |window: &Window<'_>| Some(Look { unit: window.unit, ln: of(window.trial)?.ln() });
-        let both =
-            self.pairs.iter().map(|pair| [0, 1].map(|side| pair[side].iter().filter_map(look).collect::<Vec<_>>()));
-        both.filter(|cell| cell.iter().all(|looks| !looks.is_empty())).collect()
+        let observation = |window: &Window<'_>| Some(Observation { unit: window.unit, ln: of(window.trial)?.ln() });
+        let both = self
+            .pairs
+            .iter()
+            .map(|pair| [0, 1].map(|side| pair[side].iter().filter_map(observation).collect::<Vec<_>>()));
+        both.filter(|cell| cell.iter().all(|observations| !observations.is_empty())).collect()
     }
 
-    /// A level stays with a process, so each run is one look at it; of a single run on either side there is no interval.
+    /// A level stays with a process, so each run is one observation at it; of a single run on either side there is no interval.
     fn levels(&self, of: fn(&Trial) -> Option<f64>) -> Vec<Cell> {
         let mean = |(unit, run): (usize, &Run)| {
             let seen: Vec<f64> = run.trials.iter().filter_map(of).collect();
-            Some(Look { unit, ln: positive(average(&seen))?.ln() })
+            Some(Observation { unit, ln: positive(average(&seen))?.ln() })
         };
         let cell = self.runs.map(|runs| runs.iter().enumerate().filter_map(mean).collect::<Vec<_>>());
-        Some(cell).filter(|cell| cell.iter().all(|looks| !looks.is_empty())).into_iter().collect()
+        Some(cell).filter(|cell| cell.iter().all(|observations| !observations.is_empty())).into_iter().collect()
     }
 
     /// A percentile of merged histograms. Where windows are what was repeated, its error is that of drawing them again.
     fn percentile(&self, quantile: f64, windows: &[Cell]) -> Option<Contrast> {
-        let merged = contrast(&self.sides.looks(quantile)?, self.pairing)?;
+        let merged = contrast(&self.sides.observations(quantile)?, self.pairing)?;
         let again = self.sides.error(quantile);
-        let told = merged.told.or_else(|| told(windows, self.pairing, Some(again?)));
+        let uncertainty = merged.uncertainty.or_else(|| uncertainty(windows, self.pairing, Some(again?)));
         let least = self.sides.within_buckets(quantile);
-        let told = told.map(|told| Told { error: told.error.max(least), ..told });
-        Some(Contrast { told, ..merged })
+        let uncertainty =
+            uncertainty.map(|uncertainty| Uncertainty { error: uncertainty.error.max(least), ..uncertainty });
+        Some(Contrast { uncertainty, ..merged })
     }
 }
 
-/// Both sides and what is told of them, of so many windows a side.
+/// ComparisonInput sides and what is uncertainty of them, of so many windows a side.
 pub(super) fn compared(apart: Contrast, windows: (usize, usize)) -> Compared {
     let [old, new] = apart.sides;
     let ln_ratio = new - old;
-    let half = apart.told.map(|told| told.half()).filter(|half| half.is_finite());
+    let half = apart.uncertainty.map(|uncertainty| uncertainty.half()).filter(|half| half.is_finite());
     Compared {
         old: old.exp(),
         new: new.exp(),
         ratio: ln_ratio.exp(),
         low: half.map(|h| (ln_ratio - h).exp()),
         high: half.map(|h| (ln_ratio + h).exp()),
-        p: apart.told.map(|told| told.chance(ln_ratio)),
+        p: apart.uncertainty.map(|uncertainty| uncertainty.chance(ln_ratio)),
         windows,
         ..Compared::default()
     }

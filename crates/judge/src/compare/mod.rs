@@ -11,7 +11,7 @@ mod curves;
 mod differences;
 mod failures;
 mod figures;
-mod over;
+mod input;
 mod percentiles;
 mod tls;
 mod windows;
@@ -22,7 +22,7 @@ use run::{Comparison, Run, Trial, TrialKind};
 use capacities::capacity;
 pub use contrast::Pairing;
 use figures::{FIGURES, costs, server, times_calls};
-use over::{Both, Line};
+use input::{ComparisonInput, Line};
 use percentiles::Sides;
 use words::{regressed, verdict, words};
 
@@ -38,7 +38,7 @@ pub fn compare(
     let of = |runs: &'_ [Run]| runs.iter().map(|run| run.plan.load.protocol.name()).collect::<Vec<_>>();
     same_protocol((old.0, &of(old.1)), (new.0, &of(new.1)))?;
     let pairs = windows::pairs(old.1, new.1, pairing);
-    let both = Both { runs: [old.1, new.1], sides: Sides::of(&pairs), pairs, pairing };
+    let both = ComparisonInput { runs: [old.1, new.1], sides: Sides::of(&pairs), pairs, pairing };
     let mut lines: Vec<Line> = FIGURES.iter().filter_map(|f| both.figure(f)).collect();
     lines.extend(failures::failed(&both));
     lines.extend(capacity(old.1, new.1, pairing));
@@ -119,6 +119,6 @@ fn nothing_in_common(old: (&str, &[Run]), new: (&str, &[Run])) -> String {
 }
 
 #[cfg(test)]
-mod lost_tests;
+mod regression_tests;
 #[cfg(test)]
 mod tests;

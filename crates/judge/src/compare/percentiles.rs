@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use run::{Hist, Trial};
 use stats::bootstrap::{resample, small_sample_factor};
 
-use super::contrast::{Cell, Look};
+use super::contrast::{Cell, Observation};
 use super::windows::{Pair, Window};
 use stats::Sample;
 
@@ -21,7 +21,7 @@ fn responses(trial: &Trial) -> Option<&Hist> {
     trial.histograms.get("response").filter(|hist| !hist.is_empty())
 }
 
-/// Both sides of every condition, each added up once for all percentiles.
+/// ComparisonInput sides of every condition, each added up once for all percentiles.
 pub(super) struct Sides(Vec<[Side; 2]>);
 
 impl Sides {
@@ -33,9 +33,9 @@ impl Sides {
 
     /// A quantile of each run or repeat under each condition; `None` where a window kept no histogram, as in runs that were cut
     /// down or made elsewhere.
-    pub(super) fn looks(&self, quantile: f64) -> Option<Vec<Cell>> {
+    pub(super) fn observations(&self, quantile: f64) -> Option<Vec<Cell>> {
         let complete = self.0.iter().flatten().all(|side| side.complete);
-        let cells = self.0.iter().map(|both| [0, 1].map(|side| both[side].looks(quantile)));
+        let cells = self.0.iter().map(|both| [0, 1].map(|side| both[side].observations(quantile)));
         (complete && !self.0.is_empty()).then(|| cells.collect())
     }
 
@@ -107,11 +107,11 @@ impl Side {
     }
 
     /// A quantile of each run or repeat.
-    fn looks(&self, quantile: f64) -> Vec<Look> {
+    fn observations(&self, quantile: f64) -> Vec<Observation> {
         let units: BTreeSet<usize> = self.units.iter().copied().collect();
         let of = |unit: usize| {
             let windows = self.windows.iter().zip(&self.units).filter(|(_, of)| **of == unit).map(|(window, _)| window);
-            Look { unit, ln: self.quantile(windows, quantile).ln() }
+            Observation { unit, ln: self.quantile(windows, quantile).ln() }
         };
         units.into_iter().map(of).collect()
     }

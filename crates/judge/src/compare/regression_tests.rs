@@ -140,7 +140,7 @@ fn a_capacity_that_is_gone_is_a_regression_and_one_that_came_is_none() {
     );
 }
 
-/// Both sides' capacities are made by one rule: a run against itself under any objective is at 1.
+/// ComparisonInput sides' capacities are made by one rule: a run against itself under any objective is at 1.
 #[test]
 fn the_capacity_of_both_sides_is_made_by_one_rule() {
     let a = searched(200.0, true);
@@ -239,7 +239,7 @@ fn runs_of_nothing_that_others_have_get_a_sentence_that_says_what_to_do() {
     assert!(say(&of_kind(TrialKind::Watched)).contains("loadline load"));
 }
 
-/// One process a side is one look at its memory: more windows of it tell no more, more runs do.
+/// One process a side is one observation at its memory: more windows of it tell no more, more runs do.
 #[test]
 fn what_more_of_would_decide_is_said() {
     let mut random = Rng::with_seed(6);

@@ -4,7 +4,7 @@ use run::{Compared, ComparedWord, MoreOf};
 
 use super::failures;
 use super::figures::{FAILED, decides};
-use super::over::{Line, Rests};
+use super::input::{ErrorTerms, Line};
 use crate::thresholds::{COMPARE_SURE, FEWEST_WINDOWS};
 use stats::NORMAL_95;
 
@@ -41,14 +41,14 @@ pub(super) fn words(mut all: Vec<Line>, threshold: f64, allowed: f64) -> Vec<Com
 
 /// By the interval of a ratio.
 fn word(line: &mut Line, sure: bool, threshold: f64) {
-    let Line { compared: c, rests, .. } = line;
+    let Line { compared: c, error_terms, .. } = line;
     let Some((low, high)) = c.low.zip(c.high) else {
         let alike = (c.ratio - 1.0).abs() <= threshold && !decides(&c.figure);
         c.word = if alike { ComparedWord::Same } else { ComparedWord::NotEnough };
         // So many times as much makes an interval possible; what it will be is not known yet.
         let fewest = c.windows.0.min(c.windows.1).max(1);
         c.more = (!alike && fewest < FEWEST_WINDOWS).then(|| (FEWEST_WINDOWS as f64 / fewest as f64).ceil());
-        c.more_of = c.more.map(|_| rests.of);
+        c.more_of = c.more.map(|_| error_terms.of);
         return;
     };
     let apart = low > 1.0 || high < 1.0;
@@ -60,7 +60,7 @@ fn word(line: &mut Line, sure: bool, threshold: f64) {
         (false, false) => ComparedWord::NotEnough,
     };
     if c.word == ComparedWord::NotEnough
-        && let Some((more, of)) = more(c.ratio.ln().abs(), (high / low).ln() / 2.0, threshold, rests)
+        && let Some((more, of)) = more(c.ratio.ln().abs(), (high / low).ln() / 2.0, threshold, error_terms)
     {
         (c.more, c.more_of) = (Some(more), Some(of));
     }
@@ -68,14 +68,14 @@ fn word(line: &mut Line, sure: bool, threshold: f64) {
 
 /// So many times as much would do, and as much of what: the interval has to become as narrow as the distance from 1, with what several
 /// figures ask beyond it, or as what is left of the threshold. What runs are apart by themselves no number of windows narrows.
-fn more(apart: f64, half: f64, threshold: f64, rests: &Rests) -> Option<(f64, MoreOf)> {
+fn more(apart: f64, half: f64, threshold: f64, error_terms: &ErrorTerms) -> Option<(f64, MoreOf)> {
     let narrow = (apart / OF_SEVERAL).max((1.0 + threshold).ln() - apart);
-    let by_runs = NORMAL_95 * rests.between;
-    let (times, of) = match rests.of {
+    let by_runs = NORMAL_95 * error_terms.between;
+    let (times, of) = match error_terms.of {
         MoreOf::Runs => ((half / narrow).powi(2), MoreOf::Runs),
         // Windows alone do not get there: so many times the runs, and as many as have an interval of their own.
         MoreOf::Windows if by_runs >= narrow => {
-            let fewest = FEWEST_WINDOWS as f64 / rests.runs.max(1) as f64;
+            let fewest = FEWEST_WINDOWS as f64 / error_terms.runs.max(1) as f64;
             ((half / narrow).powi(2).max(fewest).ceil(), MoreOf::Runs)
         }
         MoreOf::Windows => ((half.powi(2) - by_runs.powi(2)) / (narrow.powi(2) - by_runs.powi(2)), MoreOf::Windows),

@@ -7,7 +7,7 @@ use super::outcome::{
 };
 use super::steadiness::{doubt, steadiness};
 use super::suspects::{SUSPECTS, suspect_of};
-use super::turns::{Held, effect, held};
+use super::turns::{PredictionCheck, check, effect};
 use super::words::{REMAINDER, effect_sentence, shares_sentence, with_lever};
 use super::{Estimates, estimate};
 use crate::number::figure;
@@ -51,7 +51,7 @@ pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
 pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect(trial).ok()).collect();
     let said = in_turns(proof, verdict);
-    if said != Some(Held::Yes) {
+    if said != Some(PredictionCheck::Confirmed) {
         in_slots(proof, verdict, said);
     }
     if !proof.trials.is_empty() || said.is_some() {
@@ -60,11 +60,11 @@ pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
 }
 
 /// The verdict held against the turns with and without its own lever; nothing where there were none.
-fn in_turns(proof: &mut Proof, verdict: &mut Bottleneck) -> Option<Held> {
+fn in_turns(proof: &mut Proof, verdict: &mut Bottleneck) -> Option<PredictionCheck> {
     let suspect = suspect(proof, verdict)?;
     let measured = proof.effects.iter().rfind(|effect| effect.lever == suspect.lever)?.clone();
     let predicted = proof.prediction.as_ref().filter(|p| p.lever == suspect.lever)?.ratio;
-    let said = held(&measured, predicted);
+    let said = check(&measured, predicted);
     let found = format!(
         "throughput is {} times that without it ({} to {}; predicted {})",
         figure(measured.ratio),
@@ -74,16 +74,16 @@ fn in_turns(proof: &mut Proof, verdict: &mut Bottleneck) -> Option<Held> {
     );
     proof.why = format!("{}, {found}", with_lever(suspect.lever));
     (proof.outcome, verdict.confidence) = match said {
-        Held::Yes => (ProofOutcome::Proven, verdict.confidence.max(SHOWN)),
-        Held::No if suspect.refutes => (ProofOutcome::Refuted, verdict.confidence.min(REFUTED)),
-        Held::No | Held::Open => (ProofOutcome::NotTried, verdict.confidence.min(CLOSE)),
+        PredictionCheck::Confirmed => (ProofOutcome::Proven, verdict.confidence.max(SHOWN)),
+        PredictionCheck::Refuted if suspect.refutes => (ProofOutcome::Refuted, verdict.confidence.min(REFUTED)),
+        PredictionCheck::Refuted | PredictionCheck::Open => (ProofOutcome::NotTried, verdict.confidence.min(CLOSE)),
     };
     proof.measured = Some(measured);
     Some(said)
 }
 
 /// The shares of what slots tell. `turns` is what the verdict's own lever said before.
-fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<Held>) {
+fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<PredictionCheck>) {
     let Some(trial) = proof.trials.last() else { return };
     let found = match estimate(trial) {
         Ok(found) => found,
@@ -107,7 +107,8 @@ fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<Held>) {
     proof.runner_up.iter_mut().for_each(|runner_up| runner_up.measured = second.clone());
     let shares = shares(proof);
     // What was refuted already stands for nothing; a lever that was not pulled belongs to what none touched.
-    let refuted_before = turns == Some(Held::No) && suspect(proof, verdict).is_some_and(|suspect| suspect.refutes);
+    let refuted_before =
+        turns == Some(PredictionCheck::Refuted) && suspect(proof, verdict).is_some_and(|suspect| suspect.refutes);
     let pulled = lever_of(proof, verdict).filter(|lever| shares.iter().any(|(pulled, _)| pulled == lever));
     let argued = if refuted_before { "" } else { pulled.unwrap_or(REMAINDER) };
     let predicts = proof.prediction.is_some();

@@ -11,7 +11,7 @@
 use run::{Estimate, LeverSlots, ProofTrial};
 
 use super::against::Against;
-use crate::thresholds::{BEND, UNWANTED};
+use crate::thresholds::{CURVATURE, UNWANTED};
 use stats::fit::robust::{Robust, inverse, product, times};
 
 /// Slots for each lever, and for the level, without which the equations have little to stand on.
@@ -119,12 +119,12 @@ impl<'a> Seen<'a> {
     fn regress(&self, used: &[usize]) -> Result<Estimates, String> {
         let doses: Vec<Vec<f64>> = used.iter().map(|j| used.iter().map(|k| self.doses[*j][*k]).collect()).collect();
         let speeds: Vec<Vec<f64>> = used.iter().map(|j| self.speeds[*j].clone()).collect();
-        biting(used.iter().map(|j| &self.levers[*j]), &doses)?;
+        effective_levers(used.iter().map(|j| &self.levers[*j]), &doses)?;
         let by_dose = inverse(doses.clone()).ok_or("two levers act on the same resource and cannot be told apart")?;
         let moved: Vec<f64> = used.iter().map(|j| self.moved.coefficients[*j]).collect();
         let elasticities = times(&by_dose, &moved);
         let covariance = self.spread(&speeds, &elasticities, &by_dose, used)?;
-        let bend = Bend::of(&elasticities, &doses);
+        let bend = Nonlinearity::of(&elasticities, &doses);
         let straight: Vec<f64> = elasticities.iter().zip(&bend.by).map(|(e, by)| e - by).collect();
         let sum: f64 = straight.iter().sum();
         let (all, summed) = (covariance.iter().flatten().sum::<f64>(), bend.by.iter().sum());
@@ -186,7 +186,7 @@ fn doses(speeds: &[Vec<f64>], against: &Against) -> Result<Vec<Vec<f64>>, String
     Ok((0..speeds.len()).map(|j| of.iter().map(|fit| fit.coefficients[j]).collect()).collect())
 }
 
-fn biting<'a>(levers: impl Iterator<Item = &'a LeverSlots>, doses: &[Vec<f64>]) -> Result<(), String> {
+fn effective_levers<'a>(levers: impl Iterator<Item = &'a LeverSlots>, doses: &[Vec<f64>]) -> Result<(), String> {
     let slack = levers.enumerate().find(|(j, _)| doses[*j][*j] > -LEAST_DOSE);
     slack.map_or(Ok(()), |(j, lever)| Err(too_little(lever, 1.0 - doses[j][j].exp())))
 }
@@ -197,7 +197,7 @@ pub(super) fn too_little(lever: &LeverSlots, dose: f64) -> String {
 }
 
 /// What doses of a finite size do to elasticities: what is slowed becomes more of a bottleneck than what is not.
-struct Bend {
+struct Nonlinearity {
     /// How much larger each elasticity is under the mean of all doses than without any.
     by: Vec<f64>,
     /// How much further apart errors are after this is taken off, at least 1.
@@ -206,8 +206,8 @@ struct Bend {
     dose: f64,
 }
 
-impl Bend {
-    /// In speeds that combine with a constant elasticity of substitution ([`BEND`] 1 is one client, exactly) a resource's
+impl Nonlinearity {
+    /// In speeds that combine with a constant elasticity of substitution ([`CURVATURE`] 1 is one client, exactly) a resource's
     /// share grows with how much more it was slowed than the mean of the shares.
     ///
     /// What a resource lacks with all levers off is no dose: a thread that waits for others of its process has half a CPU then, too.
@@ -220,8 +220,8 @@ impl Bend {
         let mean = shares.iter().zip(&slowed).map(|(e, s)| e * s).sum::<f64>() / sum.max(1.0);
         let most = slowed.iter().copied().fold(0.0, f64::max);
         Self {
-            by: shares.iter().zip(&slowed).map(|(e, s)| BEND * e * (s - mean)).collect(),
-            stretch: 1.0 + BEND * most * (2.0 * sum - 1.0).clamp(0.0, 1.0),
+            by: shares.iter().zip(&slowed).map(|(e, s)| CURVATURE * e * (s - mean)).collect(),
+            stretch: 1.0 + CURVATURE * most * (2.0 * sum - 1.0).clamp(0.0, 1.0),
             dose: 2.0 * most,
         }
     }

@@ -74,7 +74,7 @@ struct Block {
 }
 
 /// What a choice of blocks says.
-struct Said {
+struct PredictedResponse {
     /// Of each lever, the one on the rate included: with it over without any.
     ratios: Vec<f64>,
     doses: Vec<f64>,
@@ -92,7 +92,7 @@ pub(super) fn estimate(trial: &ProofTrial, of: ProofOf) -> Result<Estimates, Str
     let blocks = blocks(trial)?;
     let all: Vec<&Block> = blocks.iter().collect();
     enough(&all, of)?;
-    let found = said(&all, of, rate_at).ok_or("the slots of some lever completed nothing")?;
+    let found = block_response(&all, of, rate_at).ok_or("the slots of some lever completed nothing")?;
     if let Some((lever, dose)) = trial.levers.iter().zip(&found.doses).find(|(_, dose)| **dose < LEAST_DOSE) {
         return Err(too_little(lever, *dose));
     }
@@ -103,12 +103,14 @@ pub(super) fn estimate(trial: &ProofTrial, of: ProofOf) -> Result<Estimates, Str
     let share = |adds: Figure<'_>| quotient(&found, &drawn, adds, wider).ok_or_else(|| scattered.to_string());
     let ratio = |j: usize| {
         let scatter =
-            Sample::of(&drawn.iter().map(|said| said.ratios[j]).collect::<Vec<_>>()).map_or(f64::NAN, |s| s.sd);
+            Sample::of(&drawn.iter().map(|response| response.ratios[j]).collect::<Vec<_>>()).map_or(f64::NAN, |s| s.sd);
         Estimate::around(found.ratios[j], wider * scatter)
     };
     Ok(Estimates {
-        elasticities: (0..found.adds.len()).map(|j| share(&|said: &Said| said.adds[j])).collect::<Result<_, _>>()?,
-        remainder: share(&|said: &Said| said.whole - said.adds.iter().sum::<f64>())?,
+        elasticities: (0..found.adds.len())
+            .map(|j| share(&|response: &PredictedResponse| response.adds[j]))
+            .collect::<Result<_, _>>()?,
+        remainder: share(&|response: &PredictedResponse| response.whole - response.adds.iter().sum::<f64>())?,
         ratios: (0..found.ratios.len()).map(ratio).collect(),
         doses: found.doses.clone(),
     })
@@ -185,7 +187,7 @@ fn enough(blocks: &[&Block], of: ProofOf) -> Result<(), String> {
     }
 }
 
-fn said(blocks: &[&Block], of: ProofOf, rate_at: usize) -> Option<Said> {
+fn block_response(blocks: &[&Block], of: ProofOf, rate_at: usize) -> Option<PredictedResponse> {
     let cells = blocks.first()?.times.len();
     let mut figures = Vec::with_capacity(cells);
     for cell in 0..cells {
@@ -199,7 +201,7 @@ fn said(blocks: &[&Block], of: ProofOf, rate_at: usize) -> Option<Said> {
     let whole = Whole::of(ratios[rate_at], doses[rate_at]);
     let others = (0..ratios.len()).filter(|j| *j != rate_at);
     let adds = others.map(|j| whole.adds(ratios[j], doses[j])).collect();
-    Some(Said { adds, whole: whole.grows, ratios, doses })
+    Some(PredictedResponse { adds, whole: whole.grows, ratios, doses })
 }
 
 /// What it does to slow everything.
@@ -229,25 +231,28 @@ impl Whole {
 }
 
 /// What blocks say that are drawn again and again.
-fn drawn(blocks: &[Block], of: ProofOf, rate_at: usize) -> Vec<Said> {
+fn drawn(blocks: &[Block], of: ProofOf, rate_at: usize) -> Vec<PredictedResponse> {
     let mut random = fastrand::Rng::with_seed(1);
-    let mut draw = |_| said(&resample(blocks, &mut random), of, rate_at);
+    let mut draw = |_| block_response(&resample(blocks, &mut random), of, rate_at);
     (0..DRAWS).filter_map(&mut draw).collect()
 }
 
 /// A figure of what blocks say.
-type Figure<'a> = &'a dyn Fn(&Said) -> f64;
+type Figure<'a> = &'a dyn Fn(&PredictedResponse) -> f64;
 
 /// A part over the whole with its interval; nothing where the whole may be nothing.
-fn quotient(found: &Said, drawn: &[Said], part: Figure<'_>, wider: f64) -> Option<Estimate> {
-    let whole: Figure<'_> = &|said: &Said| said.whole;
+fn quotient(found: &PredictedResponse, drawn: &[PredictedResponse], part: Figure<'_>, wider: f64) -> Option<Estimate> {
+    let whole: Figure<'_> = &|response: &PredictedResponse| response.whole;
     let (a, b, n) = (part(found), whole(found), drawn.len() as f64);
     let mean = |of: Figure<'_>| drawn.iter().map(of).sum::<f64>() / n;
     let (mean_a, mean_b) = (mean(part), mean(whole));
     let together = |x: Figure<'_>, y: Figure<'_>| {
-        drawn.iter().map(|said| x(said) * y(said)).sum::<f64>() / (n - 1.0) * wider.powi(2)
+        drawn.iter().map(|response| x(response) * y(response)).sum::<f64>() / (n - 1.0) * wider.powi(2)
     };
-    let (from_a, from_b) = (|said: &Said| part(said) - mean_a, |said: &Said| whole(said) - mean_b);
+    let (from_a, from_b) = (
+        |response: &PredictedResponse| part(response) - mean_a,
+        |response: &PredictedResponse| whole(response) - mean_b,
+    );
     let quotient = Quotient {
         part: a,
         whole: b,

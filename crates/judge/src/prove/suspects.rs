@@ -72,7 +72,7 @@ fn what_is_left(_: &Run, dose: f64) -> f64 {
 /// Delayed acknowledgements of Linux (TCP_DELACK_MIN), microseconds.
 const TIMER_US: f64 = 40_000.0;
 /// Nothing is predicted to become faster than this many times: what else a request waits for is not known so exactly.
-const MOST_TIMES: f64 = 10.0;
+const MAX_PREDICTED_FACTOR: f64 = 10.0;
 
 /// Requests one after another take their time less the timer's.
 fn without_the_timer(run: &Run, _: f64) -> f64 {
@@ -96,7 +96,7 @@ fn accepted_us(trial: &Trial) -> f64 {
 }
 
 fn times(whole: f64, left: f64) -> f64 {
-    if left.is_finite() && whole > left.max(0.0) { whole / left.max(whole / MOST_TIMES) } else { 1.0 }
+    if left.is_finite() && whole > left.max(0.0) { whole / left.max(whole / MAX_PREDICTED_FACTOR) } else { 1.0 }
 }
 
 fn decisive(run: &Run) -> Option<&Trial> {
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn nothing_is_predicted_of_what_was_not_measured() {
         assert_eq!((without_the_timer(&Run::default(), 1.0), without_connects(&Run::default(), 1.0)), (1.0, 1.0));
-        assert_eq!((times(44.0, 4.0), times(44.0, 22.0), times(44.0, 44.0)), (MOST_TIMES, 2.0, 1.0));
+        assert_eq!((times(44.0, 4.0), times(44.0, 22.0), times(44.0, 44.0)), (MAX_PREDICTED_FACTOR, 2.0, 1.0));
         assert_eq!(what_is_left(&Run::default(), -1.0), 2.0);
     }
 
@@ -134,7 +134,7 @@ mod tests {
             run.findings.picks.decisive = Some(0);
             without_connects(&run, 1.0)
         };
-        assert_eq!(kept(5.0, 62_500.0), MOST_TIMES);
+        assert_eq!(kept(5.0, 62_500.0), MAX_PREDICTED_FACTOR);
         assert!((kept(5.0, 125_000.0) - 125_100.0 / 62_500.0).abs() < 1e-9, "{}", kept(5.0, 125_000.0));
         assert!((kept(0.0, 62_500.0) - 62_600.0 / 62_500.0).abs() < 1e-9, "nothing waits");
     }

@@ -26,26 +26,26 @@ pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
 
 /// What an effect says of its prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum PredictionCheck {
     /// It lies nearer to what was predicted than to no effect, all of its interval.
-    Yes,
+    Confirmed,
     /// It lies nearer to no effect.
-    No,
+    Refuted,
     /// Some of each.
     Open,
 }
 
 /// Holds an effect against its prediction: halfway, in logarithms, between that and no effect.
-pub(super) fn held(effect: &Effect, predicted: f64) -> Held {
+pub(super) fn check(effect: &Effect, predicted: f64) -> PredictionCheck {
     let halfway = predicted.max(1e-6).sqrt();
     let (beyond, short) = match predicted > 1.0 {
         true => (effect.low >= halfway, effect.high < halfway),
         false => (effect.high <= halfway, effect.low > halfway),
     };
     match (beyond, short) {
-        (true, _) => Held::Yes,
-        (_, true) => Held::No,
-        _ => Held::Open,
+        (true, _) => PredictionCheck::Confirmed,
+        (_, true) => PredictionCheck::Refuted,
+        _ => PredictionCheck::Open,
     }
 }
 
@@ -72,10 +72,13 @@ mod tests {
 
     #[test]
     fn a_prediction_is_held_refuted_or_left_open() {
-        let of = |ratio, scatter| held(&effect(&trial(ratio, scatter, 6, 1)).unwrap(), 2.0);
-        assert_eq!((of(2.0, 0.02), of(1.0, 0.02), of(1.5, 0.2)), (Held::Yes, Held::No, Held::Open));
-        let taken = |ratio| held(&effect(&trial(ratio, 0.02, 6, 1)).unwrap(), 0.75);
-        assert_eq!((taken(0.74), taken(1.0)), (Held::Yes, Held::No));
+        let of = |ratio, scatter| check(&effect(&trial(ratio, scatter, 6, 1)).unwrap(), 2.0);
+        assert_eq!(
+            (of(2.0, 0.02), of(1.0, 0.02), of(1.5, 0.2)),
+            (PredictionCheck::Confirmed, PredictionCheck::Refuted, PredictionCheck::Open)
+        );
+        let taken = |ratio| check(&effect(&trial(ratio, 0.02, 6, 1)).unwrap(), 0.75);
+        assert_eq!((taken(0.74), taken(1.0)), (PredictionCheck::Confirmed, PredictionCheck::Refuted));
     }
 
     #[test]

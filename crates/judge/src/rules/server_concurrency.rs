@@ -5,13 +5,13 @@ use run::FigureUnit;
 
 use super::rule::{Rule, Verdict, server};
 use crate::Facts;
-use crate::behind;
 use crate::evidence::{line, measured};
 use crate::facts::loopback;
 use crate::number::{duration, figure, grew, percent, positive, rate, ratio};
 use crate::single::{clients, r1_us};
 use crate::sweep::Plateau;
 use crate::thresholds::{BUSY, DISK_STALLED, DISK_WORKS, HALF_BUSY, LEAST_PLACES, NEARLY_FULL};
+use crate::upstreams;
 use crate::view::{Task, View};
 
 pub(super) const RULE: Rule = Rule {
@@ -51,8 +51,8 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     evidence.extend(places);
     evidence.extend(waits_for_a_disk(&view));
     evidence.extend(super::streams::waits(&view));
-    evidence.extend(behind::evidence(&view, &facts.behind));
-    let sentence = behind::full(&facts.behind).map_or(sentence, behind::sentence);
+    evidence.extend(upstreams::evidence(&view, &facts.upstreams));
+    let sentence = upstreams::full(&facts.upstreams).map_or(sentence, upstreams::sentence);
     Ok(Verdict::Binds { confidence, sentence, evidence })
 }
 
@@ -67,7 +67,7 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
             Ok(Some(format!("from {} to {} clients the rate {}", figure(from), figure(to), grew(growth))))
         }
         // The kernel counts the periods that were cut short: that needs no other load beside it.
-        Plateau::Grows | Plateau::NotTried if behind::held(&facts.behind) => Ok(None),
+        Plateau::Grows | Plateau::NotTried if upstreams::held(&facts.upstreams) => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("more clients still brought more throughput".into())),
         Plateau::NotTried => Err(cannot_say("a sweep over the number of clients (loadline find)")),
     }

@@ -11,8 +11,8 @@ use crate::Facts;
 
 /// Verdicts after which doubling resources would be no answer.
 const NO_RESOURCE: &[&str] = &["unknown", "not-saturated", "server-rate-limit", ""];
-/// As much as this of a resource for twice the capacity is not worth saying.
-const MOST_TIMES: f64 = 16.0;
+/// Greatest growth of a resource that is reported; more than this for twice the capacity is no advice.
+const MAX_REPORTED_FACTOR: f64 = 16.0;
 
 /// Resources that would be full before twice the capacity, in the order in which they would stop the server. Empty where
 /// the verdict names no resource.
@@ -51,12 +51,12 @@ fn times(model: &Model) -> f64 {
         short(model, target).iter().for_each(|part| then.times(part.id, target / part.limit()));
         moved(model, &then) >= 2.0 - 1e-9
     };
-    if doubles(2.0) || !doubles(MOST_TIMES) {
+    if doubles(2.0) || !doubles(MAX_REPORTED_FACTOR) {
         return 2.0;
     }
     let halved = |(low, high): (f64, f64), _| {
         let middle = f64::midpoint(low, high);
         if doubles(middle) { (low, middle) } else { (middle, high) }
     };
-    (0..30).fold((2.0, MOST_TIMES), halved).1
+    (0..30).fold((2.0, MAX_REPORTED_FACTOR), halved).1
 }
