@@ -12,9 +12,9 @@ mod trial;
 
 pub use error::LabError;
 pub use hosts::{CpuSplit, Host, Local, NamespaceHost, via};
-pub use observe::{Observation, RemoteObserver, ServerCounters, Watched};
+pub use observe::{Observation, ObservedServer, RemoteObserver, ServerCounters};
 pub use prove::prove_target;
-pub use search::{InTurns, find, in_turns, people};
+pub use search::{InTurns, find, in_turns, user_search};
 pub use trial::{
     Lab, Load, Nobody, OnHosts, Point, Progressing, TargetSetup, Watch, cold, load, merged, resolve, start_server,
     start_servers, target, watch_server,

@@ -112,7 +112,7 @@ impl VirtualServer {
     pub fn find_users(mut self) -> Result<Run, LabError> {
         let response_s = self.server.service_ns as f64 / 1e9;
         let budget = lab::search::Budget::new(self.run().plan.search.budget_s);
-        lab::people::capacity(&mut self, budget, response_s)?;
+        lab::user_search::capacity(&mut self, budget, response_s)?;
         self.run.elapsed_s = self.now_s;
         judge::judge(&mut self.run);
         Ok(self.run)

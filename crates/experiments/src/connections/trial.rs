@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use lab::agents::AgentGroup;
-use lab::{Lab, LabError, Load, Observation, Point, Watched, start_server};
+use lab::{Lab, LabError, Load, Observation, ObservedServer, Point, start_server};
 use run::{Intensity, Io, Key, LoadPlan, Protocol, ServePlan, ThinkTime, Trial, TrialKind};
 
 use super::layout::Pair;
@@ -70,7 +70,7 @@ fn serve(lab: &Lab<'_>, stage: &Stage, parameters: &Parameters, pairs: &[Pair]) 
 fn observation(stage: &Stage, servers: &Servers) -> Observation {
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     let addr = servers.addrs.first().copied().unwrap_or(any);
-    let watched = Watched {
+    let watched = ObservedServer {
         host: "localhost".into(),
         pids: servers.groups.iter().flat_map(AgentGroup::pids).collect(),
         netns_pid: stage.netns_pid(),

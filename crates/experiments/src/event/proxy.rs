@@ -7,7 +7,7 @@ use run::{Check, ColdPlan, Intensity, Key, LoadPlan, Run, ServePlan, ThinkTime, 
 
 use super::stand::{on, places};
 use crate::Parameters;
-use lab::{CpuSplit, Lab, LabError, Load, Local, Observation, Point, Watched, start_server, target};
+use lab::{CpuSplit, Lab, LabError, Load, Local, Observation, ObservedServer, Point, start_server, target};
 
 /// Conducts the experiment.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
@@ -52,7 +52,7 @@ fn backend(
             return Ok(());
         }
     };
-    let watched = Watched::started("localhost", &group, None, addr, places);
+    let watched = ObservedServer::started("localhost", &group, None, addr, places);
     let observation = lab.observation(addr, Some(watched));
     let connections = parameters.count("connections", 32).max(1);
     let load = LoadPlan {

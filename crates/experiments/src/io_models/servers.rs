@@ -83,7 +83,7 @@ impl Servers {
 
     /// What they count themselves.
     pub(super) fn counters(&self) -> ServerCounters {
-        ServerCounters::of(&self.group, COUNTED)
+        ServerCounters::new(&self.group, COUNTED)
     }
 
     pub(super) fn group(&self) -> &Mutex<AgentGroup> {

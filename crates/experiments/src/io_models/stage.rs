@@ -8,7 +8,7 @@ use testbed::{Spec, Testbed};
 
 use super::servers::Servers;
 use crate::Parameters;
-use lab::{CpuSplit, Host, Lab, LabError, Local, NamespaceHost, Observation, Watched};
+use lab::{CpuSplit, Host, Lab, LabError, Local, NamespaceHost, Observation, ObservedServer};
 
 /// Client machines of the source.
 const CLIENTS: usize = 3;
@@ -93,7 +93,7 @@ impl Here {
             None => ("localhost".to_string(), None),
         };
         let (pids, addr) = (servers.pids().to_vec(), servers.addr(0));
-        let watched = Watched { host, pids, netns_pid, listen: Some(addr.into()), shared: places.shared() };
+        let watched = ObservedServer { host, pids, netns_pid, listen: Some(addr.into()), shared: places.shared() };
         let observation = Observation::new(addr, Some(watched)).with_processors(&places.client, &places.server);
         let observation = observation.counting(servers.addrs()).with_server_counters(servers.counters());
         match &self.bed {

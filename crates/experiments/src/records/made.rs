@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use lab::agents::AgentGroup;
-use lab::{CpuSplit, Lab, LabError, NamespaceHost, Observation, ServerCounters, Watched, start_server};
+use lab::{CpuSplit, Lab, LabError, NamespaceHost, Observation, ObservedServer, ServerCounters, start_server};
 use run::ServePlan;
 use testbed::{Spec, Testbed};
 
@@ -47,7 +47,7 @@ impl Made {
         let namespace_hosts = (1..=clients).map(|n| host(&format!("client{n}"))).collect::<Result<_, _>>()?;
         let observation = observation(lab, &bed, &group, addr, &places)?;
         let server = Arc::new(Mutex::new(group));
-        let observation = observation.with_server_counters(ServerCounters::of(&server, "Records"));
+        let observation = observation.with_server_counters(ServerCounters::new(&server, "Records"));
         Ok((Self { _server: server, namespace_hosts, places, exchange_ms, bed }, addr, observation))
     }
 
@@ -117,7 +117,7 @@ fn observation(
     addr: SocketAddr,
     places: &CpuSplit,
 ) -> Result<Observation, LabError> {
-    let watched = Watched::started("server", group, Some(bed.netns_pid("server")?), addr, places);
+    let watched = ObservedServer::started("server", group, Some(bed.netns_pid("server")?), addr, places);
     for (name, role) in [("server", "server"), ("client1", "client")] {
         lab.host(probe::host_info(name, role));
     }

@@ -13,7 +13,7 @@ use testbed::{Spec, Testbed};
 use super::counts::{put_kernel, syns_sent};
 use super::deal::deal;
 use lab::agents::AgentGroup;
-use lab::{CpuSplit, Lab, LabError, Load, NamespaceHost, Observation, Point, Watched};
+use lab::{CpuSplit, Lab, LabError, Load, NamespaceHost, Observation, ObservedServer, Point};
 
 /// Port of the server in its own namespace.
 const PORT: u16 = 80;
@@ -75,7 +75,7 @@ impl Bed {
         let host = NamespaceHost::in_testbed(&bed, "server")?;
         let (group, addr, notes) = lab::start_server(&host, lab.program(), plan)?;
         notes.into_iter().for_each(|n| lab.note(n));
-        let watched = Watched::started("server", &group, Some(bed.netns_pid("server")?), addr, places);
+        let watched = ObservedServer::started("server", &group, Some(bed.netns_pid("server")?), addr, places);
         let observation = Observation::new(addr, Some(watched)).with_client("client1", Some(bed.netns_pid("client1")?));
         let clients = spec.hosts.iter().filter(|host| *host != "server");
         let clients = clients.map(|host| NamespaceHost::in_testbed(&bed, host)).collect::<Result<_, _>>()?;

@@ -13,7 +13,7 @@ const SOURCES: [&str; 2] = ["cpu", "process"];
 /// Observer of this machine across trials.
 pub(crate) struct HostWatch {
     observer: Observer,
-    at_work: Option<Watching>,
+    active: Option<Watching>,
 }
 
 impl HostWatch {
@@ -25,14 +25,14 @@ impl HostWatch {
             sources: Some(SOURCES.map(str::to_string).into()),
             ..ObserverSpec::default()
         });
-        let mut watch = Self { observer, at_work: None };
+        let mut watch = Self { observer, active: None };
         watch.again();
         watch
     }
 
     /// Adds the observations since the last trial to a trial without observers.
     pub(crate) fn put(&mut self, trial: &mut Trial) {
-        let Some(watching) = self.at_work.take() else { return };
+        let Some(watching) = self.active.take() else { return };
         watching.edge();
         let seen = watching.finish();
         if trial.client.recording.columns.is_empty() && trial.client.recording.absent.is_empty() {
@@ -45,8 +45,8 @@ impl HostWatch {
 
     /// Starts over. If this machine cannot be read, the trial says nothing about other programs.
     fn again(&mut self) {
-        self.at_work = self.observer.watch(&[], EVERY_S, Origin::after(std::time::Duration::ZERO)).ok();
-        if let Some(watching) = &self.at_work {
+        self.active = self.observer.watch(&[], EVERY_S, Origin::after(std::time::Duration::ZERO)).ok();
+        if let Some(watching) = &self.active {
             watching.edge();
         }
     }

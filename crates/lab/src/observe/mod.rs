@@ -7,7 +7,7 @@ mod remote_observer;
 pub(crate) mod samplers;
 mod server_counters;
 
-pub use observation::{Observation, Watched};
+pub use observation::{Observation, ObservedServer};
 pub use remote_observer::RemoteObserver;
-pub(crate) use remote_observer::RemoteWatching;
+pub(crate) use remote_observer::RemoteSampling;
 pub use server_counters::ServerCounters;

@@ -14,12 +14,12 @@ use testbed::named::Joining;
 use crate::CpuSplit;
 use crate::agents::AgentGroup;
 use crate::observe::RemoteObserver;
-use crate::observe::samplers::{AtWork, Samplers, Seen, SideSampler};
+use crate::observe::samplers::{ActiveObserver, ObservedSides, Samplers, SideSampler};
 use crate::observe::server_counters::ServerCounters;
 
 /// Known facts about the server's side.
 #[derive(Clone, Debug, Default)]
-pub struct Watched {
+pub struct ObservedServer {
     /// Name of its host, as in `hosts[]`.
     pub host: String,
     /// Its processes; their children are followed.
@@ -32,7 +32,7 @@ pub struct Watched {
     pub shared: bool,
 }
 
-impl Watched {
+impl ObservedServer {
     /// Returns the side of a server that `group` runs, on its own CPUs if `places` has some for it.
     pub fn started(host: &str, group: &AgentGroup, netns_pid: Option<u32>, addr: SocketAddr, cpus: &CpuSplit) -> Self {
         Self { host: host.into(), pids: group.pids(), netns_pid, listen: Some(addr.into()), shared: cpus.shared() }
@@ -47,7 +47,7 @@ pub struct Observation {
     namespace_hosts: Vec<Observer>,
     /// Observers on other client hosts; this machine is no client then.
     client_hosts: Vec<RemoteObserver>,
-    server: Option<(Watched, Observer)>,
+    server: Option<(ObservedServer, Observer)>,
     /// Observer on the server's host, if that is another one.
     server_host: Option<RemoteObserver>,
     medium: Option<testbed::MediumGauge>,
@@ -61,10 +61,10 @@ pub struct Observation {
 
 impl Observation {
     /// Observes a client on this machine that connects to an address, and the server if it is visible.
-    pub fn new(connect: impl Into<Address>, server: Option<Watched>) -> Self {
+    pub fn new(connect: impl Into<Address>, server: Option<ObservedServer>) -> Self {
         let client =
             ObserverSpec { host: "localhost".into(), connect: Some(connect.into()), ..ObserverSpec::default() };
-        let observer = |server: Watched| {
+        let observer = |server: ObservedServer| {
             let observer = Observer::new(of_server(&server));
             (server, observer)
         };
@@ -83,7 +83,7 @@ impl Observation {
     }
 
     /// Observes a server under external load.
-    pub fn of_server_alone(server: Watched) -> Self {
+    pub fn of_server_alone(server: ObservedServer) -> Self {
         let nowhere = std::net::SocketAddr::from(([0, 0, 0, 0], 0));
         Self { server_alone: true, ..Self::new(nowhere, Some(server)) }
     }
@@ -192,7 +192,7 @@ impl Observation {
     }
 
     /// Returns the server's side, if it is known.
-    pub fn server(&self) -> Option<&Watched> {
+    pub fn server(&self) -> Option<&ObservedServer> {
         self.server.as_ref().map(|(watched, _)| watched)
     }
 
@@ -208,16 +208,16 @@ impl Observation {
         }
         let watch = |observer: &Observer, more: &[u32]| {
             let watching = observer.watch(more, interval_s, origin).ok()?;
-            Some(AtWork { host: observer.spec().host.clone(), sampler: SideSampler::Here(watching) })
+            Some(ActiveObserver { host: observer.spec().host.clone(), sampler: SideSampler::Here(watching) })
         };
         let follow = |observer: &RemoteObserver| {
             let watching = observer.follow(clients.pids_on(observer.host()), interval_s, origin);
-            AtWork { host: observer.host().into(), sampler: SideSampler::There(watching) }
+            ActiveObserver { host: observer.host().into(), sampler: SideSampler::There(watching) }
         };
         let here = self.client_hosts.is_empty();
         Samplers {
             shared: self.shared(),
-            told: self.told_sampler(interval_s, origin),
+            told: self.reported_sampler(interval_s, origin),
             server: match &self.server_host {
                 Some(observer) => Some(follow(observer)),
                 None => self.server.as_ref().and_then(|(_, observer)| watch(observer, &[])),
@@ -230,7 +230,7 @@ impl Observation {
     }
 
     /// Returns the sampler of reported counters, which become part of the server's recording.
-    fn told_sampler(&self, interval_s: f64, origin: Origin) -> Option<Sampler> {
+    fn reported_sampler(&self, interval_s: f64, origin: Origin) -> Option<Sampler> {
         let exporters = self.exporters();
         if self.server_host.is_some() && exporters.is_empty() {
             return None;
@@ -262,12 +262,12 @@ impl Observation {
             std::thread::sleep(Duration::from_millis(20));
         }
         samplers.edge();
-        let Seen { client, client_hosts, server, .. } = samplers.sides();
+        let ObservedSides { client, client_hosts, server, .. } = samplers.sides();
         client.into_iter().chain(server).chain(client_hosts).collect()
     }
 }
 
-fn of_server(server: &Watched) -> ObserverSpec {
+fn of_server(server: &ObservedServer) -> ObserverSpec {
     ObserverSpec {
         host: server.host.clone(),
         role: Role::Server,

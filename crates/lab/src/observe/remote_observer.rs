@@ -14,14 +14,14 @@ use crate::agents::{ASK_EVERY, Agent, AgentEvent, AgentGroup};
 use crate::{Host, LabError};
 
 /// Maximum time for its start.
-const READY_WITHIN: Duration = Duration::from_secs(30);
+const READY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum wait for an answer, besides the round trip.
-const PATIENCE: Duration = Duration::from_secs(3);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum number of values taken from a host: several times those of eight hours.
-const MOST_VALUES: usize = 64 << 20;
+const MAX_VALUES: usize = 64 << 20;
 
 #[derive(Debug, Default)]
-struct Line {
+struct Connection {
     group: AgentGroup,
     incidents: Vec<Incident>,
     /// Number of samples ordered and taken, and their times in this trial, seconds since its origin: by its clock and
@@ -48,7 +48,7 @@ struct Line {
 pub struct RemoteObserver {
     host: String,
     found: WatchedHost,
-    line: Arc<Mutex<Line>>,
+    connection: Arc<Mutex<Connection>>,
 }
 
 impl RemoteObserver {
@@ -56,12 +56,12 @@ impl RemoteObserver {
     pub fn start(host: &dyn Host, program: &Path, spec: WatchSpec) -> Result<Self, LabError> {
         let mut group = AgentGroup::default();
         group.start(host, program, &format!("observer on {}", host.name()), &AgentSpec::Watch(spec))?;
-        let ready = group.await_ready(READY_WITHIN)?.into_iter().next().unwrap_or_default();
-        let line = Line { group, ..Line::default() };
+        let ready = group.await_ready(READY_TIMEOUT)?.into_iter().next().unwrap_or_default();
+        let connection = Connection { group, ..Connection::default() };
         Ok(Self {
             host: host.name().into(),
             found: ready.watching.unwrap_or_default(),
-            line: Arc::new(Mutex::new(line)),
+            connection: Arc::new(Mutex::new(connection)),
         })
     }
 
@@ -77,8 +77,8 @@ impl RemoteObserver {
 
     /// Returns the boot id of its machine.
     pub fn machine(&self) -> String {
-        let line = self.lock();
-        line.group.agents().first().and_then(Agent::hello).map(|hello| hello.machine.clone()).unwrap_or_default()
+        let connection = self.lock();
+        connection.group.agents().first().and_then(Agent::hello).map(|hello| hello.machine.clone()).unwrap_or_default()
     }
 
     /// Returns the number of CPUs that a process may use there.
@@ -87,23 +87,27 @@ impl RemoteObserver {
     }
 
     /// Starts sampling for a trial, including these processes. Times count from `origin`.
-    pub(crate) fn follow(&self, pids: Vec<u32>, interval_s: f64, origin: Origin) -> RemoteWatching {
-        let mut line = self.lock();
-        line.incidents.clear();
-        (line.edges, line.observed) = (Vec::new(), None);
-        (line.glance, line.asked) = (None, false);
-        line.group.compare_clocks();
-        line.ask_at = Some(Instant::now() + ASK_EVERY);
-        line.group.begin_at(origin, |origin_ns| AgentCommand::Follow { pids: pids.clone(), origin_ns, interval_s });
-        RemoteWatching { observer: self.clone(), origin }
+    pub(crate) fn follow(&self, pids: Vec<u32>, interval_s: f64, origin: Origin) -> RemoteSampling {
+        let mut connection = self.lock();
+        connection.incidents.clear();
+        (connection.edges, connection.observed) = (Vec::new(), None);
+        (connection.glance, connection.asked) = (None, false);
+        connection.group.compare_clocks();
+        connection.ask_at = Some(Instant::now() + ASK_EVERY);
+        connection.group.begin_at(origin, |origin_ns| AgentCommand::Follow {
+            pids: pids.clone(),
+            origin_ns,
+            interval_s,
+        });
+        RemoteSampling { observer: self.clone(), origin }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Line> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Line {
+impl Connection {
     /// Handles events until a condition holds, a deadline passes or the agent is gone.
     fn hear_until(&mut self, until: Instant, is_so: impl Fn(&Self) -> bool) {
         while !is_so(self) && self.lost.is_none() {
@@ -130,8 +134,8 @@ impl Line {
     }
 
     fn rows(&mut self, rows: Recording) {
-        if self.rows.values() + rows.values() > MOST_VALUES {
-            self.lost = Some(format!("it sent more than {MOST_VALUES} values of counters"));
+        if self.rows.values() + rows.values() > MAX_VALUES {
+            self.lost = Some(format!("it sent more than {MAX_VALUES} values of counters"));
         } else if !self.rows.append(rows) {
             self.lost = Some("it sent pieces of a recording that do not fit together".into());
         }
@@ -165,7 +169,7 @@ impl Line {
     }
 
     /// Handles waiting events, and asks for its clock now and then.
-    fn look(&mut self) {
+    fn handle_waiting(&mut self) {
         let now = Instant::now();
         if self.ask_at.is_some_and(|at| now >= at) {
             self.ask_at = Some(now + ASK_EVERY);
@@ -175,12 +179,14 @@ impl Line {
     }
 
     /// Requests its observations and waits while parts of them keep arriving.
-    fn hand_over(&mut self, command: &AgentCommand) {
+    fn request_observed(&mut self, command: &AgentCommand) {
         self.wanted += 1;
         self.group.tell_all(command);
         while self.came < self.wanted && self.lost.is_none() {
             let (had, until) = (self.rows.t_s.len(), Instant::now() + self.patience());
-            self.hear_until(until, |line| line.came >= line.wanted || line.rows.t_s.len() > had);
+            self.hear_until(until, |connection| {
+                connection.came >= connection.wanted || connection.rows.t_s.len() > had
+            });
             if self.came < self.wanted && self.rows.t_s.len() == had && self.lost.is_none() {
                 self.lost = Some("it did not send what it saw in time".into());
             }
@@ -188,50 +194,50 @@ impl Line {
     }
 
     fn patience(&self) -> Duration {
-        PATIENCE + 2 * self.group.longest_round_trip()
+        ANSWER_TIMEOUT + 2 * self.group.longest_round_trip()
     }
 }
 
 /// Remote observer that is sampling a trial.
-pub(crate) struct RemoteWatching {
+pub(crate) struct RemoteSampling {
     observer: RemoteObserver,
     origin: Origin,
 }
 
-impl RemoteWatching {
+impl RemoteSampling {
     /// Orders a sample at a moment of our clock.
     pub(crate) fn order_edge(&self, at_ns: u64) {
-        let mut line = self.observer.lock();
-        line.ordered += 1;
-        line.group.tell_each(|agent| AgentCommand::Edge { at_ns: agent.on_its_clock(at_ns) });
+        let mut connection = self.observer.lock();
+        connection.ordered += 1;
+        connection.group.tell_each(|agent| AgentCommand::Edge { at_ns: agent.on_its_clock(at_ns) });
     }
 
     /// Waits for the ordered sample and returns its time, seconds since the origin.
     pub(crate) fn await_edge(&self) -> Option<f64> {
-        let mut line = self.observer.lock();
-        let until = Instant::now() + line.patience();
-        line.hear_until(until, |line| line.taken >= line.ordered);
-        let last = line.edges.last().filter(|_| line.taken >= line.ordered);
+        let mut connection = self.observer.lock();
+        let until = Instant::now() + connection.patience();
+        connection.hear_until(until, |connection| connection.taken >= connection.ordered);
+        let last = connection.edges.last().filter(|_| connection.taken >= connection.ordered);
         last.map(|(_, ours_s)| *ours_s)
     }
 
     /// Returns incidents of the processes there, and its own loss.
     pub(crate) fn incidents(&self) -> Vec<Incident> {
-        let mut line = self.observer.lock();
-        line.look();
-        let lost = line.lost.as_ref().map(|how| self.is_lost(how));
-        line.incidents.iter().cloned().chain(lost).collect()
+        let mut connection = self.observer.lock();
+        connection.handle_waiting();
+        let lost = connection.lost.as_ref().map(|how| self.is_lost(how));
+        connection.incidents.iter().cloned().chain(lost).collect()
     }
 
     /// Returns the newest samples as of the last request, and requests new ones without waiting.
     pub(crate) fn glance(&self) -> Option<Observed> {
-        let mut line = self.observer.lock();
-        line.look();
-        if !line.asked && line.lost.is_none() {
-            line.asked = true;
-            line.group.tell_all(&AgentCommand::Glance);
+        let mut connection = self.observer.lock();
+        connection.handle_waiting();
+        if !connection.asked && connection.lost.is_none() {
+            connection.asked = true;
+            connection.group.tell_all(&AgentCommand::Glance);
         }
-        line.glance.clone()
+        connection.glance.clone()
     }
 
     fn is_lost(&self, how: &str) -> Incident {
@@ -251,17 +257,17 @@ impl RemoteWatching {
 
     /// Returns its observations so far without ending the sampling; none if it is lost.
     pub(crate) fn so_far(&self) -> Option<Observed> {
-        let mut line = self.observer.lock();
-        line.hand_over(&AgentCommand::SoFar);
-        line.observed.clone().filter(|_| line.lost.is_none())
+        let mut connection = self.observer.lock();
+        connection.request_observed(&AgentCommand::SoFar);
+        connection.observed.clone().filter(|_| connection.lost.is_none())
     }
 
     /// Ends the sampling and returns its observations. From a lost observer these are the parts already handed over.
     pub(crate) fn finish(self) -> Observed {
-        let mut line = self.observer.lock();
-        line.hand_over(&AgentCommand::Collect);
-        let mut seen = line.observed.take().unwrap_or_default();
-        seen.incidents.extend(line.lost.as_ref().map(|how| self.is_lost(how)));
+        let mut connection = self.observer.lock();
+        connection.request_observed(&AgentCommand::Collect);
+        let mut seen = connection.observed.take().unwrap_or_default();
+        seen.incidents.extend(connection.lost.as_ref().map(|how| self.is_lost(how)));
         seen
     }
 }

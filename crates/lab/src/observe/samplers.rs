@@ -7,21 +7,21 @@ use probe::{Sampler, Watching};
 use run::{Incident, Observed, Recording, Side, Trial, Window};
 use sys::clock::Origin;
 
-use crate::observe::RemoteWatching;
+use crate::observe::RemoteSampling;
 
 /// An active observer.
 pub(crate) enum SideSampler {
     Here(Watching),
-    There(RemoteWatching),
+    There(RemoteSampling),
 }
 
 /// An active observer with the name of its host.
-pub(crate) struct AtWork {
+pub(crate) struct ActiveObserver {
     pub(crate) host: String,
     pub(crate) sampler: SideSampler,
 }
 
-impl AtWork {
+impl ActiveObserver {
     fn here(&self) -> Option<&Watching> {
         match &self.sampler {
             SideSampler::Here(watching) => Some(watching),
@@ -29,7 +29,7 @@ impl AtWork {
         }
     }
 
-    fn there(&self) -> Option<&RemoteWatching> {
+    fn there(&self) -> Option<&RemoteSampling> {
         match &self.sampler {
             SideSampler::Here(_) => None,
             SideSampler::There(watching) => Some(watching),
@@ -74,14 +74,14 @@ pub struct Samplers {
     pub(crate) shared: bool,
     /// Sampler of reported counters, which become part of the server's recording.
     pub(crate) told: Option<Sampler>,
-    pub(crate) server: Option<AtWork>,
-    pub(crate) client: Option<AtWork>,
-    pub(crate) client_hosts: Vec<AtWork>,
-    pub(crate) namespace_hosts: Vec<AtWork>,
+    pub(crate) server: Option<ActiveObserver>,
+    pub(crate) client: Option<ActiveObserver>,
+    pub(crate) client_hosts: Vec<ActiveObserver>,
+    pub(crate) namespace_hosts: Vec<ActiveObserver>,
 }
 
 /// Observations of all observers.
-pub(crate) struct Seen {
+pub(crate) struct ObservedSides {
     pub(crate) client: Option<Side>,
     pub(crate) client_hosts: Vec<Side>,
     pub(crate) server: Option<Side>,
@@ -97,7 +97,7 @@ impl Samplers {
         Self { origin, shared: false, told: None, server: None, client: None, client_hosts, namespace_hosts }
     }
 
-    fn all(&self) -> impl Iterator<Item = &AtWork> {
+    fn all(&self) -> impl Iterator<Item = &ActiveObserver> {
         self.server.iter().chain(&self.client).chain(&self.client_hosts).chain(&self.namespace_hosts)
     }
 
@@ -110,14 +110,14 @@ impl Samplers {
     /// Samples everything at a moment of the monotonic clock. Observers on other hosts get the order beforehand and
     /// sample at the same time.
     pub fn edge_at(&self, at_ns: u64) -> (f64, f64) {
-        let there: Vec<&RemoteWatching> = self.all().filter_map(AtWork::there).collect();
+        let there: Vec<&RemoteSampling> = self.all().filter_map(ActiveObserver::there).collect();
         there.iter().for_each(|watching| watching.order_edge(at_ns));
         sys::clock::sleep_until_ns(at_ns);
         let now_s = self.origin.now_s();
         let told = || self.told.as_ref().map(Sampler::edge);
         // Reported counters are read first and last, so that their growth covers the whole window at either edge.
         let mut taken: Vec<f64> = told().into_iter().collect();
-        taken.extend(self.all().filter_map(AtWork::here).map(Watching::edge));
+        taken.extend(self.all().filter_map(ActiveObserver::here).map(Watching::edge));
         taken.extend(told());
         taken.extend(there.iter().filter_map(|watching| watching.await_edge()));
         let (first, last) = taken.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), t| (a.min(*t), b.max(*t)));
@@ -126,43 +126,43 @@ impl Samplers {
 
     /// Returns whether any observer is on another host.
     pub(crate) fn are_remote(&self) -> bool {
-        self.all().any(|at_work| at_work.there().is_some())
+        self.all().any(|active| active.there().is_some())
     }
 
     /// Returns the longest round trip to any observer.
     pub(crate) fn longest_round_trip(&self) -> Duration {
-        self.all().filter_map(AtWork::there).map(RemoteWatching::round_trip).max().unwrap_or_default()
+        self.all().filter_map(ActiveObserver::there).map(RemoteSampling::round_trip).max().unwrap_or_default()
     }
 
     /// Returns the largest clock drift of any observer; none if all are on this machine.
     pub(crate) fn drift(&self) -> Option<Duration> {
-        self.all().filter_map(AtWork::there).filter_map(RemoteWatching::drift).max()
+        self.all().filter_map(ActiveObserver::there).filter_map(RemoteSampling::drift).max()
     }
 
     /// Returns the incidents of both sides' processes so far.
     pub fn incidents(&self) -> Vec<Incident> {
-        self.server.iter().chain(&self.client).chain(&self.client_hosts).flat_map(AtWork::incidents).collect()
+        self.server.iter().chain(&self.client).chain(&self.client_hosts).flat_map(ActiveObserver::incidents).collect()
     }
 
     /// Returns the newest samples of all client hosts and of the server, for the live view. Other hosts contribute
     /// their last answer and are asked again.
     pub(crate) fn glance(&self) -> (Vec<Side>, Option<Side>) {
-        let side = |at_work: &AtWork| Some(side_of(at_work.host.clone(), self.shared, at_work.glance()?));
+        let side = |active: &ActiveObserver| Some(side_of(active.host.clone(), self.shared, active.glance()?));
         let clients = self.client.iter().chain(&self.client_hosts).filter_map(side).collect();
         (clients, self.server.as_ref().and_then(side))
     }
 
     /// Returns the server's side so far, without ending the sampling.
     pub(crate) fn server_so_far(&self) -> Option<Side> {
-        let at_work = self.server.as_ref()?;
-        Some(side_of(at_work.host.clone(), self.shared, at_work.so_far()?))
+        let active = self.server.as_ref()?;
+        Some(side_of(active.host.clone(), self.shared, active.so_far()?))
     }
 
     /// Ends observing and returns the sides.
-    pub(crate) fn sides(self) -> Seen {
+    pub(crate) fn sides(self) -> ObservedSides {
         let (mut incidents, mut pauses) = (Vec::new(), Vec::new());
-        let mut side = |at_work: AtWork| {
-            let (host, mut seen) = at_work.finish();
+        let mut side = |active: ActiveObserver| {
+            let (host, mut seen) = active.finish();
             incidents.append(&mut seen.incidents);
             pauses.append(&mut seen.pauses);
             side_of(host, self.shared, seen)
@@ -177,12 +177,12 @@ impl Samplers {
         if let Some(client) = &mut client {
             self.namespace_hosts.into_iter().for_each(|host| client.recording.merge(named(host)));
         }
-        Seen { client, client_hosts, server, pauses, incidents }
+        ObservedSides { client, client_hosts, server, pauses, incidents }
     }
 
     /// Ends observing, adds the sides to the trial and returns the incidents.
     pub(crate) fn close(self, trial: &mut Trial) -> Vec<Incident> {
-        let Seen { client, client_hosts, server, pauses, incidents } = self.sides();
+        let ObservedSides { client, client_hosts, server, pauses, incidents } = self.sides();
         trial.measured.pauses.extend(pauses);
         trial.client = client.unwrap_or_default();
         trial.client_hosts = client_hosts;
@@ -198,8 +198,8 @@ fn side_of(host: String, shared: bool, seen: Observed) -> Side {
 
 /// Returns the recording of a namespace host, with the host's name before every instance to keep it apart from the
 /// first host's.
-fn named(at_work: AtWork) -> Recording {
-    let (host, Observed { mut recording, .. }) = at_work.finish();
+fn named(active: ActiveObserver) -> Recording {
+    let (host, Observed { mut recording, .. }) = active.finish();
     let name = |instance: &mut String| *instance = run::on_host(&host, instance);
     recording.columns.iter_mut().for_each(|column| name(&mut column.instance));
     recording.absent.iter_mut().for_each(|absence| name(&mut absence.instance));

@@ -10,7 +10,7 @@ use run::{Absence, Column, CounterId, Recording};
 use crate::agents::AgentGroup;
 
 /// Maximum wait for the answer; a slower server's counters are left out.
-const PATIENCE: Duration = Duration::from_millis(500);
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Source of a server's own counters. It does not keep the server alive.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct ServerCounters {
 
 impl ServerCounters {
     /// Returns the source of `object`'s counters from these servers.
-    pub fn of(group: &Arc<Mutex<AgentGroup>>, object: &'static str) -> Self {
+    pub fn new(group: &Arc<Mutex<AgentGroup>>, object: &'static str) -> Self {
         Self { group: Arc::downgrade(group), object }
     }
 
@@ -40,7 +40,7 @@ impl ServerCounters {
     fn ask(&self) -> Recording {
         let counts = self.group.upgrade().map(|group| {
             let mut group = group.lock().unwrap_or_else(PoisonError::into_inner);
-            group.counts(PATIENCE).0
+            group.counts(ANSWER_TIMEOUT).0
         });
         let counts = counts.unwrap_or_default();
         let mut row = Recording::default();
@@ -49,7 +49,7 @@ impl ServerCounters {
             match id.split_once('.').and_then(|(_, name)| counts.get(name)) {
                 Some(n) => row.columns.push(Column { counter, instance, values: vec![Some(*n as f64)] }),
                 None => {
-                    let reason = format!("the server did not answer within {} ms", PATIENCE.as_millis());
+                    let reason = format!("the server did not answer within {} ms", ANSWER_TIMEOUT.as_millis());
                     row.absent.push(Absence { counter, instance, reason });
                 }
             }

@@ -7,7 +7,7 @@ use run::{AgentSpec, LeverPlan, LoadPlan, ProofOf, SwitchTrial, TrialKind};
 use super::operating_point::OperatingPoint;
 use crate::agents::AgentGroup;
 use crate::levers::{Lever, LoadPair};
-use crate::trial::order::Order;
+use crate::trial::turn_order::TurnOrder;
 use crate::{Host, Lab, LabError, Load, Point, TargetSetup};
 
 /// Maximum time for a change.
@@ -48,7 +48,7 @@ pub(super) fn trial(
     };
     let of = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
     let hosts = setup.hosts_of(row.place);
-    let mut order = Order::of(setup.load.seed);
+    let mut order = TurnOrder::new(setup.load.seed);
     let mut rates = [Vec::with_capacity(pairs), Vec::with_capacity(pairs)];
     for pair in 0..pairs {
         let first = order.first();

@@ -4,19 +4,19 @@
 use run::{LoadPlan, RequestOrder, RequestSet, TrialKind};
 
 use crate::search::Conductor;
-use crate::search::turns;
+use crate::search::cost_turns;
 use crate::{LabError, Point};
 
 /// Shortest window with its warm-up, seconds.
-const LEAST_S: f64 = 0.16;
+const MIN_WINDOW_S: f64 = 0.16;
 /// Rounds through the classes; fewer show no meaningful scatter.
 const ROUNDS: usize = 3;
 /// Maximum number of classes with a turn, by weight; the others keep their shares.
-const MOST: usize = 8;
+const MAX_CLASSES: usize = 8;
 
 /// Returns the seconds of a budget for the turns; 0 without enough time or enough classes.
 pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
-    turns::seconds(load.blocks.is_none() && raised(load, budget_s * turns::SHARE).len() > 1, budget_s)
+    cost_turns::seconds(load.blocks.is_none() && raised(load, budget_s * cost_turns::BUDGET_SHARE).len() > 1, budget_s)
 }
 
 /// Returns the classes with a turn, heaviest first, as many as there is time for. Sequences and recorded requests
@@ -26,58 +26,58 @@ fn raised(load: &LoadPlan, seconds: f64) -> Vec<String> {
     else {
         return Vec::new();
     };
-    let (names, of) = set.classes();
+    let (names, class_of) = set.classes();
     let mut weights: Vec<(f64, String)> = names.into_iter().map(|name| (0.0, name)).collect();
     let drawn = |at: usize| if set.order == RequestOrder::Shuffle { 1.0 } else { set.requests[at].weight };
-    of.iter().enumerate().for_each(|(at, class)| weights[usize::from(*class)].0 += drawn(at).max(0.0));
+    class_of.iter().enumerate().for_each(|(at, class)| weights[usize::from(*class)].0 += drawn(at).max(0.0));
     weights.retain(|(weight, _)| *weight > 0.0);
     weights.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let most = (seconds / (LEAST_S * ROUNDS as f64)).floor() as usize;
-    weights.into_iter().map(|(_, name)| name).take(most.saturating_sub(1).min(MOST)).collect()
+    let most = (seconds / (MIN_WINDOW_S * ROUNDS as f64)).floor() as usize;
+    weights.into_iter().map(|(_, name)| name).take(most.saturating_sub(1).min(MAX_CLASSES)).collect()
 }
 
 /// Returns the set with half of all requests in one class and the others in their proportions; without a class,
 /// returns the set unchanged. Orders that ignore weights are treated as equal weights.
-fn asked(set: &RequestSet, raised: Option<&str>) -> RequestSet {
-    let (names, of) = set.classes();
-    let mut asked = set.clone();
+fn with_raised(set: &RequestSet, raised: Option<&str>) -> RequestSet {
+    let (names, class_of) = set.classes();
+    let mut changed = set.clone();
     if set.order == RequestOrder::Shuffle {
-        asked.requests.iter_mut().for_each(|request| request.weight = 1.0);
+        changed.requests.iter_mut().for_each(|request| request.weight = 1.0);
     }
-    asked.order = RequestOrder::Weighted;
+    changed.order = RequestOrder::Weighted;
     let place = raised.and_then(|raised| names.iter().position(|name| name == raised));
-    let mine: Vec<bool> = of.iter().map(|class| place == Some(usize::from(*class))).collect();
+    let mine: Vec<bool> = class_of.iter().map(|class| place == Some(usize::from(*class))).collect();
     let (mut all, mut own) = (0.0, 0.0);
-    for (request, mine) in asked.requests.iter().zip(&mine) {
+    for (request, mine) in changed.requests.iter().zip(&mine) {
         all += request.weight.max(0.0);
         own += if *mine { request.weight.max(0.0) } else { 0.0 };
     }
     let by = if own > 0.0 { (own + all) / own } else { 1.0 };
-    asked.requests.iter_mut().zip(&mine).filter(|(_, mine)| **mine).for_each(|(request, _)| request.weight *= by);
-    asked
+    changed.requests.iter_mut().zip(&mine).filter(|(_, mine)| **mine).for_each(|(request, _)| request.weight *= by);
+    changed
 }
 
 /// Conducts the turns within about this many seconds.
-pub(crate) fn turns(conductor: &mut dyn Conductor, seconds: f64) -> Result<(), LabError> {
+pub(crate) fn conduct(conductor: &mut dyn Conductor, seconds: f64) -> Result<(), LabError> {
     let load = conductor.load().clone();
     let raised = raised(&load, seconds);
     let kinds: Vec<Option<String>> = [None].into_iter().chain(raised.into_iter().map(Some)).collect();
     if kinds.len() < 2 {
         return Ok(());
     }
-    let of = |turn: usize| window(&load, kinds[there_and_back(turn, kinds.len())].as_deref(), turn);
-    turns::turns(conductor, seconds, "the classes cost", (0..ROUNDS * kinds.len()).map(of).collect())
+    let turn_window = |turn: usize| window(&load, kinds[back_and_forth(turn, kinds.len())].as_deref(), turn);
+    cost_turns::conduct(conductor, seconds, "the classes cost", (0..ROUNDS * kinds.len()).map(turn_window).collect())
 }
 
 /// Returns the kind of a turn. Every second round runs backwards, so that drift of the machine cancels.
-fn there_and_back(turn: usize, kinds: usize) -> usize {
+fn back_and_forth(turn: usize, kinds: usize) -> usize {
     let at = turn % kinds;
     if (turn / kinds).is_multiple_of(2) { at } else { kinds - 1 - at }
 }
 
 fn window(load: &LoadPlan, raised: Option<&str>, turn: usize) -> (LoadPlan, Point) {
     let plan = LoadPlan {
-        requests: load.requests.as_ref().map(|set| asked(set, raised)),
+        requests: load.requests.as_ref().map(|set| with_raised(set, raised)),
         seed: load.seed.wrapping_add(turn as u64),
         ..load.clone()
     };
@@ -94,12 +94,12 @@ mod tests {
     use super::*;
 
     fn set(weights: &[(&str, f64)], order: RequestOrder) -> RequestSet {
-        let of = |(name, weight): &(&str, f64)| RequestPlan {
+        let request = |(name, weight): &(&str, f64)| RequestPlan {
             name: (*name).into(),
             weight: *weight,
             ..RequestPlan::default()
         };
-        RequestSet { requests: weights.iter().map(of).collect(), order, ..RequestSet::default() }
+        RequestSet { requests: weights.iter().map(request).collect(), order, ..RequestSet::default() }
     }
 
     fn shares(set: &RequestSet) -> Vec<f64> {
@@ -110,31 +110,31 @@ mod tests {
     #[test]
     fn half_of_all_requests_go_to_a_class_and_the_others_keep_their_proportions() {
         let mix = set(&[("a", 6.0), ("b", 3.0), ("c", 1.0)], RequestOrder::Weighted);
-        assert_eq!(shares(&asked(&mix, Some("b"))), [30.0, 65.0, 5.0]);
-        assert_eq!(asked(&mix, None), mix);
-        assert_eq!(asked(&mix, Some("unknown")), mix);
-        let shuffled = asked(&set(&[("a", 6.0), ("b", 3.0)], RequestOrder::Shuffle), Some("b"));
+        assert_eq!(shares(&with_raised(&mix, Some("b"))), [30.0, 65.0, 5.0]);
+        assert_eq!(with_raised(&mix, None), mix);
+        assert_eq!(with_raised(&mix, Some("unknown")), mix);
+        let shuffled = with_raised(&set(&[("a", 6.0), ("b", 3.0)], RequestOrder::Shuffle), Some("b"));
         assert_eq!((shares(&shuffled), shuffled.order), (vec![25.0, 75.0], RequestOrder::Weighted));
     }
 
     #[test]
     fn only_what_can_be_asked_for_otherwise_has_turns_and_there_is_time_for() {
-        let of =
+        let load =
             |weights: &[(&str, f64)], order| LoadPlan { requests: Some(set(weights, order)), ..LoadPlan::default() };
-        let two = of(&[("a", 1.0), ("b", 3.0)], RequestOrder::Weighted);
+        let two = load(&[("a", 1.0), ("b", 3.0)], RequestOrder::Weighted);
         assert!((seconds(&two, 30.0) - 3.6).abs() < 1e-9 && seconds(&two, 6.0) == 0.0);
         assert_eq!(raised(&two, 3.6), ["b", "a"], "the heaviest first");
-        assert_eq!(seconds(&of(&[("a", 1.0), ("b", 0.0)], RequestOrder::Weighted), 30.0), 0.0);
-        assert_eq!(seconds(&of(&[("a", 1.0), ("b", 3.0)], RequestOrder::Sequence), 30.0), 0.0);
+        assert_eq!(seconds(&load(&[("a", 1.0), ("b", 0.0)], RequestOrder::Weighted), 30.0), 0.0);
+        assert_eq!(seconds(&load(&[("a", 1.0), ("b", 3.0)], RequestOrder::Sequence), 30.0), 0.0);
         assert_eq!(seconds(&LoadPlan::default(), 30.0), 0.0);
         let names: Vec<String> = (0..20).map(|i| format!("c{i}")).collect();
         let many: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
-        assert_eq!(raised(&of(&many, RequestOrder::Weighted), 30.0).len(), MOST);
-        assert_eq!(raised(&of(&many, RequestOrder::Weighted), 1.5).len(), 2, "a window has a shortest length");
+        assert_eq!(raised(&load(&many, RequestOrder::Weighted), 30.0).len(), MAX_CLASSES);
+        assert_eq!(raised(&load(&many, RequestOrder::Weighted), 1.5).len(), 2, "a window has a shortest length");
     }
 
     #[test]
     fn each_kind_is_early_and_late_alike() {
-        assert_eq!((0..6).map(|turn| there_and_back(turn, 3)).collect::<Vec<_>>(), [0, 1, 2, 2, 1, 0]);
+        assert_eq!((0..6).map(|turn| back_and_forth(turn, 3)).collect::<Vec<_>>(), [0, 1, 2, 2, 1, 0]);
     }
 }

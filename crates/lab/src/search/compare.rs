@@ -5,27 +5,27 @@ use std::time::Instant;
 
 use run::{Intensity, Plan, Run, TrialKind, Turns};
 
-use crate::search::live::Live;
+use crate::search::live_target::LiveTarget;
 use crate::search::{Budget, Finder};
-use crate::trial::order::Order;
+use crate::trial::turn_order::TurnOrder;
 use crate::{Lab, LabError, Load, Nobody, Point, TargetSetup, Watch};
 
 /// Length of one window, shortest and with enough budget; its longest warm-up; and its total overhead including the
 /// warm-up, seconds.
-const SHORTEST_S: f64 = 0.2;
-const WINDOW_S: f64 = 0.6;
-const WARM_UP_S: f64 = 0.3;
-const AROUND_S: f64 = 0.4;
+const MIN_WINDOW_S: f64 = 0.2;
+const PREFERRED_WINDOW_S: f64 = 0.6;
+const MAX_WARM_UP_S: f64 = 0.3;
+const WINDOW_OVERHEAD_S: f64 = 0.4;
 /// Response times that a window should contain while the budget allows it.
-const RESPONSES: f64 = 20.0;
+const RESPONSES_PER_WINDOW: f64 = 20.0;
 /// Minimum number of windows per server: with fewer than seven each, rank tests cannot distinguish seven figures
 /// reliably.
-const FEWEST: u64 = 7;
+const MIN_WINDOWS: u64 = 7;
 /// Number of windows per server that the budget is planned for.
-const WANTED: f64 = 10.0;
+const PREFERRED_WINDOWS: f64 = 10.0;
 /// Share of the budget for the capacities, and the shortest useful search, seconds.
-const FOR_CAPACITY: f64 = 0.4;
-const SHORTEST_SEARCH_S: f64 = 8.0;
+const CAPACITY_SHARE: f64 = 0.4;
+const MIN_SEARCH_S: f64 = 8.0;
 
 /// Result of two servers that were loaded in turns.
 pub struct InTurns {
@@ -44,12 +44,12 @@ pub fn in_turns(plans: [Plan; 2], budget_s: f64, watch: &dyn Watch) -> Result<In
     let began = Instant::now();
     let seed = plans[0].load.seed;
     let [a, b] = plans;
-    let (mut of_a, mut of_b) = (Nobody, Nobody);
-    let mut sides = [prepare(a, &mut of_a)?, prepare(b, &mut of_b)?];
-    let mut turns = InOrder { order: Order::of(seed), turns: Turns { seed, new_first: Vec::new() } };
-    let search_s = Some(FOR_CAPACITY * budget_s / 2.0).filter(|s| *s >= SHORTEST_SEARCH_S);
+    let (mut watch_a, mut watch_b) = (Nobody, Nobody);
+    let mut sides = [prepare(a, &mut watch_a)?, prepare(b, &mut watch_b)?];
+    let mut turns = InOrder { order: TurnOrder::new(seed), turns: Turns { seed, new_first: Vec::new() } };
+    let search_s = Some(CAPACITY_SHARE * budget_s / 2.0).filter(|s| *s >= MIN_SEARCH_S);
     let until_s = budget_s - 2.0 * search_s.unwrap_or(0.0);
-    let notes = windows(&mut sides, &mut turns, Time { began, until_s }, watch)?;
+    let notes = windows(&mut sides, &mut turns, Deadline { began, until_s }, watch)?;
     if let Some(search_s) = search_s.filter(|_| !watch.stop()) {
         capacities(&mut sides, &mut turns, search_s, watch)?;
     }
@@ -61,70 +61,70 @@ pub fn in_turns(plans: [Plan; 2], budget_s: f64, watch: &dyn Watch) -> Result<In
 
 /// Start of the windows, and their end in seconds after it.
 #[derive(Clone, Copy)]
-struct Time {
+struct Deadline {
     began: Instant,
     until_s: f64,
 }
 
-impl Time {
-    fn at_s(self) -> f64 {
+impl Deadline {
+    fn elapsed_s(self) -> f64 {
         self.began.elapsed().as_secs_f64()
     }
 }
 
 /// Conducts pairs of windows while there is time for another one. Returns notes about them.
 fn windows(
-    sides: &mut [Live<'_>; 2],
+    sides: &mut [LiveTarget<'_>; 2],
     turns: &mut InOrder,
-    time: Time,
+    time: Deadline,
     watch: &dyn Watch,
 ) -> Result<Vec<String>, LabError> {
     // Time spent on preparing both sides is gone.
-    let room_s = time.until_s - time.at_s();
+    let room_s = time.until_s - time.elapsed_s();
     let seed = turns.turns.seed;
     let (mut pair, mut last_s, mut window_s) = (0, 0.0, length_s(room_s, 0.0));
     // The first pair is measured in any case: without it there is no answer at all.
-    while !watch.stop() && (pair == 0 || time.at_s() + last_s < time.until_s) {
-        let at = time.at_s();
+    while !watch.stop() && (pair == 0 || time.elapsed_s() + last_s < time.until_s) {
+        let at = time.elapsed_s();
         // Both sides of a pair get the same arrivals and think times; every pair gets different ones.
         turns.pair(|side| window(&mut sides[side], window_s, seed.wrapping_add(pair)))?;
         if sides.iter_mut().any(|s| s.lab.stopped()) {
             break;
         }
-        (pair, last_s) = (pair + 1, time.at_s() - at);
+        (pair, last_s) = (pair + 1, time.elapsed_s() - at);
         window_s = length_s(room_s, response_s(sides));
     }
-    Ok(told(pair, window_s, response_s(sides), watch.stop()))
+    Ok(notes_on_windows(pair, window_s, response_s(sides), watch.stop()))
 }
 
 /// Returns the length of a window: enough for both servers' response times, as long as the minimum number of pairs
 /// still fits.
 fn length_s(room_s: f64, response_s: f64) -> f64 {
-    let of = |pairs: f64| room_s / (2.0 * pairs) - AROUND_S;
-    let base_s = of(WANTED).clamp(SHORTEST_S, WINDOW_S);
-    (RESPONSES * response_s).min(of(FEWEST as f64)).max(base_s)
+    let fitting = |pairs: f64| room_s / (2.0 * pairs) - WINDOW_OVERHEAD_S;
+    let base_s = fitting(PREFERRED_WINDOWS).clamp(MIN_WINDOW_S, PREFERRED_WINDOW_S);
+    (RESPONSES_PER_WINDOW * response_s).min(fitting(MIN_WINDOWS as f64)).max(base_s)
 }
 
 /// Returns the mean response time of the slower server in its last window, seconds; the whole window if it answered
 /// nothing.
-fn response_s(sides: &[Live<'_>; 2]) -> f64 {
-    let of = |side: &Live<'_>| {
+fn response_s(sides: &[LiveTarget<'_>; 2]) -> f64 {
+    let last_response = |side: &LiveTarget<'_>| {
         let last = side.lab.run.trials.last();
         let answered = |t: &run::Trial| t.measured.tally.completed > 0;
         last.map_or(0.0, |t| if answered(t) { t.latency_us.mean / 1e6 } else { t.measured.length_s })
     };
-    let [a, b] = sides.each_ref().map(of);
+    let [a, b] = sides.each_ref().map(last_response);
     let longer = a.max(b);
     if longer.is_finite() { longer } else { 0.0 }
 }
 
 /// Returns notes on what the number and length of the windows leave open.
-fn told(pairs: u64, window_s: f64, response_s: f64, stopped: bool) -> Vec<String> {
+fn notes_on_windows(pairs: u64, window_s: f64, response_s: f64, stopped: bool) -> Vec<String> {
     let why = if stopped { "it was ended early" } else { "the budget ended" };
-    let few = (pairs < FEWEST).then(|| {
-        format!("{why} after {pairs} pairs of windows, and fewer than {FEWEST} seldom tell anything apart: give more --budget")
+    let few = (pairs < MIN_WINDOWS).then(|| {
+        format!("{why} after {pairs} pairs of windows, and fewer than {MIN_WINDOWS} seldom tell anything apart: give more --budget")
     });
-    let short = (response_s > 0.0 && window_s < 0.99 * RESPONSES * response_s).then(|| {
+    let short = (response_s > 0.0 && window_s < 0.99 * RESPONSES_PER_WINDOW * response_s).then(|| {
         let held = window_s / response_s;
         format!(
             "windows of {window_s:.1} s hold {held:.0} response times of {response_s:.2} s each: what was under way at their ends weighs \
@@ -136,7 +136,7 @@ fn told(pairs: u64, window_s: f64, response_s: f64, stopped: bool) -> Vec<String
 
 /// Pairs of turns with a record of their order.
 struct InOrder {
-    order: Order,
+    order: TurnOrder,
     turns: Turns,
 }
 
@@ -149,15 +149,15 @@ impl InOrder {
     }
 }
 
-fn prepare(plan: Plan, watch: &mut Nobody) -> Result<Live<'_>, LabError> {
+fn prepare(plan: Plan, watch: &mut Nobody) -> Result<LiveTarget<'_>, LabError> {
     let mut lab = Lab::begin(plan, None, watch)?;
     let target_setup = TargetSetup::prepare(&mut lab)?;
-    Ok(Live { lab, target_setup, began_s: 0.0 })
+    Ok(LiveTarget { lab, target_setup, began_s: 0.0 })
 }
 
-fn window(side: &mut Live<'_>, window_s: f64, seed: u64) -> Result<(), LabError> {
+fn window(side: &mut LiveTarget<'_>, window_s: f64, seed: u64) -> Result<(), LabError> {
     let mut plan = side.target_setup.load.clone();
-    (plan.duration_s, plan.warmup_s, plan.seed) = (window_s, WARM_UP_S, seed);
+    (plan.duration_s, plan.warmup_s, plan.seed) = (window_s, MAX_WARM_UP_S, seed);
     if let Intensity::Closed { connections, .. } = plan.intensity {
         plan.threads = plan.threads.min(connections.max(1));
     }
@@ -170,14 +170,14 @@ fn window(side: &mut Live<'_>, window_s: f64, seed: u64) -> Result<(), LabError>
 /// Searches for both capacities, one step of each in turns, against one objective. If none is set, the first server's
 /// unloaded response time defines it.
 fn capacities(
-    sides: &mut [Live<'_>; 2],
+    sides: &mut [LiveTarget<'_>; 2],
     turns: &mut InOrder,
     search_s: f64,
     watch: &dyn Watch,
 ) -> Result<(), LabError> {
     let began_s = sides.each_ref().map(|side| side.lab.elapsed_s());
     sides.iter_mut().zip(began_s).for_each(|(side, at)| side.began_s = at);
-    let finder = |side: &Live<'_>| Finder::new(side, Budget::new(search_s), side.target_setup.first_s);
+    let finder = |side: &LiveTarget<'_>| Finder::new(side, Budget::new(search_s), side.target_setup.first_s);
     let mut finders = sides.each_ref().map(finder);
     let (mut goes_on, mut one_objective) = ([true; 2], false);
     while goes_on.contains(&true) && !watch.stop() {
@@ -209,21 +209,21 @@ mod tests {
 
     #[test]
     fn windows_hold_twenty_response_times_where_seven_pairs_have_room() {
-        assert!((length_s(60.0, 0.001) - WINDOW_S).abs() < 1e-9, "of a quick server as ever");
+        assert!((length_s(60.0, 0.001) - PREFERRED_WINDOW_S).abs() < 1e-9, "of a quick server as ever");
         assert!((length_s(60.0, 0.1) - 2.0).abs() < 1e-9, "{}", length_s(60.0, 0.1));
         // At most what leaves room for seven pairs, and at least the minimum.
         let longest = length_s(60.0, 5.0);
-        assert!((14.0 * (longest + AROUND_S) - 60.0).abs() < 1e-6, "{longest}");
-        assert!((length_s(1.0, 5.0) - SHORTEST_S).abs() < 1e-9);
+        assert!((14.0 * (longest + WINDOW_OVERHEAD_S) - 60.0).abs() < 1e-6, "{longest}");
+        assert!((length_s(1.0, 5.0) - MIN_WINDOW_S).abs() < 1e-9);
     }
 
     #[test]
     fn what_a_budget_leaves_open_is_told() {
-        assert_eq!(told(12, 0.6, 0.001, false), Vec::<String>::new());
-        let few = told(3, 0.6, 0.001, false);
+        assert_eq!(notes_on_windows(12, 0.6, 0.001, false), Vec::<String>::new());
+        let few = notes_on_windows(3, 0.6, 0.001, false);
         assert!(few.len() == 1 && few[0].contains("the budget ended after 3 pairs"), "{few:?}");
-        assert!(told(3, 0.6, 0.001, true)[0].contains("ended early"));
-        let short = told(7, 2.0, 1.0, false);
+        assert!(notes_on_windows(3, 0.6, 0.001, true)[0].contains("ended early"));
+        let short = notes_on_windows(7, 2.0, 1.0, false);
         assert!(short.len() == 1 && short[0].contains("hold 2 response times"), "{short:?}");
     }
 }

@@ -6,9 +6,9 @@ use std::path::Path;
 use run::{Intensity, Io, LoadPlan, Plan, Prove, Run, ThinkTime};
 
 use crate::prove;
-use crate::search::live::Live;
+use crate::search::live_target::LiveTarget;
 use crate::search::{self, Budget};
-use crate::search::{class_turns, handshake_turns, people};
+use crate::search::{class_turns, handshake_turns, user_search};
 use crate::{Lab, LabError, Load, Point, TargetSetup, Watch};
 
 /// Connections of the trial without a server that shows the generator's own ceiling.
@@ -20,7 +20,7 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     let target_setup = TargetSetup::prepare(&mut lab)?;
     let rest_s = Budget::new(lab.run.plan.search.budget_s).at_rest_s(lab.run.plan.observe.at_rest_s);
     lab.rest(&target_setup.observation, rest_s);
-    let mut live = Live { lab, target_setup, began_s: 0.0 };
+    let mut live = LiveTarget { lab, target_setup, began_s: 0.0 };
     live.ceiling();
     let users = live.lab.run.plan.search.users;
     let whole_s = live.lab.run.plan.search.budget_s;
@@ -35,13 +35,13 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     for repeat in 0..live.lab.run.plan.times() {
         live.search(repeat, budget)?;
     }
-    handshake_turns::turns(&mut live, handshakes_s)?;
-    class_turns::turns(&mut live, classes_s)?;
+    handshake_turns::conduct(&mut live, handshakes_s)?;
+    class_turns::conduct(&mut live, classes_s)?;
     live.prove(proof_s)?;
     live.lab.finish()
 }
 
-impl Live<'_> {
+impl LiveTarget<'_> {
     /// Searches for the capacity once.
     fn search(&mut self, repeat: u32, budget: Budget) -> Result<(), LabError> {
         if repeat > 0 {
@@ -53,7 +53,7 @@ impl Live<'_> {
         }
         let response_s = self.target_setup.first_s;
         match self.lab.run.plan.search.users {
-            true => people::capacity(self, budget, response_s),
+            true => user_search::capacity(self, budget, response_s),
             false => search::capacity(self, budget, response_s),
         }
     }

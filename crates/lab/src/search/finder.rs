@@ -3,18 +3,18 @@
 
 use run::{Arrival, Intensity, Limits, LoadPlan, ThinkTime, Trial, TrialKind};
 
-use super::{Aim, Budget, Conductor, Length, Sweep, step};
+use super::{Budget, Conductor, RateSearch, StepTimes, Sweep, step};
 use crate::{LabError, Point};
 
 /// Minimum number of requests in a search with Poisson arrivals. Below, the Poisson count scatters by more than 1 %,
 /// coarser than the search itself. Equal gaps are then used, and the trial says so.
-const ENOUGH_FOR_POISSON: f64 = 10_000.0;
+const MIN_POISSON_REQUESTS: f64 = 10_000.0;
 /// Expected number of windows in a search, for [`MIN_POISSON_REQUESTS`].
-const WINDOWS: f64 = 6.0;
+const EXPECTED_WINDOWS: f64 = 6.0;
 /// Share of failed requests above which the server is asked whether it still lives.
-const ALARMING: f64 = 0.5;
+const ALARMING_ERROR_SHARE: f64 = 0.5;
 /// Minimum connection limit of an open loop, so that one late answer holds up little.
-const FEWEST_CONNECTIONS: f64 = 64.0;
+const MIN_OPEN_LOOP_CONNECTIONS: f64 = 64.0;
 
 /// Searches for the capacity of a server that answered its test request within `response_s` seconds. The results are
 /// the trials of the conductor's run.
@@ -38,7 +38,7 @@ pub struct Finder {
 
 enum Phase {
     Sweep(Sweep),
-    Rates(Aim, Limits),
+    Rates(RateSearch, Limits),
     Done,
 }
 
@@ -58,8 +58,8 @@ impl Finder {
     /// Conducts the next step; returns false when there is none.
     pub fn step(&mut self, conductor: &mut dyn Conductor) -> Result<bool, LabError> {
         self.phase = match std::mem::replace(&mut self.phase, Phase::Done) {
-            Phase::Sweep(sweep) => self.clients(conductor, sweep)?,
-            Phase::Rates(aim, limits) => self.rate(conductor, aim, limits)?,
+            Phase::Sweep(sweep) => self.sweep_step(conductor, sweep)?,
+            Phase::Rates(search, limits) => self.rate_step(conductor, search, limits)?,
             Phase::Done => Phase::Done,
         };
         Ok(!matches!(self.phase, Phase::Done))
@@ -71,8 +71,8 @@ impl Finder {
 
     /// Conducts a step of the sweep. It counts good answers only: refusals are quick, and a server that refuses
     /// everybody would look fast.
-    fn clients(&mut self, conductor: &mut dyn Conductor, mut sweep: Sweep) -> Result<Phase, LabError> {
-        let Some(n) = sweep.next() else { return Ok(self.swept(conductor, &sweep)) };
+    fn sweep_step(&mut self, conductor: &mut dyn Conductor, mut sweep: Sweep) -> Result<Phase, LabError> {
+        let Some(n) = sweep.next() else { return Ok(self.end_sweep(conductor, &sweep)) };
         let length = self.budget.sweep_step(self.response_s);
         if self.over(conductor) {
             sweep.end("the run ended");
@@ -81,7 +81,7 @@ impl Finder {
         } else {
             let plan = step::plan(conductor, closed(conductor, n), length);
             let label = if n == 1 { "1 connection".into() } else { format!("{n} connections") };
-            let trial = self.tried(conductor, plan, label, TrialKind::Sweep)?;
+            let trial = self.conduct(conductor, plan, label, TrialKind::Sweep)?;
             sweep.saw(judge::good(&trial));
             let left_s = self.budget.sweep_until_s() - conductor.elapsed_s();
             sweep.hurry((left_s / self.budget.sweep_step(self.response_s).whole_s()) as u32);
@@ -90,7 +90,7 @@ impl Finder {
     }
 
     /// Ends the sweep. If anything came back, the rate search is next.
-    fn swept(&mut self, conductor: &mut dyn Conductor, sweep: &Sweep) -> Phase {
+    fn end_sweep(&mut self, conductor: &mut dyn Conductor, sweep: &Sweep) -> Phase {
         if let Some(why) = sweep.ended() {
             conductor.note(format!("the closed-loop sweep ended because {why}"));
         }
@@ -102,22 +102,27 @@ impl Finder {
         let longest_s = judge::longest_mean_us(&limits).unwrap_or(f64::INFINITY) / 1e6;
         self.response_s = self.response_s.min(longest_s);
         self.search_s = self.budget.search_until_s() - conductor.elapsed_s();
-        Phase::Rates(Aim::new(sweep.best(), conductor.run().plan.search.precision), limits)
+        Phase::Rates(RateSearch::new(sweep.best(), conductor.run().plan.search.precision), limits)
     }
 
     /// Conducts a step of the rate search, or the overload step.
-    fn rate(&mut self, conductor: &mut dyn Conductor, mut aim: Aim, limits: Limits) -> Result<Phase, LabError> {
+    fn rate_step(
+        &mut self,
+        conductor: &mut dyn Conductor,
+        mut search: RateSearch,
+        limits: Limits,
+    ) -> Result<Phase, LabError> {
         let length = self.budget.search_step_within(self.search_s, self.response_s);
         let over = self.over(conductor);
         let in_time = conductor.elapsed_s() + length.whole_s() <= self.budget.search_until_s();
-        if let Some(rate) = aim.next().filter(|_| in_time && !over) {
+        if let Some(rate) = search.next().filter(|_| in_time && !over) {
             let trial = self.offer(conductor, rate, &limits, length, TrialKind::Search)?;
             let held = judge::breach(&trial, &limits).is_none();
-            aim.saw(held, judge::pooled(conductor.run().last_repeat(), &limits).as_ref());
-            return Ok(Phase::Rates(aim, limits));
+            search.saw(held, judge::pooled(conductor.run().last_repeat(), &limits).as_ref());
+            return Ok(Phase::Rates(search, limits));
         }
         if !over {
-            self.offer(conductor, aim.overload(), &limits, length, TrialKind::Overload)?;
+            self.offer(conductor, search.overload(), &limits, length, TrialKind::Overload)?;
         }
         Ok(Phase::Done)
     }
@@ -127,28 +132,28 @@ impl Finder {
         conductor: &mut dyn Conductor,
         rate: f64,
         limits: &Limits,
-        length: Length,
+        length: StepTimes,
         kind: TrialKind,
     ) -> Result<Trial, LabError> {
-        let arrival = match rate * length.measure_s * WINDOWS >= ENOUGH_FOR_POISSON {
+        let arrival = match rate * length.measure_s * EXPECTED_WINDOWS >= MIN_POISSON_REQUESTS {
             true => Arrival::Poisson,
             false => Arrival::Constant,
         };
         // Enough for the rate at the longest response time that still passes. By Little's law, more in flight means
         // that the mean already exceeds the goal. And a server that fell behind recovers slowly with connections
         // opened only because it fell behind.
-        let needed =
-            (rate * judge::longest_mean_us(limits).unwrap_or(1e6) / 1e6).clamp(FEWEST_CONNECTIONS, 65_536.0) as u32;
+        let needed = (rate * judge::longest_mean_us(limits).unwrap_or(1e6) / 1e6)
+            .clamp(MIN_OPEN_LOOP_CONNECTIONS, 65_536.0) as u32;
         let max_connections = needed.min(conductor.run().plan.search.max_connections.max(1));
         let plan = LoadPlan {
             late_us: judge::late_us(limits),
             ..step::plan(conductor, Intensity::Open { rate, arrival, max_connections }, length)
         };
         let what = if kind == TrialKind::Overload { "overload at" } else { "offered" };
-        self.tried(conductor, plan, format!("{what} {rate:.0}/s"), kind)
+        self.conduct(conductor, plan, format!("{what} {rate:.0}/s"), kind)
     }
 
-    fn tried(
+    fn conduct(
         &mut self,
         conductor: &mut dyn Conductor,
         plan: LoadPlan,
@@ -169,14 +174,14 @@ impl Finder {
         if kind == TrialKind::Sweep {
             self.response_s = trial.latency_us.p50 / 1e6;
         }
-        self.look_alive(conductor, &trial)?;
+        self.check_alive(conductor, &trial)?;
         Ok(trial)
     }
 
     /// Asks whether a server still lives after many failures. A dead server is reported at once and ends the search.
-    fn look_alive(&mut self, conductor: &mut dyn Conductor, trial: &Trial) -> Result<(), LabError> {
+    fn check_alive(&mut self, conductor: &mut dyn Conductor, trial: &Trial) -> Result<(), LabError> {
         // An observed death was already reported with its time, and ended the run.
-        let alarming = judge::failed_share(trial).is_some_and(|share| share >= ALARMING);
+        let alarming = judge::failed_share(trial).is_some_and(|share| share >= ALARMING_ERROR_SHARE);
         if conductor.stopped() || (trial.rates.completed_rate > 0.0 && !alarming) {
             return Ok(());
         }

@@ -4,7 +4,7 @@
 use run::{LoadPlan, TlsPlan, TrialKind};
 
 use crate::search::Conductor;
-use crate::search::turns;
+use crate::search::cost_turns;
 use crate::{LabError, Point};
 
 /// Connections of a window.
@@ -26,7 +26,7 @@ const TURNS: [Kind; 9] = {
 
 /// Returns the seconds of a budget for the turns; 0 without enough time, or without TLS.
 pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
-    turns::seconds(load.tls.is_some() && !load.new_connections && load.blocks.is_none(), budget_s)
+    cost_turns::seconds(load.tls.is_some() && !load.new_connections && load.blocks.is_none(), budget_s)
 }
 
 impl Kind {
@@ -47,13 +47,13 @@ impl Kind {
 }
 
 /// Conducts the turns within about this many seconds.
-pub(crate) fn turns(conductor: &mut dyn Conductor, seconds: f64) -> Result<(), LabError> {
+pub(crate) fn conduct(conductor: &mut dyn Conductor, seconds: f64) -> Result<(), LabError> {
     let load = conductor.load().clone();
     let window = |kind: Kind| {
         let point = Point { label: kind.label().into(), kind: TrialKind::Handshakes, ..Point::default() };
         (kind.of(load.clone()), point)
     };
-    turns::turns(conductor, seconds, "a handshake costs", TURNS.map(window).into())
+    cost_turns::conduct(conductor, seconds, "a handshake costs", TURNS.map(window).into())
 }
 
 #[cfg(test)]

@@ -2,24 +2,24 @@
 //! trials. The whole is tested against servers of known capacity in virtual time (`tests/known_capacity.rs`).
 //! `docs/methods/find.md` and `capacity.md` describe it in prose.
 
-mod aim;
+mod budget;
 mod class_turns;
 mod compare;
 mod conductor;
+mod cost_turns;
 mod find;
 mod finder;
 mod handshake_turns;
-mod lengths;
-mod live;
-pub mod people;
+mod live_target;
+mod rate_search;
 mod step;
 mod sweep;
-mod turns;
+pub mod user_search;
 
-pub use aim::Aim;
+pub use budget::{Budget, StepTimes};
 pub use compare::{InTurns, in_turns};
 pub use conductor::Conductor;
 pub use find::find;
 pub use finder::{Finder, capacity};
-pub use lengths::{Budget, Length};
+pub use rate_search::RateSearch;
 pub use sweep::Sweep;

@@ -4,10 +4,10 @@
 const FLAT_STEPS: u32 = 2;
 /// Minimum ratio of a step's throughput per client to the step before, for throughput to count as growing with the
 /// clients.
-const IN_STEP: f64 = 0.9;
+const MIN_PER_CLIENT_RATIO: f64 = 0.9;
 /// Growth over the step before that exceeds noise. Such a step is not flat even below the best step, which a
 /// disturbance in between may have left far behind.
-const RISING: f64 = 0.25;
+const MIN_GROWTH: f64 = 0.25;
 
 /// State of a sweep.
 #[derive(Clone, Debug)]
@@ -19,14 +19,14 @@ pub struct Sweep {
     /// Clients and completed rate of the last step.
     last: (u32, f64),
     /// Whether throughput grew with the clients in the last step.
-    in_step: bool,
+    scales: bool,
     ended: Option<&'static str>,
 }
 
 impl Sweep {
     /// Returns a sweep up to `most` clients.
     pub fn new(most: u32) -> Self {
-        Self { next: 1, most: most.max(1), best: 0.0, flat: 0, last: (0, 0.0), in_step: false, ended: None }
+        Self { next: 1, most: most.max(1), best: 0.0, flat: 0, last: (0, 0.0), scales: false, ended: None }
     }
 
     /// Returns the number of clients to try next; `None` when the sweep is over.
@@ -36,11 +36,13 @@ impl Sweep {
 
     /// Takes the completed rate of the step from [`Sweep::next`].
     pub fn saw(&mut self, completed_rate: f64) {
-        let grew = completed_rate >= self.best * (1.0 + judge::FLAT) || completed_rate >= self.last.1 * (1.0 + RISING);
+        let grew =
+            completed_rate >= self.best * (1.0 + judge::FLAT) || completed_rate >= self.last.1 * (1.0 + MIN_GROWTH);
         self.flat = if grew { 0 } else { self.flat + 1 };
         self.best = self.best.max(completed_rate);
         let by_client = |(clients, rate): (u32, f64)| rate / f64::from(clients.max(1));
-        self.in_step = self.last.0 > 0 && by_client((self.next, completed_rate)) > IN_STEP * by_client(self.last);
+        self.scales =
+            self.last.0 > 0 && by_client((self.next, completed_rate)) > MIN_PER_CLIENT_RATIO * by_client(self.last);
         self.last = (self.next, completed_rate);
         if self.best <= 0.0 {
             self.ended = Some("nothing came back");
@@ -58,7 +60,7 @@ impl Sweep {
     pub fn hurry(&mut self, steps_left: u32) {
         let (clients, most) = (f64::from(self.last.0.max(1)), f64::from(self.most));
         let doublings = ((most / clients).log2() / f64::from(steps_left.max(1))).ceil().clamp(1.0, 31.0);
-        if self.in_step && self.ended.is_none() {
+        if self.scales && self.ended.is_none() {
             self.next = self.last.0.saturating_mul(1 << doublings as u32).min(self.most);
         }
     }

@@ -12,15 +12,15 @@ use crate::agents::{AgentEvent, AgentGroup};
 use crate::{Host, LabError};
 
 /// Descriptors that an agent needs besides its connections.
-const SPARE: u64 = 64;
+const SPARE_DESCRIPTORS: u64 = 64;
 /// Maximum number of connections per process from one source address: ports remain free for others.
-const A_PROCESS: u32 = 20_000;
+const MAX_PER_PROCESS: u32 = 20_000;
 /// Maximum number of connections from one source address. The kernel first looks for a free port among half of the
 /// ephemeral ones (14,000 of 28,000 by default). Beyond that, each connect searches all taken ports, and only 160
 /// connections a second come up.
-const A_SOURCE: u32 = 10_000;
+const MAX_PER_SOURCE: u32 = 10_000;
 /// First of the loopback addresses that are used.
-const SOURCES: u32 = 0x7f00_0101;
+const FIRST_SOURCE: u32 = 0x7f00_0101;
 
 /// Agents that hold cold connections.
 pub struct Cold {
@@ -40,7 +40,7 @@ impl Cold {
         descriptors: u64,
     ) -> Result<Self, LabError> {
         let mut group = AgentGroup::default();
-        let shares = over(host, plan, addr, descriptors);
+        let shares = divide(host, plan, addr, descriptors);
         for (n, (host, share)) in shares.iter().enumerate() {
             let spec = AgentSpec::Cold { plan: share.clone(), addr: addr.clone() };
             group.start(*host, program, &format!("cold {}", n + 1), &spec)?;
@@ -82,30 +82,31 @@ pub fn put(trial: &mut Trial, asked: u32, part: &ColdPart) {
 }
 
 /// Divides the connections among hosts: this host gets as many processes as they need, other hosts get equal shares.
-fn over<'a>(host: &'a dyn Host, plan: &ColdPlan, addr: &Address, descriptors: u64) -> Vec<(&'a dyn Host, ColdPlan)> {
+fn divide<'a>(host: &'a dyn Host, plan: &ColdPlan, addr: &Address, descriptors: u64) -> Vec<(&'a dyn Host, ColdPlan)> {
     let mut members: Vec<&dyn Host> = host.members().into_iter().map(|(host, _)| host).collect();
     if members.is_empty() {
         members.push(host);
     }
     let hosts = u32::try_from(members.len()).unwrap_or(u32::MAX);
     let part = |n: u32| plan.connections / hosts + u32::from(n < plan.connections % hosts);
-    let of = |(n, host): (u32, &'a dyn Host)| {
+    let share = |(n, host): (u32, &'a dyn Host)| {
         let share = ColdPlan { connections: part(n), rate: plan.rate / f64::from(hosts), ..plan.clone() };
         let shares = if share.connections > 0 { split(&share, addr, descriptors) } else { Vec::new() };
         shares.into_iter().map(move |share| (host, share)).collect::<Vec<_>>()
     };
-    (0..).zip(members).flat_map(of).collect()
+    (0..).zip(members).flat_map(share).collect()
 }
 
 fn split(plan: &ColdPlan, addr: &Address, descriptors: u64) -> Vec<ColdPlan> {
-    let each = u32::try_from(descriptors.saturating_sub(SPARE)).unwrap_or(u32::MAX).clamp(1, A_PROCESS);
+    let each =
+        u32::try_from(descriptors.saturating_sub(SPARE_DESCRIPTORS)).unwrap_or(u32::MAX).clamp(1, MAX_PER_PROCESS);
     let agents = plan.connections.div_ceil(each).max(1);
     let part = |n: u32| plan.connections / agents + u32::from(n < plan.connections % agents);
     let v4_loopback = addr.inet().is_some_and(|addr| addr.is_ipv4() && addr.ip().is_loopback());
-    let many = v4_loopback && plan.sources.is_empty() && plan.connections > A_SOURCE;
+    let many = v4_loopback && plan.sources.is_empty() && plan.connections > MAX_PER_SOURCE;
     let own = |n: u32| -> Vec<IpAddr> {
-        let sources = part(0).div_ceil(A_SOURCE);
-        let address = |i| IpAddr::V4(Ipv4Addr::from(SOURCES + n * sources + i));
+        let sources = part(0).div_ceil(MAX_PER_SOURCE);
+        let address = |i| IpAddr::V4(Ipv4Addr::from(FIRST_SOURCE + n * sources + i));
         if many { (0..sources).map(address).collect() } else { plan.sources.clone() }
     };
     (0..agents)

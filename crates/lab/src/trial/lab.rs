@@ -12,11 +12,11 @@ use testbed::named::Joining;
 
 use crate::agents::AgentGroup;
 use crate::observe::host_watch::HostWatch;
-use crate::observe::{Observation, Watched};
-use crate::trial::act::Ended;
+use crate::observe::{Observation, ObservedServer};
 use crate::trial::cold::Cold;
-use crate::trial::conduct::{self, Load, Stage};
-use crate::trial::look;
+use crate::trial::conduct::{self, Load, TrialSetup};
+use crate::trial::observe_only;
+use crate::trial::running_trial::TrialEnd;
 use crate::{Host, LabError, Local, Point, Watch};
 
 /// A growing run.
@@ -131,14 +131,14 @@ impl<'w> Lab<'w> {
     }
 
     /// Observes a server under external load for the plan's duration.
-    pub(crate) fn look(&mut self, observation: &Observation, point: &Point) -> Trial {
+    pub(crate) fn observe_only(&mut self, observation: &Observation, point: &Point) -> Trial {
         let duration_s = self.run.plan.load.duration_s;
         self.watch.phase(&point.label, duration_s);
         let interval_s = self.run.plan.observe.interval_s;
         let Self { run, dir, watch, began, .. } = self;
         // A failed write is reported when the whole run cannot be written.
-        let mut keep = |trial: Trial| drop(dir.as_ref().map(|dir| kept_so_far(run, dir, trial, began.elapsed())));
-        let trial = look::look(observation, (interval_s, duration_s), point, *watch, &mut keep);
+        let mut keep = |trial: Trial| drop(dir.as_ref().map(|dir| save_unfinished(run, dir, trial, began.elapsed())));
+        let trial = observe_only::observe_only(observation, (interval_s, duration_s), point, *watch, &mut keep);
         self.stopped |= trial.incidents.iter().any(|i| trial.kind.ends_with(i.kind));
         trial
     }
@@ -184,18 +184,18 @@ impl<'w> Lab<'w> {
         let expected = loads.first().map_or(0.0, |l| l.plan.warmup_s + l.plan.duration_s);
         of_one_kind(loads, point)?;
         self.watch.phase(&point.label, expected);
-        let looked_at = self.watch.looks();
-        let stage = Stage { program: &self.program, loads, descriptors: self.descriptors, looked_at };
+        let watched = self.watch.looks();
+        let setup = TrialSetup { program: &self.program, loads, descriptors: self.descriptors, watched };
         let interval_s = self.run.plan.observe.interval_s;
         let open = |group: &AgentGroup, origin| {
             beside(group, origin);
             observation.open(group, origin, interval_s)
         };
-        let (mut trial, ended) = conduct::conduct(&stage, &mut self.generators, point, open, self.watch)?;
+        let (mut trial, ended) = conduct::conduct(&setup, &mut self.generators, point, open, self.watch)?;
         // After the end of a server or a generator, further trials would measure something else.
-        let broken = ended == Ended::Broken || trial.incidents.iter().any(|i| i.kind.breaks());
-        self.stopped |= ended == Ended::ByUser || broken && !observation.is_blind();
-        if ended == Ended::ByUser {
+        let broken = ended == TrialEnd::Broken || trial.incidents.iter().any(|i| i.kind.breaks());
+        self.stopped |= ended == TrialEnd::ByUser || broken && !observation.is_blind();
+        if ended == TrialEnd::ByUser {
             trial.notes.push(format!("interrupted after {:.1} s of measuring", trial.measured.length_s));
         }
         Ok(trial)
@@ -295,13 +295,13 @@ impl<'w> Lab<'w> {
     }
 
     /// Returns an observation of the processes and listeners that samplers read besides a trial's agents.
-    pub fn observation(&self, addr: impl Into<run::Address>, server: Option<Watched>) -> Observation {
+    pub fn observation(&self, addr: impl Into<run::Address>, server: Option<ObservedServer>) -> Observation {
         Observation::new(addr, server)
     }
 }
 
 /// Writes the run with a trial that is still going on, marked as interrupted in case this process is killed.
-fn kept_so_far(run: &mut Run, dir: &RunDir, trial: Trial, elapsed: Duration) -> Result<(), LabError> {
+fn save_unfinished(run: &mut Run, dir: &RunDir, trial: Trial, elapsed: Duration) -> Result<(), LabError> {
     (run.elapsed_s, run.interrupted) = (elapsed.as_secs_f64(), true);
     run.trials.push(trial);
     judge::judge_so_far(run);

@@ -42,18 +42,18 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
         crate::trial::cold::put(&mut trial, cold.connections, &held.close());
     }
     lab.keep(trial)?;
-    look_alive(lab, target_setup)
+    check_alive(lab, target_setup)
 }
 
 /// Minimum time between the end of a silence and the end of the window for the server to count as answering again,
 /// seconds.
-const AGAIN_S: f64 = 0.25;
+const MIN_ANSWERING_S: f64 = 0.25;
 
 /// Checks whether a server that was silent at the end still answers. If not, that is the run's result.
-fn look_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabError> {
+fn check_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabError> {
     let s_clients = matches!(target_setup.load.intensity, Intensity::SClients { .. });
     let Some(trial) = lab.run.trials.last().filter(|_| !s_clients) else { return Ok(()) };
-    let to_the_end = |end_s: Option<f64>| end_s.is_none_or(|at| at > trial.measured.window.end_s - AGAIN_S);
+    let to_the_end = |end_s: Option<f64>| end_s.is_none_or(|at| at > trial.measured.window.end_s - MIN_ANSWERING_S);
     let silent = trial.incidents.iter().any(|i| i.kind == IncidentKind::Silence && to_the_end(i.end_s));
     if lab.stopped() || !silent {
         return Ok(());

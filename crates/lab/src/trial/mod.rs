@@ -1,23 +1,23 @@
 //! Trials: the target, one trial with its agents, and the run that keeps all trials.
 
-mod act;
-mod by_hand;
 pub mod cold;
+mod collected_parts;
 mod command_line;
 mod conduct;
 mod lab;
 mod load_once;
-mod look;
+mod manual_rate;
 mod merge;
+mod observe_only;
 mod on_hosts;
-pub(crate) mod order;
-mod parts;
 pub(crate) mod preflight;
 mod progress;
+mod running_trial;
+mod snapshots;
 mod stream;
-mod stretches;
 pub mod target;
 mod target_setup;
+pub(crate) mod turn_order;
 mod watch;
 mod watch_server;
 

@@ -10,17 +10,17 @@ use run::{HostPlan, Role, ServePlan, Side, Window};
 use crate::agents::AgentGroup;
 use crate::observe::RemoteObserver;
 use crate::observe::hosts::Hosts;
-use crate::observe::{Observation, Watched};
+use crate::observe::{Observation, ObservedServer};
 use crate::trial::target_setup::start_server;
 use crate::{Host, Lab, LabError, ServerCounters};
 
 /// Maximum time for a server to finish what a trial left behind.
-const SETTLES_WITHIN: Duration = Duration::from_secs(5);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Length of one observation of the remaining connections, seconds.
-const LOOK_S: f64 = 0.1;
+const OBSERVATION_S: f64 = 0.1;
 /// Time after which a half-open handshake is settled: the server retries after a second, and a client that gave up
 /// refuses it. Source: RFC 6298, 2.1.
-const HALF_DONE: Duration = Duration::from_millis(1200);
+const HALF_OPEN: Duration = Duration::from_millis(1200);
 
 /// Set-up of an experiment on named hosts.
 pub struct OnHosts {
@@ -47,7 +47,7 @@ impl OnHosts {
         notes.into_iter().for_each(|note| lab.note(note));
         let clients = hosts.observe_clients(&program, &addr.into())?;
         let server = hosts.observe_server(&program, &addr.into())?;
-        tell(lab, &clients, server.as_ref());
+        note_hosts(lab, &clients, server.as_ref());
         let watched = watched(&group, addr, &clients, server.as_ref());
         let observation = lab.observation(addr, Some(watched)).with_hosts(clients, server);
         let [clients, server_host] = hosts.into_sides();
@@ -57,7 +57,7 @@ impl OnHosts {
     /// Adds the server's own counters.
     #[must_use]
     pub fn with_counters(mut self, object: &'static str) -> Self {
-        self.observation = self.observation.with_server_counters(ServerCounters::of(&self.server, object));
+        self.observation = self.observation.with_server_counters(ServerCounters::new(&self.server, object));
         self
     }
 
@@ -91,21 +91,21 @@ impl OnHosts {
 
     /// Waits until no connection of a trial waits for accept, and half-open handshakes are settled.
     pub fn settle(&self, lab: &mut Lab<'_>) {
-        let end = Instant::now() + SETTLES_WITHIN;
+        let end = Instant::now() + SETTLE_TIMEOUT;
         while Instant::now() < end && !lab.stopped() && self.waiting() > 0.0 {}
-        std::thread::sleep(HALF_DONE);
+        std::thread::sleep(HALF_OPEN);
     }
 
     /// Returns the number of connections that wait for accept.
     fn waiting(&self) -> f64 {
-        let sides = self.observation.at_rest(LOOK_S, LOOK_S, &|| false);
-        let of = |side: &Side| side.recording.sum("listen.queue", Window::ALL, |_| true).value();
-        sides.iter().filter_map(of).fold(0.0, f64::max)
+        let sides = self.observation.at_rest(OBSERVATION_S, OBSERVATION_S, &|| false);
+        let queue = |side: &Side| side.recording.sum("listen.queue", Window::ALL, |_| true).value();
+        sides.iter().filter_map(queue).fold(0.0, f64::max)
     }
 }
 
 /// Records the hosts that take part.
-fn tell(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&RemoteObserver>) {
+fn note_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&RemoteObserver>) {
     let there = clients.iter().chain(server).map(|observer| observer.found().host.clone());
     there.for_each(|host| lab.host(host));
     match (clients.is_empty(), server.is_none()) {
@@ -128,7 +128,7 @@ fn watched(
     addr: SocketAddr,
     clients: &[RemoteObserver],
     server: Option<&RemoteObserver>,
-) -> Watched {
+) -> ObservedServer {
     let here = probe::boot_id();
     let machine = server.map_or_else(|| here.clone(), RemoteObserver::machine);
     let shared = match clients.is_empty() {
@@ -136,16 +136,20 @@ fn watched(
         false => clients.iter().any(|client| client.machine() == machine),
     };
     match server {
-        Some(observer) => Watched {
+        Some(observer) => ObservedServer {
             host: observer.host().into(),
             pids: observer.found().processes.clone(),
             netns_pid: None,
             listen: observer.found().listen.clone(),
             shared,
         },
-        None => {
-            Watched { host: "localhost".into(), pids: group.pids(), netns_pid: None, listen: Some(addr.into()), shared }
-        }
+        None => ObservedServer {
+            host: "localhost".into(),
+            pids: group.pids(),
+            netns_pid: None,
+            listen: Some(addr.into()),
+            shared,
+        },
     }
 }
 

@@ -2,7 +2,7 @@
 
 use run::{Incident, IncidentKind, Moment, Tick, TickDetail};
 
-use crate::trial::stretches::Stretches;
+use crate::trial::snapshots::Snapshots;
 
 /// Ticks by agent.
 #[derive(Clone, Debug, Default)]
@@ -10,29 +10,29 @@ pub(crate) struct Progress {
     ticks: Vec<Vec<Tick>>,
     /// Newest detail of each agent; older ones are not needed.
     details: Vec<TickDetail>,
-    stretches: Stretches,
+    stretches: Snapshots,
 }
 
 /// Width of a step of the rate series, seconds.
 pub(crate) const STEP_S: f64 = 0.1;
 
 /// Maximum number of steps in a series: ten minutes of tenths. A longer window has wider steps.
-const MOST_RATES: f64 = 6_000.0;
+const MAX_STEPS: f64 = 6_000.0;
 /// Maximum number of ticks kept per agent before the older ones are thinned: more than an hour at ten a second.
-const MOST_TICKS: usize = 40_000;
+const MAX_TICKS: usize = 40_000;
 
 /// Finer steps for a load that settles, seconds. The first with enough completed requests is used.
 const FINE_STEPS_S: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
 /// Minimum number of completed requests in a step: by chance alone it then scatters by a seventh.
-const ENOUGH: f64 = 50.0;
+const MIN_REQUESTS_PER_STEP: f64 = 50.0;
 
 /// Maximum amount by which another machine's clock may be ahead, seconds.
-const AHEAD_S: f64 = 1.0;
+const MAX_CLOCK_SKEW_S: f64 = 1.0;
 
 /// Shortest silence that counts as an incident, seconds: a queue of half a second may come and go.
-const SILENT_S: f64 = 0.5;
+const MIN_SILENCE_S: f64 = 0.5;
 /// Minimum number of answers missed in a silence, so that a light load's gaps do not count.
-const MISSED: f64 = 20.0;
+const MIN_MISSED_ANSWERS: f64 = 20.0;
 
 impl Progress {
     pub(crate) fn new(agents: usize) -> Self {
@@ -44,10 +44,10 @@ impl Progress {
     pub(crate) fn push(&mut self, agent: usize, mut tick: Tick, now_s: f64) {
         let Some((ticks, detail)) = self.ticks.get_mut(agent).zip(self.details.get_mut(agent)) else { return };
         let since_s = ticks.last().map_or(f64::NEG_INFINITY, |last| last.t_s);
-        if tick.t_s >= since_s && tick.t_s < now_s + AHEAD_S {
+        if tick.t_s >= since_s && tick.t_s < now_s + MAX_CLOCK_SKEW_S {
             let newer = tick.detail.take().map(|newest| *detail = *newest).is_some();
             ticks.push(tick);
-            if ticks.len() >= MOST_TICKS {
+            if ticks.len() >= MAX_TICKS {
                 thin(ticks);
             }
             if newer && self.stretches.due(now_s) {
@@ -58,7 +58,7 @@ impl Progress {
 
     /// Starts stretches: snapshots for as many stretches as a window of this length has.
     pub(crate) fn stretch(&mut self, now_s: f64, window_s: f64) {
-        self.stretches = Stretches::begin(now_s, window_s, self.detail());
+        self.stretches = Snapshots::begin(now_s, window_s, self.detail());
     }
 
     /// Returns the stretches since [`Progress::stretch`] until a moment; empty if agents report no detail.
@@ -105,15 +105,15 @@ impl Progress {
 
     /// Returns the series with its step: a tenth of a second, times a power of two for long windows.
     pub(crate) fn series(&self, begin_s: f64, end_s: f64) -> (f64, Vec<f64>) {
-        let wider = |step_s: &f64| Some(2.0 * step_s).filter(|_| end_s - begin_s > MOST_RATES * step_s);
+        let wider = |step_s: &f64| Some(2.0 * step_s).filter(|_| end_s - begin_s > MAX_STEPS * step_s);
         let step_s = std::iter::successors(Some(STEP_S), wider).last().unwrap_or(STEP_S);
         (step_s, self.rates_by(step_s, begin_s, end_s))
     }
 
     fn rates_by(&self, step_s: f64, begin_s: f64, end_s: f64) -> Vec<f64> {
         let steps = ((end_s - begin_s) / step_s + 1e-9).floor().max(0.0) as usize;
-        let at = |i: usize| self.completed_at(begin_s + i as f64 * step_s);
-        (0..steps).map(|i| (at(i + 1) - at(i)) / step_s).collect()
+        let completed = |i: usize| self.completed_at(begin_s + i as f64 * step_s);
+        (0..steps).map(|i| (completed(i + 1) - completed(i)) / step_s).collect()
     }
 
     /// Returns completed requests per second since the start of the load, in the finest steps with enough of them. It
@@ -122,7 +122,7 @@ impl Progress {
         let until_s = self.known_until();
         let per_s = self.completed_at(until_s) / until_s.max(STEP_S);
         let fine = until_s < load::FINE_TICKS_S && self.ticks.iter().all(|ticks| fine(ticks));
-        let enough = |step_s: &&f64| fine && per_s * **step_s >= ENOUGH;
+        let enough = |step_s: &&f64| fine && per_s * **step_s >= MIN_REQUESTS_PER_STEP;
         self.rates_by(*FINE_STEPS_S.iter().find(enough).unwrap_or(&STEP_S), 0.0, until_s)
     }
 
@@ -133,8 +133,9 @@ impl Progress {
         let (at, steps) = longest_zero(&rates);
         let (from, length_s) = (begin_s + at as f64 * STEP_S, steps as f64 * STEP_S);
         let rest = rates.iter().sum::<f64>() / (rates.len() - steps).max(1) as f64;
-        let wanted = self.at(from + length_s, errors) > self.at(from, errors) || self.at(from, in_flight) > 0.0;
-        if length_s < SILENT_S || rest * length_s < MISSED || !wanted {
+        let wanted =
+            self.sum_at(from + length_s, errors) > self.sum_at(from, errors) || self.sum_at(from, in_flight) > 0.0;
+        if length_s < MIN_SILENCE_S || rest * length_s < MIN_MISSED_ANSWERS || !wanted {
             return self.nothing(begin_s);
         }
         Some(silent(from, from + length_s))
@@ -144,8 +145,8 @@ impl Progress {
     fn nothing(&self, begin_s: f64) -> Option<Incident> {
         let until = self.known_until();
         let came = self.completed_at(until) > self.completed_at(begin_s);
-        let failed = self.at(until, errors) > self.at(begin_s, errors);
-        (!came && failed && until - begin_s >= SILENT_S).then(|| silent(begin_s, until))
+        let failed = self.sum_at(until, errors) > self.sum_at(begin_s, errors);
+        (!came && failed && until - begin_s >= MIN_SILENCE_S).then(|| silent(begin_s, until))
     }
 
     /// Returns whether answers have stopped: none for two tenths of a second, and [`MIN_MISSED_ANSWERS`] missing by
@@ -155,16 +156,16 @@ impl Progress {
         let rates = self.rates(begin_s, until);
         let quiet = rates.iter().rev().take_while(|rate| **rate == 0.0).count();
         let before = rates.iter().sum::<f64>() / (rates.len() - quiet).max(1) as f64;
-        quiet >= 2 && before * quiet as f64 * STEP_S >= MISSED && self.at(until, in_flight) > 0.0
+        quiet >= 2 && before * quiet as f64 * STEP_S >= MIN_MISSED_ANSWERS && self.sum_at(until, in_flight) > 0.0
     }
 
     /// Returns the requests completed until a moment over all agents, interpolated between ticks.
     fn completed_at(&self, t_s: f64) -> f64 {
-        self.at(t_s, |t| t.completed as f64)
+        self.sum_at(t_s, |t| t.completed as f64)
     }
 
-    fn at(&self, t_s: f64, of: fn(&Tick) -> f64) -> f64 {
-        self.ticks.iter().map(|ticks| interpolate(ticks, t_s, of)).sum()
+    fn sum_at(&self, t_s: f64, count: fn(&Tick) -> f64) -> f64 {
+        self.ticks.iter().map(|ticks| interpolate(ticks, t_s, count)).sum()
     }
 }
 
@@ -174,7 +175,7 @@ fn thin(ticks: &mut Vec<Tick>) {
     let same = |t: &[Tick]| t[0].completed == t[1].completed || t[1].completed == t[2].completed;
     let still: Vec<bool> = ticks.windows(3).map(same).collect();
     every_second(ticks, |at| at.checked_sub(1).and_then(|i| still.get(i)).is_none_or(|still| *still));
-    if ticks.len() > MOST_TICKS * 3 / 4 {
+    if ticks.len() > MAX_TICKS * 3 / 4 {
         every_second(ticks, |_| false);
     }
 }
@@ -217,10 +218,10 @@ fn longest_zero(rates: &[f64]) -> (usize, usize) {
     best
 }
 
-fn interpolate(ticks: &[Tick], t_s: f64, of: fn(&Tick) -> f64) -> f64 {
+fn interpolate(ticks: &[Tick], t_s: f64, count: fn(&Tick) -> f64) -> f64 {
     let after = ticks.partition_point(|t| t.t_s < t_s);
-    let a = after.checked_sub(1).map_or((0.0, 0.0), |i| (ticks[i].t_s, of(&ticks[i])));
-    let Some(b) = ticks.get(after).map(|t| (t.t_s, of(t))) else { return a.1 };
+    let a = after.checked_sub(1).map_or((0.0, 0.0), |i| (ticks[i].t_s, count(&ticks[i])));
+    let Some(b) = ticks.get(after).map(|t| (t.t_s, count(t))) else { return a.1 };
     if b.0 > a.0 { a.1 + (b.1 - a.1) * ((t_s - a.0) / (b.0 - a.0)).clamp(0.0, 1.0) } else { b.1 }
 }
 
@@ -279,9 +280,9 @@ mod tests {
             progress.push(0, Tick { in_flight: 3, ..tick(i as f64 * 0.1, (i - quiet) * 10) }, 1e6);
             most = most.max(progress.ticks[0].len());
         }
-        assert!(most <= MOST_TICKS && progress.now().completed == (ticks - 10) * 10, "{most}");
+        assert!(most <= MAX_TICKS && progress.now().completed == (ticks - 10) * 10, "{most}");
         let (step_s, rates) = progress.series(0.0, ticks as f64 * 0.1);
-        assert!(rates.len() <= MOST_RATES as usize && step_s == 6.4, "{} of {step_s} s", rates.len());
+        assert!(rates.len() <= MAX_STEPS as usize && step_s == 6.4, "{} of {step_s} s", rates.len());
         let sum: f64 = rates.iter().map(|rate| rate * step_s).sum();
         assert!((sum / progress.now().completed as f64 - 1.0).abs() < 1e-3, "{sum}");
         let told = progress.silence(0.0, ticks as f64 * 0.1).unwrap();
@@ -292,7 +293,7 @@ mod tests {
         assert_eq!(progress.series(0.0, 100.0).0, STEP_S);
         // A server that never answers.
         (1..=ticks).for_each(|i| progress.push(0, tick((ticks + i) as f64 * 0.1, ticks * 10), 1e6));
-        assert!(progress.ticks[0].len() <= MOST_TICKS, "{}", progress.ticks[0].len());
+        assert!(progress.ticks[0].len() <= MAX_TICKS, "{}", progress.ticks[0].len());
     }
 
     #[test]

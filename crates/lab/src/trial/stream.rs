@@ -9,7 +9,7 @@ use run::Address;
 use sys::peer::{Peer, queue_is_full};
 
 /// Interval between attempts at a Unix socket whose accept queue is full.
-const AGAIN: Duration = Duration::from_millis(5);
+const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A blocking connection.
 pub(crate) enum Stream {
@@ -33,7 +33,7 @@ impl Stream {
                     stream.set_nonblocking(false)?;
                     return Ok(Self::Unix(stream));
                 }
-                Err(e) if queue_is_full(e) && Instant::now() < end => std::thread::sleep(AGAIN),
+                Err(e) if queue_is_full(e) && Instant::now() < end => std::thread::sleep(RETRY_INTERVAL),
                 Err(e) if queue_is_full(e) => return Err(ErrorKind::TimedOut.into()),
                 Err(e) => return Err(e.into()),
             }

@@ -14,7 +14,7 @@ use crate::hosts::cpu_split::CpuSplit;
 use crate::levers::LeverHost;
 use crate::observe::RemoteObserver;
 use crate::observe::hosts::Hosts;
-use crate::observe::{Observation, Watched};
+use crate::observe::{Observation, ObservedServer};
 use crate::trial::{preflight, target};
 use crate::{Host, Lab, LabError, Local};
 
@@ -40,7 +40,7 @@ pub struct TargetSetup {
 const INSECURE: &str = "insecure: the server's certificate is not verified (--insecure); whoever answers is measured";
 
 /// Maximum time for a server to listen.
-const LISTENS_WITHIN: Duration = Duration::from_secs(10);
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Starts `loadline agent` as a server on a host. Returns its group and the address at which it listens.
 pub fn start_server(
@@ -65,7 +65,7 @@ pub fn start_servers(
         let spec = AgentSpec::Serve { plan: plan.clone(), far: host.is_remote() };
         group.start(host, program, "server", &spec)?;
     }
-    let ready = group.await_ready(LISTENS_WITHIN)?;
+    let ready = group.await_ready(LISTEN_TIMEOUT)?;
     let addrs: Option<Vec<SocketAddr>> = ready.iter().map(|one| one.listening).collect();
     let notes = ready.into_iter().flat_map(|one| one.notes).collect();
     Ok((group, addrs.ok_or_else(says_no_address)?, notes))
@@ -113,7 +113,7 @@ impl TargetSetup {
         let plan = ServePlan { cpus: cpus.server.clone(), options, ..ServePlan::default() };
         let (group, addr, notes) = start_server(&Local::default(), lab.program(), plan)?;
         notes.into_iter().for_each(|n| lab.note(n));
-        let watched = Watched::started("localhost", &group, None, addr, &cpus);
+        let watched = ObservedServer::started("localhost", &group, None, addr, &cpus);
         lab.run.plan.target.url = format!("http://{addr}/");
         load.protocol = target::resolve(&lab.run.plan.target.url, &load.protocol)?.protocol;
         load.cpus = cpus.client;
@@ -170,7 +170,9 @@ impl TargetSetup {
         let watched = match &server {
             None if clients.is_empty() || client_machines.contains(&here) => Self::find_server(lab, &addr, &mut load)?,
             // The generators are elsewhere, so they share no CPU with a server here.
-            None => Self::find_server(lab, &addr, &mut load.clone())?.map(|found| Watched { shared: false, ..found }),
+            None => {
+                Self::find_server(lab, &addr, &mut load.clone())?.map(|found| ObservedServer { shared: false, ..found })
+            }
             Some(server) => {
                 let one_machine = client_machines.contains(&server.machine());
                 Some(Self::watched_there(lab, server, one_machine, &mut load))
@@ -183,12 +185,18 @@ impl TargetSetup {
 
     /// Returns the server's side as found by the observer on its host. A generator on the same machine is kept off
     /// the server's CPUs.
-    fn watched_there(lab: &mut Lab<'_>, server: &RemoteObserver, one_machine: bool, load: &mut LoadPlan) -> Watched {
+    fn watched_there(
+        lab: &mut Lab<'_>,
+        server: &RemoteObserver,
+        one_machine: bool,
+        load: &mut LoadPlan,
+    ) -> ObservedServer {
         let (host, found) = (server.host(), server.found());
         if let Some(why) = &found.missing {
             lab.note(format!("on {host}, the server's own processes are not seen: {why}"));
         }
-        let mut watched = Watched { host: host.into(), listen: found.listen.clone(), ..Watched::default() };
+        let mut watched =
+            ObservedServer { host: host.into(), listen: found.listen.clone(), ..ObservedServer::default() };
         watched.pids.clone_from(&found.processes);
         if one_machine {
             let cpus = CpuSplit::beside(&allowed(), &load.cpus, &found.cpus);
@@ -202,7 +210,7 @@ impl TargetSetup {
     }
 
     /// Finds the server's processes on this machine. Invisible processes are noted and are no error.
-    fn find_server(lab: &mut Lab<'_>, addr: &Address, load: &mut LoadPlan) -> Result<Option<Watched>, LabError> {
+    fn find_server(lab: &mut Lab<'_>, addr: &Address, load: &mut LoadPlan) -> Result<Option<ObservedServer>, LabError> {
         let (pids, netns_pid, listen) = match lab.run.plan.target.server_pid {
             Some(pid) if probe::parent_of(pid).is_none() => {
                 let what = format!("watching process {pid} (--server-pid)");
@@ -230,7 +238,7 @@ impl TargetSetup {
             lab.note(format!("generator on {}, server on {}", cpu_list(&cpus.client), cpu_list(&server)));
             load.cpus.clone_from(&cpus.client);
         }
-        Ok(Some(Watched { host: "localhost".into(), pids, netns_pid, listen, shared: cpus.shared() }))
+        Ok(Some(ObservedServer { host: "localhost".into(), pids, netns_pid, listen, shared: cpus.shared() }))
     }
 
     /// Returns the host of the generators: this one, or those of the plan.
@@ -264,7 +272,7 @@ fn first_request(lab: &mut Lab<'_>, addr: &Address, load: &LoadPlan) -> Result<f
     let first = preflight::first_request(addr, load);
     let s_clients = matches!(load.intensity, run::Intensity::SClients { .. });
     // S-Clients are meant for overloaded servers, so a full accept queue is no mistake of the user.
-    if let (true, Err(why)) = (s_clients && preflight::takes_none(addr, load), &first) {
+    if let (true, Err(why)) = (s_clients && preflight::accepts_nothing(addr, load), &first) {
         lab.note(format!("the first request was not answered, S-Clients go on without: {why}"));
         return Ok(0.0);
     }
@@ -286,7 +294,7 @@ fn first_request(lab: &mut Lab<'_>, addr: &Address, load: &LoadPlan) -> Result<f
 }
 
 /// Returns the testbed of `loadline testbed` in which this process is on one host and the server on another.
-fn joined(server: &Watched) -> Option<Joining> {
+fn joined(server: &ObservedServer) -> Option<Joining> {
     let there = server.netns_pid.or(server.pids.first().copied())?;
     testbed::named::joining(std::process::id(), there)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use run::{Address, Plan, Run, TrialKind};
 
 use crate::observe::hosts::Hosts;
-use crate::observe::{Observation, Watched};
+use crate::observe::{Observation, ObservedServer};
 use crate::{Lab, LabError, Point, Watch};
 
 /// Observes the server on its host or this one: the plan's process, or the one that listens at an address. It ends
@@ -24,7 +24,7 @@ pub fn watch_server(
     };
     lab.note("the load is not made here: requests, response times and errors are not known");
     let point = Point { label: "somebody's load".into(), kind: TrialKind::Watched, ..Point::default() };
-    let trial = lab.look(&observation, &point);
+    let trial = lab.observe_only(&observation, &point);
     lab.keep(trial)?;
     lab.finish()
 }
@@ -38,25 +38,25 @@ fn there(lab: &mut Lab<'_>, hosts: &Hosts, listener: Option<Address>) -> Result<
         return Err(LabError::set_up(format!("watching a server on {host}"), why));
     }
     lab.host(found.host);
-    let watched = Watched { host, pids: found.processes, listen: found.listen, ..Watched::default() };
+    let watched = ObservedServer { host, pids: found.processes, listen: found.listen, ..ObservedServer::default() };
     Ok(Some(Observation::of_server_alone(watched).with_hosts(Vec::new(), Some(observer))))
 }
 
 /// Returns the processes to observe on this machine.
-fn here(lab: &mut Lab<'_>, listener: Option<Address>) -> Result<Watched, LabError> {
+fn here(lab: &mut Lab<'_>, listener: Option<Address>) -> Result<ObservedServer, LabError> {
     let fail = |why: String| LabError::set_up("watching a server", why);
-    let watched = |pids| Watched { host: "localhost".into(), pids, ..Watched::default() };
+    let watched = |pids| ObservedServer { host: "localhost".into(), pids, ..ObservedServer::default() };
     let found = match lab.run.plan.target.server_pid {
         Some(pid) if probe::parent_of(pid).is_none() => {
             return Err(fail(format!(
                 "there is no process {pid}; see `ss -ltnp` for who listens where, or give --port"
             )));
         }
-        Some(pid) => Watched { listen: listener, netns_pid: probe::other_network(pid), ..watched(vec![pid]) },
+        Some(pid) => ObservedServer { listen: listener, netns_pid: probe::other_network(pid), ..watched(vec![pid]) },
         None => {
             let at = listener.ok_or_else(|| fail("name it: --server-pid PID or --port PORT".into()))?;
             let found = probe::find_server(at).map_err(|e| fail(e.to_string()))?;
-            Watched { netns_pid: found.netns_pid, listen: Some(found.listen), ..watched(found.pids) }
+            ObservedServer { netns_pid: found.netns_pid, listen: Some(found.listen), ..watched(found.pids) }
         }
     };
     lab.host(probe::host_info("localhost", "server"));

@@ -1,9 +1,9 @@
 //! First bytes of an answer, cleaned for display. They are untrusted.
 
 /// Maximum number of bytes kept from an answer.
-const KEPT: usize = 8 * 1024;
+const MAX_KEPT_BYTES: usize = 8 * 1024;
 /// Maximum number of bytes shown from a body.
-const BODY_SHOWN: usize = 200;
+const MAX_BODY_BYTES: usize = 200;
 
 /// First bytes of an answer.
 #[derive(Clone, Debug, Default)]
@@ -12,7 +12,7 @@ pub(super) struct Answer(pub(super) Vec<u8>);
 impl Answer {
     /// Adds bytes until the maximum is reached.
     pub(super) fn keep(&mut self, bytes: &[u8]) {
-        self.0.extend(bytes.iter().take(KEPT.saturating_sub(self.0.len())));
+        self.0.extend(bytes.iter().take(MAX_KEPT_BYTES.saturating_sub(self.0.len())));
     }
 
     /// Returns the first line.
@@ -34,7 +34,7 @@ impl Answer {
         let redirects = lines.next()?.split_whitespace().nth(1)?.starts_with('3');
         let mut fields = lines.filter_map(|line| line.split_once(':'));
         let (_, to) = fields.find(|(name, _)| name.trim().eq_ignore_ascii_case("location"))?;
-        redirects.then(|| printable(to.trim().as_bytes(), BODY_SHOWN))
+        redirects.then(|| printable(to.trim().as_bytes(), MAX_BODY_BYTES))
     }
 
     /// Returns the beginning of the body. The length that begins a chunked body is left out.
@@ -42,7 +42,7 @@ impl Answer {
         let (head, body) = self.halves();
         let chunked = String::from_utf8_lossy(head).to_ascii_lowercase().contains("transfer-encoding: chunked");
         let line = body.iter().position(|b| *b == b'\n').filter(|_| chunked).map_or(0, |at| at + 1);
-        printable(&body[line..], BODY_SHOWN)
+        printable(&body[line..], MAX_BODY_BYTES)
     }
 }
 

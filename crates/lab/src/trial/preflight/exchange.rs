@@ -9,10 +9,10 @@ use super::answer::Answer;
 use crate::trial::stream::Stream;
 
 /// Response length at which a response counts as endless, bytes.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 /// Reasons why an exchange was not completed.
-pub(super) enum Broken {
+pub(super) enum ExchangeError {
     Fault(Fault),
     /// An explanation from the session, more specific than the fault.
     Explained(String),
@@ -31,7 +31,7 @@ pub(super) struct Exchange {
     pub(super) bytes: u64,
     pub(super) answer_bytes: u64,
     /// Whether a request was begun, so that any handshake is over.
-    pub(super) spoke: bool,
+    pub(super) request_begun: bool,
     pub(super) handshakes: u64,
     /// Status of the answer, and the session's comment on it.
     pub(super) status: u16,
@@ -40,14 +40,14 @@ pub(super) struct Exchange {
 
 impl Exchange {
     /// Runs the exchange. Returns whether the status was unexpected.
-    pub(super) fn run(&mut self, session: &mut dyn Requester) -> Result<bool, Broken> {
+    pub(super) fn run(&mut self, session: &mut dyn Requester) -> Result<bool, ExchangeError> {
         self.handshakes = u64::from(!session.ready());
         let outcome = self.talk(session);
         if let Some(plain) = session.plain() {
             self.answer = Answer(plain.to_vec());
         }
         match (outcome, session.explain()) {
-            (Err(Broken::Fault(_)), Some(why)) => Err(Broken::Explained(why)),
+            (Err(ExchangeError::Fault(_)), Some(why)) => Err(ExchangeError::Explained(why)),
             (outcome, said) => {
                 self.said = said;
                 outcome
@@ -55,13 +55,13 @@ impl Exchange {
         }
     }
 
-    fn talk(&mut self, session: &mut dyn Requester) -> Result<bool, Broken> {
+    fn talk(&mut self, session: &mut dyn Requester) -> Result<bool, ExchangeError> {
         let mut buffer = vec![0; 64 * 1024];
         let (mut begun, mut outcome) = (false, None);
         loop {
             if !begun && session.ready() {
                 session.begin(Request::default());
-                (begun, self.spoke) = (true, true);
+                (begun, self.request_begun) = (true, true);
             }
             self.send(session, &mut buffer)?;
             let n = self.read(&mut buffer)?;
@@ -79,24 +79,24 @@ impl Exchange {
             if let Err(fault) = heard {
                 // Tells the server why the connection ends; the user gets the fault.
                 let _ = self.send(session, &mut buffer);
-                return Err(Broken::Fault(fault));
+                return Err(ExchangeError::Fault(fault));
             }
             self.status = status;
             match outcome {
-                Some(Outcome::Failed(fault)) => return Err(Broken::Fault(fault)),
+                Some(Outcome::Failed(fault)) => return Err(ExchangeError::Fault(fault)),
                 Some(outcome) => return Ok(outcome == Outcome::Unexpected),
                 None => {}
             }
             if n == 0 {
-                return Err(Broken::Fault(Fault::Short));
+                return Err(ExchangeError::Fault(Fault::Short));
             }
-            if self.bytes > MOST_BYTES {
-                return Err(Broken::Endless);
+            if self.bytes > MAX_BYTES {
+                return Err(ExchangeError::Endless);
             }
         }
     }
 
-    fn send(&mut self, session: &mut dyn Requester, buffer: &mut [u8]) -> Result<(), Broken> {
+    fn send(&mut self, session: &mut dyn Requester, buffer: &mut [u8]) -> Result<(), ExchangeError> {
         self.stream.patience(self.left()?);
         while session.wants_transmit() {
             let n = session.transmit(buffer);
@@ -111,25 +111,25 @@ impl Exchange {
         Ok(())
     }
 
-    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Broken> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ExchangeError> {
         loop {
             self.stream.patience(self.left()?);
             match self.stream.read(buffer) {
                 Ok(n) => return Ok(n),
                 Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
-                Err(e) => return Err(Broken::Io(e)),
+                Err(e) => return Err(ExchangeError::Io(e)),
             }
         }
     }
 
-    fn left(&self) -> Result<Duration, Broken> {
+    fn left(&self) -> Result<Duration, ExchangeError> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if !left.is_zero() {
             Ok(left)
         } else if self.bytes == 0 {
-            Err(Broken::Silent)
+            Err(ExchangeError::Silent)
         } else {
-            Err(Broken::Endless)
+            Err(ExchangeError::Endless)
         }
     }
 }

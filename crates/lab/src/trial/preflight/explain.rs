@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use proto::Fault;
 use run::{Address, LoadPlan};
 
-use super::exchange::{Broken, Exchange};
+use super::exchange::{Exchange, ExchangeError};
 
 /// Explains why no connection was made.
 pub(super) fn refused(addr: &Address, error: &std::io::Error, timeout_s: f64) -> String {
@@ -24,44 +24,44 @@ pub(super) fn refused(addr: &Address, error: &std::io::Error, timeout_s: f64) ->
 }
 
 /// Explains why an exchange was not completed.
-pub(super) fn why(exchange: &Exchange, broken: &Broken, plan: &LoadPlan) -> String {
+pub(super) fn why(exchange: &Exchange, broken: &ExchangeError, plan: &LoadPlan) -> String {
     let protocol = plan.protocol.name();
     let after = exchange.begin.elapsed().as_secs_f64();
     match broken {
-        Broken::Silent if plan.tls.is_some() && !exchange.spoke => format!(
+        ExchangeError::Silent if plan.tls.is_some() && !exchange.request_begun => format!(
             "it accepted the connection and answered no TLS handshake for {after:.1} s; does it speak TLS on this port \
              (http:// is the plain scheme), and is it alive? (--timeout sets how long to wait)"
         ),
-        Broken::Silent => format!(
+        ExchangeError::Silent => format!(
             "it accepted the connection and said nothing for {after:.1} s; does it speak {protocol}, and is it alive? \
              (--timeout sets how long to wait)"
         ),
-        Broken::Endless => format!(
+        ExchangeError::Endless => format!(
             "its response had not ended after {} bytes and {after:.1} s; only responses that end can be counted \
              (--timeout sets how long to wait)",
             exchange.bytes
         ),
-        Broken::Explained(why) => why.clone(),
-        Broken::Fault(Fault::Short) if plan.tls.is_some() && !exchange.spoke => format!(
+        ExchangeError::Explained(why) => why.clone(),
+        ExchangeError::Fault(Fault::Short) if plan.tls.is_some() && !exchange.request_begun => format!(
             "it closed the connection in the TLS handshake after {} bytes; does it speak TLS on this port (http:// is \
              the plain scheme), and TLS 1.2 or 1.3?",
             exchange.bytes
         ),
-        Broken::Fault(_) if plan.tls.is_none() && foreign(&exchange.answer.0) == Some("TLS") => {
+        ExchangeError::Fault(_) if plan.tls.is_none() && foreign_protocol(&exchange.answer.0) == Some("TLS") => {
             let within = proto::spec(&plan.protocol).schemes.iter().find(|scheme| scheme.tls && scheme.name != "h2");
             let scheme = within.map_or("https", |scheme| scheme.name);
             format!("it speaks TLS, not plain {protocol}; write the target with {scheme}://")
         }
-        Broken::Fault(Fault::Short) if exchange.bytes == 0 => {
+        ExchangeError::Fault(Fault::Short) if exchange.bytes == 0 => {
             format!("it closed the connection without a byte; does it speak {protocol} (and not TLS) on this port?")
         }
-        Broken::Fault(Fault::Short) => {
+        ExchangeError::Fault(Fault::Short) => {
             format!("it closed the connection after {} bytes, in the middle of a response", exchange.bytes)
         }
-        Broken::Fault(Fault::Limit(what)) => {
+        ExchangeError::Fault(Fault::Limit(what)) => {
             format!("its response exceeds a limit of the client: {what}; is this the right server?")
         }
-        Broken::Fault(fault) => match foreign(&exchange.answer.0) {
+        ExchangeError::Fault(fault) => match foreign_protocol(&exchange.answer.0) {
             Some("HTTP/2") if proto::spec(&plan.protocol).alpn == "h2" => {
                 format!("{fault}: is this a {protocol} server?")
             }
@@ -70,15 +70,15 @@ pub(super) fn why(exchange: &Exchange, broken: &Broken, plan: &LoadPlan) -> Stri
                 format!("{fault}; its answer begins {:?}: is this a {protocol} server?", exchange.answer.first_line())
             }
         },
-        Broken::Io(e) if e.kind() == ErrorKind::ConnectionReset && exchange.bytes == 0 => {
+        ExchangeError::Io(e) if e.kind() == ErrorKind::ConnectionReset && exchange.bytes == 0 => {
             format!("it reset the connection without an answer; does it speak {protocol} on this port?")
         }
-        Broken::Io(e) => format!("the connection broke after {} bytes: {e}", exchange.bytes),
+        ExchangeError::Io(e) => format!("the connection broke after {} bytes: {e}", exchange.bytes),
     }
 }
 
 /// Greetings by which other protocols are recognized.
-const FOREIGN: &[(&str, &[u8])] = &[
+const FOREIGN_GREETINGS: &[(&str, &[u8])] = &[
     ("SSH", b"SSH-"),
     ("TLS", b"\x15\x03"),
     ("TLS", b"\x16\x03"),
@@ -93,6 +93,6 @@ const FOREIGN: &[(&str, &[u8])] = &[
     ("VNC", b"RFB "),
 ];
 
-fn foreign(seen: &[u8]) -> Option<&'static str> {
-    FOREIGN.iter().find(|(_, greeting)| seen.starts_with(greeting)).map(|(name, _)| *name)
+fn foreign_protocol(seen: &[u8]) -> Option<&'static str> {
+    FOREIGN_GREETINGS.iter().find(|(_, greeting)| seen.starts_with(greeting)).map(|(name, _)| *name)
 }

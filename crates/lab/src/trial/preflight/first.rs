@@ -4,7 +4,7 @@ use run::Tally;
 
 /// Result of the test request.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct First {
+pub(crate) struct FirstResponse {
     /// Time from connect() to the last byte, microseconds.
     pub took_us: f64,
     /// Bytes of the response.
@@ -29,7 +29,7 @@ pub(crate) struct First {
     pub handshakes: u64,
 }
 
-impl First {
+impl FirstResponse {
     /// Describes an answer that counts as a failure, with advice.
     pub(crate) fn refusal(&self) -> Option<String> {
         if let Some(said) = self.said.as_ref().filter(|_| self.unexpected) {

@@ -13,11 +13,11 @@ use run::{Address, LoadPlan, Tally};
 
 use self::answer::Answer;
 use self::exchange::Exchange;
-pub(crate) use self::first::First;
+pub(crate) use self::first::FirstResponse;
 use crate::trial::stream::Stream;
 
 /// Makes one exchange; the error is a sentence with advice.
-pub(crate) fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, String> {
+pub(crate) fn first_request(addr: &Address, plan: &LoadPlan) -> Result<FirstResponse, String> {
     let revealed = plan.revealed();
     let (protocol, requests) = (&revealed.protocol, revealed.requests.as_ref());
     let unprepared = |e: proto::ProtoError| plan.secrets.scrub(&e.to_string());
@@ -35,7 +35,7 @@ pub(crate) fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, St
         answer: Answer::default(),
         bytes: 0,
         answer_bytes: 0,
-        spoke: false,
+        request_begun: false,
         handshakes: 0,
         status: 0,
         said: None,
@@ -49,7 +49,7 @@ pub(crate) fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, St
     let redirect = status_line.as_ref().and_then(|_| exchange.answer.redirect());
     let redirect = redirect.map(|to| plan.secrets.clone().keep_url(&scrub(to)));
     let body = scrub(exchange.answer.body());
-    Ok(First {
+    Ok(FirstResponse {
         took_us: begin.elapsed().as_secs_f64() * 1e6,
         bytes: exchange.bytes,
         answer_bytes: exchange.answer_bytes,
@@ -65,18 +65,18 @@ pub(crate) fn first_request(addr: &Address, plan: &LoadPlan) -> Result<First, St
 }
 
 /// Maximum wait for the request that asks whether a server still lives, seconds.
-const ALIVE_WITHIN_S: f64 = 3.0;
+const ALIVE_TIMEOUT_S: f64 = 3.0;
 
 /// Makes one request after a load without answers. Returns its counts, or why no answer came.
 pub(crate) fn still_answers(addr: &Address, plan: &LoadPlan) -> Result<Tally, String> {
     let mut plan = plan.clone();
-    plan.timeout_s = plan.timeout_s.min(ALIVE_WITHIN_S);
-    plan.connect_timeout_s = plan.connect_timeout_s.min(ALIVE_WITHIN_S);
+    plan.timeout_s = plan.timeout_s.min(ALIVE_TIMEOUT_S);
+    plan.connect_timeout_s = plan.connect_timeout_s.min(ALIVE_TIMEOUT_S);
     first_request(addr, &plan).map(|first| first.tally())
 }
 
 /// Returns whether connects are neither accepted nor refused within the plan's timeout, as with a full accept queue.
-pub(crate) fn takes_none(addr: &Address, plan: &LoadPlan) -> bool {
+pub(crate) fn accepts_nothing(addr: &Address, plan: &LoadPlan) -> bool {
     let patience = Duration::from_secs_f64(plan.connect_timeout_s.clamp(0.001, 3600.0));
     let tried = Stream::connect(addr, patience);
     tried.is_err_and(|e| matches!(e.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock))
@@ -92,7 +92,7 @@ mod tests {
     const PATIENT: f64 = 20.0;
 
     /// Runs a server that reads a request and sends `answer`, then closes or stays silent until the client is done.
-    fn against(answer: &[u8], close: bool, timeout_s: f64) -> Result<First, String> {
+    fn against(answer: &[u8], close: bool, timeout_s: f64) -> Result<FirstResponse, String> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();
         let answer = answer.to_vec();
@@ -185,8 +185,8 @@ mod tests {
         let addr = listener.local_addr().unwrap();
         let plan = LoadPlan { connect_timeout_s: 0.2, ..LoadPlan::default() };
         let _one = TcpStream::connect(addr).unwrap();
-        assert!(takes_none(&addr.into(), &plan));
+        assert!(accepts_nothing(&addr.into(), &plan));
         let (_bound, addr) = testkit::refusing();
-        assert!(!takes_none(&addr.into(), &plan));
+        assert!(!accepts_nothing(&addr.into(), &plan));
     }
 }

@@ -2,7 +2,7 @@
 
 /// Durations of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Length {
+pub struct StepTimes {
     /// Longest warm-up, seconds.
     pub warmup_s: f64,
     /// Shortest warm-up, seconds. Between the two, it ends once the rate is steady.
@@ -19,28 +19,28 @@ pub struct Budget {
 
 /// Response times that a window contains at least, while the budget allows it. The same holds for a warm-up: a queue
 /// then has forgotten that it was empty.
-const RESPONSES: f64 = 20.0;
+const RESPONSES_PER_WINDOW: f64 = 20.0;
 /// Largest factor by which a slow server's window is longer than others.
-const SLOW: f64 = 3.5;
+const MAX_SLOW_FACTOR: f64 = 3.5;
 /// Minimum number of windows that show their scatter.
-const FEW: f64 = 5.0;
+const MIN_WINDOWS: f64 = 5.0;
 /// Shortest warm-up, seconds: the test of steady state needs six steps of at least 5 ms.
-const LEAST_WARM_UP_S: f64 = 0.04;
+const MIN_WARM_UP_S: f64 = 0.04;
 /// Shortest warm-up as a share of the budget: a larger budget gets a longer one.
-const LEAST_WARM_UP: f64 = 0.004;
+const MIN_WARM_UP_SHARE: f64 = 0.004;
 /// Overhead of a step, seconds: starting agents, drain, and judging.
-const AROUND_S: f64 = 0.08;
+const STEP_OVERHEAD_S: f64 = 0.08;
 
 /// Share of the whole budget for the experiment on the verdict.
-const PROOF: f64 = 0.25;
+const PROOF_SHARE: f64 = 0.25;
 /// Shortest useful experiment, seconds.
-const SHORTEST_PROOF_S: f64 = 4.0;
+const MIN_PROOF_S: f64 = 4.0;
 
 /// Longest warm-up, seconds: enough for judge's test of steady state to recognize a steady rate. Only tiny budgets
 /// get less.
-const WARM_UP_S: f64 = 0.7;
+const MAX_WARM_UP_S: f64 = 0.7;
 /// Longest warm-up of a search step, seconds.
-const SHORT_WARM_UP_S: f64 = 0.35;
+const MAX_SEARCH_WARM_UP_S: f64 = 0.35;
 
 impl Budget {
     /// Returns a budget of this many seconds for everything.
@@ -50,7 +50,7 @@ impl Budget {
 
     /// Returns the budget of the search, and the seconds of the experiment after it.
     pub fn with_proof(total_s: f64) -> (Self, f64) {
-        let proof_s = Some(total_s * PROOF).filter(|s| *s >= SHORTEST_PROOF_S).unwrap_or(0.0);
+        let proof_s = Some(total_s * PROOF_SHARE).filter(|s| *s >= MIN_PROOF_S).unwrap_or(0.0);
         (Self::new(total_s - proof_s), proof_s)
     }
 
@@ -70,25 +70,25 @@ impl Budget {
     }
 
     /// Returns the times of a sweep step, for a server with this recent response time.
-    pub fn sweep_step(&self, response_s: f64) -> Length {
+    pub fn sweep_step(&self, response_s: f64) -> StepTimes {
         self.step(0.4, response_s)
     }
 
     /// Returns the times of a search step. Warm-ups are short, because neighbouring rates follow each other and the
     /// scatter of many short windows is part of the answer.
-    pub fn search_step(&self, response_s: f64) -> Length {
+    pub fn search_step(&self, response_s: f64) -> StepTimes {
         let step = self.step(1.0, response_s);
-        Length { warmup_s: (step.measure_s * 0.25).max(SHORT_WARM_UP_S.min(step.warmup_s)), ..step }
+        StepTimes { warmup_s: (step.measure_s * 0.25).max(MAX_SEARCH_WARM_UP_S.min(step.warmup_s)), ..step }
     }
 
     /// Returns the times of a search step within some seconds. If a slow server would get fewer than [`MIN_WINDOWS`]
     /// windows, they are shortened. Judge's model accounts for a queue that has no time to grow; a single window
     /// would give no interval.
-    pub fn search_step_within(&self, search_s: f64, response_s: f64) -> Length {
+    pub fn search_step_within(&self, search_s: f64, response_s: f64) -> StepTimes {
         let (step, shortest) = (self.search_step(response_s), self.search_step(0.0));
-        let by = (search_s / (FEW * step.whole_s())).min(1.0);
+        let by = (search_s / (MIN_WINDOWS * step.whole_s())).min(1.0);
         let shorter = |seconds: f64, least_s: f64| (seconds * by).max(least_s.min(seconds));
-        Length {
+        StepTimes {
             warmup_s: shorter(step.warmup_s, shortest.warmup_s),
             least_warmup_s: shorter(step.least_warmup_s, shortest.least_warmup_s),
             measure_s: shorter(step.measure_s, shortest.measure_s),
@@ -98,19 +98,19 @@ impl Budget {
     /// Returns the times of a step with a window of `of_ten_s` seconds in a budget of ten. A larger budget buys more
     /// windows rather than longer ones: a machine with changing speed differs from window to window, and only many
     /// windows show its average.
-    fn step(&self, of_ten_s: f64, response_s: f64) -> Length {
+    fn step(&self, of_ten_s: f64, response_s: f64) -> StepTimes {
         let base = (of_ten_s * (self.total_s / 10.0).powf(0.25)).max(0.1);
-        let measure_s = (RESPONSES * response_s).clamp(base, SLOW * base);
-        let warmup_s = (measure_s * 0.5).max(WARM_UP_S.min(base));
-        let least_s = (RESPONSES * response_s).max(LEAST_WARM_UP * self.total_s).max(LEAST_WARM_UP_S);
-        Length { warmup_s, least_warmup_s: least_s.min(warmup_s), measure_s }
+        let measure_s = (RESPONSES_PER_WINDOW * response_s).clamp(base, MAX_SLOW_FACTOR * base);
+        let warmup_s = (measure_s * 0.5).max(MAX_WARM_UP_S.min(base));
+        let least_s = (RESPONSES_PER_WINDOW * response_s).max(MIN_WARM_UP_SHARE * self.total_s).max(MIN_WARM_UP_S);
+        StepTimes { warmup_s, least_warmup_s: least_s.min(warmup_s), measure_s }
     }
 }
 
-impl Length {
+impl StepTimes {
     /// Returns the whole time of a step: a short warm-up, the window, agent start and drain.
     pub fn whole_s(&self) -> f64 {
-        (1.3 * self.least_warmup_s).min(self.warmup_s) + self.measure_s + AROUND_S
+        (1.3 * self.least_warmup_s).min(self.warmup_s) + self.measure_s + STEP_OVERHEAD_S
     }
 }
 

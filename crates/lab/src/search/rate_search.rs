@@ -8,67 +8,76 @@
 use judge::Pooled;
 
 /// First rate tried, as a share of the closed loop's highest rate: near the answer, below the collapse.
-const FIRST: f64 = 0.80;
+const FIRST_SHARE: f64 = 0.80;
 /// Factor of a step up while every rate passes.
-const UP: f64 = 1.20;
+const STEP_UP: f64 = 1.20;
 /// Factor of a step down while every rate fails.
-const DOWN: f64 = 0.70;
+const STEP_DOWN: f64 = 0.70;
 /// Share of the closed loop's highest rate below which the search gives up: no rate can meet the objective.
-const GIVE_UP: f64 = 0.01;
+const GIVE_UP_SHARE: f64 = 0.01;
 /// Factor from the highest failed rate to the overload step.
-const OVERLOAD: f64 = 1.30;
+const OVERLOAD_FACTOR: f64 = 1.30;
 /// Minimum number of windows for an interval to be trusted, however narrow.
-const FEWEST: usize = 5;
+const MIN_WINDOWS: usize = 5;
 
 /// State of a search.
 #[derive(Clone, Debug)]
-pub struct Aim {
-    full: f64,
+pub struct RateSearch {
+    best_closed: f64,
     precision: f64,
     next: f64,
     seen: usize,
     /// Highest rate that passed and lowest rate that failed.
-    held: Option<f64>,
+    passed: Option<f64>,
     failed: Option<f64>,
     done: bool,
 }
 
-impl Aim {
+impl RateSearch {
     /// Starts a search at the closed loop's highest rate. It ends at this half interval, as a share of the capacity.
-    pub fn new(full: f64, precision: f64) -> Self {
-        Self { full, precision, next: full * FIRST, seen: 0, held: None, failed: None, done: false }
+    pub fn new(best_closed: f64, precision: f64) -> Self {
+        Self {
+            best_closed,
+            precision,
+            next: best_closed * FIRST_SHARE,
+            seen: 0,
+            passed: None,
+            failed: None,
+            done: false,
+        }
     }
 
     /// Returns the rate to offer next; `None` once the interval is narrow or no rate can pass.
     pub fn next(&self) -> Option<f64> {
-        let hopeless = self.held.is_none() && self.next < self.full * GIVE_UP;
+        let hopeless = self.passed.is_none() && self.next < self.best_closed * GIVE_UP_SHARE;
         (!self.done && !hopeless && self.next > 0.0 && self.next.is_finite()).then_some(self.next)
     }
 
     /// Takes the result of the rate from [`RateSearch::next`], and the estimate from all windows.
-    pub fn saw(&mut self, held: bool, pooled: Option<&Pooled>) {
+    pub fn saw(&mut self, passed: bool, pooled: Option<&Pooled>) {
         let rate = self.next;
         self.seen += 1;
-        match held {
-            true => self.held = Some(self.held.map_or(rate, |h| h.max(rate))),
+        match passed {
+            true => self.passed = Some(self.passed.map_or(rate, |h| h.max(rate))),
             false => self.failed = Some(self.failed.map_or(rate, |f| f.min(rate))),
         }
-        self.next = match (self.held, self.failed, pooled) {
-            (None, _, _) => rate * DOWN,
-            (Some(top), None, _) => top * UP,
-            (Some(held), Some(failed), None) => (held * failed).sqrt(),
-            (Some(held), Some(_), Some(pooled)) => self.by(pooled).clamp(held * DOWN, held * UP),
+        self.next = match (self.passed, self.failed, pooled) {
+            (None, _, _) => rate * STEP_DOWN,
+            (Some(top), None, _) => top * STEP_UP,
+            (Some(passed), Some(failed), None) => (passed * failed).sqrt(),
+            (Some(passed), Some(_), Some(pooled)) => self.follow(pooled).clamp(passed * STEP_DOWN, passed * STEP_UP),
         };
     }
 
-    fn by(&mut self, pooled: &Pooled) -> f64 {
-        self.done = self.seen >= FEWEST && pooled.estimate.precision() <= self.precision;
+    fn follow(&mut self, pooled: &Pooled) -> f64 {
+        self.done = self.seen >= MIN_WINDOWS && pooled.estimate.precision() <= self.precision;
         if self.seen.is_multiple_of(2) { pooled.estimate.rate } else { pooled.estimate.beyond(&pooled.constraint) }
     }
 
     /// Returns the rate of the overload step.
     pub fn overload(&self) -> f64 {
-        self.failed.or(self.held.map(|h| h * UP)).unwrap_or(self.full).max(self.full) * OVERLOAD
+        self.failed.or(self.passed.map(|h| h * STEP_UP)).unwrap_or(self.best_closed).max(self.best_closed)
+            * OVERLOAD_FACTOR
     }
 }
 
@@ -78,18 +87,18 @@ mod tests {
 
     #[test]
     fn climbs_while_all_holds_and_goes_down_while_nothing_does() {
-        let mut aim = Aim::new(1000.0, 0.03);
-        assert_eq!(aim.next(), Some(800.0));
-        aim.saw(true, None);
-        assert_eq!(aim.next(), Some(960.0));
-        aim.saw(false, None);
-        let between = aim.next().unwrap();
+        let mut search = RateSearch::new(1000.0, 0.03);
+        assert_eq!(search.next(), Some(800.0));
+        search.saw(true, None);
+        assert_eq!(search.next(), Some(960.0));
+        search.saw(false, None);
+        let between = search.next().unwrap();
         assert!(between > 800.0 && between < 960.0, "{between}");
-        assert!((aim.overload() - 1300.0).abs() < 1e-9);
-        let mut aim = Aim::new(1000.0, 0.03);
+        assert!((search.overload() - 1300.0).abs() < 1e-9);
+        let mut search = RateSearch::new(1000.0, 0.03);
         let mut steps = 0;
-        while aim.next().is_some() {
-            aim.saw(false, None);
+        while search.next().is_some() {
+            search.saw(false, None);
             steps += 1;
         }
         assert!((10..20).contains(&steps), "gives up after {steps}");

@@ -7,14 +7,14 @@ use crate::trial::preflight;
 use crate::{Lab, LabError, Load, Point, TargetSetup};
 
 /// A server under the load of agents.
-pub(crate) struct Live<'w> {
+pub(crate) struct LiveTarget<'w> {
     pub(crate) lab: Lab<'w>,
     pub(crate) target_setup: TargetSetup,
     /// Start of this search's budget, seconds of the run. Time used by others in between shifts it.
     pub(crate) began_s: f64,
 }
 
-impl Conductor for Live<'_> {
+impl Conductor for LiveTarget<'_> {
     fn run(&self) -> &Run {
         &self.lab.run
     }

@@ -8,25 +8,25 @@ use crate::search::{Budget, Conductor, step};
 use crate::{LabError, Point};
 
 /// Requests wanted in the first step.
-const FIRST_REQUESTS: f64 = 30.0;
+const FIRST_STEP_REQUESTS: f64 = 30.0;
 /// Largest utilization of a single-threaded server in the first step.
-const LIGHT: f64 = 0.2;
+const MAX_FIRST_UTILIZATION: f64 = 0.2;
 /// Factor of steps up while every step passes, and of steps down while every step fails.
-const CLIMB: u32 = 4;
+const STEP_FACTOR: u32 = 4;
 /// Windows by which one answer must lead at both ends of the bracket, and maximum number of windows at an end without
 /// such a lead.
-const LEAD: usize = 2;
-const MOST_WINDOWS: usize = 7;
+const MIN_LEAD: usize = 2;
+const MAX_WINDOWS: usize = 7;
 
 /// Choice of the next number of users. Pure.
 #[derive(Clone, Copy, Debug)]
-pub struct Crowd {
+pub struct UserSearch {
     first: u32,
     most: u32,
     precision: f64,
 }
 
-impl Crowd {
+impl UserSearch {
     /// Returns a search that starts with `first` users and ends when the bracket is narrower than `precision`, as a
     /// share.
     pub fn new(first: u32, most: u32, precision: f64) -> Self {
@@ -37,8 +37,8 @@ impl Crowd {
     pub fn next(&self, seen: &Bracket) -> Option<u32> {
         let Some(fewest) = seen.fewest() else { return Some(self.first) };
         let middle = match (seen.held(), seen.failed()) {
-            (None, _) => fewest / CLIMB,
-            (Some(held), None) if held < self.most => held.saturating_mul(CLIMB).min(self.most),
+            (None, _) => fewest / STEP_FACTOR,
+            (Some(held), None) if held < self.most => held.saturating_mul(STEP_FACTOR).min(self.most),
             (Some(held), Some(failed)) => {
                 let middle = (f64::from(held) * f64::from(failed)).sqrt().round() as u32;
                 let wide = f64::from(failed - held) > self.precision * f64::from(held);
@@ -48,7 +48,7 @@ impl Crowd {
         };
         let unsure = |users: &u32| {
             let (lead, windows) = seen.lead(*users);
-            lead < LEAD && windows < MOST_WINDOWS
+            lead < MIN_LEAD && windows < MAX_WINDOWS
         };
         let tried = seen.lead(middle).1 > 0;
         Some(middle)
@@ -64,11 +64,12 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
     let think = think(conductor.load());
     let length = budget.search_step(response_s);
     let cycle_s = think.mean_ms / 1e3 + response_s;
-    let wanted = (FIRST_REQUESTS * cycle_s / length.measure_s).min(LIGHT * cycle_s / response_s.max(1e-6));
-    let crowd = Crowd::new(wanted.clamp(1.0, 1e6) as u32, search.max_connections, search.precision);
+    let wanted =
+        (FIRST_STEP_REQUESTS * cycle_s / length.measure_s).min(MAX_FIRST_UTILIZATION * cycle_s / response_s.max(1e-6));
+    let search = UserSearch::new(wanted.clamp(1.0, 1e6) as u32, search.max_connections, search.precision);
     // Every repeat searches independently of the ones before.
     let first = conductor.run().trials.len();
-    while let Some(users) = crowd.next(&seen(conductor, first)) {
+    while let Some(users) = search.next(&seen(conductor, first)) {
         let began = conductor.run().trials.len() > first;
         if conductor.stopped() || began && conductor.elapsed_s() + length.whole_s() > budget.search_until_s() {
             return Ok(());
@@ -79,7 +80,7 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
         let within_us = judge::limits(conductor.run()).p99_us;
         let point = Point { label, kind: TrialKind::Sweep, within_us, ..Point::default() };
         match conductor.trial(plan, &point) {
-            Ok(trial) => look_alive(conductor, trial.rates.completed_rate)?,
+            Ok(trial) => check_alive(conductor, trial.rates.completed_rate)?,
             Err(LabError::Lost { label, why }) => {
                 conductor.note(format!("the search ended at {label:?} because its generators were lost: {why}"));
                 return Ok(());
@@ -104,7 +105,7 @@ fn think(load: &LoadPlan) -> ThinkTime {
 }
 
 /// Asks whether a server without answers still lives. A dead server is reported and ends the search.
-fn look_alive(conductor: &mut dyn Conductor, completed_rate: f64) -> Result<(), LabError> {
+fn check_alive(conductor: &mut dyn Conductor, completed_rate: f64) -> Result<(), LabError> {
     if completed_rate > 0.0 || conductor.stopped() {
         return Ok(());
     }
@@ -120,10 +121,10 @@ mod tests {
 
     /// Searches a server that supports this many users; each window gives a wrong answer with probability `lies`.
     fn search(capacity: u32, most: u32, lies: f64) -> (Bracket, usize) {
-        let (crowd, mut seen, mut random) =
-            (Crowd::new(7, most, 0.05), Bracket::default(), fastrand::Rng::with_seed(3));
+        let (search, mut seen, mut random) =
+            (UserSearch::new(7, most, 0.05), Bracket::default(), fastrand::Rng::with_seed(3));
         let mut windows = 0;
-        while let Some(users) = crowd.next(&seen).filter(|_| windows < 200) {
+        while let Some(users) = search.next(&seen).filter(|_| windows < 200) {
             let truth = users <= capacity;
             seen.saw(users, if random.f64() < lies { !truth } else { truth });
             windows += 1;

@@ -2,15 +2,15 @@
 //! balanced, so that a steady drift of the machine affects both alike.
 
 /// Random balanced order: of two consecutive pairs, each side comes first in one.
-pub(crate) struct Order {
+pub(crate) struct TurnOrder {
     random: fastrand::Rng,
     /// Side that comes first in the second pair of two, until that pair is drawn.
     owed: Option<usize>,
 }
 
-impl Order {
+impl TurnOrder {
     /// Returns the order of a seed, always the same.
-    pub(crate) fn of(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self { random: fastrand::Rng::with_seed(seed), owed: None }
     }
 
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     fn drawn(seed: u64, pairs: usize) -> Vec<usize> {
-        let mut order = Order::of(seed);
+        let mut order = TurnOrder::new(seed);
         (0..pairs).map(|_| order.first()).collect()
     }
 

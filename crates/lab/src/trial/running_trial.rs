@@ -11,51 +11,51 @@ use sys::clock::Origin;
 
 use crate::agents::{ASK_EVERY, Agent, AgentEvent, AgentGroup};
 use crate::observe::samplers::Samplers;
-use crate::trial::by_hand::ByHand;
+use crate::trial::collected_parts::CollectedParts;
+use crate::trial::manual_rate::ManualRate;
 use crate::trial::merge::{self, Point};
-use crate::trial::parts::Parts;
 use crate::trial::progress::{Progress, STEP_S};
 use crate::{LabError, Progressing, Watch};
 
 /// Longest pause between checks for a stop by the user and for incidents.
-const LOOK: Duration = Duration::from_millis(50);
+const MAX_WAIT: Duration = Duration::from_millis(50);
 /// Interval between checks for incidents.
-const INCIDENTS_LOOK: Duration = Duration::from_millis(10);
+const INCIDENT_INTERVAL: Duration = Duration::from_millis(10);
 /// Interval between updates of the live view.
-const SHOWN_EVERY: Duration = Duration::from_millis(200);
+const VIEW_INTERVAL: Duration = Duration::from_millis(200);
 /// Interval between checks whether the rate has settled.
-const SETTLED_LOOK: Duration = Duration::from_millis(5);
+const SETTLED_INTERVAL: Duration = Duration::from_millis(5);
 /// Maximum extension of a window that would end while the server answers nothing.
-const LONGEST_STANDSTILL: Duration = Duration::from_secs(3);
+const MAX_STANDSTILL: Duration = Duration::from_secs(3);
 /// Seconds by which a part's times may exceed the time passed here: the clocks of hosts differ.
-const CLOCKS_APART_S: f64 = 1.0;
+const MAX_CLOCK_SKEW_S: f64 = 1.0;
 
 /// A trial whose agents are running.
-pub(crate) struct Act<'w> {
+pub(crate) struct RunningTrial<'w> {
     group: AgentGroup,
     samplers: Samplers,
     origin: Origin,
     progress: Progress,
-    parts: Parts,
+    parts: CollectedParts,
     /// Time from an order to its moment; none if all agents are here and obey at once.
     lead: Option<Duration>,
     /// Distances between the samples at the window's edges and the moment ordered for them, seconds.
     late_s: Vec<f64>,
     /// Time of the next check for incidents.
-    look_at: Instant,
+    check_at: Instant,
     /// Time of the next clock questions to other hosts.
     ask_at: Instant,
     /// Incidents of generators that died.
     died: Vec<Incident>,
     /// Time of the next update of the live view; absent without one.
-    show_at: Option<Instant>,
-    by_hand: ByHand,
+    view_at: Option<Instant>,
+    manual_rate: ManualRate,
     watch: &'w mut dyn Watch,
 }
 
-impl<'w> Act<'w> {
+impl<'w> RunningTrial<'w> {
     pub(crate) fn new(
-        (group, parts): (AgentGroup, Parts),
+        (group, parts): (AgentGroup, CollectedParts),
         samplers: Samplers,
         origin: Origin,
         lead: Option<Duration>,
@@ -70,23 +70,23 @@ impl<'w> Act<'w> {
             parts,
             lead,
             late_s: Vec::new(),
-            look_at: Instant::now(),
+            check_at: Instant::now(),
             ask_at: Instant::now() + ASK_EVERY,
             died: Vec::new(),
-            show_at: watch.looks().then(Instant::now),
-            by_hand: ByHand::default(),
+            view_at: watch.looks().then(Instant::now),
+            manual_rate: ManualRate::default(),
             watch,
         }
     }
 
     /// Waits until judge's test calls the completed rate steady, for the plan's warm-up time at most. Connections
     /// that open at a limited rate must all be up too (`asked` of them).
-    pub(crate) fn warm_up(&mut self, plan: &LoadPlan, asked: u64) -> (Steady, Ended) {
+    pub(crate) fn warm_up(&mut self, plan: &LoadPlan, asked: u64) -> (Steady, TrialEnd) {
         let cap_s = plan.warmup_s.max(0.0);
         loop {
             // Not at every tick: a thousand agents send ten thousand a second.
             let left_s = (cap_s - self.origin.now_s()).max(0.0);
-            let until = Instant::now() + Duration::from_secs_f64(left_s).min(SETTLED_LOOK);
+            let until = Instant::now() + Duration::from_secs_f64(left_s).min(SETTLED_INTERVAL);
             let ended = self.hold_until(until, plan, |_| true);
             let mut steady = judge::steady(&self.progress.settling());
             let now_s = self.origin.now_s();
@@ -94,7 +94,7 @@ impl<'w> Act<'w> {
             let up = !plan.waits_for_all() || self.progress.now().open >= asked;
             let settled = up && now_s >= plan.least_warmup_s && steady.steady;
             let left_s = cap_s - now_s;
-            if settled || left_s <= 0.0 || self.over() || ended != Ended::InFull {
+            if settled || left_s <= 0.0 || self.over() || ended != TrialEnd::InFull {
                 return (steady, ended);
             }
         }
@@ -118,22 +118,22 @@ impl<'w> Act<'w> {
 
     /// Measures for the plan's duration, or until nothing more can be measured. A window does not end while the
     /// server stands still, because no percentile would then contain the waiting requests.
-    pub(crate) fn hold(&mut self, plan: &LoadPlan) -> Ended {
+    pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s);
         // The order that ends the window is sent ahead of its end.
         let lead_s = self.lead.map_or(0.0, |lead| lead.as_secs_f64());
         let until = Instant::now() + Duration::from_secs_f64((plan.duration_s - lead_s).max(0.001));
         let ended = self.hold_until(until, plan, |_| true);
-        if ended != Ended::InFull {
+        if ended != TrialEnd::InFull {
             return ended;
         }
-        self.hold_until(until + LONGEST_STANDSTILL, plan, |act| act.progress.stands_still(begin_s))
+        self.hold_until(until + MAX_STANDSTILL, plan, |running| running.progress.stands_still(begin_s))
     }
 
-    fn hold_until(&mut self, until: Instant, plan: &LoadPlan, goes_on: impl Fn(&Self) -> bool) -> Ended {
-        let mut ended = Ended::InFull;
-        while ended == Ended::InFull && Instant::now() < until && !self.over() && goes_on(self) {
+    fn hold_until(&mut self, until: Instant, plan: &LoadPlan, goes_on: impl Fn(&Self) -> bool) -> TrialEnd {
+        let mut ended = TrialEnd::InFull;
+        while ended == TrialEnd::InFull && Instant::now() < until && !self.over() && goes_on(self) {
             ended = self.listen(until, plan);
         }
         ended
@@ -161,18 +161,18 @@ impl<'w> Act<'w> {
     }
 
     /// Handles at most one event, then checks whether to go on. S-Clients go on whatever happens to the server.
-    fn listen(&mut self, until: Instant, plan: &LoadPlan) -> Ended {
+    fn listen(&mut self, until: Instant, plan: &LoadPlan) -> TrialEnd {
         self.hear(until);
-        if let Some(command) = self.by_hand.look(plan, self.watch.factor(), self.origin.now_s()) {
+        if let Some(command) = self.manual_rate.command(plan, self.watch.factor(), self.origin.now_s()) {
             self.group.tell_all(&command);
         }
         let whatever = matches!(plan.intensity, Intensity::SClients { .. });
         if self.watch.stop() {
-            Ended::ByUser
+            TrialEnd::ByUser
         } else if !whatever && (!self.died.is_empty() || self.broken()) {
-            Ended::Broken
+            TrialEnd::Broken
         } else {
-            Ended::InFull
+            TrialEnd::InFull
         }
     }
 
@@ -180,10 +180,10 @@ impl<'w> Act<'w> {
     /// second.
     fn broken(&mut self) -> bool {
         let now = Instant::now();
-        if now < self.look_at {
+        if now < self.check_at {
             return false;
         }
-        self.look_at = now + INCIDENTS_LOOK;
+        self.check_at = now + INCIDENT_INTERVAL;
         self.samplers.incidents().iter().any(|i| i.kind.breaks())
     }
 
@@ -193,7 +193,7 @@ impl<'w> Act<'w> {
             self.ask_at = now + ASK_EVERY;
             self.group.ask_clocks();
         }
-        match self.group.hear(until.min(now + LOOK)) {
+        match self.group.hear(until.min(now + MAX_WAIT)) {
             Some((agent, AgentEvent::Report(AgentReport::Tick(tick)))) => {
                 let tick = Tick { t_s: self.group.ours_s(agent, tick.t_s), ..tick };
                 self.progress.push(agent, tick, self.origin.now_s());
@@ -216,17 +216,17 @@ impl<'w> Act<'w> {
         for stood in part.pauses.iter_mut().chain(&mut part.held_up) {
             *stood = Window { begin_s: ours(stood.begin_s), end_s: ours(stood.end_s) };
         }
-        let longest_s = self.origin.now_s().max(0.0) + CLOCKS_APART_S;
+        let longest_s = self.origin.now_s().max(0.0) + MAX_CLOCK_SKEW_S;
         self.parts.take(agent, part, longest_s, ours);
     }
 
     /// Updates the live view now and then, not at each of ten thousand ticks a second.
     fn show(&mut self) {
         let now = Instant::now();
-        if self.show_at.is_none_or(|at| now < at) {
+        if self.view_at.is_none_or(|at| now < at) {
             return;
         }
-        self.show_at = Some(now + SHOWN_EVERY);
+        self.view_at = Some(now + VIEW_INTERVAL);
         let (clients, server) = self.samplers.glance();
         let (tick, detail) = (self.progress.now(), self.progress.detail());
         self.watch.progress(Progressing { tick, detail, clients, server });
@@ -249,7 +249,7 @@ impl<'w> Act<'w> {
         point: &Point,
         window: Window,
     ) -> Result<(Trial, AgentGroup), LabError> {
-        let missing = self.parts.told(|agent| self.group.name(agent).to_string());
+        let missing = self.parts.describe_missing(|agent| self.group.name(agent).to_string());
         if self.parts.none_came() && self.died.is_empty() {
             return Err(LabError::Lost { label: point.label.clone(), why: missing.join("; ") });
         }
@@ -269,7 +269,7 @@ impl<'w> Act<'w> {
             whole.total.completed = whole.total.completed.saturating_add(tick.completed);
         }
         let mut trial = merge::trial(point, loads, whole, window);
-        self.by_hand.put(&mut trial);
+        self.manual_rate.put(&mut trial);
         let (step_s, rates) = self.progress.series(window.begin_s, window.end_s);
         trial.measured.series_completed = rates;
         trial.measured.series_step_s = Some(step_s).filter(|step_s| *step_s > STEP_S);
@@ -303,7 +303,7 @@ fn incidents(mut seen: Vec<Incident>, died: Vec<Incident>, progress: &Progress, 
 
 /// Reason for the end of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum TrialEnd {
     /// It was measured to its end.
     InFull,
     /// The user asked to stop.

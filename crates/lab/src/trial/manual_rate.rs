@@ -4,20 +4,20 @@
 use run::{AgentCommand, Intensity, LoadPlan, RateByHand, Trial, Window};
 
 /// Minimum interval between two changes, seconds: a held key makes dozens a second.
-const APART_S: f64 = 0.1;
+const MIN_INTERVAL_S: f64 = 0.1;
 
 /// Rates so far; none until the user changes the rate.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ByHand {
+pub(crate) struct ManualRate {
     rates: Vec<RateByHand>,
     factor: Option<f64>,
 }
 
-impl ByHand {
+impl ManualRate {
     /// Returns the command for the agents if the wanted factor has changed.
-    pub(crate) fn look(&mut self, plan: &LoadPlan, factor: f64, now_s: f64) -> Option<AgentCommand> {
-        let planned = rate_of(plan).filter(|_| self.factor.unwrap_or(1.0) != factor)?;
-        if self.rates.last().is_some_and(|last| now_s < last.t_s + APART_S) {
+    pub(crate) fn command(&mut self, plan: &LoadPlan, factor: f64, now_s: f64) -> Option<AgentCommand> {
+        let planned = steady_rate(plan).filter(|_| self.factor.unwrap_or(1.0) != factor)?;
+        if self.rates.last().is_some_and(|last| now_s < last.t_s + MIN_INTERVAL_S) {
             return None;
         }
         if self.rates.is_empty() {
@@ -58,7 +58,7 @@ impl ByHand {
 }
 
 /// Returns the rate of an open loop whose plan keeps it constant.
-fn rate_of(plan: &LoadPlan) -> Option<f64> {
+fn steady_rate(plan: &LoadPlan) -> Option<f64> {
     let course = !plan.stages.is_empty() || plan.recorded().is_some();
     match plan.intensity {
         Intensity::Open { rate, .. } if !course => Some(rate),
@@ -77,12 +77,12 @@ mod tests {
 
     #[test]
     fn a_change_is_told_once_and_stands_in_the_trial() {
-        let mut by_hand = ByHand::default();
-        assert_eq!(by_hand.look(&plan(), 1.0, 1.0), None);
-        assert_eq!(by_hand.look(&plan(), 1.5, 2.0), Some(AgentCommand::Rate { factor: 1.5 }));
-        assert_eq!(by_hand.look(&plan(), 1.5, 3.0), None);
-        assert_eq!(by_hand.look(&plan(), 1.6, 2.05), None, "not at each press of a key that is held");
-        assert_eq!(by_hand.look(&plan(), 1.0, 4.0), Some(AgentCommand::Rate { factor: 1.0 }));
+        let mut by_hand = ManualRate::default();
+        assert_eq!(by_hand.command(&plan(), 1.0, 1.0), None);
+        assert_eq!(by_hand.command(&plan(), 1.5, 2.0), Some(AgentCommand::Rate { factor: 1.5 }));
+        assert_eq!(by_hand.command(&plan(), 1.5, 3.0), None);
+        assert_eq!(by_hand.command(&plan(), 1.6, 2.05), None, "not at each press of a key that is held");
+        assert_eq!(by_hand.command(&plan(), 1.0, 4.0), Some(AgentCommand::Rate { factor: 1.0 }));
         let mut trial = Trial { label: "offered 100/s".into(), intensity: plan().intensity, ..Trial::default() };
         trial.rates.offered_rate = 300.0;
         // One second of 100/s, two of 150/s, and one of 100/s again.
@@ -101,10 +101,10 @@ mod tests {
     fn a_course_and_a_closed_loop_are_left_alone() {
         let stages = vec![run::Stage { seconds: 1.0, from: 1.0, to: 2.0 }];
         for plan in [LoadPlan::default(), LoadPlan { stages, ..plan() }] {
-            assert_eq!(ByHand::default().look(&plan, 2.0, 1.0), None);
+            assert_eq!(ManualRate::default().command(&plan, 2.0, 1.0), None);
         }
         let mut trial = Trial::default();
-        ByHand::default().put(&mut trial);
+        ManualRate::default().put(&mut trial);
         assert_eq!(trial, Trial::default());
     }
 }

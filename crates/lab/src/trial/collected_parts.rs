@@ -7,7 +7,7 @@ use run::{HostLoad, LoadPart, Window, WindowsApart};
 
 /// State of one agent's part.
 #[derive(Clone, Debug, Default)]
-struct Outcome {
+struct PartState {
     came: bool,
     /// Reason why it ended without a part.
     gone: Option<String>,
@@ -18,8 +18,8 @@ struct Outcome {
 
 /// Merged parts, and the agents whose part is missing.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Parts {
-    outcomes: Vec<Outcome>,
+pub(crate) struct CollectedParts {
+    outcomes: Vec<PartState>,
     whole: LoadPart,
     /// Sum of the window lengths of all parts, seconds.
     lengths_s: f64,
@@ -27,11 +27,11 @@ pub(crate) struct Parts {
     hosts: BTreeMap<String, HostLoad>,
 }
 
-impl Parts {
+impl CollectedParts {
     /// Returns an empty set for agents with these hosts and weights.
-    pub(crate) fn of<'a>(agents: impl Iterator<Item = (&'a str, f64)>) -> Self {
-        let outcome = |(host, share): (&str, f64)| Outcome { host: host.into(), share, ..Outcome::default() };
-        let mut outcomes: Vec<Outcome> = agents.map(outcome).collect();
+    pub(crate) fn new<'a>(agents: impl Iterator<Item = (&'a str, f64)>) -> Self {
+        let outcome = |(host, share): (&str, f64)| PartState { host: host.into(), share, ..PartState::default() };
+        let mut outcomes: Vec<PartState> = agents.map(outcome).collect();
         let all: f64 = outcomes.iter().map(|o| o.share).sum();
         outcomes.iter_mut().for_each(|o| o.share = if all > 0.0 { o.share / all } else { 0.0 });
         Self { outcomes, ..Self::default() }
@@ -94,7 +94,7 @@ impl Parts {
     }
 
     /// Returns a sentence per agent whose part is missing, with its share of the load.
-    pub(crate) fn told(&self, name: impl Fn(usize) -> String) -> Vec<String> {
+    pub(crate) fn describe_missing(&self, name: impl Fn(usize) -> String) -> Vec<String> {
         let of_several = self.outcomes.len() > 1;
         let told = |agent: usize| {
             let outcome = &self.outcomes[agent];
@@ -148,11 +148,11 @@ mod tests {
     #[test]
     fn a_window_that_cannot_be_is_lost() {
         for (at_s, length_s) in [(1.0, 1e300), (-1.0, 4.0), (1.0, -4.0), (1e9, 1.0), (f64::NAN, 1.0)] {
-            let mut parts = Parts::of([("a", 1.0), ("b", 1.0)].into_iter());
+            let mut parts = CollectedParts::new([("a", 1.0), ("b", 1.0)].into_iter());
             parts.take(0, of(1.0, 4.0, 100), 9.0, |s| s);
             parts.take(1, of(at_s, length_s, 100), 9.0, |s| s);
             assert!(parts.over() && !parts.all_came(), "{at_s} {length_s}");
-            assert!(parts.told(|_| "b".into())[0].contains("in a load of 9.0 s"));
+            assert!(parts.describe_missing(|_| "b".into())[0].contains("in a load of 9.0 s"));
             let (whole, _) = parts.merged();
             assert!((whole.measured_s - 4.0).abs() < 1e-9, "{whole:?}");
         }
@@ -160,13 +160,13 @@ mod tests {
 
     #[test]
     fn parts_add_up_as_they_come_and_those_of_a_host_together() {
-        let mut parts = Parts::of([("a", 1.0), ("b", 2.0), ("b", 1.0)].into_iter());
+        let mut parts = CollectedParts::new([("a", 1.0), ("b", 2.0), ("b", 1.0)].into_iter());
         parts.take(0, of(1.0, 4.0, 100), 9.0, |s| s);
         parts.take(1, of(1.0005, 4.2, 30), 9.0, |s| s);
         parts.take(1, of(1.0, 4.0, 1_000_000), 9.0, |s| s);
         assert!(!parts.over() && !parts.none_came());
         assert!(parts.lost(2, "the line was cut".into()) && !parts.lost(2, "again".into()) && parts.over());
-        let told = parts.told(|agent| format!("load {agent}"));
+        let told = parts.describe_missing(|agent| format!("load {agent}"));
         assert_eq!(
             told,
             ["the part of agent load 2 is missing from this trial, 25.0 % of the load of its window: the line was cut"]
@@ -185,7 +185,7 @@ mod tests {
     /// The windows ended at the same moment, by a clock that drifted meanwhile.
     #[test]
     fn windows_are_compared_by_one_clock() {
-        let mut parts = Parts::of([("a", 1.0), ("b", 1.0)].into_iter());
+        let mut parts = CollectedParts::new([("a", 1.0), ("b", 1.0)].into_iter());
         parts.take(0, of(1.0, 9_999.0, 1), 1e5, |s| s);
         parts.take(1, of(1.0001, 10_001.0 - 1.0001, 1), 1e5, |s| s / 1.0001);
         let apart = parts.apart(&[], (0.0, Some(1.0))).unwrap();
@@ -194,9 +194,9 @@ mod tests {
 
     #[test]
     fn one_agent_here_has_no_windows_to_compare() {
-        let mut parts = Parts::of([("localhost", 1.0)].into_iter());
+        let mut parts = CollectedParts::new([("localhost", 1.0)].into_iter());
         parts.take(0, of(1.0, 4.0, 100), 9.0, |s| s);
         assert_eq!(parts.apart(&[], (0.0, None)), None);
-        assert_eq!(Parts::default().merged().0.measured_s, 0.0);
+        assert_eq!(CollectedParts::default().merged().0.measured_s, 0.0);
     }
 }

@@ -12,19 +12,19 @@ use crate::trial::merge;
 use crate::{Point, Progressing, Watch};
 
 /// Interval between checks for a stop by the user and for incidents.
-const LOOK: Duration = Duration::from_millis(50);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Interval between updates of the live view.
-const SHOWN_EVERY: Duration = Duration::from_millis(200);
+const VIEW_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Time of the first intermediate save, and minimum interval between later ones.
-const KEPT_EVERY: Duration = Duration::from_secs(5);
-const KEPT_FIRST: Duration = Duration::from_secs(1);
+const SAVE_INTERVAL: Duration = Duration::from_secs(5);
+const FIRST_SAVE: Duration = Duration::from_secs(1);
 /// Saving takes at most one part in this many of the time: a recording of hours is large.
-const KEEPING: u32 = 50;
+const MIN_SAVE_RATIO: u32 = 50;
 
 /// Observes for a while, updates the live view and passes on intermediate results, since a watch of hours may be
 /// killed.
-pub(crate) fn look(
+pub(crate) fn observe_only(
     observation: &Observation,
     (interval_s, duration_s): (f64, f64),
     point: &Point,
@@ -34,11 +34,11 @@ pub(crate) fn look(
     let origin = Origin::after(Duration::ZERO);
     let samplers = observation.open(&AgentGroup::default(), origin, interval_s);
     let begin_s = samplers.edge().0;
-    let (mut show_at, mut keep_at) = (Instant::now(), Instant::now() + KEPT_FIRST);
+    let (mut show_at, mut keep_at) = (Instant::now(), Instant::now() + FIRST_SAVE);
     let ended = || samplers.incidents().iter().any(|i| point.kind.ends_with(i.kind));
     while origin.now_s() - begin_s < duration_s && !watch.stop() && !ended() {
         if watch.looks() && Instant::now() >= show_at {
-            show_at = Instant::now() + SHOWN_EVERY;
+            show_at = Instant::now() + VIEW_INTERVAL;
             let (_, server) = samplers.glance();
             let tick = Tick { t_s: origin.now_s(), ..Tick::default() };
             watch.progress(Progressing { tick, server, ..Progressing::default() });
@@ -46,9 +46,9 @@ pub(crate) fn look(
         if Instant::now() >= keep_at {
             let began = Instant::now();
             so_far(&samplers, point, begin_s).into_iter().for_each(&mut *keep);
-            keep_at = Instant::now() + KEPT_EVERY.max(KEEPING * began.elapsed());
+            keep_at = Instant::now() + SAVE_INTERVAL.max(MIN_SAVE_RATIO * began.elapsed());
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(CHECK_INTERVAL);
     }
     let end_s = samplers.edge().1;
     let mut trial = trial(point, Window { begin_s, end_s });

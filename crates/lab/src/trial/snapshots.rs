@@ -4,26 +4,26 @@
 use run::{Moment, TickDetail};
 
 /// Shortest stretch, seconds: ticks carry detail five times a second.
-const SHORTEST_S: f64 = 1.0;
+const MIN_STRETCH_S: f64 = 1.0;
 /// Maximum number of stretches in a window.
-const MOST: f64 = 400.0;
+const MAX_STRETCHES: f64 = 400.0;
 
 /// Snapshots of a load. Nothing is kept before [`Stretches::begin`].
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stretches {
+pub(crate) struct Snapshots {
     step_s: f64,
     states: Vec<(f64, TickDetail)>,
 }
 
-impl Stretches {
+impl Snapshots {
     /// Begins with a first snapshot of a window with this length.
     pub(crate) fn begin(now_s: f64, window_s: f64, known: TickDetail) -> Self {
-        Self { step_s: (window_s / MOST).max(SHORTEST_S), states: vec![(now_s, known)] }
+        Self { step_s: (window_s / MAX_STRETCHES).max(MIN_STRETCH_S), states: vec![(now_s, known)] }
     }
 
     /// Returns whether a stretch is over. A window that is longer than planned gets no further stretches.
     pub(crate) fn due(&self, now_s: f64) -> bool {
-        let full = self.states.len() as f64 > MOST + 1.0;
+        let full = self.states.len() as f64 > MAX_STRETCHES + 1.0;
         self.states.last().is_some_and(|(since_s, _)| now_s >= since_s + self.step_s) && !full
     }
 
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_stretch_is_what_happened_between_two_moments() {
-        let mut stretches = Stretches::begin(5.0, 10.0, known(100, 0));
+        let mut stretches = Snapshots::begin(5.0, 10.0, known(100, 0));
         assert!(!stretches.due(5.9) && stretches.due(6.0));
         stretches.push(6.0, known(300, 0));
         stretches.push(7.5, known(300, 5));
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_day_has_as_many_as_some_minutes_and_none_began_has_none() {
-        let mut day = Stretches::begin(0.0, 86_400.0, known(0, 0));
+        let mut day = Snapshots::begin(0.0, 86_400.0, known(0, 0));
         for second in 1..200_000 {
             let now_s = f64::from(second);
             if day.due(now_s) {
@@ -91,6 +91,6 @@ mod tests {
             }
         }
         assert!((390..=402).contains(&day.moments(1e9).len()), "{}", day.moments(1e9).len());
-        assert!(!Stretches::default().due(100.0) && Stretches::default().moments(100.0).is_empty());
+        assert!(!Snapshots::default().due(100.0) && Snapshots::default().moments(100.0).is_empty());
     }
 }

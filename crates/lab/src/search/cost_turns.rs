@@ -6,23 +6,23 @@ use crate::search::Conductor;
 use crate::{LabError, Point};
 
 /// Share of a budget for one kind of turns.
-pub(crate) const SHARE: f64 = 0.12;
+pub(crate) const BUDGET_SHARE: f64 = 0.12;
 /// Minimum budget for turns, seconds.
-const SHORTEST_S: f64 = 8.0;
+const MIN_BUDGET_S: f64 = 8.0;
 /// Number of connections: enough to keep a server busy, and too few for a queue to be what is measured.
 const CONNECTIONS: u32 = 4;
 
 /// Returns the seconds of a budget for turns; 0 without enough time, or without anything to learn.
 pub(crate) fn seconds(to_learn: bool, budget_s: f64) -> f64 {
-    if to_learn && budget_s >= SHORTEST_S { budget_s * SHARE } else { 0.0 }
+    if to_learn && budget_s >= MIN_BUDGET_S { budget_s * BUDGET_SHARE } else { 0.0 }
 }
 
 /// Conducts these windows one after the other, within about this many seconds. `subject` names the cost that they
 /// reveal.
-pub(crate) fn turns(
+pub(crate) fn conduct(
     conductor: &mut dyn Conductor,
     seconds: f64,
-    of: &str,
+    subject: &str,
     windows: Vec<(LoadPlan, Point)>,
 ) -> Result<(), LabError> {
     let each_s = seconds / windows.len().max(1) as f64;
@@ -42,7 +42,7 @@ pub(crate) fn turns(
             Ok(_) => {}
             // The search's result stands without them.
             Err(LabError::Lost { why, .. }) => {
-                conductor.note(format!("what {of} is not known, since generators were lost: {why}"));
+                conductor.note(format!("what {subject} is not known, since generators were lost: {why}"));
                 return Ok(());
             }
             Err(e) => return Err(e),
