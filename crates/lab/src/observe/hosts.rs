@@ -92,9 +92,9 @@ impl Hosts {
         members.map(start).collect()
     }
 
-    /// Starts the observer of a server under external load, on the server's host. It follows the given process, or
-    /// the processes that listen at `listener`.
-    pub(crate) fn watch_server(
+    /// Starts the observer on the server's host. It follows the given process, or else the processes that listen at
+    /// `listener`.
+    pub(crate) fn observe_server(
         &self,
         program: &Path,
         pid: Option<u32>,
@@ -106,12 +106,5 @@ impl Hosts {
         let role = Role::Server;
         let observer = ObserverSpec { host: host.name().into(), role, processes, listen, ..ObserverSpec::default() };
         RemoteObserver::start(host, program, WatchSpec { observer, find }).map(Some)
-    }
-
-    /// Starts the observer on the server's host, which looks for the processes that listen at `addr`.
-    pub(crate) fn observe_server(&self, program: &Path, addr: &Address) -> Result<Option<RemoteObserver>, LabError> {
-        let Some(host) = &self.server else { return Ok(None) };
-        let observer = ObserverSpec { host: host.name().into(), role: Role::Server, ..ObserverSpec::default() };
-        RemoteObserver::start(host, program, WatchSpec { observer, find: Some(addr.clone()) }).map(Some)
     }
 }

@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use probe::{Exporter, Observer, Sampler};
+use probe::{Exporter, Found, Observer, Sampler};
 use run::{Address, ObserverSpec, Recording, Role, Side};
 use sys::clock::Origin;
 use testbed::named::Joining;
@@ -14,7 +14,7 @@ use testbed::named::Joining;
 use crate::CpuSplit;
 use crate::agents::AgentGroup;
 use crate::observe::RemoteObserver;
-use crate::observe::samplers::{ActiveObserver, ObservedSides, Samplers, SideSampler};
+use crate::observe::samplers::{ActiveObserver, ObservedSides, Samplers};
 use crate::observe::server_counters::ServerCounters;
 
 /// Known facts about the server's side.
@@ -33,29 +33,73 @@ pub struct ObservedServer {
 }
 
 impl ObservedServer {
+    /// Returns the side of a server on this machine, with the processes that were found.
+    pub(crate) fn local(found: Found) -> Self {
+        let Found { pids, netns_pid, listen } = found;
+        Self { host: "localhost".into(), pids, netns_pid, listen: Some(listen), shared: false }
+    }
+
+    /// Returns the side of a server on another host, as its observer found it.
+    pub(crate) fn remote(observer: &RemoteObserver) -> Self {
+        let (host, found) = (observer.host().into(), observer.found());
+        Self { host, pids: found.processes.clone(), listen: found.listen.clone(), ..Self::default() }
+    }
+
+    fn spec(&self) -> ObserverSpec {
+        ObserverSpec {
+            host: self.host.clone(),
+            role: Role::Server,
+            processes: self.pids.clone(),
+            netns_pid: self.netns_pid,
+            listen: self.listen.clone(),
+            ..ObserverSpec::default()
+        }
+    }
+
     /// Returns the side of a server that `group` runs, on its own CPUs if `places` has some for it.
     pub fn started(host: &str, group: &AgentGroup, netns_pid: Option<u32>, addr: SocketAddr, cpus: &CpuSplit) -> Self {
         Self { host: host.into(), pids: group.pids(), netns_pid, listen: Some(addr.into()), shared: cpus.shared() }
     }
 }
 
+/// Observer of one host: in this process, or an agent on another host.
+#[derive(Clone, Debug)]
+pub(crate) enum HostObserver {
+    Local(Observer),
+    Remote(RemoteObserver),
+}
+
+impl HostObserver {
+    fn remote(&self) -> Option<&RemoteObserver> {
+        match self {
+            Self::Local(_) => None,
+            Self::Remote(observer) => Some(observer),
+        }
+    }
+
+    /// Changes what a local observer reads. A remote one keeps what it was started with.
+    fn change(&mut self, change: impl FnOnce(&mut ObserverSpec)) {
+        if let Self::Local(observer) = self {
+            let mut spec = observer.spec().clone();
+            change(&mut spec);
+            *observer = Observer::new(spec);
+        }
+    }
+}
+
 /// Observers for the trials of a run.
 #[derive(Clone, Debug)]
 pub struct Observation {
-    client: Observer,
+    /// One observer for each client host; none if somebody else makes the load.
+    clients: Vec<HostObserver>,
     /// Observers of the network counters of further client hosts.
-    namespace_hosts: Vec<Observer>,
-    /// Observers on other client hosts; this machine is no client then.
-    client_hosts: Vec<RemoteObserver>,
-    server: Option<(ObservedServer, Observer)>,
-    /// Observer on the server's host, if that is another one.
-    server_host: Option<RemoteObserver>,
+    namespace_hosts: Vec<HostObserver>,
+    server: Option<HostObserver>,
+    server_side: Option<ObservedServer>,
     medium: Option<testbed::MediumGauge>,
     /// Testbed of `loadline testbed` that joins both sides.
     testbed: Option<Joining>,
     server_counters: Option<ServerCounters>,
-    /// Whether somebody else makes the load, so that there is no client side.
-    server_alone: bool,
     blind: bool,
 }
 
@@ -64,34 +108,31 @@ impl Observation {
     pub fn new(connect: impl Into<Address>, server: Option<ObservedServer>) -> Self {
         let client =
             ObserverSpec { host: "localhost".into(), connect: Some(connect.into()), ..ObserverSpec::default() };
-        let observer = |server: ObservedServer| {
-            let observer = Observer::new(of_server(&server));
-            (server, observer)
-        };
-        Self {
-            client: Observer::new(client),
-            namespace_hosts: Vec::new(),
-            client_hosts: Vec::new(),
-            server: server.map(observer),
-            server_host: None,
-            medium: None,
-            testbed: None,
-            server_counters: None,
-            server_alone: false,
-            blind: false,
-        }
+        Self { clients: vec![HostObserver::Local(Observer::new(client))], ..Self::without_client(server) }
     }
 
     /// Observes a server under external load.
     pub fn of_server_alone(server: ObservedServer) -> Self {
-        let nowhere = std::net::SocketAddr::from(([0, 0, 0, 0], 0));
-        Self { server_alone: true, ..Self::new(nowhere, Some(server)) }
+        Self::without_client(Some(server))
+    }
+
+    fn without_client(server: Option<ObservedServer>) -> Self {
+        Self {
+            clients: Vec::new(),
+            namespace_hosts: Vec::new(),
+            server: server.as_ref().map(|server| HostObserver::Local(Observer::new(server.spec()))),
+            server_side: server,
+            medium: None,
+            testbed: None,
+            server_counters: None,
+            blind: false,
+        }
     }
 
     /// Reads the client's counters in another network namespace, under another name.
     pub fn with_client(mut self, host: &str, netns_pid: Option<u32>) -> Self {
-        let spec = ObserverSpec { host: host.into(), netns_pid, ..self.client.spec().clone() };
-        self.client = Observer::new(spec);
+        let rename = |spec: &mut ObserverSpec| (spec.host, spec.netns_pid) = (host.into(), netns_pid);
+        self.clients.iter_mut().for_each(|client| client.change(rename));
         self
     }
 
@@ -100,31 +141,36 @@ impl Observation {
     pub fn with_namespace_hosts(mut self, namespace_hosts: Vec<(String, u32)>) -> Self {
         let observer = |(host, pid)| {
             let sources = Some(OF_NETWORK.iter().map(|name| (*name).to_string()).collect());
-            Observer::new(ObserverSpec { host, netns_pid: Some(pid), sources, ..ObserverSpec::default() })
+            let spec = ObserverSpec { host, netns_pid: Some(pid), sources, ..ObserverSpec::default() };
+            HostObserver::Local(Observer::new(spec))
         };
         self.namespace_hosts = namespace_hosts.into_iter().map(observer).collect();
         self
     }
 
-    /// Adds the observers on the other hosts of clients and server.
-    pub fn with_hosts(mut self, client_hosts: Vec<RemoteObserver>, server_host: Option<RemoteObserver>) -> Self {
-        (self.client_hosts, self.server_host) = (client_hosts, server_host);
+    /// Replaces local observers by those on the other hosts of clients and server, if there are any.
+    pub fn with_hosts(mut self, clients: Vec<RemoteObserver>, server: Option<RemoteObserver>) -> Self {
+        if !clients.is_empty() {
+            self.clients = clients.into_iter().map(HostObserver::Remote).collect();
+        }
+        self.server = server.map(HostObserver::Remote).or(self.server);
         self
     }
 
     /// Returns whether clients, and whether the server, are observed on this host.
     pub(crate) fn here(&self) -> [bool; 2] {
-        [self.client_hosts.is_empty(), self.server.is_some() && self.server_host.is_none()]
+        let local = |observer: &HostObserver| observer.remote().is_none();
+        [self.clients.iter().any(local), self.server.as_ref().is_some_and(local)]
     }
 
     /// Returns the observers on the other client hosts.
-    pub(crate) fn client_hosts(&self) -> &[RemoteObserver] {
-        &self.client_hosts
+    pub(crate) fn remote_clients(&self) -> impl Iterator<Item = &RemoteObserver> {
+        self.clients.iter().filter_map(HostObserver::remote)
     }
 
     /// Returns the observer on the server's host, if that is another one.
-    pub(crate) fn server_host(&self) -> Option<&RemoteObserver> {
-        self.server_host.as_ref()
+    pub(crate) fn remote_server(&self) -> Option<&RemoteObserver> {
+        self.server.as_ref().and_then(HostObserver::remote)
     }
 
     /// Adds the counters of the medium that joins the hosts, as part of the server's side.
@@ -152,32 +198,24 @@ impl Observation {
 
     /// Confines both sides to their own CPUs of a shared machine: only these count as their host's.
     pub fn with_processors(mut self, client: &[u32], server: &[u32]) -> Self {
-        let only = |observer: &Observer, cpus: &[u32]| {
-            Observer::new(ObserverSpec { processors: cpus.to_vec(), ..observer.spec().clone() })
-        };
-        self.client = only(&self.client, client);
-        self.server = self.server.map(|(watched, observer)| (watched, only(&observer, server)));
+        self.clients.iter_mut().for_each(|host| host.change(|spec| spec.processors = client.to_vec()));
+        self.server.iter_mut().for_each(|host| host.change(|spec| spec.processors = server.to_vec()));
         self
     }
 
-    /// Reads only these sources on both sides (`loadline list sources`). Some sources read every socket, and there
-    /// may be very many.
+    /// Reads only these sources on both sides (`loadline list sources`). Some sources read every socket, and there may
+    /// be very many.
     pub fn reading(mut self, sources: &[&str]) -> Self {
         let names: Vec<String> = sources.iter().map(|name| (*name).to_string()).collect();
-        let only = |observer: &Observer| {
-            Observer::new(ObserverSpec { sources: Some(names.clone()), ..observer.spec().clone() })
-        };
-        self.client = only(&self.client);
-        self.server = self.server.map(|(watched, observer)| (watched, only(&observer)));
+        let hosts = self.clients.iter_mut().chain(&mut self.server);
+        hosts.for_each(|host| host.change(|spec| spec.sources = Some(names.clone())));
         self
     }
 
     /// Counts the connections of these listeners of the server; expensive if there are many.
     pub fn counting(mut self, listeners: &[SocketAddr]) -> Self {
         let counted: Vec<Address> = listeners.iter().copied().map(Address::from).collect();
-        let more =
-            |observer: &Observer| Observer::new(ObserverSpec { counted: counted.clone(), ..observer.spec().clone() });
-        self.server = self.server.map(|(watched, observer)| (watched, more(&observer)));
+        self.server.iter_mut().for_each(|host| host.change(|spec| spec.counted.clone_from(&counted)));
         self
     }
 
@@ -193,7 +231,7 @@ impl Observation {
 
     /// Returns the server's side, if it is known.
     pub fn server(&self) -> Option<&ObservedServer> {
-        self.server.as_ref().map(|(watched, _)| watched)
+        self.server_side.as_ref()
     }
 
     /// Returns whether client and server share CPUs.
@@ -206,25 +244,17 @@ impl Observation {
         if self.blind {
             return Samplers::none(origin);
         }
-        let watch = |observer: &Observer, more: &[u32]| {
-            let watching = observer.watch(more, interval_s, origin).ok()?;
-            Some(ActiveObserver { host: observer.spec().host.clone(), sampler: SideSampler::Here(watching) })
+        let pids = clients.pids();
+        let start = |observer: &HostObserver, pids: &[u32]| match observer {
+            HostObserver::Local(observer) => ActiveObserver::local(observer, pids, origin, interval_s),
+            HostObserver::Remote(observer) => Some(ActiveObserver::remote(observer, clients, origin, interval_s)),
         };
-        let follow = |observer: &RemoteObserver| {
-            let watching = observer.follow(clients.pids_on(observer.host()), interval_s, origin);
-            ActiveObserver { host: observer.host().into(), sampler: SideSampler::There(watching) }
-        };
-        let here = self.client_hosts.is_empty();
         Samplers {
             shared: self.shared(),
-            told: self.reported_sampler(interval_s, origin),
-            server: match &self.server_host {
-                Some(observer) => Some(follow(observer)),
-                None => self.server.as_ref().and_then(|(_, observer)| watch(observer, &[])),
-            },
-            client: if here && !self.server_alone { watch(&self.client, &clients.pids()) } else { None },
-            client_hosts: self.client_hosts.iter().map(follow).collect(),
-            namespace_hosts: self.namespace_hosts.iter().filter_map(|observer| watch(observer, &[])).collect(),
+            reported: self.reported_sampler(interval_s, origin),
+            server: self.server.as_ref().and_then(|observer| start(observer, &[])),
+            clients: self.clients.iter().filter_map(|observer| start(observer, &pids)).collect(),
+            namespace_hosts: self.namespace_hosts.iter().filter_map(|observer| start(observer, &[])).collect(),
             ..Samplers::none(origin)
         }
     }
@@ -232,7 +262,7 @@ impl Observation {
     /// Returns the sampler of reported counters, which become part of the server's recording.
     fn reported_sampler(&self, interval_s: f64, origin: Origin) -> Option<Sampler> {
         let exporters = self.exporters();
-        if self.server_host.is_some() && exporters.is_empty() {
+        if self.remote_server().is_some() && exporters.is_empty() {
             return None;
         }
         probe::listen(exporters, interval_s, origin).ok()
@@ -264,17 +294,6 @@ impl Observation {
         samplers.edge();
         let ObservedSides { client, client_hosts, server, .. } = samplers.sides();
         client.into_iter().chain(server).chain(client_hosts).collect()
-    }
-}
-
-fn of_server(server: &ObservedServer) -> ObserverSpec {
-    ObserverSpec {
-        host: server.host.clone(),
-        role: Role::Server,
-        processes: server.pids.clone(),
-        netns_pid: server.netns_pid,
-        listen: server.listen.clone(),
-        ..ObserverSpec::default()
     }
 }
 

@@ -3,64 +3,76 @@
 
 use std::time::Duration;
 
-use probe::{Sampler, Watching};
+use probe::{Observer, Sampler, Watching};
 use run::{Incident, Observed, Recording, Side, Trial, Window};
 use sys::clock::Origin;
 
-use crate::observe::RemoteSampling;
-
-/// An active observer.
-pub(crate) enum SideSampler {
-    Here(Watching),
-    There(RemoteSampling),
-}
+use crate::agents::AgentGroup;
+use crate::observe::{RemoteObserver, RemoteSampling};
 
 /// An active observer with the name of its host.
 pub(crate) struct ActiveObserver {
-    pub(crate) host: String,
-    pub(crate) sampler: SideSampler,
+    host: String,
+    sampling: Sampling,
+}
+
+enum Sampling {
+    Local(Watching),
+    Remote(RemoteSampling),
 }
 
 impl ActiveObserver {
-    fn here(&self) -> Option<&Watching> {
-        match &self.sampler {
-            SideSampler::Here(watching) => Some(watching),
-            SideSampler::There(_) => None,
+    /// Starts a local observer; none if it cannot read this machine.
+    pub(crate) fn local(observer: &Observer, pids: &[u32], origin: Origin, interval_s: f64) -> Option<Self> {
+        let watching = observer.watch(pids, interval_s, origin).ok()?;
+        Some(Self { host: observer.spec().host.clone(), sampling: Sampling::Local(watching) })
+    }
+
+    /// Starts an observer on another host.
+    pub(crate) fn remote(observer: &RemoteObserver, clients: &AgentGroup, origin: Origin, interval_s: f64) -> Self {
+        let sampling = observer.follow(clients.pids_on(observer.host()), interval_s, origin);
+        Self { host: observer.host().into(), sampling: Sampling::Remote(sampling) }
+    }
+
+    fn as_local(&self) -> Option<&Watching> {
+        match &self.sampling {
+            Sampling::Local(watching) => Some(watching),
+            Sampling::Remote(_) => None,
         }
     }
 
-    fn there(&self) -> Option<&RemoteSampling> {
-        match &self.sampler {
-            SideSampler::Here(_) => None,
-            SideSampler::There(watching) => Some(watching),
+    fn as_remote(&self) -> Option<&RemoteSampling> {
+        match &self.sampling {
+            Sampling::Local(_) => None,
+            Sampling::Remote(watching) => Some(watching),
         }
     }
 
     fn incidents(&self) -> Vec<Incident> {
-        match &self.sampler {
-            SideSampler::Here(watching) => watching.incidents(),
-            SideSampler::There(watching) => watching.incidents(),
+        match &self.sampling {
+            Sampling::Local(watching) => watching.incidents(),
+            Sampling::Remote(watching) => watching.incidents(),
         }
     }
 
     fn glance(&self) -> Option<Observed> {
-        match &self.sampler {
-            SideSampler::Here(watching) => watching.glance(),
-            SideSampler::There(watching) => watching.glance(),
+        match &self.sampling {
+            Sampling::Local(watching) => watching.glance(),
+            Sampling::Remote(watching) => watching.glance(),
         }
     }
 
     fn so_far(&self) -> Option<Observed> {
-        match &self.sampler {
-            SideSampler::Here(watching) => watching.so_far(),
-            SideSampler::There(watching) => watching.so_far(),
+        match &self.sampling {
+            Sampling::Local(watching) => watching.so_far(),
+            Sampling::Remote(watching) => watching.so_far(),
         }
     }
 
     fn finish(self) -> (String, Observed) {
-        let seen = match self.sampler {
-            SideSampler::Here(watching) => watching.finish(),
-            SideSampler::There(watching) => watching.finish(),
+        let seen = match self.sampling {
+            Sampling::Local(watching) => watching.finish(),
+            Sampling::Remote(watching) => watching.finish(),
         };
         (self.host, seen)
     }
@@ -73,10 +85,9 @@ pub struct Samplers {
     /// Whether client and server share CPUs.
     pub(crate) shared: bool,
     /// Sampler of reported counters, which become part of the server's recording.
-    pub(crate) told: Option<Sampler>,
+    pub(crate) reported: Option<Sampler>,
     pub(crate) server: Option<ActiveObserver>,
-    pub(crate) client: Option<ActiveObserver>,
-    pub(crate) client_hosts: Vec<ActiveObserver>,
+    pub(crate) clients: Vec<ActiveObserver>,
     pub(crate) namespace_hosts: Vec<ActiveObserver>,
 }
 
@@ -93,12 +104,12 @@ pub(crate) struct ObservedSides {
 impl Samplers {
     /// Returns samplers without any observer.
     pub(crate) fn none(origin: Origin) -> Self {
-        let (client_hosts, namespace_hosts) = (Vec::new(), Vec::new());
-        Self { origin, shared: false, told: None, server: None, client: None, client_hosts, namespace_hosts }
+        let (clients, namespace_hosts) = (Vec::new(), Vec::new());
+        Self { origin, shared: false, reported: None, server: None, clients, namespace_hosts }
     }
 
     fn all(&self) -> impl Iterator<Item = &ActiveObserver> {
-        self.server.iter().chain(&self.client).chain(&self.client_hosts).chain(&self.namespace_hosts)
+        self.server.iter().chain(&self.clients).chain(&self.namespace_hosts)
     }
 
     /// Samples everything now. Returns the times of the first and the last sample, seconds since the trial's origin.
@@ -110,15 +121,15 @@ impl Samplers {
     /// Samples everything at a moment of the monotonic clock. Observers on other hosts get the order beforehand and
     /// sample at the same time.
     pub fn edge_at(&self, at_ns: u64) -> (f64, f64) {
-        let there: Vec<&RemoteSampling> = self.all().filter_map(ActiveObserver::there).collect();
+        let there: Vec<&RemoteSampling> = self.all().filter_map(ActiveObserver::as_remote).collect();
         there.iter().for_each(|watching| watching.order_edge(at_ns));
         sys::clock::sleep_until_ns(at_ns);
         let now_s = self.origin.now_s();
-        let told = || self.told.as_ref().map(Sampler::edge);
+        let reported = || self.reported.as_ref().map(Sampler::edge);
         // Reported counters are read first and last, so that their growth covers the whole window at either edge.
-        let mut taken: Vec<f64> = told().into_iter().collect();
-        taken.extend(self.all().filter_map(ActiveObserver::here).map(Watching::edge));
-        taken.extend(told());
+        let mut taken: Vec<f64> = reported().into_iter().collect();
+        taken.extend(self.all().filter_map(ActiveObserver::as_local).map(Watching::edge));
+        taken.extend(reported());
         taken.extend(there.iter().filter_map(|watching| watching.await_edge()));
         let (first, last) = taken.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), t| (a.min(*t), b.max(*t)));
         if first.is_finite() { (first, last) } else { (now_s, now_s) }
@@ -126,29 +137,29 @@ impl Samplers {
 
     /// Returns whether any observer is on another host.
     pub(crate) fn are_remote(&self) -> bool {
-        self.all().any(|active| active.there().is_some())
+        self.all().any(|active| active.as_remote().is_some())
     }
 
     /// Returns the longest round trip to any observer.
     pub(crate) fn longest_round_trip(&self) -> Duration {
-        self.all().filter_map(ActiveObserver::there).map(RemoteSampling::round_trip).max().unwrap_or_default()
+        self.all().filter_map(ActiveObserver::as_remote).map(RemoteSampling::round_trip).max().unwrap_or_default()
     }
 
     /// Returns the largest clock drift of any observer; none if all are on this machine.
     pub(crate) fn drift(&self) -> Option<Duration> {
-        self.all().filter_map(ActiveObserver::there).filter_map(RemoteSampling::drift).max()
+        self.all().filter_map(ActiveObserver::as_remote).filter_map(RemoteSampling::drift).max()
     }
 
     /// Returns the incidents of both sides' processes so far.
     pub fn incidents(&self) -> Vec<Incident> {
-        self.server.iter().chain(&self.client).chain(&self.client_hosts).flat_map(ActiveObserver::incidents).collect()
+        self.server.iter().chain(&self.clients).flat_map(ActiveObserver::incidents).collect()
     }
 
     /// Returns the newest samples of all client hosts and of the server, for the live view. Other hosts contribute
     /// their last answer and are asked again.
     pub(crate) fn glance(&self) -> (Vec<Side>, Option<Side>) {
         let side = |active: &ActiveObserver| Some(side_of(active.host.clone(), self.shared, active.glance()?));
-        let clients = self.client.iter().chain(&self.client_hosts).filter_map(side).collect();
+        let clients = self.clients.iter().filter_map(side).collect();
         (clients, self.server.as_ref().and_then(side))
     }
 
@@ -168,14 +179,13 @@ impl Samplers {
             side_of(host, self.shared, seen)
         };
         let mut server = self.server.map(&mut side);
-        let mut client_hosts: Vec<Side> = self.client_hosts.into_iter().map(&mut side).collect();
-        let first = |hosts: &mut Vec<Side>| (!hosts.is_empty()).then(|| hosts.remove(0));
-        let mut client = self.client.map(&mut side).or_else(|| first(&mut client_hosts));
-        if let (Some(server), Some(told)) = (&mut server, self.told) {
-            server.recording.merge(told.finish());
+        let mut clients = self.clients.into_iter().map(&mut side);
+        let (mut client, client_hosts) = (clients.next(), clients.collect());
+        if let (Some(server), Some(reported)) = (&mut server, self.reported) {
+            server.recording.merge(reported.finish());
         }
         if let Some(client) = &mut client {
-            self.namespace_hosts.into_iter().for_each(|host| client.recording.merge(named(host)));
+            self.namespace_hosts.into_iter().for_each(|host| client.recording.merge(prefixed(host)));
         }
         ObservedSides { client, client_hosts, server, pauses, incidents }
     }
@@ -198,7 +208,7 @@ fn side_of(host: String, shared: bool, seen: Observed) -> Side {
 
 /// Returns the recording of a namespace host, with the host's name before every instance to keep it apart from the
 /// first host's.
-fn named(active: ActiveObserver) -> Recording {
+fn prefixed(active: ActiveObserver) -> Recording {
     let (host, Observed { mut recording, .. }) = active.finish();
     let name = |instance: &mut String| *instance = run::on_host(&host, instance);
     recording.columns.iter_mut().for_each(|column| name(&mut column.instance));

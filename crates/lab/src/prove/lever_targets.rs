@@ -7,7 +7,7 @@ use crate::{Lab, TargetSetup};
 pub(super) fn lever_targets(lab: &Lab<'_>, setup: &TargetSetup) -> LeverTargets {
     let server_pids = setup.observation.server().map(|s| s.pids.clone()).unwrap_or_default();
     let behind_pids = if server_pids.is_empty() { Vec::new() } else { behind(lab) };
-    let cpus_of = |pids: &[u32]| match setup.observation.server_host() {
+    let cpus_of = |pids: &[u32]| match setup.observation.remote_server() {
         None => probe::cpus_of(std::path::Path::new("/"), pids),
         // The agent finds out which CPUs; here only their number matters.
         Some(observer) => observer.found().cpus.clone(),
@@ -37,7 +37,7 @@ fn client_cpus(setup: &TargetSetup) -> Vec<u32> {
     }
     let agents_of =
         |name: &str| setup.host().members().iter().find(|(host, _)| host.name() == name).map_or(1, |(_, n)| *n);
-    let each = setup.observation.client_hosts().iter().map(|host| host.processors() / agents_of(host.host()).max(1));
+    let each = setup.observation.remote_clients().map(|host| host.processors() / agents_of(host.host()).max(1));
     match each.min() {
         Some(fewest) => (0..fewest.max(1)).collect(),
         None => sys::limits::allowed_cpus().unwrap_or_default(),

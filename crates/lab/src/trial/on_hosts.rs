@@ -11,8 +11,8 @@ use crate::agents::AgentGroup;
 use crate::observe::RemoteObserver;
 use crate::observe::hosts::Hosts;
 use crate::observe::{Observation, ObservedServer};
-use crate::trial::target_setup::start_server;
-use crate::{Host, Lab, LabError, ServerCounters};
+use crate::trial::target_setup::{note_remote_hosts, start_server};
+use crate::{CpuSplit, Host, Lab, LabError, ServerCounters};
 
 /// Maximum time for a server to finish what a trial left behind.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -46,7 +46,7 @@ impl OnHosts {
         let (group, addr, notes) = start_server(hosts.server(), &program, plan)?;
         notes.into_iter().for_each(|note| lab.note(note));
         let clients = hosts.observe_clients(&program, &addr.into())?;
-        let server = hosts.observe_server(&program, &addr.into())?;
+        let server = hosts.observe_server(&program, None, Some(addr.into()))?;
         note_hosts(lab, &clients, server.as_ref());
         let watched = watched(&group, addr, &clients, server.as_ref());
         let observation = lab.observation(addr, Some(watched)).with_hosts(clients, server);
@@ -84,7 +84,7 @@ impl OnHosts {
 
     /// Returns the number of CPUs that a client host has for its clients.
     pub fn processors(&self, host: &str) -> f64 {
-        let there = self.observation.client_hosts().iter().find(|observer| observer.host() == host);
+        let there = self.observation.remote_clients().find(|observer| observer.host() == host);
         let here = || sys::limits::allowed_cpus().map_or(1, |cpus| cpus.len() as u32);
         f64::from(there.map_or_else(here, RemoteObserver::processors).max(1))
     }
@@ -106,15 +106,11 @@ impl OnHosts {
 
 /// Records the hosts that take part.
 fn note_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&RemoteObserver>) {
-    let there = clients.iter().chain(server).map(|observer| observer.found().host.clone());
-    there.for_each(|host| lab.host(host));
+    note_remote_hosts(lab, clients, server);
     match (clients.is_empty(), server.is_none()) {
         (true, _) => lab.host(probe::host_info("localhost", "client")),
         (false, true) => lab.host(probe::host_info("localhost", "server")),
         (false, false) => {}
-    }
-    if let Some((host, why)) = server.and_then(|server| Some((server.host(), server.found().missing.as_ref()?))) {
-        lab.note(format!("on {host}, the server's own processes are not seen: {why}"));
     }
     lab.note(
         "server and clients are on hosts of their own; what joins them has no counters that could be read from here, so \
@@ -135,22 +131,8 @@ fn watched(
         true => machine == here,
         false => clients.iter().any(|client| client.machine() == machine),
     };
-    match server {
-        Some(observer) => ObservedServer {
-            host: observer.host().into(),
-            pids: observer.found().processes.clone(),
-            netns_pid: None,
-            listen: observer.found().listen.clone(),
-            shared,
-        },
-        None => ObservedServer {
-            host: "localhost".into(),
-            pids: group.pids(),
-            netns_pid: None,
-            listen: Some(addr.into()),
-            shared,
-        },
-    }
+    let here = || ObservedServer::started("localhost", group, None, addr, &CpuSplit::default());
+    ObservedServer { shared, ..server.map_or_else(here, ObservedServer::remote) }
 }
 
 /// Returns the address to listen at. Clients cannot connect to a wildcard address.

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use probe::Found;
 use run::{Address, AgentSpec, LoadPlan, RequestSet, ServePlan, TlsPlan};
 use testbed::named::Joining;
 
@@ -159,9 +160,8 @@ impl TargetSetup {
         if !clients.is_empty() {
             files::read_all(&load)?;
         }
-        let server = hosts.observe_server(&program, &addr)?;
-        let found = clients.iter().map(RemoteObserver::found).chain(server.as_ref().map(RemoteObserver::found));
-        found.for_each(|found| lab.host(found.host.clone()));
+        let server = hosts.observe_server(&program, None, Some(addr.clone()))?;
+        note_remote_hosts(lab, &clients, server.as_ref());
         let here = probe::boot_id();
         let client_machines: Vec<String> = match clients.is_empty() {
             true => vec![here.clone()],
@@ -175,7 +175,7 @@ impl TargetSetup {
             }
             Some(server) => {
                 let one_machine = client_machines.contains(&server.machine());
-                Some(Self::watched_there(lab, server, one_machine, &mut load))
+                Some(Self::server_there(lab, server, one_machine, &mut load))
             }
         };
         let observation = lab.observation(addr.clone(), watched).with_hosts(clients, server);
@@ -183,35 +183,21 @@ impl TargetSetup {
         Ok(Self { addr, observation, load, first_s, host, server_host, _server: None })
     }
 
-    /// Returns the server's side as found by the observer on its host. A generator on the same machine is kept off
-    /// the server's CPUs.
-    fn watched_there(
+    /// Returns the server's side as found by the observer on its host. A generator on the same machine is kept off the
+    /// server's CPUs.
+    fn server_there(
         lab: &mut Lab<'_>,
         server: &RemoteObserver,
         one_machine: bool,
         load: &mut LoadPlan,
     ) -> ObservedServer {
-        let (host, found) = (server.host(), server.found());
-        if let Some(why) = &found.missing {
-            lab.note(format!("on {host}, the server's own processes are not seen: {why}"));
-        }
-        let mut watched =
-            ObservedServer { host: host.into(), listen: found.listen.clone(), ..ObservedServer::default() };
-        watched.pids.clone_from(&found.processes);
-        if one_machine {
-            let cpus = CpuSplit::beside(&allowed(), &load.cpus, &found.cpus);
-            if load.cpus.is_empty() && cpus.client.len() < allowed().len() {
-                lab.note(format!("generator on {}, server on {}", cpu_list(&cpus.client), cpu_list(&found.cpus)));
-                load.cpus.clone_from(&cpus.client);
-            }
-            watched.shared = cpus.shared();
-        }
-        watched
+        let shared = one_machine && keep_off(lab, load, &server.found().cpus);
+        ObservedServer { shared, ..ObservedServer::remote(server) }
     }
 
     /// Finds the server's processes on this machine. Invisible processes are noted and are no error.
     fn find_server(lab: &mut Lab<'_>, addr: &Address, load: &mut LoadPlan) -> Result<Option<ObservedServer>, LabError> {
-        let (pids, netns_pid, listen) = match lab.run.plan.target.server_pid {
+        let server = match lab.run.plan.target.server_pid {
             Some(pid) if probe::parent_of(pid).is_none() => {
                 let what = format!("watching process {pid} (--server-pid)");
                 let why = "there is no such process; `ss -Hltnp` shows who listens, and without the flag it is found";
@@ -223,22 +209,17 @@ impl TargetSetup {
                            listens, and without the flag it is found";
                 return Err(LabError::set_up(what, why));
             }
-            Some(pid) => (vec![pid], Some(pid), Some(addr.clone())),
+            Some(pid) => Found { pids: vec![pid], netns_pid: Some(pid), listen: addr.clone() },
             None => match probe::find_server(addr.clone()) {
-                Ok(found) => (found.pids, found.netns_pid, Some(found.listen)),
+                Ok(found) => found,
                 Err(why) => {
                     lab.note(format!("the server is judged from the client's side alone: {why}"));
                     return Ok(None);
                 }
             },
         };
-        let server = probe::cpus_of(Path::new("/"), &pids);
-        let cpus = CpuSplit::beside(&allowed(), &load.cpus, &server);
-        if load.cpus.is_empty() && cpus.client.len() < allowed().len() {
-            lab.note(format!("generator on {}, server on {}", cpu_list(&cpus.client), cpu_list(&server)));
-            load.cpus.clone_from(&cpus.client);
-        }
-        Ok(Some(ObservedServer { host: "localhost".into(), pids, netns_pid, listen, shared: cpus.shared() }))
+        let shared = keep_off(lab, load, &probe::cpus_of(Path::new("/"), &server.pids));
+        Ok(Some(ObservedServer { shared, ..ObservedServer::local(server) }))
     }
 
     /// Returns the host of the generators: this one, or those of the plan.
@@ -262,6 +243,25 @@ impl TargetSetup {
     pub fn is_http(&self) -> bool {
         self.load.protocol.http().is_some()
     }
+}
+
+/// Records the other hosts that take part, and notes a server whose processes are invisible.
+pub(super) fn note_remote_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&RemoteObserver>) {
+    clients.iter().chain(server).for_each(|observer| lab.host(observer.found().host.clone()));
+    if let Some((host, why)) = server.and_then(|server| Some((server.host(), server.found().missing.as_ref()?))) {
+        lab.note(format!("on {host}, the server's own processes are not seen: {why}"));
+    }
+}
+
+/// Confines the generator to CPUs that the server does not use, if there are any and the user chose none. Returns
+/// whether both sides still share a CPU.
+fn keep_off(lab: &mut Lab<'_>, load: &mut LoadPlan, server: &[u32]) -> bool {
+    let cpus = CpuSplit::beside(&allowed(), &load.cpus, server);
+    if load.cpus.is_empty() && cpus.client.len() < allowed().len() {
+        lab.note(format!("generator on {}, server on {}", cpu_list(&cpus.client), cpu_list(server)));
+        load.cpus.clone_from(&cpus.client);
+    }
+    cpus.shared()
 }
 
 /// Sends the test request before any load and returns its duration in seconds. An answer that counts as a failure

@@ -32,31 +32,34 @@ pub fn watch_server(
 /// Returns the observation of a server on another host, if the plan names one.
 fn there(lab: &mut Lab<'_>, hosts: &Hosts, listener: Option<Address>) -> Result<Option<Observation>, LabError> {
     let pid = lab.run.plan.target.server_pid;
-    let Some(observer) = hosts.watch_server(lab.program(), pid, listener)? else { return Ok(None) };
-    let (host, found) = (observer.host().to_string(), observer.found().clone());
-    if let Some(why) = found.missing {
-        return Err(LabError::set_up(format!("watching a server on {host}"), why));
+    let Some(observer) = hosts.observe_server(lab.program(), pid, listener)? else { return Ok(None) };
+    if let Some(why) = &observer.found().missing {
+        return Err(LabError::set_up(format!("watching a server on {}", observer.host()), why));
     }
-    lab.host(found.host);
-    let watched = ObservedServer { host, pids: found.processes, listen: found.listen, ..ObservedServer::default() };
+    lab.host(observer.found().host.clone());
+    let watched = ObservedServer::remote(&observer);
     Ok(Some(Observation::of_server_alone(watched).with_hosts(Vec::new(), Some(observer))))
 }
 
 /// Returns the processes to observe on this machine.
 fn here(lab: &mut Lab<'_>, listener: Option<Address>) -> Result<ObservedServer, LabError> {
     let fail = |why: String| LabError::set_up("watching a server", why);
-    let watched = |pids| ObservedServer { host: "localhost".into(), pids, ..ObservedServer::default() };
     let found = match lab.run.plan.target.server_pid {
         Some(pid) if probe::parent_of(pid).is_none() => {
             return Err(fail(format!(
                 "there is no process {pid}; see `ss -ltnp` for who listens where, or give --port"
             )));
         }
-        Some(pid) => ObservedServer { listen: listener, netns_pid: probe::other_network(pid), ..watched(vec![pid]) },
+        Some(pid) => ObservedServer {
+            host: "localhost".into(),
+            pids: vec![pid],
+            netns_pid: probe::other_network(pid),
+            listen: listener,
+            shared: false,
+        },
         None => {
             let at = listener.ok_or_else(|| fail("name it: --server-pid PID or --port PORT".into()))?;
-            let found = probe::find_server(at).map_err(|e| fail(e.to_string()))?;
-            ObservedServer { netns_pid: found.netns_pid, listen: Some(found.listen), ..watched(found.pids) }
+            ObservedServer::local(probe::find_server(at).map_err(|e| fail(e.to_string()))?)
         }
     };
     lab.host(probe::host_info("localhost", "server"));
