@@ -41,6 +41,17 @@ pub trait Host {
     }
 }
 
+/// Returns the host of each agent of a load on `host`: its members in rotation, each as often as it has agents.
+pub(crate) fn agents_of(host: &dyn Host) -> Vec<&dyn Host> {
+    let members = host.members();
+    if members.is_empty() {
+        return vec![host];
+    }
+    let most = members.iter().map(|(_, agents)| *agents).max().unwrap_or(1);
+    let round = |round| members.iter().filter(move |(_, agents)| *agents > round).map(|(host, _)| *host);
+    (0..most).flat_map(round).collect()
+}
+
 /// This machine, in the network namespace of this process.
 #[derive(Clone, Debug)]
 pub struct Local {

@@ -6,4 +6,5 @@ pub(crate) mod program;
 pub mod via;
 
 pub use cpu_split::CpuSplit;
+pub(crate) use host::agents_of;
 pub use host::{Host, Local, NamespaceHost};

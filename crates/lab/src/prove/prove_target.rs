@@ -5,7 +5,7 @@ use std::path::Path;
 use run::{Intensity, LoadPlan, Plan, Run, TrialKind};
 
 use crate::prove;
-use crate::{Lab, LabError, Load, Point, TargetSetup, Watch};
+use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
 /// Share of the budget for the load without levers, whose counters support the argument.
 const UNDISTURBED_SHARE: f64 = 0.15;
@@ -26,7 +26,7 @@ pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Re
         let point = Point { label, kind: TrialKind::Fixed, ..Point::default() };
         let mut load = setup.load.clone();
         (load.warmup_s, load.duration_s) = (load.warmup_s.min(seconds / 4.0), seconds);
-        let loads = [Load { host: setup.host(), addr: setup.addr.clone(), plan: load }];
+        let loads = setup.single_load(load);
         lab.trial(&setup.observation, &loads, &point)?;
     }
     let left_s = budget_s - lab.elapsed_s();
@@ -61,6 +61,6 @@ fn one_client(lab: &mut Lab<'_>, setup: &TargetSetup, budget_s: f64, kind: Trial
     load.intensity = Intensity::Closed { connections: 1, pipeline: 1, think: run::ThinkTime::default() };
     (load.threads, load.warmup_s, load.duration_s) = (1, seconds / 4.0, seconds);
     let point = Point { label: "1 connection".into(), kind, ..Point::default() };
-    let loads = [Load { host: setup.host(), addr: setup.addr.clone(), plan: load }];
+    let loads = setup.single_load(load);
     lab.trial(&setup.observation, &loads, &point).map(drop)
 }

@@ -8,7 +8,7 @@ use super::operating_point::OperatingPoint;
 use super::schedule;
 use crate::agents::AgentGroup;
 use crate::levers::{Lever, LeverTargets};
-use crate::{Lab, LabError, Load, Point, TargetSetup};
+use crate::{Lab, LabError, Point, TargetSetup};
 
 /// Load before the first slot, seconds, until connections are up and caches warm.
 pub(super) const FIRST_S: f64 = 0.4;
@@ -63,7 +63,7 @@ pub(super) fn conduct(
     let slots = table.slots;
     let plan = LoadPlan { warmup_s: FIRST_S, duration_s: slots.end_s() - FIRST_S, slots: Some(slots), ..table.load };
     let point = Point { label: table.label, kind: TrialKind::Proof, ..Point::default() };
-    let loads = [Load { host: setup.host(), addr: setup.addr.clone(), plan }];
+    let loads = setup.single_load(plan);
     let mut active = ActiveLevers::prepare(setup, lab.program(), rows, targets, (slots, &table.on));
     let mut start = |generators: &AgentGroup, origin: Origin| active.announce(generators, origin);
     // A worker that is stopped on purpose is no failure of the server.

@@ -8,7 +8,7 @@ use super::operating_point::OperatingPoint;
 use crate::agents::AgentGroup;
 use crate::levers::{Lever, LoadPair};
 use crate::trial::turn_order::TurnOrder;
-use crate::{Host, Lab, LabError, Load, Point, TargetSetup};
+use crate::{Host, Lab, LabError, Point, TargetSetup};
 
 /// Maximum time for a change.
 const CHANGE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -51,8 +51,7 @@ pub(super) fn trial(
     let mut order = TurnOrder::new(setup.load.seed);
     let mut rates = [Vec::with_capacity(pairs), Vec::with_capacity(pairs)];
     for pair in 0..pairs {
-        let first = order.first();
-        for with in [first, 1 - first] {
+        for with in order.pair() {
             if lab.stopped() {
                 return Ok(Err("it was interrupted".into()));
             }
@@ -98,7 +97,7 @@ fn hold(lab: &Lab<'_>, hosts: &[&dyn Host], plan: &LeverPlan) -> Result<AgentGro
 /// Returns the result of one turn: good answers per second, or the response time in microseconds.
 fn turn(lab: &mut Lab<'_>, setup: &TargetSetup, plan: LoadPlan, label: String, of: ProofOf) -> Result<f64, LabError> {
     let point = Point { label, kind: TrialKind::Proof, ..Point::default() };
-    let loads = [Load { host: setup.host(), addr: setup.addr.clone(), plan }];
+    let loads = setup.single_load(plan);
     let trial = lab.conduct(&setup.observation, &loads, &point)?;
     Ok(match of {
         ProofOf::Throughput => judge::good(&trial),

@@ -5,12 +5,11 @@ use run::{LoadPlan, RequestOrder, RequestSet, TrialKind};
 
 use crate::search::Conductor;
 use crate::search::cost_turns;
+use crate::trial::turn_order::ROUNDS;
 use crate::{LabError, Point};
 
 /// Shortest window with its warm-up, seconds.
 const MIN_WINDOW_S: f64 = 0.16;
-/// Rounds through the classes; fewer show no meaningful scatter.
-const ROUNDS: usize = 3;
 /// Maximum number of classes with a turn, by weight; the others keep their shares.
 const MAX_CLASSES: usize = 8;
 
@@ -65,14 +64,8 @@ pub(crate) fn conduct(conductor: &mut dyn Conductor, seconds: f64) -> Result<(),
     if kinds.len() < 2 {
         return Ok(());
     }
-    let turn_window = |turn: usize| window(&load, kinds[back_and_forth(turn, kinds.len())].as_deref(), turn);
-    cost_turns::conduct(conductor, seconds, "the classes cost", (0..ROUNDS * kinds.len()).map(turn_window).collect())
-}
-
-/// Returns the kind of a turn. Every second round runs backwards, so that drift of the machine cancels.
-fn back_and_forth(turn: usize, kinds: usize) -> usize {
-    let at = turn % kinds;
-    if (turn / kinds).is_multiple_of(2) { at } else { kinds - 1 - at }
+    let turn_window = |kind: usize, turn: usize| window(&load, kinds[kind].as_deref(), turn);
+    cost_turns::conduct(conductor, seconds, "the classes cost", kinds.len(), turn_window)
 }
 
 fn window(load: &LoadPlan, raised: Option<&str>, turn: usize) -> (LoadPlan, Point) {
@@ -131,10 +124,5 @@ mod tests {
         let many: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
         assert_eq!(raised(&load(&many, RequestOrder::Weighted), 30.0).len(), MAX_CLASSES);
         assert_eq!(raised(&load(&many, RequestOrder::Weighted), 1.5).len(), 2, "a window has a shortest length");
-    }
-
-    #[test]
-    fn each_kind_is_early_and_late_alike() {
-        assert_eq!((0..6).map(|turn| back_and_forth(turn, 3)).collect::<Vec<_>>(), [0, 1, 2, 2, 1, 0]);
     }
 }

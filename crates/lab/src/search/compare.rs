@@ -8,7 +8,7 @@ use run::{Intensity, Plan, Run, TrialKind, Turns};
 use crate::search::live_target::LiveTarget;
 use crate::search::{Budget, Finder};
 use crate::trial::turn_order::TurnOrder;
-use crate::{Lab, LabError, Load, Nobody, Point, TargetSetup, Watch};
+use crate::{Lab, LabError, Nobody, Point, TargetSetup, Watch};
 
 /// Length of one window, shortest and with enough budget; its longest warm-up; and its total overhead including the
 /// warm-up, seconds.
@@ -46,7 +46,7 @@ pub fn in_turns(plans: [Plan; 2], budget_s: f64, watch: &dyn Watch) -> Result<In
     let [a, b] = plans;
     let (mut watch_a, mut watch_b) = (Nobody, Nobody);
     let mut sides = [prepare(a, &mut watch_a)?, prepare(b, &mut watch_b)?];
-    let mut turns = InOrder { order: TurnOrder::new(seed), turns: Turns { seed, new_first: Vec::new() } };
+    let mut turns = RecordedOrder { order: TurnOrder::new(seed), turns: Turns { seed, new_first: Vec::new() } };
     let search_s = Some(CAPACITY_SHARE * budget_s / 2.0).filter(|s| *s >= MIN_SEARCH_S);
     let until_s = budget_s - 2.0 * search_s.unwrap_or(0.0);
     let notes = windows(&mut sides, &mut turns, Deadline { began, until_s }, watch)?;
@@ -75,7 +75,7 @@ impl Deadline {
 /// Conducts pairs of windows while there is time for another one. Returns notes about them.
 fn windows(
     sides: &mut [LiveTarget<'_>; 2],
-    turns: &mut InOrder,
+    turns: &mut RecordedOrder,
     time: Deadline,
     watch: &dyn Watch,
 ) -> Result<Vec<String>, LabError> {
@@ -135,17 +135,17 @@ fn notes_on_windows(pairs: u64, window_s: f64, response_s: f64, stopped: bool) -
 }
 
 /// Pairs of turns with a record of their order.
-struct InOrder {
+struct RecordedOrder {
     order: TurnOrder,
     turns: Turns,
 }
 
-impl InOrder {
+impl RecordedOrder {
     fn pair(&mut self, mut turn: impl FnMut(usize) -> Result<(), LabError>) -> Result<(), LabError> {
-        let first = self.order.first();
+        let [first, second] = self.order.pair();
         self.turns.new_first.push(first == 1);
         turn(first)?;
-        turn(1 - first)
+        turn(second)
     }
 }
 
@@ -162,7 +162,7 @@ fn window(side: &mut LiveTarget<'_>, window_s: f64, seed: u64) -> Result<(), Lab
         plan.threads = plan.threads.min(connections.max(1));
     }
     let point = Point { label: "in turns".into(), kind: TrialKind::Fixed, ..Point::default() };
-    let loads = [Load { host: side.target_setup.host(), addr: side.target_setup.addr.clone(), plan }];
+    let loads = side.target_setup.single_load(plan);
     let trial = side.lab.conduct(&side.target_setup.observation, &loads, &point)?;
     side.lab.keep(trial).map(|_| ())
 }
@@ -171,7 +171,7 @@ fn window(side: &mut LiveTarget<'_>, window_s: f64, seed: u64) -> Result<(), Lab
 /// unloaded response time defines it.
 fn capacities(
     sides: &mut [LiveTarget<'_>; 2],
-    turns: &mut InOrder,
+    turns: &mut RecordedOrder,
     search_s: f64,
     watch: &dyn Watch,
 ) -> Result<(), LabError> {

@@ -3,6 +3,7 @@
 use run::{Intensity, LoadPlan, ThinkTime};
 
 use crate::search::Conductor;
+use crate::trial::turn_order::{ROUNDS, back_and_forth};
 use crate::{LabError, Point};
 
 /// Share of a budget for one kind of turns.
@@ -17,20 +18,23 @@ pub(crate) fn seconds(to_learn: bool, budget_s: f64) -> f64 {
     if to_learn && budget_s >= MIN_BUDGET_S { budget_s * BUDGET_SHARE } else { 0.0 }
 }
 
-/// Conducts these windows one after the other, within about this many seconds. `subject` names the cost that they
-/// reveal.
+/// Conducts windows of several kinds in turns, within about this many seconds. `subject` names the cost that they
+/// reveal, and `window` returns the load of a kind in a turn.
 pub(crate) fn conduct(
     conductor: &mut dyn Conductor,
     seconds: f64,
     subject: &str,
-    windows: Vec<(LoadPlan, Point)>,
+    kinds: usize,
+    window: impl Fn(usize, usize) -> (LoadPlan, Point),
 ) -> Result<(), LabError> {
-    let each_s = seconds / windows.len().max(1) as f64;
+    let turns = ROUNDS * kinds;
+    let each_s = seconds / turns.max(1) as f64;
     let connections = CONNECTIONS.min(conductor.run().plan.search.max_connections.max(1));
-    for (load, point) in windows {
+    for turn in 0..turns {
         if seconds <= 0.0 || conductor.stopped() {
             return Ok(());
         }
+        let (load, point) = window(back_and_forth(turn, kinds), turn);
         let plan = LoadPlan {
             threads: load.threads.min(connections),
             intensity: Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() },

@@ -9,7 +9,7 @@ use crate::prove;
 use crate::search::live_target::LiveTarget;
 use crate::search::{self, Budget};
 use crate::search::{class_turns, handshake_turns, user_search};
-use crate::{Lab, LabError, Load, Point, TargetSetup, Watch};
+use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
 /// Connections of the trial without a server that shows the generator's own ceiling.
 const CEILING_CONNECTIONS: u32 = 64;
@@ -80,7 +80,7 @@ impl LiveTarget<'_> {
         let duration_s = (0.01 * self.lab.run.plan.search.budget_s).clamp(0.05, 0.2);
         let (warmup_s, drain_s) = (duration_s / 5.0, 0.0);
         let plan = LoadPlan { io: Io::Null, intensity, warmup_s, duration_s, drain_s, ..load };
-        let loads = [Load { host: self.target_setup.host(), addr: self.target_setup.addr.clone(), plan }];
+        let loads = self.target_setup.single_load(plan);
         let point = Point { label: "generator alone".into(), ..Point::default() };
         match self.lab.conduct(&self.target_setup.observation.blind(), &loads, &point) {
             Ok(trial) if trial.incidents.is_empty() => {

@@ -4,7 +4,7 @@
 use run::{Arrival, Intensity, Limits, LoadPlan, ThinkTime, Trial, TrialKind};
 
 use super::{Budget, Conductor, RateSearch, StepTimes, Sweep, step};
-use crate::{LabError, Point};
+use crate::LabError;
 
 /// Minimum number of requests in a search with Poisson arrivals. Below, the Poisson count scatters by more than 1 %,
 /// coarser than the search itself. Equal gaps are then used, and the trial says so.
@@ -160,16 +160,9 @@ impl Finder {
         label: String,
         kind: TrialKind,
     ) -> Result<Trial, LabError> {
-        let within_us = judge::limits(conductor.run()).p99_us;
-        let point = Point { label, kind, within_us, ..Point::default() };
-        let trial = match conductor.trial(plan, &point) {
-            Ok(trial) => trial,
-            Err(LabError::Lost { label, why }) => {
-                self.over = true;
-                conductor.note(format!("the search ended at {label:?} because its generators were lost: {why}"));
-                return Ok(Trial::default());
-            }
-            Err(e) => return Err(e),
+        let Some(trial) = step::conduct(conductor, plan, label, kind)? else {
+            self.over = true;
+            return Ok(Trial::default());
         };
         if kind == TrialKind::Sweep {
             self.response_s = trial.latency_us.p50 / 1e6;
@@ -185,10 +178,7 @@ impl Finder {
         if conductor.stopped() || (trial.rates.completed_rate > 0.0 && !alarming) {
             return Ok(());
         }
-        if let Err(why) = conductor.ask() {
-            self.over = true;
-            conductor.gone(&why)?;
-        }
+        self.over |= !step::is_alive(conductor)?;
         Ok(())
     }
 }

@@ -18,11 +18,7 @@ enum Kind {
     Resumed,
 }
 
-/// Order of the kinds: each is equally early and late.
-const TURNS: [Kind; 9] = {
-    use Kind::{Full, Kept, Resumed};
-    [Full, Kept, Resumed, Resumed, Kept, Full, Full, Kept, Resumed]
-};
+const KINDS: [Kind; 3] = [Kind::Full, Kind::Kept, Kind::Resumed];
 
 /// Returns the seconds of a budget for the turns; 0 without enough time, or without TLS.
 pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
@@ -39,7 +35,7 @@ impl Kind {
     }
 
     /// Returns the load with connections of this kind.
-    fn of(self, load: LoadPlan) -> LoadPlan {
+    fn applied(self, load: LoadPlan) -> LoadPlan {
         let resume = if self == Self::Resumed { 1.0 } else { 0.0 };
         let tls = load.tls.map(|tls| TlsPlan { resume, ..tls });
         LoadPlan { new_connections: self != Self::Kept, tls, ..load }
@@ -49,16 +45,18 @@ impl Kind {
 /// Conducts the turns within about this many seconds.
 pub(crate) fn conduct(conductor: &mut dyn Conductor, seconds: f64) -> Result<(), LabError> {
     let load = conductor.load().clone();
-    let window = |kind: Kind| {
+    let window = |kind: usize, _| {
+        let kind = KINDS[kind];
         let point = Point { label: kind.label().into(), kind: TrialKind::Handshakes, ..Point::default() };
-        (kind.of(load.clone()), point)
+        (kind.applied(load.clone()), point)
     };
-    cost_turns::conduct(conductor, seconds, "a handshake costs", TURNS.map(window).into())
+    cost_turns::conduct(conductor, seconds, "a handshake costs", KINDS.len(), window)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trial::turn_order::{ROUNDS, back_and_forth};
 
     #[test]
     fn turns_are_of_tls_alone_and_take_little() {
@@ -69,8 +67,9 @@ mod tests {
         assert_eq!(seconds(&LoadPlan::default(), 30.0), 0.0);
         let load = LoadPlan { tls: Some(TlsPlan { resume: 0.5, ..TlsPlan::default() }), ..LoadPlan::default() };
         for kind in [Kind::Kept, Kind::Full, Kind::Resumed] {
-            assert_eq!(TURNS.into_iter().filter(|each| *each == kind).count(), 3);
-            let plan = kind.of(load.clone());
+            let turns = (0..ROUNDS * KINDS.len()).map(|turn| KINDS[back_and_forth(turn, KINDS.len())]);
+            assert_eq!(turns.filter(|each| *each == kind).count(), 3);
+            let plan = kind.applied(load.clone());
             let resume = plan.tls.unwrap().resume;
             assert_eq!((plan.new_connections, resume > 0.0), (kind != Kind::Kept, kind == Kind::Resumed));
         }

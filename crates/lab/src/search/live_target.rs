@@ -4,7 +4,7 @@ use run::{LoadPlan, Run, Trial};
 
 use crate::search::Conductor;
 use crate::trial::preflight;
-use crate::{Lab, LabError, Load, Point, TargetSetup};
+use crate::{Lab, LabError, Point, TargetSetup};
 
 /// A server under the load of agents.
 pub(crate) struct LiveTarget<'w> {
@@ -36,7 +36,7 @@ impl Conductor for LiveTarget<'_> {
     }
 
     fn trial(&mut self, plan: LoadPlan, point: &Point) -> Result<Trial, LabError> {
-        let loads = [Load { host: self.target_setup.host(), addr: self.target_setup.addr.clone(), plan }];
+        let loads = self.target_setup.single_load(plan);
         self.lab.trial(&self.target_setup.observation, &loads, point).cloned()
     }
 

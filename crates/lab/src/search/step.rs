@@ -1,8 +1,9 @@
-//! Load plan of one step of a search.
+//! One step of a search.
 
-use run::{Intensity, LoadPlan};
+use run::{Intensity, LoadPlan, Trial, TrialKind};
 
 use super::{Conductor, StepTimes};
+use crate::{LabError, Point};
 
 /// Returns the conductor's load at an intensity, with these times. Threads without a connection would only cost.
 pub(crate) fn plan(conductor: &dyn Conductor, intensity: Intensity, length: StepTimes) -> LoadPlan {
@@ -15,4 +16,30 @@ pub(crate) fn plan(conductor: &dyn Conductor, intensity: Intensity, length: Step
     let seed = load.seed.wrapping_add((conductor.run().trials.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let StepTimes { warmup_s, least_warmup_s, measure_s: duration_s } = length;
     LoadPlan { seed, intensity, threads, warmup_s, least_warmup_s, duration_s, ..load }
+}
+
+/// Conducts a step. Returns none, with a note, if its generators were lost.
+pub(crate) fn conduct(
+    conductor: &mut dyn Conductor,
+    plan: LoadPlan,
+    label: String,
+    kind: TrialKind,
+) -> Result<Option<Trial>, LabError> {
+    let within_us = judge::limits(conductor.run()).p99_us;
+    match conductor.trial(plan, &Point { label, kind, within_us, ..Point::default() }) {
+        Ok(trial) => Ok(Some(trial)),
+        Err(LabError::Lost { label, why }) => {
+            conductor.note(format!("the search ended at {label:?} because its generators were lost: {why}"));
+            Ok(None)
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// Asks whether the server still lives. A dead server is reported, and the search ends.
+pub(crate) fn is_alive(conductor: &mut dyn Conductor) -> Result<bool, LabError> {
+    match conductor.ask() {
+        Ok(()) => Ok(true),
+        Err(why) => conductor.gone(&why).map(|()| false),
+    }
 }

@@ -4,8 +4,8 @@
 use judge::Bracket;
 use run::{Intensity, LoadPlan, ThinkTime, TrialKind};
 
+use crate::LabError;
 use crate::search::{Budget, Conductor, step};
-use crate::{LabError, Point};
 
 /// Requests wanted in the first step.
 const FIRST_STEP_REQUESTS: f64 = 30.0;
@@ -77,15 +77,9 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
         let intensity = Intensity::Closed { connections: users, pipeline: 1, think: think.clone() };
         let plan = step::plan(conductor, intensity, length);
         let label = if users == 1 { "1 user".into() } else { format!("{users} users") };
-        let within_us = judge::limits(conductor.run()).p99_us;
-        let point = Point { label, kind: TrialKind::Sweep, within_us, ..Point::default() };
-        match conductor.trial(plan, &point) {
-            Ok(trial) => check_alive(conductor, trial.rates.completed_rate)?,
-            Err(LabError::Lost { label, why }) => {
-                conductor.note(format!("the search ended at {label:?} because its generators were lost: {why}"));
-                return Ok(());
-            }
-            Err(e) => return Err(e),
+        let Some(trial) = step::conduct(conductor, plan, label, TrialKind::Sweep)? else { return Ok(()) };
+        if trial.rates.completed_rate <= 0.0 && !conductor.stopped() && !step::is_alive(conductor)? {
+            return Ok(());
         }
     }
     Ok(())
@@ -101,17 +95,6 @@ fn think(load: &LoadPlan) -> ThinkTime {
     match &load.intensity {
         Intensity::Closed { think, .. } => think.clone(),
         _ => ThinkTime::default(),
-    }
-}
-
-/// Asks whether a server without answers still lives. A dead server is reported and ends the search.
-fn check_alive(conductor: &mut dyn Conductor, completed_rate: f64) -> Result<(), LabError> {
-    if completed_rate > 0.0 || conductor.stopped() {
-        return Ok(());
-    }
-    match conductor.ask() {
-        Ok(()) => Ok(()),
-        Err(why) => conductor.gone(&why),
     }
 }
 

@@ -14,6 +14,7 @@ use sys::clock::Origin;
 use crate::agents::files;
 use crate::agents::split::{self, split};
 use crate::agents::{Agent, AgentGroup, Task};
+use crate::hosts::agents_of;
 use crate::observe::samplers::Samplers;
 use crate::trial::collected_parts::CollectedParts;
 use crate::trial::merge::{self, Point};
@@ -171,13 +172,10 @@ fn assign(setup: &TrialSetup<'_>, mut group: AgentGroup) -> Result<AssignedAgent
 /// Divides a load among agents: as many as it needs on this host, or the requested number on each other host, in
 /// rotation.
 fn divide<'a>(setup: &TrialSetup<'_>, load: &Load<'a>) -> Vec<(&'a dyn Host, LoadPlan)> {
-    let members = load.host.members();
-    if members.is_empty() {
+    if load.host.members().is_empty() {
         return split(&load.plan, setup.descriptors).into_iter().map(|plan| (load.host, plan)).collect();
     }
-    let most = members.iter().map(|(_, agents)| *agents).max().unwrap_or(1);
-    let in_turns = (0..most).flat_map(|turn| members.iter().filter(move |(_, n)| *n > turn).map(|(host, _)| *host));
-    let hosts: Vec<&dyn Host> = in_turns.collect();
+    let hosts = agents_of(load.host);
     split::split_over_hosts(&load.plan, hosts.len()).into_iter().zip(hosts).map(|(plan, host)| (host, plan)).collect()
 }
 

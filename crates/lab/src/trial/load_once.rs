@@ -4,7 +4,6 @@ use std::path::Path;
 
 use run::{IncidentKind, Intensity, LoadPlan, Plan, Run, TrialKind};
 
-use crate::trial::conduct::Load;
 use crate::trial::preflight;
 use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
@@ -33,7 +32,7 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
         ..Point::default()
     };
     let plan = LoadPlan { seed: target_setup.load.seed.wrapping_add(u64::from(repeat)), ..target_setup.load.clone() };
-    let loads = [Load { host: target_setup.host(), addr: target_setup.addr.clone(), plan }];
+    let loads = target_setup.single_load(plan);
     let cold = lab.run.plan.cold.clone();
     let held =
         (cold.connections > 0).then(|| lab.open_cold_on(target_setup.host(), &cold, &target_setup.addr)).transpose()?;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use run::{HostPlan, Role, ServePlan, Side, Window};
 
 use crate::agents::AgentGroup;
+use crate::hosts::agents_of;
 use crate::observe::RemoteObserver;
 use crate::observe::hosts::Hosts;
 use crate::observe::{Observation, ObservedServer};
@@ -73,13 +74,7 @@ impl OnHosts {
 
     /// Returns a host for each client, rotating over the hosts according to their number of agents.
     pub fn places(&self) -> Vec<&dyn Host> {
-        let members = self.clients.members();
-        if members.is_empty() {
-            return vec![self.clients()];
-        }
-        let most = members.iter().map(|(_, agents)| *agents).max().unwrap_or(1);
-        let turn = |turn| members.iter().filter(move |(_, agents)| *agents > turn).map(|(host, _)| *host);
-        (0..most).flat_map(turn).collect()
+        agents_of(self.clients())
     }
 
     /// Returns the number of CPUs that a client host has for its clients.

@@ -17,7 +17,7 @@ use crate::observe::RemoteObserver;
 use crate::observe::hosts::Hosts;
 use crate::observe::{Observation, ObservedServer};
 use crate::trial::{preflight, target};
-use crate::{Host, Lab, LabError, Local};
+use crate::{Host, Lab, LabError, Load, Local};
 
 /// Set-up of a run against one server.
 pub struct TargetSetup {
@@ -220,6 +220,11 @@ impl TargetSetup {
         };
         let shared = keep_off(lab, load, &probe::cpus_of(Path::new("/"), &server.pids));
         Ok(Some(ObservedServer { shared, ..ObservedServer::local(server) }))
+    }
+
+    /// Returns the loads of a trial with one load of this plan.
+    pub(crate) fn single_load(&self, plan: LoadPlan) -> [Load<'_>; 1] {
+        [Load { host: self.host(), addr: self.addr.clone(), plan }]
     }
 
     /// Returns the host of the generators: this one, or those of the plan.

@@ -1,4 +1,4 @@
-//! Order of two alternatives in pairs of turns. It is random, so that nothing periodic stays in step with it. It is
+//! Order of alternatives that take turns. The order of pairs is random, so that nothing periodic stays in step with it. It is
 //! balanced, so that a steady drift of the machine affects both alike.
 
 /// Random balanced order: of two consecutive pairs, each side comes first in one.
@@ -14,15 +14,23 @@ impl TurnOrder {
         Self { random: fastrand::Rng::with_seed(seed), owed: None }
     }
 
-    /// Draws the side that comes first in the next pair: 0 or 1.
-    pub(crate) fn first(&mut self) -> usize {
-        if let Some(owed) = self.owed.take() {
-            return owed;
-        }
-        let first = usize::from(self.random.bool());
-        self.owed = Some(1 - first);
-        first
+    /// Draws the next pair: the sides 0 and 1, in the order of their turns.
+    pub(crate) fn pair(&mut self) -> [usize; 2] {
+        let owed = self.owed.take();
+        let first = owed.unwrap_or_else(|| usize::from(self.random.bool()));
+        self.owed = owed.is_none().then_some(1 - first);
+        [first, 1 - first]
     }
+}
+
+/// Rounds through several alternatives; fewer show no meaningful scatter.
+pub(crate) const ROUNDS: usize = 3;
+
+/// Returns the alternative of a turn among several. Every second round runs backwards, so that drift of the machine
+/// cancels.
+pub(crate) fn back_and_forth(turn: usize, alternatives: usize) -> usize {
+    let at = turn % alternatives;
+    if (turn / alternatives).is_multiple_of(2) { at } else { alternatives - 1 - at }
 }
 
 #[cfg(test)]
@@ -31,7 +39,7 @@ mod tests {
 
     fn drawn(seed: u64, pairs: usize) -> Vec<usize> {
         let mut order = TurnOrder::new(seed);
-        (0..pairs).map(|_| order.first()).collect()
+        (0..pairs).map(|_| order.pair()[0]).collect()
     }
 
     #[test]
@@ -41,6 +49,11 @@ mod tests {
         assert!(all.len() >= 95, "{} orders of 100 seeds", all.len());
         let first = (0..1000).filter(|seed| drawn(*seed, 1) == [0]).count();
         assert!((400..=600).contains(&first), "of 1000 seeds {first} begin with the first side");
+    }
+
+    #[test]
+    fn each_alternative_is_early_and_late_alike() {
+        assert_eq!((0..6).map(|turn| back_and_forth(turn, 3)).collect::<Vec<_>>(), [0, 1, 2, 2, 1, 0]);
     }
 
     #[test]
