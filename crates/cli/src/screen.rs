@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::{Progressing, Watch};
+use lab::{LiveProgress, Watch};
 use report::{Unit, quantity};
 use run::{Tick, Trial};
 
@@ -148,7 +148,7 @@ impl Watch for Screen {
         self.shared.is_some()
     }
 
-    fn progress(&mut self, now: Progressing) {
+    fn progress(&mut self, now: LiveProgress) {
         let t_s = now.tick.t_s;
         if let Some(shared) = &self.shared {
             shared.lock().progress(now);

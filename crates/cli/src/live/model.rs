@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
-use lab::Progressing;
+use lab::LiveProgress;
 use run::{Device, ErrorKind, Side, Tick, TickDetail, Trial};
 
 use super::history::{History, Moment};
@@ -35,7 +35,7 @@ pub(crate) struct Model {
     /// The newest moment.
     pub(crate) moment: Option<Moment>,
     /// The newest state of the trial that is on.
-    pub(crate) now: Progressing,
+    pub(crate) now: LiveProgress,
     /// Where the moment that is on began.
     since: (Tick, TickDetail),
     /// Failures of the trials that ended.
@@ -66,7 +66,7 @@ impl Model {
             trials: 0,
             history: History::default(),
             moment: None,
-            now: Progressing::default(),
+            now: LiveProgress::default(),
             since: Default::default(),
             failed: BTreeMap::new(),
             sides: Vec::new(),
@@ -82,12 +82,12 @@ impl Model {
     /// A phase begins.
     pub(crate) fn phase(&mut self, name: &str, expected_s: f64) {
         self.step = (run::visible(name).into_owned(), Instant::now(), expected_s);
-        self.now = Progressing::default();
+        self.now = LiveProgress::default();
         self.since = Default::default();
     }
 
     /// More is known of the trial that is on.
-    pub(crate) fn progress(&mut self, now: Progressing) {
+    pub(crate) fn progress(&mut self, now: LiveProgress) {
         let seconds = now.tick.t_s - self.since.0.t_s;
         if seconds >= APART_S {
             let responses = now.detail.responses.since(&self.since.1.responses);
@@ -184,12 +184,12 @@ mod tests {
     use super::*;
     use run::{CoarseHist, Errors};
 
-    fn state(t_s: f64, completed: u64, resets: u64) -> Progressing {
+    fn state(t_s: f64, completed: u64, resets: u64) -> LiveProgress {
         let mut counts = vec![0; CoarseHist::BUCKETS];
         counts[CoarseHist::bucket(1_000_000)] = completed;
         let errors = Errors([(ErrorKind::Reset, resets)].into());
         let detail = TickDetail { errors, responses: CoarseHist::of(counts), ..TickDetail::default() };
-        Progressing { tick: Tick { t_s, completed, ..Tick::default() }, detail, ..Progressing::default() }
+        LiveProgress { tick: Tick { t_s, completed, ..Tick::default() }, detail, ..LiveProgress::default() }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! An entry on the hosts of the plan: its server on one, its blocks of connections dealt out to the others. What is looked at
 //! in this machine's own files elsewhere is here what the server counts itself and the observer on its host recorded.
 
-use lab::{CpuSplit, Lab, LabError, Load, OnHosts, Point};
+use lab::{CpuSplit, HostsSetup, Lab, LabError, Load, Point};
 use run::{LoadPlan, Trial};
 
 use super::contender::Contender;
@@ -22,7 +22,7 @@ pub(super) fn conduct(
     plans: &[LoadPlan],
 ) -> Result<Trial, LabError> {
     let plan = contender.server(parameters, &CpuSplit::default());
-    let hosts = OnHosts::start(lab, &parameters.text("listen", ""), &plan)?.with_counters(COUNTED);
+    let hosts = HostsSetup::start(lab, &parameters.text("listen", ""), &plan)?.with_counters(COUNTED);
     lab.run.plan.target.url = format!("tcp://{}/", hosts.addr);
     lab.note(MISSING);
     let places = hosts.places();

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use lab::{Host, Lab, LabError, Load, Observation, OnHosts, Point};
+use lab::{Host, HostsSetup, Lab, LabError, Load, Observation, Point};
 use run::{Intensity, Key, LoadPlan, Protocol, ServePlan, Trial, TrialKind};
 
 use super::derive;
@@ -17,7 +17,7 @@ const WARMUP_S: f64 = 2.0;
 /// Where server and clients are.
 enum Hosts {
     Made(Box<Made>),
-    Given(Box<OnHosts>),
+    Given(Box<HostsSetup>),
 }
 
 /// What both studies stand on.
@@ -43,7 +43,7 @@ impl TestBed {
     fn given(lab: &mut Lab<'_>, parameters: &Parameters, clients: u32) -> Result<Self, LabError> {
         let exchange_ms = parameters.number("exchange_ms", 0.0).max(0.0);
         let plan = serve_plan(parameters, exchange_ms, clients);
-        let hosts = OnHosts::start(lab, &parameters.text("listen", ""), &plan)?.with_counters("Records");
+        let hosts = HostsSetup::start(lab, &parameters.text("listen", ""), &plan)?.with_counters("Records");
         lab.run.plan.target.url = format!("record://{}", hosts.addr);
         lab.note("TCP of all hosts uses each host's own congestion control");
         let (addr, observation) = (hosts.addr, hosts.observation.clone());

@@ -5,7 +5,7 @@ use run::{LoadPlan, ServePlan, Trial, Window};
 
 use super::counts::{put_kernel, syns_sent};
 use crate::Parameters;
-use lab::{Lab, LabError, Load, OnHosts, Point};
+use lab::{HostsSetup, Lab, LabError, Load, Point};
 
 /// Said once.
 const MISSING: &str = "SYNs are counted by the generators and by the kernel of the server's host, where other connections to \
@@ -14,12 +14,12 @@ const MISSING: &str = "SYNs are counted by the generators and by the kernel of t
 const SETTINGS: &str = "the network settings of the server's host (syncookies, backlogs) are left as they are";
 
 /// See the head of this file.
-pub(super) struct Far(OnHosts);
+pub(super) struct Far(HostsSetup);
 
 impl Far {
     /// Starts the server on its host.
     pub(super) fn start(lab: &mut Lab<'_>, parameters: &Parameters, server: &ServePlan) -> Result<Self, LabError> {
-        let hosts = OnHosts::start(lab, &parameters.text("listen", ""), server)?;
+        let hosts = HostsSetup::start(lab, &parameters.text("listen", ""), server)?;
         lab.run.plan.target.url = format!("http://{}/", hosts.addr);
         lab.note(MISSING);
         lab.note(SETTINGS);

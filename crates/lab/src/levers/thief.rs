@@ -1,13 +1,14 @@
 //! CPU thief: one thread per CPU takes a share of its time in short pieces while its slots are on.
 //!
 //! In the other slots the threads wake as often but take nothing. Each wake-up switches threads twice, which costs
-//! the victim an unseen 3 to 4 %. Without wake-ups in all slots, that cost was counted as theft: the parts of nginx
-//! and its generator added up to 1.16, and to 1.08 since (medians of five experiments in turns).
+//! the victim 3 to 4 % that its counters do not show. Without wake-ups in all slots, this cost was counted as theft.
+//! The parts of nginx and its generator then added up to 1.16, and add up to 1.08 now (medians of five experiments in
+//! turns).
 //!
 //! A CPU that loses a quarter of its time in pieces short beside its queue runs at three quarters of its speed. The
-//! loss is measured at the victim, as the share of the time it wanted a CPU in which it had one (schedstat: run over
-//! run plus wait). A lever of the other side that also hits this side is thus noticed. If the victim cannot be read,
-//! or is too idle at an offered rate, the thief's own CPU time is used.
+//! loss is measured at the victim: the share of the time it wanted a CPU in which it had one (schedstat, run over run
+//! plus wait). This also reveals a lever of the other side that hits this side. If the victim cannot be read, or is
+//! mostly idle at an offered rate, the thief's own CPU time is used.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -155,8 +156,8 @@ mod tests {
 
     #[test]
     fn a_thread_on_two_cpus_wants_them_all_the_time_and_one_that_waits_for_its_quota_does_not() {
-        let of = |run_ns, wait_ns| wanted(&probe::SchedTimes { run_ns, wait_ns }, 1000.0, 2);
-        assert_eq!((of(980, 20), of(200, 790), of(1500, 900), of(0, 0)), (0.98, 0.495, 1.0, 0.0));
+        let share = |run_ns, wait_ns| wanted(&probe::SchedTimes { run_ns, wait_ns }, 1000.0, 2);
+        assert_eq!((share(980, 20), share(200, 790), share(1500, 900), share(0, 0)), (0.98, 0.495, 1.0, 0.0));
     }
 
     #[test]

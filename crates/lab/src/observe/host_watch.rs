@@ -6,7 +6,7 @@ use run::{ObserverSpec, Side, Trial};
 use sys::clock::Origin;
 
 /// Seconds between samples. Only the first and the last of a trial count, and every sample disturbs the timing.
-const EVERY_S: f64 = 5.0;
+const INTERVAL_S: f64 = 5.0;
 /// Sources that distinguish other programs from our own.
 const SOURCES: [&str; 2] = ["cpu", "process"];
 
@@ -26,12 +26,12 @@ impl HostWatch {
             ..ObserverSpec::default()
         });
         let mut watch = Self { observer, active: None };
-        watch.again();
+        watch.restart();
         watch
     }
 
     /// Adds the observations since the last trial to a trial without observers.
-    pub(crate) fn put(&mut self, trial: &mut Trial) {
+    pub(crate) fn record(&mut self, trial: &mut Trial) {
         let Some(watching) = self.active.take() else { return };
         watching.edge();
         let seen = watching.finish();
@@ -40,12 +40,12 @@ impl HostWatch {
             let (machine, processes) = (seen.machine, seen.processes);
             trial.client = Side { host, machine, processes, recording: seen.recording, ..Side::default() };
         }
-        self.again();
+        self.restart();
     }
 
     /// Starts over. If this machine cannot be read, the trial says nothing about other programs.
-    fn again(&mut self) {
-        self.active = self.observer.watch(&[], EVERY_S, Origin::after(std::time::Duration::ZERO)).ok();
+    fn restart(&mut self) {
+        self.active = self.observer.watch(&[], INTERVAL_S, Origin::after(std::time::Duration::ZERO)).ok();
         if let Some(watching) = &self.active {
             watching.edge();
         }

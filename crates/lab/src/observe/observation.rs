@@ -56,7 +56,7 @@ impl ObservedServer {
         }
     }
 
-    /// Returns the side of a server that `group` runs, on its own CPUs if `places` has some for it.
+    /// Returns the side of a server that `group` runs, on its own CPUs if `cpus` has some for it.
     pub fn started(host: &str, group: &AgentGroup, netns_pid: Option<u32>, addr: SocketAddr, cpus: &CpuSplit) -> Self {
         Self { host: host.into(), pids: group.pids(), netns_pid, listen: Some(addr.into()), shared: cpus.shared() }
     }

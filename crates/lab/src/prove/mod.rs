@@ -95,8 +95,8 @@ pub(crate) fn prove_all(
 
 /// Records why no lever is pulled.
 fn not_tried(lab: &mut Lab<'_>, why: String) {
-    let of = judge::prove::answer_of(&lab.run.plan.objective);
-    lab.run.findings.proof = Some(run::Proof { of, why, ..run::Proof::default() });
+    let answer = judge::prove::answer_of(&lab.run.plan.objective);
+    lab.run.findings.proof = Some(run::Proof { of: answer, why, ..run::Proof::default() });
 }
 
 /// Records the prediction; `own` is the lever that tests the verdict.
@@ -172,9 +172,11 @@ fn in_slots(
             Err(why) => untried(lab, row, why),
         }
     }
-    let of = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
+    let answer = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
     let found = match operating_point.at_rate {
-        Some(at_rate) => offered_rate::trial(lab, setup, (operating_point, &at_rate, of), &rows, &targets, seconds)?,
+        Some(at_rate) => {
+            offered_rate::trial(lab, setup, (operating_point, &at_rate, answer), &rows, &targets, seconds)?
+        }
         None => slots::trial(lab, setup, operating_points, &rows, &targets, seconds)?,
     };
     match found {

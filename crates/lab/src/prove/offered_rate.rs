@@ -24,7 +24,7 @@ const MAX_UTILIZATION: f64 = 0.9;
 const RELAXATION_TIMES: (f64, f64) = (6.0, 2.0);
 /// Shortest and longest slot, seconds.
 const SLOT_RANGE_S: (f64, f64) = (0.1, 3.0);
-/// Longest slot to which spare time is spent, seconds.
+/// Length up to which spare time extends a slot, seconds.
 const MAX_STRETCHED_SLOT_S: f64 = 0.5;
 /// Maximum number of blocks of slots.
 const MAX_BLOCKS: usize = 48;

@@ -68,7 +68,7 @@ impl OperatingPoint {
     /// full server they only lengthen the queue.
     fn untested(self, most: u32) -> Option<Self> {
         let wanted = (UNTESTED_MARGIN * MIN_BUSY_S * self.rate).ceil() as u32;
-        // If that would be too many, the permitted maximum still helps more than the present number.
+        // Even the permitted maximum keeps the server busy longer than the present number.
         let connections = wanted.min(CONNECTION_FACTORS.1 * self.connections).min(most);
         (connections >= CONNECTION_FACTORS.0 * self.connections).then(|| Self {
             connections,

@@ -130,14 +130,14 @@ mod tests {
         assert!(short.count >= 32 && short.slot_s >= 0.2 && short.end_s() <= 7.5 + 1e-9, "{short:?}");
     }
 
-    /// Three levers once got 32 slots where 33 were needed, so the experiment was made in vain.
+    /// Three levers once got 32 slots where 33 were needed, so the experiment had no result.
     #[test]
     fn there_are_as_many_slots_as_the_levers_need_or_none() {
         let rows: Vec<&Lever> = crate::levers::LEVERS.iter().take(3).collect();
-        let of = |seconds| {
+        let slots_for = |seconds| {
             slots((115.0, 0.034), SlotNeeds::new(&rows, false), 0.4, seconds).map(|slots| slots.count as usize)
         };
-        let most = [7.0, 7.5, 8.0, 9.0, 10.0, 12.0].map(of);
+        let most = [7.0, 7.5, 8.0, 9.0, 10.0, 12.0].map(slots_for);
         assert!(most.iter().flatten().all(|count| *count > judge::prove::fewest_slots(3)), "{most:?}");
         assert!(most[0].is_none() && most[5].is_some(), "{most:?}");
     }

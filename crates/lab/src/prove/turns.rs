@@ -46,7 +46,7 @@ pub(super) fn trial(
     let Some((pairs, turn_s)) = pairs(operating_point.response_s, seconds) else {
         return Ok(Err(format!("{seconds:.1} s are too short for turns with and without it")));
     };
-    let of = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
+    let answer = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
     let hosts = setup.hosts_of(row.place);
     let mut order = TurnOrder::new(setup.load.seed);
     let mut rates = [Vec::with_capacity(pairs), Vec::with_capacity(pairs)];
@@ -64,7 +64,7 @@ pub(super) fn trial(
                 Ok(change) => change,
                 Err(why) => return Ok(Err(why.to_string())),
             };
-            rates[with].push(turn(lab, setup, plan, label, of)?);
+            rates[with].push(turn(lab, setup, plan, label, answer)?);
         }
     }
     let [off, on] = rates;

@@ -82,7 +82,7 @@ impl Finder {
             let plan = step::plan(conductor, closed(conductor, n), length);
             let label = if n == 1 { "1 connection".into() } else { format!("{n} connections") };
             let trial = self.conduct(conductor, plan, label, TrialKind::Sweep)?;
-            sweep.saw(judge::good(&trial));
+            sweep.record(judge::good(&trial));
             let left_s = self.budget.sweep_until_s() - conductor.elapsed_s();
             sweep.hurry((left_s / self.budget.sweep_step(self.response_s).whole_s()) as u32);
         }
@@ -118,7 +118,7 @@ impl Finder {
         if let Some(rate) = search.next().filter(|_| in_time && !over) {
             let trial = self.offer(conductor, rate, &limits, length, TrialKind::Search)?;
             let held = judge::breach(&trial, &limits).is_none();
-            search.saw(held, judge::pooled(conductor.run().last_repeat(), &limits).as_ref());
+            search.record(held, judge::pooled(conductor.run().last_repeat(), &limits).as_ref());
             return Ok(Phase::Rates(search, limits));
         }
         if !over {

@@ -10,7 +10,7 @@ use crate::{Lab, LabError, Point, TargetSetup};
 pub(crate) struct LiveTarget<'w> {
     pub(crate) lab: Lab<'w>,
     pub(crate) target_setup: TargetSetup,
-    /// Start of this search's budget, seconds of the run. Time used by others in between shifts it.
+    /// Start of this search's budget, in seconds of the run. Steps of the other search shift it.
     pub(crate) began_s: f64,
 }
 

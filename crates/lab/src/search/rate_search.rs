@@ -54,7 +54,7 @@ impl RateSearch {
     }
 
     /// Takes the result of the rate from [`RateSearch::next`], and the estimate from all windows.
-    pub fn saw(&mut self, passed: bool, pooled: Option<&Pooled>) {
+    pub fn record(&mut self, passed: bool, pooled: Option<&Pooled>) {
         let rate = self.next;
         self.seen += 1;
         match passed {
@@ -89,16 +89,16 @@ mod tests {
     fn climbs_while_all_holds_and_goes_down_while_nothing_does() {
         let mut search = RateSearch::new(1000.0, 0.03);
         assert_eq!(search.next(), Some(800.0));
-        search.saw(true, None);
+        search.record(true, None);
         assert_eq!(search.next(), Some(960.0));
-        search.saw(false, None);
+        search.record(false, None);
         let between = search.next().unwrap();
         assert!(between > 800.0 && between < 960.0, "{between}");
         assert!((search.overload() - 1300.0).abs() < 1e-9);
         let mut search = RateSearch::new(1000.0, 0.03);
         let mut steps = 0;
         while search.next().is_some() {
-            search.saw(false, None);
+            search.record(false, None);
             steps += 1;
         }
         assert!((10..20).contains(&steps), "gives up after {steps}");

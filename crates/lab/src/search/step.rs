@@ -1,4 +1,4 @@
-//! One step of a search.
+//! Load plan, trial and liveness check of one step of a search.
 
 use run::{Intensity, LoadPlan, Trial, TrialKind};
 

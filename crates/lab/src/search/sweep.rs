@@ -35,7 +35,7 @@ impl Sweep {
     }
 
     /// Takes the completed rate of the step from [`Sweep::next`].
-    pub fn saw(&mut self, completed_rate: f64) {
+    pub fn record(&mut self, completed_rate: f64) {
         let grew =
             completed_rate >= self.best * (1.0 + judge::FLAT) || completed_rate >= self.last.1 * (1.0 + MIN_GROWTH);
         self.flat = if grew { 0 } else { self.flat + 1 };
@@ -91,7 +91,7 @@ mod tests {
         let mut tried = Vec::new();
         while let Some(n) = sweep.next() {
             tried.push(n);
-            sweep.saw((f64::from(n) / r1_s).min(x_max));
+            sweep.record((f64::from(n) / r1_s).min(x_max));
         }
         (tried, sweep)
     }
@@ -115,7 +115,7 @@ mod tests {
             let (mut sweep, mut tried) = (Sweep::new(64), Vec::new());
             while let Some(n) = sweep.next().filter(|_| tried.len() < 5) {
                 tried.push(n);
-                sweep.saw((f64::from(n) * 20.0).min(x_max));
+                sweep.record((f64::from(n) * 20.0).min(x_max));
                 sweep.hurry(5 - tried.len() as u32);
             }
             tried
@@ -129,7 +129,7 @@ mod tests {
         let mut sweep = Sweep::new(1024);
         for rate in [100.0, 101.0, 390.0, 800.0, 810.0, 790.0] {
             assert!(sweep.next().is_some());
-            sweep.saw(rate);
+            sweep.record(rate);
         }
         assert_eq!((sweep.next(), sweep.best()), (None, 810.0));
     }
@@ -139,7 +139,7 @@ mod tests {
         let mut sweep = Sweep::new(64);
         for rate in [50.0, 1000.0, 400.0, 800.0, 1600.0] {
             assert!(sweep.next().is_some(), "ended before {rate}: {:?}", sweep.ended());
-            sweep.saw(rate);
+            sweep.record(rate);
         }
         assert_eq!(sweep.next(), Some(32));
     }

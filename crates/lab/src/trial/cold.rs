@@ -70,8 +70,8 @@ impl Cold {
     }
 }
 
-/// Records in a trial what was held during it.
-pub fn put(trial: &mut Trial, asked: u32, part: &ColdPart) {
+/// Records in a trial how many connections were held during it.
+pub fn record(trial: &mut Trial, asked: u32, part: &ColdPart) {
     trial.key.cold = u32::try_from(part.held).ok();
     if part.held < u64::from(asked) || part.lost > 0 {
         trial.notes.push(format!(

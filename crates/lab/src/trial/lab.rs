@@ -19,7 +19,7 @@ use crate::trial::observe_only;
 use crate::trial::running_trial::TrialEnd;
 use crate::{Host, LabError, Local, Point, Watch};
 
-/// A growing run.
+/// A growing run: the trials conducted so far, and everything needed to conduct more.
 pub struct Lab<'w> {
     /// The run so far.
     pub run: Run,
@@ -41,7 +41,7 @@ pub struct Lab<'w> {
 }
 
 /// Rejects loads of different kinds, since a trial has one intensity.
-fn of_one_kind(loads: &[Load<'_>], point: &Point) -> Result<(), LabError> {
+fn check_one_kind(loads: &[Load<'_>], point: &Point) -> Result<(), LabError> {
     let together = Intensity::together(loads.iter().map(|load| &load.plan.intensity));
     if loads.is_empty() || together.is_some() {
         return Ok(());
@@ -182,7 +182,7 @@ impl<'w> Lab<'w> {
         beside: &mut dyn FnMut(&AgentGroup, Origin),
     ) -> Result<Trial, LabError> {
         let expected = loads.first().map_or(0.0, |l| l.plan.warmup_s + l.plan.duration_s);
-        of_one_kind(loads, point)?;
+        check_one_kind(loads, point)?;
         self.watch.phase(&point.label, expected);
         let watched = self.watch.looks();
         let setup = TrialSetup { program: &self.program, loads, descriptors: self.descriptors, watched };
@@ -245,7 +245,7 @@ impl<'w> Lab<'w> {
         let single = std::mem::take(&mut self.single);
         self.count_class(&single, &mut trial);
         trial.tally.merge(&single);
-        self.host_watch.iter_mut().for_each(|watch| watch.put(&mut trial));
+        self.host_watch.iter_mut().for_each(|watch| watch.record(&mut trial));
         trial.notes.iter_mut().for_each(|note| *note = self.run.plan.load.secrets.scrub(note));
         self.run.trials.push(trial);
         self.save()?;

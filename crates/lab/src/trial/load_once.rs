@@ -38,7 +38,7 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
         (cold.connections > 0).then(|| lab.open_cold_on(target_setup.host(), &cold, &target_setup.addr)).transpose()?;
     let mut trial = lab.conduct(&target_setup.observation, &loads, &point)?;
     if let Some(held) = held {
-        crate::trial::cold::put(&mut trial, cold.connections, &held.close());
+        crate::trial::cold::record(&mut trial, cold.connections, &held.close());
     }
     lab.keep(trial)?;
     check_alive(lab, target_setup)

@@ -29,7 +29,7 @@ impl ManualRate {
     }
 
     /// Replaces the planned rate in the trial by the offered one.
-    pub(crate) fn put(&self, trial: &mut Trial) {
+    pub(crate) fn record(&self, trial: &mut Trial) {
         let Some(last) = self.rates.last() else { return };
         // Requests due in the window may include earlier ones, if a generator stood still; so their count is not
         // used.
@@ -87,7 +87,7 @@ mod tests {
         trial.rates.offered_rate = 300.0;
         // One second of 100/s, two of 150/s, and one of 100/s again.
         trial.measured.window = Window { begin_s: 1.0, end_s: 5.0 };
-        by_hand.put(&mut trial);
+        by_hand.record(&mut trial);
         let rates: Vec<(f64, f64)> = trial.by_hand.iter().map(|r| (r.t_s, r.rate)).collect();
         assert_eq!(rates, [(0.0, 100.0), (2.0, 150.0), (4.0, 100.0)]);
         assert!(
@@ -104,7 +104,7 @@ mod tests {
             assert_eq!(ManualRate::default().command(&plan, 2.0, 1.0), None);
         }
         let mut trial = Trial::default();
-        ManualRate::default().put(&mut trial);
+        ManualRate::default().record(&mut trial);
         assert_eq!(trial, Trial::default());
     }
 }

@@ -9,7 +9,7 @@ use crate::agents::AgentGroup;
 use crate::observe::Observation;
 use crate::observe::samplers::Samplers;
 use crate::trial::merge;
-use crate::{Point, Progressing, Watch};
+use crate::{LiveProgress, Point, Watch};
 
 /// Interval between checks for a stop by the user and for incidents.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
@@ -41,7 +41,7 @@ pub(crate) fn observe_only(
             show_at = Instant::now() + VIEW_INTERVAL;
             let (_, server) = samplers.glance();
             let tick = Tick { t_s: origin.now_s(), ..Tick::default() };
-            watch.progress(Progressing { tick, server, ..Progressing::default() });
+            watch.progress(LiveProgress { tick, server, ..LiveProgress::default() });
         }
         if Instant::now() >= keep_at {
             let began = Instant::now();

@@ -24,7 +24,7 @@ const OBSERVATION_S: f64 = 0.1;
 const HALF_OPEN: Duration = Duration::from_millis(1200);
 
 /// Set-up of an experiment on named hosts.
-pub struct OnHosts {
+pub struct HostsSetup {
     /// Dropped first, so that the server ends before the connection to its host.
     server: Arc<Mutex<AgentGroup>>,
     /// Address of the server.
@@ -35,7 +35,7 @@ pub struct OnHosts {
     _server_host: Box<dyn Host>,
 }
 
-impl OnHosts {
+impl HostsSetup {
     /// Starts the server on its host, at an address that clients can reach: the requested one, or that of the host's
     /// name.
     pub fn start(lab: &mut Lab<'_>, listen: &str, plan: &ServePlan) -> Result<Self, LabError> {

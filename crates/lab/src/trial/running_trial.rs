@@ -15,7 +15,7 @@ use crate::trial::collected_parts::CollectedParts;
 use crate::trial::manual_rate::ManualRate;
 use crate::trial::merge::{self, Point};
 use crate::trial::progress::{Progress, STEP_S};
-use crate::{LabError, Progressing, Watch};
+use crate::{LabError, LiveProgress, Watch};
 
 /// Longest pause between checks for a stop by the user and for incidents.
 const MAX_WAIT: Duration = Duration::from_millis(50);
@@ -229,7 +229,7 @@ impl<'w> RunningTrial<'w> {
         self.view_at = Some(now + VIEW_INTERVAL);
         let (clients, server) = self.samplers.glance();
         let (tick, detail) = (self.progress.now(), self.progress.detail());
-        self.watch.progress(Progressing { tick, detail, clients, server });
+        self.watch.progress(LiveProgress { tick, detail, clients, server });
     }
 
     /// Handles an agent that ended without its part or an explanation.
@@ -269,7 +269,7 @@ impl<'w> RunningTrial<'w> {
             whole.total.completed = whole.total.completed.saturating_add(tick.completed);
         }
         let mut trial = merge::trial(point, loads, whole, window);
-        self.manual_rate.put(&mut trial);
+        self.manual_rate.record(&mut trial);
         let (step_s, rates) = self.progress.series(window.begin_s, window.end_s);
         trial.measured.series_completed = rates;
         trial.measured.series_step_s = Some(step_s).filter(|step_s| *step_s > STEP_S);

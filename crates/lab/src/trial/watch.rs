@@ -4,7 +4,7 @@ use run::{Side, Tick, TickDetail, Trial};
 
 /// State of a trial under load, for the live view.
 #[derive(Clone, Debug, Default)]
-pub struct Progressing {
+pub struct LiveProgress {
     /// Sums of all agents' newest ticks.
     pub tick: Tick,
     /// Failures by kind and response times so far.
@@ -29,7 +29,7 @@ pub trait Watch {
     }
 
     /// Reports the state of the trial a few times a second.
-    fn progress(&mut self, _now: Progressing) {}
+    fn progress(&mut self, _now: LiveProgress) {}
 
     /// Reports a trial that has become part of the run.
     fn trial(&mut self, _trial: &Trial) {}

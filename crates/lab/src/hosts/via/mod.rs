@@ -240,8 +240,11 @@ mod tests {
             let hosts: Vec<Via> = plans.iter().map(|plan| Via::from_plan(plan, None).unwrap()).collect();
             demands(plans, &hosts).into_iter().map(|one| (one.name, one.masters)).collect::<Vec<_>>()
         };
-        let of = |agents| counted(&[plan("a", Role::Client, agents)]);
-        assert_eq!((of(1), of(5), of(6), of(12)), (some("a", 1), some("a", 1), some("a", 2), some("a", 2)));
+        let demand = |agents| counted(&[plan("a", Role::Client, agents)]);
+        assert_eq!(
+            (demand(1), demand(5), demand(6), demand(12)),
+            (some("a", 1), some("a", 1), some("a", 2), some("a", 2))
+        );
         let both = [plan("a", Role::Client, 20), plan("a", Role::Server, 1), plan("b", Role::Server, 1)];
         assert_eq!(counted(&both), [some("a", 3), some("b", 1)].concat());
     }
