@@ -3,11 +3,13 @@
 pub(crate) mod host_watch;
 pub(crate) mod hosts;
 mod observation;
+mod observed_server;
 mod remote_observer;
 pub(crate) mod samplers;
 mod server_counters;
 
-pub use observation::{Observation, ObservedServer};
+pub use observation::Observation;
+pub use observed_server::ObservedServer;
 pub use remote_observer::RemoteObserver;
 pub(crate) use remote_observer::RemoteSampling;
 pub use server_counters::ServerCounters;

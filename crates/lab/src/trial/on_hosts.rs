@@ -12,7 +12,8 @@ use crate::hosts::agents_of;
 use crate::observe::RemoteObserver;
 use crate::observe::hosts::Hosts;
 use crate::observe::{Observation, ObservedServer};
-use crate::trial::target_setup::{note_remote_hosts, start_server};
+use crate::trial::own_server::start_server;
+use crate::trial::target_setup::note_remote_hosts;
 use crate::{CpuSplit, Host, Lab, LabError, ServerCounters};
 
 /// Maximum time for a server to finish what a trial left behind.

@@ -1,12 +1,10 @@
 //! Set-up of a run: the server (embedded, or found by its listening socket), the places of both sides, and the test
 //! request.
 
-use std::net::SocketAddr;
 use std::path::Path;
-use std::time::Duration;
 
 use probe::Found;
-use run::{Address, AgentSpec, LoadPlan, RequestSet, ServePlan, TlsPlan};
+use run::{Address, LoadPlan, RequestSet, ServePlan, TlsPlan};
 use testbed::named::Joining;
 
 use crate::agents::AgentGroup;
@@ -16,6 +14,7 @@ use crate::levers::LeverHost;
 use crate::observe::RemoteObserver;
 use crate::observe::hosts::Hosts;
 use crate::observe::{Observation, ObservedServer};
+use crate::trial::own_server::start_server;
 use crate::trial::{preflight, target};
 use crate::{Host, Lab, LabError, Load, Local};
 
@@ -39,42 +38,6 @@ pub struct TargetSetup {
 
 /// First warning in every result of a run that accepts any certificate.
 const INSECURE: &str = "insecure: the server's certificate is not verified (--insecure); whoever answers is measured";
-
-/// Maximum time for a server to listen.
-const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Starts `loadline agent` as a server on a host. Returns its group and the address at which it listens.
-pub fn start_server(
-    host: &dyn Host,
-    program: &Path,
-    plan: ServePlan,
-) -> Result<(AgentGroup, SocketAddr, Vec<String>), LabError> {
-    let (group, addrs, notes) = start_servers(host, program, &plan, 1)?;
-    let addr = addrs.first().copied().ok_or_else(says_no_address)?;
-    Ok((group, addr, notes))
-}
-
-/// Starts several server processes, each with its own address, in the order of the group.
-pub fn start_servers(
-    host: &dyn Host,
-    program: &Path,
-    plan: &ServePlan,
-    processes: usize,
-) -> Result<(AgentGroup, Vec<SocketAddr>, Vec<String>), LabError> {
-    let mut group = AgentGroup::default();
-    for _ in 0..processes {
-        let spec = AgentSpec::Serve { plan: plan.clone(), far: host.is_remote() };
-        group.start(host, program, "server", &spec)?;
-    }
-    let ready = group.await_ready(LISTEN_TIMEOUT)?;
-    let addrs: Option<Vec<SocketAddr>> = ready.iter().map(|one| one.listening).collect();
-    let notes = ready.into_iter().flat_map(|one| one.notes).collect();
-    Ok((group, addrs.ok_or_else(says_no_address)?, notes))
-}
-
-fn says_no_address() -> LabError {
-    LabError::Agent { name: "server".into(), why: "it did not say where it listens".into() }
-}
 
 impl TargetSetup {
     /// Prepares the target of the run's plan; starts the embedded server if it names none.
@@ -119,7 +82,7 @@ impl TargetSetup {
         load.protocol = target::resolve(&lab.run.plan.target.url, &load.protocol)?.protocol;
         load.cpus = cpus.client;
         lab.run.plan.load.protocol = load.protocol.clone();
-        let first_s = first_request(lab, &addr.into(), &load)?;
+        let first_s = test_request(lab, &addr.into(), &load)?;
         let observation = lab.observation(addr, Some(watched));
         let [host, server_host] = Hosts::default().into_sides();
         Ok(Self { addr: addr.into(), observation, load, first_s, host, server_host, _server: Some(group) })
@@ -137,7 +100,7 @@ impl TargetSetup {
         }
         lab.run.plan.load.tls = load.tls.clone();
         lab.run.plan.load.protocol = load.protocol.clone();
-        let first_s = first_request(lab, &found.addr, &load)?;
+        let first_s = test_request(lab, &found.addr, &load)?;
         if !plan.hosts.is_empty() {
             return Self::elsewhere(lab, found.addr, load, first_s);
         }
@@ -271,10 +234,10 @@ fn keep_off(lab: &mut Lab<'_>, load: &mut LoadPlan, server: &[u32]) -> bool {
 
 /// Sends the test request before any load and returns its duration in seconds. An answer that counts as a failure
 /// ends the run, since every request would fail the same way.
-fn first_request(lab: &mut Lab<'_>, addr: &Address, load: &LoadPlan) -> Result<f64, LabError> {
+fn test_request(lab: &mut Lab<'_>, addr: &Address, load: &LoadPlan) -> Result<f64, LabError> {
     let target = lab.run.plan.target.url.clone();
     let fail = |why| LabError::Preflight { target: target.clone(), why };
-    let first = preflight::first_request(addr, load);
+    let first = preflight::test_request(addr, load);
     let s_clients = matches!(load.intensity, run::Intensity::SClients { .. });
     // S-Clients are meant for overloaded servers, so a full accept queue is no mistake of the user.
     if let (true, Err(why)) = (s_clients && preflight::accepts_nothing(addr, load), &first) {

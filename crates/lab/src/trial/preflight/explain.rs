@@ -8,7 +8,7 @@ use run::{Address, LoadPlan};
 use super::exchange::{Exchange, ExchangeError};
 
 /// Explains why no connection was made.
-pub(super) fn refused(addr: &Address, error: &std::io::Error, timeout_s: f64) -> String {
+pub(super) fn explain_connect(addr: &Address, error: &std::io::Error, timeout_s: f64) -> String {
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::ConnectionRefused if addr.inet().is_none() => {
             format!("nothing listens on {addr} ({error}); start the server or correct the path")
@@ -24,7 +24,7 @@ pub(super) fn refused(addr: &Address, error: &std::io::Error, timeout_s: f64) ->
 }
 
 /// Explains why an exchange was not completed.
-pub(super) fn why(exchange: &Exchange, broken: &ExchangeError, plan: &LoadPlan) -> String {
+pub(super) fn explain_exchange(exchange: &Exchange, broken: &ExchangeError, plan: &LoadPlan) -> String {
     let protocol = plan.protocol.name();
     let after = exchange.begin.elapsed().as_secs_f64();
     match broken {

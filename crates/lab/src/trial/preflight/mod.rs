@@ -4,7 +4,7 @@
 mod answer;
 mod exchange;
 mod explain;
-mod first;
+mod test_response;
 
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
@@ -13,11 +13,11 @@ use run::{Address, LoadPlan, Tally};
 
 use self::answer::Answer;
 use self::exchange::Exchange;
-pub(crate) use self::first::FirstResponse;
+pub(crate) use self::test_response::TestResponse;
 use crate::trial::stream::Stream;
 
 /// Makes one exchange; the error is a sentence with advice.
-pub(crate) fn first_request(addr: &Address, plan: &LoadPlan) -> Result<FirstResponse, String> {
+pub(crate) fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String> {
     let revealed = plan.revealed();
     let (protocol, requests) = (&revealed.protocol, revealed.requests.as_ref());
     let unprepared = |e: proto::ProtoError| plan.secrets.scrub(&e.to_string());
@@ -25,7 +25,8 @@ pub(crate) fn first_request(addr: &Address, plan: &LoadPlan) -> Result<FirstResp
     let client = proto::client(protocol, requests, plan.tls.as_ref()).map_err(unprepared)?;
     let begin = Instant::now();
     let connect = Duration::from_secs_f64(plan.connect_timeout_s.clamp(0.001, 3600.0));
-    let stream = Stream::connect(addr, connect).map_err(|e| explain::refused(addr, &e, plan.connect_timeout_s))?;
+    let stream =
+        Stream::connect(addr, connect).map_err(|e| explain::explain_connect(addr, &e, plan.connect_timeout_s))?;
     let patience = Duration::from_secs_f64(plan.timeout_s.clamp(0.001, 3600.0));
     let answered = proto::spec(&plan.protocol).answers;
     let mut exchange = Exchange {
@@ -42,14 +43,14 @@ pub(crate) fn first_request(addr: &Address, plan: &LoadPlan) -> Result<FirstResp
     };
     // A protocol without answers shows only that the connection works.
     let done = if answered { exchange.run(client.sessions(1).session(0)) } else { Ok(false) };
-    let unexpected = done.map_err(|e| plan.secrets.scrub(&explain::why(&exchange, &e, plan)))?;
+    let unexpected = done.map_err(|e| plan.secrets.scrub(&explain::explain_exchange(&exchange, &e, plan)))?;
     let scrub = |text: String| plan.secrets.scrub(&text);
     let http = plan.protocol.http().is_some() && exchange.answer.0.starts_with(b"HTTP/");
     let status_line = http.then(|| scrub(exchange.answer.first_line()));
     let redirect = status_line.as_ref().and_then(|_| exchange.answer.redirect());
     let redirect = redirect.map(|to| plan.secrets.clone().keep_url(&scrub(to)));
     let body = scrub(exchange.answer.body());
-    Ok(FirstResponse {
+    Ok(TestResponse {
         took_us: begin.elapsed().as_secs_f64() * 1e6,
         bytes: exchange.bytes,
         answer_bytes: exchange.answer_bytes,
@@ -72,7 +73,7 @@ pub(crate) fn still_answers(addr: &Address, plan: &LoadPlan) -> Result<Tally, St
     let mut plan = plan.clone();
     plan.timeout_s = plan.timeout_s.min(ALIVE_TIMEOUT_S);
     plan.connect_timeout_s = plan.connect_timeout_s.min(ALIVE_TIMEOUT_S);
-    first_request(addr, &plan).map(|first| first.tally())
+    test_request(addr, &plan).map(|first| first.tally())
 }
 
 /// Returns whether connects are neither accepted nor refused within the plan's timeout, as with a full accept queue.
@@ -92,7 +93,7 @@ mod tests {
     const PATIENT: f64 = 20.0;
 
     /// Runs a server that reads a request and sends `answer`, then closes or stays silent until the client is done.
-    fn against(answer: &[u8], close: bool, timeout_s: f64) -> Result<FirstResponse, String> {
+    fn against(answer: &[u8], close: bool, timeout_s: f64) -> Result<TestResponse, String> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();
         let answer = answer.to_vec();
@@ -106,7 +107,7 @@ mod tests {
                 let _ = is_done.recv();
             }
         });
-        let result = first_request(&addr.into(), &LoadPlan { timeout_s, ..LoadPlan::default() });
+        let result = test_request(&addr.into(), &LoadPlan { timeout_s, ..LoadPlan::default() });
         drop(done);
         server.join().unwrap();
         result
@@ -158,7 +159,7 @@ mod tests {
     #[test]
     fn a_refused_port_is_named() {
         let (_bound, addr) = testkit::refusing();
-        let error = first_request(&addr.into(), &LoadPlan::default()).unwrap_err();
+        let error = test_request(&addr.into(), &LoadPlan::default()).unwrap_err();
         assert!(error.contains(&addr.to_string()) && error.contains("start the server"), "{error}");
     }
 
@@ -166,7 +167,7 @@ mod tests {
     fn a_unix_socket_answers_or_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let at = Address::Unix(dir.path().join("s"));
-        let error = first_request(&at, &LoadPlan::default()).unwrap_err();
+        let error = test_request(&at, &LoadPlan::default()).unwrap_err();
         assert!(error.contains("/s ") && error.contains("correct the path"), "{error}");
         let listener = std::os::unix::net::UnixListener::bind(dir.path().join("s")).unwrap();
         let server = std::thread::spawn(move || {
@@ -174,7 +175,7 @@ mod tests {
             let _ = stream.read(&mut [0; 1024]);
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
         });
-        assert_eq!(first_request(&at, &LoadPlan::default()).unwrap().bytes, 38);
+        assert_eq!(test_request(&at, &LoadPlan::default()).unwrap().bytes, 38);
         server.join().unwrap();
     }
 

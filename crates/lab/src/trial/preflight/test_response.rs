@@ -4,7 +4,7 @@ use run::Tally;
 
 /// Result of the test request.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct FirstResponse {
+pub(crate) struct TestResponse {
     /// Time from connect() to the last byte, microseconds.
     pub took_us: f64,
     /// Bytes of the response.
@@ -29,7 +29,7 @@ pub(crate) struct FirstResponse {
     pub handshakes: u64,
 }
 
-impl FirstResponse {
+impl TestResponse {
     /// Describes an answer that counts as a failure, with advice.
     pub(crate) fn refusal(&self) -> Option<String> {
         if let Some(said) = self.said.as_ref().filter(|_| self.unexpected) {

@@ -1,0 +1,56 @@
+//! The server's side as it is observed: its processes, listener and CPUs.
+
+use std::net::SocketAddr;
+
+use probe::Found;
+use run::{Address, ObserverSpec, Role};
+
+use crate::CpuSplit;
+use crate::agents::AgentGroup;
+use crate::observe::RemoteObserver;
+
+/// Known facts about the server's side.
+#[derive(Clone, Debug, Default)]
+pub struct ObservedServer {
+    /// Name of its host, as in `hosts[]`.
+    pub host: String,
+    /// Its processes; their children are followed.
+    pub pids: Vec<u32>,
+    /// A process in the server's network namespace; `None` for our own.
+    pub netns_pid: Option<u32>,
+    /// Address of its listener.
+    pub listen: Option<Address>,
+    /// Whether it may run on the generator's CPUs.
+    pub shared: bool,
+}
+
+impl ObservedServer {
+    /// Returns the side of a server on this machine, with the processes that were found.
+    pub(crate) fn local(found: Found) -> Self {
+        let Found { pids, netns_pid, listen } = found;
+        Self { host: "localhost".into(), pids, netns_pid, listen: Some(listen), shared: false }
+    }
+
+    /// Returns the side of a server on another host, as its observer found it.
+    pub(crate) fn remote(observer: &RemoteObserver) -> Self {
+        let (host, found) = (observer.host().into(), observer.found());
+        Self { host, pids: found.processes.clone(), listen: found.listen.clone(), ..Self::default() }
+    }
+
+    /// Returns what a local observer of this server reads.
+    pub(super) fn spec(&self) -> ObserverSpec {
+        ObserverSpec {
+            host: self.host.clone(),
+            role: Role::Server,
+            processes: self.pids.clone(),
+            netns_pid: self.netns_pid,
+            listen: self.listen.clone(),
+            ..ObserverSpec::default()
+        }
+    }
+
+    /// Returns the side of a server that `group` runs, on its own CPUs if `cpus` has some for it.
+    pub fn started(host: &str, group: &AgentGroup, netns_pid: Option<u32>, addr: SocketAddr, cpus: &CpuSplit) -> Self {
+        Self { host: host.into(), pids: group.pids(), netns_pid, listen: Some(addr.into()), shared: cpus.shared() }
+    }
+}

@@ -1,0 +1,46 @@
+//! Reference servers that a run starts itself.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use run::{AgentSpec, ServePlan};
+
+use crate::agents::AgentGroup;
+use crate::{Host, LabError};
+
+/// Maximum time for a server to listen.
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Starts `loadline agent` as a server on a host. Returns its group and the address at which it listens.
+pub fn start_server(
+    host: &dyn Host,
+    program: &Path,
+    plan: ServePlan,
+) -> Result<(AgentGroup, SocketAddr, Vec<String>), LabError> {
+    let (group, addrs, notes) = start_servers(host, program, &plan, 1)?;
+    let addr = addrs.first().copied().ok_or_else(says_no_address)?;
+    Ok((group, addr, notes))
+}
+
+/// Starts several server processes, each with its own address, in the order of the group.
+pub fn start_servers(
+    host: &dyn Host,
+    program: &Path,
+    plan: &ServePlan,
+    processes: usize,
+) -> Result<(AgentGroup, Vec<SocketAddr>, Vec<String>), LabError> {
+    let mut group = AgentGroup::default();
+    for _ in 0..processes {
+        let spec = AgentSpec::Serve { plan: plan.clone(), far: host.is_remote() };
+        group.start(host, program, "server", &spec)?;
+    }
+    let ready = group.await_ready(LISTEN_TIMEOUT)?;
+    let addrs: Option<Vec<SocketAddr>> = ready.iter().map(|one| one.listening).collect();
+    let notes = ready.into_iter().flat_map(|one| one.notes).collect();
+    Ok((group, addrs.ok_or_else(says_no_address)?, notes))
+}
+
+fn says_no_address() -> LabError {
+    LabError::Agent { name: "server".into(), why: "it did not say where it listens".into() }
+}
