@@ -6,7 +6,7 @@ use run::{Intensity, LeverSlots, LoadPlan, ProofOf, ProofTrial, SlotHist, SlotPl
 
 use super::operating_point::OperatingPoint;
 use super::schedule::{RECOVERY_SLOTS, one_at_a_time};
-use super::slots::{FIRST_S, Timetable, conduct};
+use super::slots::{FIRST_S, Timetable, conduct, recovery};
 use crate::levers::{Lever, LeverTargets, MAX_DOSE_AT_RATE};
 use crate::{Lab, LabError, TargetSetup};
 
@@ -150,7 +150,12 @@ fn proof_trial(
         return Err(format!("{:.1} % of the requests failed, and have no response time", failed * 100.0));
     }
     check_no_backlog(&completed_rate, &slots, &levers, offered)?;
-    let after = recovery(&slot_times, &levers, of);
+    let response = |slots: &[usize]| {
+        let mut sum = SlotHist::default();
+        slots.iter().for_each(|t| sum.merge(&slot_times[*t]));
+        response_us(of, &sum)
+    };
+    let after = recovery(&levers, slot_times.len(), response);
     let label = trial.label.clone();
     Ok(ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, slot_times, after })
 }
@@ -181,18 +186,6 @@ fn check_no_backlog(
         }
     }
     Ok(())
-}
-
-/// Returns the response time after the last slot with a lever, over that of the slots without any.
-fn recovery(times: &[SlotHist], levers: &[LeverSlots], of: ProofOf) -> Option<f64> {
-    let end = times.len().saturating_sub(RECOVERY_SLOTS);
-    let free = |t: &usize| levers.iter().all(|l| !l.on[*t]);
-    let of_slots = |slots: Vec<usize>| {
-        let mut sum = SlotHist::default();
-        slots.iter().for_each(|t| sum.merge(&times[*t]));
-        response_us(of, &sum)
-    };
-    Some(of_slots((end + 1..times.len()).collect())? / of_slots((0..end).filter(free).collect())?)
 }
 
 #[cfg(test)]

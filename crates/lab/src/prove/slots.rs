@@ -81,21 +81,24 @@ fn proof_trial(trial: &Trial, slots: SlotPlan, levers: Vec<run::LeverSlots>) -> 
         return Err(format!("the load was seen in {} of {} slots", completed_rate.len(), slots.count));
     }
     let label = trial.label.clone();
-    let mut made = ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, ..ProofTrial::default() };
-    made.after = recovery(&made);
-    Ok(made)
-}
-
-/// Returns throughput after the last slot with a lever, over that of the slots without any.
-fn recovery(trial: &ProofTrial) -> Option<f64> {
-    let n = trial.completed_rate.len();
-    let free = |t: &usize| trial.levers.iter().all(|l| !l.on[*t]);
-    let mean = |slots: Vec<usize>| -> Option<f64> {
-        let rates: Vec<f64> = slots.iter().map(|t| trial.completed_rate[*t]).filter(|rate| rate.is_finite()).collect();
+    let mean = |slots: &[usize]| {
+        let rates: Vec<f64> = slots.iter().map(|t| completed_rate[*t]).filter(|rate| rate.is_finite()).collect();
         (!rates.is_empty()).then(|| judge::average(&rates))
     };
-    let end = n.saturating_sub(schedule::RECOVERY_SLOTS);
+    let after = recovery(&levers, completed_rate.len(), mean);
+    Ok(ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, after, ..ProofTrial::default() })
+}
+
+/// Returns the answer after the last slot with a lever, over that of the slots without any. `answer` is that of some
+/// slots together.
+pub(super) fn recovery(
+    levers: &[run::LeverSlots],
+    count: usize,
+    answer: impl Fn(&[usize]) -> Option<f64>,
+) -> Option<f64> {
+    let end = count.saturating_sub(schedule::RECOVERY_SLOTS);
+    let without: Vec<usize> = (0..end).filter(|slot| levers.iter().all(|lever| !lever.on[*slot])).collect();
     // The first slot after a lever still serves that lever's backlog.
-    let before = mean((0..end).filter(free).collect())?;
-    Some(mean((end + 1..n).collect())? / before)
+    let after: Vec<usize> = (end + 1..count).collect();
+    Some(answer(&after)? / answer(&without)?)
 }
