@@ -158,7 +158,7 @@ fn assign(setup: &TrialSetup<'_>, mut group: AgentGroup) -> Result<AssignedAgent
                 addr: load.addr.clone(),
                 at_once: false,
                 files: if host.is_remote() { files.clone() } else { BTreeMap::new() },
-                fine: fine,
+                fine,
                 detailed: setup.watched || load.plan.duration_s >= MIN_STRETCHED_WINDOW_S,
             };
             tasks.push(Task { host, name, spec });
