@@ -1,4 +1,4 @@
-//! Times at which requests are due, from a file: a time in seconds a line, or a column of a CSV file.
+//! Times at which requests are due, from a file: one time in seconds per line, or a column of a CSV file.
 
 use std::path::Path;
 
@@ -6,31 +6,33 @@ use run::RecordedTimes as Recorded;
 
 use crate::error::{ReadError, shown};
 
-/// Most bytes of a file.
-const MOST_BYTES: u64 = 64 << 20;
-/// Most times.
-const MOST_TIMES: usize = 1_000_000;
-/// Longest time from the first to the last, seconds: four weeks.
-const LONGEST_S: f64 = 28.0 * 86_400.0;
+/// Maximum size of a file, bytes.
+const MAX_BYTES: u64 = 64 << 20;
+/// Maximum number of times in a file.
+const MAX_TIMES: usize = 1_000_000;
+/// Maximum time from the first to the last request, seconds: four weeks.
+const MAX_SPAN_S: f64 = 28.0 * 86_400.0;
 
-type Wrong = (Option<(usize, usize)>, String);
+/// An error: line and column where it has a place, and its message.
+type PlacedError = (Option<(usize, usize)>, String);
 
-/// Reads a file's times, in any order; the first is the begin. With `column` it is CSV, whose first line has the names.
+/// Reads the times of a file, which may be in any order. The earliest is the start. With `column`, the file is CSV and its
+/// first line names the columns.
 pub fn read_arrivals(path: &Path, column: Option<&str>) -> Result<Recorded, ReadError> {
     let file = path.display().to_string();
     let advice = "name a file with a time in seconds a line, or with --arrivals-column a column of a CSV file";
-    let fail = |(place, message): Wrong| ReadError { file: file.clone(), place, message };
-    let text = run::read_text(path, MOST_BYTES, advice).map_err(|e| fail((None, e.to_string())))?;
+    let fail = |(place, message): PlacedError| ReadError { file: file.clone(), place, message };
+    let text = run::read_text(path, MAX_BYTES, advice).map_err(|e| fail((None, e.to_string())))?;
     times(&text, column).and_then(recorded).map_err(fail)
 }
 
-/// Gaps from the times.
-fn recorded(mut times: Vec<f64>) -> Result<Recorded, Wrong> {
+/// Turns times into the gaps between them.
+fn recorded(mut times: Vec<f64>) -> Result<Recorded, PlacedError> {
     times.sort_by(f64::total_cmp);
     let (Some(first), Some(last)) = (times.first().copied(), times.last().copied()) else {
         return Err((None, "it has no times; write one a line, in seconds".into()));
     };
-    if times.len() < 2 || last - first > LONGEST_S {
+    if times.len() < 2 || last - first > MAX_SPAN_S {
         let why =
             format!("{} times over {:.0} s; give at least two, over four weeks at most", times.len(), last - first);
         return Err((None, why));
@@ -43,7 +45,7 @@ fn recorded(mut times: Vec<f64>) -> Result<Recorded, Wrong> {
     Ok(Recorded { gaps_us: gaps_us.collect(), items: Vec::new(), speed: 1.0 })
 }
 
-fn times(text: &str, column: Option<&str>) -> Result<Vec<f64>, Wrong> {
+fn times(text: &str, column: Option<&str>) -> Result<Vec<f64>, PlacedError> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(column.is_some())
         .comment(Some(b'#'))
@@ -51,7 +53,7 @@ fn times(text: &str, column: Option<&str>) -> Result<Vec<f64>, Wrong> {
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
     let at = match column {
-        Some(name) => place_of(name, reader.headers().map_err(wrong)?)?,
+        Some(name) => find_column(name, reader.headers().map_err(wrong)?)?,
         None => 0,
     };
     let mut times = Vec::new();
@@ -61,15 +63,15 @@ fn times(text: &str, column: Option<&str>) -> Result<Vec<f64>, Wrong> {
         if column.is_none() && row.len() > 1 {
             return Err((Some((line, 1)), several(&row)));
         }
-        if times.len() >= MOST_TIMES {
-            return Err((Some((line, 1)), format!("more than {MOST_TIMES} times; give a part of them")));
+        if times.len() >= MAX_TIMES {
+            return Err((Some((line, 1)), format!("more than {MAX_TIMES} times; give a part of them")));
         }
         times.push(time(row.get(at).unwrap_or_default()).map_err(|why| (Some((line, 1)), why))?);
     }
     Ok(times)
 }
 
-fn place_of(name: &str, names: &csv::StringRecord) -> Result<usize, Wrong> {
+fn find_column(name: &str, names: &csv::StringRecord) -> Result<usize, PlacedError> {
     names.iter().position(|column| column == name).ok_or_else(|| {
         let near = run::nearest(name, names.iter()).map_or(String::new(), |near| format!("; did you mean {near}?"));
         let all: Vec<&str> = names.iter().take(20).collect();
@@ -82,13 +84,13 @@ fn several(row: &csv::StringRecord) -> String {
     format!("several values: {}; name the column of the times by --arrivals-column", shown(&line))
 }
 
-/// Seconds, of any origin.
+/// Parses a time in seconds, counted from anywhere.
 fn time(text: &str) -> Result<f64, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| seconds.is_finite() && seconds.abs() < 1e12);
     seconds.ok_or_else(|| format!("{} is not a time; write seconds, such as 12.345 or 1700000000.25", shown(text)))
 }
 
-fn wrong(e: csv::Error) -> Wrong {
+fn wrong(e: csv::Error) -> PlacedError {
     let place = e.position().map(|at| (at.line() as usize, 1));
     (place, e.to_string())
 }

@@ -1,4 +1,4 @@
-//! Rows of values for the places of requests: CSV with a line of names, or an object a line of JSON.
+//! Rows of values for the placeholders of requests: CSV with a header line, or one JSON object per line.
 
 use std::path::Path;
 
@@ -7,15 +7,15 @@ use serde_json::{Map, Value};
 
 use crate::error::{ReadError, shown};
 
-/// Most bytes of a file.
-const MOST_BYTES: u64 = 256 << 20;
+/// Maximum size of a file, bytes.
+const MAX_BYTES: u64 = 256 << 20;
 
-/// Reads a table; its form is told from its first character.
+/// Reads a table. Its first character tells whether it is CSV or JSON.
 pub fn read_data(path: &Path, order: DataOrder) -> Result<DataTable, ReadError> {
     let name = path.display().to_string();
     let fail = |place, message: String| ReadError { file: name.clone(), place, message };
     let advice = "name a CSV file whose first line has the names of the columns, or a file with a JSON object a line";
-    let text = run::read_text(path, MOST_BYTES, advice).map_err(|e| fail(None, e.to_string()))?;
+    let text = run::read_text(path, MAX_BYTES, advice).map_err(|e| fail(None, e.to_string()))?;
     let read = if text.trim_start().starts_with('{') { json_lines(&text) } else { csv(&text) };
     let (columns, rows) = read.map_err(|(place, why)| fail(place, why))?;
     if rows.is_empty() {
@@ -36,10 +36,12 @@ pub fn read_data(path: &Path, order: DataOrder) -> Result<DataTable, ReadError> 
     Ok(DataTable { columns, rows, order, ..DataTable::default() })
 }
 
+/// Column names, and each row with its line number.
 type Rows = (Vec<String>, Vec<(usize, Vec<String>)>);
-type Wrong = (Option<(usize, usize)>, String);
+/// An error: line and column where it has a place, and its message.
+type PlacedError = (Option<(usize, usize)>, String);
 
-fn csv(text: &str) -> Result<Rows, Wrong> {
+fn csv(text: &str) -> Result<Rows, PlacedError> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::Headers).from_reader(text.as_bytes());
     let wrong = |e: csv::Error| {
         let place = e.position().map(|at| (at.line() as usize, 1));
@@ -52,17 +54,17 @@ fn csv(text: &str) -> Result<Rows, Wrong> {
         (place, why)
     };
     let columns: Vec<String> = reader.headers().map_err(wrong)?.iter().map(str::to_owned).collect();
-    names(&columns)?;
+    check_names(&columns)?;
     let row = |row: csv::Result<csv::StringRecord>| {
         let row = row.map_err(wrong)?;
         let line = row.position().map_or(0, |at| at.line() as usize);
         Ok((line, row.iter().map(str::to_owned).collect()))
     };
-    Ok((columns, reader.records().map(row).collect::<Result<_, Wrong>>()?))
+    Ok((columns, reader.records().map(row).collect::<Result<_, PlacedError>>()?))
 }
 
-/// Names that can stand in `{{…}}`.
-fn names(columns: &[String]) -> Result<(), Wrong> {
+/// Checks that all names can be used in `{{…}}`.
+fn check_names(columns: &[String]) -> Result<(), PlacedError> {
     let good = |name: &String| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
     match columns.iter().position(|name| !good(name)) {
         Some(at) => {
@@ -73,7 +75,7 @@ fn names(columns: &[String]) -> Result<(), Wrong> {
     }
 }
 
-fn json_lines(text: &str) -> Result<Rows, Wrong> {
+fn json_lines(text: &str) -> Result<Rows, PlacedError> {
     let mut columns: Vec<String> = Vec::new();
     let mut rows = Vec::new();
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
@@ -81,14 +83,14 @@ fn json_lines(text: &str) -> Result<Rows, Wrong> {
             .map_err(|e| (Some((number, e.column().max(1))), format!("not a JSON object: {e}")))?;
         if columns.is_empty() {
             columns = object.keys().cloned().collect();
-            names(&columns)?;
+            check_names(&columns)?;
         }
         let value = |name: &String| match object.get(name) {
             Some(Value::String(text)) => Ok(text.clone()),
             Some(other) => Ok(other.to_string()),
             None => Err((Some((number, 1)), format!("it has no {name:?}, which the first line has"))),
         };
-        rows.push((number, columns.iter().map(value).collect::<Result<_, Wrong>>()?));
+        rows.push((number, columns.iter().map(value).collect::<Result<_, PlacedError>>()?));
     }
     Ok((columns, rows))
 }

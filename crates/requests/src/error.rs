@@ -1,13 +1,13 @@
-//! What is wrong with a file of requests.
+//! Errors in a file of requests.
 
-/// Where in a file something cannot be read, and why.
+/// An error in a file, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ReadError {
-    /// The file as it was named.
+    /// File name as the user gave it.
     pub file: String,
-    /// Line and column, from 1; absent where it is the whole file.
+    /// Line and column, from 1; `None` when the error concerns the whole file.
     pub place: Option<(usize, usize)>,
-    /// What was read there, what is wrong with it and what to do.
+    /// What was read there, what is wrong with it, and what to do.
     pub message: String,
 }
 
@@ -20,13 +20,13 @@ impl std::fmt::Display for ReadError {
     }
 }
 
-/// Line and column, from 1, of a byte of a text.
+/// Returns line and column, from 1, of the byte at index `at`.
 pub(crate) fn place(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     (before.matches('\n').count() + 1, before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1)
 }
 
-/// The beginning of what was read, for a message.
+/// Quotes the beginning of a text, for a message.
 pub(crate) fn shown(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     let short: String = line.chars().take(60).collect();

@@ -1,5 +1,7 @@
-//! Sets of requests as people have them: TOML, lists of URLs, command lines of curl, HAR files, vegeta's targets, access logs. A form is
-//! one file under `formats` and one row of [`FORMATS`]; all end in [`run::RequestSet`]. Nothing here sends anything.
+//! Reads sets of requests: TOML, lists of URLs, curl command lines, HAR files, vegeta targets and access logs.
+//!
+//! Each format has one file under `formats` and one row in [`FORMATS`]. All become a [`run::RequestSet`]. This crate does no
+//! network I/O.
 
 mod arrivals;
 mod data;
@@ -22,14 +24,14 @@ pub use found::{Found, Imported, left_out_words};
 pub use log::{Replay, ReplayOptions, Summary, looks_like_log, replay};
 pub use row::FormatSpec;
 
-/// Most bytes of a file of requests.
-const MOST_BYTES: u64 = 64 << 20;
+/// Maximum size of a file of requests, bytes.
+const MAX_BYTES: u64 = 64 << 20;
 
-/// Reads a file; its form is told from its content where `format` is none.
+/// Reads a file. Without `format`, its content tells which format it has.
 pub fn read_file(path: &Path, format: Option<&str>) -> Result<(Imported, &'static FormatSpec), ReadError> {
     let name = path.display().to_string();
     let advice = "name a file of requests; `loadline list formats` shows the forms";
-    let text = run::read_text(path, MOST_BYTES, advice).map_err(|e| ReadError {
+    let text = run::read_text(path, MAX_BYTES, advice).map_err(|e| ReadError {
         file: name.clone(),
         place: None,
         message: e.to_string(),
@@ -38,7 +40,7 @@ pub fn read_file(path: &Path, format: Option<&str>) -> Result<(Imported, &'stati
     read_text(&name, &text, folder, format)
 }
 
-/// The same for a text; files that it names are in `folder`.
+/// Reads a text, as [`read_file`] does. Files that it names are looked for in `folder`.
 pub fn read_text(
     file: &str,
     text: &str,
@@ -52,7 +54,7 @@ pub fn read_text(
             let near = run::nearest(name, names()).map_or(String::new(), |n| format!("; did you mean {n}?"));
             fail(format!("there is no form {name:?} of requests{near} (possible: {})", names().join(", ")))
         })?,
-        None => FORMATS.iter().find(|row| (row.looks)(text)).ok_or_else(|| {
+        None => FORMATS.iter().find(|row| (row.matches)(text)).ok_or_else(|| {
             let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
             let names = names().join(", ");
             fail(format!(

@@ -1,17 +1,17 @@
-//! One row of the table of forms.
+//! Row of the table of formats.
 
 use crate::error::ReadError;
 use crate::found::{Imported, Source};
 
-/// A form that requests are written in.
+/// A file format of requests.
 #[derive(Clone, Copy, Debug)]
 pub struct FormatSpec {
-    /// Its name: `toml`, `urls`, …
+    /// Name: `toml`, `urls`, …
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Description in one line.
     pub help: &'static str,
-    /// Whether the beginning of a text is of this form.
-    pub(crate) looks: fn(&str) -> bool,
-    /// Reads it.
+    /// Returns whether a text begins like this format.
+    pub(crate) matches: fn(&str) -> bool,
+    /// Reads a text of this format.
     pub(crate) read: fn(&Source<'_>) -> Result<Imported, ReadError>,
 }

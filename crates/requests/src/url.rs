@@ -1,8 +1,8 @@
-//! URLs in their two halves: where to, and what is asked for.
+//! Splits URLs into the server and the path.
 
 use run::UrlParts;
 
-/// Scheme and authority of a URL, and its path with the query. A path alone has no origin; without a scheme `http` is meant.
+/// Splits a URL into scheme and authority, and path with query. A path alone has no authority. The default scheme is `http`.
 pub(crate) fn split(url: &str) -> Result<(Option<String>, String), String> {
     if url.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
         return Err("a URL has no blanks or control characters; write them as %20 and the like".into());

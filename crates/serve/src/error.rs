@@ -1,45 +1,45 @@
-//! Why a server cannot be started or goes on.
+//! Errors of starting and running a server.
 
-/// Why a server cannot be started or goes on.
+/// Error that keeps a server from starting or going on.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// A name that stands in no table.
+    /// A name that is in no table.
     #[error("there is no {what} {name:?}; there are: {known}")]
     Unknown {
         /// `model`, `service`, `strategy`.
         what: &'static str,
-        /// What was asked for.
+        /// Name in the plan.
         name: String,
-        /// What exists.
+        /// Existing names.
         known: String,
     },
     /// An option that does not exist.
     #[error("there is no option {name:?}; there are: {known}")]
     UnknownOption {
-        /// What was asked for.
+        /// Name in the plan.
         name: String,
-        /// What exists.
+        /// Existing names.
         known: String,
     },
     /// An option with a value that it cannot have.
     #[error("option {name}={value} cannot be: it takes {wants}")]
     BadOption {
-        /// The option.
+        /// Name of the option.
         name: &'static str,
-        /// What was given.
+        /// Value in the plan.
         value: String,
-        /// What it takes.
+        /// Value that the option takes.
         wants: &'static str,
     },
-    /// Two parts of the plan that do not go together.
+    /// Two parts of the plan that exclude each other.
     #[error("{0}")]
     Combination(String),
-    /// The address to listen on is none.
+    /// The address to listen on is invalid.
     #[error("cannot listen on {listen:?}: {why}; give ADDRESS:PORT, such as 127.0.0.1:8080 (port 0 picks one)")]
     Listen {
-        /// As it was given.
+        /// Address in the plan.
         listen: String,
-        /// What is wrong.
+        /// Reason.
         why: String,
     },
     /// A file or directory cannot be used.
@@ -47,7 +47,7 @@ pub enum ServeError {
     Root {
         /// The directory.
         path: String,
-        /// What the system said.
+        /// Error of the operating system.
         error: std::io::Error,
     },
     /// A file of records cannot be used.
@@ -55,21 +55,21 @@ pub enum ServeError {
     Records {
         /// The file.
         path: String,
-        /// What the system said.
+        /// Error of the operating system.
         error: std::io::Error,
     },
     /// A thread could not be started.
     #[error("cannot start a thread: {error}; raise the limit of processes (ulimit -u) or serve fewer connections")]
     Thread {
-        /// What the system said.
+        /// Error of the operating system.
         error: std::io::Error,
     },
     /// A system call failed.
     #[error("cannot {what}: {error}")]
     Os {
-        /// What was tried.
+        /// Attempted action.
         what: &'static str,
-        /// What the system said.
+        /// Error of the operating system.
         error: std::io::Error,
     },
 }
@@ -80,16 +80,16 @@ impl ServeError {
     }
 }
 
-/// The row of a table by its name, or an error that lists the names.
+/// Finds the row of a table by its name. The error lists all names.
 pub(crate) fn find<T>(
     table: &'static [T],
     what: &'static str,
     name: &str,
-    of: fn(&T) -> &'static str,
+    name_of: fn(&T) -> &'static str,
 ) -> Result<&'static T, ServeError> {
-    table.iter().find(|row| of(row) == name).ok_or_else(|| ServeError::Unknown {
+    table.iter().find(|row| name_of(row) == name).ok_or_else(|| ServeError::Unknown {
         what,
         name: name.into(),
-        known: table.iter().map(of).collect::<Vec<_>>().join(", "),
+        known: table.iter().map(name_of).collect::<Vec<_>>().join(", "),
     })
 }

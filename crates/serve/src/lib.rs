@@ -1,6 +1,6 @@
-//! Reference servers: every I/O model serves every service, under every strategy that it can honour.
+//! Reference servers. Every I/O model serves every service, under every strategy that the model supports.
 //!
-//! [`start`] runs one from a plan. What exists stands in literal tables: [`MODELS`], [`SERVICES`], [`STRATEGIES`],
+//! [`start`] runs a server from a plan. All variants are in literal tables: [`MODELS`], [`SERVICES`], [`STRATEGIES`],
 //! [`BEHAVIOURS`], [`OPTIONS`].
 
 mod behaviours;
@@ -24,7 +24,7 @@ pub use behaviours::{BEHAVIOURS, BehaviourSpec};
 pub use error::ServeError;
 pub use models::{MODELS, ModelSpec, default_model};
 pub use options::{OPTIONS, OptionSpec, Options};
-pub use proxy::{CallTimer, Enough, Timings, start_timed};
+pub use proxy::{CallTimer, TimingGoal, Timings, start_timed};
 pub use server::Server;
 pub use service::Service;
 pub use services::{Open, SERVICES, ServiceKind, ServiceSpec};
@@ -35,20 +35,20 @@ use run::ServePlan;
 
 use error::find;
 
-/// Starts the server of a plan. It runs in threads of this process until [`Server::stop`].
+/// Starts the server of a plan. The server runs in threads of this process until [`Server::stop`].
 pub fn start(plan: &ServePlan) -> Result<Server, ServeError> {
     let options = Options::new(&plan.options)?;
     let row = find(SERVICES, "service", &plan.service, |s| s.name)?;
     let open = match row.kind {
         ServiceKind::Sessions(open) => open,
-        ServiceKind::Whole(start) => return start(plan),
+        ServiceKind::Standalone(start) => return start(plan),
     };
     let (name, note) = models::choose(plan, &options)?;
     let model = find(MODELS, "model", name, |m| m.name)?;
     let strategy = strategies::choose(plan, model, &options)?;
     let (service, tls_note) = services::tls::wrap(open(plan, &options)?, row.alpn, &options)?;
     let mut server = models::start(plan, model, service.clone(), strategy, &options)?;
-    server.counts_of(service);
+    server.add_counts_of(service);
     note.into_iter().chain(tls_note).for_each(|note| server.note(note));
     Ok(server)
 }

@@ -1,4 +1,4 @@
-//! The listening socket, and how connections are taken off its queue.
+//! Listening sockets and accepting connections.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -18,12 +18,12 @@ use crate::stats::Cell;
 /// a killed io_uring server in that time.
 const RETRY: Duration = Duration::from_millis(5);
 const MAX_RETRIES: u32 = 400;
-/// Connections taken at one wake, so that those that are already open get their turn.
+/// Maximum number of connections accepted per wake, so that open ones get their turn.
 const MAX_ACCEPTS_PER_WAKE: u32 = 64;
-/// How long accepting rests when no descriptor or memory is left.
+/// Pause of accepting when no descriptor or memory is left.
 pub(crate) const PAUSE_NS: u64 = 100_000_000;
 
-/// Accepting on a timer instead of on readiness.
+/// Accepting on a timer instead of on readiness: every so often, a batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     pub(crate) every_ns: u64,
@@ -37,9 +37,10 @@ impl Pace {
     }
 }
 
-/// Opens listening sockets for `shards` threads: one shared by all, or one each (SO_REUSEPORT) where `own` is set.
-/// A port that another server is just leaving is waited for, and that is noted.
-/// With `nagle`, connections delay small segments; otherwise they inherit TCP_NODELAY from here.
+/// Opens listening sockets for `shards` threads: one shared by all, or with `own` one each (SO_REUSEPORT).
+///
+/// Waits for a port that another server is just leaving, and notes that. Accepted connections inherit TCP_NODELAY from
+/// here, unless `nagle` is set.
 pub(crate) fn open(
     listen: &str,
     backlog: u32,
@@ -95,7 +96,7 @@ fn open_patiently(
     }
 }
 
-/// Gives connections that are accepted from now on the congestion control of option `congestion`.
+/// Sets the congestion control of option `congestion` for connections accepted from now on.
 pub(crate) fn tune(listeners: &[Arc<OwnedFd>], options: &Options<'_>) -> Result<(), ServeError> {
     let Some(name) = options.get::<String>("congestion")? else { return Ok(()) };
     let wants = "one of net.ipv4.tcp_allowed_congestion_control";
@@ -117,21 +118,21 @@ fn open_one(addr: SocketAddr, backlog: u32, own: bool, nagle: bool) -> sys::Resu
     Ok(fd)
 }
 
-/// Takes connections for one thread and knows when not to.
+/// Accepts connections for one thread, with pauses and on a timer where asked for.
 pub(crate) struct Acceptor {
     fd: Arc<OwnedFd>,
     pace: Option<Pace>,
-    /// When the next batch is due, or when a pause ends.
+    /// Time of the next batch, or end of a pause.
     due_ns: u64,
     paused: bool,
 }
 
-/// What accepting gave.
+/// Outcome of one accept.
 pub(crate) enum Accepted {
     One(OwnedFd),
-    /// Nothing more for now.
-    Enough,
-    /// No descriptor or memory is left: stop listening for readiness until [`Acceptor::due_ns`].
+    /// No connection is waiting.
+    None,
+    /// No descriptor or memory is left: ignore readiness until [`Acceptor::due_ns`].
     Pause,
 }
 
@@ -144,29 +145,29 @@ impl Acceptor {
         &self.fd
     }
 
-    /// Whether readiness of the listener matters.
+    /// Returns whether to wait for readiness of the listener.
     pub(crate) fn on_readiness(&self) -> bool {
         self.pace.is_none() && !self.paused
     }
 
-    /// When accepting is to be tried without readiness.
+    /// Returns the time at which to accept without readiness.
     pub(crate) fn due_ns(&self) -> Option<u64> {
         (!self.on_readiness()).then_some(self.due_ns)
     }
 
-    /// How many may be taken now.
+    /// Returns how many connections may be accepted now.
     pub(crate) fn allowance(&mut self, now_ns: u64) -> u32 {
         self.paused = false;
         let Some(pace) = self.pace else { return MAX_ACCEPTS_PER_WAKE };
         if now_ns < self.due_ns {
             return 0;
         }
-        // Late wakes do not add up to a burst.
+        // Missed batches are not made up for.
         self.due_ns = (self.due_ns + pace.every_ns).max(now_ns + pace.every_ns / 2);
         pace.batch
     }
 
-    /// Takes one.
+    /// Accepts one connection.
     pub(crate) fn take(&mut self, now_ns: u64, cell: &Cell) -> Accepted {
         match socket::accept(&*self.fd) {
             Ok(fd) => Accepted::One(fd),
@@ -175,8 +176,8 @@ impl Acceptor {
                 self.pause(now_ns);
                 Accepted::Pause
             }
-            // Everything else concerns the one connection that went away meanwhile (accept(2)).
-            Err(_) => Accepted::Enough,
+            // Any other error belongs to the one connection, which has gone (accept(2)).
+            Err(_) => Accepted::None,
         }
     }
 
@@ -185,7 +186,7 @@ impl Acceptor {
         self.due_ns = self.due_ns.max(now_ns + PAUSE_NS);
     }
 
-    /// Takes connections until the server is stopped, which signals `waker`: the loop of a thread that does nothing else.
+    /// Accepts connections until the server stops, which signals `waker`: the loop of a thread that only accepts.
     pub(crate) fn run(
         mut self,
         control: &Control,
@@ -202,7 +203,7 @@ impl Acceptor {
             for _ in 0..self.allowance(now_ns) {
                 match self.take(now_ns, cell) {
                     Accepted::One(fd) => open(fd),
-                    Accepted::Enough | Accepted::Pause => break,
+                    Accepted::None | Accepted::Pause => break,
                 }
             }
         }

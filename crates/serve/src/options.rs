@@ -1,5 +1,4 @@
-//! The named options of a server: one table says which exist, one function reads them, and a wrong name or value is
-//! refused with what would be right.
+//! Named options of a server, in one table. A wrong name or value is refused with the possible ones.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -11,9 +10,9 @@ use crate::ServeError;
 pub struct OptionSpec {
     /// Name, as in `--option NAME=VALUE`.
     pub name: &'static str,
-    /// What it takes.
+    /// Value that the option takes.
     pub value: &'static str,
-    /// What it does.
+    /// Effect of the option.
     pub help: &'static str,
 }
 
@@ -101,7 +100,7 @@ pub const OPTIONS: &[OptionSpec] = &[
 pub struct Options<'a>(&'a BTreeMap<String, String>);
 
 impl<'a> Options<'a> {
-    /// Checks that every name exists; names beginning with the service's own name and a dot are its own affair.
+    /// Checks that every name exists. Names with a dot belong to the service and are not checked.
     pub fn new(map: &'a BTreeMap<String, String>) -> Result<Self, ServeError> {
         for name in map.keys() {
             if !name.contains('.') && !OPTIONS.iter().any(|o| o.name == name) {
@@ -112,14 +111,14 @@ impl<'a> Options<'a> {
         Ok(Self(map))
     }
 
-    /// The value of an option, if it is given.
+    /// Returns the value of an option, if it is given.
     pub fn get<T: FromStr>(&self, name: &'static str) -> Result<Option<T>, ServeError> {
         let Some(text) = self.0.get(name) else { return Ok(None) };
         let wants = OPTIONS.iter().find(|o| o.name == name).map_or("another value", |o| o.value);
         text.parse().map(Some).map_err(|_| ServeError::BadOption { name, value: text.clone(), wants })
     }
 
-    /// A number above zero, if it is given.
+    /// Returns a number above zero, if it is given.
     pub fn positive(&self, name: &'static str) -> Result<Option<f64>, ServeError> {
         match self.get::<f64>(name)? {
             Some(v) if !(v > 0.0 && v.is_finite()) => {
@@ -129,7 +128,7 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// Whether a switch is on.
+    /// Returns whether a switch is on.
     pub fn on(&self, name: &'static str) -> Result<bool, ServeError> {
         Ok(self.get::<u8>(name)?.unwrap_or(0) != 0)
     }

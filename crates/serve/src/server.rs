@@ -1,4 +1,4 @@
-//! A running server: its threads, how they are told to stop, and what they counted.
+//! A running server: its threads, their counters, and stopping.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -16,10 +16,10 @@ use crate::{ServeError, Service};
 
 /// Maximum number of closed peers kept by name.
 const MAX_NAMED_PEERS: usize = 16;
-/// Stack of a serving thread: its buffers are on the heap.
+/// Stack size of a serving thread, whose buffers are on the heap.
 const STACK_BYTES: usize = 256 * 1024;
 
-/// A server that runs in threads of this process. Dropping it stops it.
+/// A server that runs in threads of this process. Dropping the value stops the server.
 pub struct Server {
     local_addr: SocketAddr,
     model: &'static str,
@@ -28,7 +28,7 @@ pub struct Server {
     service: Option<Arc<dyn Service>>,
 }
 
-/// What the threads of a server share.
+/// State shared by all threads of a server.
 #[derive(Default)]
 pub(crate) struct Control {
     stop: AtomicBool,
@@ -41,59 +41,59 @@ pub(crate) struct Control {
     failed: Mutex<Vec<String>>,
     pub(crate) notes: Mutex<Vec<String>>,
     cpus: Vec<u32>,
-    /// Most threads at once.
+    /// Maximum number of threads at once.
     max_threads: Option<u64>,
 }
 
-/// Locks even after a panic elsewhere: every value behind these locks is valid at any moment.
+/// Locks a mutex, also after a panic of another thread: the values behind these locks are valid at any moment.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Server {
-    /// Wraps running threads. Used by models and by services that are servers of their own.
+    /// Wraps running threads of a model or of a standalone service.
     pub(crate) fn new(local_addr: SocketAddr, model: &'static str, control: Arc<Control>) -> Self {
         let notes = std::mem::take(&mut *lock(&control.notes));
         Self { local_addr, model, control, notes, service: None }
     }
 
-    /// Its service counts something of its own.
-    pub(crate) fn counts_of(&mut self, service: Arc<dyn Service>) {
+    /// Adds the service's own counters to the server's.
+    pub(crate) fn add_counts_of(&mut self, service: Arc<dyn Service>) {
         self.service = Some(service);
     }
 
-    /// Says something to the user.
+    /// Adds a note for the user.
     pub(crate) fn note(&mut self, text: String) {
         self.notes.push(text);
     }
 
-    /// The address it listens on.
+    /// Returns the address that the server listens on.
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
     }
 
-    /// The model that really serves, which may be another than the one asked for: see [`Server::notes`].
+    /// Returns the model that serves. [`Server::notes`] says why where the plan asked for another one.
     pub fn model(&self) -> &'static str {
         self.model
     }
 
-    /// What the user should know: a fallback, an option that has no effect.
+    /// Returns notes for the user, such as a fallback to another model.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Tells all threads to stop; they close their connections at once.
+    /// Tells all threads to stop. They close their connections at once.
     pub fn stop(&self) {
         self.control.stop();
     }
 
-    /// Waits until all threads have ended, and gives the last counts.
+    /// Waits until all threads have ended. Returns the final counts.
     pub fn join(self) -> Stats {
         self.control.join();
         self.stats()
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     pub fn stats(&self) -> Stats {
         let mut stats = self.control.stats();
         if let Some(service) = &self.service {
@@ -102,7 +102,7 @@ impl Server {
         stats
     }
 
-    /// What made a thread end before it was told to.
+    /// Returns the errors of threads that ended before they were told to.
     pub fn failures(&self) -> Vec<String> {
         lock(&self.control.failed).clone()
     }
@@ -116,7 +116,7 @@ impl Drop for Server {
 }
 
 impl Control {
-    /// `cpus`: processors that the threads may run on; empty for all.
+    /// `cpus`: CPUs that the threads may run on; empty for all.
     pub(crate) fn new(cpus: &[u32], max_threads: Option<u64>) -> Arc<Self> {
         Arc::new(Self { cpus: cpus.to_vec(), max_threads, ..Self::default() })
     }
@@ -134,13 +134,13 @@ impl Control {
     }
 
     fn join(&self) {
-        // A thread may start further ones until it ends, so the list is taken until it stays empty.
+        // A thread may start others until it ends, so the list is emptied until it stays empty.
         while let Some(thread) = { lock(&self.threads).pop() } {
             if thread.join().is_err() {
                 self.fail("a serving thread panicked".into());
             }
         }
-        // Threads that nobody joins (two a connection) end when their sockets are shut down.
+        // Detached threads (two per connection in model blocking) end when their sockets are shut down.
         let deadline = Instant::now() + Duration::from_secs(10);
         while self.threads_now.load(Ordering::Relaxed) > 0 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
@@ -158,14 +158,14 @@ impl Control {
         stats
     }
 
-    /// Counters for one more thread.
+    /// Makes the counters of one more thread.
     pub(crate) fn cell(&self) -> Arc<Cell> {
         let cell = Arc::new(Cell::default());
         lock(&self.cells).push(cell.clone());
         cell
     }
 
-    /// An eventfd that is signalled when the server is to stop, and by whoever else holds it.
+    /// Makes an eventfd that is signalled when the server is to stop, and by every other holder.
     pub(crate) fn waker(&self) -> Result<Arc<Waker>, ServeError> {
         let waker = Arc::new(Waker::new().map_err(|e| ServeError::os("make an eventfd", e))?);
         lock(&self.wakers).push(waker.clone());
@@ -186,7 +186,7 @@ impl Control {
         Ok(())
     }
 
-    /// As [`Control::spawn`] for a thread that somebody else joins.
+    /// Starts a thread as [`Control::spawn`] does, but leaves joining it to the caller.
     pub(crate) fn spawn_detached(
         self: &Arc<Self>,
         name: &str,
@@ -197,8 +197,8 @@ impl Control {
             return Err(ServeError::Thread { error });
         }
         let control = self.clone();
-        // Counted before it runs, so that nobody finds it missing.
-        let counted = Counted::new(&control);
+        // Counted before the thread runs, so that no reader of the counts misses it.
+        let counted = ThreadCount::new(&control);
         let body = move || {
             let confined = if control.cpus.is_empty() {
                 Ok(())
@@ -219,7 +219,7 @@ impl Control {
         lock(&self.failed).push(what);
     }
 
-    /// Says something to the user while the server starts.
+    /// Adds a note for the user while the server starts.
     pub(crate) fn note(&self, text: String) {
         lock(&self.notes).push(text);
     }
@@ -240,12 +240,12 @@ impl Control {
     }
 }
 
-/// Counts a thread for as long as it lives.
-struct Counted {
+/// Counts a thread for as long as this value lives.
+struct ThreadCount {
     control: Arc<Control>,
 }
 
-impl Counted {
+impl ThreadCount {
     fn new(control: &Arc<Control>) -> Self {
         let now = control.threads_now.fetch_add(1, Ordering::Relaxed) + 1;
         control.threads_peak.fetch_max(now, Ordering::Relaxed);
@@ -253,7 +253,7 @@ impl Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for ThreadCount {
     fn drop(&mut self) {
         self.control.threads_now.fetch_sub(1, Ordering::Relaxed);
     }
@@ -324,7 +324,7 @@ mod tests {
         first.closed(crate::connection::End::Fault);
         second.opened_shared();
         second.closed_shared(crate::connection::End::Reset);
-        second.of_limit(LimitHit::SlowHead).add(2);
+        second.limit_counter(LimitHit::SlowHead).add(2);
         let stats = control.stats();
         assert_eq!((stats.accepted, stats.connections, stats.connections_peak), (3, 1, 3));
         assert_eq!((stats.faults, stats.resets, stats.closed_slow), (1, 1, 2));

@@ -1,25 +1,25 @@
-//! What a server says: the server half of each connection.
+//! Services: makers of the server half of each connection.
 
 use crate::Stats;
 use crate::connection::BoxedSession;
 
 /// Makes the server half of each connection. Shared by all threads.
 pub trait Service: Send + Sync {
-    /// A session for one connection. Models use it again for another one after [`proto::Session::reset`].
+    /// Makes a session for one connection. After [`proto::Session::reset`], models use it for another connection.
     fn session(&self) -> BoxedSession;
 
-    /// Told by every thread at every wake what time it is, seconds since the epoch.
+    /// Tells the service the time, seconds since the epoch. Every thread calls this at every wake.
     fn tick(&self, _now_s: u64) {}
 
-    /// What a peer is told that is refused because the server is busy; empty for nothing.
+    /// Returns the reply to a peer that a busy server refuses; empty for none.
     fn busy_reply(&self) -> &[u8] {
         b""
     }
 
-    /// Adds what it counts itself to the counts of the server.
+    /// Adds the service's own counters to those of the server.
     fn add_to(&self, _stats: &mut Stats) {}
 
-    /// Whether small pieces may be held back by Nagle's algorithm (off by default).
+    /// Returns whether Nagle's algorithm may delay small writes (off by default).
     fn nagle(&self) -> bool {
         false
     }

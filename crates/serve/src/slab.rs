@@ -1,38 +1,38 @@
-//! Connections of one thread under small numbers that pollers carry as tokens.
+//! Table of a thread's connections. Pollers carry the indexes as tokens.
 
-/// Values under numbers; the number of a removed one is used again.
+/// Values by index. The index of a removed value is used again.
 pub(crate) struct Slab<T> {
-    places: Vec<Option<T>>,
+    slots: Vec<Option<T>>,
     free: Vec<u32>,
 }
 
 impl<T> Slab<T> {
     pub(crate) fn new() -> Self {
-        Self { places: Vec::new(), free: Vec::new() }
+        Self { slots: Vec::new(), free: Vec::new() }
     }
 
     pub(crate) fn insert(&mut self, value: T) -> u32 {
         if let Some(at) = self.free.pop() {
-            self.places[at as usize] = Some(value);
+            self.slots[at as usize] = Some(value);
             return at;
         }
-        self.places.push(Some(value));
-        (self.places.len() - 1) as u32
+        self.slots.push(Some(value));
+        (self.slots.len() - 1) as u32
     }
 
     #[inline]
     pub(crate) fn get(&mut self, at: u32) -> Option<&mut T> {
-        self.places.get_mut(at as usize).and_then(Option::as_mut)
+        self.slots.get_mut(at as usize).and_then(Option::as_mut)
     }
 
     pub(crate) fn remove(&mut self, at: u32) -> Option<T> {
-        let value = self.places.get_mut(at as usize)?.take()?;
+        let value = self.slots.get_mut(at as usize)?.take()?;
         self.free.push(at);
         Some(value)
     }
 
-    /// All values with their numbers, lowest first.
+    /// Returns all values with their indexes, lowest first.
     pub(crate) fn iter(&mut self) -> impl Iterator<Item = (u32, &mut T)> {
-        self.places.iter_mut().enumerate().filter_map(|(at, v)| v.as_mut().map(|v| (at as u32, v)))
+        self.slots.iter_mut().enumerate().filter_map(|(at, v)| v.as_mut().map(|v| (at as u32, v)))
     }
 }

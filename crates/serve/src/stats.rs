@@ -1,38 +1,38 @@
-//! What a server counts. Each thread writes its own cache lines; whoever asks adds them up.
+//! Counters of a server. Each thread writes its own cache lines, and readers add them up.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::connection::End;
 use crate::strategies::LimitHit;
 
-/// Counts of a server since it started; levels are of now.
+/// Counts of a server since it started. Levels, such as open connections, are current.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Stats {
-    /// Threads that serve now.
+    /// Serving threads now.
     pub threads: u64,
-    /// Most threads at once.
+    /// Maximum number of threads at once.
     pub threads_peak: u64,
     /// Connections taken off the accept queue.
     pub accepted: u64,
     /// Connections open now.
     pub connections: u64,
-    /// Most connections open at once, summed over threads (each thread's own peak).
+    /// Maximum number of connections open at once: the sum of each thread's own peak.
     pub connections_peak: u64,
     /// Bytes read from sockets.
     pub bytes_in: u64,
-    /// Bytes that sockets took.
+    /// Bytes written to sockets.
     pub bytes_out: u64,
     /// Requests completed.
     pub requests: u64,
-    /// Connections that ended by an error of the socket (a reset, mostly).
+    /// Connections that ended with a socket error, mostly a reset.
     pub resets: u64,
     /// Connections closed because the peer broke the protocol.
     pub faults: u64,
-    /// Times that accepting was paused because no descriptor or memory was left.
+    /// Number of times that accepting paused because descriptors or memory had run out.
     pub accept_paused: u64,
     /// Connections refused because the server was busy (high-throughput).
     pub refused: u64,
-    /// Connections closed because the peer sent and did not read (limits).
+    /// Connections closed because the peer did not read its answers (limits).
     pub closed_unread: u64,
     /// Connections closed because the peer was silent (limits).
     pub closed_silent: u64,
@@ -41,23 +41,23 @@ pub struct Stats {
     pub closed_slow: u64,
     /// Timed calls of the event API that returned events (proxy with `timed`).
     pub calls: u64,
-    /// Events that they returned.
+    /// Events that those calls returned.
     pub call_events: u64,
-    /// Median time of the last 128 such calls of a thread, nanoseconds; summed over threads.
+    /// Median time of a thread's last 128 such calls, nanoseconds; summed over threads.
     pub call_median_ns: u64,
-    /// Records that came out of the page cache (record).
+    /// Records read from the page cache (record).
     pub cache_hits: u64,
-    /// Records that came from the disk, all or in part (record).
+    /// Records read from the disk, wholly or in part (record).
     pub disk_reads: u64,
-    /// Reads above 4096 bytes that had a buffer (record).
+    /// Reads above 4096 bytes that got a buffer (record).
     pub large_reads: u64,
-    /// Reads above 4096 bytes that had none (record).
+    /// Reads above 4096 bytes that got no buffer (record).
     pub large_refused: u64,
     /// The last few peers that a limit closed, with the reason.
     pub closed_peers: Vec<String>,
 }
 
-/// The counters of one thread. Only that thread writes.
+/// Counters of one thread. Only that thread writes them.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Cell {
@@ -79,7 +79,7 @@ pub(crate) struct Cell {
     pub(crate) call_median_ns: Counter,
 }
 
-/// A number with one writer: a plain load and store, no locked instruction.
+/// Counter with one writer: a plain load and store, no locked instruction.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -89,13 +89,13 @@ impl Counter {
         self.0.store(self.0.load(Relaxed).wrapping_add(n), Relaxed);
     }
 
-    /// For levels.
+    /// Sets a level.
     #[inline]
     pub(crate) fn set(&self, n: u64) {
         self.0.store(n, Relaxed);
     }
 
-    /// For counters that several threads write (models that share connections).
+    /// Adds to a counter that several threads write (models that share connections).
     pub(crate) fn add_shared(&self, n: u64) {
         self.0.fetch_add(n, Relaxed);
     }
@@ -107,7 +107,7 @@ impl Counter {
 }
 
 impl Cell {
-    /// One more connection is open.
+    /// Counts a connection that opens.
     pub(crate) fn opened(&self) {
         self.accepted.add(1);
         self.connections.add(1);
@@ -120,11 +120,11 @@ impl Cell {
     /// Counts a connection that is over.
     pub(crate) fn closed(&self, end: End) {
         self.connections.add(u64::MAX);
-        self.of_end(end).into_iter().for_each(|counter| counter.add(1));
+        self.end_counter(end).into_iter().for_each(|counter| counter.add(1));
     }
 
     /// Returns the counter of connections that end so.
-    fn of_end(&self, end: End) -> Option<&Counter> {
+    fn end_counter(&self, end: End) -> Option<&Counter> {
         match end {
             End::Done => None,
             End::Reset => Some(&self.resets),
@@ -133,7 +133,7 @@ impl Cell {
     }
 
     /// Returns the counter of peers that are closed for a limit.
-    pub(crate) fn of_limit(&self, hit: LimitHit) -> &Counter {
+    pub(crate) fn limit_counter(&self, hit: LimitHit) -> &Counter {
         match hit {
             LimitHit::Unread => &self.closed_unread,
             LimitHit::Silent => &self.closed_silent,
@@ -141,20 +141,20 @@ impl Cell {
         }
     }
 
-    /// As [`Cell::opened`], from several threads.
+    /// Counts a connection that opens, from several threads.
     pub(crate) fn opened_shared(&self) {
         self.accepted.add_shared(1);
         let now = self.connections.0.fetch_add(1, Relaxed) + 1;
         self.connections_peak.0.fetch_max(now, Relaxed);
     }
 
-    /// As [`Cell::closed`], from several threads.
+    /// Counts a connection that is over, from several threads.
     pub(crate) fn closed_shared(&self, end: End) {
         self.connections.0.fetch_sub(1, Relaxed);
-        self.of_end(end).into_iter().for_each(|counter| counter.add_shared(1));
+        self.end_counter(end).into_iter().for_each(|counter| counter.add_shared(1));
     }
 
-    /// Adds this thread's counts.
+    /// Adds this thread's counts to `stats`.
     pub(crate) fn add_to(&self, stats: &mut Stats) {
         for (sum, counter) in [
             (&mut stats.accepted, &self.accepted),

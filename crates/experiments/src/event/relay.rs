@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use run::{AgentSpec, ColdPlan, Intensity, LoadPlan, ServePlan, ThinkTime};
-use serve::{CallTimer, Enough, Server, Timings};
+use serve::{CallTimer, Server, TimingGoal, Timings};
 
 use super::bench::Amount;
 use crate::Parameters;
@@ -152,12 +152,12 @@ impl Relay {
 
     /// Times calls with room for `array` events.
     pub(super) fn calls(&self, array: usize, amount: Amount) -> Timings {
-        self.timer.measure(array, Enough::Calls(amount.calls), amount.at_most)
+        self.timer.measure(array, TimingGoal::Calls(amount.calls), amount.at_most)
     }
 
     /// Times declarations and revocations.
     pub(super) fn declares(&self, amount: Amount) -> Timings {
-        self.timer.measure(usize::MAX, Enough::Declarations(amount.calls), amount.at_most)
+        self.timer.measure(usize::MAX, TimingGoal::Declarations(amount.calls), amount.at_most)
     }
 
     /// Ends it; how many cold connections were up and how many were lost.

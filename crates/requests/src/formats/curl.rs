@@ -1,4 +1,4 @@
-//! Command lines of curl: a request each, as browsers copy them.
+//! curl command lines, as browsers copy them. Each is one request.
 
 use run::RequestPlan;
 
@@ -11,26 +11,26 @@ use crate::url;
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "curl",
     help: "curl command lines, as browsers copy them",
-    looks: |text| {
+    matches: |text| {
         let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
         first.is_some_and(|line| line.starts_with("curl "))
     },
     read,
 };
 
-/// What an option does.
+/// Effect of an option on the request.
 #[derive(Clone, Copy, PartialEq)]
-enum Does {
+enum OptionEffect {
     Method,
     Header,
-    /// `-d`: text, or `@FILE` without its line ends.
+    /// Body from text, or from `@FILE` without its line ends.
     Data,
-    /// `@FILE` as it is.
+    /// Body from text, or from `@FILE` byte by byte.
     Binary,
     Raw,
     UrlEncoded,
     Json,
-    /// Data goes into the query.
+    /// The data becomes the query of the URL.
     Get,
     Head,
     Upload,
@@ -40,21 +40,21 @@ enum Does {
     User,
     Url,
     Compressed,
-    /// Changes nothing of the request.
-    Nothing,
-    /// The same, and has a value.
-    NothingMuch,
-    /// Cannot be made here.
+    /// No effect on the request.
+    Ignored,
+    /// No effect on the request; takes a value.
+    IgnoredWithValue,
+    /// Not supported.
     Form,
 }
 
-use Does::{
-    Binary, Compressed, Cookie, Data, Form, Get, Head, Header, Json, Method, Nothing, NothingMuch, Raw, Referer,
+use OptionEffect::{
+    Binary, Compressed, Cookie, Data, Form, Get, Head, Header, Ignored, IgnoredWithValue, Json, Method, Raw, Referer,
     Upload, Url, UrlEncoded, User, UserAgent,
 };
 
-/// Options by letter and name.
-const OPTIONS: &[(char, &str, Does)] = &[
+/// Options: letter (a blank for none), name and effect.
+const OPTIONS: &[(char, &str, OptionEffect)] = &[
     ('X', "request", Method),
     ('H', "header", Header),
     ('d', "data", Data),
@@ -73,53 +73,56 @@ const OPTIONS: &[(char, &str, Does)] = &[
     (' ', "url", Url),
     (' ', "compressed", Compressed),
     ('F', "form", Form),
-    ('s', "silent", Nothing),
-    ('S', "show-error", Nothing),
-    ('v', "verbose", Nothing),
-    ('i', "include", Nothing),
-    (' ', "show-headers", Nothing),
-    ('L', "location", Nothing),
-    ('k', "insecure", Nothing),
-    ('f', "fail", Nothing),
-    ('g', "globoff", Nothing),
-    ('N', "no-buffer", Nothing),
-    ('#', "progress-bar", Nothing),
-    ('O', "remote-name", Nothing),
-    ('0', "http1.0", Nothing),
-    (' ', "http1.1", Nothing),
-    (' ', "http2", Nothing),
-    (' ', "http2-prior-knowledge", Nothing),
-    (' ', "no-progress-meter", Nothing),
-    (' ', "tcp-nodelay", Nothing),
-    (' ', "path-as-is", Nothing),
-    ('4', "ipv4", Nothing),
-    ('6', "ipv6", Nothing),
-    ('o', "output", NothingMuch),
-    ('w', "write-out", NothingMuch),
-    ('m', "max-time", NothingMuch),
-    (' ', "connect-timeout", NothingMuch),
-    (' ', "retry", NothingMuch),
-    (' ', "max-redirs", NothingMuch),
-    (' ', "resolve", NothingMuch),
-    (' ', "cacert", NothingMuch),
-    ('D', "dump-header", NothingMuch),
-    ('c', "cookie-jar", NothingMuch),
+    ('s', "silent", Ignored),
+    ('S', "show-error", Ignored),
+    ('v', "verbose", Ignored),
+    ('i', "include", Ignored),
+    (' ', "show-headers", Ignored),
+    ('L', "location", Ignored),
+    ('k', "insecure", Ignored),
+    ('f', "fail", Ignored),
+    ('g', "globoff", Ignored),
+    ('N', "no-buffer", Ignored),
+    ('#', "progress-bar", Ignored),
+    ('O', "remote-name", Ignored),
+    ('0', "http1.0", Ignored),
+    (' ', "http1.1", Ignored),
+    (' ', "http2", Ignored),
+    (' ', "http2-prior-knowledge", Ignored),
+    (' ', "no-progress-meter", Ignored),
+    (' ', "tcp-nodelay", Ignored),
+    (' ', "path-as-is", Ignored),
+    ('4', "ipv4", Ignored),
+    ('6', "ipv6", Ignored),
+    ('o', "output", IgnoredWithValue),
+    ('w', "write-out", IgnoredWithValue),
+    ('m', "max-time", IgnoredWithValue),
+    (' ', "connect-timeout", IgnoredWithValue),
+    (' ', "retry", IgnoredWithValue),
+    (' ', "max-redirs", IgnoredWithValue),
+    (' ', "resolve", IgnoredWithValue),
+    (' ', "cacert", IgnoredWithValue),
+    ('D', "dump-header", IgnoredWithValue),
+    ('c', "cookie-jar", IgnoredWithValue),
 ];
 
-/// What is wrong, and where in the text.
-type Wrong = (usize, String);
+/// An error: index in the text, and message.
+type PlacedError = (usize, String);
 
 fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
-    let fail =
-        |(at, message): Wrong| ReadError { file: source.file.into(), place: Some(place(source.text, at)), message };
+    let fail = |(at, message): PlacedError| ReadError {
+        file: source.file.into(),
+        place: Some(place(source.text, at)),
+        message,
+    };
     let mut all = Imported::default();
     for words in commands(source.text).map_err(|(at, why)| fail((at, why.into())))? {
-        all.found.push(one(&words, source.folder).map_err(fail)?);
+        all.found.push(parse_command(&words, source.folder).map_err(fail)?);
     }
     Ok(all)
 }
 
-/// The request of one command line, such as the value of `--curl`.
+/// Reads the request of one command line: the value of `--curl`.
 pub fn command(text: &str) -> Result<Imported, ReadError> {
     let all = read(&Source { file: "--curl", text, folder: std::path::Path::new(".") })?;
     match all.found.len() {
@@ -132,12 +135,12 @@ pub fn command(text: &str) -> Result<Imported, ReadError> {
     }
 }
 
-/// What the options say so far.
+/// Effects of the options read so far.
 #[derive(Default)]
-struct Said {
+struct ParsedOptions {
     method: Option<String>,
     headers: Vec<(String, String)>,
-    /// Headers that curl would add and that were taken away.
+    /// Default headers of curl that the command line removes.
     removed: Vec<String>,
     data: Option<Vec<u8>>,
     upload: Option<Vec<u8>>,
@@ -146,35 +149,35 @@ struct Said {
     url: Option<(usize, String)>,
 }
 
-fn one(words: &[Word], folder: &std::path::Path) -> Result<Found, Wrong> {
+fn parse_command(words: &[Word], folder: &std::path::Path) -> Result<Found, PlacedError> {
     let mut words = words.iter();
     match words.next() {
         Some(first) if first.text == "curl" || first.text.ends_with("/curl") => {}
         Some(first) => return Err((first.at, format!("{} is not a curl command line", shown(&first.text)))),
         None => return Err((0, "there is no command line".into())),
     }
-    let mut said = Said::default();
+    let mut parsed = ParsedOptions::default();
     while let Some(word) = words.next() {
-        for (does, value) in options(word)? {
+        for (effect, value) in options(word)? {
             let value = match value {
-                None if takes_value(does) => {
+                None if takes_value(effect) => {
                     let next = words.next().ok_or((word.at, format!("{} needs a value", word.text)))?;
                     (next.at, next.text.as_str())
                 }
                 value => (word.at, value.unwrap_or_default()),
             };
-            said.take(does, value, folder)?;
+            parsed.apply(effect, value, folder)?;
         }
     }
-    said.request()
+    parsed.request()
 }
 
-fn takes_value(does: Does) -> bool {
-    !matches!(does, Get | Head | Compressed | Nothing)
+fn takes_value(effect: OptionEffect) -> bool {
+    !matches!(effect, Get | Head | Compressed | Ignored)
 }
 
-/// The options of one word, which may be several letters, each with its value if the word holds it.
-fn options(word: &Word) -> Result<Vec<(Does, Option<&str>)>, Wrong> {
+/// Returns the options of one word: one long option, or several letters, with the value where the word holds it.
+fn options(word: &Word) -> Result<Vec<(OptionEffect, Option<&str>)>, PlacedError> {
     let text = word.text.as_str();
     if let Some(long) = text.strip_prefix("--") {
         let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
@@ -189,23 +192,28 @@ fn options(word: &Word) -> Result<Vec<(Does, Option<&str>)>, Wrong> {
     let mut all = Vec::new();
     for (at, letter) in letters.char_indices() {
         let known = OPTIONS.iter().find(|row| row.0 == letter && letter != ' ').map(|row| row.2);
-        let does = known.ok_or_else(|| (word.at, format!("-{letter} is not known here; leave it out")))?;
+        let effect = known.ok_or_else(|| (word.at, format!("-{letter} is not known here; leave it out")))?;
         let rest = &letters[at + letter.len_utf8()..];
-        all.push((does, Some(rest).filter(|rest| takes_value(does) && !rest.is_empty())));
-        if takes_value(does) {
+        all.push((effect, Some(rest).filter(|rest| takes_value(effect) && !rest.is_empty())));
+        if takes_value(effect) {
             break;
         }
     }
     Ok(all)
 }
 
-impl Said {
-    fn take(&mut self, does: Does, (at, value): (usize, &str), folder: &std::path::Path) -> Result<(), Wrong> {
+impl ParsedOptions {
+    fn apply(
+        &mut self,
+        effect: OptionEffect,
+        (at, value): (usize, &str),
+        folder: &std::path::Path,
+    ) -> Result<(), PlacedError> {
         let file = |name: &str| {
             let path = folder.join(name);
             std::fs::read(&path).map_err(|e| (at, format!("cannot read {}: {e}", path.display())))
         };
-        match does {
+        match effect {
             Method => self.method = Some(value.into()),
             Header => self.header(at, value)?,
             Data => match value.strip_prefix('@') {
@@ -235,7 +243,7 @@ impl Said {
                 let credentials = run::to_base64(value.as_bytes());
                 self.add_header("Authorization", &format!("Basic {credentials}"));
             }
-            // Answers are read as they come: what a browser can unpack, it was asked to say itself.
+            // Responses are not unpacked here, so only what curl itself would send is sent.
             Compressed => self.add_header("Accept-Encoding", "gzip, deflate"),
             Url => {
                 if self.url.replace((at, value.into())).is_some() {
@@ -248,12 +256,12 @@ impl Said {
                     "a multipart form (-F) is not supported; give its bytes with --data-binary @FILE".into(),
                 ));
             }
-            Nothing | NothingMuch => {}
+            Ignored | IgnoredWithValue => {}
         }
         Ok(())
     }
 
-    fn header(&mut self, at: usize, value: &str) -> Result<(), Wrong> {
+    fn header(&mut self, at: usize, value: &str) -> Result<(), PlacedError> {
         match (value.split_once(':'), value.strip_suffix(';')) {
             (Some((name, "")), _) => self.removed.push(name.into()),
             (Some((name, value)), _) => self.headers.push((name.into(), value.trim().into())),
@@ -284,8 +292,8 @@ impl Said {
         }
     }
 
-    /// The request that curl would make.
-    fn request(mut self) -> Result<Found, Wrong> {
+    /// Returns the request that curl would make.
+    fn request(mut self) -> Result<Found, PlacedError> {
         let (at, url) = self.url.take().ok_or((0, "a command line names no URL".to_owned()))?;
         let (origin, mut path) = url::split(&url).map_err(|why| (at, format!("{}: {why}", shown(&url))))?;
         if origin.is_none() {
@@ -317,7 +325,7 @@ impl Said {
     }
 }
 
-/// `text`, `=text` or `name=text`, with what a form cannot hold as %XX and a blank as +, as curl 7.82 and later write it.
+/// Encodes `text`, `=text` or `name=text` for a form: a blank as `+`, other characters as `%XX`, as curl does since 7.82.
 fn url_encoded(value: &str) -> Option<Vec<u8>> {
     let (name, text) = match value.split_once('=') {
         Some((name, text)) => (name, text),

@@ -1,4 +1,4 @@
-//! HAR 1.2, as browsers and proxies write it: the requests of its entries.
+//! HAR 1.2 files, as browsers and proxies write them.
 
 use run::RequestPlan;
 use serde::Deserialize;
@@ -12,15 +12,16 @@ use crate::url;
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "har",
     help: "a HAR file, as browsers save it; the kind of resource is the class",
-    looks: |text| {
+    matches: |text| {
         let inside = text.trim_start().strip_prefix('{').unwrap_or_default();
         inside.trim_start().starts_with("\"log\"")
     },
     read,
 };
 
-/// Headers that belong to a connection or are made anew.
-const MADE_ANEW: &[&str] = &["host", "connection", "content-length", "transfer-encoding", "keep-alive", "upgrade"];
+/// Headers that are left out, since they belong to the connection or the client sets them.
+const CONNECTION_HEADERS: &[&str] =
+    &["host", "connection", "content-length", "transfer-encoding", "keep-alive", "upgrade"];
 
 #[derive(Deserialize)]
 struct File {
@@ -79,7 +80,7 @@ struct Content {
 
 fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
     let file: File =
-        serde_json::from_str(source.text).map_err(|e| json::wrong(source.file, source.text, "not a HAR file", &e))?;
+        serde_json::from_str(source.text).map_err(|e| json::explain(source.file, source.text, "not a HAR file", &e))?;
     let mut all = Imported::default();
     for entry in file.log.entries {
         match found(entry) {
@@ -95,7 +96,7 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
     Ok(all)
 }
 
-/// The request of an entry, or why it is none to be made.
+/// Returns the request of an entry, or the reason why it is left out.
 fn found(entry: Entry) -> Result<Found, String> {
     let Asked { method, url, headers, post_data } = entry.request;
     if entry.cached.is_some() {
@@ -106,8 +107,10 @@ fn found(entry: Entry) -> Result<Found, String> {
         return Err(format!("of {scheme}:"));
     }
     let (origin, path) = url::split(&url).map_err(|_| "with a URL that cannot be read")?;
-    let made_anew = |name: &str| name.starts_with(':') || MADE_ANEW.iter().any(|own| own.eq_ignore_ascii_case(name));
-    let headers = headers.into_iter().filter(|pair| !made_anew(&pair.name)).map(|pair| (pair.name, pair.value));
+    let is_connection_header =
+        |name: &str| name.starts_with(':') || CONNECTION_HEADERS.iter().any(|own| own.eq_ignore_ascii_case(name));
+    let headers =
+        headers.into_iter().filter(|pair| !is_connection_header(&pair.name)).map(|pair| (pair.name, pair.value));
     let status = entry.response.as_ref().map_or(0, |answer| answer.status);
     let mut request = RequestPlan {
         method,

@@ -1,33 +1,33 @@
-//! What is wrong with a JSON text: where, what was read there, and the key that was meant where one is missing.
+//! Errors of JSON texts: the place, what was read there, and for a missing key the key that was probably meant.
 
 use crate::error::{ReadError, place, shown};
 
-/// Longest key that can be meant by a name; what a stranger's file has besides is not looked at.
-const LONGEST_KEY: usize = 40;
-/// Bytes before the place of an error that are shown with it.
-const BEFORE: usize = 24;
+/// Longest key that is suggested for a misspelt one, bytes. Longer keys of a file are not compared.
+const MAX_SUGGESTED_KEY: usize = 40;
+/// Bytes shown before the place of an error.
+const CONTEXT_BYTES: usize = 24;
 
-/// An object of a text: where it begins, and its keys with their places.
+/// A JSON object in a text: the index where it begins, and its keys with their indexes.
 struct Object<'a> {
     begin: usize,
     keys: Vec<(usize, &'a str)>,
 }
 
-/// The error of a whole text.
-pub(super) fn wrong(file: &str, text: &str, what: &str, error: &serde_json::Error) -> ReadError {
+/// Turns an error of serde_json into one with a place and advice.
+pub(super) fn explain(file: &str, text: &str, what: &str, error: &serde_json::Error) -> ReadError {
     let at = index(text, error.line(), error.column());
     let words = words(error);
     let missing = words.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
     let (at, message) = match missing.and_then(|name| Some((name, object_that_ends(text, at)?))) {
-        Some((name, object)) => is_missing(text, name, &object),
+        Some((name, object)) => explain_missing(text, name, &object),
         None => (at.saturating_sub(1), format!("{words}, read at {}", around(text, at.saturating_sub(1)))),
     };
     ReadError { file: file.into(), place: Some(place(text, at)), message: format!("{what}: {message}") }
 }
 
-/// The place and the words of a key that an object lacks.
-fn is_missing(text: &str, name: &str, object: &Object<'_>) -> (usize, String) {
-    let keys = object.keys.iter().filter(|(_, key)| key.len() <= LONGEST_KEY);
+/// Returns place and message of a key that an object lacks.
+fn explain_missing(text: &str, name: &str, object: &Object<'_>) -> (usize, String) {
+    let keys = object.keys.iter().filter(|(_, key)| key.len() <= MAX_SUGGESTED_KEY);
     let near = run::nearest(name, keys.clone().map(|(_, key)| *key));
     match keys.clone().find(|(_, key)| Some(*key) == near) {
         Some((at, key)) => (*at, format!("there is no key `{name}`, but {key:?}; did you mean `{name}`?")),
@@ -35,24 +35,24 @@ fn is_missing(text: &str, name: &str, object: &Object<'_>) -> (usize, String) {
     }
 }
 
-/// The index of a line and a column of serde_json, which counts bytes; of what was read up to there, the end.
+/// Returns the index just after the byte at a line and column of serde_json, whose columns count bytes.
 fn index(text: &str, line: usize, column: usize) -> usize {
     let begin: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     (begin + column).min(text.len())
 }
 
-/// What stands about a byte of a text, in its line.
+/// Quotes the text around an index, within its line.
 fn around(text: &str, at: usize) -> String {
     let line = text[..boundary(text, at)].rfind('\n').map_or(0, |end| end + 1);
-    shown(&text[boundary(text, at.saturating_sub(BEFORE)).max(line)..])
+    shown(&text[boundary(text, at.saturating_sub(CONTEXT_BYTES)).max(line)..])
 }
 
-/// The last place up to `at` where a character begins.
+/// Returns the last index up to `at` where a character begins.
 fn boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// The object whose closing brace is the last byte before `end`.
+/// Finds the object whose closing brace is the last byte before `end`.
 fn object_that_ends(text: &str, end: usize) -> Option<Object<'_>> {
     let (bytes, mut at, mut open) = (text.as_bytes(), 0, Vec::<Object<'_>>::new());
     while at < end {
@@ -80,7 +80,7 @@ fn object_that_ends(text: &str, end: usize) -> Option<Object<'_>> {
     None
 }
 
-/// The index after the closing quote of the string that begins at `at`.
+/// Returns the index after the closing quote of the string that begins at `at`.
 fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
     let mut escaped = false;
     let end = bytes[at + 1..].iter().position(|byte| {
@@ -91,7 +91,7 @@ fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
     end.map(|end| at + 1 + end + 1)
 }
 
-/// What serde says without its place, which the error has.
+/// Returns the message of serde_json without its place, which the caller adds.
 pub(super) fn words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     run::said(text.rfind(" at line ").map_or(text.as_str(), |at| &text[..at]))
@@ -118,7 +118,7 @@ mod tests {
 
     fn error(text: &str) -> Option<String> {
         let error = serde_json::from_str::<Outer>(text).err()?;
-        Some(wrong("f", text, "no such file", &error).to_string())
+        Some(explain("f", text, "no such file", &error).to_string())
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The table of forms.
+//! Table of the formats.
 
 mod curl;
 mod har;
@@ -14,5 +14,5 @@ pub(crate) use vegeta::is_target;
 
 use crate::row::FormatSpec;
 
-/// Every form that `--requests` reads, in the order in which they are tried.
+/// Every format that `--requests` reads, in the order in which they are tried.
 pub const FORMATS: &[FormatSpec] = &[har::FORMAT, vegeta::FORMAT, curl::FORMAT, toml::FORMAT, urls::FORMAT];

@@ -15,7 +15,7 @@ use crate::url;
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "toml",
     help: "[[request]] with name, class, weight, method, path, headers, body, body-file, expect-status, expect-text, capture; {{places}} are filled",
-    looks: |text| {
+    matches: |text| {
         let said = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
         let key =
             |line: &str| line.split('=').next().is_some_and(|key| key.trim().chars().all(|c| c.is_ascii_lowercase()));
@@ -49,7 +49,7 @@ struct Entry {
     capture: BTreeMap<String, Spanned<String>>,
 }
 
-/// A table, or a list of pairs where a name comes twice.
+/// Headers: a table, or a list of pairs where a name occurs twice.
 #[derive(Default)]
 struct Headers(Vec<(String, String)>);
 
@@ -85,7 +85,7 @@ impl<'de> Deserialize<'de> for Headers {
 
 fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
     let fail = |place, message| ReadError { file: source.file.into(), place, message };
-    // The message has its place in it, with the table.
+    // The message names its place itself.
     let file: File = toml::from_str(source.text).map_err(|e| fail(None, run::toml_message(source.text, &e)))?;
     if file.request.is_empty() {
         return Err(fail(None, "it has no [[request]]; write one with a path".into()));
@@ -102,7 +102,7 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
 fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (usize, String)> {
     let inside = |spanned: &Spanned<String>| (spanned.span().start, spanned.get_ref().clone());
     let (path_at, path) = entry.path.as_ref().map(inside).ok_or((at, "a request has no path".to_owned()))?;
-    let (origin, path) = with_places(&path).map_err(|why| (path_at, format!("path {path:?}: {why}")))?;
+    let (origin, path) = split_with_placeholders(&path).map_err(|why| (path_at, format!("path {path:?}: {why}")))?;
     let mut request = RequestPlan {
         name: entry.name,
         class: entry.class,
@@ -143,7 +143,7 @@ fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (us
     Ok(Found { request, origin })
 }
 
-/// What is captured, by name.
+/// Checks what is captured from responses, by name.
 fn captures(all: BTreeMap<String, Spanned<String>>) -> Result<BTreeMap<String, String>, (usize, String)> {
     let one = |(name, from): (String, Spanned<String>)| {
         let (at, from) = (from.span().start, from.into_inner());
@@ -161,8 +161,8 @@ fn captures(all: BTreeMap<String, Spanned<String>>) -> Result<BTreeMap<String, S
     all.into_iter().map(one).collect()
 }
 
-/// The halves of a URL in which `{{random 1 9}}` has blanks.
-fn with_places(url: &str) -> Result<(Option<String>, String), String> {
+/// Splits a URL whose placeholders, such as `{{random 1 9}}`, may hold blanks.
+fn split_with_placeholders(url: &str) -> Result<(Option<String>, String), String> {
     let (mut plain, mut places, mut rest) = (String::new(), Vec::new(), url);
     while let Some((begin, end)) = rest.find("{{").and_then(|at| Some((at, at + rest[at..].find("}}")? + 2))) {
         plain += &rest[..begin];
@@ -177,7 +177,7 @@ fn with_places(url: &str) -> Result<(Option<String>, String), String> {
     Ok((origin, path))
 }
 
-/// A set as TOML that reads as the same set.
+/// Writes a set as TOML that reads back as the same set.
 pub fn to_toml(set: &RequestSet) -> String {
     let quoted = |text: &str| toml::Value::String(text.into()).to_string();
     let mut out = String::new();
@@ -220,7 +220,7 @@ pub fn to_toml(set: &RequestSet) -> String {
     out
 }
 
-/// A table where every name comes once, else pairs.
+/// Writes headers as a table where every name occurs once, else as pairs.
 fn headers(all: &[(String, String)], quoted: impl Fn(&str) -> String) -> String {
     let names: BTreeMap<_, _> = all.iter().map(|(name, value)| (name, value)).collect();
     let each = |between: &'static str| all.iter().map(move |(name, value)| (name, value, between)).collect::<Vec<_>>();

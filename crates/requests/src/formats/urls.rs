@@ -1,4 +1,4 @@
-//! A list of URLs: one a line, a method before it where it is not GET, `#` before a remark.
+//! A list of URLs: one per line, after a method where it is not GET. `#` begins a comment.
 
 use run::RequestPlan;
 
@@ -10,11 +10,11 @@ use crate::url;
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "urls",
     help: "one URL or path per line, with a method before it unless it is GET",
-    looks: |text| lines(text).next().is_some_and(|(_, _, line)| one(line).is_ok()),
+    matches: |text| lines(text).next().is_some_and(|(_, _, line)| parse_line(line).is_ok()),
     read,
 };
 
-/// Lines that say something: number, column and text.
+/// Returns the lines that are not empty and no comments: number, column and text.
 fn lines(text: &str) -> impl Iterator<Item = (usize, usize, &str)> {
     (1..).zip(text.lines()).filter_map(|(number, line)| {
         let said = line.trim();
@@ -31,13 +31,13 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
             place: Some((line, column)),
             message: format!("{} is not a URL: {why}", shown(text)),
         };
-        all.found.push(one(text).map_err(wrong)?);
+        all.found.push(parse_line(text).map_err(wrong)?);
     }
     Ok(all)
 }
 
-/// `http://host/path`, `/path`, or `POST /path`.
-fn one(line: &str) -> Result<Found, String> {
+/// Parses `http://host/path`, `/path`, or `POST /path`.
+fn parse_line(line: &str) -> Result<Found, String> {
     let mut words = line.split_whitespace();
     let (method, target) = match (words.next(), words.next(), words.next()) {
         (Some(target), None, _) => ("GET", target),
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn lines_are_urls_paths_and_methods() {
         let text = "# front\nhttp://h:1/a\n\n  POST /b?c\n";
-        assert!((FORMAT.looks)(text));
+        assert!((FORMAT.matches)(text));
         let folder = std::path::Path::new(".");
         let read = |text| (FORMAT.read)(&Source { file: "u", text, folder });
         let all = read(text).unwrap().found;

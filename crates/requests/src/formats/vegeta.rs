@@ -1,4 +1,4 @@
-//! Vegeta's JSON targets: an object a line with method, url, header and body (base64).
+//! Vegeta's JSON targets: one object per line with method, url, header and body (base64).
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::url;
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "vegeta",
     help: "vegeta's JSON targets: one object per line with method, url, header and body",
-    looks: |text| {
+    matches: |text| {
         let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         line.trim_start().starts_with('{') && line.contains("\"method\"") && line.contains("\"url\"")
     },
@@ -56,7 +56,7 @@ fn found(target: Target) -> Result<Found, String> {
     Ok(Found { request, origin })
 }
 
-/// Whether a line can be nothing but a target, though it may be a wrong one: a line of a log says more than that.
+/// Returns whether a line is a vegeta target, perhaps a wrong one. A line of a JSON log has other keys too.
 pub(crate) fn is_target(line: &str) -> bool {
     let keys = ["method", "url", "header", "body"];
     let object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(line);
@@ -76,7 +76,7 @@ mod tests {
         // vegeta's README: jq -ncM '{method: "POST", url: "http://goku", body: "Punch!" | @base64, header: {"Content-Type": ["text/plain"]}}'
         let text =
             r#"{"method":"POST","url":"http://goku","body":"UHVuY2gh","header":{"Content-Type":["text/plain"]}}"#;
-        assert!((FORMAT.looks)(text));
+        assert!((FORMAT.matches)(text));
         let found = read(text).unwrap().found.remove(0);
         assert_eq!((found.request.body.as_str(), found.origin.as_deref()), ("Punch!", Some("http://goku")));
         assert_eq!((found.request.path.as_str(), found.request.headers.len()), ("/", 1));

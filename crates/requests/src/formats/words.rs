@@ -1,20 +1,20 @@
-//! Words of a shell's command lines, with their places: what a browser copies, and what people paste.
+//! Splits shell command lines into words and notes where each begins.
 //!
-//! Quotes, escapes, `$'…'`, lines that go on after a backslash, and `;`, `&`, `|` or a line end between commands. Nothing is
-//! expanded: a variable stays as it is written.
+//! Understands quotes, escapes, `$'…'` and lines that continue after a backslash. `;`, `&`, `|` and line ends separate
+//! commands. Variables are not expanded.
 
-/// A word and where it begins.
+/// A word with the index at which it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) text: String,
     pub(super) at: usize,
 }
 
-/// What cannot be read, and where.
-pub(super) type Wrong = (usize, &'static str);
+/// An error: index in the text, and message.
+pub(super) type PlacedError = (usize, &'static str);
 
-/// The commands of a text, each with its words.
-pub(super) fn commands(text: &str) -> Result<Vec<Vec<Word>>, Wrong> {
+/// Splits a text into commands, and each command into words.
+pub(super) fn commands(text: &str) -> Result<Vec<Vec<Word>>, PlacedError> {
     let mut reader = Reader { text, at: 0 };
     let (mut all, mut command) = (Vec::new(), Vec::new());
     while let Some(c) = reader.peek() {
@@ -29,7 +29,7 @@ pub(super) fn commands(text: &str) -> Result<Vec<Vec<Word>>, Wrong> {
                     reader.next();
                 }
             }
-            '\\' if reader.ends_line() => {}
+            '\\' if reader.skip_continuation() => {}
             _ => command.push(reader.word()?),
         }
     }
@@ -54,36 +54,36 @@ impl Reader<'_> {
         Some(c)
     }
 
-    /// Reads over a backslash before a line end.
-    fn ends_line(&mut self) -> bool {
+    /// Skips a backslash before a line end. Returns whether there was one.
+    fn skip_continuation(&mut self) -> bool {
         let rest = &self.text[self.at..];
         let length = ["\\\r\n", "\\\n"].into_iter().find(|end| rest.starts_with(end)).map_or(0, str::len);
         self.at += length;
         length > 0
     }
 
-    fn word(&mut self) -> Result<Word, Wrong> {
+    fn word(&mut self) -> Result<Word, PlacedError> {
         let (begin, mut text) = (self.at, String::new());
         while let Some(c) = self.peek() {
             let here = self.at;
             match c {
                 c if c.is_whitespace() || ";&|".contains(c) => break,
-                '\\' if self.ends_line() => {}
+                '\\' if self.skip_continuation() => {}
                 '\\' => {
                     self.next();
                     text.extend(self.next());
                 }
                 '\'' => {
                     self.next();
-                    self.until('\'', here, |_, _| false, &mut text)?;
+                    self.read_quoted('\'', here, |_, _| false, &mut text)?;
                 }
                 '"' => {
                     self.next();
-                    self.until('"', here, Self::in_double, &mut text)?;
+                    self.read_quoted('"', here, Self::double_quote_escape, &mut text)?;
                 }
                 '$' if self.text[here..].starts_with("$'") => {
                     self.at += 2;
-                    self.until('\'', here, Self::ansi, &mut text)?;
+                    self.read_quoted('\'', here, Self::ansi_escape, &mut text)?;
                 }
                 _ => text.extend(self.next()),
             }
@@ -91,14 +91,14 @@ impl Reader<'_> {
         Ok(Word { text, at: begin })
     }
 
-    /// Up to the closing quote; `escape` takes what begins with a backslash, where it means something.
-    fn until(
+    /// Reads up to the closing quote. `escape` reads a backslash sequence and returns false where it means nothing.
+    fn read_quoted(
         &mut self,
         close: char,
         began: usize,
         escape: fn(&mut Self, &mut String) -> bool,
         to: &mut String,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), PlacedError> {
         loop {
             match self.peek() {
                 None => return Err((began, "a quotation mark is not closed")),
@@ -112,8 +112,8 @@ impl Reader<'_> {
         }
     }
 
-    fn in_double(&mut self, to: &mut String) -> bool {
-        if self.ends_line() {
+    fn double_quote_escape(&mut self, to: &mut String) -> bool {
+        if self.skip_continuation() {
             return true;
         }
         let Some(c) = self.text[self.at + 1..].chars().next().filter(|c| "\"\\$`".contains(*c)) else { return false };
@@ -122,27 +122,27 @@ impl Reader<'_> {
         true
     }
 
-    /// ANSI-C quoting of bash.
-    fn ansi(&mut self, to: &mut String) -> bool {
+    /// Reads an escape of ANSI-C quoting (`$'…'` in bash).
+    fn ansi_escape(&mut self, to: &mut String) -> bool {
         self.next();
         let Some(c) = self.next() else { return true };
         match c {
             'n' => to.push('\n'),
             't' => to.push('\t'),
             'r' => to.push('\r'),
-            'x' => to.extend(self.digits(2)),
-            'u' => to.extend(self.digits(4)),
-            'U' => to.extend(self.digits(8)),
+            'x' => to.extend(self.hex_character(2)),
+            'u' => to.extend(self.hex_character(4)),
+            'U' => to.extend(self.hex_character(8)),
             '\'' | '"' | '\\' | '?' => to.push(c),
             other => to.extend(['\\', other]),
         }
         true
     }
 
-    /// The character of at most so many hexadecimal digits.
-    fn digits(&mut self, most: usize) -> Option<char> {
+    /// Reads a character given by at most `max_digits` hexadecimal digits.
+    fn hex_character(&mut self, max_digits: usize) -> Option<char> {
         let mut code = 0;
-        for _ in 0..most {
+        for _ in 0..max_digits {
             let Some(digit) = self.peek().and_then(|c| c.to_digit(16)) else { break };
             self.next();
             code = code << 4 | digit;

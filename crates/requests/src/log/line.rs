@@ -3,17 +3,17 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// What a line says of a request.
+/// The request of one line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Logged {
-    /// When, seconds since the epoch.
+    /// Time, seconds since the epoch.
     pub(super) at_s: Option<f64>,
     pub(super) method: String,
     pub(super) path: String,
     pub(super) status: Option<u16>,
 }
 
-/// Names of the fields of JSON lines, those of common configurations; the user's own come first.
+/// Field names of JSON lines, in the order in which they are tried.
 #[derive(Clone, Debug)]
 pub(super) struct Fields {
     request: Vec<String>,
@@ -24,7 +24,7 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// The usual names, with `time=…,path=…` in front of them.
+    /// Returns the names of common configurations, after the user's own (`time=…,path=…`).
     pub(super) fn new(given: &str) -> Result<Self, String> {
         let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let mut all = Self {
@@ -54,26 +54,26 @@ impl Fields {
     }
 }
 
-/// Reads a line; the error is the column (from 1) and what is wrong there.
-pub(super) fn read(line: &str, fields: &Fields) -> Result<Logged, (usize, String)> {
+/// Parses a line. The error is a column, from 1, and a message.
+pub(super) fn parse(line: &str, fields: &Fields) -> Result<Logged, (usize, String)> {
     if line.trim_start().starts_with('{') { json(line, fields) } else { common(line) }
 }
 
-/// `host ident user [time] "METHOD path HTTP/1.1" status bytes …`
+/// Parses `host ident user [time] "METHOD path HTTP/1.1" status bytes …`.
 fn common(line: &str) -> Result<Logged, (usize, String)> {
     let open = line.find('[').ok_or((1, "there is no [time]".to_owned()))?;
     let close = line[open..].find(']').map(|at| open + at).ok_or((open + 1, "a [time] is not closed".to_owned()))?;
     let quote =
         line[close..].find('"').map(|at| close + at).ok_or((close + 1, "there is no \"request\"".to_owned()))?;
     let rest = &line[quote + 1..];
-    let end = closing(rest).ok_or((quote + 1, "a \"request\" is not closed".to_owned()))?;
+    let end = closing_quote(rest).ok_or((quote + 1, "a \"request\" is not closed".to_owned()))?;
     let (method, path) = request(&rest[..end]).map_err(|why| (quote + 2, why))?;
     let status = rest[end + 1..].split_whitespace().next().and_then(|word| word.parse().ok());
     Ok(Logged { at_s: time(&line[open + 1..close]), method, path, status })
 }
 
-/// Where a quoted text ends: at the first mark without a backslash before it.
-fn closing(text: &str) -> Option<usize> {
+/// Returns the index of the closing quote: the first one that no backslash escapes.
+fn closing_quote(text: &str) -> Option<usize> {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate() {
         match byte {
@@ -85,7 +85,7 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// `GET /path HTTP/1.1` in its parts.
+/// Splits `GET /path HTTP/1.1` into method and path.
 fn request(text: &str) -> Result<(String, String), String> {
     let mut words = text.split(' ');
     match (words.next(), words.next(), words.next(), words.next()) {
@@ -101,7 +101,7 @@ fn request(text: &str) -> Result<(String, String), String> {
 fn json(line: &str, fields: &Fields) -> Result<Logged, (usize, String)> {
     let value: Value = serde_json::from_str(line).map_err(|e| (e.column().max(1), format!("no JSON: {e}")))?;
     let text = |names: &[String]| {
-        names.iter().find_map(|name| inside(&value, name)).map(|v| match v {
+        names.iter().find_map(|name| find_field(&value, name)).map(|v| match v {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         })
@@ -117,15 +117,16 @@ fn json(line: &str, fields: &Fields) -> Result<Logged, (usize, String)> {
     Ok(Logged { at_s: text(&fields.time).and_then(|text| time(&text)), method, path, status })
 }
 
-/// A field, or one of an object within: `http.request.path`.
-fn inside<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+/// Finds a field, also one of a nested object: `http.request.path`.
+fn find_field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     value.get(name).or_else(|| name.split('.').try_fold(value, |value, part| value.get(part)))
 }
 
-/// Seconds since the epoch of `10/Oct/2000:13:55:36 -0700`, of RFC 3339, or of a number in seconds, milliseconds or less.
+/// Parses `10/Oct/2000:13:55:36 -0700`, RFC 3339, or a number of seconds, milliseconds, micro- or nanoseconds. Returns
+/// seconds since the epoch.
 fn time(text: &str) -> Option<f64> {
     if let Ok(number) = text.parse::<f64>() {
-        // 1e11 seconds are the year 5138; as milliseconds they are 1973.
+        // 1e11 seconds are the year 5138, 1e11 milliseconds the year 1973: larger numbers are in smaller units.
         let factor = [1.0, 1e-3, 1e-6, 1e-9].into_iter().find(|factor| number * factor < 1e11)?;
         return Some(number * factor).filter(|s| s.is_finite() && *s >= 0.0);
     }
@@ -143,7 +144,7 @@ mod tests {
     use super::*;
 
     fn of(line: &str) -> Result<Logged, (usize, String)> {
-        read(line, &Fields::new("").unwrap())
+        parse(line, &Fields::new("").unwrap())
     }
 
     #[test]
@@ -162,7 +163,7 @@ mod tests {
         assert_eq!(of(json), Ok(expected.clone()));
         let nested = r#"{"at":971211336000,"http":{"uri":"/apache_pb.gif"},"status":"200"}"#;
         let fields = Fields::new("time=at, path=http.uri").unwrap();
-        assert_eq!(read(nested, &fields), Ok(expected));
+        assert_eq!(parse(nested, &fields), Ok(expected));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Access logs: what users asked for, how often, and when.
+//! Access logs: which requests users made, how often, and when.
 
 mod line;
 mod summary;
@@ -16,39 +16,39 @@ use crate::url;
 use line::Fields;
 pub use summary::Summary;
 
-/// Different requests that are counted; further ones are left out. About as many bytes again a hundred times.
-const MOST_DIFFERENT: usize = 1_000_000;
-/// Requests whose times are kept, for a replay in time.
-const MOST_TIMES: usize = 1_000_000;
-/// Longest line.
-const MOST_LINE: u64 = 64 * 1024;
-/// Methods that change nothing (RFC 9110, section 9.2.1).
+/// Maximum number of different requests that are counted (about 100 MB of memory). Further ones are left out.
+const MAX_DIFFERENT: usize = 1_000_000;
+/// Maximum number of requests whose times are kept for a replay in time.
+const MAX_TIMES: usize = 1_000_000;
+/// Maximum length of a line, bytes.
+const MAX_LINE_BYTES: u64 = 64 * 1024;
+/// Methods that change nothing on the server (RFC 9110, section 9.2.1).
 const SAFE: &[&str] = &["GET", "HEAD", "OPTIONS"];
 
-/// What of a log is to be made.
+/// Choice of the requests of a log that are made.
 #[derive(Clone, Debug, Default)]
 pub struct ReplayOptions {
-    /// Further methods that may be made, such as POST.
+    /// Allowed methods besides the safe ones, such as POST.
     pub allow: Vec<String>,
-    /// Names of fields of JSON lines: `path=uri,time=at`.
+    /// Field names of JSON lines: `path=uri,time=at`.
     pub fields: String,
 }
 
-/// What a log holds.
+/// Requests of a log.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
-    /// The different requests, most frequent first, each as often as it was made (its weight).
+    /// Different requests, most frequent first. The weight of each is how often it was made.
     pub requests: Vec<RequestPlan>,
-    /// Each request that was made, in the order of time: microseconds since the first, and its place in `requests`. Empty
-    /// where a line has no time.
+    /// Every request in order of time: microseconds since the first, and its index in `requests`. Empty if a line has no
+    /// time.
     pub times: Vec<(u64, u16)>,
-    /// What was left out, by why, and how often.
+    /// Number of requests left out, by reason.
     pub left_out: BTreeMap<String, u64>,
-    /// What the log is like.
+    /// Description of the log.
     pub summary: Summary,
 }
 
-/// Whether a file is an access log, by its first line.
+/// Returns whether a file is an access log, judged by its first line.
 pub fn looks_like_log(path: &Path) -> bool {
     let first = || -> Option<String> {
         let mut file = BufReader::new(std::fs::File::open(path).ok()?);
@@ -56,15 +56,15 @@ pub fn looks_like_log(path: &Path) -> bool {
         if file.fill_buf().ok()?.starts_with(&[0x1f, 0x8b]) {
             return Some("[gzip".into());
         }
-        file.take(MOST_LINE).read_until(b'\n', &mut bytes).ok()?;
+        file.take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
     let usual = Fields::new("");
     let first = first().filter(|line| !is_target(line));
-    first.is_some_and(|line| line == "[gzip" || usual.is_ok_and(|fields| line::read(line.trim_end(), &fields).is_ok()))
+    first.is_some_and(|line| line == "[gzip" || usual.is_ok_and(|fields| line::parse(line.trim_end(), &fields).is_ok()))
 }
 
-/// Reads a log, packed by gzip or not.
+/// Reads a log, compressed with gzip or not.
 pub fn replay(path: &Path, options: &ReplayOptions) -> Result<Replay, ReadError> {
     let name = path.display().to_string();
     let fail = |message: String| ReadError { file: name.clone(), place: None, message };
@@ -78,13 +78,13 @@ pub fn replay(path: &Path, options: &ReplayOptions) -> Result<Replay, ReadError>
     log.replay(&name)
 }
 
-/// A log while it is read.
+/// State of reading a log.
 #[derive(Default)]
 struct Log {
     places: HashMap<(String, String), u32>,
-    /// Count, and answers of 400 and above by status, of each.
+    /// Per request: how often it was made, and the number of its responses with status 400 or above, by status.
     counts: Vec<(u64, HashMap<u16, u64>)>,
-    /// Seconds since the epoch, and which.
+    /// Time of each request, seconds since the epoch, and its index in `counts`.
     times: Vec<(f64, u32)>,
     timeless: bool,
     left_out: BTreeMap<String, u64>,
@@ -98,7 +98,7 @@ impl Log {
         let mut bytes = Vec::new();
         loop {
             bytes.clear();
-            if text.by_ref().take(MOST_LINE).read_until(b'\n', &mut bytes)? == 0 {
+            if text.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes)? == 0 {
                 return Ok(());
             }
             self.lines += 1;
@@ -111,7 +111,7 @@ impl Log {
     }
 
     fn line(&mut self, line: &str, fields: &Fields, options: &ReplayOptions) {
-        let logged = match line::read(line, fields) {
+        let logged = match line::parse(line, fields) {
             Ok(logged) => logged,
             Err((column, why)) => {
                 self.first_bad
@@ -127,7 +127,7 @@ impl Log {
         }
         let Ok((_, path)) = url::split(&logged.path) else { return self.leave_out("with a path that cannot be sent") };
         let new = self.places.len() as u32;
-        let room = self.places.len() < MOST_DIFFERENT;
+        let room = self.places.len() < MAX_DIFFERENT;
         let place = match self.places.entry((logged.method, path)) {
             std::collections::hash_map::Entry::Occupied(known) => *known.get(),
             std::collections::hash_map::Entry::Vacant(free) if room => *free.insert(new),
@@ -145,7 +145,7 @@ impl Log {
             }
         }
         match logged.at_s {
-            Some(at) if self.times.len() < MOST_TIMES => self.times.push((at, place)),
+            Some(at) if self.times.len() < MAX_TIMES => self.times.push((at, place)),
             Some(_) => self.leave_out("of a replay in time, beyond a million"),
             None => self.timeless = true,
         }
@@ -194,7 +194,7 @@ impl Log {
     }
 }
 
-/// Spreads the requests of one second evenly over it, where a log has no finer times.
+/// Spreads the requests of each second evenly over that second, for a log of whole seconds.
 fn spread(times: &mut [(f64, u32)]) {
     for second in times.chunk_by_mut(|a, b| a.0 == b.0) {
         let n = second.len() as f64;
@@ -206,7 +206,7 @@ fn request(method: String, path: String, made: u64, bad: &HashMap<u16, u64>) -> 
     let first = path.split(['/', '?']).nth(1).unwrap_or_default();
     let folder = path[1..].contains('/');
     let class = if folder { format!("{method} /{first}/") } else { format!("{method} /{first}") };
-    // What was mostly answered with an error will be again.
+    // A request that mostly got an error is expected to get it again.
     let usual = bad.iter().max_by_key(|(status, n)| (**n, **status)).filter(|(_, n)| **n * 2 > made);
     RequestPlan {
         method,

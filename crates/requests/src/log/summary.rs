@@ -1,42 +1,42 @@
-//! What an access log is like, before any of it is made: how many, which, when, and how bursty.
+//! Description of an access log before any request is made: how many, which, when, and how bursty.
 
 use std::collections::BTreeMap;
 
 use run::RequestPlan;
 
-/// Paths that are named.
+/// Number of most frequent requests that are named.
 const TOP: usize = 5;
-/// Spans of the log whose rates are told.
+/// Number of equal parts of the log whose rates are given.
 const SPANS: usize = 12;
-/// Seconds from which a Hurst parameter can be told.
-const FEWEST_SECONDS: usize = 128;
+/// Minimum length of a log for its Hurst parameter, seconds.
+const MIN_HURST_SECONDS: usize = 128;
 
-/// What a log is like.
+/// Description of a log.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Lines read.
     pub lines: u64,
-    /// Requests by method, those left out among them.
+    /// Number of requests by method, including those left out.
     pub methods: BTreeMap<String, u64>,
-    /// Answers by hundreds of their status.
+    /// Number of responses by status class: 2 for 200 to 299.
     pub statuses: BTreeMap<u16, u64>,
-    /// Requests that can be made, and how many different ones.
+    /// Number of requests that can be made.
     pub requests: u64,
-    /// Different requests.
+    /// Number of different requests.
     pub different: usize,
-    /// From the first to the last, seconds; 0 without times.
+    /// Time from the first to the last request, seconds; 0 without times.
     pub span_s: f64,
-    /// Requests per second in equal spans of the log.
+    /// Requests per second in equal parts of the log.
     pub rates: Vec<f64>,
-    /// Mean of the requests in the busiest second over the mean of all.
+    /// Requests of the busiest second divided by the mean of all seconds.
     pub peak: f64,
-    /// The Hurst parameter by the variance-time plot; absent for short logs.
+    /// Hurst parameter from the variance-time plot; `None` for short logs.
     pub hurst: Option<f64>,
-    /// Whether times are whole seconds: then requests of one second are spread evenly over it.
+    /// Times are whole seconds, so the requests of each second are spread evenly over it.
     pub whole_seconds: bool,
-    /// The most frequent requests with their shares.
+    /// Most frequent requests with their shares.
     top: Vec<(String, f64)>,
-    /// Share of all requests that the most frequent tenth of the different ones has.
+    /// Share of all requests that belongs to the most frequent tenth of the different ones.
     skew: f64,
     bad: Option<String>,
 }
@@ -100,7 +100,7 @@ impl Summary {
 /// The Hurst parameter of counts a second: the variance of means over m seconds falls as m^(2H-2) (Leland et al.,
 /// *On the self-similar nature of Ethernet traffic*, 1994, section 3.1).
 fn hurst(seconds: &[f64]) -> Option<f64> {
-    if seconds.len() < FEWEST_SECONDS {
+    if seconds.len() < MIN_HURST_SECONDS {
         return None;
     }
     let mut points = Vec::new();

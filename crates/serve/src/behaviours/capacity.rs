@@ -1,6 +1,8 @@
-//! `capacity`: a server of known capacity. Requests take turns of 1/capacity seconds; what is left of a turn after the
-//! real work is spent spinning (`work`) or asleep (`sleep`). Turns follow one another without a gap as long as requests
-//! wait, so late wakes do not lower the rate; after a pause the next turn begins at once.
+//! `capacity`: a server of known capacity. Requests take turns of 1/capacity seconds. The rest of a turn after the real
+//! work is spent spinning (`work`) or asleep (`sleep`).
+//!
+//! Turns follow one another without a gap while requests wait, so late wakes do not lower the rate. After a pause the next
+//! turn begins at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,6 +1,6 @@
-//! What behaviours do to requests.
+//! Delay that a behaviour adds to each request.
 
 use std::sync::Arc;
 
-/// What a request has to go through.
+/// Delay of one request: returns when the request may be answered.
 pub(crate) type Delay = Arc<dyn Fn() + Send + Sync>;

@@ -1,5 +1,6 @@
-//! Stated weaknesses: a server that is slow, sleepy or limited in a known way, so that a verdict can be checked against
-//! the truth. Each wraps the sessions of any service under any model; one file each, one row in [`BEHAVIOURS`].
+//! Planted weaknesses: a server that is slow, sleeps or is limited in a known way, so that a verdict can be checked.
+//!
+//! A behaviour wraps the sessions of any service under any model. One file each, one row in [`BEHAVIOURS`].
 
 mod capacity;
 mod delay;
@@ -19,18 +20,18 @@ use delay::Delay;
 pub struct BehaviourSpec {
     /// The option that turns it on.
     pub option: &'static str,
-    /// What it does to a request, and what of the server it makes the bottleneck.
+    /// Effect on a request, and the verdict that it should cause.
     pub help: &'static str,
-    /// Where it is done.
+    /// Place where it is implemented.
     pub(crate) kind: Kind,
 }
 
-/// Where a behaviour is done.
+/// Place where a behaviour is implemented.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
-    /// Around each session: called for every completed request.
+    /// A delay around each session, for every completed request.
     Session(fn(&Options<'_>, u32) -> Result<Option<Delay>, ServeError>),
-    /// In the http service or where connections are accepted.
+    /// In the http service, or where connections are accepted.
     Elsewhere,
 }
 
@@ -68,7 +69,7 @@ pub const BEHAVIOURS: &[BehaviourSpec] = &[
     },
 ];
 
-/// The service with the behaviours that the options ask for.
+/// Wraps a service in the behaviours that the options ask for.
 pub(crate) fn wrap(
     service: Arc<dyn Service>,
     options: &Options<'_>,
@@ -106,7 +107,7 @@ impl Service for Delayed {
     }
 }
 
-/// A session whose completed requests go through the delays before their answers may leave.
+/// Session that delays each completed request before its answer may leave.
 struct DelayedSession {
     inner: BoxedSession,
     delays: Arc<[Delay]>,

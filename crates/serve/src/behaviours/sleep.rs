@@ -1,5 +1,5 @@
-//! `sleep_ms`: the thread that serves a request sleeps first, as a worker does that waits for something downstream.
-//! With model `workers` the capacity is workers / sleep, and the processors stay idle.
+//! `sleep_ms`: the serving thread sleeps before each answer, like a worker that waits for a slow upstream. With model
+//! `workers` the capacity is workers / sleep time, and the CPUs stay idle.
 
 use std::sync::Arc;
 

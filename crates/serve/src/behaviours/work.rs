@@ -1,9 +1,10 @@
-//! `work_us`: processor time added to each request, by one of two stated mechanisms.
+//! `work_us`: CPU time added to each request, in one of two ways.
 //!
-//! `work_by=clock` (default) spins until the thread's own processor clock says so: time in which the thread did not run
-//! does not count, but interrupts that the kernel charges to the thread do. `work_by=loops` does a fixed number of
-//! loops, calibrated once at the start: whatever takes the processor away, interrupts included, makes a request last
-//! longer, as real work would.
+//! `work_by=clock` (default) spins until the thread's CPU clock has advanced. Time in which the thread did not run does not
+//! count, but interrupts that the kernel charges to the thread do.
+//!
+//! `work_by=loops` runs a fixed number of loops, calibrated once at the start. Everything that takes the CPU away,
+//! interrupts included, makes a request last longer, as with real work.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use super::delay::Delay;
 use crate::{Options, ServeError};
 
-/// Loops of one calibration round, and rounds: the fastest counts, since everything else only disturbs.
+/// Loops per calibration round, and number of rounds. The fastest round counts, since disturbances only slow one down.
 const LOOPS: u64 = 1_000_000;
 const ROUNDS: usize = 7;
 

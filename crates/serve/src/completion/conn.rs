@@ -1,4 +1,4 @@
-//! What the loop keeps of a connection and of a send on its way.
+//! State of a connection and of an outstanding send.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -14,21 +14,21 @@ pub(super) struct Conn {
     pub(super) generation: u32,
     /// A receive is posted.
     pub(super) armed: bool,
-    /// What is posted is the empty receive.
+    /// The posted receive is the one of zero bytes.
     pub(super) empty: bool,
-    /// The lasting receive was told to end.
+    /// The multishot receive was told to end.
     pub(super) stopping: bool,
     pub(super) sending: bool,
     pub(super) queued: bool,
     /// The peer has ended its side; the state is told once the backlog is consumed.
     pub(super) input_ended: bool,
-    /// Our side is being ended in the kernel, which looks the place in the table up when it gets to it.
+    /// A shutdown of our side is posted. The kernel looks up the index in the table of files only when it runs.
     pub(super) ending: bool,
-    /// It is over, and closed once our side has ended.
+    /// The connection is over, and is closed once the shutdown has run.
     pub(super) over: Option<End>,
-    /// Bytes drained since the last empty receive.
+    /// Bytes read since the last receive of zero bytes.
     pub(super) drained: u32,
-    /// Boxed: 8 bytes of every idle connection instead of 32.
+    /// Boxed, so that it takes 8 bytes of an idle connection instead of 32.
     #[expect(clippy::box_collection)]
     pub(super) backlog: Option<Box<VecDeque<(BufferId, u32)>>>,
 }
@@ -53,7 +53,7 @@ impl Conn {
     }
 }
 
-/// A send on its way.
+/// An outstanding send.
 pub(super) struct Sending {
     pub(super) index: u32,
     pub(super) generation: u32,

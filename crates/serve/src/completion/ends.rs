@@ -1,50 +1,55 @@
-//! Begin and end of a connection, and the deadlines between.
+//! Opening and closing connections, and their deadlines.
 
 use std::os::fd::{AsFd, OwnedFd};
 
 use sys::uring::{File, OpFlags};
 
-use super::{Conn, Kind, Worker, user};
+use super::{Conn, Operation, Worker, user_data};
 use crate::connection::End;
 use crate::strategies::LimitHit;
 
 impl Worker {
-    /// A new connection, at a place in the table of files or with a descriptor.
+    /// Opens a new connection, at an index of the ring's table of files or with a descriptor.
     pub(super) fn open(&mut self, at: Option<u32>, fd: Option<OwnedFd>) -> sys::Result<()> {
-        let waits = match self.common.admit() {
+        let waits = match self.shard.admit() {
             Ok(waits) => waits,
             Err(how) => {
-                self.common.refuse(fd.as_ref(), how);
-                return at.map_or(Ok(()), |at| self.ring.close(at, OpFlags::SKIP_SUCCESS, user(Kind::Ignore, 0, 0)));
+                self.shard.refuse(fd.as_ref(), how);
+                return at
+                    .map_or(Ok(()), |at| self.ring.close(at, OpFlags::SKIP_SUCCESS, user_data(Operation::Ignore, 0, 0)));
             }
         };
         self.generation = (self.generation + 1) & 0xff_ffff;
-        let mut state = self.common.begin(waits);
+        let mut state = self.shard.begin(waits);
         let index = at.or_else(|| self.free.pop()).unwrap_or(self.conns.len() as u32);
         if self.conns.len() <= index as usize {
             self.conns.resize_with(index as usize + 1, || None);
         }
         if waits {
-            self.common.wait_in_line(index, &mut state.activity);
+            self.shard.wait_in_line(index, &mut state.activity);
         }
         self.conns[index as usize] = Some(Box::new(Conn::new(state, fd, self.generation)));
         self.advance(index)
     }
 
-    /// Ends our side; what the peer still sends is read over. The kernel does it in a thread of its own, and only there looks
-    /// up which connection has the place by then: it must be this one, so nothing is closed before it is done.
+    /// Ends our side. The kernel shuts the socket down in its own thread and looks up the index only there, so the index
+    /// must still belong to this connection: nothing is closed before the shutdown has run.
     pub(super) fn end_side(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         if let Some(fd) = &conn.fd {
-            // A peer that has gone already is seen by the receive.
+            // If the peer has gone already, the receive shows it.
             let _ = sys::socket::shutdown_write(fd);
             return Ok(());
         }
         conn.ending = true;
-        self.ring.shutdown_write(File::Fixed(index), OpFlags::empty(), user(Kind::Shutdown, conn.generation, index))
+        self.ring.shutdown_write(
+            File::Fixed(index),
+            OpFlags::empty(),
+            user_data(Operation::Shutdown, conn.generation, index),
+        )
     }
 
-    /// Our side has ended; the connection, too, if it was over by then.
+    /// Notes that our side has ended. Closes the connection if it was over by then.
     pub(super) fn side_ended(&mut self, index: u32, generation: u32) -> sys::Result<()> {
         let Some(conn) = self.conn(index, generation) else { return Ok(()) };
         conn.ending = false;
@@ -62,16 +67,16 @@ impl Worker {
         let file = Self::file(index, &conn);
         let running = conn.armed || conn.sending;
         let Conn { fd, state, backlog, .. } = *conn;
-        // Counted first: whoever sees the close finds it in the counts.
-        let leaves_place = self.common.end(index, state, end);
+        // Counted before the close, so that a peer that sees the close finds it counted.
+        let frees_slot = self.shard.end(index, state, end);
         self.close_file(index, file, fd, running)?;
         backlog.into_iter().flat_map(|b| *b).for_each(|(id, _)| self.buffers.recycle(id));
-        if leaves_place { self.pass_place() } else { Ok(()) }
+        if frees_slot { self.pass_slot_on() } else { Ok(()) }
     }
 
-    /// Closes a socket, and ends first what still runs on it and keeps it open; those completions find no connection.
+    /// Closes a socket. Cancels its outstanding operations first, since they keep it open; their completions are ignored.
     fn close_file(&mut self, index: u32, file: File, fd: Option<OwnedFd>, running: bool) -> sys::Result<()> {
-        let ignore = user(Kind::Ignore, 0, 0);
+        let ignore = user_data(Operation::Ignore, 0, 0);
         if running {
             let then = if fd.is_none() { OpFlags::SKIP_SUCCESS | OpFlags::IO_HARDLINK } else { OpFlags::SKIP_SUCCESS };
             self.ring.cancel_file(file, then, ignore)?;
@@ -88,26 +93,26 @@ impl Worker {
         Ok(())
     }
 
-    /// Looks at the deadlines of all connections.
+    /// Checks the deadlines of all connections.
     pub(super) fn sweep(&mut self) -> sys::Result<()> {
         let conns = self.conns.iter().enumerate();
-        let overdue = self.common.overdue(conns.filter_map(|(i, c)| c.as_ref().map(|c| (i as u32, &c.state.activity))));
+        let overdue = self.shard.overdue(conns.filter_map(|(i, c)| c.as_ref().map(|c| (i as u32, &c.state.activity))));
         for (index, why) in overdue.close {
             if let (Some(why), Some(conn)) = (why, self.conns[index as usize].as_deref()) {
-                self.common.close_at_limit(why, conn.fd.as_ref().map(AsFd::as_fd));
+                self.shard.close_at_limit(why, conn.fd.as_ref().map(AsFd::as_fd));
             }
             self.close(index, End::Done)?;
         }
-        for index in self.common.heads() {
+        for index in self.shard.take_heads() {
             let Some(conn) = self.conns.get_mut(index as usize).and_then(Option::as_deref_mut) else { continue };
-            if self.common.head_is_late(index, &mut conn.state.activity) {
-                self.common.close_at_limit(LimitHit::SlowHead, conn.fd.as_ref().map(AsFd::as_fd));
+            if self.shard.head_is_late(index, &mut conn.state.activity) {
+                self.shard.close_at_limit(LimitHit::SlowHead, conn.fd.as_ref().map(AsFd::as_fd));
                 conn.state.head_is_late();
                 self.advance(index)?;
             }
         }
         for index in overdue.idle {
-            if self.common.anybody_waits() {
+            if self.shard.any_waits() {
                 self.park(index)?;
             }
         }

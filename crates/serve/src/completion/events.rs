@@ -1,4 +1,4 @@
-//! The events of the operations of a thread, for overlapped I/O with events.
+//! Events of a thread's operations, for overlapped I/O with events.
 
 use std::os::fd::AsRawFd;
 
@@ -8,14 +8,14 @@ use sys::wake::Waker;
 
 use crate::ServeError;
 
-/// Operations that a thread of the original waits for, besides its control event.
+/// Maximum number of operations that a thread of the original waits for, besides its control event.
 pub(crate) const OPERATIONS: u32 = 62;
 
-/// The events of a thread, by connection: a connection has one operation outstanding.
+/// Events of a thread, by connection: each connection has one outstanding operation.
 pub(super) struct Events {
     pub(super) wakers: Vec<Waker>,
     pub(super) list: Vec<Entry>,
-    /// Completions whose event has not been seen yet.
+    /// Completions whose event was not reported yet.
     pub(super) held: Vec<Cqe>,
 }
 

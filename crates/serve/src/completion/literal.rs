@@ -1,6 +1,8 @@
-//! Overlapped I/O with events, to the letter: every operation signals an event of its own when it completes (a write to
-//! an eventfd linked behind it), the thread waits for up to 62 events and a control event in slot 0, is told of the
-//! lowest one only, and then looks at that operation. The ring is used to do the operations, not to learn of them.
+//! Overlapped I/O with events, as in the original: every operation signals its own event when it completes (a write to an
+//! eventfd, linked behind the operation).
+//!
+//! The thread waits for up to 62 events and a control event in slot 0, gets the lowest one only, and then looks at that
+//! operation. The ring runs the operations, but does not report them.
 
 use std::os::fd::AsRawFd;
 
@@ -8,22 +10,22 @@ use sys::poll::{self, Entry};
 use sys::uring::{Cqe, File, OpFlags};
 use sys::wake::Waker;
 
-use super::{Kind, Worker, user};
+use super::{Operation, Worker, user_data};
 
 impl Worker {
-    /// How operations are given to the ring: linked to their signal, where there are events.
-    pub(super) fn how(&self) -> OpFlags {
+    /// Returns the flags of operations: linked to their signal, where there are events.
+    pub(super) fn link_flags(&self) -> OpFlags {
         if self.events.is_some() { OpFlags::IO_HARDLINK } else { OpFlags::empty() }
     }
 
-    /// Puts the signal behind the operation that was just given.
+    /// Posts the signal behind the operation that was just posted.
     pub(super) fn signal_end(&mut self, index: u32) -> sys::Result<()> {
         let Some(waker) = self.events.as_ref().and_then(|e| e.wakers.get(index as usize)) else { return Ok(()) };
         let event = File::Fd(waker.as_raw_fd());
-        self.ring.signal(event, OpFlags::SKIP_SUCCESS, user(Kind::Ignore, 0, 0))
+        self.ring.signal(event, OpFlags::SKIP_SUCCESS, user_data(Operation::Ignore, 0, 0))
     }
 
-    /// Waits for the lowest event that is signalled and takes the completions of its operation.
+    /// Waits for events and takes the completions of the lowest one that is signalled.
     pub(super) fn wait_events(
         &mut self,
         timeout_ns: Option<u64>,
@@ -42,14 +44,14 @@ impl Worker {
         let index = slot as u32 - 1;
         events.wakers[index as usize].clear();
         let sends = &self.sends;
-        let of = |cqe: &Cqe| match cqe.user >> 56 {
-            k if k == Kind::Recv as u64 => cqe.user as u32 == index,
-            k if k == Kind::Send as u64 => {
+        let belongs = |cqe: &Cqe| match cqe.user >> 56 {
+            k if k == Operation::Recv as u64 => cqe.user as u32 == index,
+            k if k == Operation::Send as u64 => {
                 sends.get(cqe.user as u32 as usize).and_then(Option::as_ref).is_none_or(|s| s.index == index)
             }
             _ => true,
         };
-        done.extend(events.held.extract_if(.., |cqe| of(cqe)));
+        done.extend(events.held.extract_if(.., |cqe| belongs(cqe)));
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
-//! The loop of the io_uring models: operations are given to a ring and come back completed. A model decides how receives
-//! are posted ([`Receive`]), how many sends may be outstanding, and where connections come from.
+//! Loop of the io_uring models: operations are posted to a ring and come back completed. A model decides how receives are
+//! posted ([`Receive`]), how many sends may be outstanding, and where connections come from.
 //!
-//! Conclusion first: a connection has at most one send outstanding, so answers keep their order; while it has, nothing
-//! more is taken from it than a few buffers, so a peer that does not read cannot make the server hold its flood.
+//! A connection has at most one outstanding send, so answers keep their order. Meanwhile the server takes only a few
+//! buffers of input from it, so a peer that does not read cannot fill the server's memory.
 
 mod conn;
 mod ends;
@@ -22,21 +22,21 @@ use sys::uring::{Buffers, Cqe, File, Ring, RingCloseWatcher};
 use crate::ServeError;
 use crate::connection::Next;
 use crate::listener::PAUSE_NS;
-use crate::shard::{Common, Shard};
+use crate::shard::{Shard, ShardSetup};
 use conn::{Conn, Sending};
 pub(crate) use events::OPERATIONS;
-pub(crate) use setup::{Receive, Setup, direct, probe};
+pub(crate) use setup::{Receive, Setup, allows_direct, probe};
 
-/// Bytes of a multishot receive's backlog before it is stopped, in buffers.
-const BACKLOG: usize = 4;
-/// How long connections without a buffer wait for one to come back before further memory is touched.
-const STARVE_NS: u64 = 1_000_000;
-/// Longest wait for the kernel to tidy the ring up.
-const GONE_NS: u64 = 5_000_000_000;
+/// Maximum number of buffers in a connection's backlog. Its multishot receive is stopped then.
+const MAX_BACKLOG: usize = 4;
+/// Time that connections without a buffer wait for a returned one, before further memory is used.
+const MAX_BUFFER_WAIT_NS: u64 = 1_000_000;
+/// Longest wait until the kernel has freed the ring.
+const MAX_RING_CLOSE_NS: u64 = 5_000_000_000;
 
-/// What a completion belongs to: kind, generation and index in one number.
+/// Operation of an operation. User data is kind, generation and index in one number.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Operation {
     Ignore = 0,
     Accept = 1,
     Wake = 2,
@@ -45,13 +45,13 @@ enum Kind {
     Shutdown = 5,
 }
 
-const fn user(kind: Kind, generation: u32, index: u32) -> u64 {
+const fn user_data(kind: Operation, generation: u32, index: u32) -> u64 {
     (kind as u64) << 56 | ((generation & 0xff_ffff) as u64) << 32 | index as u64
 }
 
-/// A thread with its ring.
+/// Serving thread with its ring.
 pub(crate) struct Worker {
-    common: Common,
+    shard: Shard,
     setup: Setup,
     ring: Ring,
     close_watcher: Option<RingCloseWatcher>,
@@ -60,11 +60,11 @@ pub(crate) struct Worker {
     free: Vec<u32>,
     sends: Vec<Option<Sending>>,
     free_sends: Vec<u32>,
-    /// Connections that wait for one of the outstanding sends to complete, first come first served.
+    /// Connections that wait for a free send, first come first served.
     send_queue: VecDeque<(u32, u32)>,
-    /// Connections whose receive found no buffer.
+    /// Connections whose receive got no buffer.
     starved: VecDeque<(u32, u32)>,
-    /// They have waited a turn for buffers to come back.
+    /// The starved connections have waited one turn for returned buffers.
     waited: bool,
     events: Option<events::Events>,
     generation: u32,
@@ -73,8 +73,8 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// To be made in the thread that runs it.
-    pub(crate) fn new(shard: Shard, setup: Setup) -> Result<Self, ServeError> {
+    /// Makes the worker. Call this in the thread that runs it.
+    pub(crate) fn new(shard: ShardSetup, setup: Setup) -> Result<Self, ServeError> {
         let (ring, buffers, close_watcher) = setup.ring()?;
         Ok(Self {
             sends: (0..setup.sends).map(|_| None).collect(),
@@ -83,7 +83,7 @@ impl Worker {
             ring,
             close_watcher: Some(close_watcher),
             buffers,
-            common: Common::new(shard),
+            shard: Shard::new(shard),
             setup,
             conns: Vec::new(),
             free: Vec::new(),
@@ -96,76 +96,76 @@ impl Worker {
         })
     }
 
-    /// Serves until the server is stopped, and ends when the ring is gone: until then it keeps the listening socket.
+    /// Serves until the server is stopped. Returns when the kernel has freed the ring, which holds the listening socket.
     pub(crate) fn run(mut self) -> Result<(), ServeError> {
         let served = self.serve().map_err(|e| ServeError::os("use the io_uring", e));
         let close_watcher = self.close_watcher.take();
         drop(self);
-        let _ = close_watcher.is_none_or(|close_watcher| close_watcher.wait(GONE_NS));
+        let _ = close_watcher.is_none_or(|close_watcher| close_watcher.wait(MAX_RING_CLOSE_NS));
         served
     }
 
     fn serve(&mut self) -> sys::Result<()> {
-        let waker = self.common.shard.inbox.waker.clone();
+        let waker = self.shard.setup.inbox.waker.clone();
         let (bell, readable) = (File::Fd(waker.as_raw_fd()), u32::from(sys::poll::IN as u16));
         if self.events.is_none() {
-            self.ring.poll(bell, readable, true, user(Kind::Wake, 0, 0))?;
+            self.ring.poll(bell, readable, true, user_data(Operation::Wake, 0, 0))?;
         }
         let mut done: Vec<Cqe> = Vec::with_capacity(1024);
-        while !self.common.shard.control.stopping() {
+        while !self.shard.setup.control.stopping() {
             self.accept()?;
-            let starving = (!self.starved.is_empty()).then_some(self.common.now_ns + STARVE_NS);
-            let timeout = self.resume_ns.into_iter().chain(self.common.next_sweep_ns).chain(starving).min();
-            let timeout = timeout.map(|due| due.saturating_sub(self.common.now_ns));
+            let starving = (!self.starved.is_empty()).then_some(self.shard.now_ns + MAX_BUFFER_WAIT_NS);
+            let timeout = self.resume_ns.into_iter().chain(self.shard.next_sweep_ns).chain(starving).min();
+            let timeout = timeout.map(|due| due.saturating_sub(self.shard.now_ns));
             done.clear();
             if self.events.is_some() {
                 self.wait_events(timeout, &waker, &mut done)?;
             } else {
-                // No wait for a batch: its second timer costs more than the wakes that it saves (measured with nginx).
+                // Waiting for a batch needs a second timer, which costs more than the saved wakes (measured with nginx).
                 self.ring.submit_and_wait(1, timeout, 0)?;
                 self.ring.reap(&mut done);
             }
-            self.common.tick();
+            self.shard.tick();
             for cqe in done.drain(..) {
                 self.completed(cqe, bell, readable)?;
             }
             self.feed_starved()?;
             self.buffers.publish();
-            if self.common.sweep_due() {
+            if self.shard.sweep_due() {
                 self.sweep()?;
             }
         }
         Ok(())
     }
 
-    /// Keeps an accept posted, but rests when no descriptor was left.
+    /// Keeps an accept posted, but pauses when no descriptor was left.
     fn accept(&mut self) -> sys::Result<()> {
-        let Some(listener) = &self.common.shard.listener else { return Ok(()) };
-        if self.accepting || self.resume_ns.is_some_and(|at| at > self.common.now_ns) {
+        let Some(listener) = &self.shard.setup.listener else { return Ok(()) };
+        if self.accepting || self.resume_ns.is_some_and(|at| at > self.shard.now_ns) {
             return Ok(());
         }
         self.resume_ns = None;
         self.accepting = true;
-        self.ring.accept_multi(File::Fd(listener.as_raw_fd()), self.setup.direct, user(Kind::Accept, 0, 0))
+        self.ring.accept_multi(File::Fd(listener.as_raw_fd()), self.setup.direct, user_data(Operation::Accept, 0, 0))
     }
 
     fn completed(&mut self, cqe: Cqe, bell: File, readable: u32) -> sys::Result<()> {
         let (index, generation) = (cqe.user as u32, (cqe.user >> 32) as u32 & 0xff_ffff);
         match cqe.user >> 56 {
-            k if k == Kind::Recv as u64 => self.received(index, generation, cqe),
-            k if k == Kind::Send as u64 => self.sent(index, &cqe),
-            k if k == Kind::Accept as u64 => self.accepted(&cqe),
-            k if k == Kind::Shutdown as u64 => self.side_ended(index, generation),
-            k if k == Kind::Wake as u64 => {
+            k if k == Operation::Recv as u64 => self.received(index, generation, cqe),
+            k if k == Operation::Send as u64 => self.sent(index, &cqe),
+            k if k == Operation::Accept as u64 => self.accepted(&cqe),
+            k if k == Operation::Shutdown as u64 => self.side_ended(index, generation),
+            k if k == Operation::Wake as u64 => {
                 self.take_inbox()?;
-                if cqe.more { Ok(()) } else { self.ring.poll(bell, readable, true, user(Kind::Wake, 0, 0)) }
+                if cqe.more { Ok(()) } else { self.ring.poll(bell, readable, true, user_data(Operation::Wake, 0, 0)) }
             }
             _ => Ok(()),
         }
     }
 
     fn take_inbox(&mut self) -> sys::Result<()> {
-        self.common.shard.inbox.take().into_iter().try_for_each(|fd| self.open(None, Some(fd)))
+        self.shard.setup.inbox.take().into_iter().try_for_each(|fd| self.open(None, Some(fd)))
     }
 
     fn accepted(&mut self, cqe: &Cqe) -> sys::Result<()> {
@@ -174,15 +174,15 @@ impl Worker {
             Ok(at) if self.setup.direct => self.open(Some(at), None),
             Ok(_) => self.open(None, Some(cqe.accepted()?)),
             Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
-                self.common.shard.cell.accept_paused.add(1);
-                self.resume_ns = Some(self.common.now_ns + PAUSE_NS);
+                self.shard.setup.cell.accept_paused.add(1);
+                self.resume_ns = Some(self.shard.now_ns + PAUSE_NS);
                 Ok(())
             }
             Err(_) => Ok(()),
         }
     }
 
-    /// The file that operations of a connection name.
+    /// Returns the file that operations of a connection name.
     fn file(index: u32, conn: &Conn) -> File {
         conn.fd.as_ref().map_or(File::Fixed(index), |fd| File::Fd(fd.as_raw_fd()))
     }
@@ -192,9 +192,9 @@ impl Worker {
         (conn.generation == generation).then_some(conn)
     }
 
-    /// Goes on with a connection: sends what is to be sent, else takes what waits, else receives, else closes.
+    /// Goes on with a connection: sends output, else consumes the backlog, else receives or closes.
     fn advance(&mut self, index: u32) -> sys::Result<()> {
-        let (now_ms, how) = (self.common.now_ms(), self.how());
+        let (now_ms, how) = (self.shard.now_ms(), self.link_flags());
         let Some(conn) = self.conns.get_mut(index as usize).and_then(Option::as_deref_mut) else { return Ok(()) };
         if conn.sending || conn.queued {
             return Ok(());
@@ -212,7 +212,7 @@ impl Worker {
                 self.sends[send as usize] =
                     Some(Sending { index, generation: conn.generation, len: n as u32, buffer: None });
                 let file = Self::file(index, conn);
-                self.ring.send(file, send, 0..n, how, user(Kind::Send, 0, send))?;
+                self.ring.send(file, send, 0..n, how, user_data(Operation::Send, 0, send))?;
                 self.signal_end(index)?;
                 return self.arm(index, false);
             }
@@ -233,15 +233,15 @@ impl Worker {
 
     /// Does what follows once everything is sent and the backlog is consumed.
     fn settle(&mut self, index: u32) -> sys::Result<()> {
-        let now_ms = self.common.now_ms();
+        let now_ms = self.shard.now_ms();
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         match conn.state.settle(now_ms) {
             Next::Close(end) => return self.close(index, end),
             Next::EndSide => {
-                self.common.somebody_lingers();
+                self.shard.note_lingering();
                 self.end_side(index)?;
             }
-            Next::Wait if self.common.gives_way(&conn.state.activity) => return self.park(index),
+            Next::Wait if self.shard.gives_way(&conn.state.activity) => return self.park(index),
             Next::Wait => {}
         }
         self.arm(index, false)

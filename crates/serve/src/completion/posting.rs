@@ -1,27 +1,27 @@
-//! Posting receives: when a connection gets one, of which sort, and who gets the buffers when there are too few.
+//! Posting receives: when, of which kind, and for which connections when buffers run out.
 
-use super::{BACKLOG, Kind, Receive, Worker, user};
+use super::{MAX_BACKLOG, Operation, Receive, Worker, user_data};
 
 impl Worker {
-    /// Posts a receive if there should be one. `now`: the empty receive has said that there is something.
+    /// Posts a receive if there should be one. `now`: the receive of zero bytes has completed, so data is there.
     pub(super) fn arm(&mut self, index: u32, now: bool) -> sys::Result<()> {
-        let (receive, how) = (self.setup.receive, self.how());
-        let drain = self.common.shard.policy.read.bytes as u32;
+        let (receive, how) = (self.setup.receive, self.link_flags());
+        let drain = self.shard.setup.policy.read.bytes as u32;
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         if conn.armed || conn.input_ended || !conn.state.takes_input() {
             return Ok(());
         }
-        // A receive may wait beside a send only if it can be told to end: single ones follow the answer.
-        if receive != Receive::Lasting && (conn.sending || conn.queued) {
+        // Only a multishot receive is posted beside a send, since it can be told to end. Single ones follow the answer.
+        if receive != Receive::Multishot && (conn.sending || conn.queued) {
             return Ok(());
         }
-        if conn.backlog.as_ref().is_some_and(|b| b.len() >= BACKLOG) {
+        if conn.backlog.as_ref().is_some_and(|b| b.len() >= MAX_BACKLOG) {
             return Ok(());
         }
         conn.armed = true;
-        let (file, user) = (Self::file(index, conn), user(Kind::Recv, conn.generation, index));
+        let (file, user) = (Self::file(index, conn), user_data(Operation::Recv, conn.generation, index));
         match receive {
-            Receive::Lasting => self.ring.recv_multi(file, user)?,
+            Receive::Multishot => self.ring.recv_multi(file, user)?,
             Receive::Single => self.ring.recv_once(file, false, how, user)?,
             Receive::Empty if now || (conn.drained > 0 && conn.drained < drain) => {
                 self.ring.recv_once(file, true, how, user)?;
@@ -34,9 +34,8 @@ impl Worker {
         self.signal_end(index)
     }
 
-    /// Those that found no buffer receive again. Under high-connections, which is there to save memory, the first of them
-    /// take the buffers that came back, and further ones are touched only if none did for a turn: peers that do not read
-    /// may keep all of them.
+    /// Posts receives again for connections that got no buffer. Strategy high-connections saves memory: it reuses returned
+    /// buffers, and takes new ones only if none returned for one turn, since peers that do not read may hold all of them.
     pub(super) fn feed_starved(&mut self) -> sys::Result<()> {
         let returned = self.buffers.returned() as usize;
         if self.starved.is_empty() {

@@ -1,4 +1,4 @@
-//! What an io_uring model asks of the loop, and whether there can be a ring at all.
+//! Settings of an io_uring model, and the check whether a ring is allowed here.
 
 use sys::Errno;
 use sys::uring::{Buffers, Config, Ring, RingCloseWatcher};
@@ -6,40 +6,40 @@ use sys::uring::{Buffers, Config, Ring, RingCloseWatcher};
 use crate::ServeError;
 use crate::strategies::Policy;
 
-/// Receive buffers that are used as long as they suffice: what is filled in turn should fit into a processor's cache.
+/// Number of receive buffers used as long as they suffice, so that they fit into a CPU's cache.
 const BUFFERS_AT_FIRST: u16 = 64;
 
 /// How receives are posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Receive {
-    /// One that goes on until the peer closes (multishot).
-    Lasting,
+    /// One multishot receive that goes on until the peer closes.
+    Multishot,
     /// One at a time.
     Single,
-    /// One of zero bytes; when it completes, single ones until the socket would block.
+    /// One of zero bytes. When it completes, single ones follow until the socket would block.
     Empty,
 }
 
-/// What a model asks of the loop.
+/// Settings of a model for the loop.
 pub(crate) struct Setup {
     pub(crate) receive: Receive,
-    /// Most sends outstanding.
+    /// Maximum number of outstanding sends.
     pub(crate) sends: u32,
-    /// Bytes of one send.
+    /// Maximum size of one send, bytes.
     pub(crate) send_bytes: u32,
-    /// Receive buffers, and their size. The kernel is given few of them until they do not suffice.
+    /// Number and size of receive buffers. The kernel gets few of them at first, and more when they do not suffice.
     pub(crate) buffers: u16,
     pub(crate) buffer_bytes: u32,
-    /// Connections live in the ring's table of files.
+    /// Connections are in the ring's table of files, without descriptors.
     pub(crate) direct: bool,
-    /// Submission entries.
+    /// Number of submission entries.
     pub(crate) entries: u32,
-    /// An eventfd is signalled for each operation, and the thread waits for those (at most 62 connections).
+    /// Each operation signals an eventfd, and the thread waits for those (at most 62 connections).
     pub(crate) literal: bool,
 }
 
 impl Setup {
-    /// The ring with its receive buffers, and who sees it go.
+    /// Makes the ring, its receive buffers, and the watcher that sees it freed.
     pub(super) fn ring(&self) -> Result<(Ring, Buffers, RingCloseWatcher), ServeError> {
         let files = if self.direct { sys::limits::descriptors().0.clamp(1, 1 << 20) as u32 } else { 1 };
         let config = Config {
@@ -62,13 +62,13 @@ impl Setup {
     }
 }
 
-/// Whether connections may live in the ring's table only: strategies that name or refuse peers need descriptors.
-pub(crate) fn direct(policy: &Policy) -> bool {
+/// Returns whether connections may do without descriptors. Strategies that name or refuse peers need them.
+pub(crate) fn allows_direct(policy: &Policy) -> bool {
     policy.limits.is_none() && policy.active.is_none()
 }
 
-/// Whether a ring can be made here; an error says what forbids it. Tried in a thread of its own: the kernel tidies a
-/// ring up in the thread that made it, which would interrupt the caller's system calls a moment later.
+/// Checks that a ring can be made here. Runs in its own thread: the kernel frees a ring in the thread that made it, which
+/// would interrupt the caller's system calls a moment later.
 pub(crate) fn probe() -> Result<(), ServeError> {
     let config = Config { entries: 8, buffers: 1, buffer_bytes: 64, ..Config::default() };
     let tried = std::thread::spawn(move || Ring::new(&config).map(drop)).join();

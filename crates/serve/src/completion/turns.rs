@@ -1,8 +1,8 @@
-//! Whose turn it is: completed sends and the queue for them, and the places of high-throughput.
+//! Completed sends, the queue of connections that wait to send, and the slots of high-throughput.
 
 use sys::uring::{Cqe, OpFlags};
 
-use super::{Kind, Worker, user};
+use super::{Operation, Worker, user_data};
 use crate::connection::End;
 
 impl Worker {
@@ -15,8 +15,8 @@ impl Worker {
             conn.sending = false;
             conn.state.activity.output_left();
             let n = cqe.outcome().unwrap_or(0);
-            self.common.shard.cell.bytes_out.add(u64::from(n));
-            // A short send ends with an error of the socket (MSG_WAITALL).
+            self.shard.setup.cell.bytes_out.add(u64::from(n));
+            // A short send means a socket error (MSG_WAITALL).
             outcome =
                 if n == sending.len { self.advance(sending.index) } else { self.close(sending.index, End::Reset) };
         }
@@ -24,7 +24,7 @@ impl Worker {
         outcome
     }
 
-    /// A send completed: the first connection that waits for that may send.
+    /// Lets the first connections of the queue send, after a send completed.
     pub(super) fn next_sender(&mut self) -> sys::Result<()> {
         while !self.free_sends.is_empty() {
             let Some((index, generation)) = self.send_queue.pop_front() else { return Ok(()) };
@@ -36,24 +36,24 @@ impl Worker {
         Ok(())
     }
 
-    /// high-throughput: a free place goes to the next in the line.
-    pub(super) fn pass_place(&mut self) -> sys::Result<()> {
-        let Some(index) = self.common.next_in_line() else { return Ok(()) };
-        let now_ms = self.common.now_ms();
+    /// Strategy high-throughput: gives a freed slot to the next connection in the line.
+    pub(super) fn pass_slot_on(&mut self) -> sys::Result<()> {
+        let Some(index) = self.shard.next_in_line() else { return Ok(()) };
+        let now_ms = self.shard.now_ms();
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
-        conn.state.activity.take_place(now_ms);
+        conn.state.activity.take_slot(now_ms);
         self.advance(index)
     }
 
-    /// high-throughput: a connection gives its place to the next in the line.
+    /// Strategy high-throughput: moves a connection to the end of the line and passes its slot on.
     pub(super) fn park(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
-        self.common.wait_in_line(index, &mut conn.state.activity);
+        self.shard.wait_in_line(index, &mut conn.state.activity);
         if conn.armed && !conn.stopping {
             conn.stopping = true;
-            let which = user(Kind::Recv, conn.generation, index);
-            self.ring.cancel(which, OpFlags::SKIP_SUCCESS, user(Kind::Ignore, 0, 0))?;
+            let which = user_data(Operation::Recv, conn.generation, index);
+            self.ring.cancel(which, OpFlags::SKIP_SUCCESS, user_data(Operation::Ignore, 0, 0))?;
         }
-        self.pass_place()
+        self.pass_slot_on()
     }
 }

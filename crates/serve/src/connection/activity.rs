@@ -16,9 +16,9 @@ pub(crate) struct Activity {
     head_since_ms: u32,
     /// The connection is in the list of incomplete heads.
     head_watched: bool,
-    /// The connection is neither read nor written now: it waits for a place, or a limit holds it back.
+    /// The connection is neither read nor written now: it waits for a slot, or a limit holds it back.
     pub(crate) parked: bool,
-    /// It completed a request since it got its place.
+    /// The connection has completed a request since it got its slot.
     pub(crate) served: bool,
     /// Our side has ended and the peer's has not. Bytes that still arrive are dropped.
     pub(crate) lingering: bool,
@@ -39,8 +39,8 @@ impl Activity {
         Self { heard_ms: now_ms, parked, ..Self::default() }
     }
 
-    /// Gives the connection a place, and the time to use it.
-    pub(crate) fn take_place(&mut self, now_ms: u32) {
+    /// Gives the connection a slot, and the time to use it.
+    pub(crate) fn take_slot(&mut self, now_ms: u32) {
         (self.parked, self.served, self.heard_ms) = (false, false, now_ms);
     }
 
@@ -98,7 +98,8 @@ impl Activity {
         begun.then(|| most_ms.saturating_sub(now_ms.saturating_sub(self.head_since_ms)))
     }
 
-    /// Checks a watched head. A connection that we do not read, since it has no place or its output waits, is never late.
+    /// Checks a watched head. A connection is never late while it has no slot or its output waits, since
+    /// it is not read then.
     pub(crate) fn check_head(&mut self, now_ms: u32, most_ms: u32) -> HeadState {
         let left_ms = self.head_left_ms(now_ms, most_ms).filter(|_| self.head_watched);
         let Some(left_ms) = left_ms else {

@@ -166,7 +166,7 @@ fn a_parked_connection_is_neither_read_nor_written_until_it_has_a_place() {
     c.activity.parked = true;
     assert_eq!((c.takes_input(), c.wants_write(), c.settle(2)), (false, false, Next::Wait));
     assert!(output(&mut c).is_empty());
-    c.activity.take_place(3);
+    c.activity.take_slot(3);
     assert!(c.takes_input() && !c.activity.served);
     assert_eq!(output(&mut c), b"aa");
     // One with nothing to say goes when its peer goes, though it has no place.
@@ -214,7 +214,7 @@ fn time_without_a_place_or_behind_output_makes_no_head_late() {
     c.activity.starts_head_watch();
     c.activity.parked = true;
     assert_eq!(c.activity.check_head(9000, 700), HeadState::Incomplete);
-    c.activity.take_place(9000);
+    c.activity.take_slot(9000);
     c.activity.output_waits(9000);
     assert_eq!(c.activity.check_head(9000, 700), HeadState::Incomplete);
     c.activity.output_left();

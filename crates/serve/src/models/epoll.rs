@@ -1,9 +1,11 @@
-//! epoll(7): the kernel keeps the interest and a list of what is ready. Not in the source; the reference that the
-//! others are compared with. `epoll` is level-triggered with one listener for all threads (EPOLLEXCLUSIVE wakes one of
-//! them), `epoll-et` edge-triggered, `epoll-sharded` has a listener a thread.
+//! epoll(7): the kernel keeps the interest and a list of ready descriptors. Not in the source; the other models are
+//! compared with it.
 //!
-//! Cost of an event: a share of one epoll_wait, one recv, one send. epoll_ctl is only needed to begin, and to wait for
-//! room after a full send buffer.
+//! `epoll` is level-triggered with one listener for all threads (EPOLLEXCLUSIVE wakes one of them). `epoll-et` is
+//! edge-triggered. `epoll-sharded` has one listener per thread.
+//!
+//! Cost of an event: a share of one epoll_wait, one recv, one send. epoll_ctl runs once per connection, and when a send
+//! buffer is full.
 
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
@@ -15,7 +17,7 @@ use crate::ServeError;
 use crate::ready::Want;
 use crate::ready::{LISTENER, Readiness, Ready, Worker};
 
-/// Events taken by one wait.
+/// Maximum number of events per wait.
 const BATCH: usize = 1024;
 
 pub(super) fn level(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
@@ -55,7 +57,7 @@ impl<const EDGE: bool> Poller<EDGE> {
 
     fn interest(token: u32, want: Want) -> Interest {
         if token == LISTENER {
-            // One listener may be in several instances; only one of them is to wake.
+            // Several epoll instances may watch one listener. Only one of them should wake.
             return Interest::IN | Interest::EXCLUSIVE;
         }
         if EDGE {
@@ -79,7 +81,7 @@ impl<const EDGE: bool> Readiness for Poller<EDGE> {
         if EDGE { Ok(()) } else { self.epoll.modify(fd, u64::from(token), Self::interest(token, want)) }
     }
 
-    /// Closing takes a connection out by itself; the listener stays open.
+    /// Only the listener is removed: closing a connection removes it.
     fn remove(&mut self, fd: BorrowedFd<'_>, token: u32) {
         if token == LISTENER {
             let _ = self.epoll.delete(fd);

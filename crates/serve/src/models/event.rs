@@ -1,8 +1,8 @@
-//! The explicit event API (G. Banga, J. Mogul, P. Druschel, USENIX 1999): interest is declared once and events are
-//! taken out of a queue, here by the library `event` with a back end of choice (`--events epoll|uring|poll|select`).
-//! Each thread has a queue and a listener of its own.
+//! The explicit event API (G. Banga, J. Mogul, P. Druschel, USENIX 1999): a program declares interest once and takes
+//! events from a queue. The library `event` does this with a chosen back end (`--events epoll|uring|poll|select`). Each
+//! thread has its own queue and listener.
 //!
-//! Cost of an event: a share of one get_next_event, one recv, one send; with the baselines also a scan of all
+//! Cost of an event: a share of one get_next_event, one recv, one send. The back ends poll and select also scan all
 //! descriptors at every wait.
 
 use std::net::SocketAddr;
@@ -17,13 +17,13 @@ use crate::ServeError;
 use crate::ready::Want;
 use crate::ready::{LISTENER, Readiness, Ready, Worker};
 
-/// Events taken by one call.
+/// Maximum number of events per call.
 const BATCH: usize = 256;
 
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
     let name: String = launch.options.get("events")?.unwrap_or_else(|| "epoll".into());
     let backend = Backend::named(&name).map_err(|e| ServeError::Combination(e.to_string()))?;
-    // Queues belong to their threads; whether the kernel gives one shows here.
+    // A queue belongs to its thread. This one only shows whether the kernel allows it.
     EventQueue::new(backend).map_err(|e| ServeError::Combination(e.to_string()))?;
     let threads = launch.plan.threads.max(1);
     let (listeners, addr) = launch.listen(threads, threads > 1)?;
@@ -45,7 +45,7 @@ struct Poller<const EDGE: bool> {
     queue: EventQueue,
     events: Vec<Event>,
     tokens: Vec<u32>,
-    /// The listener, when it was told last: it is not drained by one turn, so it is declared again.
+    /// Listener of the last event. One turn may not drain it, so its interest is declared again.
     listener: Option<RawFd>,
 }
 

@@ -1,5 +1,5 @@
-//! Threads with a bounded number of connections each: one thread accepts and deals connections out, and starts a further
-//! thread when all are full. What the group models share.
+//! Shared part of the group models: threads with a bounded number of connections each. One thread accepts connections,
+//! hands them to the groups, and starts a further group when all are full.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -9,23 +9,23 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use super::launch::Launch;
 use crate::listener::Acceptor;
 use crate::server::{Control, lock};
-use crate::shard::{Inbox, Shard};
+use crate::shard::{Inbox, ShardSetup};
 use crate::stats::Cell;
 use crate::{ServeError, Service};
 
-/// Starts the loop of one group in its new thread.
-pub(super) type RunGroup = Arc<dyn Fn(Shard) -> Result<(), ServeError> + Send + Sync>;
+/// Loop of one group, run in its own thread.
+pub(super) type RunGroup = Arc<dyn Fn(ShardSetup) -> Result<(), ServeError> + Send + Sync>;
 
-/// One group.
+/// A thread with its connections.
 struct Group {
     inbox: Arc<Inbox>,
     taken: Arc<AtomicU32>,
-    /// Its thread could not serve (no descriptors for its events, say) and has ended.
+    /// The thread has ended with an error, for example without descriptors for its events.
     dead: Arc<AtomicBool>,
 }
 
-/// The thread that accepts.
-struct Dealer {
+/// The accepting thread, which assigns connections to groups.
+struct Assigner {
     control: Arc<Control>,
     service: Arc<dyn Service>,
     policy: crate::strategies::Policy,
@@ -35,8 +35,8 @@ struct Dealer {
     cell: Arc<Cell>,
 }
 
-/// Resets the connections that a group which does not serve was given.
-fn give_up(inbox: &Inbox) -> u64 {
+/// Resets the connections in the inbox of a group that has failed. Returns their number.
+fn reset_inbox(inbox: &Inbox) -> u64 {
     let fds = inbox.take();
     for fd in &fds {
         let _ = sys::socket::set_reset_on_close(fd);
@@ -44,13 +44,13 @@ fn give_up(inbox: &Inbox) -> u64 {
     fds.len() as u64
 }
 
-/// Accepts and deals out to groups of at most `capacity` connections.
+/// Accepts connections and assigns them to groups of at most `capacity`.
 pub(super) fn start(launch: &Launch<'_>, capacity: u32, run: RunGroup) -> Result<SocketAddr, ServeError> {
     let (mut listeners, addr) = launch.listen(1, false)?;
     let waker = launch.control.waker()?;
     let pace = crate::listener::Pace::from(launch.options)?;
     let acceptor = Acceptor::new(listeners.remove(0), pace, sys::clock::monotonic_ns());
-    let mut dealer = Dealer {
+    let mut assigner = Assigner {
         control: launch.control.clone(),
         service: launch.service.clone(),
         policy: launch.policy,
@@ -59,16 +59,16 @@ pub(super) fn start(launch: &Launch<'_>, capacity: u32, run: RunGroup) -> Result
         groups: Vec::new(),
         cell: launch.control.cell(),
     };
-    launch.control.spawn("dealer", move || {
-        let (control, cell) = (dealer.control.clone(), dealer.cell.clone());
-        acceptor.run(&control, &waker, &cell, |fd| dealer.deal(fd))
+    launch.control.spawn("assigner", move || {
+        let (control, cell) = (assigner.control.clone(), assigner.cell.clone());
+        acceptor.run(&control, &waker, &cell, |fd| assigner.assign(fd))
     })?;
     Ok(addr)
 }
 
-impl Dealer {
-    /// Gives a connection to the first group that has room.
-    fn deal(&mut self, fd: OwnedFd) {
+impl Assigner {
+    /// Assigns a connection to the first group that has room.
+    fn assign(&mut self, fd: OwnedFd) {
         let alive = |g: &Group| !g.dead.load(Ordering::SeqCst);
         let room = |g: &Group| alive(g) && g.taken.load(Ordering::Acquire) < self.capacity;
         let at = match self.groups.iter().position(room) {
@@ -76,7 +76,7 @@ impl Dealer {
             None => match self.grow() {
                 Ok(()) => self.groups.len() - 1,
                 Err(e) => {
-                    // No thread, no service: the peer is told by a reset, the user by the count and the reason.
+                    // Without a thread the peer is reset; the user sees the count and the reason.
                     self.cell.accepted.add(1);
                     self.cell.refused.add(1);
                     if self.cell.refused.get() == 1 {
@@ -91,9 +91,9 @@ impl Dealer {
         group.taken.fetch_add(1, Ordering::AcqRel);
         lock(&group.inbox.fds).push(fd);
         group.inbox.waker.wake();
-        // It may have died before it could look.
+        // The group may have failed before it took the connection.
         if !alive(group) {
-            self.cell.refused.add(give_up(&group.inbox));
+            self.cell.refused.add(reset_inbox(&group.inbox));
         }
     }
 
@@ -105,7 +105,7 @@ impl Dealer {
         let inbox = Inbox::new(self.control.waker()?);
         let taken = Arc::new(AtomicU32::new(0));
         let left = taken.clone();
-        let shard = Shard {
+        let shard = ShardSetup {
             control: self.control.clone(),
             service: self.service.clone(),
             policy: self.policy,
@@ -123,7 +123,7 @@ impl Dealer {
             let outcome = run(shard);
             if outcome.is_err() {
                 told.store(true, Ordering::SeqCst);
-                cell.refused.add(give_up(&given));
+                cell.refused.add(reset_inbox(&given));
             }
             outcome
         };

@@ -1,4 +1,4 @@
-//! What the table of models says of one, and what a model is started with.
+//! Row of the table of models, and the inputs of starting a model.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -9,7 +9,7 @@ use run::ServePlan;
 use crate::listener::{self, Pace};
 use crate::ready::{Readiness, Worker};
 use crate::server::Control;
-use crate::shard::{Inbox, Shard};
+use crate::shard::{Inbox, ShardSetup};
 use crate::strategies::Policy;
 use crate::{Options, ServeError, Service};
 
@@ -18,18 +18,18 @@ use crate::{Options, ServeError, Service};
 pub struct ModelSpec {
     /// Name, as in `--model NAME`.
     pub name: &'static str,
-    /// What the source calls its relative; `not in the source` where it has none.
+    /// Name of the corresponding server in the source; `not in the source` where there is none.
     pub original: &'static str,
-    /// What an event costs, in words.
+    /// Cost of an event, in words.
     pub cost: &'static str,
-    /// Strategies it can honour.
+    /// Strategies that the model supports.
     pub strategies: &'static [&'static str],
-    /// Why it cannot honour the others.
+    /// Reason why the model does not support the others.
     pub cannot: &'static str,
     pub(super) start: fn(&Launch<'_>) -> Result<SocketAddr, ServeError>,
 }
 
-/// What a model is started with.
+/// Inputs of starting a model.
 pub(crate) struct Launch<'a> {
     pub(crate) plan: &'a ServePlan,
     pub(crate) options: &'a Options<'a>,
@@ -39,7 +39,7 @@ pub(crate) struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// Listening sockets for `shards` threads, one for all or one each.
+    /// Opens listening sockets for `shards` threads: one for all, or with `own` one each.
     pub(crate) fn listen(&self, shards: u32, own: bool) -> Result<(Vec<Arc<OwnedFd>>, SocketAddr), ServeError> {
         let opened =
             listener::open(&self.plan.listen, self.plan.backlog, shards, own, self.service.nagle(), &self.control)?;
@@ -47,9 +47,9 @@ impl Launch<'_> {
         Ok(opened)
     }
 
-    /// What a thread of a readiness model needs.
-    pub(crate) fn shard(&self, listener: Option<Arc<OwnedFd>>) -> Result<Shard, ServeError> {
-        Ok(Shard {
+    /// Makes the inputs of one serving thread.
+    pub(crate) fn shard(&self, listener: Option<Arc<OwnedFd>>) -> Result<ShardSetup, ServeError> {
+        Ok(ShardSetup {
             control: self.control.clone(),
             service: self.service.clone(),
             policy: self.policy,
@@ -61,7 +61,7 @@ impl Launch<'_> {
         })
     }
 
-    /// Starts the one thread of a model that has one; more that were asked for are not made.
+    /// Starts the only thread of a single-threaded model, whatever number of threads the plan asks for.
     pub(crate) fn one_thread<R: Readiness>(
         &self,
         name: &str,
@@ -73,8 +73,8 @@ impl Launch<'_> {
         Ok(addr)
     }
 
-    /// An error for an option that only readiness models with a listener of their own can honour.
-    pub(crate) fn no_pace(&self, model: &str) -> Result<(), ServeError> {
+    /// Refuses option `accept_every_ms` for a model that cannot accept on a timer.
+    pub(crate) fn refuse_pace(&self, model: &str) -> Result<(), ServeError> {
         match Pace::from(self.options)? {
             Some(_) => Err(ServeError::Combination(format!(
                 "model {model} cannot accept on a timer: use accept_every_ms with a model that waits for readiness, such as epoll"

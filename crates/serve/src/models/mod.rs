@@ -1,4 +1,4 @@
-//! The I/O models: one file each, one row in [`MODELS`]. Every model serves every service.
+//! I/O models: one file each, one row in [`MODELS`]. Every model serves every service.
 
 mod blocking;
 mod epoll;
@@ -144,13 +144,13 @@ pub const MODELS: &[ModelSpec] = &[
     },
 ];
 
-/// The model for a server that is to take the most load with the least processor, by measurement (`make bench`):
-/// io_uring where it is allowed. Plans name it `auto`.
+/// Returns the model for the highest load at the least CPU, as measured by `make bench`: io_uring where it is allowed.
+/// Plans name it `auto`.
 pub fn default_model() -> &'static str {
     if crate::completion::probe().is_ok() { "uring-sharded" } else { "epoll-sharded" }
 }
 
-/// The model that a plan means, and what to say if it is not the one that one would expect.
+/// Returns the model of a plan, with a note where the choice may surprise.
 pub(crate) fn choose<'a>(plan: &'a ServePlan, options: &Options<'_>) -> Result<(&'a str, Option<String>), ServeError> {
     let workers = options.get::<u32>("workers")?.is_some();
     if plan.model != "auto" {
@@ -179,7 +179,7 @@ pub(crate) fn start(
     policy: Policy,
     options: &Options<'_>,
 ) -> Result<Server, ServeError> {
-    // Descriptors are what a server of many connections runs out of first; the hard limit is the user's affair.
+    // A server of many connections runs out of descriptors first. The hard limit is up to the user.
     let _ = match options.get("descriptors")? {
         Some(soft) => sys::limits::set_soft_descriptors(soft),
         None => sys::limits::raise_descriptors().map(drop),
@@ -188,7 +188,7 @@ pub(crate) fn start(
     let control = Control::new(&plan.cpus, options.get("max_threads")?);
     let launch = Launch { plan, options, control: control.clone(), service, policy };
     let started = (model.start)(&launch);
-    // From here on the server stops its threads whatever happened.
+    // From here on `Server` stops the threads, also after an error.
     let any = SocketAddr::from(([0, 0, 0, 0], 0));
     let server = Server::new(*started.as_ref().unwrap_or(&any), model.name, control);
     started.map(|_| server)

@@ -1,7 +1,7 @@
-//! poll(2): the whole list of descriptors goes to the kernel and back at every wait. Relative of the select server with
-//! no limit on numbers. One thread.
+//! poll(2): the whole list of descriptors goes to the kernel and back at every wait. Like the select server, without its
+//! limit on descriptor numbers. One thread.
 //!
-//! Cost of an event: a scan of all connections in the kernel and one here, shared by all that are ready at that wake.
+//! Cost of an event: a scan of all connections in the kernel and one here, shared by all events of the same wake.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -17,12 +17,12 @@ pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
     launch.one_thread("poll", PollList::default)
 }
 
-/// Descriptors in the order in which they came; the place of a removed one is taken by the last.
+/// Descriptors in the order in which they were added. The last one takes the place of a removed one.
 #[derive(Default)]
 pub(super) struct PollList {
     entries: Vec<Entry>,
     tokens: Vec<u32>,
-    /// Only the lowest ready index is told (event groups that are not fair).
+    /// Only the lowest ready index is reported (event groups without `fair`).
     pub(super) lowest_only: bool,
 }
 
@@ -71,12 +71,12 @@ impl Readiness for PollList {
     }
 }
 
-/// A list that tells only of the lowest ready index, as WaitForMultipleEvents does.
+/// Makes a list that reports only the lowest ready index unless it is `fair`, as WaitForMultipleEvents does.
 pub(super) fn group(fair: bool) -> PollList {
     PollList { lowest_only: !fair, ..PollList::default() }
 }
 
-/// Makes the worker of a group.
-pub(super) fn run(shard: crate::shard::Shard, fair: bool) -> Result<(), ServeError> {
+/// Runs the loop of a group.
+pub(super) fn run(shard: crate::shard::ShardSetup, fair: bool) -> Result<(), ServeError> {
     Worker::new(shard, group(fair)).run()
 }

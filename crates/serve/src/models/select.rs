@@ -1,9 +1,9 @@
-//! select(2) over bit arrays of any width: the non-blocking server of the source, as Linux means it. One thread.
+//! select(2) over bit arrays of any width: the non-blocking server of the source, with the sets of Linux. One thread.
 //!
-//! The original's sets are arrays of handles that are searched one by one; that cost is in `select-array`. Here the test
-//! of a bit costs nothing, and the scan happens in the kernel.
+//! The original's sets are arrays of handles that are searched one by one; model `select-array` has that cost. Here testing
+//! a bit costs nothing, and the kernel does the scan.
 //!
-//! Cost of an event: a copy and a scan of the bit sets up to the highest descriptor, shared by all that are ready.
+//! Cost of an event: a copy and a scan of the bit sets up to the highest descriptor, shared by all events of a wake.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -76,7 +76,7 @@ impl Readiness for Sets {
             while bits != 0 {
                 let bit = bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                // A broken connection is readable: reading tells.
+                // A broken connection is readable, and reading shows the error.
                 ready.push(Ready { token: self.tokens[word * 64 + bit], read: read >> bit & 1 != 0, gone: false });
             }
         }

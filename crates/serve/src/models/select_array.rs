@@ -1,15 +1,17 @@
-//! The source's non-blocking server as its sample code has it: select with sets that are arrays of descriptors. Putting one
-//! in searches the array for it, one entry after the other (FD_SET refuses doubles), and asking whether one is in a set
-//! searches it again (FD_ISSET). Every socket is put into all three sets (to read, to write, exceptional) before every
-//! wait and looked for in all three after it, so a wait costs searches that grow with the square of the connections.
-//! As almost every socket has room to write, a wait ends at once: the thread never rests while anybody is connected. One
-//! connection is accepted a wait, so accepting slows down with the square of those that are connected; with option
-//! `accept_all` a wait accepts all that have come, and what is left are the searches. One thread.
+//! The source's non-blocking server as in its sample code: select with sets that are arrays of descriptors. One thread.
 //!
-//! What the kernel does below is poll(2), a scan of the list; the searches are the model's own.
+//! FD_SET searches the array entry by entry, to refuse duplicates, and FD_ISSET searches it again. Before every wait, each
+//! socket is put into all three sets (read, write, exceptional); after the wait, each is looked up in all three. So the
+//! searches grow with the square of the connections.
 //!
-//! Cost of a wait: n searches of up to n entries to build each of three sets, n searches of what is ready in each of
-//! them; shared by all connections that are ready, which is most of them under load.
+//! Almost every socket has room to write, so a wait ends at once and the thread never sleeps while clients are connected.
+//! Each wait accepts one connection, so accepting slows down as connections grow. With option `accept_all`, a wait accepts
+//! all connections, and only the cost of the searches remains.
+//!
+//! The kernel part is poll(2), a scan of the list. The searches are the model's own.
+//!
+//! Cost of a wait: n searches of up to n entries to build each of three sets, and n searches of the ready entries in each.
+//! All ready connections share it, which under load are most.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -21,7 +23,7 @@ use crate::ServeError;
 use crate::ready::Want;
 use crate::ready::{Readiness, Ready, WAKER};
 
-/// What poll(2) reports without being asked.
+/// Events that poll(2) reports unasked.
 const BROKEN: i16 = poll::ERR | poll::HUP | poll::NVAL;
 
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
@@ -29,13 +31,12 @@ pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
     launch.one_thread("select-array", move || Arrays { accept_all, ..Arrays::default() })
 }
 
-/// The set of the original: a count and an array.
+/// Descriptor set of the original: a count and an array.
 #[derive(Default)]
 struct FdArray(Vec<RawFd>);
 
 impl FdArray {
-    /// FD_ISSET, a function of its own as the original's: one entry after the other. (`contains` compares many at a time,
-    /// which no compiler of the original did.)
+    /// FD_ISSET: compares one entry after the other, as the original does. (`contains` would compare many at a time.)
     #[inline(never)]
     fn is_set(&self, fd: RawFd) -> bool {
         for entry in &self.0 {
@@ -73,8 +74,7 @@ impl Arrays {
         [(&mut self.read, poll::IN), (&mut self.write, poll::OUT), (&mut self.except, poll::PRI)]
     }
 
-    /// FD_ZERO, then FD_SET of every socket in every set. A connection that a strategy does not read is left out of the
-    /// first one.
+    /// FD_ZERO, then FD_SET of every socket in every set. The read set leaves out connections that a strategy holds back.
     fn fill(&mut self) {
         self.sets().into_iter().for_each(|(set, _)| set.0.clear());
         self.list.clear();
@@ -84,18 +84,18 @@ impl Arrays {
                 self.read.set(*fd);
                 asked |= poll::IN;
             }
-            // Our own waker is no socket: it always has room.
+            // The waker is no socket and always writable.
             if *token != WAKER {
                 self.write.set(*fd);
                 self.except.set(*fd);
                 asked |= poll::OUT | poll::PRI;
             }
-            // One entry for all sets: poll(2) refuses a list that is longer than descriptors may be open.
+            // One entry for all sets: poll(2) refuses a list longer than the limit of open descriptors.
             self.list.push(Entry::new(*fd, asked));
         }
     }
 
-    /// select(): leaves in the sets what is ready. A broken socket is in all of them.
+    /// select(): leaves the ready sockets in the sets. A broken socket is in all of them.
     fn select(&mut self, timeout_ns: Option<u64>) -> sys::Result<()> {
         self.sets().into_iter().for_each(|(set, _)| set.0.clear());
         let mut list = std::mem::take(&mut self.list);
@@ -140,7 +140,7 @@ impl Readiness for Arrays {
         for (fd, token, want) in &self.sockets {
             let (read, write) = (self.read.is_set(*fd), self.write.is_set(*fd));
             let gone = self.except.is_set(*fd);
-            // Room to write is news only for those that wait for it.
+            // Only connections with waiting output care about room to write.
             if read || gone || (write && want.write) {
                 ready.push(Ready { token: *token, read, gone });
             }

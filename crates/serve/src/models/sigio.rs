@@ -1,9 +1,10 @@
-//! Signal-driven I/O: the kernel queues a real-time signal for every change of a socket (O_ASYNC, F_SETSIG), and one
-//! thread takes them one at a time, in order, as a window procedure takes messages: the relative of WSAAsyncSelect. When
-//! the queue is full (RLIMIT_SIGPENDING) the kernel sends SIGIO instead, and everything is looked at once. One thread.
+//! Signal-driven I/O: the kernel queues a real-time signal for every change of a socket (O_ASYNC, F_SETSIG). One thread
+//! takes the signals in order, one at a time, as a window procedure takes messages. Corresponds to WSAAsyncSelect.
 //!
-//! It differs in that signals are not held back until the data is read: there is one for every event, also for an
-//! answer's acknowledgement that makes room.
+//! When the signal queue is full (RLIMIT_SIGPENDING), the kernel sends SIGIO instead, and the thread checks all sockets.
+//!
+//! Unlike the original, signals are not held back until the data is read: every event sends one, also an acknowledgement
+//! that makes room to write.
 //!
 //! Cost of an event: a system call to take its signal, then a recv until it would block, and a send.
 
@@ -17,8 +18,8 @@ use crate::ServeError;
 use crate::ready::Want;
 use crate::ready::{Readiness, Ready, WAKER, Worker};
 
-/// An eventfd raises no signal, so the loop looks up this often whether it is to stop.
-const LOOK_UP_NS: u64 = 50_000_000;
+/// Longest wait, since an eventfd raises no signal to say that the server stops.
+const MAX_WAIT_NS: u64 = 50_000_000;
 
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
     let (mut listeners, addr) = launch.listen(1, false)?;
@@ -32,9 +33,9 @@ pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
 
 struct Queue {
     signals: Signals,
-    /// Token of each descriptor number, one more than it is; 0: not watched.
+    /// Token of each descriptor number, plus one; 0 when it is not watched.
     tokens: Vec<u32>,
-    /// What was ready before it was watched raised no signal: it is tried once.
+    /// New descriptors, tried once: those that were ready before they were watched raised no signal.
     tried: Vec<u32>,
 }
 
@@ -74,7 +75,7 @@ impl Readiness for Queue {
             ready.extend(self.tried.drain(..).map(all));
             return Ok(());
         }
-        match self.signals.wait(timeout_ns.unwrap_or(LOOK_UP_NS).min(LOOK_UP_NS))? {
+        match self.signals.wait(timeout_ns.unwrap_or(MAX_WAIT_NS).min(MAX_WAIT_NS))? {
             Some(Signal::Descriptor(fd)) => ready.extend(self.token(fd as usize).map(all)),
             Some(Signal::Overflow) => ready.extend((0..self.tokens.len()).filter_map(|fd| self.token(fd)).map(all)),
             None => {}

@@ -1,17 +1,18 @@
-//! io_uring(7), the completion port's relative: operations are posted and one queue tells which completed.
+//! io_uring(7), which corresponds to the completion port: operations are posted, and one queue reports their completion.
 //!
-//! `uring` follows the source's server: one queue, one thread that serves, one receive posted a connection, sends first
-//! in first out with at most 200 outstanding. It differs in that the kernel picks a buffer when data comes (the
-//! original locks one a connection), and that a ring has one waiter where a port releases threads last in first out.
-//! `uring-sharded` is what the mechanism can do: a ring and a listener a thread, receives that last (multishot).
+//! `uring` follows the source's server: one queue, one serving thread, one receive posted per connection, and sends first
+//! in first out with at most 200 outstanding. There are two differences. The kernel picks a buffer when data arrives,
+//! where the original locks one per connection. A ring has one waiter, where a port releases threads last in first out.
 //!
-//! Cost of an event: a share of one io_uring_enter, two entries in shared memory for a request, no other system call.
+//! `uring-sharded` uses the full mechanism: a ring and a listener per thread, and multishot receives.
+//!
+//! Cost of an event: a share of one io_uring_enter, and two entries in shared memory per request; no other system call.
 
 use std::net::SocketAddr;
 
 use super::launch::Launch;
 use crate::ServeError;
-use crate::completion::{Receive, Setup, Worker, direct, probe};
+use crate::completion::{Receive, Setup, Worker, allows_direct, probe};
 use crate::strategies::limits::SENDS;
 
 pub(super) fn single(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
@@ -19,7 +20,7 @@ pub(super) fn single(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
 }
 
 pub(super) fn sharded(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
-    start(launch, launch.plan.threads.max(1), Receive::Lasting, 4096, 32 * 1024)
+    start(launch, launch.plan.threads.max(1), Receive::Multishot, 4096, 32 * 1024)
 }
 
 fn start(
@@ -29,7 +30,7 @@ fn start(
     sends: u32,
     send_bytes: u32,
 ) -> Result<SocketAddr, ServeError> {
-    launch.no_pace("uring")?;
+    launch.refuse_pace("uring")?;
     probe()?;
     let receive = if launch.policy.lazy_buffers { Receive::Empty } else { receive };
     let limit = launch.policy.limits.map(|l| l.sends);
@@ -43,7 +44,7 @@ fn start(
             send_bytes,
             buffers: 1024,
             buffer_bytes: 16 * 1024,
-            direct: direct(&launch.policy),
+            direct: allows_direct(&launch.policy),
             entries: 512,
             literal: false,
         };

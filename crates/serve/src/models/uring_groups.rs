@@ -1,12 +1,13 @@
-//! Groups of 62 outstanding operations a thread, each with its own ring: the relative of overlapped I/O with events,
-//! where a thread waits for at most 64 event objects, one an operation. A connection has one operation outstanding at a
-//! time (a receive or a send), so a thread has at most 62 connections. Threads: ceil(connections / 62) + 1.
+//! Groups of 62 outstanding operations per thread, each with its own ring. Corresponds to overlapped I/O with events, where
+//! a thread waits for at most 64 event objects, one per operation.
 //!
-//! It differs in that a ring hands over what completed, where the original scans its handles for each event; with
-//! option `literal` every operation signals an eventfd of its own and the thread waits for 62 of those, so that this cost
-//! is kept.
+//! A connection has one outstanding operation at a time (a receive or a send), so a thread has at most 62 connections.
+//! Threads: ceil(connections / 62) + 1.
 //!
-//! Cost of an event: one io_uring_enter for the few that complete together in one group, and a switch of threads.
+//! Unlike the original, a ring reports what completed, without a scan of all handles for each event. With option `literal`,
+//! every operation signals its own eventfd and the thread waits for 62 of those, which keeps that cost.
+//!
+//! Cost of an event: one io_uring_enter for the few operations that complete together in one group, and a switch of threads.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

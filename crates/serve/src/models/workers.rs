@@ -1,7 +1,8 @@
-//! A fixed number of threads on one epoll instance: each takes one event, serves it to its end, and asks for the next
-//! (EPOLLONESHOT keeps the others away from that connection meanwhile). Not in the source: the classic thread pool, whose
-//! capacity is threads / service time when requests wait on something. With `sleep_ms` it is the planted
-//! server-concurrency case.
+//! A fixed number of threads on one epoll instance. Each takes one event, serves it, and asks for the next; EPOLLONESHOT
+//! keeps the other threads away from that connection meanwhile.
+//!
+//! Not in the source: the classic thread pool. Its capacity is threads / service time when requests wait for something.
+//! With `sleep_ms` it is the test case of the verdict server-concurrency.
 //!
 //! Cost of an event: epoll_wait, recv, send and epoll_ctl, and a lock of the connection, which is never contended.
 
@@ -24,7 +25,7 @@ use crate::stats::Cell;
 use crate::strategies::{LimitHit, Policy};
 use crate::{ServeError, Service};
 
-/// What the threads share.
+/// State shared by the threads.
 struct Pool {
     epoll: Epoll,
     listener: Arc<OwnedFd>,
@@ -32,15 +33,15 @@ struct Pool {
     control: Arc<Control>,
     service: Arc<dyn Service>,
     cell: Arc<Cell>,
-    /// How long the head of a request may take, milliseconds; 0: for ever.
+    /// Maximum time for the head of a request, milliseconds; 0 for no limit.
     head_ms: u32,
-    /// Connections whose head is incomplete, and when somebody looks at them; `u64::MAX`: there are none.
+    /// Connections with an incomplete head, and the time of their next check; `u64::MAX` when there are none.
     heads: Mutex<Vec<u32>>,
     sweep_ns: AtomicU64,
 }
 
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
-    launch.no_pace("workers")?;
+    launch.refuse_pace("workers")?;
     let threads = launch.options.get("workers")?.unwrap_or(launch.plan.threads).clamp(1, 4096);
     let (mut listeners, addr) = launch.listen(1, false)?;
     let os = |what| move |e| ServeError::os(what, e);
@@ -56,7 +57,7 @@ pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
         sweep_ns: AtomicU64::new(u64::MAX),
     });
     let waker = launch.control.waker()?;
-    // Level-triggered and never taken: it wakes all threads when the server is to stop.
+    // Level-triggered and never cleared, so it wakes all threads when the server stops.
     pool.epoll.add(waker.as_fd(), u64::from(WAKER), Interest::IN).map_err(os("watch the waker"))?;
     let once = Interest::IN | Interest::ONESHOT;
     pool.epoll.add(&*pool.listener, u64::from(LISTENER), once).map_err(os("watch the listening socket"))?;
@@ -90,7 +91,7 @@ impl Pool {
             Ok(fd) => self.open(fd),
             Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
                 self.cell.accept_paused.add_shared(1);
-                // This thread rests; the others go on with what is open.
+                // This thread pauses; the others serve the open connections.
                 clock::sleep_until_ns(clock::monotonic_ns() + PAUSE_NS);
             }
             Err(_) => {}
@@ -115,7 +116,7 @@ impl Pool {
     }
 
     fn serve_one(&self, token: u32, conn: &mut Conn, readable: bool, scratch: &mut Scratch) {
-        // Counters of its own, added afterwards: several threads write the pool's.
+        // The turn has its own counters, added afterwards: several threads write those of the pool.
         let own = Cell::default();
         let outcome = conn.turn(readable, Policy::NONE.read, scratch, &own, now_ms());
         self.cell.bytes_in.add_shared(own.bytes_in.get());
@@ -125,7 +126,7 @@ impl Pool {
             Turn::Close(end) => self.close(token, end),
             Turn::Wait(want) | Turn::Again(want) => {
                 if self.head_ms > 0 && conn.state.activity.starts_head_watch() {
-                    self.watch_again(token);
+                    self.watch_head(token);
                 }
                 if self.epoll.modify(conn.fd(), u64::from(token), interest(want)).is_err() {
                     self.close(token, End::Reset);
@@ -134,13 +135,13 @@ impl Pool {
         }
     }
 
-    fn watch_again(&self, token: u32) {
+    fn watch_head(&self, token: u32) {
         lock(&self.heads).push(token);
         self.sweep_ns.fetch_min(clock::monotonic_ns() + SWEEP_NS, Ordering::Relaxed);
     }
 
-    /// Looks at the heads that are incomplete once it is time to; says how long to wait before the next look. The thread
-    /// that saw such a head waits with this timeout, so that somebody does.
+    /// Checks the incomplete heads when their time has come. Returns the time until the next check, which is the timeout of
+    /// the thread's next wait.
     fn sweep(&self, scratch: &mut Scratch) -> Option<u64> {
         let due = self.sweep_ns.load(Ordering::Relaxed);
         if due == u64::MAX {
@@ -150,21 +151,21 @@ impl Pool {
         if due > now {
             return Some(due - now);
         }
-        // One thread does it.
+        // Only one thread checks.
         if self.sweep_ns.compare_exchange(due, u64::MAX, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             let heads = std::mem::take(&mut *lock(&self.heads));
-            heads.into_iter().for_each(|token| self.look_at_head(token, scratch));
+            heads.into_iter().for_each(|token| self.check_head(token, scratch));
         }
         Some(SWEEP_NS)
     }
 
-    fn look_at_head(&self, token: u32, scratch: &mut Scratch) {
+    fn check_head(&self, token: u32, scratch: &mut Scratch) {
         let Some(shared) = lock(&self.conns).get(token).cloned() else { return };
-        // One that is being served gets its look later.
-        let Ok(mut conn) = shared.try_lock() else { return self.watch_again(token) };
+        // A connection that is being served is checked later.
+        let Ok(mut conn) = shared.try_lock() else { return self.watch_head(token) };
         match conn.state.activity.check_head(now_ms(), self.head_ms) {
             HeadState::Complete => {}
-            HeadState::Incomplete => self.watch_again(token),
+            HeadState::Incomplete => self.watch_head(token),
             HeadState::Late => {
                 self.cell.closed_slow.add_shared(1);
                 self.control.close_at_limit(LimitHit::SlowHead, Some(conn.fd()));

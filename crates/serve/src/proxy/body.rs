@@ -1,23 +1,23 @@
-//! Where a message body ends, seen by somebody who only passes it on: nothing is changed.
+//! Finds the end of a message body that passes unchanged.
 
 use proto::Fault;
 use proto::http1::{Chunked, Framing};
 
-/// What is left of a body.
+/// Rest of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body {
-    /// So many bytes.
+    /// A number of bytes.
     Length(u64),
     /// Chunks.
     Chunked(Chunked),
-    /// Everything until the connection ends.
+    /// All bytes until the connection ends.
     UntilClose,
 }
 
 impl Body {
     pub(super) const NONE: Self = Self::Length(0);
 
-    /// The body that a head announces; `undeclared` where it announces none.
+    /// Returns the body that a head announces; `undeclared` where it announces none.
     pub(super) const fn of(framing: Framing, undeclared: Self) -> Self {
         match framing {
             Framing::Length(bytes) => Self::Length(bytes),
@@ -34,7 +34,7 @@ impl Body {
         }
     }
 
-    /// How many of these bytes belong to the body; moves on over them.
+    /// Returns how many of these bytes belong to the body, and subtracts them.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
         match self {
             Self::Length(left) => {

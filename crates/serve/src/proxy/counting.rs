@@ -1,4 +1,4 @@
-//! Timing the calls of the event API in a proxy of another process, whose counts tell what they cost.
+//! Times the calls of the event API in a proxy of another process, and reports them in its counts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use sys::tsc::Calibration;
 use super::timing::{after_nothing, timed};
 use crate::stats::Cell;
 
-/// A clock whose figures are among the counts of the server, for proxies in other processes.
+/// Clock whose results are part of the server's counts, for proxies in other processes.
 #[derive(Debug)]
 pub(super) struct CountingClock {
     cell: Arc<Cell>,
     clock: Calibration,
-    /// Counts of the calls since the median was last told.
+    /// Durations of the calls since the last median, cycle counts.
     recent: Vec<u64>,
 }
 
-/// Calls that a median is taken of.
+/// Number of calls per median.
 const MEDIAN_OF: usize = 128;
 
 impl CountingClock {

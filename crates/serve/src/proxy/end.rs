@@ -1,27 +1,27 @@
-//! One socket of the proxy, and the bytes that wait to be written to it.
+//! One socket of the proxy, and its output buffer.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use event::Mask;
 use sys::{Errno, socket};
 
-/// A socket with what is known of it. Readiness is remembered, so nothing is asked of the kernel twice: a socket is
-/// readable until a read came back short, writable until a write did.
+/// A socket with its remembered readiness, which saves system calls: it is readable until a read came back short, and
+/// writable until a write did.
 #[derive(Debug)]
 pub(super) struct End {
     fd: OwnedFd,
     pub(super) readable: bool,
     pub(super) writable: bool,
-    /// The end follows what there is to read, and no event will tell of it.
+    /// The peer has ended its side. The end follows the unread bytes, and no further event reports it.
     pub(super) ended: bool,
-    /// What was declared to the queue.
+    /// Interest declared to the queue.
     pub(super) declared: Mask,
 }
 
-/// What a read gave.
+/// Outcome of a read.
 pub(super) enum Read {
     Bytes(usize),
-    /// Nothing now.
+    /// No bytes now.
     Nothing,
     /// The peer has ended its side.
     End,
@@ -43,7 +43,7 @@ impl End {
         &self.fd
     }
 
-    /// Reads once. A short read leaves nothing behind, unless the end is known to follow.
+    /// Reads once. After a short read the socket is empty, unless the end is known to follow.
     #[inline]
     pub(super) fn read(&mut self, into: &mut [u8]) -> Read {
         match socket::recv(&self.fd, into) {
@@ -87,15 +87,15 @@ impl End {
     }
 }
 
-/// Bytes that wait to be written. Empty in the usual case, and then it holds no memory worth speaking of.
+/// Output buffer: bytes that wait to be written. Usually empty, and then it holds little memory.
 #[derive(Debug, Default)]
 pub(super) struct Out {
     bytes: Vec<u8>,
     at: usize,
 }
 
-/// Memory that an idle connection may keep.
-const KEEP_BYTES: usize = 4096;
+/// Maximum memory that an idle connection keeps, bytes.
+const MAX_KEPT_BYTES: usize = 4096;
 
 impl Out {
     #[inline]
@@ -103,7 +103,7 @@ impl Out {
         self.at == self.bytes.len()
     }
 
-    /// Writes `bytes` behind what waits: at once if nothing does, and what is not taken waits.
+    /// Writes `bytes` at once if nothing waits. The rest is added to the buffer.
     #[inline]
     pub(super) fn send(&mut self, end: &mut End, bytes: &[u8]) -> Result<usize, ()> {
         let taken = if self.is_empty() { end.write(bytes)? } else { 0 };
@@ -113,17 +113,17 @@ impl Out {
         Ok(taken)
     }
 
-    /// Adds bytes to be written with the next flush.
+    /// Adds bytes for the next flush.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The buffer, to build a head in place behind what waits.
+    /// Returns the buffer, so that a head can be built at its end.
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// Writes what waits and returns how many bytes were taken.
+    /// Writes the buffer. Returns how many bytes the socket took.
     #[inline]
     pub(super) fn flush(&mut self, end: &mut End) -> Result<usize, ()> {
         if self.is_empty() {
@@ -137,12 +137,12 @@ impl Out {
         Ok(taken)
     }
 
-    /// Forgets everything and gives large memory back.
+    /// Drops all bytes, and frees the buffer if it is large.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.at = 0;
-        if self.bytes.capacity() > KEEP_BYTES {
-            self.bytes.shrink_to(KEEP_BYTES);
+        if self.bytes.capacity() > MAX_KEPT_BYTES {
+            self.bytes.shrink_to(MAX_KEPT_BYTES);
         }
     }
 }

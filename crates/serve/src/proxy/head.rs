@@ -1,6 +1,8 @@
-//! Heads as the proxy passes them on. It is a gateway (reverse proxy): requests get a Via, a Host that fits an absolute
-//! target, and lose the fields that concern one connection only (RFC 9110, sections 7.2, 7.6.1 and 7.6.3); answers pass as
-//! they are unless they name the connection. What is no request is `proto::http1`'s to say, the same for all.
+//! Rewrites heads for a gateway (reverse proxy).
+//!
+//! Requests get a Via field and a Host that fits an absolute target, and lose the fields of one connection (RFC 9110,
+//! sections 7.2, 7.6.1 and 7.6.3). Responses pass unchanged unless they have such fields. `proto::http1` decides what is a
+//! valid request.
 
 use std::io::Write as _;
 
@@ -8,42 +10,42 @@ use proto::http1;
 
 use super::body::Body;
 
-/// What a proxy does with a request.
+/// A request head, as the proxy treats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Request {
-    /// Bytes of the head.
+    /// Length of the head, bytes.
     pub(super) length: usize,
     pub(super) body: Body,
-    /// The client wants to go on after this exchange.
+    /// The client keeps the connection after this exchange.
     pub(super) keep: bool,
-    /// The answer has no body.
+    /// The response has no body (HEAD).
     pub(super) is_head: bool,
-    /// May be sent twice: no body, and a method that changes nothing.
+    /// The request may be sent twice: it has no body, and its method changes nothing.
     pub(super) repeatable: bool,
     /// The client understands interim responses: it speaks HTTP/1.1.
     pub(super) interim: bool,
-    /// It may not be passed on, and what has been written is the answer to it.
+    /// The request must not be passed on; the written bytes are the response to it.
     pub(super) answered: bool,
 }
 
 /// A response head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Response {
-    /// Bytes of the head.
+    /// Length of the head, bytes.
     pub(super) length: usize,
     pub(super) body: Body,
-    /// The server goes on after this exchange.
+    /// The server keeps the connection after this exchange.
     pub(super) keep: bool,
     /// An interim response (1xx): another one follows.
     pub(super) interim: bool,
-    /// It names Connection or Keep-Alive.
+    /// The head has a Connection or Keep-Alive field.
     pub(super) names_connection: bool,
 }
 
-/// Why a head is refused, as the status that the client is told.
+/// Status with which a head is refused.
 pub(super) type Refused = u16;
 
-/// Reads a request head and writes what is sent to the upstream instead; `None` when it is not complete yet.
+/// Parses a request head and writes the one for the upstream. Returns `None` when the head is incomplete.
 pub(super) fn request(bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<Request>, Refused> {
     let Some(found) = http1::request(bytes).map_err(|refused| refused.status)? else { return Ok(None) };
     if found.method == "CONNECT" {
@@ -68,7 +70,7 @@ pub(super) fn request(bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<Request>
     }))
 }
 
-/// Reads a response head; `None` when it is not complete yet.
+/// Parses a response head. Returns `None` when it is incomplete.
 pub(super) fn response(bytes: &[u8], to_head: bool) -> Result<Option<Response>, ()> {
     let Some(found) = http1::response(bytes).map_err(drop)? else { return Ok(None) };
     if found.status == 101 {
@@ -81,7 +83,7 @@ pub(super) fn response(bytes: &[u8], to_head: bool) -> Result<Option<Response>, 
     Ok(Some(Response { length: found.length, body, keep, interim, names_connection: found.hop.named }))
 }
 
-/// Writes the head of a request as the upstream gets it.
+/// Writes the request head for the upstream.
 fn forward(head: &[u8], found: &http1::Request<'_>, out: &mut Vec<u8>) {
     let via: &[u8] = if found.minor > 0 { b"Via: 1.1 loadline\r\n" } else { b"Via: 1.0 loadline\r\n" };
     let counted = found.max_forwards.filter(|_| matches!(found.method, "TRACE" | "OPTIONS"));
@@ -104,7 +106,7 @@ fn forward(head: &[u8], found: &http1::Request<'_>, out: &mut Vec<u8>) {
     let from = out.len();
     copy_without_connection(head, &dropped, &extra, out);
     if found.authority.is_some() {
-        // An origin server is asked for a path (RFC 9112, section 3.2.1).
+        // A request to an origin server has a path as its target (RFC 9112, section 3.2.1).
         let line = out[from..].iter().position(|&b| b == b'\n').map_or(out.len(), |end| from + end + 1);
         let slash = if found.path.starts_with('/') { "" } else { "/" };
         let path = format!("{} {slash}{} HTTP/1.{}\r\n", found.method, found.path, found.minor);
@@ -112,7 +114,7 @@ fn forward(head: &[u8], found: &http1::Request<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Answers as the last recipient (RFC 9110, sections 7.6.2 and 9.3.8): TRACE with what came, but for secrets.
+/// Answers as the last recipient (RFC 9110, sections 7.6.2 and 9.3.8): TRACE with the received head, without secrets.
 fn answer(head: &[u8], method: &str, out: &mut Vec<u8>) {
     let mut echo = Vec::new();
     if method == "TRACE" {
@@ -132,8 +134,7 @@ fn answer(head: &[u8], method: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(&echo);
 }
 
-/// Copies a head without the fields that concern one connection and those of `dropped`, with `extra` (whole lines) in
-/// their place.
+/// Copies a head without the fields of one connection and those in `dropped`, and adds `extra` (whole lines).
 pub(super) fn copy_without_connection(head: &[u8], dropped: &[&[u8]], extra: &[u8], out: &mut Vec<u8>) {
     let named = |name: &[u8]| names(head).any(|token| token.eq_ignore_ascii_case(name));
     let hop = [&b"connection"[..], b"keep-alive", b"proxy-connection", b"upgrade", b"te"];
@@ -152,7 +153,7 @@ pub(super) fn copy_without_connection(head: &[u8], dropped: &[&[u8]], extra: &[u
     out.extend_from_slice(b"\r\n");
 }
 
-/// The fields that Connection names; framing fields are never among them.
+/// Returns the fields that Connection names, except those of framing.
 fn names(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     head.split(|&b| b == b'\n')
         .filter(|line| line.len() > 11 && line[..11].eq_ignore_ascii_case(b"connection:"))

@@ -1,4 +1,4 @@
-//! What the pairs of a thread share: its queue, whose each descriptor is, and the upstream connections that are kept.
+//! Shared by the pairs of a thread: its queue, the owner of each descriptor, and the kept upstream connections.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::settings::Settings;
 use super::watch::Queue;
 use crate::stats::Cell;
 
-/// Whose a descriptor is.
+/// Owner of a descriptor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Role {
     #[default]
@@ -23,7 +23,7 @@ pub(super) enum Role {
     Kept,
 }
 
-/// What pairs use of their thread.
+/// Parts of the thread that pairs use.
 pub(super) struct Io {
     pub(super) queue: Queue,
     roles: Vec<Role>,
@@ -33,9 +33,9 @@ pub(super) struct Io {
     pub(super) cell: Arc<Cell>,
     pub(super) buffer: Vec<u8>,
     pub(super) now_ms: u64,
-    /// Upstream connections that work for a pair.
+    /// Upstream connections in use by pairs.
     pub(super) attached: usize,
-    /// Requests sent once more because a kept connection was gone.
+    /// Requests sent again because a kept connection had closed.
     pub(super) repeated: u64,
 }
 
@@ -85,7 +85,7 @@ impl Io {
         self.queue.declare(end, mask).map_err(drop)
     }
 
-    /// Reads once into the buffer, and tells the queue when nothing is left.
+    /// Reads once into the buffer. Tells the queue when nothing is left to read.
     #[inline]
     pub(super) fn read(&mut self, end: &mut End) -> Read {
         let read = end.read(&mut self.buffer);
@@ -95,7 +95,7 @@ impl Io {
         read
     }
 
-    /// A kept upstream connection about which nothing bad is known.
+    /// Takes a kept upstream connection that looks intact.
     pub(super) fn take_kept(&mut self) -> Option<End> {
         self.kept.pop()
     }
@@ -112,13 +112,13 @@ impl Io {
         self.kept.push(end);
     }
 
-    /// A new upstream connection, in progress. Its role is given when its pair is settled.
+    /// Starts a new upstream connection. Its role is set when its pair is settled.
     pub(super) fn connect(&mut self) -> Result<End, ()> {
         let to = self.settings.upstream;
         let fd = socket::tcp(to).map_err(drop)?;
         let _ = socket::set_nodelay(&fd, true);
         if let Some(bytes) = self.settings.upstream_buffer {
-            // Before the connect, which announces the window that follows from it.
+            // Set before the connect, which announces the window of this buffer.
             let _ = socket::set_recv_buffer(&fd, bytes);
         }
         socket::connect(&fd, to).map_err(drop)?;
@@ -131,7 +131,7 @@ impl Io {
         self.queue.forget(end.fd());
     }
 
-    /// A kept connection has something to read: it ended, or says what nobody asked for.
+    /// Drops a kept connection that became readable: it has ended, or sends unrequested bytes.
     pub(super) fn drop_kept(&mut self, fd: RawFd) {
         if let Some(at) = self.kept.iter().position(|end| end.fd() == fd) {
             let end = self.kept.swap_remove(at);

@@ -1,9 +1,9 @@
-//! Clients that leave while the upstream works for them: a reset ends the pair and its upstream connection at once.
+//! Clients that leave while the upstream works for them. A reset ends the pair and its upstream connection at once.
 //!
-//! The end of a client's stream alone is either a half-close, and then the client still gets its answer, or a close. TCP
-//! tells the two apart only when something is sent: a socket that is closed answers with a reset. So an HTTP/1.1
-//! client that has ended its side and still waits after `probe_ms` is sent one interim 100, which such a client has to
-//! understand without having asked for it (RFC 9110, section 15.2).
+//! A client that ends its side has either half-closed, and then still gets its answer, or closed. TCP tells these apart
+//! only when something is sent: a closed socket answers with a reset. So the proxy sends one interim 100 response to an
+//! HTTP/1.1 client that has ended its side and still waits after `probe_ms`. Every HTTP/1.1 client has to accept it
+//! (RFC 9110, section 15.2).
 
 use std::os::fd::RawFd;
 
@@ -11,11 +11,11 @@ use sys::poll::{self, ERR, HUP, RDHUP};
 
 use super::worker::Worker;
 
-/// How the client of a connection stands that is not being read.
+/// State of a client that is not being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Presence {
     Here,
-    /// It has ended its side, half or whole.
+    /// The client has half-closed or closed.
     Ended,
     Gone,
 }
@@ -29,7 +29,7 @@ fn presence(fd: RawFd) -> Presence {
 }
 
 impl Worker {
-    /// Something was told of a client that is not being read: ends the pair if the client is gone.
+    /// Handles an event of a client that is not being read: ends the pair if the client has gone.
     pub(super) fn client_stirs(&mut self, place: u32) {
         match self.pairs.get(place).map(|pair| presence(pair.client.fd())) {
             Some(Presence::Gone) => self.client_left(place),
@@ -37,8 +37,8 @@ impl Worker {
         }
     }
 
-    /// A client has ended its side, or has sent what is not read now so that a level-triggered back end is not asked any
-    /// more: it is looked at after a while.
+    /// Schedules a check of a client that could leave unnoticed: it has ended its side, or unread bytes keep a
+    /// level-triggered back end from watching it.
     pub(super) fn suspect(&mut self, place: u32) {
         let due = self.io.now_ms + self.io.settings.probe_ms;
         if let Some(pair) = self.pairs.get(place)
@@ -48,7 +48,7 @@ impl Worker {
         }
     }
 
-    /// Looks at a client that stirred a while ago and is not being read yet.
+    /// Checks a client that was scheduled and is still not being read.
     pub(super) fn look_again(&mut self, place: u32, serial: u32) {
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };
         pair.suspected = false;

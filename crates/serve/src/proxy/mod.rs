@@ -1,10 +1,11 @@
-//! The proxy of source 2: event-driven, HTTP/1.1, without a cache, on the event API with a back end of choice.
-//! Threads are shards: each has its own listener, queue, clients and kept upstream connections.
+//! The proxy of source 2: event-driven, HTTP/1.1, without a cache, on the event API with a chosen back end.
+//!
+//! Each thread has its own listener, queue, clients and kept upstream connections.
 
+mod batching;
 mod body;
 mod counting;
 mod end;
-mod gather;
 mod head;
 mod io;
 mod leaving;
@@ -23,7 +24,7 @@ use crate::server::Control;
 use crate::{Options, ServeError, Server, listener};
 use settings::Settings;
 use timing::Stopwatch;
-pub use timing::{CallTimer, Enough, Timings};
+pub use timing::{CallTimer, TimingGoal, Timings};
 use worker::Worker;
 
 /// Starts a proxy.
@@ -31,7 +32,7 @@ pub(crate) fn start(plan: &ServePlan) -> Result<Server, ServeError> {
     start_with(plan, None)
 }
 
-/// Starts a proxy of one thread, whose calls of the event API can be timed.
+/// Starts a proxy of one thread whose calls of the event API can be timed.
 pub fn start_timed(plan: &ServePlan) -> Result<(Server, CallTimer), ServeError> {
     let (timer, clock) = CallTimer::new();
     let server = start_with(&ServePlan { threads: 1, ..plan.clone() }, Some(clock))?;
@@ -45,7 +46,7 @@ fn start_with(plan: &ServePlan, mut clock: Option<Box<Stopwatch>>) -> Result<Ser
     let threads = plan.threads.max(1);
     let (listeners, addr) = listener::open(&plan.listen, plan.backlog, threads, threads > 1, false, &control)?;
     listener::tune(&listeners, &Options::new(&plan.options)?)?;
-    // From here on the server stops its threads whatever happens.
+    // From here on `Server` stops the threads, also after an error.
     let server = Server::new(addr, settings.events.backend.spec().name, control.clone());
     for listener in listeners {
         let (settings, control) = (settings.clone(), control.clone());
@@ -53,7 +54,7 @@ fn start_with(plan: &ServePlan, mut clock: Option<Box<Stopwatch>>) -> Result<Ser
         let (ready, is_ready) = std::sync::mpsc::channel();
         let (owner, clock) = (control.clone(), clock.take());
         owner.spawn("proxy", move || {
-            // Queues belong to their threads, so this is where it shows whether the kernel gives one.
+            // A queue belongs to its thread, so the kernel may refuse it only here.
             let worker = match Worker::new(settings, control, listener, waker, clock) {
                 Ok(worker) => worker,
                 Err(error) => {

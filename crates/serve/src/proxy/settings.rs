@@ -1,4 +1,4 @@
-//! How a proxy is to be: read from a plan, checked, and shared by its threads.
+//! Settings of a proxy: read from a plan, checked, and shared by its threads.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -7,10 +7,10 @@ use run::ServePlan;
 
 use crate::{Options, ServeError, strategies};
 
-/// Most bytes of a read, and thereby of what may wait for one side.
+/// Default maximum size of a read, and so of the bytes that may wait for one side.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Shortest rest under load. A thread's timer slack adds up to as much again.
+/// Default minimum pause under load. A thread's timer slack may double it.
 const GATHER_US: u64 = 50;
 
 pub(super) struct Settings {
@@ -19,20 +19,20 @@ pub(super) struct Settings {
     pub(super) head_bytes: usize,
     pub(super) max_connections: u64,
     pub(super) timeout_ms: u64,
-    /// How long the head of a request may take; 0: for ever.
+    /// Maximum time for the head of a request, milliseconds; 0 for no limit.
     pub(super) head_ms: u64,
-    /// How long a client that has ended its side waits before it is found out whether it is still there.
+    /// Time after which a client that has ended its side is probed, milliseconds.
     pub(super) probe_ms: u64,
-    /// Upstream connections kept for further requests, a thread.
+    /// Maximum number of upstream connections kept for further requests, per thread.
     pub(super) pool: usize,
     pub(super) read_bytes: usize,
-    /// Receive buffer of upstream connections, bytes; the kernel's own size where none is given.
+    /// Receive buffer of upstream connections, bytes; `None` for the kernel's default.
     pub(super) upstream_buffer: Option<usize>,
-    /// Calls of the event API are timed and counted.
+    /// Time and count the calls of the event API.
     pub(super) timed: bool,
-    /// How long a thread rests at least under load so that events come together, microseconds.
+    /// Minimum pause of a thread under load, so that events arrive in batches, microseconds; 0 for none.
     pub(super) gather_us: u64,
-    /// Events taken by one call.
+    /// Maximum number of events per call.
     pub(super) array: usize,
 }
 
@@ -46,8 +46,8 @@ impl Settings {
         let upstream = text.to_socket_addrs().ok().and_then(|mut list| list.next()).ok_or_else(bad)?;
         let name: String = options.get("events")?.unwrap_or_else(|| "epoll".into());
         let backend = Backend::named(&name).map_err(|e| ServeError::Combination(e.to_string()))?;
-        // io_uring tells a thread that sleeps of each arrival by waking it, so rests gather nothing there: they cost a tenth
-        // of the processor time of a request.
+        // io_uring wakes a sleeping thread at each arrival, so pauses collect nothing there. They cost a tenth of the CPU
+        // time of a request.
         let gather_us = if backend == Backend::Uring { 0 } else { GATHER_US };
         Ok(Self {
             upstream,
@@ -66,7 +66,7 @@ impl Settings {
         })
     }
 
-    /// What the client is told of a fault.
+    /// Returns the response to a refused request.
     pub(super) fn reply(&self, status: u16) -> &'static [u8] {
         REPLIES.iter().find(|(known, _)| *known == status).map_or(REPLIES[0].1, |(_, reply)| reply)
     }

@@ -1,4 +1,4 @@
-//! The deadlines of a thread's pairs: upstreams that are silent, clients that do not end, accepting that rests.
+//! Deadlines of a thread's pairs: silent upstreams, slow heads, lingering clients, and the pause of accepting.
 
 use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
@@ -10,15 +10,15 @@ use super::end::End;
 use super::pair::Phase;
 use super::worker::Worker;
 
-/// How long accepting rests when no descriptor is left.
-const REST_MS: u64 = 100;
+/// Pause of accepting when no descriptor is left, milliseconds.
+const ACCEPT_PAUSE_MS: u64 = 100;
 
 impl Worker {
-    /// No descriptor is left: accepting rests, what is open goes on.
-    pub(super) fn rest(&mut self) {
+    /// Pauses accepting, since no descriptor is left. Open connections go on.
+    pub(super) fn pause_accepting(&mut self) {
         self.io.cell.accept_paused.add(1);
         self.accept = false;
-        self.rest_until_ms = Some(self.io.now_ms + REST_MS);
+        self.accept_again_ms = Some(self.io.now_ms + ACCEPT_PAUSE_MS);
         let _ = self.io.queue.declare_fd(self.listener.as_raw_fd(), Mask::NONE);
     }
 
@@ -28,7 +28,7 @@ impl Worker {
         }
         let first = |line: &VecDeque<(u64, u32, u32)>| line.front().map(|entry| entry.0);
         let due = [
-            self.rest_until_ms,
+            self.accept_again_ms,
             first(&self.deadlines),
             first(&self.lingering),
             first(&self.suspects),
@@ -37,14 +37,14 @@ impl Worker {
         .into_iter()
         .flatten()
         .min()?;
-        // One more, so that the wait does not end just before the deadline.
+        // One millisecond more, so that the wait does not end just before the deadline.
         Some(Duration::from_millis(due.saturating_sub(self.io.now_ms) + 1))
     }
 
     pub(super) fn timers(&mut self) {
         let now = self.io.now_ms;
-        if self.rest_until_ms.is_some_and(|due| due <= now) {
-            self.rest_until_ms = None;
+        if self.accept_again_ms.is_some_and(|due| due <= now) {
+            self.accept_again_ms = None;
             self.accept = true;
             let _ = self.io.queue.declare_fd(self.listener.as_raw_fd(), Mask::READ);
         }
@@ -76,7 +76,7 @@ impl Worker {
         }
     }
 
-    /// A head was incomplete a while ago: is it the same one that still is?
+    /// Refuses a request whose head is late. A later head of the same client is watched on.
     fn head_deadline(&mut self, place: u32, serial: u32) {
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };
         pair.head_watched = false;
@@ -91,7 +91,7 @@ impl Worker {
         self.settle(place, next, None);
     }
 
-    /// A pair's entry has come to the front: is it really late, or has something moved since?
+    /// Refuses an exchange whose upstream is silent for too long. If bytes moved since, its deadline is put off.
     fn deadline(&mut self, place: u32, serial: u32) {
         let (now, timeout) = (self.io.now_ms, self.io.settings.timeout_ms);
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };
@@ -100,7 +100,7 @@ impl Worker {
             return;
         }
         if pair.waits_for_client() {
-            // Slow readers are no fault of the upstream.
+            // The client reads slowly, so the upstream is not late.
             pair.progress_ms = now;
         }
         let due = pair.progress_ms + timeout;

@@ -1,5 +1,5 @@
-//! Timing the calls of the event API inside the proxy, as source 2 did: a cycle counter around each call, calls that
-//! would have blocked left out. What is timed goes to whoever asked in one piece, when there is enough of it.
+//! Times the calls of the event API inside the proxy, as source 2 did: a cycle counter around each call, without calls that
+//! would have blocked. The result is sent in one piece, once enough calls are timed.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -10,48 +10,48 @@ use std::time::{Duration, Instant};
 use event::{Event, EventQueue, Mask};
 use sys::tsc;
 
-/// Longest wait for what was timed after the time was over. The proxy looks at least at its next event.
+/// Longest wait for a result after its time is over. The proxy checks at its next event.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
-/// What was timed: counts of the cycle counter ([`sys::tsc`]), the counter's own cost not yet taken off.
+/// Timed calls, in counts of the cycle counter ([`sys::tsc`]), including the counter's own cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timings {
-    /// Calls of `get_next_event` that returned events: counts, and how many events.
+    /// Calls of `get_next_event` that returned events: cycle counts, and number of events.
     pub calls: Vec<(u64, u32)>,
-    /// Calls that found nothing, so that the proxy went to wait; not among `calls`.
+    /// Number of calls that found no events, after which the proxy waited; not in `calls`.
     pub rejected: u64,
-    /// Declarations of interest, counts.
+    /// Declarations of interest, cycle counts.
     pub declared: Vec<u64>,
-    /// Revocations of interest and the farewell before a close, counts.
+    /// Revocations of interest, also before a close, cycle counts.
     pub revoked: Vec<u64>,
 }
 
-/// What there must be enough of.
+/// Amount to time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Enough {
-    /// So many calls of `get_next_event`.
+pub enum TimingGoal {
+    /// A number of calls of `get_next_event`.
     Calls(usize),
-    /// So many declarations and as many revocations: they come in bursts, and the one can be told long before the other.
+    /// A number of declarations and as many revocations. They come in bursts, so one may be reached long before the other.
     Declarations(usize),
 }
 
 #[derive(Debug, Default)]
 struct Asked {
-    /// Odd while a measurement is on; grows with each change.
+    /// Odd while a measurement runs; grows with each change.
     serial: AtomicU32,
     array: AtomicUsize,
     calls: AtomicUsize,
-    /// Counts when it was asked.
+    /// Cycle count at the request.
     at: AtomicU64,
     declarations: AtomicUsize,
 }
 
-/// Asks a proxy for timings; see [`crate::start_timed`].
+/// Requests timings from a proxy; see [`crate::start_timed`].
 #[derive(Debug)]
 pub struct CallTimer {
     asked: Arc<Asked>,
-    /// Each with the serial that asked for it.
+    /// Results, each with the serial of its request.
     results: Receiver<(u32, Timings)>,
 }
 
@@ -69,12 +69,12 @@ impl CallTimer {
         (Self { asked, results }, Box::new(watch))
     }
 
-    /// Times calls with room for `array` events until there is enough, or for `at_most`. The room stays as it is
-    /// afterwards. A proxy without any event gives nothing.
-    pub fn measure(&self, array: usize, enough: Enough, at_most: Duration) -> Timings {
+    /// Times calls with room for `array` events until the goal is reached, or for `at_most`. The room stays afterwards. A
+    /// proxy without any event returns nothing.
+    pub fn measure(&self, array: usize, enough: TimingGoal, at_most: Duration) -> Timings {
         let (calls, declarations) = match enough {
-            Enough::Calls(n) => (n, usize::MAX),
-            Enough::Declarations(n) => (usize::MAX, n),
+            TimingGoal::Calls(n) => (n, usize::MAX),
+            TimingGoal::Declarations(n) => (usize::MAX, n),
         };
         self.asked.array.store(array.max(1), Ordering::Relaxed);
         self.asked.calls.store(calls, Ordering::Relaxed);
@@ -86,7 +86,7 @@ impl CallTimer {
         found.or_else(|| self.result_of(serial, LAST_WORD)).unwrap_or_default()
     }
 
-    /// Waits for what was asked with this serial; anything else came too late for its own question.
+    /// Waits for the result with this serial. Others came too late and are dropped.
     fn result_of(&self, serial: u32, at_most: Duration) -> Option<Timings> {
         let until = Instant::now() + at_most;
         loop {
@@ -100,15 +100,15 @@ impl CallTimer {
     }
 }
 
-/// The clock of a proxy thread.
+/// Clock of a proxy thread.
 #[derive(Debug)]
 pub(super) struct Stopwatch {
     asked: Arc<Asked>,
     sender: Sender<(u32, Timings)>,
     serial: u32,
-    /// What this serial asked for has been handed over.
+    /// Serial whose result was sent.
     done: bool,
-    /// Counts when the last wait began to block, if it did.
+    /// Cycle count at which the last wait began to block, if it did.
     slept: Option<u64>,
     timings: Timings,
 }
@@ -122,7 +122,7 @@ impl Stopwatch {
                 self.hand_over();
             }
             (self.serial, self.done) = (asked, false);
-            // Asked during a wait: the proxy was not saturated, and perhaps nothing has come for a long time.
+            // Requested during a wait: the proxy was not saturated, and events may have been rare for a long time.
             let slept = self.slept.is_some_and(|since| since < self.asked.at.load(Ordering::Relaxed));
             self.timings = Timings { rejected: u64::from(slept), ..Timings::default() };
         } else if self.on() && self.enough() {
@@ -146,7 +146,7 @@ impl Stopwatch {
     }
 
     fn hand_over(&mut self) {
-        // Nobody listens any more when the experiment has ended.
+        // The experiment may have ended, and nobody receives.
         let _ = self.sender.send((self.serial, std::mem::take(&mut self.timings)));
     }
 
@@ -174,7 +174,7 @@ impl Stopwatch {
         }
     }
 
-    /// A call that is not measured, of which only is kept whether it blocked.
+    /// Makes a call without timing it. Notes only whether it blocked.
     fn untimed(
         &mut self,
         queue: &mut EventQueue,
@@ -202,7 +202,7 @@ impl Stopwatch {
     }
 }
 
-/// The wait that was asked for, after a look that found nothing.
+/// Waits, after a call without waiting found no events.
 pub(super) fn after_nothing(
     queue: &mut EventQueue,
     out: &mut [Event],
@@ -211,7 +211,7 @@ pub(super) fn after_nothing(
     if timeout == Some(Duration::ZERO) { Ok(0) } else { queue.get_next_event(out, timeout) }
 }
 
-/// What a call returned, and its counts of the cycle counter.
+/// Makes a call. Returns its result and its cycle count.
 #[inline(always)]
 pub(super) fn timed<T>(call: impl FnOnce() -> T) -> (T, u64) {
     let start = tsc::counts();
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn calls_are_counted_until_there_are_enough_and_those_that_would_block_apart() {
         let (timer, mut watch) = CallTimer::new();
-        let asker = std::thread::spawn(move || timer.measure(1, Enough::Calls(3), Duration::from_secs(20)));
+        let asker = std::thread::spawn(move || timer.measure(1, TimingGoal::Calls(3), Duration::from_secs(20)));
         let (a, mut b) = UnixStream::pair().unwrap();
         let mut queue = EventQueue::new(Backend::Epoll).unwrap();
         watch.declare(&mut queue, a.as_raw_fd(), Mask::READ).unwrap();
@@ -239,7 +239,7 @@ mod tests {
             let room = watch.room(events.len());
             b.write_all(b"x").unwrap();
             watch.next(&mut queue, &mut events[..room], Some(Duration::from_millis(1))).unwrap();
-            // What is never read would fill the socket while a slow machine gets to the other thread.
+            // Unread bytes would fill the socket on a slow machine.
             assert_eq!((&a).read(&mut [0; 8]).unwrap(), 1);
             watch.next(&mut queue, &mut events[..room], Some(Duration::ZERO)).unwrap();
         }
@@ -253,13 +253,13 @@ mod tests {
     #[test]
     fn a_burst_of_declarations_is_not_enough_before_as_many_revocations() {
         let (timer, mut watch) = CallTimer::new();
-        let asker = std::thread::spawn(move || timer.measure(9, Enough::Declarations(4), Duration::from_secs(20)));
+        let asker = std::thread::spawn(move || timer.measure(9, TimingGoal::Declarations(4), Duration::from_secs(20)));
         let (a, _b) = UnixStream::pair().unwrap();
         let mut queue = EventQueue::new(Backend::Epoll).unwrap();
         let mut told = 0;
         while !asker.is_finished() {
             watch.room(9);
-            // Each pass declares eight at once; one in four passes revokes.
+            // Each pass declares eight at once; one pass in four revokes.
             (0..8).for_each(|_| watch.declare(&mut queue, a.as_raw_fd(), Mask::READ).unwrap());
             told += 1;
             if told % 4 == 0 {
@@ -280,7 +280,9 @@ mod tests {
         let mut events = [Event::default(); 4];
         let asker = std::thread::spawn(move || {
             (1..=200)
-                .map(|array| (array, timer.measure(array, Enough::Calls(array), Duration::from_secs(20)).calls.len()))
+                .map(|array| {
+                    (array, timer.measure(array, TimingGoal::Calls(array), Duration::from_secs(20)).calls.len())
+                })
                 .collect::<Vec<_>>()
         });
         while !asker.is_finished() {
@@ -289,7 +291,7 @@ mod tests {
             watch.next(&mut queue, &mut events[..room], Some(Duration::ZERO)).unwrap();
             assert_eq!((&a).read(&mut [0; 8]).unwrap(), 1);
         }
-        // However the thread that asks and the one that answers take turns.
+        // Holds in every order of the two threads.
         assert!(asker.join().unwrap().iter().all(|&(array, calls)| calls == array));
     }
 }

@@ -1,5 +1,4 @@
-//! The event queue of a proxy thread. An experiment can have its calls timed (`timing`); otherwise this is nothing but
-//! the calls.
+//! Event queue of a proxy thread. An experiment can have its calls timed (`timing`).
 
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -10,7 +9,7 @@ use super::counting::CountingClock;
 use super::end::End;
 use super::timing::Stopwatch;
 
-/// A queue, perhaps with a clock beside it.
+/// A queue, with a clock where calls are timed.
 pub(super) struct Queue {
     events: EventQueue,
     clock: Option<Box<Stopwatch>>,
@@ -22,13 +21,13 @@ impl Queue {
         Self { events, clock, counting }
     }
 
-    /// How many events to take, of at most `most`.
+    /// Returns how many events to take, at most `most`.
     #[inline]
     pub(super) fn room(&mut self, most: usize) -> usize {
         self.clock.as_mut().map_or(most, |clock| clock.room(most))
     }
 
-    /// `get_next_event`.
+    /// Calls `get_next_event`.
     #[inline]
     pub(super) fn next(&mut self, out: &mut [Event], timeout: Option<Duration>) -> event::Result<usize> {
         match (&mut self.clock, &mut self.counting) {
@@ -38,7 +37,7 @@ impl Queue {
         }
     }
 
-    /// `declare_interest` in a socket, if it changes anything.
+    /// Calls `declare_interest` for a socket, if the interest changes.
     #[inline]
     pub(super) fn declare(&mut self, end: &mut End, mask: Mask) -> event::Result<()> {
         if end.declared == mask {
@@ -48,7 +47,7 @@ impl Queue {
         self.declare_fd(end.fd(), mask)
     }
 
-    /// `declare_interest` in a descriptor.
+    /// Calls `declare_interest` for a descriptor.
     pub(super) fn declare_fd(&mut self, fd: RawFd, mask: Mask) -> event::Result<()> {
         match &mut self.clock {
             None => self.events.declare_interest(fd, mask, false).map(drop),
@@ -56,7 +55,7 @@ impl Queue {
         }
     }
 
-    /// Before a descriptor is closed.
+    /// Forgets a descriptor that is about to be closed.
     #[inline]
     pub(super) fn forget(&mut self, fd: RawFd) {
         match &mut self.clock {
@@ -65,7 +64,7 @@ impl Queue {
         }
     }
 
-    /// Everything of a descriptor has been read.
+    /// Notes that a descriptor has nothing left to read.
     #[inline]
     pub(super) fn drained(&mut self, fd: RawFd) {
         self.events.drained(fd);

@@ -1,7 +1,7 @@
-//! A thread of the proxy: takes events, gives each pair its turn, watches the deadlines.
+//! Thread of the proxy: takes events, gives each pair its turn, and checks deadlines.
 //!
-//! With an edge-triggered back end a socket is declared once for reading and writing, and readiness is remembered;
-//! with the level-triggered baselines interest follows what a pair waits for.
+//! With an edge-triggered back end, a socket is declared once for reading and writing, and its readiness is remembered. With
+//! a level-triggered one, the declared interest follows what the pair waits for.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -11,9 +11,9 @@ use event::{Event, EventQueue, Mask};
 use sys::wake::Waker;
 use sys::{Errno, clock, socket};
 
+use super::batching::BatchPauses;
 use super::counting::CountingClock;
 use super::end::End;
-use super::gather::Gather;
 use super::io::{Io, Role};
 use super::pair::{Next, Pair, Phase};
 use super::settings::Settings;
@@ -23,9 +23,9 @@ use crate::ServeError;
 use crate::server::Control;
 use crate::slab::Slab;
 
-/// Connections accepted at one turn.
-const BURST: u32 = 64;
-/// How long a client may take to read its answer after our side has ended.
+/// Maximum number of connections accepted per turn.
+const MAX_ACCEPTS_PER_TURN: u32 = 64;
+/// Time that a client gets to read its answer after our side has ended, milliseconds.
 const LINGER_MS: u64 = 2000;
 
 pub(super) struct Worker {
@@ -34,16 +34,16 @@ pub(super) struct Worker {
     waker: Arc<Waker>,
     pub(super) listener: Arc<OwnedFd>,
     pub(super) accept: bool,
-    pub(super) rest_until_ms: Option<u64>,
+    pub(super) accept_again_ms: Option<u64>,
     pub(super) pairs: Slab<Box<Pair>>,
     serial: u32,
     pub(super) again: Vec<u32>,
-    /// Pairs with a deadline, one entry each, oldest first.
+    /// Deadlines of pairs, one entry each, oldest first.
     pub(super) deadlines: VecDeque<(u64, u32, u32)>,
     pub(super) lingering: VecDeque<(u64, u32, u32)>,
-    /// Pairs whose client has begun a request and not completed its head.
+    /// Deadlines of incomplete request heads.
     pub(super) heads: VecDeque<(u64, u32, u32)>,
-    /// Clients to be looked at again, see `leaving`.
+    /// Clients to check again; see `leaving`.
     pub(super) suspects: VecDeque<(u64, u32, u32)>,
 }
 
@@ -70,7 +70,7 @@ impl Worker {
             waker,
             listener,
             accept: false,
-            rest_until_ms: None,
+            accept_again_ms: None,
             pairs: Slab::new(),
             serial: 0,
             again: Vec::new(),
@@ -83,7 +83,7 @@ impl Worker {
 
     pub(super) fn run(mut self) -> Result<(), ServeError> {
         let mut events = vec![Event::default(); self.io.settings.array];
-        let (mut again, mut gather) = (Vec::new(), Gather::new(self.io.settings.gather_us));
+        let (mut again, mut gather) = (Vec::new(), BatchPauses::new(self.io.settings.gather_us));
         while !self.control.stopping() {
             let timeout = self.timeout();
             let room = self.io.queue.room(events.len());
@@ -115,14 +115,14 @@ impl Worker {
 
     #[inline]
     fn event(&mut self, event: &Event) {
-        // An event of a descriptor that was closed earlier in this batch and is another one by now.
+        // The descriptor was closed earlier in this batch, and its number belongs to another socket now.
         if !self.io.queue.is_current(event) {
             return;
         }
         match self.io.role(event.fd) {
             Role::None => {}
             Role::Waker => self.waker.clear(),
-            Role::Listener => self.accept = self.rest_until_ms.is_none(),
+            Role::Listener => self.accept = self.accept_again_ms.is_none(),
             Role::Kept if event.mask.is_read() => self.io.drop_kept(event.fd),
             Role::Kept => {}
             Role::Client(place) => {
@@ -153,7 +153,7 @@ impl Worker {
         self.settle(place, next, before);
     }
 
-    /// Declares what the pair waits for now and puts it in the lines where it belongs.
+    /// Declares what a pair waits for, and puts the pair in the lists of its deadlines.
     pub(super) fn settle(&mut self, place: u32, next: Next, before: Option<RawFd>) {
         let Some(pair) = self.pairs.get(place) else { return };
         if next == Next::Close {
@@ -208,10 +208,10 @@ impl Worker {
     }
 
     fn accept(&mut self) {
-        for _ in 0..BURST {
+        for _ in 0..MAX_ACCEPTS_PER_TURN {
             match socket::accept(&*self.listener) {
                 Ok(fd) => self.open(fd),
-                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => return self.rest(),
+                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => return self.pause_accepting(),
                 Err(Errno::CONNABORTED | Errno::INTR) => {}
                 Err(_) => {
                     self.accept = false;
@@ -235,7 +235,7 @@ impl Worker {
         let place = self.pairs.insert(pair);
         self.io.set_role(number, Role::Client(place));
         if full && let Some(pair) = self.pairs.get(place) {
-            // Its request is on the way: taken as there, so that it is read before the close.
+            // Its request is on the way. Treated as readable, so that it is read before the close.
             pair.client.readable = true;
             let next = pair.refuse(&mut self.io, 503);
             self.settle(place, next, None);

@@ -1,5 +1,6 @@
-//! The loop of every readiness model: wait, then give each ready connection a turn. A model is a [`Readiness`]: how
-//! descriptors are watched and how waiting is done; everything else is here, once.
+//! Loop of every readiness model: wait, then give each ready connection a turn.
+//!
+//! A model implements [`Readiness`]: how to watch descriptors and how to wait. Everything else is here.
 
 mod conn;
 mod turns;
@@ -8,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::ServeError;
 use crate::listener::{Accepted, Acceptor};
-use crate::shard::{Common, Shard};
+use crate::shard::{Shard, ShardSetup};
 use crate::slab::Slab;
 pub(crate) use conn::{Conn, Scratch, Turn, Want};
 
@@ -17,60 +18,60 @@ pub(crate) const LISTENER: u32 = u32::MAX;
 /// Token of the waker.
 pub(crate) const WAKER: u32 = u32::MAX - 1;
 
-/// A way to learn which descriptors are ready. For one thread.
+/// Mechanism that tells one thread which descriptors are ready.
 pub(crate) trait Readiness {
-    /// It tells of changes only (edge-triggered), so a connection has to be served until it would block.
+    /// Edge-triggered: it reports changes only, so a connection is served until it would block.
     const EDGE: bool;
-    /// What is ready when a descriptor is added is not told: it has to be tried.
+    /// It does not report a descriptor that is ready when it is added, so new connections are tried at once.
     const TRY_NEW: bool = false;
 
-    /// Most connections accepted at one wake.
+    /// Returns the maximum number of connections accepted per wake.
     fn accepts(&self) -> u32 {
         u32::MAX
     }
 
     fn add(&mut self, fd: BorrowedFd<'_>, token: u32, want: Want) -> sys::Result<()>;
     fn change(&mut self, fd: BorrowedFd<'_>, token: u32, want: Want) -> sys::Result<()>;
-    /// The descriptor is about to be closed.
+    /// Stops watching a descriptor that is about to be closed.
     fn remove(&mut self, fd: BorrowedFd<'_>, token: u32);
-    /// Waits at most `timeout_ns` (`None`: without end) and appends what is ready.
+    /// Waits at most `timeout_ns` (`None`: for ever) and appends the ready descriptors.
     fn wait(&mut self, timeout_ns: Option<u64>, ready: &mut Vec<Ready>) -> sys::Result<()>;
 }
 
-/// One descriptor that is ready.
+/// A descriptor that is ready.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ready {
     pub(crate) token: u32,
     pub(crate) read: bool,
-    /// The peer has ended its side or the connection is broken.
+    /// The peer has ended its side, or the connection is broken.
     pub(crate) gone: bool,
 }
 
-/// A thread at work.
+/// Serving thread of a readiness model.
 pub(crate) struct Worker<R> {
-    common: Common,
+    shard: Shard,
     poller: R,
     acceptor: Option<Acceptor>,
-    /// Whether the poller watches the listener now.
+    /// The poller watches the listener.
     listening: bool,
     conns: Slab<Conn>,
     scratch: Scratch,
     again: Vec<u32>,
-    /// There may be more to accept, and a poller that tells of changes only does not say so again.
+    /// More connections may wait, and an edge-triggered poller does not report them again.
     accept_again: bool,
-    /// Connections with output outstanding.
+    /// Number of connections whose output waits.
     blocked: u32,
-    /// limits: too many of them, the others are not read.
+    /// Strategy limits: too much output waits, so the other connections are not read.
     held: bool,
 }
 
 impl<R: Readiness> Worker<R> {
-    pub(crate) fn new(shard: Shard, poller: R) -> Self {
-        let common = Common::new(shard);
-        let listener = common.shard.listener.clone();
+    pub(crate) fn new(setup: ShardSetup, poller: R) -> Self {
+        let shard = Shard::new(setup);
+        let listener = shard.setup.listener.clone();
         Self {
-            acceptor: listener.map(|fd| Acceptor::new(fd, common.shard.pace, common.now_ns)),
-            common,
+            acceptor: listener.map(|fd| Acceptor::new(fd, shard.setup.pace, shard.now_ns)),
+            shard,
             poller,
             listening: false,
             conns: Slab::new(),
@@ -85,18 +86,18 @@ impl<R: Readiness> Worker<R> {
     /// Serves until the server is stopped.
     pub(crate) fn run(mut self) -> Result<(), ServeError> {
         let os = |what| move |e| ServeError::os(what, e);
-        let waker = self.common.shard.inbox.waker.clone();
+        let waker = self.shard.setup.inbox.waker.clone();
         self.poller.add(waker.as_fd(), WAKER, Want { read: true, write: false }).map_err(os("watch the waker"))?;
         let (mut ready, mut again) = (Vec::with_capacity(1024), Vec::new());
-        while !self.common.shard.control.stopping() {
+        while !self.shard.setup.control.stopping() {
             self.watch_listener().map_err(os("watch the listening socket"))?;
             let timeout = self.timeout();
             ready.clear();
             self.poller.wait(timeout, &mut ready).map_err(os("wait for events"))?;
-            self.common.tick();
+            self.shard.tick();
             for event in &ready {
                 match event.token {
-                    WAKER => self.common.shard.inbox.take().into_iter().for_each(|fd| self.open(fd)),
+                    WAKER => self.shard.setup.inbox.take().into_iter().for_each(|fd| self.open(fd)),
                     LISTENER => self.accept(),
                     token => self.turn(token, event.read, event.gone),
                 }
@@ -116,11 +117,11 @@ impl<R: Readiness> Worker<R> {
             return Some(0);
         }
         let accept = self.acceptor.as_ref().and_then(Acceptor::due_ns);
-        let due = accept.into_iter().chain(self.common.next_sweep_ns).min()?;
-        Some(due.saturating_sub(self.common.now_ns))
+        let due = accept.into_iter().chain(self.shard.next_sweep_ns).min()?;
+        Some(due.saturating_sub(self.shard.now_ns))
     }
 
-    /// Watches the listener while readiness of it matters.
+    /// Watches the listener while connections are accepted on readiness.
     fn watch_listener(&mut self) -> sys::Result<()> {
         let Some(acceptor) = &self.acceptor else { return Ok(()) };
         match (acceptor.on_readiness(), self.listening) {
@@ -133,23 +134,23 @@ impl<R: Readiness> Worker<R> {
     }
 
     fn accept(&mut self) {
-        let (most, now_ns) = (self.poller.accepts(), self.common.now_ns);
+        let (most, now_ns) = (self.poller.accepts(), self.shard.now_ns);
         let allowance = self.acceptor.as_mut().map_or(0, |a| a.allowance(now_ns).min(most));
         for _ in 0..allowance {
             let Some(acceptor) = &mut self.acceptor else { return };
-            match acceptor.take(now_ns, &self.common.shard.cell) {
+            match acceptor.take(now_ns, &self.shard.setup.cell) {
                 Accepted::One(fd) => self.open(fd),
-                Accepted::Enough | Accepted::Pause => return,
+                Accepted::None | Accepted::Pause => return,
             }
         }
         self.accept_again = R::EDGE && allowance > 0 && self.acceptor.as_ref().is_some_and(Acceptor::on_readiness);
     }
 
     fn timers(&mut self) {
-        if self.acceptor.as_ref().and_then(Acceptor::due_ns).is_some_and(|due| due <= self.common.now_ns) {
+        if self.acceptor.as_ref().and_then(Acceptor::due_ns).is_some_and(|due| due <= self.shard.now_ns) {
             self.accept();
         }
-        if self.common.sweep_due() {
+        if self.shard.sweep_due() {
             self.sweep();
         }
     }

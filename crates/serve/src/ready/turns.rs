@@ -1,4 +1,4 @@
-//! A connection under a readiness model: it begins, has its turns, waits for a place, and ends.
+//! Life of a connection under a readiness model: open, turns, waiting for a slot, close.
 
 use std::os::fd::OwnedFd;
 
@@ -8,16 +8,16 @@ use crate::connection::End;
 use crate::strategies::LimitHit;
 
 impl<R: Readiness> Worker<R> {
-    /// A new connection: watch it, refuse it, or let it wait.
+    /// Opens a new connection: watches it, lets it wait, or refuses it.
     pub(super) fn open(&mut self, fd: OwnedFd) {
-        let waits = match self.common.admit() {
+        let waits = match self.shard.admit() {
             Ok(waits) => waits,
-            Err(how) => return self.common.refuse(Some(&fd), how),
+            Err(how) => return self.shard.refuse(Some(&fd), how),
         };
-        let token = self.conns.insert(Conn::new(fd, self.common.begin(waits || self.held)));
+        let token = self.conns.insert(Conn::new(fd, self.shard.begin(waits || self.held)));
         let Some(conn) = self.conns.get(token) else { return };
         if waits {
-            self.common.wait_in_line(token, &mut conn.state.activity);
+            self.shard.wait_in_line(token, &mut conn.state.activity);
         }
         let first = conn.wants();
         conn.want = first;
@@ -30,15 +30,15 @@ impl<R: Readiness> Worker<R> {
     }
 
     pub(super) fn turn(&mut self, token: u32, read: bool, gone: bool) {
-        let now_ms = self.common.now_ms();
-        let mut turn = self.common.shard.policy.read;
+        let now_ms = self.shard.now_ms();
+        let mut turn = self.shard.setup.policy.read;
         turn.drain |= R::EDGE && gone;
         let Some(conn) = self.conns.get(token) else { return };
         let was_blocked = conn.blocked();
-        let cell = &self.common.shard.cell;
+        let cell = &self.shard.setup.cell;
         let outcome = conn.turn(read || gone || R::EDGE, turn, &mut self.scratch, cell, now_ms);
         let blocked = conn.blocked();
-        self.common.watch_head(token, &mut conn.state.activity);
+        self.shard.watch_head(token, &mut conn.state.activity);
         if was_blocked != blocked {
             self.blocked = if blocked { self.blocked + 1 } else { self.blocked - 1 };
             self.hold_back();
@@ -53,7 +53,7 @@ impl<R: Readiness> Worker<R> {
                 }
             }
         }
-        if self.conns.get(token).is_some_and(|conn| self.common.gives_way(&conn.state.activity)) {
+        if self.conns.get(token).is_some_and(|conn| self.shard.gives_way(&conn.state.activity)) {
             self.park(token);
         }
     }
@@ -61,7 +61,7 @@ impl<R: Readiness> Worker<R> {
     fn set_want(&mut self, token: u32, want: Want) {
         let Some(conn) = self.conns.get(token) else { return };
         if conn.state.activity.lingering {
-            self.common.somebody_lingers();
+            self.shard.note_lingering();
         }
         if conn.want == want {
             return;
@@ -80,35 +80,35 @@ impl<R: Readiness> Worker<R> {
             self.hold_back();
         }
         let (fd, connection) = conn.into_parts();
-        // Counted first: whoever sees the close finds it in the counts.
-        let leaves_place = self.common.end(token, connection, end);
+        // Counted before the close, so that a peer that sees the close finds it counted.
+        let frees_slot = self.shard.end(token, connection, end);
         drop(fd);
-        if leaves_place {
-            self.pass_place();
+        if frees_slot {
+            self.pass_slot_on();
         }
     }
 
-    /// high-throughput: a free place goes to the next in the line.
-    fn pass_place(&mut self) {
-        let Some(token) = self.common.next_in_line() else { return };
-        let now_ms = self.common.now_ms();
+    /// Strategy high-throughput: gives a freed slot to the next connection in the line.
+    fn pass_slot_on(&mut self) {
+        let Some(token) = self.shard.next_in_line() else { return };
+        let now_ms = self.shard.now_ms();
         let Some(conn) = self.conns.get(token) else { return };
-        conn.state.activity.take_place(now_ms);
+        conn.state.activity.take_slot(now_ms);
         self.again.push(token);
     }
 
-    /// high-throughput: a connection gives its place to the next in the line.
+    /// Strategy high-throughput: moves a connection to the end of the line and passes its slot on.
     fn park(&mut self, token: u32) {
         let Some(conn) = self.conns.get(token) else { return };
-        self.common.wait_in_line(token, &mut conn.state.activity);
+        self.shard.wait_in_line(token, &mut conn.state.activity);
         let want = conn.wants();
         self.set_want(token, want);
-        self.pass_place();
+        self.pass_slot_on();
     }
 
-    /// limits: while as many connections as may have output outstanding, only those are served.
+    /// Strategy limits: once `sends` connections have waiting output, stops reading all others.
     fn hold_back(&mut self) {
-        let Some(limits) = self.common.shard.policy.limits else { return };
+        let Some(limits) = self.shard.setup.policy.limits else { return };
         let over = self.blocked >= limits.sends;
         if over == self.held {
             return;
@@ -127,25 +127,25 @@ impl<R: Readiness> Worker<R> {
         }
     }
 
-    /// Looks at the deadlines of all connections.
+    /// Checks the deadlines of all connections.
     pub(super) fn sweep(&mut self) {
-        let overdue = self.common.overdue(self.conns.iter().map(|(token, conn)| (token, &conn.state.activity)));
+        let overdue = self.shard.overdue(self.conns.iter().map(|(token, conn)| (token, &conn.state.activity)));
         for (token, why) in overdue.close {
             if let (Some(why), Some(conn)) = (why, self.conns.get(token)) {
-                self.common.close_at_limit(why, Some(conn.fd()));
+                self.shard.close_at_limit(why, Some(conn.fd()));
             }
             self.close(token, End::Done);
         }
-        for token in self.common.heads() {
+        for token in self.shard.take_heads() {
             let Some(conn) = self.conns.get(token) else { continue };
-            if self.common.head_is_late(token, &mut conn.state.activity) {
-                self.common.close_at_limit(LimitHit::SlowHead, Some(conn.fd()));
+            if self.shard.head_is_late(token, &mut conn.state.activity) {
+                self.shard.close_at_limit(LimitHit::SlowHead, Some(conn.fd()));
                 conn.state.head_is_late();
                 self.turn(token, false, false);
             }
         }
         for token in overdue.idle {
-            if self.common.anybody_waits() {
+            if self.shard.any_waits() {
                 self.park(token);
             }
         }

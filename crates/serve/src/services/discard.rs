@@ -1,4 +1,4 @@
-//! Discard (RFC 863): what comes in is counted and dropped.
+//! Discard (RFC 863): counts and drops all bytes that arrive.
 
 use std::sync::Arc;
 

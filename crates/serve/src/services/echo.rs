@@ -1,4 +1,4 @@
-//! Echo (RFC 862): what comes in goes out.
+//! Echo (RFC 862): sends back all bytes that arrive.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Files under a directory, kept in memory. A file is looked at again (time and length) once a second while it is asked
-//! for, and read again when it changed. Nothing outside the directory is served, whatever links or dots say.
+//! Files under a directory, kept in memory. A requested file is checked once a second (time and length) and read again
+//! when it changed. Links and dots never lead outside the directory.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use proto::http1::{Page, content_type};
 use crate::ServeError;
 use crate::server::lock;
 
-/// Most bytes kept in memory; when they are exceeded, everything is forgotten and read again as it is asked for.
-const KEEP_BYTES: u64 = 1 << 30;
-/// What keeping a file takes besides its bytes: its head, the entry, and its path, which is a stranger's spelling: there is no
-/// end of names (`/a`, `//a`, `/.//a`) of even an empty file.
-const KEEP_EACH: u64 = 1024;
+/// Maximum size of all kept files, bytes. Beyond it, all are dropped and read again when requested.
+const MAX_KEPT_BYTES: u64 = 1 << 30;
+/// Memory of a kept file besides its content and path, bytes. Clients can spell one path in any number of ways (`/a`,
+/// `//a`), each of which is kept.
+const ENTRY_BYTES: u64 = 1024;
 
 pub(super) struct Files {
     root: PathBuf,
@@ -43,7 +43,7 @@ impl Files {
         Ok(Self { root: path, kept: Mutex::default() })
     }
 
-    /// The file of a decoded path; a directory gives its index.html.
+    /// Finds the file of a decoded path; for a directory its index.html.
     pub(super) fn find(&self, path: &str, status: u16, now_s: u64) -> Option<Arc<Page>> {
         let mut kept = lock(&self.kept);
         if let Some(file) = kept.files.get(path).filter(|f| f.looked_s == now_s) {
@@ -68,7 +68,7 @@ impl Files {
         Some(page)
     }
 
-    /// The real file behind a path, if it lies under the root.
+    /// Returns the real file behind a path, if it lies under the root.
     fn locate(&self, path: &str) -> Option<(PathBuf, std::fs::Metadata)> {
         let relative = path.trim_start_matches('/');
         if Path::new(relative).components().any(|c| !matches!(c, std::path::Component::Normal(_)))
@@ -88,23 +88,23 @@ impl Files {
 impl Kept {
     fn forget(&mut self, path: &str) {
         if let Some(old) = self.files.remove(path) {
-            self.bytes -= taken(path, &old);
+            self.bytes -= memory_bytes(path, &old);
         }
     }
 
     fn keep(&mut self, path: &str, file: File) {
         self.forget(path);
-        if self.bytes + taken(path, &file) > KEEP_BYTES {
+        if self.bytes + memory_bytes(path, &file) > MAX_KEPT_BYTES {
             *self = Self::default();
         }
-        self.bytes += taken(path, &file);
+        self.bytes += memory_bytes(path, &file);
         self.files.insert(path.into(), file);
     }
 }
 
-/// Memory of one kept file, bytes.
-const fn taken(path: &str, file: &File) -> u64 {
-    file.bytes + path.len() as u64 + KEEP_EACH
+/// Returns the memory of one kept file, bytes.
+const fn memory_bytes(path: &str, file: &File) -> u64 {
+    file.bytes + path.len() as u64 + ENTRY_BYTES
 }
 
 #[cfg(test)]
@@ -136,7 +136,7 @@ mod tests {
             assert!(files.find(&format!("/{}empty", "/".repeat(n)), 200, n as u64).is_some());
         }
         let bytes = files.kept.lock().unwrap().bytes;
-        assert!(bytes >= 100 * KEEP_EACH, "{bytes}");
+        assert!(bytes >= 100 * ENTRY_BYTES, "{bytes}");
         // And is given back: a file that is gone is forgotten under each.
         std::fs::remove_file(dir.path().join("empty")).unwrap();
         (0..100).for_each(|n| assert!(files.find(&format!("/{}empty", "/".repeat(n)), 200, 1000).is_none()));

@@ -1,4 +1,4 @@
-//! gRPC: every unary call on every path is answered with a message of `--body-bytes`, or with a status that is asked for.
+//! gRPC: answers every unary call on every path with a message of `--body-bytes`, or with the status of an option.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,9 +11,9 @@ use crate::Service;
 use crate::connection::BoxedSession;
 use crate::{Options, ServeError};
 
-/// Largest message: it is kept in memory.
-const MOST: u64 = 1 << 30;
-/// Status of what is no call.
+/// Maximum size of a message, which is kept in memory, bytes.
+const MAX_MESSAGE_BYTES: u64 = 1 << 30;
+/// Status of the answer to a request that is no call.
 const UNIMPLEMENTED: u16 = 12;
 
 struct Grpc {
@@ -29,8 +29,8 @@ struct Calls {
 
 pub(super) fn open(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn Service>, ServeError> {
     let bytes = plan.body_bytes;
-    if bytes > MOST {
-        let why = format!("a message of {bytes} bytes is kept in memory and may have at most {MOST}");
+    if bytes > MAX_MESSAGE_BYTES {
+        let why = format!("a message of {bytes} bytes is kept in memory and may have at most {MAX_MESSAGE_BYTES}");
         return Err(ServeError::Combination(why));
     }
     let mut message = vec![0];

@@ -1,7 +1,7 @@
-//! HTTP: the built-in page, or files; with a fixed status or a limit of its rate where a test asks for one.
+//! HTTP: a built-in page, or files, with a fixed status or a rate limit where an option asks for one.
 //!
-//! The built-in page answers GET, HEAD, POST and PUT on every path (bodies are read and dropped); files answer GET and
-//! HEAD. Not a web server: no ranges, no conditions, no compression.
+//! The built-in page answers GET, HEAD, POST and PUT on every path; request bodies are read and dropped. Files answer GET
+//! and HEAD. Not a web server: no ranges, no conditional requests, no compression.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,14 +15,14 @@ use crate::connection::BoxedSession;
 use crate::server::lock;
 use crate::{Options, ServeError};
 
-/// Largest built-in page: it is kept in memory.
-const MAX_PAGE: u64 = 1 << 30;
+/// Maximum size of the built-in page, which is kept in memory, bytes.
+const MAX_PAGE_BYTES: u64 = 1 << 30;
 const BUSY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 5\r\n\r\nbusy\n";
 
 struct Http {
     site: Arc<Pages>,
-    /// HTTP/2, and the streams of a connection at most; absent: HTTP/1.1.
+    /// HTTP/2: maximum number of streams per connection. `None`: HTTP/1.1.
     streams: Option<u32>,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn open(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn Se
     Ok(Arc::new(Http { site: pages(plan, options)?, streams: None }))
 }
 
-/// The same by HTTP/2.
+/// Opens the service for HTTP/2.
 pub(super) fn open_h2(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn Service>, ServeError> {
     let streams = options.get::<u32>("streams")?.unwrap_or_default();
     Ok(Arc::new(Http { site: pages(plan, options)?, streams: Some(streams) }))
@@ -72,8 +72,8 @@ fn error_page(status: u16) -> Arc<Page> {
 }
 
 fn built_in(bytes: u64, status: u16) -> Result<Arc<Page>, ServeError> {
-    if bytes > MAX_PAGE {
-        let why = format!("a page of {bytes} bytes is kept in memory and may have at most {MAX_PAGE}");
+    if bytes > MAX_PAGE_BYTES {
+        let why = format!("a page of {bytes} bytes is kept in memory and may have at most {MAX_PAGE_BYTES}");
         return Err(ServeError::Combination(why));
     }
     let line = b"loadline reference server\n";
@@ -90,7 +90,7 @@ impl Service for Http {
     }
 
     fn tick(&self, now_s: u64) {
-        // Read first: a store would take the cache line away from the other threads at every wake.
+        // Stored only when it changed: a store takes the cache line away from the other threads.
         if self.site.now_s.load(Ordering::Relaxed) != now_s {
             self.site.now_s.store(now_s, Ordering::Relaxed);
         }

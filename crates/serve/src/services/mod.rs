@@ -1,4 +1,4 @@
-//! What a server says: one file a service, one row in [`SERVICES`].
+//! Services of the servers: one file each, one row in [`SERVICES`].
 
 mod discard;
 mod echo;
@@ -25,24 +25,24 @@ use crate::{Options, ServeError, Server, Service};
 pub struct ServiceSpec {
     /// Name, as in `loadline serve NAME`.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// Description in one line.
     pub help: &'static str,
-    /// What it speaks, as TLS names it (ALPN); empty for no name.
+    /// ALPN names of its protocol; empty for none.
     pub alpn: &'static [&'static str],
-    /// How it is started.
+    /// Way to start it.
     pub kind: ServiceKind,
 }
 
 /// Opens a service from a plan.
 pub type Open = fn(&ServePlan, &Options<'_>) -> Result<Arc<dyn Service>, ServeError>;
 
-/// How a service is started.
+/// Way to start a service.
 #[derive(Clone, Copy)]
 pub enum ServiceKind {
-    /// It is made of sessions, so that every model can serve it.
+    /// A maker of sessions, which every model can serve.
     Sessions(Open),
-    /// It is a server of its own.
-    Whole(fn(&ServePlan) -> Result<Server, ServeError>),
+    /// A server of its own.
+    Standalone(fn(&ServePlan) -> Result<Server, ServeError>),
 }
 
 /// Every service.
@@ -106,6 +106,6 @@ pub const SERVICES: &[ServiceSpec] = &[
         name: "proxy",
         help: "event-driven HTTP/1.1 proxy without a cache, on the event API",
         alpn: &[],
-        kind: ServiceKind::Whole(crate::proxy::start),
+        kind: ServiceKind::Standalone(crate::proxy::start),
     },
 ];

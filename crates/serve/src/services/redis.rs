@@ -1,4 +1,4 @@
-//! Redis: the commands by which one is loaded, over a store in memory.
+//! Redis: the commands of load tests, over a store in memory.
 
 use std::sync::Arc;
 

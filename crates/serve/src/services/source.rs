@@ -1,4 +1,4 @@
-//! Source: bytes without end, or `source_bytes` of them on each connection.
+//! Source: sends bytes without end, or `source_bytes` of them on each connection.
 
 use std::sync::Arc;
 

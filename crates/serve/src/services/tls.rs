@@ -1,4 +1,4 @@
-//! Any service within TLS.
+//! TLS around any service.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::Service;
 use crate::connection::BoxedSession;
 use crate::{Options, ServeError, Stats};
 
-/// Names of a certificate that is made here.
+/// Names in the generated certificate.
 const NAMES: &[&str] = &["localhost", "127.0.0.1", "::1"];
 
 struct Tls {
@@ -16,7 +16,7 @@ struct Tls {
     config: ServerConfig,
 }
 
-/// The service within TLS where the options say so, and what is to be said of it. `alpn` names what it speaks.
+/// Wraps a service in TLS where the options ask for it. Returns a note for the user about a generated certificate.
 pub(crate) fn wrap(
     within: Arc<dyn Service>,
     alpn: &[&str],

@@ -1,4 +1,4 @@
-//! WebSocket: every message comes back.
+//! WebSocket: sends every message back.
 
 use std::sync::Arc;
 

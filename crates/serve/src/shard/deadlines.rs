@@ -1,27 +1,27 @@
-//! Deadlines of a thread's connections: peers over a limit, places that nobody uses, goodbyes that take too long.
+//! Deadlines of a thread's connections: limits, unused slots, lingering, and request heads.
 
 use std::os::fd::AsFd;
 
-use super::Common;
+use super::Shard;
 use crate::connection::{Activity, HeadState};
 use crate::strategies::LimitHit;
 
-/// How often deadlines are looked at while there are any.
+/// Time between two checks of deadlines, while there are any.
 pub(crate) const SWEEP_NS: u64 = 100_000_000;
 
-/// Connections whose time is over.
+/// Connections whose deadline has passed.
 #[derive(Default)]
 pub(crate) struct Overdue {
-    /// To be closed, with the limit that they are over if it is one.
+    /// Connections to close, with the limit that they hit, if any.
     pub(crate) close: Vec<(u32, Option<LimitHit>)>,
-    /// To give up their places if others wait.
+    /// Idle connections, which give up their slots if others wait.
     pub(crate) idle: Vec<u32>,
 }
 
-impl Common {
-    /// A connection lingers, so there is a deadline.
-    pub(crate) fn somebody_lingers(&mut self) {
-        self.lingers = true;
+impl Shard {
+    /// Notes that a connection lingers, which sets a deadline.
+    pub(crate) fn note_lingering(&mut self) {
+        self.any_lingers = true;
         self.next_sweep_ns.get_or_insert(self.now_ns + SWEEP_NS);
     }
 
@@ -29,23 +29,23 @@ impl Common {
         self.next_sweep_ns.is_some_and(|due| due <= self.now_ns)
     }
 
-    /// Bytes came: if the head of a request is incomplete now, it gets a deadline.
+    /// Gives a request head that has become incomplete its deadline.
     #[inline]
     pub(crate) fn watch_head(&mut self, token: u32, activity: &mut Activity) {
-        if self.shard.policy.head_ms > 0 && activity.starts_head_watch() {
+        if self.setup.policy.head_ms > 0 && activity.starts_head_watch() {
             self.heads.push(token);
             self.next_sweep_ns.get_or_insert(self.now_ns + SWEEP_NS);
         }
     }
 
-    /// The connections whose heads are incomplete, to be given to [`Common::head_is_late`] one by one.
-    pub(crate) fn heads(&mut self) -> Vec<u32> {
+    /// Takes the list of incomplete heads. The caller gives each to [`Shard::head_is_late`].
+    pub(crate) fn take_heads(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.heads)
     }
 
-    /// Whether the head of a request took too long; otherwise it is looked at again.
+    /// Returns whether a request head took too long. An incomplete one is checked again later.
     pub(crate) fn head_is_late(&mut self, token: u32, activity: &mut Activity) -> bool {
-        let state = activity.check_head(self.now_ms(), self.shard.policy.head_ms);
+        let state = activity.check_head(self.now_ms(), self.setup.policy.head_ms);
         if state == HeadState::Incomplete {
             self.heads.push(token);
             self.next_sweep_ns.get_or_insert(self.now_ns + SWEEP_NS);
@@ -53,25 +53,25 @@ impl Common {
         state == HeadState::Late
     }
 
-    /// Looks at the deadlines of all connections, if a strategy or a goodbye sets any.
+    /// Checks the deadlines of all connections, if a strategy or lingering sets any.
     pub(crate) fn overdue<'a>(&mut self, conns: impl Iterator<Item = (u32, &'a Activity)>) -> Overdue {
         let mut overdue = Overdue::default();
-        if self.sweeps_all() {
-            self.lingers = false;
-            conns.for_each(|(token, activity)| self.look_at(token, activity, &mut overdue));
+        if self.has_deadlines() {
+            self.any_lingers = false;
+            conns.for_each(|(token, activity)| self.check(token, activity, &mut overdue));
         }
         self.plan_sweep();
         overdue
     }
 
-    fn sweeps_all(&self) -> bool {
-        self.lingers || self.shard.policy.limits.is_some() || self.shard.policy.active.is_some()
+    fn has_deadlines(&self) -> bool {
+        self.any_lingers || self.setup.policy.limits.is_some() || self.setup.policy.active.is_some()
     }
 
-    fn look_at(&mut self, token: u32, activity: &Activity, overdue: &mut Overdue) {
-        let (now_ms, policy) = (self.now_ms(), &self.shard.policy);
+    fn check(&mut self, token: u32, activity: &Activity, overdue: &mut Overdue) {
+        let (now_ms, policy) = (self.now_ms(), &self.setup.policy);
         if activity.lingering {
-            self.lingers = true;
+            self.any_lingers = true;
             if activity.lingered_enough(now_ms) {
                 overdue.close.push((token, None));
             }
@@ -83,17 +83,17 @@ impl Common {
     }
 
     pub(super) fn plan_sweep(&mut self) {
-        self.next_sweep_ns = self.sweeps_all().then_some(self.now_ns + SWEEP_NS);
+        self.next_sweep_ns = self.has_deadlines().then_some(self.now_ns + SWEEP_NS);
     }
 
-    /// Whether a silent connection has to give up its place.
-    pub(crate) fn anybody_waits(&self) -> bool {
-        self.places.anybody_waits()
+    /// Returns whether a connection waits for a slot.
+    pub(crate) fn any_waits(&self) -> bool {
+        self.slots.any_waits()
     }
 
     /// Counts and names a peer that is closed for a limit.
     pub(crate) fn close_at_limit(&self, hit: LimitHit, fd: Option<impl AsFd + Copy>) {
-        self.shard.cell.of_limit(hit).add(1);
-        self.shard.control.close_at_limit(hit, fd);
+        self.setup.cell.limit_counter(hit).add(1);
+        self.setup.control.close_at_limit(hit, fd);
     }
 }

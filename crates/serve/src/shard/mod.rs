@@ -1,9 +1,10 @@
-//! What a serving thread does whether it waits for readiness (`ready`) or for completions (`completion`): it keeps the
-//! time, lends sessions, lets connections in or has them wait (`places`), looks at their deadlines (`deadlines`), and
-//! counts how they end.
+//! Part of a serving thread's work that is the same for readiness (`ready`) and completions (`completion`).
+//!
+//! It keeps the time, reuses sessions, admits connections or lets them wait (`slots`), checks deadlines (`deadlines`), and
+//! counts how connections end.
 
 mod deadlines;
-mod places;
+mod slots;
 #[cfg(test)]
 mod tests;
 
@@ -19,12 +20,12 @@ use crate::server::{Control, lock};
 use crate::stats::Cell;
 use crate::strategies::{Policy, Refuse};
 pub(crate) use deadlines::SWEEP_NS;
-use places::Places;
+use slots::Slots;
 
-/// Sessions kept for further connections.
-const SPARE: usize = 256;
+/// Maximum number of sessions kept for further connections.
+const MAX_SPARE_SESSIONS: usize = 256;
 
-/// Connections handed to a thread by another one.
+/// Queue of connections that another thread hands over.
 pub(crate) struct Inbox {
     pub(crate) waker: Arc<Waker>,
     pub(crate) fds: Mutex<Vec<OwnedFd>>,
@@ -35,15 +36,15 @@ impl Inbox {
         Arc::new(Self { waker, fds: Mutex::default() })
     }
 
-    /// Takes what was handed over since the last call.
+    /// Takes the connections handed over since the last call.
     pub(crate) fn take(&self) -> Vec<OwnedFd> {
         self.waker.clear();
         std::mem::take(&mut *lock(&self.fds))
     }
 }
 
-/// What a thread needs to serve.
-pub(crate) struct Shard {
+/// Inputs of a serving thread.
+pub(crate) struct ShardSetup {
     pub(crate) control: Arc<Control>,
     pub(crate) service: Arc<dyn Service>,
     pub(crate) policy: Policy,
@@ -51,108 +52,108 @@ pub(crate) struct Shard {
     pub(crate) pace: Option<Pace>,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) cell: Arc<Cell>,
-    /// Called for every connection that ends (models that spread connections over groups).
+    /// Called for every connection that ends, by models that spread connections over groups.
     pub(crate) on_close: Option<Box<dyn Fn() + Send>>,
 }
 
-/// A shard at work: the half of a loop that does not depend on how the loop waits.
-pub(crate) struct Common {
-    pub(crate) shard: Shard,
+/// State of a serving thread that does not depend on how its loop waits.
+pub(crate) struct Shard {
+    pub(crate) setup: ShardSetup,
     pub(crate) now_ns: u64,
     next_tick_ns: u64,
-    /// When deadlines are looked at, while there are any.
+    /// Time of the next check of deadlines, while there are any.
     pub(crate) next_sweep_ns: Option<u64>,
-    /// Somebody lingers: all connections are looked at.
-    lingers: bool,
-    /// Connections whose request has begun and whose head is incomplete.
+    /// A connection lingers, so the next check looks at all connections.
+    any_lingers: bool,
+    /// Connections with an incomplete request head.
     heads: Vec<u32>,
-    places: Places,
+    slots: Slots,
     spare: Vec<BoxedSession>,
 }
 
-impl Common {
-    pub(crate) fn new(shard: Shard) -> Self {
-        let mut common = Self {
-            places: Places::new(shard.policy.active),
+impl Shard {
+    pub(crate) fn new(setup: ShardSetup) -> Self {
+        let mut shard = Self {
+            slots: Slots::new(setup.policy.active),
             now_ns: clock::monotonic_ns(),
             next_tick_ns: 0,
             next_sweep_ns: None,
-            lingers: false,
+            any_lingers: false,
             heads: Vec::new(),
             spare: Vec::new(),
-            shard,
+            setup,
         };
-        common.plan_sweep();
-        common
+        shard.plan_sweep();
+        shard
     }
 
     pub(crate) fn now_ms(&self) -> u32 {
         (self.now_ns / 1_000_000) as u32
     }
 
-    /// Reads the clock, and tells the service of a new second.
+    /// Reads the clock and tells the service when a new second begins.
     pub(crate) fn tick(&mut self) {
         self.now_ns = clock::monotonic_ns();
         if self.now_ns >= self.next_tick_ns {
             let unix_ns = clock::realtime_ns();
             self.next_tick_ns = self.now_ns + 1_000_000_000 - unix_ns % 1_000_000_000;
-            self.shard.service.tick(unix_ns / 1_000_000_000);
+            self.setup.service.tick(unix_ns / 1_000_000_000);
         }
     }
 
     /// Begins a new connection and counts it as open; a `parked` one waits.
     pub(crate) fn begin(&mut self, parked: bool) -> Connection {
-        self.shard.cell.opened();
-        let session = self.spare.pop().unwrap_or_else(|| self.shard.service.session());
+        self.setup.cell.opened();
+        let session = self.spare.pop().unwrap_or_else(|| self.setup.service.session());
         Connection::new(session, self.now_ms(), parked)
     }
 
-    /// Counts a connection that is over and keeps its session. Returns true when its place is free: see
-    /// [`Common::next_in_line`].
+    /// Counts a connection that is over and keeps its session. Returns true when the connection frees a slot: see
+    /// [`Shard::next_in_line`].
     pub(crate) fn end(&mut self, token: u32, connection: Connection, end: End) -> bool {
-        self.shard.cell.closed(end);
+        self.setup.cell.closed(end);
         let activity = connection.activity;
-        if self.spare.len() < SPARE {
+        if self.spare.len() < MAX_SPARE_SESSIONS {
             let mut session = connection.into_session();
             session.reset();
             self.spare.push(session);
         }
-        if let Some(told) = &self.shard.on_close {
+        if let Some(told) = &self.setup.on_close {
             told();
         }
-        self.places.leave(token, &activity)
+        self.slots.leave(token, &activity)
     }
 
-    /// Lets a new connection in (false) or has it wait (true); an error says how it is to be refused.
+    /// Admits a new connection. Returns whether it has to wait for a slot; the error says how to refuse it.
     pub(crate) fn admit(&mut self) -> Result<bool, Refuse> {
-        self.places.admit()
+        self.slots.admit()
     }
 
-    /// Refuses a new connection. One without a descriptor is only counted.
+    /// Refuses a new connection. A connection without a descriptor is only counted.
     pub(crate) fn refuse(&self, fd: Option<&OwnedFd>, how: Refuse) {
-        self.shard.cell.accepted.add(1);
-        self.shard.cell.refused.add(1);
+        self.setup.cell.accepted.add(1);
+        self.setup.cell.refused.add(1);
         let Some(fd) = fd else { return };
         match how {
-            Refuse::Busy => drop(socket::send(fd, self.shard.service.busy_reply())),
+            Refuse::Busy => drop(socket::send(fd, self.setup.service.busy_reply())),
             Refuse::Reset => drop(socket::set_reset_on_close(fd)),
             Refuse::Close => {}
         }
     }
 
-    /// Puts a connection at the end of the line for places.
+    /// Puts a connection at the end of the waiting line.
     pub(crate) fn wait_in_line(&mut self, token: u32, activity: &mut Activity) {
         (activity.parked, activity.served) = (true, false);
-        self.places.wait(token);
+        self.slots.wait(token);
     }
 
-    /// A place became free: who takes it. Call [`Activity::take_place`] for it and go on with it.
+    /// Returns the connection that takes the freed slot. The caller calls [`Activity::take_slot`] and goes on with it.
     pub(crate) fn next_in_line(&mut self) -> Option<u32> {
-        self.places.next()
+        self.slots.next()
     }
 
-    /// Whether a connection finished an exchange while others wait, so that it goes to the end of the line.
+    /// Returns whether a connection goes to the end of the line: it finished an exchange while others wait.
     pub(crate) fn gives_way(&self, activity: &Activity) -> bool {
-        activity.served && !activity.parked && activity.blocked_ms == 0 && self.places.anybody_waits()
+        activity.served && !activity.parked && activity.blocked_ms == 0 && self.slots.any_waits()
     }
 }

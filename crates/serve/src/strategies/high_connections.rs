@@ -1,7 +1,8 @@
-//! high-connections: for many connections that are mostly idle. Nothing is held for an idle one; when it becomes ready
-//! it is drained until the socket would block, but at most `drain` bytes a wake, so that a peer that never stops
-//! sending starves nobody. Readiness models wait without a buffer anyway; completion models post a receive of zero
-//! bytes (it completes when data is there and takes none) and pick a buffer only then.
+//! high-connections: for many connections that are mostly idle, which hold no buffer.
+//!
+//! A ready connection is read until the socket would block, but at most `drain` bytes per wake, so that a peer that never
+//! stops sending starves nobody. Completion models post a receive of zero bytes, which completes when data is there, and
+//! pick a buffer only then. Readiness models wait without a buffer anyway.
 
 use super::policy::{Policy, ReadTurn};
 use crate::{Options, ServeError};

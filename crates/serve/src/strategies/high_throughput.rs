@@ -1,7 +1,8 @@
-//! high-throughput: many may be connected, but receives are posted only for the first `active` of them. A place is
-//! given up when the connection ends, when it finished an exchange while others wait (it goes to the end of the line),
-//! or when it was silent for `active_idle_ms`. With `waiting`, a connection that would be one too many in the line is
-//! refused: by a busy reply, a close or a reset.
+//! high-throughput: many may be connected, but only the first `active` of them are served; the others wait in a line.
+//!
+//! A connection gives up its slot when it ends, when it was silent for `active_idle_ms`, or when it finished an exchange
+//! while others wait; then it goes to the end of the line. With `waiting`, a connection too many in the line is refused: by
+//! a busy reply, a close or a reset.
 
 use std::collections::VecDeque;
 
@@ -19,7 +20,7 @@ pub(super) fn policy(options: &Options<'_>) -> Result<Policy, ServeError> {
         }
     };
     let active = Active {
-        places: options.get("active")?.unwrap_or(100).max(1),
+        slots: options.get("active")?.unwrap_or(100).max(1),
         idle_ms: options.get("active_idle_ms")?.unwrap_or(1000),
         waiting: options.get("waiting")?,
         refuse,
@@ -27,41 +28,40 @@ pub(super) fn policy(options: &Options<'_>) -> Result<Policy, ServeError> {
     Ok(Policy { active: Some(active), ..Policy::NONE })
 }
 
-/// The line: who has a place and who waits. Tokens are the slab's; an entry of a connection that has gone is skipped by
-/// its ticket, which only the same connection has.
+/// Waiting line for the active slots. Each entry has a ticket, by which an entry of a closed connection is recognised.
 #[derive(Debug, Default)]
-pub(crate) struct Line {
+pub(crate) struct WaitingLine {
     taken: u32,
     waiting: VecDeque<(u32, u32)>,
     next_ticket: u32,
 }
 
-impl Line {
-    /// A new connection: true if it has a place at once. Otherwise [`Line::wait`] for it or refuse it.
+impl WaitingLine {
+    /// Takes a slot for a new connection. Returns false when none is free; then call [`WaitingLine::wait`] or refuse it.
     pub(crate) fn enter(&mut self, active: &Active) -> bool {
-        let free = self.taken < active.places;
+        let free = self.taken < active.slots;
         self.taken += u32::from(free);
         free
     }
 
-    /// Whether one more may wait.
+    /// Returns whether one more connection may wait.
     pub(crate) fn may_wait(&self, active: &Active) -> bool {
         active.waiting.is_none_or(|most| (self.waiting.len() as u32) < most)
     }
 
-    /// Puts a connection at the end; gives its ticket.
+    /// Puts a connection at the end. Returns its ticket.
     pub(crate) fn wait(&mut self, token: u32) -> u32 {
         self.next_ticket = self.next_ticket.wrapping_add(1).max(1);
         self.waiting.push_back((token, self.next_ticket));
         self.next_ticket
     }
 
-    /// Whether anybody waits.
-    pub(crate) fn anybody(&self) -> bool {
-        !self.waiting.is_empty()
+    /// Returns whether no connection waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
     }
 
-    /// A place became free: the next that still waits takes it. `holds` tells whether a token still has that ticket.
+    /// Gives a freed slot to the next connection that still waits. `holds` tells whether a token still has a ticket.
     pub(crate) fn next(&mut self, mut holds: impl FnMut(u32, u32) -> bool) -> Option<u32> {
         while let Some((token, ticket)) = self.waiting.pop_front() {
             if holds(token, ticket) {
@@ -79,13 +79,13 @@ mod tests {
 
     #[test]
     fn places_are_taken_in_the_order_of_arrival() {
-        let active = Active { places: 2, idle_ms: 1000, waiting: Some(2), refuse: Refuse::Close };
-        let mut line = Line::default();
+        let active = Active { slots: 2, idle_ms: 1000, waiting: Some(2), refuse: Refuse::Close };
+        let mut line = WaitingLine::default();
         assert!(line.enter(&active) && line.enter(&active) && !line.enter(&active));
         let (a, b) = (line.wait(10), line.wait(11));
         assert!(!line.may_wait(&active));
         assert_eq!(line.next(|t, ticket| (t, ticket) == (10, a)), Some(10));
-        // 11 has gone, so nobody takes the place.
+        // 11 has gone, so nobody takes the slot.
         assert_eq!(line.next(|t, ticket| (t, ticket) == (11, b + 1)), None);
         assert!(line.enter(&active) && !line.enter(&active));
     }

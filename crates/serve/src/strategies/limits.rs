@@ -1,12 +1,13 @@
-//! limits: what may be outstanding, and whom the server gives up. A peer that sends and never reads leaves output that
-//! never leaves: after `unsent_ms` without progress it is closed, counted and named. A peer that says nothing for
-//! `silent_ms` is closed too. In each thread (the source's server has one) at most `sends` connections may have output
-//! outstanding; while there are that many, the others are not read.
+//! limits: bounds outstanding output and closes peers that misbehave.
+//!
+//! A peer that sends and never reads is closed, counted and named once its output made no progress for `unsent_ms`. A peer
+//! that sends nothing for `silent_ms` is closed too. In each thread (the source's server has one), at most `sends`
+//! connections may have waiting output; while there are that many, the others are not read.
 
 use super::policy::{Limits, Policy};
 use crate::{Options, ServeError};
 
-/// Outstanding sends at once, as in the source.
+/// Maximum number of outstanding sends, as in the source.
 pub(crate) const SENDS: u32 = 200;
 
 pub(super) fn policy(options: &Options<'_>) -> Result<Policy, ServeError> {

@@ -1,5 +1,6 @@
-//! Server strategies: whom operations are posted for, how much is taken at once, and whom the server protects itself
-//! from. One file each, one row in [`STRATEGIES`]; models act on the [`Policy`] that a row makes of the options.
+//! Server strategies: which connections are served, how much is read at once, and which peers are closed.
+//!
+//! One file each, one row in [`STRATEGIES`]. A row turns the options into a [`Policy`], which the models follow.
 
 mod high_connections;
 pub(crate) mod high_throughput;
@@ -18,9 +19,9 @@ pub(crate) use policy::{Active, LimitHit, Limits, Policy, ReadTurn, Refuse, head
 pub struct StrategySpec {
     /// Name, as in `--strategy NAME`.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// Description in one line.
     pub help: &'static str,
-    /// What the source calls it.
+    /// Name in the source.
     pub original: &'static str,
     make: fn(&Options<'_>) -> Result<Policy, ServeError>,
 }
@@ -47,7 +48,7 @@ pub const STRATEGIES: &[StrategySpec] = &[
     },
 ];
 
-/// The policy of a plan; an error when the model cannot honour it.
+/// Returns the policy of a plan. The error says why the model does not support it.
 pub(crate) fn choose(plan: &ServePlan, model: &ModelSpec, options: &Options<'_>) -> Result<Policy, ServeError> {
     let head_ms = head_ms(options)?;
     if plan.strategy.is_empty() {
@@ -102,7 +103,7 @@ mod tests {
         let limits = policy(&plan("epoll", "limits", &[])).unwrap().limits.unwrap();
         assert_eq!((limits.sends, limits.unsent_ms, limits.silent_ms), (200, 5000, 30_000));
         let active = policy(&plan("epoll", "high-throughput", &[])).unwrap().active.unwrap();
-        assert_eq!((active.places, active.idle_ms, active.waiting, active.refuse), (100, 1000, None, Refuse::Busy));
+        assert_eq!((active.slots, active.idle_ms, active.waiting, active.refuse), (100, 1000, None, Refuse::Busy));
         let many = policy(&plan("epoll", "high-connections", &[])).unwrap();
         assert!(many.lazy_buffers && many.read.drain && many.read.bytes == 256 * 1024);
         let none = policy(&plan("epoll", "", &[])).unwrap();
@@ -113,7 +114,7 @@ mod tests {
     fn options_set_what_a_strategy_bounds() {
         let options = [("active", "0"), ("active_idle_ms", "5"), ("waiting", "7"), ("refuse", "reset")];
         let active = policy(&plan("epoll", "high-throughput", &options)).unwrap().active.unwrap();
-        assert_eq!((active.places, active.idle_ms, active.waiting, active.refuse), (1, 5, Some(7), Refuse::Reset));
+        assert_eq!((active.slots, active.idle_ms, active.waiting, active.refuse), (1, 5, Some(7), Refuse::Reset));
         let options = [("sends", "0"), ("unsent_ms", "1"), ("silent_ms", "2"), ("header_timeout_ms", "3")];
         let policy_of_limits = policy(&plan("epoll", "limits", &options)).unwrap();
         let limits = policy_of_limits.limits.unwrap();

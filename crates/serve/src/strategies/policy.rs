@@ -1,4 +1,4 @@
-//! What strategies ask of models.
+//! Policies: demands of strategies on models.
 
 use crate::{Options, ServeError};
 
@@ -15,24 +15,24 @@ pub(crate) struct ReadTurn {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(crate) read: ReadTurn,
-    /// Whether buffers are taken only once there is something to read (completion models).
+    /// Take a buffer only once there is something to read (completion models).
     pub(crate) lazy_buffers: bool,
     pub(crate) active: Option<Active>,
     pub(crate) limits: Option<Limits>,
-    /// How long the head of a request may take; 0: for ever. Every strategy has it.
+    /// Maximum time for the head of a request, milliseconds; 0 for no limit. Every strategy has it.
     pub(crate) head_ms: u32,
 }
 
-/// How long the head of a request may take, milliseconds.
+/// Default maximum time for the head of a request, milliseconds.
 const HEAD_MS: u32 = 10_000;
 
-/// The time that the options allow for the head of a request, milliseconds; 0: any.
+/// Returns the maximum time for the head of a request, milliseconds; 0 for no limit.
 pub(crate) fn head_ms(options: &Options<'_>) -> Result<u32, ServeError> {
     Ok(options.get("header_timeout_ms")?.unwrap_or(HEAD_MS))
 }
 
 impl Policy {
-    /// No strategy: read what one call gives, four pieces at most in a turn.
+    /// Policy without a strategy: reads until a short read, at most four pieces per turn.
     pub(crate) const NONE: Self = Self {
         read: ReadTurn { bytes: 4 * crate::connection::PIECE_BYTES, drain: false },
         lazy_buffers: false,
@@ -42,16 +42,16 @@ impl Policy {
     };
 }
 
-/// The bounds.
+/// Settings of strategy high-throughput.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Active {
-    pub(crate) places: u32,
+    pub(crate) slots: u32,
     pub(crate) idle_ms: u32,
     pub(crate) waiting: Option<u32>,
     pub(crate) refuse: Refuse,
 }
 
-/// How a connection is refused.
+/// Way to refuse a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refuse {
     Busy,
@@ -59,7 +59,7 @@ pub(crate) enum Refuse {
     Reset,
 }
 
-/// The bounds.
+/// Settings of strategy limits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) sends: u32,
@@ -95,7 +95,7 @@ impl Limits {
         if blocked_ms != 0 && now_ms.saturating_sub(blocked_ms) >= self.unsent_ms {
             return Some(LimitHit::Unread);
         }
-        // While output waits it is the server that is silent.
+        // While output waits, the peer owes no request.
         (blocked_ms == 0 && now_ms.saturating_sub(heard_ms) >= self.silent_ms).then_some(LimitHit::Silent)
     }
 }

@@ -1,8 +1,8 @@
-//! Two threads a connection: one receives and puts what is to be sent into a queue, the other sends. The source's
-//! blocking server. Every call blocks; nothing is waited for but the call itself.
+//! The source's blocking server: two threads per connection. One receives and puts the answers into a queue, the other
+//! sends them. Every call blocks.
 //!
-//! What ends it is the number of threads (memory of their stacks, pids, threads-max); a connection for which no threads
-//! can be made is reset, because a Linux listener itself never refuses.
+//! The number of threads is its limit (memory of their stacks, pids, threads-max). A connection that gets no threads is
+//! reset, because a Linux listener itself never refuses.
 //!
 //! Cost of an event: a recv, a send, and two switches of threads with a condition variable between them.
 
@@ -28,15 +28,15 @@ use crate::stats::Cell;
 use crate::strategies::{LimitHit, Limits};
 use crate::{ServeError, Service};
 
-/// What all threads of the server share.
+/// State shared by all threads of the server.
 struct Shared {
     control: Arc<Control>,
     service: Arc<dyn Service>,
     limits: Option<Limits>,
-    /// How long the head of a request may take, milliseconds; 0: for ever.
+    /// Maximum time for the head of a request, milliseconds; 0 for no limit.
     head_ms: u32,
     cell: Arc<Cell>,
-    /// To wake blocked threads when the server stops.
+    /// Open sockets, shut down when the server stops to wake blocked threads.
     open: Mutex<Slab<Arc<TcpStream>>>,
 }
 
@@ -71,7 +71,7 @@ fn accept(shared: &Arc<Shared>, acceptor: Acceptor, waker: &sys::wake::Waker) ->
     Ok(())
 }
 
-/// Makes the two threads of a connection.
+/// Starts the two threads of a connection.
 fn open(shared: &Arc<Shared>, fd: OwnedFd) {
     let stream = TcpStream::from(fd);
     let (silent, unsent) = shared.limits.map_or((None, None), |l| (Some(l.silent_ms), Some(l.unsent_ms)));
@@ -97,7 +97,7 @@ fn open(shared: &Arc<Shared>, fd: OwnedFd) {
     let receives = sends.and_then(|_| {
         b.clone().control.spawn_detached("recv", move || {
             let end = receive(&b, &from, &receiver);
-            // Both directions are over when the receiver is; the sender empties the queue first.
+            // The receiver ends last: it waits until the sender has emptied the queue.
             lock(&b.open).remove(token);
             b.cell.closed_shared(end);
             Ok(())
@@ -206,7 +206,7 @@ fn linger(shared: &Shared, stream: &TcpStream, connection: &mut Connection, inpu
     End::Done
 }
 
-/// The sending thread.
+/// Runs the sending thread of a connection.
 fn send(shared: &Shared, stream: &TcpStream, queue: &Queue) {
     while let Some(piece) = queue.take() {
         let mut at = 0;
@@ -234,6 +234,6 @@ fn send(shared: &Shared, stream: &TcpStream, queue: &Queue) {
 
 /// Counts and names a peer that is closed for a limit.
 fn close_at_limit(shared: &Shared, stream: &TcpStream, hit: LimitHit) {
-    shared.cell.of_limit(hit).add_shared(1);
+    shared.cell.limit_counter(hit).add_shared(1);
     shared.control.close_at_limit(hit, Some(stream.as_fd()));
 }

@@ -1,14 +1,14 @@
-//! The queue between the two threads of a connection.
+//! Queue between the two threads of a connection.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::server::lock;
 
-/// Pieces that wait for the sender before the receiver waits too.
-const QUEUE: usize = 4;
+/// Maximum number of pieces in the queue. The receiver waits when it is full.
+const MAX_PIECES: usize = 4;
 
-/// The queue between the two threads of a connection.
+/// Queue between the two threads of a connection.
 #[derive(Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -18,9 +18,9 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct State {
     pieces: VecDeque<Vec<u8>>,
-    /// Nothing more will be put in.
+    /// No more pieces will be added.
     ended: bool,
-    /// Nothing more will be taken out.
+    /// No more pieces will be taken: the connection is broken.
     broken: bool,
 }
 
@@ -31,7 +31,7 @@ impl Queue {
 
     pub(super) fn put(&self, piece: Vec<u8>) -> Result<(), Broken> {
         let mut state = lock(&self.state);
-        while state.pieces.len() >= QUEUE && !state.broken {
+        while state.pieces.len() >= MAX_PIECES && !state.broken {
             state = self.wait(state);
         }
         if state.broken {
@@ -42,7 +42,7 @@ impl Queue {
         Ok(())
     }
 
-    /// The next piece, which stays counted until [`Queue::sent`]; nothing when there will be none.
+    /// Waits for the next piece, which stays counted until [`Queue::sent`]. Returns `None` when no more will come.
     pub(super) fn take(&self) -> Option<Vec<u8>> {
         let mut state = lock(&self.state);
         loop {
@@ -81,6 +81,6 @@ impl Queue {
     }
 }
 
-/// Nothing more will be taken out: the connection was reset.
+/// Error: no more pieces will be taken, since the connection is broken.
 #[derive(Debug)]
 pub(super) struct Broken;

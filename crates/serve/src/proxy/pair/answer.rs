@@ -1,4 +1,4 @@
-//! The way down: the upstream's answer is passed on until it is complete or the upstream is gone.
+//! Passes the upstream's response on until it is complete or the upstream has gone.
 
 use super::{Answer, Next, Pair, Phase};
 use crate::proxy::body::Body;
@@ -7,7 +7,7 @@ use crate::proxy::head;
 use crate::proxy::io::Io;
 
 impl Pair {
-    /// Passes the answer on, one read at most.
+    /// Passes response bytes on, with at most one read.
     pub(super) fn pass_down(&mut self, io: &mut Io) -> Next {
         let Some(upstream) = &mut self.upstream else { return Next::Wait };
         if !upstream.readable {
@@ -18,7 +18,7 @@ impl Pair {
             Read::Bytes(n) => {
                 self.progress_ms = io.now_ms;
                 self.kept = false;
-                // The buffer is taken out while its bytes are looked at; it is put back below.
+                // The buffer is taken out of `io` while its bytes are used, and put back below.
                 let buffer = std::mem::take(&mut io.buffer);
                 let next = self.answer(io, &buffer[..n]);
                 io.buffer = buffer;
@@ -29,7 +29,7 @@ impl Pair {
         }
     }
 
-    /// Takes bytes of the upstream.
+    /// Handles bytes of the upstream.
     fn answer(&mut self, io: &mut Io, bytes: &[u8]) -> Next {
         if self.answer != Answer::Head {
             return self.answer_body(io, bytes);
@@ -47,7 +47,7 @@ impl Pair {
         next
     }
 
-    /// `bytes` begins with a head.
+    /// Handles bytes that begin with a response head.
     fn answer_head(&mut self, io: &mut Io, bytes: &[u8]) -> Next {
         let found = match head::response(bytes, self.is_head) {
             Ok(Some(found)) => found,
@@ -63,9 +63,9 @@ impl Pair {
             let _ = self.to_client.flush(&mut self.client).map(|n| io.sent(n));
             return if rest.is_empty() { self.more_upstream() } else { self.answer_head(io, rest) };
         }
-        self.told = true;
+        self.response_begun = true;
         self.keep_upstream = found.keep;
-        // Without a length only the end of the connection tells the client where the body ends.
+        // Without a length, only the end of the connection marks the end of the body.
         self.keep_client &= found.body != Body::UntilClose;
         self.answer = Answer::Body(found.body);
         if self.keep_client && (found.keep || !found.names_connection) {
@@ -80,20 +80,20 @@ impl Pair {
         self.answer_body_with(io, bytes, 0)
     }
 
-    /// Sends `bytes`, of which the first `before` are a head and the others of the body, in one piece.
+    /// Sends `bytes` in one piece: a head of `before` bytes, then a part of the body.
     fn answer_body_with(&mut self, io: &mut Io, bytes: &[u8], before: usize) -> Next {
         let Answer::Body(body) = &mut self.answer else { return Next::Close };
         let Ok(own) = body.take(&bytes[before..]) else { return Next::Close };
         let done = body.done();
         if before + own < bytes.len() {
-            // More than was announced: nothing that follows on this connection can be trusted.
+            // More bytes than announced: the rest of this connection cannot be trusted.
             self.keep_upstream = false;
         }
         match self.to_client.send(&mut self.client, &bytes[..before + own]) {
             Ok(taken) => io.sent(taken),
             Err(()) => return Next::Close,
         }
-        // A rewritten head that went before in the buffer leaves with the same call.
+        // A rewritten head in the buffer leaves with the same call.
         if !self.to_client.is_empty() && self.client.writable {
             match self.to_client.flush(&mut self.client) {
                 Ok(taken) => io.sent(taken),
@@ -108,9 +108,9 @@ impl Pair {
         if more { Next::Again } else { Next::Wait }
     }
 
-    /// The answer is complete.
+    /// Ends an exchange whose response is complete.
     fn finish(&mut self, io: &mut Io) -> Next {
-        (self.answer, self.told) = (Answer::Done, false);
+        (self.answer, self.response_begun) = (Answer::Done, false);
         io.cell.requests.add(1);
         let all_sent = self.upload.done() && self.to_upstream.is_empty();
         if let Some(end) = self.detach(io) {
@@ -125,11 +125,11 @@ impl Pair {
             return self.end(io);
         }
         self.phase = Phase::Idle;
-        // Pipelined requests take turns with other clients.
+        // A pipelined request waits until the other clients had their turn.
         if self.input.is_empty() && !self.client.readable { Next::Wait } else { Next::Again }
     }
 
-    /// The upstream connection is over before the answer was complete, or ends it by being over.
+    /// Handles the end of the upstream connection. It may complete the response, or come too early.
     fn upstream_ended(&mut self, io: &mut Io, in_order: bool) -> Next {
         self.keep_upstream = false;
         if in_order && self.answer == Answer::Body(Body::UntilClose) {
@@ -145,6 +145,6 @@ impl Pair {
                 Err(status) => self.refuse(io, status),
             };
         }
-        if self.told { Next::Close } else { self.refuse(io, 502) }
+        if self.response_begun { Next::Close } else { self.refuse(io, 502) }
     }
 }

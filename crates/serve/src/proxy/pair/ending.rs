@@ -1,4 +1,4 @@
-//! The end of a client's connection: answers of our own, and closing so that the client gets to read its answer.
+//! Ends a client's connection: error responses, and closing so that the client can read its last response.
 
 use super::{Answer, Next, Pair, Phase};
 use crate::proxy::end::Read;
@@ -6,12 +6,12 @@ use crate::proxy::head::Refused;
 use crate::proxy::io::Io;
 
 impl Pair {
-    /// Tells the client a status of our own and ends the connection.
+    /// Sends an error response and ends the connection.
     pub(in crate::proxy) fn refuse(&mut self, io: &mut Io, status: Refused) -> Next {
         if let Some(end) = self.detach(io) {
             io.drop_end(end);
         }
-        if self.told {
+        if self.response_begun {
             return Next::Close;
         }
         io.refused(status);
@@ -19,7 +19,7 @@ impl Pair {
         self.end(io)
     }
 
-    /// Sends a waiting client an interim response, once: if it is gone, a reset comes back.
+    /// Sends a waiting client one interim response. A client that has gone answers with a reset.
     pub(in crate::proxy) fn probe(&mut self) -> Result<(), ()> {
         let untouched = self.answer == Answer::Head && self.partial.is_empty() && self.to_client.is_empty();
         if untouched && std::mem::take(&mut self.may_probe) {
@@ -43,7 +43,7 @@ impl Pair {
         if !self.to_client.is_empty() {
             return Next::Wait;
         }
-        // Closing with unread bytes would reset the connection and could take the answer with it.
+        // A close with unread bytes resets the connection, which could destroy the response.
         if self.upload.done() && self.input.is_empty() && !self.client.readable {
             return Next::Close;
         }

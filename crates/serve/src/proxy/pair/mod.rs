@@ -1,8 +1,8 @@
-//! One client of the proxy and the upstream connection that works for it: bytes go from one to the other as far as
-//! the other takes them. While bytes wait for one side, the other is not read: that is the backpressure, both ways.
+//! One client of the proxy with its upstream connection. Bytes go from one side to the other as far as it takes them.
 //!
-//! Plain forwarding: a head that concerns nobody but its reader passes unchanged, bodies pass unchanged always. A
-//! request that a kept upstream connection lost before any byte of an answer is sent once more if it may be.
+//! While bytes wait for one side, the other is not read: backpressure works both ways. Bodies pass unchanged. Heads pass
+//! unchanged unless they have fields for the proxy. A repeatable request is sent again if a kept upstream connection
+//! closed before any byte of a response.
 
 mod answer;
 mod ending;
@@ -12,20 +12,20 @@ use super::body::Body;
 use super::end::{End, Out};
 use super::io::Io;
 
-/// Where an exchange is.
+/// Phase of a client's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// A request head is awaited.
+    /// Waiting for a request head.
     Idle,
-    /// A request is being forwarded or answered.
+    /// Forwarding a request or its response.
     Exchange,
-    /// What waits is written, then our side is ended.
+    /// Writing the last bytes; then our side ends.
     Closing,
-    /// Our side has ended; what the client still sends is read and dropped, so that it gets to read the answer.
+    /// Our side has ended. Further bytes of the client are dropped, so that it can read its last response.
     Lingering,
 }
 
-/// What of the response has come.
+/// Part of the response that is awaited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     Head,
@@ -33,11 +33,11 @@ enum Answer {
     Done,
 }
 
-/// Whether a pair goes on.
+/// Next step of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Wait,
-    /// There is more to do at once, after the others had their turn.
+    /// Take another turn without waiting, after the other pairs.
     Again,
     Close,
 }
@@ -46,28 +46,28 @@ pub(super) struct Pair {
     pub(super) client: End,
     pub(super) upstream: Option<End>,
     pub(super) phase: Phase,
-    /// Told apart from an earlier pair in the same place.
+    /// Distinguishes this pair from earlier ones with the same index.
     pub(super) serial: u32,
-    /// When something last moved, milliseconds.
+    /// Time of the last moved byte, milliseconds.
     pub(super) progress_ms: u64,
-    /// Since when the head of a request is incomplete, milliseconds.
+    /// Begin of the incomplete request head, milliseconds.
     pub(super) head_since_ms: Option<u64>,
-    /// It stands in the line of those.
+    /// The pair is in the list of incomplete heads.
     pub(super) head_watched: bool,
-    /// It stands in the line of deadlines.
+    /// The pair is in the list of deadlines.
     pub(super) watched: bool,
-    /// It stands in the list of those to be continued.
+    /// The pair is in the list of those that take another turn.
     pub(super) again: bool,
-    /// It stands in the line of clients to be looked at again.
+    /// The pair is in the list of clients to check again.
     pub(super) suspected: bool,
     connecting: bool,
-    /// The upstream connection was used before, and no byte of this answer has come.
+    /// The upstream connection was used before, and no byte of this response has arrived.
     kept: bool,
-    /// Bytes of the client that belong to the next request, or to a head that is not complete.
+    /// Bytes of the next request or of an incomplete head.
     input: Vec<u8>,
-    /// Bytes of a response head that is not complete.
+    /// Bytes of an incomplete response head.
     partial: Vec<u8>,
-    /// The head as it was sent, for sending it once more.
+    /// Request head as sent, to send it again.
     request: Vec<u8>,
     to_client: Out,
     to_upstream: Out,
@@ -77,10 +77,10 @@ pub(super) struct Pair {
     keep_client: bool,
     keep_upstream: bool,
     repeatable: bool,
-    /// The client may be sent an interim response, and has not been yet.
+    /// The client may get an interim response, and has not got one yet.
     may_probe: bool,
-    /// A byte of the final response has been passed on, so no other status can be told any more.
-    told: bool,
+    /// The final response has begun, so no other status can be sent.
+    response_begun: bool,
 }
 
 impl Pair {
@@ -110,11 +110,11 @@ impl Pair {
             keep_upstream: true,
             repeatable: false,
             may_probe: false,
-            told: false,
+            response_begun: false,
         }
     }
 
-    /// Whether the client is what is waited for.
+    /// Returns whether progress depends on the client.
     pub(super) fn waits_for_client(&self) -> bool {
         !self.to_client.is_empty() || self.answer == Answer::Head && !self.upload.done() && self.to_upstream.is_empty()
     }
@@ -128,18 +128,18 @@ impl Pair {
         }
     }
 
-    /// Whether an exchange goes on in which the client has nothing to say now.
+    /// Returns whether an exchange is in progress in which the client is not read now.
     pub(super) fn leaves_client_unread(&self) -> bool {
         self.phase == Phase::Exchange && !self.wants_client_read()
     }
 
-    /// Whether in such an exchange the client could go unnoticed: what it said last was its end, or it is not asked.
+    /// Returns whether the client could leave unnoticed in such an exchange.
     pub(super) fn may_miss_client(&self, level: bool) -> bool {
         (self.client.ended || level && self.client.readable) && self.leaves_client_unread()
     }
 
-    /// Whether events of the client's side are of use: also to hear of its end, until there is something unread, which a
-    /// level-triggered back end would report in every call.
+    /// Returns whether to watch the client's side, also for its end. Unread bytes forbid it, since a level-triggered back end
+    /// would report them in every call.
     pub(super) fn watches_client(&self) -> bool {
         self.wants_client_read() || self.phase == Phase::Exchange && !self.client.readable
     }
@@ -160,8 +160,8 @@ impl Pair {
         !self.upload.done() && !self.connecting
     }
 
-    /// Moves whatever can be moved. A turn reads each side at most once, so that one fast pair does not keep others
-    /// waiting; `Again` says that there may be more.
+    /// Moves as many bytes as possible. A turn reads each side at most once, so that a fast pair does not delay others. `Again`
+    /// means that there may be more.
     pub(super) fn turn(&mut self, io: &mut Io) -> Next {
         if self.to_client.flush(&mut self.client).map(|n| io.sent(n)).is_err() {
             return Next::Close;

@@ -1,4 +1,4 @@
-//! The way up: a request head is awaited, an upstream connection taken, and the request passed on.
+//! Passes a request on: waits for its head, takes an upstream connection, and sends head and body.
 
 use proto::http1::empty_lines;
 
@@ -7,21 +7,21 @@ use crate::proxy::end::{End, Read};
 use crate::proxy::head::{self, Refused};
 use crate::proxy::io::Io;
 
-/// What became of the bytes of a request head.
+/// Outcome of reading a request head.
 enum Begin {
     Incomplete,
     Forwarded,
-    /// It may not be passed on: the answer to it waits.
+    /// The request must not be passed on; the proxy's own response waits.
     Answered,
 }
 
 impl Pair {
-    /// Awaits a request head.
+    /// Waits for a request head.
     pub(super) fn idle(&mut self, io: &mut Io) -> Next {
         if !self.to_client.is_empty() {
             return Next::Wait;
         }
-        // What came with the request before is looked at first; afterwards only what is new.
+        // Bytes that came with the previous request are parsed first.
         let mut looked = false;
         loop {
             if !self.input.is_empty() && (!looked || self.phase == Phase::Idle) {
@@ -67,11 +67,11 @@ impl Pair {
         }
         self.input.drain(..found.length);
         (self.upload, self.keep_client, self.is_head) = (found.body, found.keep, found.is_head);
-        (self.repeatable, self.answer, self.told) = (found.repeatable, Answer::Head, false);
+        (self.repeatable, self.answer, self.response_begun) = (found.repeatable, Answer::Head, false);
         (self.phase, self.progress_ms) = (Phase::Exchange, io.now_ms);
         self.may_probe = found.interim;
         self.partial.clear();
-        // What may not be sent twice does not go to a connection that may be gone already.
+        // A request that must not be sent twice does not use a kept connection, which may have closed.
         self.attach(io, self.repeatable)?;
         Ok(Begin::Forwarded)
     }
@@ -88,7 +88,7 @@ impl Pair {
         if self.connecting {
             self.to_upstream.push(&self.request);
         } else if self.to_upstream.send(&mut end, &self.request).is_err() {
-            // Broken already: reading it will tell, and a new one is tried.
+            // Broken already: reading shows it, and a new connection is tried.
             end.readable = true;
         }
         self.upstream = Some(end);
@@ -96,7 +96,7 @@ impl Pair {
         Ok(())
     }
 
-    /// The upstream connection is the pair's no more.
+    /// Detaches the upstream connection from the pair.
     pub(in crate::proxy) fn detach(&mut self, io: &mut Io) -> Option<End> {
         let end = self.upstream.take()?;
         io.attached -= 1;
@@ -131,7 +131,7 @@ impl Pair {
         next
     }
 
-    /// Looks at the outcome of a connect once the socket is writable.
+    /// Checks the outcome of a connect once the socket is writable.
     fn connected(&mut self) -> bool {
         let Some(end) = &mut self.upstream else { return false };
         if !end.writable || sys::socket::take_error(end.owned()).is_err() {
@@ -141,12 +141,12 @@ impl Pair {
         true
     }
 
-    /// Passes the request's body on, one read at most.
+    /// Passes the request's body on, with at most one read.
     fn pass_up(&mut self, io: &mut Io) -> Result<Next, Next> {
         let Some(upstream) = &mut self.upstream else { return Ok(Next::Wait) };
         if !self.input.is_empty() {
             let Ok(own) = self.upload.take(&self.input) else { return Err(self.refuse(io, 400)) };
-            // A broken upstream is noticed when it is read.
+            // Reading shows a broken upstream.
             let _ = self.to_upstream.send(upstream, &self.input[..own]);
             self.input.drain(..own);
             return Ok(if self.upload.done() { Next::Wait } else { Next::Again });
@@ -167,7 +167,7 @@ impl Pair {
                 Ok(if more { Next::Again } else { Next::Wait })
             }
             Read::Nothing => Ok(Next::Wait),
-            // Half a request: nobody can answer it.
+            // The request is incomplete, so there is no response to wait for.
             Read::End | Read::Broken => Err(Next::Close),
         }
     }

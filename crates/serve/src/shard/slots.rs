@@ -1,24 +1,24 @@
-//! high-throughput's places, as a thread hands them out: the line, and the ticket by which an entry of a connection that
-//! has gone is told from its successor's.
+//! Active slots of strategy high-throughput in one thread. A ticket tells an entry in the line from one of an earlier
+//! connection with the same token.
 
 use crate::connection::Activity;
-use crate::strategies::high_throughput::Line;
+use crate::strategies::high_throughput::WaitingLine;
 use crate::strategies::{Active, Refuse};
 
-/// Places of a thread; without the strategy everybody has one.
-pub(super) struct Places {
+/// Active slots of a thread. Without the strategy every connection is active.
+pub(super) struct Slots {
     active: Option<Active>,
-    line: Line,
-    /// By token; 0: does not wait.
+    line: WaitingLine,
+    /// Ticket by token; 0 when the connection does not wait.
     tickets: Vec<u32>,
 }
 
-impl Places {
+impl Slots {
     pub(super) fn new(active: Option<Active>) -> Self {
-        Self { active, line: Line::default(), tickets: Vec::new() }
+        Self { active, line: WaitingLine::default(), tickets: Vec::new() }
     }
 
-    /// A new connection: does it wait? An error: it is refused, and how.
+    /// Admits a new connection. Returns whether it has to wait; the error says how to refuse it.
     pub(super) fn admit(&mut self) -> Result<bool, Refuse> {
         let Some(active) = &self.active else { return Ok(false) };
         match self.line.enter(active) {
@@ -33,16 +33,16 @@ impl Places {
         self.set_ticket(token, ticket);
     }
 
-    /// A connection has gone; true: it leaves a place.
+    /// Notes the end of a connection. Returns whether it frees a slot.
     pub(super) fn leave(&mut self, token: u32, activity: &Activity) -> bool {
         if self.active.is_some() {
-            // Also of one that waited: its entry in the line would give the place to nobody.
+            // Also for a waiting connection: its entry in the line would otherwise take a slot.
             self.set_ticket(token, 0);
         }
         self.active.is_some() && !activity.parked
     }
 
-    /// Who takes the free place.
+    /// Returns the connection that takes the freed slot.
     pub(super) fn next(&mut self) -> Option<u32> {
         let tickets = &self.tickets;
         let token = self.line.next(|token, ticket| tickets.get(token as usize) == Some(&ticket))?;
@@ -50,8 +50,8 @@ impl Places {
         Some(token)
     }
 
-    pub(super) fn anybody_waits(&self) -> bool {
-        self.active.is_some() && self.line.anybody()
+    pub(super) fn any_waits(&self) -> bool {
+        self.active.is_some() && !self.line.is_empty()
     }
 
     fn set_ticket(&mut self, token: u32, ticket: u32) {
