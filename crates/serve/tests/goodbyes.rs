@@ -1,4 +1,4 @@
-//! Connections that the server ends, one after another: the end of one must not be the end of the next, which has its place.
+//! The server ends connections one after another. The end of one must not end the next, which has the same index.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -10,10 +10,10 @@ use std::time::Duration;
 use run::ServePlan;
 use serve::MODELS;
 
-/// Connections that are ended, each followed at once by one that asks.
+/// Number of connections that the server ends, each followed at once by one that makes a request.
 const ROUNDS: u32 = 400;
 
-/// What HTTP/2 says first, with a GOAWAY behind it that ends the connection.
+/// Returns the preface of HTTP/2 and a GOAWAY, which ends the connection.
 fn leaves() -> Vec<u8> {
     let frame = |kind: u8, payload: &[u8]| [&[0, 0, payload.len() as u8, kind, 0, 0, 0, 0, 0], payload].concat();
     [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), frame(4, &[]), frame(7, &[0; 8])].concat()
@@ -35,7 +35,7 @@ fn what_ends_one_connection_leaves_the_next_alone() {
             last.write_all(&leaves).unwrap();
             last.read_exact(&mut [0; 20]).unwrap();
             drop(last);
-            // It is told the settings, and asks for an answer to a ping; the server does not end it.
+            // The next client gets the settings and an answer to its ping: the server does not end it.
             let mut next = connect();
             next.write_all(&leaves[..33]).unwrap();
             next.write_all(&[0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]).unwrap();

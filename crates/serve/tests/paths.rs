@@ -1,5 +1,5 @@
-//! Tricks with the path of a request: nothing outside the directory that is served comes back, by HTTP/1.1 under every I/O
-//! model, by HTTP/2, and through the proxy.
+//! Path traversal: no file outside the served directory is sent, by HTTP/1.1 under every I/O model, by HTTP/2, and through
+//! the proxy.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests, too
 
@@ -16,9 +16,9 @@ use run::ServePlan;
 const INSIDE: &str = "served to everybody";
 const OUTSIDE: &str = "served to nobody";
 
-/// Targets of requests, each of which would reach a file outside in some server that there was.
+/// Request targets, each of which led outside the directory in some known server.
 const TRICKS: &[&str] = &[
-    // Dots, plain and in every coding.
+    // Dots, plain and percent-encoded.
     "/../secret",
     "/../../secret",
     "/../../../../../../../../../../etc/passwd",
@@ -40,7 +40,7 @@ const TRICKS: &[&str] = &[
     "/sub/..%2f..%2fsecret",
     "/sub%2f..%2f..%2fsecret",
     "/%2e%2e/%2e%2e/secret",
-    // Coded twice, or not at all as RFC 3986 has it.
+    // Encoded twice, or against RFC 3986.
     "/%252e%252e/secret",
     "/%252e%252e%252fsecret",
     "/..%252fsecret",
@@ -99,7 +99,7 @@ const TRICKS: &[&str] = &[
     "/../secret?x",
     "/%3f/../secret",
     "/%23/../secret",
-    // What lies inside and leads out, or is no file.
+    // Links that lead outside, and names that are no files.
     "/link",
     "/absolute-link",
     "/out/secret",
@@ -118,11 +118,11 @@ const TRICKS: &[&str] = &[
     "/../rootsecret",
 ];
 
-/// What is served, and how it must come back; so that a server which refuses everything passes nothing.
+/// Targets that must be served, so that a server which refuses everything fails.
 const SERVED: &[&str] =
     &["/", "/index.html", "/%69ndex.html", "/sub/file", "/sub//file", "/inner", "/a;b", "/sub/file?../.."];
 
-/// A directory `root` with files and ways out, and secrets beside it.
+/// Makes a directory `root` with files and links that lead outside, and secrets beside it.
 fn directory() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let (outer, root) = (dir.path(), dir.path().join("root"));
@@ -147,7 +147,7 @@ fn directory() -> tempfile::TempDir {
         (Path::new("/dev/zero"), "zeros"),
     ];
     links.iter().for_each(|(to, name)| symlink(to, root.join(name)).unwrap());
-    // Nobody writes into it: whoever opens it for reading waits for ever.
+    // No writer: opening the pipe for reading would block for ever.
     assert!(std::process::Command::new("mkfifo").arg(root.join("pipe")).status().unwrap().success());
     dir
 }
@@ -158,7 +158,7 @@ fn serve(service: &str, model: &str, dir: &Path, options: &[(&str, String)]) -> 
     start(&ServePlan { service, model, root, options, ..ServePlan::default() }).unwrap()
 }
 
-/// All that a server says to a request of this target.
+/// Returns the response to a request for this target.
 fn ask(to: SocketAddr, target: &str) -> String {
     let mut stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -168,7 +168,7 @@ fn ask(to: SocketAddr, target: &str) -> String {
     String::from_utf8_lossy(&said).into_owned()
 }
 
-/// Whether what was said holds anything of what lies outside: a secret of ours, or one of the machine's.
+/// Returns whether a response holds a secret from outside the directory.
 fn escaped(said: &str) -> bool {
     said.contains(OUTSIDE) || said.contains("root:") || said.contains("PATH=")
 }
@@ -182,7 +182,7 @@ fn nothing_escapes(to: SocketAddr, what: &str) {
     for target in TRICKS {
         let said = ask(to, target);
         assert!(!escaped(&said), "{what}: {target}: {said}");
-        // The query of a target is no part of its path: then it is the page itself.
+        // The dots are in the query, so the page itself is right.
         let page = *target == "/?/../secret" && said.ends_with(INSIDE);
         assert!(page || said.starts_with("HTTP/1.1 4"), "{what}: {target}: {said}");
     }
@@ -217,7 +217,7 @@ fn nor_through_the_proxy() {
     }
 }
 
-/// One request by HTTP/2, and all bytes that came back; a target that no client of ours would send has no request.
+/// Makes a request by HTTP/2 and returns all bytes that came back. `None`: our client refuses to send this target.
 fn asked(addr: SocketAddr, plan: &run::Protocol) -> Option<String> {
     let mut sessions = proto::client(plan, None, None).ok()?.sessions(1);
     let (session, mut stream) = (sessions.session(0), TcpStream::connect(addr).unwrap());

@@ -1,4 +1,4 @@
-//! Every I/O model serves every protocol that has states of its own: our client is answered, also with large answers.
+//! Every I/O model serves every stateful protocol to our client, also with large answers.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -11,7 +11,7 @@ use proto::{Done, Outcome, Request, by_scheme};
 use run::{Protocol, ServePlan};
 use serve::MODELS;
 
-/// So many requests on one connection, as many at once as are asked for.
+/// A number of requests on one connection, several at once.
 struct Talk {
     addr: SocketAddr,
     requests: u32,
@@ -101,7 +101,7 @@ fn commands_of_redis_are_answered() {
     each("redis", 0, |addr, model| {
         let done = Talk { addr, requests: 12, at_once: 8 }.with(&plan);
         let told: Vec<_> = done.iter().map(|d| (d.outcome, d.bytes)).collect();
-        // What HELLO answers is a map of its own length.
+        // The answer to HELLO is a map whose length we do not check.
         let hello = told[2].1;
         let bytes = ["+OK\r\n".len() as u64, "$20000\r\n\r\n".len() as u64 + 20_000, hello, ":1\r\n".len() as u64];
         assert!(hello > 10, "{model}: {hello}");

@@ -1,4 +1,4 @@
-//! The record service on loopback: sizes, splitting, where records come from, and protocol errors instead of hangs.
+//! The record service on loopback: sizes, splitting, the origin of records, and errors instead of hangs.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -27,7 +27,7 @@ fn connect(server: &serve::Server) -> TcpStream {
     stream
 }
 
-/// Reads one record by the client half; gives the bytes each way.
+/// Reads one record with the client session. Returns the bytes sent and received.
 fn read_record(server: &serve::Server, bytes: u32) -> (usize, usize) {
     let mut stream = connect(server);
     let mut session = ClientPlan::new(bytes).session();

@@ -1,5 +1,5 @@
-//! A server is started again at once where it listened: the ring of an io_uring server is tidied up by the kernel a moment
-//! after its thread has ended, and keeps the listening socket until then.
+//! A server can be started again at once on the same port. The kernel frees the ring of an io_uring server a moment after
+//! its thread has ended, and the ring holds the listening socket until then.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use loadline_serve::{Server, start};
 use run::ServePlan;
 
-/// Every model that has a ring, with the threads that it is given.
+/// Every model that has a ring, with its number of threads.
 const MODELS: [(&str, u32); 5] =
     [("uring", 1), ("uring-sharded", 1), ("uring-sharded", 3), ("uring-groups", 1), ("event", 1)];
 
@@ -19,7 +19,7 @@ fn serve(model: &str, threads: u32, listen: &str) -> Result<Server, loadline_ser
     start(&ServePlan { service, model, listen, threads, options, ..ServePlan::default() })
 }
 
-/// Connections in use, and idle ones.
+/// Opens connections and uses half of them.
 fn clients(to: SocketAddr) -> Vec<TcpStream> {
     let mut streams: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(to).unwrap()).collect();
     for stream in streams.iter_mut().take(10) {
@@ -46,7 +46,7 @@ fn leaves_its_port(model: &str, threads: u32) {
         let clients = clients(server.local_addr());
         server.stop();
         drop(server);
-        // Any other program may have the port at once.
+        // Any other program can bind the port at once.
         let other = TcpListener::bind(&listen);
         assert!(other.is_ok(), "{model}, {threads} threads, round {round}: {other:?}");
         drop((other, clients));

@@ -1,4 +1,4 @@
-//! Live checks of services and stated weaknesses on loopback: exact counts, or ratios of one run.
+//! Services and planted weaknesses on loopback: exact counts, or ratios of times of one run.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -72,7 +72,7 @@ fn time_of_24_requests(workers: &str) -> Duration {
 #[test]
 fn workers_that_sleep_serve_as_many_requests_at_once_as_there_are() {
     let (one, four) = (time_of_24_requests("1"), time_of_24_requests("4"));
-    // Sleep is never shorter than it says: 24 requests one by one, or six by six.
+    // A sleep is never shorter than asked: 24 requests one by one, or six times four.
     assert!(one >= Duration::from_millis(240) && four >= Duration::from_millis(60), "{one:?}, {four:?}");
     assert!(one > 2 * four, "{one:?} with one worker, {four:?} with four");
 }
@@ -86,7 +86,7 @@ fn connections_are_accepted_in_batches_on_the_timer() {
     for stream in &mut streams {
         assert!(get(stream, "/").starts_with("HTTP/1.1 200"));
     }
-    // The first batch may be due at once; the fourth is three ticks later.
+    // The first batch may be accepted at once, the fourth three ticks later.
     assert!(begin.elapsed() >= Duration::from_millis(125), "{:?}", begin.elapsed());
 }
 

@@ -1,5 +1,5 @@
-//! Clients that send the head of a request a byte at a time (Slowloris) and never end it: every model under every
-//! strategy gives them up after the header timeout, and serves the others meanwhile.
+//! Slowloris: clients that send a request head one byte at a time and never end it. Every model under every strategy closes
+//! them after the header timeout, and serves the others meanwhile.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -23,10 +23,10 @@ fn plan(service: &str, model: &str, strategy: &str, options: &[(&str, &str)]) ->
     ServePlan { service, model, strategy, options, ..ServePlan::default() }
 }
 
-/// Connections that trickle until the server ends them, or somebody says stop.
+/// Connections that send slowly until the server closes them or `stop` is set.
 struct Trickle {
     stop: Arc<AtomicBool>,
-    /// How many were told 408.
+    /// Returns the number of responses with status 408.
     thread: JoinHandle<usize>,
 }
 
@@ -58,7 +58,7 @@ fn trickle(to: SocketAddr, count: usize) -> Trickle {
     Trickle { stop, thread }
 }
 
-/// One exchange of a client that does as it should; an error when it is not served.
+/// Makes one exchange of a well-behaved client. Returns an error if it is not served.
 fn exchange(to: SocketAddr) -> std::io::Result<()> {
     let mut stream = TcpStream::connect(to)?;
     stream.set_read_timeout(Some(Duration::from_secs(15)))?;
@@ -68,7 +68,7 @@ fn exchange(to: SocketAddr) -> std::io::Result<()> {
     if text.starts_with("HTTP/1.1 200 ") { Ok(()) } else { Err(std::io::Error::other(text)) }
 }
 
-/// So many trickle and one does not: it is served, they are given up, told so, and counted.
+/// Checks that a well-behaved client is served while `count` slow ones are closed with 408 and counted.
 fn holds(server: &Server, count: usize, what: &str) {
     let to = server.local_addr();
     let trickle = trickle(to, count);
@@ -79,7 +79,7 @@ fn holds(server: &Server, count: usize, what: &str) {
     let refused = trickle.thread.join().unwrap();
     assert!(served.iter().all(Result::is_ok), "{what}: {served:?}");
     let stats = server.stats();
-    // A 408 may be lost where the next byte crosses the close; the count is the server's own.
+    // A 408 may be lost when the next byte crosses the close, but the server counts it.
     assert_eq!(stats.closed_slow, count as u64, "{what}: {stats:?}");
     assert!(refused > 0, "{what}: nobody was told 408");
 }
@@ -119,7 +119,7 @@ fn the_proxy_gives_slow_heads_up() {
     });
 }
 
-/// Checks all of them at the same time: these tests wait for deadlines.
+/// Checks all of them at the same time, since these tests wait for deadlines.
 fn at_once<const N: usize>(names: [&'static str; N], check: impl Fn(&'static str) + Sync) {
     std::thread::scope(|scope| {
         for name in names {

@@ -1,4 +1,4 @@
-//! What each strategy promises, held against live servers.
+//! Strategies on live servers.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -20,7 +20,7 @@ fn models(strategy: &str) -> impl Iterator<Item = &'static str> {
     MODELS.iter().filter(move |m| m.strategies.contains(&strategy)).map(|m| m.name)
 }
 
-/// Checks all models at the same time: these tests wait for deadlines.
+/// Checks all models at the same time, since these tests wait for deadlines.
 fn at_once(strategy: &str, check: impl Fn(&'static str) + Sync) {
     std::thread::scope(|scope| {
         for model in models(strategy) {
@@ -36,7 +36,7 @@ fn connect(server: &Server) -> TcpStream {
     stream
 }
 
-/// Whether the answer to one byte comes within this time.
+/// Returns whether the answer to one byte arrives within this time.
 fn answers(stream: &mut TcpStream, within: Duration) -> bool {
     stream.set_read_timeout(Some(within)).unwrap();
     let mut buf = [0; 1];
@@ -63,17 +63,17 @@ fn high_throughput_serves_the_first_and_then_the_next_in_turn() {
                 stream
             })
             .collect();
-        // The third and the fourth wait for a place, so their bytes are not read.
+        // The third and the fourth wait for a slot, so their bytes are not read.
         streams[3].write_all(b"d").unwrap();
         streams[2].write_all(b"c").unwrap();
         assert!(!answers(&mut streams[2], Duration::from_millis(50)), "{model}");
         assert!(!answers(&mut streams[3], Duration::from_millis(10)), "{model}");
-        // The first finishes an exchange and gives its place to the third, which was first in the line.
+        // The first finishes an exchange and passes its slot to the third, which is first in the line.
         streams[0].write_all(b"a").unwrap();
         assert!(answers(&mut streams[0], SOON) && answers(&mut streams[2], SOON), "{model}");
-        // The third's exchange is done: the fourth's turn.
+        // The third has finished its exchange, so the fourth gets the slot.
         assert!(answers(&mut streams[3], SOON), "{model}");
-        // The second never said anything and never gave way; everybody is served again and again.
+        // The second sent nothing and keeps its slot. All are served again.
         for stream in &mut streams {
             stream.write_all(b"x").unwrap();
             assert!(answers(stream, SOON), "{model}");
@@ -102,7 +102,7 @@ fn high_throughput_refuses_as_it_is_told() {
             while server.stats().connections == 0 {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // A reset that comes at once ends connect() itself with ECONNRESET: it was refused all the same.
+            // An early reset makes connect() itself fail with ECONNRESET, which is a refusal too.
             let mut text = String::new();
             let outcome = TcpStream::connect(server.local_addr()).and_then(|mut second| {
                 second.set_read_timeout(Some(SOON))?;
@@ -154,7 +154,7 @@ fn limits_close_count_and_name_those_that_flood() {
         let bytes = vec![1; 1 << 20];
         flood.set_write_timeout(Some(Duration::from_secs(10))).unwrap();
         let mut sent = 0;
-        // It never reads: sooner or later its own writes fail because the server has closed.
+        // The client never reads, so its writes fail once the server has closed.
         while flood.write(&bytes).is_ok_and(|n| n > 0) {
             sent += 1;
             assert!(sent < 1000, "{model} takes everything");
@@ -179,7 +179,7 @@ fn limits_close_count_and_name_those_that_say_nothing() {
     });
 }
 
-/// The counts once the one connection is over.
+/// Waits until the one connection is over. Returns the counts.
 fn closed(server: &Server) -> serve::Stats {
     let deadline = Instant::now() + SOON;
     while (server.stats().accepted == 0 || server.stats().connections > 0) && Instant::now() < deadline {
@@ -192,7 +192,7 @@ fn closed(server: &Server) -> serve::Stats {
 fn limits_bound_the_sends_outstanding() {
     at_once("limits", |model| {
         if model == "blocking" {
-            // Each of its sends has a thread; nothing is shared that could be bounded.
+            // Each send has its own thread, so this model bounds nothing.
             return;
         }
         let server = start("echo", model, "limits", &[("sends", "1"), ("unsent_ms", "400")]);
@@ -203,7 +203,7 @@ fn limits_bound_the_sends_outstanding() {
         second.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
         while flood.write(&bytes).is_ok() {}
         while second.write(&bytes).is_ok() {}
-        // Both hold the server until their limit closes them; then a third is served.
+        // Both block the server until their limit closes them. Then a third client is served.
         let mut third = connect(&server);
         third.write_all(b"x").unwrap();
         assert!(answers(&mut third, SOON), "{model}");
@@ -230,7 +230,8 @@ fn group_models_have_exactly_the_threads_of_the_source() {
     threads_are(&server, 2 * 50 + 1, 50);
 }
 
-/// A connection is counted before its threads are, so that both are waited for; a thread too many shows a moment later.
+/// Waits for connections and threads, since a connection is counted before its threads. A thread too many shows a moment
+/// later.
 fn threads_are(server: &Server, threads: usize, connections: usize) {
     let deadline = Instant::now() + SOON;
     let all = |stats: &serve::Stats| stats.connections >= connections as u64 && stats.threads >= threads as u64;

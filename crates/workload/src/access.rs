@@ -1,4 +1,4 @@
-//! What a thread's accesses go to: a file in one of three modes, or a record server.
+//! Targets of a thread's accesses: a file in one of three modes, or a record server.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
@@ -8,7 +8,7 @@ use sys::map::Map;
 use super::remote::Remote;
 use super::{Mode, Result, ThreadSpec, access};
 
-/// What O_DIRECT asks of memory; offsets and lengths are multiples of 512 by the spec.
+/// Alignment of memory that O_DIRECT needs. The spec makes offsets and lengths multiples of 512.
 const ALIGNMENT: usize = 4096;
 
 pub(super) struct Target {
@@ -17,7 +17,7 @@ pub(super) struct Target {
     record_bytes: usize,
     records: u64,
     buffer: Vec<u8>,
-    /// Where in the buffer aligned memory begins.
+    /// Offset of the aligned memory in the buffer.
     lead: usize,
 }
 
@@ -25,7 +25,7 @@ enum Kind {
     File(File),
     Mapped(Map),
     Remote(Box<Remote>),
-    /// Nothing at all: what is left is the program itself.
+    /// No access: measures the overhead of the program.
     Nothing,
 }
 
@@ -48,7 +48,7 @@ impl Target {
         Ok(Self::of(kind, &thread.file, record_bytes, records))
     }
 
-    /// A target that does nothing.
+    /// Returns a target that does nothing.
     pub(super) fn nothing() -> Self {
         Self::of(Kind::Nothing, "", 512, 1)
     }
@@ -59,7 +59,7 @@ impl Target {
         Self { kind, path: path.into(), record_bytes, records, buffer, lead }
     }
 
-    /// Records in the file.
+    /// Returns the number of records in the file.
     pub(super) fn records(&self) -> u64 {
         self.records
     }

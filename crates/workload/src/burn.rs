@@ -1,4 +1,4 @@
-//! Computing: a calibrated number of loops, each of which reads a page of code and writes a page of data.
+//! CPU work: a calibrated number of loops, each of which reads a page of code and writes a page of data.
 
 use std::fs::File;
 
@@ -9,22 +9,22 @@ use sys::map::{Map, PAGE_BYTES};
 use super::deviate::Deviates;
 use super::{ProcessSpec, Result, Spread, access};
 
-/// How fast this machine computes, measured before a trial.
+/// Speed of this machine, measured before a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Basic loops in a millisecond of processor time: the relative processor speed.
+    /// Loops per millisecond of CPU time.
     pub loops_per_ms: f64,
-    /// What the program itself takes for one access, without the access, nanoseconds.
+    /// Overhead of this program per access, nanoseconds.
     pub access_ns: f64,
-    /// What it takes for one cycle besides, nanoseconds.
+    /// Overhead of this program per cycle, without its accesses, nanoseconds.
     pub cycle_ns: f64,
 }
 
-/// The pages that computing touches.
+/// Pages that the CPU work reads and writes.
 pub(super) struct Burner {
     code: Option<Map>,
     data: Map,
-    /// Keeps what was read from being optimised away, and is the byte that is written.
+    /// Byte that is written. It depends on all bytes read, so that the compiler keeps the reads.
     sum: u8,
 }
 
@@ -38,7 +38,7 @@ impl Burner {
         Ok(Self { code, data, sum: 0 })
     }
 
-    /// So many loops.
+    /// Runs `n` loops.
     #[inline]
     pub(super) fn loops(&mut self, n: u64, code_page: Spread, data_page: Spread, deviates: &mut Deviates) {
         let code_pages = self.code.as_ref().map_or(1, |code| (code.len() / PAGE_BYTES).max(1) as u64);
@@ -64,7 +64,7 @@ fn map_code(path: &str) -> Result<Option<Map>> {
     Map::file(&file, bytes, false).map(Some).map_err(|e| refused(e.into()))
 }
 
-/// Loops in a millisecond: the best of several short runs, since whatever disturbs one only makes it slower.
+/// Measures the loops per millisecond: the best of several short runs, since disturbances only slow a run down.
 pub(super) fn loops_per_ms() -> Result<f64> {
     const LOOPS: u64 = 20_000;
     let mut burner = Burner::new(&ProcessSpec::default())?;
@@ -82,7 +82,7 @@ pub(super) fn loops_per_ms() -> Result<f64> {
 mod tests {
     use super::*;
 
-    /// What is asked for in milliseconds must not depend on how far the pages are spread.
+    /// The duration of CPU work must not depend on the spread of its pages.
     #[test]
     fn a_loop_over_spread_pages_takes_about_as_long_as_a_calibrated_one() {
         let process = ProcessSpec { data_pages: 2, ..ProcessSpec::default() };

@@ -1,4 +1,4 @@
-//! One thread at work: its cycles, and what is recorded of them.
+//! One thread of a workload: its cycles and their response times.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -10,23 +10,23 @@ use super::burn::{Burner, Calibration};
 use super::deviate::Deviates;
 use super::{Access, Result, ThreadSpec};
 
-/// What a thread recorded.
+/// Measurements of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Recorded {
-    /// Length of the recorded time, nanoseconds.
+    /// Measured time, nanoseconds.
     pub(super) total_ns: f64,
-    /// Response times (cycles without their think time): number, sum, sum of squares, least, most; nanoseconds.
+    /// Response times, which are cycles without their think time: number, sum, sum of squares, minimum, maximum; nanoseconds.
     pub(super) count: u64,
     pub(super) sum_ns: f64,
     pub(super) squares: f64,
-    pub(super) least_ns: f64,
-    pub(super) most_ns: f64,
+    pub(super) min_ns: f64,
+    pub(super) max_ns: f64,
 }
 
 impl Recorded {
     fn add(&mut self, ns: f64) {
-        self.least_ns = if self.count == 0 { ns } else { self.least_ns.min(ns) };
-        self.most_ns = self.most_ns.max(ns);
+        self.min_ns = if self.count == 0 { ns } else { self.min_ns.min(ns) };
+        self.max_ns = self.max_ns.max(ns);
         self.count += 1;
         self.sum_ns += ns;
         self.squares += ns * ns;
@@ -48,7 +48,7 @@ impl<'a> Worker<'a> {
         Self { spec, target, burner, deviates: Deviates::new(seed), speed, next: 0 }
     }
 
-    /// Cycles until one ends after the trial's time (then `stop` is set for all), or until `stop` is set.
+    /// Runs cycles until the time of the trial is over, and then sets `stop` for all threads. Ends early when `stop` is set.
     pub(super) fn run(&mut self, seconds: f64, stop: &AtomicBool) -> Result<Recorded> {
         let begin = monotonic_ns();
         let (half, end) = (begin + (seconds * 5e8) as u64, begin + (seconds * 1e9) as u64);
@@ -64,7 +64,7 @@ impl<'a> Worker<'a> {
             let from = monotonic_ns();
             let accesses = self.accesses(stop)?;
             now = monotonic_ns();
-            // A cycle that was cut short is not a response.
+            // A cycle that was cut short has no response time.
             if let (true, Some(n)) = (counts, accesses) {
                 let own = self.speed.cycle_ns + n as f64 * self.speed.access_ns;
                 recorded.add(((now - from) as f64 - own).max(0.0));
@@ -84,7 +84,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The accesses and the computing of one cycle; their number, or `None` when `stop` cut it short.
+    /// Runs the accesses and the CPU work of one cycle. Returns the number of accesses, or `None` when `stop` cut it short.
     fn accesses(&mut self, stop: &AtomicBool) -> Result<Option<u64>> {
         let n = self.deviates.draw(self.spec.cycle_reads).round() as u64;
         for _ in 0..n {
@@ -123,7 +123,7 @@ impl<'a> Worker<'a> {
         record
     }
 
-    /// The record after one, which a sequential access then goes on from.
+    /// Returns the next record. A sequential access goes on from there.
     fn following(&mut self, record: u64) -> u64 {
         match self.spec.access {
             Access::Sequential => self.take_next(),
@@ -132,8 +132,8 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// What the program itself takes: cycles of accesses that do nothing.
-pub(super) fn own_cost(loops_per_ms: f64) -> Result<Calibration> {
+/// Measures the overhead of this program, with accesses that do nothing.
+pub(super) fn measure_overhead(loops_per_ms: f64) -> Result<Calibration> {
     let zero = Calibration { loops_per_ms, access_ns: 0.0, cycle_ns: 0.0 };
     let cost = |reads: f64| -> Result<f64> {
         let spec = ThreadSpec { cycle_reads: super::Spread { mean: reads, deviation: 0.0 }, ..ThreadSpec::default() };
@@ -204,12 +204,12 @@ mod tests {
         let took_ns = begin.elapsed().as_nanos() as f64;
         let stood_ns: f64 = meter.end().iter().map(|pause| pause.ns() as f64).sum();
         assert!(stop.load(Relaxed));
-        // A worker that was kept from its processor at half-time begins its second half late, or ends it late.
-        let least_ns = (400e6 - stood_ns).max(0.0);
-        assert!((least_ns..=took_ns - 500e6).contains(&recorded.total_ns), "{recorded:?}, stood still {stood_ns} ns");
-        // An access that was held up changes no least one.
-        assert!(stood_ns > 300e6 || recorded.count > 5 && recorded.least_ns < 2e6, "{recorded:?}");
-        assert!(recorded.least_ns <= recorded.most_ns);
+        // A worker that loses its CPU at half-time begins or ends its second half late.
+        let min_ns = (400e6 - stood_ns).max(0.0);
+        assert!((min_ns..=took_ns - 500e6).contains(&recorded.total_ns), "{recorded:?}, stood still {stood_ns} ns");
+        // One slow access does not change the minimum.
+        assert!(stood_ns > 300e6 || recorded.count > 5 && recorded.min_ns < 2e6, "{recorded:?}");
+        assert!(recorded.min_ns <= recorded.max_ns);
         assert_eq!(worker(&spec).run(5.0, &stop).unwrap().count, 0, "stopped before it began");
     }
 }

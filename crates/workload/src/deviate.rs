@@ -1,8 +1,8 @@
-//! Normal deviates (Marsaglia's polar method), cut off at zero, as the parameters of a workload are.
+//! Normally distributed random numbers (Marsaglia's polar method), cut off at zero, for the parameters of a workload.
 
 use super::Spread;
 
-/// One thread's random choices; the same seed gives the same ones.
+/// Random numbers of one thread. The same seed gives the same numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Deviates {
     random: fastrand::Rng,
@@ -14,7 +14,7 @@ impl Deviates {
         Self { random: fastrand::Rng::with_seed(seed), spare: None }
     }
 
-    /// A value of this distribution, never below zero.
+    /// Draws a value of this distribution, never below zero.
     #[inline]
     pub(super) fn draw(&mut self, spread: Spread) -> f64 {
         if spread.deviation == 0.0 {
@@ -23,14 +23,14 @@ impl Deviates {
         (spread.mean + spread.deviation * self.standard()).max(0.0)
     }
 
-    /// The same as a whole number below `bound`, which must not be 0.
+    /// Draws a whole number below `bound`, which must not be 0.
     #[inline]
     pub(super) fn below(&mut self, spread: Spread, bound: u64) -> u64 {
         (self.draw(spread).round() as u64).min(bound - 1)
     }
 
-    /// Two whole numbers of two distributions, each below its bound (not 0). It takes the same time whatever they are, so
-    /// that loops of computing, which draw two pages each, can be calibrated.
+    /// Draws two whole numbers of two distributions, each below its bound, which must not be 0. This always takes the same
+    /// time, so that loops, which draw two pages each, can be calibrated.
     #[inline]
     pub(super) fn pair(&mut self, spreads: [Spread; 2], bounds: [u64; 2]) -> [u64; 2] {
         let standard = self.two();

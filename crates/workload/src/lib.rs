@@ -1,8 +1,8 @@
-//! A workload from a script: threads that think, read and write records of a file, and compute, as Response Probe did
-//! (source 0 and 3). Each process of the workload is a process of its own, visible under its name.
+//! Scripted workloads, as in Response Probe (source 0 and 3): threads that pause, read and write records of a file, and use
+//! the CPU. Each process of a workload is a real process with its own name.
 //!
-//! A thread's cycle: think; then, as often as the cycle says, access the file and compute. Each thread records the cycles
-//! that begin in the second half of the trial; the first one that ends a cycle after the trial's time ends all.
+//! A cycle of a thread is a pause, then a number of file accesses, each followed by CPU work. Threads measure the cycles
+//! that begin in the second half of the trial. The first cycle that ends after the trial's time ends all threads.
 
 mod access;
 mod burn;
@@ -20,37 +20,37 @@ pub use rows::{Outcome, Row};
 pub use script::read_script;
 pub use spec::{Access, Mode, ProcessSpec, Spread, ThreadSpec, Workload};
 
-/// What can go wrong with a workload.
+/// Error of a workload.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
-    /// A script or workload file does not fit.
+    /// A script or workload file is wrong.
     #[error("{file}{}: {message}", line.map_or(String::new(), |n| format!(" line {n}")))]
     Script {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// The line, where there is one.
+        /// Line number, where there is one.
         line: Option<usize>,
-        /// What does not fit, and what would.
+        /// What is wrong, and what would be right.
         message: String,
     },
     /// A file or server cannot be used.
     #[error("cannot {what} {path}: {message}; {advice}")]
     Access {
-        /// What was tried.
+        /// Attempted action.
         what: &'static str,
-        /// On what.
+        /// File or server.
         path: String,
-        /// What the system or server said.
+        /// Error of the system or server.
         message: String,
-        /// What to do.
+        /// Advice.
         advice: &'static str,
     },
     /// A process of the workload failed.
     #[error("process {name} of the workload: {message}")]
     Member {
-        /// Its name.
+        /// Name of the process.
         name: String,
-        /// What it said.
+        /// Message of the process.
         message: String,
     },
 }

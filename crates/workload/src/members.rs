@@ -1,8 +1,8 @@
-//! The processes of a workload and who starts and stops them.
+//! Starts and stops the processes of a workload.
 //!
-//! Each process is this program again, under the name that the workload gives it. It reads its part as one JSON line,
-//! says `ready`, waits for `go`, says `done` when its first thread has ended, and gives its rows when its standard input
-//! ends: which the parent brings about as soon as the first process is done.
+//! Each process runs this program again, under the name that the workload gives it. A process reads its part as one JSON
+//! line, reports `ready`, waits for `go`, and reports `done` when its first thread has ended. As soon as one process is
+//! done, the parent closes the standard input of all, and each then reports its rows.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -20,7 +20,7 @@ use super::rows::{Outcome, Row};
 use super::spec::nice;
 use super::{ProcessSpec, Result, ThreadSpec, Workload, WorkloadError};
 
-/// What a process is told.
+/// Input of a process.
 #[derive(Debug, Serialize, Deserialize)]
 struct Part {
     process: ProcessSpec,
@@ -29,15 +29,15 @@ struct Part {
     speed: Calibration,
 }
 
-/// What a process says, one line each.
+/// Report of a process, one per line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Said {
+enum Report {
     Ready,
     Done,
     Rows(Vec<Row>, Vec<String>),
     Failed(String),
-    /// Nothing more will be heard of it.
+    /// The process has ended.
     Ended,
 }
 
@@ -47,10 +47,10 @@ struct Member {
     input: Option<ChildStdin>,
 }
 
-/// Runs a workload; `program` with `arguments` is to call [`child`].
+/// Runs a workload. `program` with `arguments` has to call [`child`].
 pub fn run(workload: &Workload, script: &str, program: &Path, arguments: &[&str]) -> Result<Outcome> {
-    // The first process is alone while this is measured, as the method wants it.
-    let speed = cycle::own_cost(burn::loops_per_ms()?)?;
+    // Measured before other processes run, as the method asks.
+    let speed = cycle::measure_overhead(burn::loops_per_ms()?)?;
     let (say, hear) = channel();
     let mut members = Vec::new();
     let specs = workload.process.iter().flat_map(|p| std::iter::repeat_n(p, p.repeat as usize));
@@ -60,10 +60,10 @@ pub fn run(workload: &Workload, script: &str, program: &Path, arguments: &[&str]
         members.push(start(index, &part, program, arguments, &say)?);
     }
     drop(say);
-    let outcome = conduct(&mut members, &hear);
+    let outcome = collect_rows(&mut members, &hear);
     for member in &mut members {
         drop(member.input.take());
-        // Whoever did not end by itself has failed already or is stuck in a read.
+        // A process that has not ended has failed already or is stuck in a read.
         let _ = member.child.kill();
         let _ = member.child.wait();
     }
@@ -73,7 +73,13 @@ pub fn run(workload: &Workload, script: &str, program: &Path, arguments: &[&str]
     Ok(Outcome { version, date, script: script.into(), seconds: workload.seconds, calibration: speed, rows, notes })
 }
 
-fn start(index: usize, part: &Part, program: &Path, arguments: &[&str], say: &Sender<(usize, Said)>) -> Result<Member> {
+fn start(
+    index: usize,
+    part: &Part,
+    program: &Path,
+    arguments: &[&str],
+    say: &Sender<(usize, Report)>,
+) -> Result<Member> {
     let name = part.process.name.clone();
     let failed = |message: String| WorkloadError::Member { name: name.clone(), message };
     let mut command = Command::new(program);
@@ -86,44 +92,44 @@ fn start(index: usize, part: &Part, program: &Path, arguments: &[&str], say: &Se
         let say = say.clone();
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(std::result::Result::ok) {
-                let said = serde_json::from_str(&line).unwrap_or(Said::Failed(line));
-                if say.send((index, said)).is_err() {
+                let report = serde_json::from_str(&line).unwrap_or(Report::Failed(line));
+                if say.send((index, report)).is_err() {
                     return;
                 }
             }
-            // Whoever has heard all does not mind.
-            let _ = say.send((index, Said::Ended));
+            // The receiver is gone once it has all reports.
+            let _ = say.send((index, Report::Ended));
         });
         return Ok(Member { name, child, input });
     }
     Err(failed("it ended at once".into()))
 }
 
-fn conduct(members: &mut [Member], hear: &Receiver<(usize, Said)>) -> Result<(Vec<Row>, Vec<String>)> {
+fn collect_rows(members: &mut [Member], hear: &Receiver<(usize, Report)>) -> Result<(Vec<Row>, Vec<String>)> {
     let mut rows: Vec<Option<Vec<Row>>> = members.iter().map(|_| None).collect();
     let (mut ready, mut notes) = (0, Vec::new());
     while rows.iter().any(Option::is_none) {
         let silent = || WorkloadError::Member { name: "one".into(), message: "it ended without its rows".into() };
-        let (index, said) = hear.recv().map_err(|_| silent())?;
-        match said {
-            Said::Ready => {
+        let (index, report) = hear.recv().map_err(|_| silent())?;
+        match report {
+            Report::Ready => {
                 ready += 1;
                 if ready == members.len() {
                     members.iter_mut().filter_map(|m| m.input.as_mut()).for_each(|i| drop(writeln!(i, "go")));
                 }
             }
-            // The first one ends all.
-            Said::Done => members.iter_mut().for_each(|m| drop(m.input.take())),
-            Said::Rows(got, said) => {
+            // The first process that is done ends all.
+            Report::Done => members.iter_mut().for_each(|m| drop(m.input.take())),
+            Report::Rows(got, report) => {
                 rows[index] = Some(got);
-                notes.extend(said.into_iter().filter(|n| !notes.contains(n)).collect::<Vec<_>>());
+                notes.extend(report.into_iter().filter(|n| !notes.contains(n)).collect::<Vec<_>>());
             }
-            Said::Ended if rows[index].is_some() => {}
-            Said::Ended => {
+            Report::Ended if rows[index].is_some() => {}
+            Report::Ended => {
                 let member = &mut members[index];
                 return Err(WorkloadError::Member { name: member.name.clone(), message: ended(&mut member.child) });
             }
-            Said::Failed(message) => {
+            Report::Failed(message) => {
                 return Err(WorkloadError::Member { name: members[index].name.clone(), message });
             }
         }
@@ -131,7 +137,7 @@ fn conduct(members: &mut [Member], hear: &Receiver<(usize, Said)>) -> Result<(Ve
     Ok((rows.into_iter().flatten().flatten().collect(), notes))
 }
 
-/// How a process ended that gave no rows.
+/// Returns how a process without rows ended, in words.
 fn ended(child: &mut Child) -> String {
     const SIGBUS: i32 = 7;
     match child.wait() {
@@ -144,22 +150,22 @@ fn ended(child: &mut Child) -> String {
     }
 }
 
-/// What a process of a workload does, from its first line to its rows.
+/// Runs a process of a workload, from its first line to its rows.
 pub fn child() {
     let mut lines = BufReader::new(std::io::stdin()).lines();
-    let said = match lines.next().and_then(std::result::Result::ok).map(|line| serde_json::from_str::<Part>(&line)) {
+    let report = match lines.next().and_then(std::result::Result::ok).map(|line| serde_json::from_str::<Part>(&line)) {
         Some(Ok(part)) => match work(&part, lines) {
-            Ok((rows, notes)) => Said::Rows(rows, notes),
-            Err(e) => Said::Failed(e.to_string()),
+            Ok((rows, notes)) => Report::Rows(rows, notes),
+            Err(e) => Report::Failed(e.to_string()),
         },
-        _ => Said::Failed("this command is started by `loadline probe` and not by hand".into()),
+        _ => Report::Failed("this command is started by `loadline probe` and not by hand".into()),
     };
-    tell(&said);
+    send_report(&report);
 }
 
-fn tell(said: &Said) {
-    let text = serde_json::to_string(said).unwrap_or_default();
-    // A parent that is gone needs no answer: our input ends then, too.
+fn send_report(report: &Report) {
+    let text = serde_json::to_string(report).unwrap_or_default();
+    // If the parent has gone, our input ends too.
     let _ = writeln!(std::io::stdout().lock(), "{text}");
 }
 
@@ -174,7 +180,7 @@ fn work(
         let (target, burner) = (Target::open(spec)?, Burner::new(&part.process)?);
         workers.push(Worker::new(spec, target, burner, part.seed + n as u64, part.speed));
     }
-    tell(&Said::Ready);
+    send_report(&Report::Ready);
     let stop: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
     if !matches!(lines.next(), Some(Ok(line)) if line == "go") {
         return Ok(Default::default());
@@ -195,7 +201,7 @@ fn work(
                     let recorded = worker.run(part.seconds, stop);
                     stop.store(true, Relaxed);
                     if !done.swap(true, Relaxed) {
-                        tell(&Said::Done);
+                        send_report(&Report::Done);
                     }
                     let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
                     recorded.map(|r| push(rows, Row::new(&part.process.name, worker.spec, tid, &r)))
@@ -210,7 +216,7 @@ fn work(
     }
 }
 
-/// Gives this thread the priority that its row wants; a note where that is not granted.
+/// Sets the priority of this thread. Returns a note where the kernel refuses it.
 fn prioritized(part: &Part, spec: &ThreadSpec) -> Option<String> {
     let wanted = nice(&part.process, spec);
     let refused = (wanted != 0).then(|| sys::limits::set_nice(wanted.clamp(-20, 19)))?.err()?;

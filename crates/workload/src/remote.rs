@@ -1,4 +1,4 @@
-//! Records of a record server, one after another over one connection: the protocol's own client half, blocking.
+//! Reads and writes records of a record server over one blocking connection.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -9,8 +9,8 @@ use proto::{Client as _, Request, Requester as _};
 
 use super::{Result, WorkloadError};
 
-/// A server that does not answer for this long has failed.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Maximum time of an answer; then the server has failed.
+const MAX_ANSWER_TIME: Duration = Duration::from_secs(10);
 
 pub(super) struct Remote {
     name: String,
@@ -26,10 +26,10 @@ impl Remote {
         let failed = failure(name, "connect to");
         let text = name.trim_start_matches("record://").trim_end_matches('/');
         let addr: SocketAddr = text.parse().map_err(|_| failed("not an address and port".into()))?;
-        let stream = TcpStream::connect_timeout(&addr, PATIENCE).map_err(|e| failed(e.to_string()))?;
+        let stream = TcpStream::connect_timeout(&addr, MAX_ANSWER_TIME).map_err(|e| failed(e.to_string()))?;
         let prepare = || {
             stream.set_nodelay(true)?;
-            stream.set_read_timeout(Some(PATIENCE))
+            stream.set_read_timeout(Some(MAX_ANSWER_TIME))
         };
         prepare().map_err(|e| failed(e.to_string()))?;
         let session = ClientPlan::new(record_bytes).session();
@@ -72,7 +72,7 @@ impl Remote {
         Ok(())
     }
 
-    /// One request whose answer has no bytes behind its head.
+    /// Makes a request whose answer is a head without bytes.
     fn ask(&mut self, head: Head, body: &[u8]) -> Result<Head> {
         let failed = failure(&self.name, "ask");
         let mut answer = [0; HEAD_BYTES];

@@ -1,4 +1,4 @@
-//! The result: one row a thread, under a head that says under which conditions.
+//! Result of a workload: one row per thread, under a head with the conditions.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::cycle::Recorded;
 use super::{Access, Calibration, Mode, Spread, ThreadSpec};
 
-/// One thread's result. Times in milliseconds.
+/// Result of one thread. Times in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Name of the process.
@@ -16,40 +16,40 @@ pub struct Row {
     pub pid: u32,
     /// Thread id.
     pub tid: u32,
-    /// Length of the recorded time.
+    /// Measured time.
     pub total_ms: f64,
     /// Sum of the response times.
     pub response_ms: f64,
-    /// Responses: complete cycles without their think time.
+    /// Number of responses: complete cycles without their think time.
     pub responses: u64,
-    /// Their mean.
+    /// Mean response time.
     pub mean_ms: f64,
-    /// Their standard deviation.
+    /// Standard deviation of the response times.
     pub deviation_ms: f64,
-    /// The shortest.
+    /// Minimum response time.
     pub least_ms: f64,
-    /// The longest.
+    /// Maximum response time.
     pub most_ms: f64,
-    /// What it did.
+    /// Parameters of the thread.
     pub thread: ThreadSpec,
 }
 
-/// What a workload came to.
+/// Result of a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Version of this program.
     pub version: String,
-    /// When it ended, RFC 3339 in UTC.
+    /// End of the trial, RFC 3339 in UTC.
     pub date: String,
-    /// The workload's file.
+    /// File of the workload.
     pub script: String,
     /// Length of the trial, seconds.
     pub seconds: f64,
-    /// Speed and own cost of this machine.
+    /// Speed of this machine and overhead of this program.
     pub calibration: Calibration,
-    /// One row a thread.
+    /// One row per thread.
     pub rows: Vec<Row>,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -67,13 +67,13 @@ impl Row {
             responses: r.count,
             mean_ms: mean / 1e6,
             deviation_ms: variance.sqrt() / 1e6,
-            least_ms: r.least_ns / 1e6,
-            most_ms: r.most_ns / 1e6,
+            least_ms: r.min_ns / 1e6,
+            most_ms: r.max_ns / 1e6,
             thread: thread.clone(),
         }
     }
 
-    /// `S U`: sequential, unbuffered.
+    /// Returns access and mode as letters: `S U` for sequential, unbuffered.
     pub fn file_mode(&self) -> &'static str {
         match (self.thread.access, self.thread.mode) {
             (Access::Random, Mode::Mapped) => "R M",
@@ -110,8 +110,8 @@ const HEADS: [&str; 20] = [
 ];
 
 impl Outcome {
-    /// The table as text: times in milliseconds, `mean/deviation` for the parameters. One row a thread; where that is
-    /// wider than `width` columns, what the threads were asked to do follows in a table of its own.
+    /// Formats the table as text: times in milliseconds, parameters as `mean/deviation`, one row per thread. Where a row is
+    /// wider than `width`, the parameters follow in a second table.
     pub fn text(&self, width: usize) -> String {
         let mut text = format!(
             "loadline probe {}, {}\nscript {}, trial {} s, stable interval [50%..100%]; times in ms\n",
@@ -139,11 +139,11 @@ impl Outcome {
     }
 }
 
-/// Columns of what came out, and of what was asked for: both know a thread by its id.
+/// Columns of the results and of the parameters. Both begin with the thread's id.
 const RESULTS: [usize; 9] = [0, 1, 4, 5, 6, 7, 8, 9, 10];
 const ASKED: [usize; 12] = [1, 2, 3, 11, 12, 13, 14, 15, 16, 17, 18, 19];
 
-/// These columns of a table; the last one, a file's name, is not padded.
+/// Formats columns of a table. The last one, a file name, is not padded.
 fn lines(table: &[Vec<String>], columns: &[usize], gap: &str) -> String {
     let wide = |column: usize| table.iter().map(|row| row[column].len()).max().unwrap_or(0);
     let widths: Vec<usize> = columns.iter().map(|c| wide(*c)).collect();
@@ -158,7 +158,7 @@ fn lines(table: &[Vec<String>], columns: &[usize], gap: &str) -> String {
 }
 
 fn cells(row: &Row) -> Vec<String> {
-    // A record in memory takes less than a microsecond.
+    // Reading a record from memory takes less than a microsecond.
     let ms = |v: f64| if v != 0.0 && v < 0.1 { format!("{v:.6}") } else { format!("{v:.3}") };
     let spread = |s: Spread| format!("{}/{}", s.mean, s.deviation);
     let t = &row.thread;
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn mean_and_deviation_are_those_of_the_responses() {
-        let recorded = Recorded { total_ns: 9e6, count: 3, sum_ns: 6e6, squares: 14e12, least_ns: 1e6, most_ns: 3e6 };
+        let recorded = Recorded { total_ns: 9e6, count: 3, sum_ns: 6e6, squares: 14e12, min_ns: 1e6, max_ns: 3e6 };
         let row = Row::new("x", &ThreadSpec::default(), 1, &recorded);
         assert_eq!((row.mean_ms, row.deviation_ms, row.file_mode()), (2.0, 1.0, "R B"));
         let outcome = Outcome {

@@ -1,14 +1,14 @@
-//! Reads the three-file scripts of Response Probe: `.SCR` (processes), `.SCP` (threads of one), `.SCT` (one thread).
+//! Reads the three-file scripts of Response Probe: `.SCR` (processes), `.SCP` (threads of a process), `.SCT` (one thread).
 //!
-//! `#` begins a comment. Names of files are taken relative to the file that names them, and without regard to case where
-//! the exact name is not there, since the originals come from file systems that did not mind.
+//! `#` begins a comment. File names are relative to the file that names them. Where the exact name is missing, case is
+//! ignored, as on the file systems of the original.
 
 use std::path::{Path, PathBuf};
 
 use super::spec::{Access, Mode, ProcessSpec, Spread, ThreadSpec, Workload};
 use super::{Result, WorkloadError, access};
 
-/// Reads a `.SCR` file and what it names; the trial takes `seconds`. What of it is left out is told to `note`.
+/// Reads a `.SCR` file and the files that it names, for a trial of `seconds`. Calls `note` for ignored settings.
 pub fn read_script(path: &Path, seconds: f64, mut note: impl FnMut(String)) -> Result<Workload> {
     let mut workload = Workload { seconds, seed: 1, process: Vec::new() };
     for line in lines(path)? {
@@ -49,7 +49,7 @@ fn repeat<'a>(path: &Path, line: &'a Line) -> Result<(u32, &'a [String])> {
     }
 }
 
-/// `[REPEAT n] PROCESS params.SCP dataPages codeFile [procName [priority I|N|H|R]]`
+/// Parses `[REPEAT n] PROCESS params.SCP dataPages codeFile [procName [priority I|N|H|R]]`.
 fn process(path: &Path, line: &Line, note: &mut impl FnMut(String)) -> Result<ProcessSpec> {
     const FORM: &str = "expected [REPEAT n] PROCESS file.SCP dataPages codeFile [name [I|N|H|R]]";
     let (repeat, words) = repeat(path, line)?;
@@ -79,7 +79,7 @@ fn process(path: &Path, line: &Line, note: &mut impl FnMut(String)) -> Result<Pr
     Ok(spec)
 }
 
-/// `[REPEAT n] THREAD params.SCT [priority T|H|A|N|B|L|I]`
+/// Parses `[REPEAT n] THREAD params.SCT [priority T|H|A|N|B|L|I]`.
 fn thread(path: &Path, line: &Line) -> Result<ThreadSpec> {
     const FORM: &str = "expected [REPEAT n] THREAD file.SCT [T|H|A|N|B|L|I]";
     let (repeat, words) = repeat(path, line)?;
@@ -104,7 +104,7 @@ fn thread(path: &Path, line: &Line) -> Result<ThreadSpec> {
     Ok(spec)
 }
 
-/// The parameters of one thread, in any order.
+/// Reads the parameters of one thread, which may be in any order.
 fn parameters(path: &Path) -> Result<ThreadSpec> {
     const REQUIRED: [&str; 7] =
         ["THINKTIME", "CYCLEREADS", "FILESEEK", "CPUTIME", "DATAPAGE", "CODEPAGE", "FILEACCESS"];
@@ -179,7 +179,7 @@ fn letter(path: &Path, line: &Line, word: Option<&String>, letters: &[(&str, &st
     })
 }
 
-/// A file named in a script, which lies beside it.
+/// Finds a file that a script names, in the script's folder.
 fn beside(path: &Path, name: &str) -> PathBuf {
     let name = name.replace('\\', "/");
     let directory = path.parent().unwrap_or(Path::new(""));

@@ -1,4 +1,4 @@
-//! What a workload is made of. The TOML file and the three-file scripts end in these types.
+//! Types of a workload, read from a TOML file or from three-file scripts.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,29 +16,29 @@ pub struct Workload {
     pub process: Vec<ProcessSpec>,
 }
 
-/// One process, or several alike.
+/// One process, or several equal ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProcessSpec {
-    /// How many of them.
+    /// Number of them.
     pub repeat: u32,
-    /// Name under which it is visible.
+    /// Name of the process, as other programs see it.
     pub name: String,
     /// `idle`, `normal`, `high` or `realtime`.
     pub priority: String,
     /// Pages of memory that its threads write.
     pub data_pages: u32,
-    /// File that is mapped and read in place of code; empty for none.
+    /// File whose pages are read as if they were code; empty for none.
     pub code_file: String,
     /// Its threads.
     pub thread: Vec<ThreadSpec>,
 }
 
-/// One thread, or several alike.
+/// One thread, or several equal ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ThreadSpec {
-    /// How many of them.
+    /// Number of them.
     pub repeat: u32,
     /// `time-critical`, `highest`, `above`, `normal`, `below`, `lowest` or `idle`.
     pub priority: String,
@@ -46,27 +46,27 @@ pub struct ThreadSpec {
     pub think_ms: Spread,
     /// File accesses in a cycle.
     pub cycle_reads: Spread,
-    /// Record that a random access goes to, in records from the beginning.
+    /// Record of a random access, counted from the beginning.
     pub seek_records: Spread,
-    /// Processor time after each access, milliseconds.
+    /// CPU time after each access, milliseconds.
     pub cpu_ms: Spread,
-    /// Data page that each loop of computing writes.
+    /// Data page that each loop of CPU work writes.
     pub data_page: Spread,
-    /// Code page that each loop of computing reads.
+    /// Code page that each loop of CPU work reads.
     pub code_page: Spread,
     /// A file, or `record://ADDRESS:PORT`.
     pub file: String,
     /// Order of the accesses.
     pub access: Access,
-    /// How the file is read.
+    /// Way to read the file.
     pub mode: Mode,
     /// Bytes of a record.
     pub record_bytes: u32,
-    /// What one access does: R reads, W writes; a W after an R writes the record just read.
+    /// Actions of one access: R reads, W writes. A W after an R writes the record just read.
     pub actions: String,
 }
 
-/// A normal distribution; what falls below zero counts as zero.
+/// A normal distribution whose negative values count as zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spread {
@@ -80,18 +80,18 @@ pub struct Spread {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
-    /// Each goes where `seek_records` says.
+    /// Each access goes to a record drawn from `seek_records`.
     #[default]
     Random,
-    /// One after the other; from the end back to the beginning.
+    /// One record after the other, and from the end back to the beginning.
     Sequential,
 }
 
-/// How the file is read.
+/// Way to read the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// As memory.
+    /// Mapped into memory.
     Mapped,
     /// Through the page cache.
     #[default]
@@ -135,12 +135,12 @@ impl Default for ThreadSpec {
 
 /// Nice values of process priorities.
 pub(super) const PROCESS_PRIORITIES: [(&str, i32); 4] = [("idle", 15), ("normal", 0), ("high", -8), ("realtime", -15)];
-/// What a thread's priority adds to its process's.
+/// Nice values that thread priorities add to those of the process.
 pub(super) const THREAD_PRIORITIES: [(&str, i32); 7] =
     [("time-critical", -5), ("highest", -2), ("above", -1), ("normal", 0), ("below", 1), ("lowest", 2), ("idle", 5)];
 
 impl Workload {
-    /// Reads a TOML file's text.
+    /// Parses the text of a TOML file.
     pub fn from_toml(file: &str, text: &str) -> Result<Self> {
         let wrong = |message: String| WorkloadError::Script { file: file.into(), line: None, message };
         let workload: Self = toml::from_str(text).map_err(|e| wrong(e.to_string()))?;
@@ -148,7 +148,7 @@ impl Workload {
         Ok(workload)
     }
 
-    /// Checks every value; says which one does not fit.
+    /// Checks every value. The error names the wrong one.
     pub fn check(&self) -> Result<(), String> {
         if !(self.seconds > 0.0 && self.seconds <= 86_400.0) {
             return Err(format!("seconds is {}: give a length above 0 and up to a day", self.seconds));
@@ -221,7 +221,7 @@ fn known(what: &str, name: &str, table: &[(&str, i32)]) -> Result<(), String> {
     }
 }
 
-/// The nice value of a thread.
+/// Returns the nice value of a thread.
 pub(super) fn nice(process: &ProcessSpec, thread: &ThreadSpec) -> i32 {
     let of = |table: &[(&str, i32)], name: &str| table.iter().find(|(n, _)| *n == name).map_or(0, |(_, v)| *v);
     of(&PROCESS_PRIORITIES, &process.priority) + of(&THREAD_PRIORITIES, &thread.priority)

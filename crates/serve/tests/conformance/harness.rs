@@ -1,4 +1,4 @@
-//! Starts a server, uses it, stops it, and holds it to leaving nothing: descriptors, threads, memory, by count.
+//! Starts a server, uses it, stops it, and checks that it leaves no descriptors, threads or memory behind.
 
 use std::net::TcpStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,34 +8,34 @@ use loadline_serve as serve;
 use run::ServePlan;
 use serve::{MODELS, STRATEGIES, Server};
 
-/// What is counted belongs to the whole process, so these tests run one after another.
+/// Lock that runs these tests one after another, since the counts belong to the whole process.
 static ALONE: Mutex<()> = Mutex::new(());
 
 #[global_allocator]
 static LIVING: sys::alloc::LiveAllocator = sys::alloc::LiveAllocator;
 
-/// What takes memory once (a table of the standard library, say) does so in the first round; what leaks grows in each.
+/// Number of rounds. Memory that is taken once, such as a table of the standard library, grows only in the first.
 const ROUNDS: u32 = 3;
 
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a server could leave behind.
+/// Resources that a server could leak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Left {
     descriptors: usize,
-    /// Threads of servers, and those that io_uring keeps for us. Those of the test harness come and go.
+    /// Threads of servers and of io_uring. Those of the test harness come and go.
     threads: usize,
     /// Bytes mapped for rings.
     ring_bytes: u64,
-    /// Pieces of memory and their bytes.
+    /// Number of allocations, and their bytes.
     memory: (u64, u64),
 }
 
 impl Left {
     fn now() -> Self {
-        // The memory last: looking at the others takes some and gives it back.
+        // Memory last, since counting the others allocates.
         let descriptors = std::fs::read_dir("/proc/self/fd").unwrap().count();
         let tasks = std::fs::read_dir("/proc/self/task").unwrap();
         let names = tasks.filter_map(|t| std::fs::read_to_string(t.unwrap().path().join("comm")).ok());
@@ -43,7 +43,7 @@ impl Left {
         Self { descriptors, threads, ring_bytes: sys::uring::mapped_bytes(), memory: sys::alloc::live() }
     }
 
-    /// What is left once it is as it was `before`, or after `patience` at the latest: closing goes on after a thread's end.
+    /// Waits until the resources are those of `before`, at most for `patience`: closing goes on after a thread's end.
     fn settled(before: Self, patience: Duration, same: impl Fn(Self, Self) -> bool) -> Self {
         let deadline = Instant::now() + patience;
         loop {
@@ -56,7 +56,7 @@ impl Left {
     }
 }
 
-/// A model with the options of its variants.
+/// A model with an option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Variant {
     pub(crate) model: &'static str,
@@ -85,7 +85,7 @@ impl Variant {
     }
 }
 
-/// All combinations of models and strategies that exist.
+/// Calls `check` for every model with every strategy that it supports.
 pub(crate) fn each(mut check: impl FnMut(Variant, &'static str)) {
     let plain = MODELS.iter().map(|m| Variant { model: m.name, option: None });
     for variant in plain.chain(VARIANTS) {
@@ -97,14 +97,14 @@ pub(crate) fn each(mut check: impl FnMut(Variant, &'static str)) {
     }
 }
 
-/// Starts a server, uses it, stops it, and checks that nothing is left. Memory that is left is a leak if it is left in
-/// every one of a few rounds.
+/// Starts a server, uses it, stops it, and checks that nothing is left. Memory counts as a leak if it grows in every
+/// round.
 pub(crate) fn with_server(plan: &ServePlan, use_it: impl Fn(&Server)) -> serve::Stats {
     let mut grown = Vec::with_capacity(ROUNDS as usize);
     for _ in 0..ROUNDS {
         let before = Left::now();
         let mut stats = round(plan, &use_it);
-        // The names of peers are memory of the one who asked.
+        // The names of peers are the caller's memory.
         drop(std::mem::take(&mut stats.closed_peers));
         let rest = |l: Left| (l.descriptors, l.threads, l.ring_bytes);
         let after = Left::settled(before, Duration::from_secs(30), |a, b| rest(a) == rest(b));
@@ -136,8 +136,7 @@ pub(crate) fn connect(server: &Server) -> TcpStream {
     stream
 }
 
-/// Waits until a count of the server is so, a minute at most (an error, not a measure: machines may be busy); the
-/// assertion that follows says what it was.
+/// Waits until the counts of a server are as expected, for a minute at most. The caller asserts them afterwards.
 pub(crate) fn wait_until(server: &Server, so: impl Fn(&serve::Stats) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !so(&server.stats()) && Instant::now() < deadline {

@@ -15,16 +15,16 @@ use harness::{Variant, alone, connect, each, wait_until, with_server};
 use loadline_serve::Server;
 use talk::{Talk, talks};
 
-/// Services that stand for all others under the strategies: one that mirrors, one that answers, one that sends unasked.
+/// Services that stand for all others under the strategies: one that is mirrored, one that answers, one that sends unasked.
 const KINDS: [&str; 3] = ["echo", "http", "source"];
 
-/// Every service under every model, and one of each kind under every strategy too: a strategy meets a service only in the
-/// state machine of a connection, which has tests of its own.
+/// Checks every service under every model, and one service of each kind under every strategy too. Services and strategies
+/// meet only in the state machine of a connection, which has its own tests.
 fn all(check: impl Fn(&Talk, Variant, &'static str, &Path)) {
     each_of(&KINDS, check);
 }
 
-/// As [`all`] with these services under the strategies.
+/// Checks as [`all`] does, with these services under the strategies.
 fn each_of(kinds: &[&str], check: impl Fn(&Talk, Variant, &'static str, &Path)) {
     let (_alone, root, talks) = (alone(), tempfile::tempdir().unwrap(), talks());
     talk::write_files(root.path());
@@ -65,7 +65,7 @@ fn messages_of_16_mib_arrive_whole() {
     });
 }
 
-/// Asks until nothing more is taken, and reads nothing: the server must not take everything.
+/// Sends requests and reads no answers, until the server stops reading.
 fn flood(server: &Server, talk: &Talk) -> TcpStream {
     let (mut flood, mut sent) = (connect(server), 0);
     if talk.ask.is_empty() || talk.service == "discard" {
@@ -75,7 +75,7 @@ fn flood(server: &Server, talk: &Talk) -> TcpStream {
     flood.set_write_timeout(Some(Duration::from_millis(10))).unwrap();
     let (asks, mut asked, mut bytes, mut at) = ((1 << 16) / talk.ask.len(), 0, talk.hello.clone(), 0);
     while sent < 64 << 20 {
-        // A piece that was taken in part is gone on with, so that every question is a whole one.
+        // The rest of a piece is sent next, so that every request is whole.
         if at == bytes.len() {
             (bytes, asked, at) = (talk.asks(asked, asks), asked + asks, 0);
         }
@@ -88,7 +88,7 @@ fn flood(server: &Server, talk: &Talk) -> TcpStream {
     unreachable!("{}: everything is taken from a peer that does not read", talk.service)
 }
 
-/// Breaks off while an answer is on its way and half a question has come.
+/// Resets the connection while an answer is on its way and half a request has arrived.
 fn reset(server: &Server, talk: &Talk) {
     let mut stream = connect(server);
     stream.write_all(&talk.begin(50)).unwrap();
@@ -105,7 +105,7 @@ fn resets_and_peers_that_never_read_harm_nobody_and_a_busy_server_stops() {
             reset(server, talk);
             let _never_reads = flood(server, talk);
             talk.exchange(connect(server), &talk.ask, 3, 100);
-            // It is told to stop with those that do not read, with half-asked questions, and with idle ones.
+            // The server stops while clients do not read, have sent half a request, or are idle.
             let _busy: Vec<TcpStream> = (0..5)
                 .map(|_| {
                     let mut stream = connect(server);

@@ -1,4 +1,4 @@
-//! What is said to each service, and what it must answer, byte for byte.
+//! Requests to each service, and the exact answers.
 
 use std::borrow::Cow;
 use std::io::{Read, Write};
@@ -12,30 +12,30 @@ use run::ServePlan;
 use crate::harness::Variant;
 use crate::streams;
 
-/// Bytes of one answer of the source.
+/// Size of an answer of the source, bytes.
 const SOURCE_BYTES: usize = 100_000;
-/// Bytes of a short file.
+/// Size of the short file, bytes.
 pub(crate) const SHORT: usize = 1000;
-/// Bytes of a long answer.
+/// Size of a long answer, bytes.
 pub(crate) const LONG: usize = 16 << 20;
 
-/// The long message and file.
+/// Content of the long message and file.
 pub(crate) static LONG_NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| noise(LONG));
 
-/// One service with one exchange of it.
+/// One service with its exchanges.
 pub(crate) struct Talk {
     pub(crate) service: &'static str,
-    /// What is said once, before the first request.
+    /// Bytes sent once, before the first request.
     pub(crate) hello: Vec<u8>,
-    /// Each request is a stream of HTTP/2, with the next number.
+    /// Each request is a stream of HTTP/2 with the next number.
     pub(crate) numbered: bool,
-    /// One request; the source is asked for nothing.
+    /// One request; empty for the source, which sends unasked.
     pub(crate) ask: Vec<u8>,
-    /// A request whose exchange moves 16 MiB at least one way, and how often it is made; 0: what it would show is shown by
-    /// another service that is made of the same.
+    /// A request whose exchanges move 16 MiB at least one way, and how often it is made; 0 where another service with the
+    /// same code is tested.
     pub(crate) long_ask: Vec<u8>,
     pub(crate) long_asks: usize,
-    /// Whether these bytes are the whole answer to that many of the asks given.
+    /// Returns whether these bytes are the whole answer to so many requests.
     pub(crate) right: fn(answer: &[u8], ask: &[u8], asks: usize) -> bool,
 }
 
@@ -66,13 +66,13 @@ pub(crate) fn talks() -> Vec<Talk> {
 }
 
 impl Talk {
-    /// Says nothing, and finds everything wrong.
+    /// Returns an exchange without requests that accepts no answer.
     pub(crate) fn new(service: &'static str) -> Self {
         let (hello, ask, long_ask) = (Vec::new(), Vec::new(), Vec::new());
         Self { service, hello, numbered: false, ask, long_ask, long_asks: 1, right: |_, _, _| false }
     }
 
-    /// One request, which so many came before.
+    /// Returns a request, after `at` earlier ones.
     fn nth<'a>(&self, ask: &'a [u8], at: usize) -> Cow<'a, [u8]> {
         let mut ask = Cow::Borrowed(ask);
         if self.numbered && at > 0 {
@@ -81,17 +81,17 @@ impl Talk {
         ask
     }
 
-    /// So many requests, after so many that were made.
+    /// Returns `asks` requests, after `after` earlier ones.
     pub(crate) fn asks(&self, after: usize, asks: usize) -> Vec<u8> {
         (after..after + asks).flat_map(|at| self.nth(&self.ask, at).into_owned()).collect()
     }
 
-    /// A connection's first words: the greeting, so many requests, and half of one.
+    /// Returns the first bytes of a connection: the greeting, `asks` requests, and half of another.
     pub(crate) fn begin(&self, asks: usize) -> Vec<u8> {
         [&self.hello[..], &self.asks(0, asks), &self.ask[..self.ask.len() / 2]].concat()
     }
 
-    /// The plan of its server: `long` for the long exchange.
+    /// Returns the plan of its server; `long` for the long exchange.
     pub(crate) fn plan(&self, variant: Variant, strategy: &str, root: &Path, long: bool) -> ServePlan {
         let bytes = if long { LONG } else { SOURCE_BYTES }.to_string();
         let options = if self.service == "source" { vec![("source_bytes", bytes.as_str())] } else { Vec::new() };
@@ -103,8 +103,8 @@ impl Talk {
         plan
     }
 
-    /// Asks so often, in pieces of so many bytes, ends its side, and takes everything that comes back, at the same time.
-    /// Gives the bytes that went each way.
+    /// Makes `asks` requests in pieces of `piece` bytes, ends its side, and reads all answers meanwhile. Returns the bytes
+    /// sent and received.
     pub(crate) fn exchange(&self, stream: TcpStream, ask: &[u8], asks: usize, piece: usize) -> (u64, u64) {
         let mut reader = stream.try_clone().unwrap();
         let mut back = Vec::new();
@@ -124,7 +124,7 @@ impl Talk {
     }
 }
 
-/// The files that the HTTP service gives out.
+/// Writes the files that the HTTP service serves.
 pub(crate) fn write_files(root: &Path) {
     std::fs::write(root.join("short"), &LONG_NOISE[..SHORT]).unwrap();
     std::fs::write(root.join("long"), &LONG_NOISE[..]).unwrap();
@@ -145,7 +145,7 @@ fn get(path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n").into_bytes()
 }
 
-/// Each answer is a head that says how long its body is, and the file.
+/// Each answer is a head with the length of the file, and the file.
 fn right_http(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     let body = if ask == get("/long") { &LONG_NOISE[..] } else { &LONG_NOISE[..SHORT] };
     let mut rest = answer;
@@ -162,25 +162,25 @@ fn right_http(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     rest.is_empty()
 }
 
-/// A value is stored and asked for.
+/// Returns a request that stores a value and one that gets it.
 fn memcached_value(bytes: usize) -> Vec<u8> {
     [format!("set k 7 0 {bytes}\r\n").as_bytes(), &LONG_NOISE[..bytes], b"\r\nget k\r\n"].concat()
 }
 
-/// Its answers are that it is stored, and the value with its flags.
+/// The answers are a confirmation and the value with its flags.
 fn right_memcached(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     let bytes = if ask.len() < 1000 { 64 } else { 1 << 20 };
     let head = format!("STORED\r\nVALUE k 7 {bytes}\r\n");
     answer == [head.as_bytes(), &LONG_NOISE[..bytes], b"\r\nEND\r\n"].concat().repeat(asks)
 }
 
-/// A value is stored and asked for.
+/// Returns a request that stores a value and one that gets it.
 fn redis_value(bytes: usize) -> Vec<u8> {
     let head = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${bytes}\r\n");
     [head.as_bytes(), &LONG_NOISE[..bytes], b"\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"].concat()
 }
 
-/// Its answers are that it is stored, and the value.
+/// The answers are a confirmation and the value.
 fn right_redis(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     let bytes = if ask.len() < 1000 { 64 } else { 1 << 20 };
     let head = format!("+OK\r\n${bytes}\r\n");
@@ -201,7 +201,7 @@ fn right_records(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     answer.len() == asks * one && answer.chunks_exact(one).all(whole)
 }
 
-/// Without an end of its own it would be asked for more; it sends its bytes once.
+/// The source sends its bytes once, whatever it is asked.
 fn right_source(answer: &[u8], _ask: &[u8], _asks: usize) -> bool {
     answer.len() == SOURCE_BYTES || answer.len() == LONG
 }

@@ -1,4 +1,4 @@
-//! What the tests share: a proxy, upstreams that are a closure, and clients.
+//! Helpers of the tests: a proxy, upstreams made from closures, and clients.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use run::ServePlan;
 
 pub(crate) const BACKENDS: [&str; 4] = ["epoll", "uring", "poll", "select"];
 
-/// Checks every back end at the same time: these tests wait for one another's ends.
+/// Checks all back ends at the same time, since these tests mostly wait.
 pub(crate) fn each_backend(check: impl Fn(&'static str) + Sync) {
     std::thread::scope(|scope| {
         for events in BACKENDS {
@@ -27,7 +27,7 @@ pub(crate) fn proxy(upstream: SocketAddr, events: &str, options: &[(&str, &str)]
     start(&plan).unwrap()
 }
 
-/// An upstream: `each` gets every connection, on a thread of its own.
+/// Starts an upstream. `each` gets every connection, on its own thread.
 pub(crate) fn upstream(each: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
@@ -40,7 +40,7 @@ pub(crate) fn upstream(each: impl Fn(TcpStream) + Send + Sync + Clone + 'static)
     addr
 }
 
-/// Reads a head of a request; `None` at the end.
+/// Reads a request head; `None` at the end of input.
 pub(crate) fn head(stream: &mut TcpStream) -> Option<String> {
     let (mut bytes, mut one) = (Vec::new(), [0]);
     while !bytes.ends_with(b"\r\n\r\n") {
@@ -71,11 +71,11 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Sockets towards or from a port that a process holds; other tests run in this process.
+/// Returns the number of sockets with this port that a process holds.
 pub(crate) fn sockets_of(port: u16) -> usize {
     let hex = format!(":{port:04X} ");
     let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
-    // Established or closing with an owner: inode 0 has none.
+    // Inode 0 marks a socket without an owner.
     let owned = |line: &&str| line.split_whitespace().nth(9).is_some_and(|inode| inode != "0");
     table.lines().skip(1).filter(|l| l.contains(&hex)).filter(owned).count()
 }

@@ -1,4 +1,4 @@
-//! What the client is told when something is wrong: upstreams that are down, silent or talk nonsense, and limits.
+//! Error responses to the client: upstreams that are down, silent or malformed, and limits.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -56,7 +56,7 @@ fn an_answer_that_stops_in_the_middle_ends_the_connection_and_is_not_passed_off_
                 }
             }
         });
-        // Long enough for the half that comes.
+        // Long enough for the first half to arrive.
         let server = proxy(addr, events, &[("timeout_ms", "1000")]);
         for path in ["/ends", "/silent"] {
             let all = text(&exchange(&server, format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()));

@@ -28,7 +28,7 @@ fn keeps_connections_on_both_sides_and_passes_bytes_unchanged() {
             client.read_exact(&mut got).unwrap();
             assert_eq!(text(&got), expected, "{events}");
         }
-        // Three in one piece, in order, the last one ends the connection.
+        // Three requests in one piece are answered in order, and the last one ends the connection.
         let three = b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\nGET /c HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
         client.write_all(three).unwrap();
         let mut rest = Vec::new();
@@ -102,11 +102,11 @@ fn a_client_that_ends_its_side_still_gets_its_answer() {
 #[test]
 fn a_kept_connection_that_is_gone_costs_no_request() {
     each_backend(|events| {
-        // Answers once a connection and closes without saying so before.
+        // Answers once per connection, then closes without notice.
         let addr = upstream(|mut stream| {
             let _ = head(&mut stream);
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
-            // The next request is on its way when the connection goes.
+            // The next request arrives while the connection closes.
             let _ = head(&mut stream);
         });
         let server = proxy(addr, events, &[]);

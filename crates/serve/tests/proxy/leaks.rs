@@ -1,5 +1,4 @@
-//! Nothing is left behind while the proxy goes on: neither by clients that go in the middle of something nor by upstreams
-//! that do.
+//! A running proxy leaks nothing when clients or upstreams leave in the middle of an exchange.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};

@@ -1,4 +1,4 @@
-//! Clients that leave, or seem to, while the upstream works for them.
+//! Clients that leave, or half-close, while the upstream works for them.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -10,11 +10,11 @@ use loadline_serve::Server;
 
 use super::common::{connect, each_backend, head, proxy, text, upstream};
 
-/// Far below the time after which the proxy gives a silent upstream up.
+/// Far below the proxy's timeout for a silent upstream.
 const PATIENCE: Duration = Duration::from_secs(20);
 const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
-/// An upstream that takes a request, says so, answers nothing, and says so again when its connection ends.
+/// Starts an upstream that reports each request and each end of its connection, and never answers.
 fn silent() -> (SocketAddr, Receiver<&'static str>) {
     let (said, heard) = channel();
     let said = Arc::new(Mutex::new(said));
@@ -52,7 +52,7 @@ fn a_client_that_resets_takes_its_upstream_connection_with_it() {
     let reset = |client: &TcpStream| sys::socket::set_reset_on_close(client).unwrap();
     each_backend(|events| {
         assert_eq!(leaves(events, GET, reset).stats().resets, 1, "{events}");
-        // With the next request unread.
+        // With a second request unread.
         assert_eq!(leaves(events, &GET.repeat(2), reset).stats().resets, 1, "{events}, pipelined");
     });
 }
@@ -67,7 +67,7 @@ fn a_client_that_closes_or_ends_its_side_and_resets_then_is_noticed() {
             std::thread::sleep(Duration::from_millis(50));
             sys::socket::set_reset_on_close(client).unwrap();
         });
-        // Old clients know no interim response, but a reset is one for them too.
+        // HTTP/1.0 clients get no interim response, but their reset is noticed too.
         let old = b"GET / HTTP/1.0\r\n\r\n";
         leaves(events, old, |client| sys::socket::set_reset_on_close(client).unwrap());
     });

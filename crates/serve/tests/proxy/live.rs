@@ -8,7 +8,7 @@ use super::common::{BACKENDS, proxy, sockets_of, text};
 
 const TEST: &str = "stands_in_front_of_nginx_for_curl_and_wrk";
 
-/// What a client fetches: a file, and one that is larger than any buffer.
+/// Fetches a file, and one that is larger than any buffer.
 fn curl(url: &str) -> String {
     let (file, large) = (format!("{url}/file"), format!("{url}/large"));
     let mut command = Command::new("curl");
@@ -17,7 +17,7 @@ fn curl(url: &str) -> String {
     text(&out.stdout) + &text(&out.stderr)
 }
 
-/// Requests that wrk had answered, every one well.
+/// Runs wrk without errors. Returns the number of answered requests.
 fn wrk(url: &str) -> u64 {
     let out = Command::new("wrk").args(["-t1", "-c40", "-d1s", &format!("{url}/file")]).output().unwrap();
     let shown = text(&out.stdout);
@@ -48,7 +48,7 @@ fn stands_in_front_of_nginx_for_curl_and_wrk() {
         assert_eq!(server.failures(), Vec::<String>::new(), "{events}");
         let stats = server.join();
         assert_eq!(stats.threads, 0);
-        // What is left towards nginx is its own listener.
+        // Only nginx's own listener is left.
         eventually(|| (sockets_of(port) == 0 && sockets_of(nginx.addr.port()) == listeners).then_some(()));
     }
 }

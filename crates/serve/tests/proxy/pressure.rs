@@ -1,4 +1,4 @@
-//! Backpressure, both ways: whoever does not take bytes holds back whoever sends them, and nobody else.
+//! Backpressure in both directions: a peer that does not read holds back its sender, and nobody else.
 
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn a_slow_reader_holds_back_its_upstream_and_nobody_else() {
         slow.write_all(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
         std::thread::sleep(Duration::from_millis(200));
         let held = sent.load(Ordering::Relaxed);
-        // Socket buffers of both legs and one piece of the proxy's own; nowhere near the whole.
+        // The socket buffers of both sides and one read of the proxy: far less than everything.
         assert!(held < SIZE * 3 / 4, "{events}: {held} bytes were taken although nobody read");
         let other = exchange(&server, b"GET /small HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
         assert!(other.ends_with(b"ok"), "{events}");
@@ -75,7 +75,7 @@ fn an_upstream_that_does_not_read_holds_back_its_client_and_nobody_else() {
         write!(client, "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: {SIZE}\r\n\r\n").unwrap();
         client.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
         let (mut sent, piece) = (0, vec![b'u'; 100_000]);
-        // Until nothing is taken any more: the buffers of both legs are full, and the proxy keeps no more than a read.
+        // Writes until the buffers of both sides are full. The proxy keeps at most one read.
         let full = loop {
             match client.write(&piece[..piece.len().min(SIZE - sent)]) {
                 Ok(0) => break false,

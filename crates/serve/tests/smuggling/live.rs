@@ -1,4 +1,4 @@
-//! HAProxy and nginx on both sides of ours: nobody executes a request that the one before it did not see.
+//! HAProxy and nginx in front of and behind our servers: no server executes a request that the one before it did not see.
 
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
@@ -10,13 +10,12 @@ use testkit::{Running, free_port, program, skip};
 use super::common::{proxy, text};
 use super::{credulous, http, right, say, wrong};
 
-/// The requests that another maker's server has seen, a line each. Written when a request ends, which may be after the
-/// client's end.
+/// Returns the requests that nginx or HAProxy logged, one per line. They log when a request ends, perhaps after the client.
 fn log(peer: &Running) -> String {
     std::fs::read(peer.dir.path().join("log")).map(|bytes| text(&bytes)).unwrap_or_default()
 }
 
-/// nginx before `to`, or answering itself.
+/// Starts nginx in front of `to`, or answering itself.
 fn nginx(to: Option<SocketAddr>) -> Option<Running> {
     let (program, port, dir) = (program("nginx")?, free_port(), tempfile::tempdir().unwrap());
     let d = dir.path().display().to_string();
@@ -39,7 +38,7 @@ fn nginx(to: Option<SocketAddr>) -> Option<Running> {
     Some(Running::start(command, port, dir))
 }
 
-/// HAProxy before `to`, or answering itself.
+/// Starts HAProxy in front of `to`, or answering itself.
 fn haproxy(to: Option<SocketAddr>) -> Option<Running> {
     let (program, port, dir) = (program("haproxy")?, free_port(), tempfile::tempdir().unwrap());
     let place = match to {
@@ -75,7 +74,8 @@ fn two_answers(to: SocketAddr, bytes: &[u8]) -> String {
     text(&all)
 }
 
-/// Sends every shape through a front end and waits until what is counted behind is no more than what its log says.
+/// Sends every malformed request through a front end. Waits until the server behind it counts no more requests than its
+/// log has.
 fn no_more_than(front: &Running, name: &str, logged: impl Fn(&str) -> usize, behind: impl Fn() -> usize) {
     for (shape, _, bytes, _) in wrong() {
         say(front.addr, &bytes);
@@ -125,7 +125,7 @@ fn other_back_ends_get_nothing_from_our_proxy_that_is_not_right() {
             let answer = say(server.local_addr(), &bytes);
             assert_eq!(answer.matches("HTTP/1.1 200 ").count(), 2, "{name}: {} gave {answer}", text(&bytes));
         }
-        // One for each that is right, and none of the others.
+        // One for each valid request, and none of the others.
         let hidden = || log(&back).matches("/hidden").count();
         let until = Instant::now() + Duration::from_secs(20);
         while hidden() < right().count() && Instant::now() < until {

@@ -1,5 +1,5 @@
-//! Request smuggling: a table of shapes against the parser, the reference server, the proxy, and through HAProxy and
-//! nginx as front ends and back ends. Source: RFC 9112, section 11.2, and the sections that each row names.
+//! Request smuggling: a table of malformed requests against the parser, the reference server and the proxy, with HAProxy
+//! and nginx as front ends and back ends. Source: RFC 9112, section 11.2, and the section that each row names.
 #![allow(clippy::unwrap_used, clippy::panic, dead_code)]
 
 #[path = "../proxy/common.rs"]
@@ -19,7 +19,7 @@ use run::ServePlan;
 use common::{proxy, text, upstream};
 use shapes::{CHUNKED, CHUNKS, HEADS, HIDDEN, RIGHT};
 
-/// Every wrong message with its name, the status that is due, and whether its head is what is wrong.
+/// Returns every malformed request: name, expected status, bytes, and whether the error is in its head.
 pub(crate) fn wrong() -> impl Iterator<Item = (String, u16, Vec<u8>, bool)> {
     let heads = HEADS.iter().map(|s| (s, s.bytes.to_owned(), true));
     let chunks = CHUNKS.iter().map(|s| (s, [CHUNKED, s.bytes].concat(), false));
@@ -36,7 +36,7 @@ pub(crate) fn http() -> Server {
     start(&ServePlan { service: "http".into(), model: "epoll".into(), body_bytes: 3, ..ServePlan::default() }).unwrap()
 }
 
-/// Sends, ends its side, and takes everything that comes back. A reset is an end too.
+/// Sends, ends its side, and returns all that comes back, until the end or a reset.
 pub(crate) fn say(to: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -54,7 +54,7 @@ pub(crate) fn say(to: SocketAddr, bytes: &[u8]) -> String {
     }
 }
 
-/// Reads messages to their end; the status of the first that is refused.
+/// Parses messages. Returns their number, or the status of the first that is refused.
 fn parse(mut bytes: &[u8]) -> Result<u32, u16> {
     let mut count = 0;
     while !bytes.is_empty() {
@@ -93,7 +93,7 @@ fn the_server_refuses_every_shape_and_ends_the_connection() {
     }
 }
 
-/// An upstream that answers whatever ends like a head, as one that believes anything would, and remembers every byte.
+/// Starts an upstream that answers everything that ends like a head, and keeps every byte.
 fn credulous() -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let remembers = seen.clone();
@@ -122,7 +122,7 @@ fn the_proxy_passes_no_shape_on() {
             assert_eq!(seen, "", "{name}");
             assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{name}: {answer}");
         }
-        // A head whose chunks turn out to be wrong has gone by then, and may be answered.
+        // A head with malformed chunks behind it was passed on already, and may be answered.
         let passed = seen.split_once("\r\n\r\n").map_or("", |(_, body)| body);
         assert!(!seen.contains("/hidden") && passed.is_empty(), "{name}: {seen}");
         assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{name}: {answer}");
@@ -151,7 +151,7 @@ fn the_proxy_names_itself_and_answers_a_trace_that_may_not_go_on() {
     assert_eq!(text(&seen.lock().unwrap()), "", "RFC 9110 7.6.2");
 }
 
-/// What an upstream says in two ways is told to nobody.
+/// An ambiguous response of an upstream is not passed on.
 #[test]
 fn the_proxy_refuses_answers_that_can_be_read_in_two_ways() {
     for (answer, section) in [
