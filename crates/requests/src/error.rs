@@ -7,7 +7,7 @@ pub struct ReadError {
     pub file: String,
     /// Line and column, from 1; `None` when the error concerns the whole file.
     pub place: Option<(usize, usize)>,
-    /// What was read there, what is wrong with it, and what to do.
+    /// The text at that place, the error, and advice.
     pub message: String,
 }
 

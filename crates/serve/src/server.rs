@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_is_woken_by_a_stop_and_by_one_before() {
+    fn a_stop_wakes_threads_that_wait_and_those_that_begin_to() {
         let control = Control::new(&[], None);
         let waker = control.waker().unwrap();
         control.stop();

@@ -11,7 +11,7 @@ use run::ServePlan;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 #[test]
-fn whoever_waits_when_signals_run_over_is_accepted() {
+fn waiting_connections_are_accepted_after_the_signal_queue_was_full() {
     // From here on no signal can be queued: the kernel reports each change by SIGIO, which asks to check all sockets.
     let none = rustix::process::Rlimit { current: Some(0), ..getrlimit(Resource::Sigpending) };
     setrlimit(Resource::Sigpending, none).unwrap();

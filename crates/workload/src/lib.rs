@@ -30,7 +30,7 @@ pub enum WorkloadError {
         file: String,
         /// Line number, where there is one.
         line: Option<usize>,
-        /// What is wrong, and what would be right.
+        /// The error, and possible values.
         message: String,
     },
     /// A file or server cannot be used.

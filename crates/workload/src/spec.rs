@@ -30,7 +30,7 @@ pub struct ProcessSpec {
     pub data_pages: u32,
     /// File whose pages are read as if they were code; empty for none.
     pub code_file: String,
-    /// Its threads.
+    /// Threads of the process.
     pub thread: Vec<ThreadSpec>,
 }
 

@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(commands("a 'b").unwrap_err().0, 2);
     }
 
-    /// What `sh` itself makes of the words.
+    /// Splits the words with `sh` itself.
     #[test]
     fn a_shell_agrees() {
         let line = r#"a'b'"c\d\\e" 'f"g' h\"i "j'k" '\n' "\n" l\'m"#;

@@ -9,7 +9,7 @@ use crate::strategies::Policy;
 /// Number of receive buffers used as long as they suffice, so that they fit into a CPU's cache.
 const BUFFERS_AT_FIRST: u16 = 64;
 
-/// How receives are posted.
+/// Way to post receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Receive {
     /// One multishot receive that goes on until the peer closes.

@@ -227,7 +227,7 @@ fn echo_is_mirrored_from_where_the_bytes_lie() {
     assert!(c.mirrors());
     c.mirrored(5, 7);
     assert_eq!((c.activity.served, c.activity.heard_ms), (true, 7));
-    // What the socket did not take goes the usual way.
+    // Bytes that the socket did not take are handled as usual.
     assert_eq!(c.received(b"rest", 7), Ok(1));
     assert!(!c.mirrors());
     assert_eq!(output(&mut c), b"rest");

@@ -146,7 +146,7 @@ impl Stopwatch {
     }
 
     fn hand_over(&mut self) {
-        // The experiment may have ended, and nobody receives.
+        // The experiment may have ended, so an error of the channel is ignored.
         let _ = self.sender.send((self.serial, std::mem::take(&mut self.timings)));
     }
 

@@ -169,7 +169,7 @@ impl RateLimit {
 mod tests {
     use super::*;
 
-    /// How many of 40 requests are refused that come one every so many milliseconds.
+    /// Returns how many of 40 requests are refused that arrive every `every_ms` milliseconds.
     fn refused(rate: &str, every_ms: u64) -> usize {
         let map = [("reject_over".to_owned(), rate.to_owned())].into();
         let limit = RateLimit::from(&Options::new(&map).unwrap()).unwrap().unwrap();

@@ -62,7 +62,7 @@ fn a_full_line_refuses_and_counts() {
 }
 
 #[test]
-fn whoever_finished_an_exchange_gives_way_while_others_wait() {
+fn a_connection_that_finished_an_exchange_gives_way_while_others_wait() {
     let mut shard = with_places(1, None);
     let mut first = enter(&mut shard, 1);
     first.activity.heard(1, false, 5);

@@ -1,7 +1,7 @@
 //! Messages that two readers could understand in two ways, each with the section that forbids it. Behind each comes
-//! [`HIDDEN`]: whoever answers that, or passes it on, was fooled.
+//! [`HIDDEN`]. A server that answers the hidden request, or passes it on, was fooled.
 
-/// A request that nobody asked for.
+/// The hidden request, which no client made.
 pub(crate) const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n";
 
 /// One message.
@@ -9,7 +9,7 @@ pub(crate) struct Shape {
     pub(crate) name: &'static str,
     /// Of RFC 9110 or 9112.
     pub(crate) section: &'static str,
-    /// What the client has to be told.
+    /// Expected status of the response.
     pub(crate) status: u16,
     pub(crate) bytes: &'static str,
 }
@@ -168,7 +168,7 @@ pub(crate) const HEADS: &[Shape] = &[
 /// The head of each of [`CHUNKS`].
 pub(crate) const CHUNKED: &str = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-/// The head is right and its chunks are wrong: nobody may see them end.
+/// Valid heads with malformed chunks: the end of the body must not be found.
 pub(crate) const CHUNKS: &[Shape] = &[
     shape("a size ends with LF", "9112 7.1", 400, "5\nhello\r\n0\r\n\r\n"),
     shape("data ends with LF", "9112 7.1", 400, "5\r\nhello\n0\r\n\r\n"),
@@ -192,7 +192,7 @@ pub(crate) const CHUNKS: &[Shape] = &[
     shape("a folded trailer", "9112 5.2", 400, "0\r\nX: y\r\n z\r\n\r\n"),
 ];
 
-/// What is right, however odd: it and the request behind it are both answered.
+/// Odd but valid requests: both they and the request behind them are answered.
 pub(crate) const RIGHT: &[&str] = &[
     "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
     "GET / HTTP/1.1\r\nhost:  x:80  \r\n\r\n",

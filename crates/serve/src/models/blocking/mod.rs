@@ -192,7 +192,7 @@ fn answer(connection: &mut Connection, queue: &Queue) -> Result<Next, End> {
         queue.put(piece)?;
     }
     if !connection.takes_input() {
-        // What follows the last reply follows once it has left.
+        // The connection ends only once its last reply has left.
         queue.wait_empty();
     }
     Ok(connection.settle(now_ms()))
