@@ -15,8 +15,9 @@ impl Worker {
             Ok(waits) => waits,
             Err(how) => {
                 self.shard.refuse(fd.as_ref(), how);
-                return at
-                    .map_or(Ok(()), |at| self.ring.close(at, OpFlags::SKIP_SUCCESS, user_data(Operation::Ignore, 0, 0)));
+                return at.map_or(Ok(()), |at| {
+                    self.ring.close(at, OpFlags::SKIP_SUCCESS, user_data(Operation::Ignore, 0, 0))
+                });
             }
         };
         self.generation = (self.generation + 1) & 0xff_ffff;
