@@ -1,4 +1,4 @@
-//! The knee: N* = R1 * Xmax, the number of requests in flight at which the fastest possible growth meets the ceiling.
+//! The knee, N* = R1 * Xmax: the number of requests in flight at which the fastest possible growth meets the highest rate.
 
 use run::Knee;
 
@@ -8,7 +8,7 @@ use crate::single::{clients, good, r1_us};
 use crate::sweep::Plateau;
 use crate::thresholds::KNEE_REACHED;
 
-/// The knee of the sweep; `None` without a sweep or when the rate was still growing.
+/// Returns the knee of the sweep; `None` without a sweep or while the rate still grew.
 pub(crate) fn knee(facts: &Facts<'_>) -> Option<Knee> {
     let one = facts.unloaded?;
     let x_max = facts.sweep.iter().map(|t| good(t)).reduce(f64::max).and_then(positive)?;

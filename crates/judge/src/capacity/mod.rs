@@ -13,18 +13,18 @@ use crate::objective::{breach, holds, words};
 use crate::single::{clients, good, good_bytes, several_sizes};
 use crate::thresholds::LIKELY_HELD;
 
-/// A capacity, the trial that stands for it, and the one in which the objective failed past it.
+/// A capacity, the trial that stands for it, and the trial past it in which the objective failed.
 pub(crate) struct Found<'a> {
     pub(crate) capacity: Capacity,
     pub(crate) trial: &'a Trial,
     pub(crate) failing: Option<&'a Trial>,
 }
 
-/// The capacity and the trial that it is of, by the open-loop search and the sweep; by whatever was tried if there is
-/// neither. A step of the sweep counts only below the offered rate at which the search failed: closed-loop clients wait
-/// politely, others do not. `chances` are those of [`chances`], of the same run.
+/// Finds the capacity and its trial, by the open-loop search and the sweep; without either, by the loads that were tried. A step of the
+/// sweep counts only below the offered rate at which the search failed: closed-loop clients wait for answers, others do not. `chances`
+/// are those of [`chances`] of the same run.
 pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option<Found<'a>> {
-    // Counters that somebody else collected tell of no response time and no failure, so of no objective either.
+    // Counters that somebody else collected have no response time and no failures, so no objective.
     if !facts.run.asked() {
         return None;
     }
@@ -54,14 +54,14 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
     Some(Found { capacity, trial, failing })
 }
 
-/// What held the objective, by how it was tried.
+/// Trials that held the objective, by kind of load.
 struct Tried<'f, 'a> {
     facts: &'f Facts<'a>,
-    /// The best of the open loop, of the closed loop, and of what was tried without a search.
+    /// Best trial of the open loop, of the closed loop, and of loads without a search.
     open: Option<&'a Trial>,
     closed: Option<&'a Trial>,
     alone: Option<&'a Trial>,
-    /// All of them.
+    /// All trials that were tried.
     all: Vec<&'a Trial>,
 }
 
@@ -80,14 +80,14 @@ impl<'f, 'a> Tried<'f, 'a> {
         [self.open, self.closed, self.alone].into_iter().flatten().max_by(|a, b| good(a).total_cmp(&good(b)))
     }
 
-    /// The lightest load, where nothing held.
+    /// Returns the lightest load, for a run in which nothing held.
     fn least(&self) -> Option<&'a Trial> {
         let lightest = self.all.iter().copied().min_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
         lightest.or(self.facts.decisive)
     }
 
-    /// The estimate of all windows. More than was ever completed is no capacity: within short windows a limit in seconds does not
-    /// notice that work piles up.
+    /// Returns the estimate of all windows, at most the rate that was ever completed: within short windows a limit in seconds does not notice
+    /// that work piles up.
     fn pooled(&self) -> Option<Pooled> {
         let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
         let whole = pooled(&self.facts.run.trials, &self.facts.limits).filter(|_| self.open.is_some());
@@ -109,14 +109,14 @@ impl<'f, 'a> Tried<'f, 'a> {
     }
 }
 
-/// The one with the most good answers of those that held the objective.
+/// Returns the trial with the most good answers of those that held the objective.
 fn best<'a>(facts: &Facts<'_>, trials: &[&'a Trial]) -> Option<&'a Trial> {
     let held = trials.iter().copied().filter(|t| holds(t, &facts.limits) && positive(good(t)).is_some());
     held.max_by(|a, b| good(a).total_cmp(&good(b)))
 }
 
-/// Trials that belong to neither a search nor a sweep, where there is nothing else: loads that an experiment or the user
-/// chose. Of requests of several sizes the decisive one stands for all, since their rates do not compare.
+/// Returns trials that belong to neither a search nor a sweep, where there are no others: loads that an experiment or the user chose.
+/// Where requests have several sizes the decisive trial stands for all, since their rates do not compare.
 fn lone<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     match facts.search.is_empty() && facts.sweep.is_empty() {
         false => Vec::new(),
@@ -128,15 +128,15 @@ fn lone<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     }
 }
 
-/// The step of the search that held the objective nearest to a rate.
+/// Returns the step of the search that held the objective nearest to a rate.
 fn nearest<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
     let held = facts.search.iter().copied().filter(|t| holds(t, &facts.limits) && positive(good(t)).is_some());
     let off = |t: &Trial| (good(t) / rate).ln().abs();
     held.min_by(|a, b| off(a).total_cmp(&off(b)))
 }
 
-/// The lowest rate past a capacity at which the objective broke by more than chance may bring, or at which it broke where no window
-/// says so. One below it that a disturbance spoiled was outvoted.
+/// Returns the lowest rate past a capacity at which the objective broke by more than chance, or just broke where no window is clear. A
+/// disturbed step below the capacity is outvoted.
 fn past<'a>(facts: &Facts<'a>, chances: &[Option<f64>], rate: f64) -> Option<&'a Trial> {
     let told = |t: &Trial| {
         let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, t));

@@ -1,4 +1,4 @@
-//! What the windows of a search showed under each part of the objective, with and without the time that was not the server's.
+//! Observations of the windows of a search for each part of the objective, with and without pauses of the machine.
 
 use run::{Arrival, Intensity, LeftOut, Limits, TENTH_S, Trial, TrialKind, Window};
 use stats::average;
@@ -9,21 +9,20 @@ use crate::objective::{Part, overdue, parts};
 use crate::single::{closed, failed_share, good, unanswered};
 use crate::thresholds::{CATCHES_UP, FEWEST_WINDOWS, FULL_STEP, HARMLESS, STOLEN_WINDOW};
 
-/// What all windows of a search come to.
+/// Result of all windows of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pooled {
     /// The capacity.
     pub estimate: CapacityEstimate,
-    /// What the estimate was asked, for rates at which more or fewer are late.
+    /// Constraint of the estimate, for rates at which more or fewer answers are late.
     pub constraint: Constraint,
-    /// Windows that it rests on.
+    /// Number of windows.
     pub windows: usize,
     /// Time that was left out.
     pub left_out: Option<LeftOut>,
 }
 
-/// The capacity by all windows of an open loop among `trials`; `None` with fewer than three of them, or where none of them broke
-/// the objective.
+/// Estimates the capacity from all windows of an open loop among `trials`; `None` with fewer than three, or where none broke the objective.
 pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     let searched =
         |t: &&Trial| !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload) && t.broken().is_none();
@@ -32,15 +31,15 @@ pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     all_together(&windows, limits, full(trials))
 }
 
-/// The same by windows of users who think. One who never waited would ask once in `cycle_s`, so that their number is a rate; that they
-/// ask less where they wait is part of the line.
+/// Estimates the capacity from windows of users who think. A user who never waits asks once in `cycle_s`, so the number of users is a rate.
+/// That users ask less often while they wait is part of the model.
 pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: f64) -> Option<Pooled> {
     let at = |&(users, trial): &(u32, _)| At { rate: f64::from(users) / cycle_s, trial };
     let windows: Vec<At<'_>> = windows.iter().map(at).collect();
     all_together(&windows, limits, None)
 }
 
-/// A window and the rate at which requests came in it.
+/// A window and the rate of its requests.
 #[derive(Clone, Copy)]
 struct At<'a> {
     rate: f64,
@@ -61,7 +60,7 @@ fn all_together(windows: &[At<'_>], limits: &Limits, full: Option<f64>) -> Optio
     Some(Pooled { left_out: Some(left_out), ..clean })
 }
 
-/// Rate at which the closed loop was full: the mean of the steps that were, since the highest one is also the luckiest.
+/// Returns the rate at which the closed loop was full: the mean of its full steps, since the highest is also the luckiest.
 fn full(trials: &[Trial]) -> Option<f64> {
     let steps = || trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t)).map(good).filter(|r| *r > 0.0);
     let most = steps().reduce(f64::max)?;
@@ -69,11 +68,11 @@ fn full(trials: &[Trial]) -> Option<f64> {
     Some(average(&logs).exp())
 }
 
-/// Chance of each trial, 0 to 1, that the part of the objective of which it is least sure holds at its rate, by what this trial
-/// alone showed; of windows of an open loop.
+/// Returns for each trial of an open loop the chance, 0 to 1, that the objective holds at its rate by this trial alone; the least of its
+/// parts counts.
 pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
     let (full, parts) = (full(trials), parts(limits));
-    // Pauses of a machine tell nothing of the server, where anything is left without them.
+    // Pauses of the machine are left out where anything remains without them.
     let of_part = |t: &Trial, part: Part| {
         let at = At { rate: t.rates.offered_rate, trial: t };
         let shown = shown(&at, part, true).or_else(|| shown(&at, part, false))?;
@@ -87,7 +86,7 @@ pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
     trials.iter().map(of).collect()
 }
 
-/// The part of the objective that gives way first.
+/// Returns the estimate of the part of the objective that breaks first.
 fn by(windows: &[At<'_>], limits: &Limits, full: Option<f64>, clean: bool) -> Option<Pooled> {
     let of = |part: Part| {
         let shown: Vec<WindowObservation> = windows.iter().filter_map(|at| shown(at, part, clean)).collect();
@@ -105,7 +104,7 @@ fn constraint(part: Part, full: Option<f64>) -> Constraint {
             Constraint { kind: ConstraintKind::Share { allowed, limit_s: limit_us / 1e6 }, full }
         }
         Part::Mean { .. } => Constraint { kind: ConstraintKind::Mean, full },
-        // A server that refuses on purpose is not full where all would be refused.
+        // A server that refuses on purpose is not full where it would refuse everything.
         Part::Failed { allowed } => {
             Constraint { kind: ConstraintKind::Refused { allowed: allowed.clamp(1e-6, 0.9) }, full: None }
         }
@@ -140,7 +139,7 @@ fn shown(&At { rate, trial }: &At<'_>, part: Part, clean: bool) -> Option<Window
     }
 }
 
-/// Requests that ended, and those of them that took longer than a limit; of an older run by its histogram.
+/// Counts requests that ended, and those that took longer than a limit; of an older run by its histogram.
 fn late(trial: &Trial, limit_us: f64, clean: bool) -> Option<(f64, f64)> {
     let tenths = &trial.measured.tenths;
     if let Some(over) = tenths.over(limit_us) {
@@ -151,7 +150,7 @@ fn late(trial: &Trial, limit_us: f64, clean: bool) -> Option<(f64, f64)> {
     Some((answered, answered * (1.0 - hist.share_within_ns((limit_us * 1e3) as u64))))
 }
 
-/// Requests that ended, and the time that they took together, microseconds; of an older run by its mean.
+/// Counts requests that ended, and their total time in microseconds; of an older run by its mean.
 fn took(trial: &Trial, limit_us: f64, clean: bool) -> (f64, f64) {
     let tenths = &trial.measured.tenths;
     if tenths.took_us.len() == tenths.answered.len() && !tenths.is_empty() {
@@ -161,7 +160,7 @@ fn took(trial: &Trial, limit_us: f64, clean: bool) -> (f64, f64) {
     (completed, completed * trial.latency_us.mean)
 }
 
-/// Requests that ended in the tenths that count, and the sum of something that was counted beside them.
+/// Sums the requests that ended in the undisturbed tenths of a second, and a second count of the same tenths.
 fn kept(trial: &Trial, limit_us: f64, clean: bool, beside: &[u64]) -> (f64, f64) {
     let disturbed = if clean { disturbed(trial, limit_us) } else { Vec::new() };
     let all = trial.measured.tenths.answered.iter().zip(beside).enumerate();
@@ -169,7 +168,7 @@ fn kept(trial: &Trial, limit_us: f64, clean: bool, beside: &[u64]) -> (f64, f64)
     kept.fold((0.0, 0.0), |(n, k), (_, (answered, of))| (n + *answered as f64, k + *of as f64))
 }
 
-/// Which tenths of a window a pause of a machine reached into, or a server that caught up with it.
+/// Returns which tenths of a second a pause of a machine, or the catching up after it, disturbed.
 fn disturbed(trial: &Trial, limit_us: f64) -> Vec<bool> {
     let window = trial.measured.window;
     let of = |i: usize| {
@@ -184,14 +183,14 @@ fn harmful(trial: &Trial, limit_us: f64) -> impl Iterator<Item = &Window> {
     pauses.filter(move |p| p.length_s() * 1e6 >= HARMLESS * limit_us)
 }
 
-/// When the generator was held up, where nobody but the machine can have done it: on CPUs that client and server share it is the
-/// server that keeps the generator waiting, the more the fuller it is.
+/// Returns when the generator was held up by the machine. On CPUs that both share the server holds it up, the more the fuller it is, so
+/// nothing counts there.
 fn held_up(trial: &Trial) -> &[Window] {
     let shared = trial.client.shared || trial.server.as_ref().is_some_and(|server| server.shared);
     if shared { &[] } else { &trial.measured.held_up }
 }
 
-/// Time that is left out for the strictest limit, seconds, and the pauses in it.
+/// Returns the time that is left out for the strictest limit, seconds, and the number of pauses in it.
 fn left_out(windows: &[At<'_>], limits: &Limits) -> (f64, usize) {
     let Some(strictest) = crate::objective::late_us(limits).into_iter().reduce(f64::min) else { return (0.0, 0) };
     let of = |&At { trial: t, .. }: &At<'_>| {

@@ -1,4 +1,4 @@
-//! The capacities of both, each with the interval of its own windows.
+//! Comparison of the capacities, each with the interval of its own windows.
 
 use run::{Compared, ComparedWord, FigureUnit, Interval, Limits, MoreOf, Run, Trial, TrialKind};
 
@@ -12,10 +12,10 @@ use stats::{average, ln_sd};
 /// A capacity with the interval of its own windows.
 type Held = (f64, Option<Interval>);
 
-/// The capacities of both. Three runs or repeats a side show themselves how far they scatter; of fewer the windows of each say it.
-/// Where some searched and held nothing, that is the answer.
+/// Compares the capacities. Three runs or repeats per side show their scatter themselves; with fewer, the windows of each run show it. Where
+/// some searches held no rate, this fact is the answer.
 pub(super) fn capacity(old: &[Run], new: &[Run], pairing: Pairing) -> Option<Line> {
-    // One objective for both: where nobody named one, each run made its own of what it saw unloaded.
+    // One objective for both sides: without a named one, each run made its own from its unloaded response time.
     let limits = old.first().map(|run| &run.findings.limits)?;
     let tried = [old, new].map(|runs| tried(runs, limits));
     let held = tried.each_ref().map(|all| all.iter().flatten().copied().collect::<Vec<Held>>());
@@ -28,7 +28,7 @@ pub(super) fn capacity(old: &[Run], new: &[Run], pairing: Pairing) -> Option<Lin
     }
     let cell: Cell = [0, 1].map(|side| observations(&held[side]));
     let apart = contrast(&[cell], pairing)?;
-    // What some could not hold at all is known to no precision, whatever the others held.
+    // A rate that some searches could not hold has no interval.
     let uncertainty = if said.is_some() { None } else { uncertainty(&apart, &held, pairing) };
     let runs = tried.iter().map(Vec::len).min().unwrap_or(1);
     let between = uncertainty.map_or(0.0, |uncertainty| uncertainty.between);
@@ -50,14 +50,14 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], pairing: Pairing) -> Opt
     let units = held.iter().map(Vec::len).min().unwrap_or(0);
     let own = own_error(held);
     if let Some(uncertainty) = apart.uncertainty.filter(|_| units >= FEWEST_WINDOWS) {
-        // Repeats that are alike by chance know no more than their windows.
+        // Repeats that agree by chance are no more exact than their windows.
         return Some(Uncertainty { error: uncertainty.error.max(own.unwrap_or(0.0)), ..uncertainty });
     }
     let (own, between) = (own?, between(pairing, (held[0].len(), held[1].len())));
     Some(Uncertainty { error: own.hypot(between), freedom: f64::INFINITY, between, of: MoreOf::Windows, ranks: None })
 }
 
-/// One side held nothing at all. That is the answer where most of the other side's held something; one of five may be chance.
+/// Makes the line where one side held no rate at all. This is a difference if most searches of the other side held one.
 fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<String>) -> Line {
     let rate = |side: usize| {
         held[side].first().map_or(f64::NAN, |_| average(&held[side].iter().map(|h| h.0).collect::<Vec<_>>()))
@@ -73,7 +73,7 @@ fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<Stri
     Line { compared, settled: Some(word), error_terms: ErrorTerms { of: MoreOf::Runs, ..ErrorTerms::default() } }
 }
 
-/// Who held nothing, in a sentence; `None` where all held something.
+/// Says which searches held no rate; `None` where all held one.
 fn said(runs: [&[Run]; 2], tried: &[Vec<Option<Held>>; 2]) -> Option<String> {
     let of = |side: usize| {
         let (all, held) = (tried[side].len(), tried[side].iter().flatten().count());
@@ -91,10 +91,10 @@ fn said(runs: [&[Run]; 2], tried: &[Vec<Option<Held>>; 2]) -> Option<String> {
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// What each search of these runs held under an objective, by one rule for both sides; `None` where it held nothing.
+/// Returns the capacity of each search under one objective, by one rule for both sides; `None` for a search that held no rate.
 fn tried(runs: &[Run], limits: &Limits) -> Vec<Option<Held>> {
     let searches = runs.iter().flat_map(|run| finished(run).map(move |trials| (run, trials)));
-    // Where nothing was searched, the capacity is only what was tried.
+    // Without a search the capacity is only the load that was tried.
     let searched = searches.filter(|(_, trials)| trials.iter().any(|t| t.kind == TrialKind::Search));
     let of = |(run, trials): (&Run, &[Trial])| {
         let found = capacity_under(run, trials, limits).filter(|c| c.rate > 0.0)?;
@@ -107,7 +107,7 @@ fn observations(held: &[Held]) -> Vec<Observation> {
     held.iter().enumerate().map(|(unit, (rate, _))| Observation { unit, ln: rate.ln() }).collect()
 }
 
-/// Standard error of the difference of the logarithms by the intervals of the capacities; `None` where one has none.
+/// Returns the standard error of the difference of the logarithms from the intervals of the capacities; `None` where one has none.
 fn own_error(held: &[Vec<Held>; 2]) -> Option<f64> {
     let side = |held: &Vec<Held>| {
         let squares: Option<f64> =

@@ -1,8 +1,8 @@
-//! How far two sides are apart, from values that were measured under several conditions, in runs or repeats of their own.
+//! Difference of two sides whose values were measured under several conditions, in several runs or repeats.
 //!
-//! What counts as one observation depends on what was repeated. Where both sides have three runs or repeats, each of these is one: what
-//! changes from run to run (memory layout, neighbours of a virtual machine) is the same in all windows of a run. Otherwise windows
-//! are, within their condition; and where a condition has one window on a side, conditions are. The interval is Student's.
+//! One observation is what was repeated. Where both sides have three runs or repeats, each of these is one: memory layout and neighbours of
+//! a virtual machine stay the same in all windows of a run. Otherwise each window is one, within its condition. Where a condition has a
+//! single window on a side, each condition is one. The interval is Student's.
 
 use crate::thresholds::{BETWEEN_RUNS, FEWEST_WINDOWS};
 use run::MoreOf;
@@ -12,60 +12,60 @@ use stats::two_means::{Trimmed, welch};
 use stats::student;
 use stats::{Sample, average};
 
-/// One value, as a logarithm, and the run or repeat that it is of.
+/// One value, as a logarithm, and the run or repeat that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Observation {
     pub(super) unit: usize,
     pub(super) ln: f64,
 }
 
-/// What both sides had under one condition; neither is empty.
+/// Observations of both sides under one condition; neither side is empty.
 pub(super) type Cell = [Vec<Observation>; 2];
 
-/// How the two sides came to be measured.
+/// Way in which the two sides were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairing {
-    /// Windows in turns, by one program: what changes from run to run is the same for both.
+    /// Windows in turns, by one program: changes from run to run are the same for both.
     InTurns,
-    /// Runs that were kept, each made by itself.
+    /// Kept runs, each made by itself.
     Kept,
 }
 
-/// ComparisonInput sides, and how far they are apart.
+/// Values of both sides, and their difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Contrast {
-    /// Logarithms of both.
+    /// Logarithms of both values.
     pub(super) sides: [f64; 2],
-    /// How surely; absent where too little was repeated.
+    /// Uncertainty of the difference; absent where too little was repeated.
     pub(super) uncertainty: Option<Uncertainty>,
 }
 
-/// How surely two sides are apart.
+/// Uncertainty of a difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Uncertainty {
     /// Standard error of the difference of the logarithms.
     pub(super) error: f64,
-    /// Degrees of freedom of it.
+    /// Degrees of freedom of the error.
     pub(super) freedom: f64,
-    /// The part of the error that more windows of the same runs do not narrow.
+    /// Part of the error that more windows of these runs do not narrow.
     pub(super) between: f64,
-    /// What was repeated.
+    /// Kind of observation that was repeated.
     pub(super) of: MoreOf,
-    /// What ranks alone say.
+    /// Result of the rank test.
     pub(super) ranks: Option<Ranks>,
 }
 
 impl Uncertainty {
-    /// Half of the 95 % interval of a difference.
+    /// Returns half of the 95 % interval of the difference.
     pub(super) fn half(&self) -> f64 {
         self.error * student::t95(self.freedom)
     }
 
-    /// Chance that two equal servers are so far apart: Student's, and no less than what ranks say where so few can say as much.
+    /// Returns the chance that two equal servers differ as much: Student's, and at least that of the ranks where the number of values allows.
     pub(super) fn chance(&self, difference: f64) -> f64 {
         let by_student = student::two_sided(difference / self.error, self.freedom);
         match self.ranks {
-            // A few windows that were disturbed can move a mean against most of the ranks.
+            // A few disturbed windows can move a mean against most of the ranks.
             Some(ranks) if ranks.sign * difference <= 0.0 => 1.0,
             Some(ranks) if ranks.p > ranks.least_p => by_student.max(ranks.p),
             _ => by_student,
@@ -73,14 +73,14 @@ impl Uncertainty {
     }
 }
 
-/// Looks of both sides under every condition; `None` without one.
+/// Compares the observations of both sides over all conditions; `None` without a condition.
 pub(super) fn contrast(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let side = |at: usize| average(&cells.iter().map(|cell| middle(&lns(&cell[at]))).collect::<Vec<_>>());
     let sides = [side(0), side(1)];
     (!cells.is_empty()).then(|| Contrast { sides, uncertainty: uncertainty(cells, pairing, None) })
 }
 
-/// How surely both are apart. `again` is the error of drawing the windows again, where a figure is none of a single window.
+/// Returns the uncertainty of the difference. `again` is the bootstrap's error, for a figure that no single window has.
 pub(super) fn uncertainty(cells: &[Cell], pairing: Pairing, again: Option<f64>) -> Option<Uncertainty> {
     let units = [0, 1].map(|side| units(cells, side));
     if units.iter().all(|units| units.len() >= FEWEST_WINDOWS) {
@@ -95,8 +95,8 @@ pub(super) fn uncertainty(cells: &[Cell], pairing: Pairing, again: Option<f64>) 
     within.map(|uncertainty| Uncertainty { error: uncertainty.error.hypot(between), between, ..uncertainty })
 }
 
-/// The same of plain values some of which are 0, which has no logarithm, and none of which is cut off: where nothing came back is no
-/// disturbance. The ratio is that of the means, its error that of the means as shares of themselves.
+/// Compares plain values some of which are 0, which have no logarithm. None is trimmed: a window without answers is no disturbance. The
+/// ratio is that of the means, and the error is relative to the means.
 pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let plain =
         |observations: &[Observation]| observations.iter().map(|observation| observation.ln).collect::<Vec<f64>>();
@@ -104,7 +104,7 @@ pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let cells: Vec<&Cell> =
         cells.iter().filter(|cell| cell.iter().all(|observations| mean(observations) > 0.0)).collect();
     let side = |at: usize| average(&cells.iter().map(|cell| mean(&cell[at]).ln()).collect::<Vec<_>>());
-    // Each value as a share of its side's mean under the condition: what is left of it to scatter.
+    // Each value relative to its side's mean under the condition.
     let share = |cell: &Cell| {
         [0, 1].map(|at| {
             let mean = mean(&cell[at]);
@@ -130,12 +130,12 @@ pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
             ..uncertainty
         })
     };
-    // Ranks outvote what a few windows say, and here a few windows are the figure.
+    // Ranks would outvote a few windows, and here a few windows are the figure.
     let uncertainty = uncertainty.map(|uncertainty| Uncertainty { ranks: None, ..uncertainty });
     (!cells.is_empty()).then(|| Contrast { sides: [side(0), side(1)], uncertainty })
 }
 
-/// What so many runs or repeats of both sides are apart by themselves, as a standard error.
+/// Returns the standard error by which this many runs or repeats of two equal sides differ by themselves.
 pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
     match pairing {
         Pairing::InTurns => 0.0,
@@ -143,7 +143,7 @@ pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
     }
 }
 
-/// Of each run or repeat of a side: the mean over its conditions of how far it is from the middle of both sides.
+/// Returns for each run or repeat of a side the mean distance from the centre of both sides, over its conditions.
 fn units(cells: &[Cell], side: usize) -> Vec<f64> {
     let mut off: std::collections::BTreeMap<usize, Vec<f64>> = std::collections::BTreeMap::new();
     for cell in cells {
@@ -155,7 +155,7 @@ fn units(cells: &[Cell], side: usize) -> Vec<f64> {
     off.values().map(|values| average(values)).collect()
 }
 
-/// Runs of both sides, each side with a scatter of its own (Welch 1947).
+/// Takes runs as observations; each side has its own scatter (Welch 1947).
 fn by_units([old, new]: &[Vec<f64>; 2]) -> Option<Uncertainty> {
     let (a, b) = (Sample::of(old)?, Sample::of(new)?);
     let (error, freedom) = welch([a, b].map(|side| (side.error().powi(2), side.n - 1.0)));
@@ -163,7 +163,7 @@ fn by_units([old, new]: &[Vec<f64>; 2]) -> Option<Uncertainty> {
     Some(Uncertainty { error, freedom, between: 0.0, of: MoreOf::Runs, ranks })
 }
 
-/// Windows within their conditions, which scatter alike on a side, and on each side by themselves. Yuen's winsorized variance, since
+/// Takes windows within their conditions as observations. They scatter alike within a side. The variance is Yuen's winsorized one, since
 /// the means are trimmed.
 fn by_windows(cells: &[Cell]) -> Option<Uncertainty> {
     let (old, new) = counts(cells);
@@ -182,7 +182,7 @@ fn by_windows(cells: &[Cell]) -> Option<Uncertainty> {
     (freedom >= 1.0).then_some(uncertainty)
 }
 
-/// Conditions that have one window on a side: each is one difference.
+/// Takes conditions as observations where one has a single window on a side.
 fn by_conditions(cells: &[Cell]) -> Option<Uncertainty> {
     let apart: Vec<f64> = cells.iter().map(|cell| middle(&lns(&cell[1])) - middle(&lns(&cell[0]))).collect();
     let sample = Sample::of(&apart).filter(|_| apart.len() >= FEWEST_WINDOWS)?;
@@ -190,7 +190,7 @@ fn by_conditions(cells: &[Cell]) -> Option<Uncertainty> {
     Some(Uncertainty { error: sample.error(), freedom: sample.n - 1.0, between: 0.0, of: MoreOf::Windows, ranks })
 }
 
-/// Looks of both sides under all conditions.
+/// Counts the observations of both sides under all conditions.
 pub(super) fn counts(cells: &[Cell]) -> (usize, usize) {
     let count = |side: usize| cells.iter().map(|cell| cell[side].len()).sum();
     (count(0), count(1))
@@ -200,8 +200,7 @@ fn lns(observations: &[Observation]) -> Vec<f64> {
     observations.iter().map(|observation| observation.ln).collect()
 }
 
-/// The mean of the middle three fifths: a window that the machine disturbed is outvoted, and next to nothing is lost where none
-/// was (Tukey 1960).
+/// Returns the mean of the middle three fifths: a disturbed window is outvoted, and next to nothing is lost where none was (Tukey 1960).
 fn middle(values: &[f64]) -> f64 {
     Trimmed::of(values).mean
 }

@@ -1,4 +1,4 @@
-//! ComparisonInput sides as curves: throughput against clients where several numbers of them were tried, and response times in full.
+//! Both sides as curves: throughput against clients, and the distribution of response times.
 
 use run::{BothAt, ComparedCurves};
 
@@ -8,24 +8,24 @@ use crate::number::positive;
 use crate::single::{clients, closed, good};
 use stats::average;
 
-/// Shares of the requests at which both response times are told.
+/// Shares of the requests at which both response times are shown.
 const SHARES: [f64; 12] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999, 0.99999];
-/// Fewest requests beyond a share that make it worth telling.
+/// Fewest requests beyond a share that is shown.
 const BEYOND: f64 = 5.0;
 
-/// `swept` are the conditions with several numbers of clients: of two live servers, steps of their searches.
+/// Makes the curves. `swept` are the conditions with several numbers of clients; of two live servers, the steps of their searches.
 pub(super) fn curves(swept: &[Pair<'_>], sides: &Sides) -> ComparedCurves {
     ComparedCurves { rates: rates(swept), response_us: response_us(sides) }
 }
 
-/// One point a number of clients; empty where fewer than two were tried.
+/// Returns one point per number of clients; empty where fewer than two were tried.
 fn rates(pairs: &[Pair<'_>]) -> Vec<BothAt> {
     let mean = |side: &[Window<'_>]| average(&side.iter().map(|w| good(w.trial)).collect::<Vec<_>>());
     let closed = pairs.iter().filter(|[a, _]| a.iter().all(|w| closed(w.trial)));
     let mut points: Vec<BothAt> =
         closed.map(|[a, b]| BothAt { at: clients(a[0].trial), old: mean(a), new: mean(b) }).collect();
     points.sort_by(|a, b| a.at.total_cmp(&b.at));
-    // Conditions of as many clients that differ in something else count alike, on both sides.
+    // Conditions with one number of clients that differ in something else count alike, on both sides.
     let of = |group: &[BothAt]| {
         let mean = |side: fn(&BothAt) -> f64| average(&group.iter().map(side).collect::<Vec<_>>());
         BothAt { at: group[0].at, old: mean(|p| p.old), new: mean(|p| p.new) }
@@ -34,7 +34,7 @@ fn rates(pairs: &[Pair<'_>]) -> Vec<BothAt> {
     if points.len() < 2 { Vec::new() } else { points }
 }
 
-/// Of the condition with the most requests: response times of different loads do not add up to anything.
+/// Returns the curve of the condition with the most requests: response times of different loads do not add up.
 fn response_us(sides: &Sides) -> Vec<BothAt> {
     let Some([a, b]) = sides.fullest() else { return Vec::new() };
     let least = a.requests().min(b.requests()) as f64;

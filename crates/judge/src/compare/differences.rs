@@ -1,4 +1,4 @@
-//! What else differs between two sets of runs than what is compared: versions, machines, every key of their plans.
+//! Other differences between two sets of runs: versions, machines, and every key of their plans.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,11 +6,11 @@ use run::{Protocol, RequestSet, Run, TlsPlan};
 
 use crate::number::percent;
 
-/// Requests of a set that are named.
+/// Greatest number of requests of a set that are named.
 const SHOWN: usize = 20;
-/// Keys of the plans that are told.
+/// Greatest number of plan keys that are shown.
 const TOLD: usize = 10;
-/// Longest value that is told in full, characters.
+/// Greatest length of a value that is shown in full, characters.
 const LONGEST: usize = 80;
 
 /// Keys that name the server, or that have a sentence of their own.
@@ -27,7 +27,7 @@ const APART: [&str; 10] = [
     "load.tls",
 ];
 
-/// In sentences, the machines first: none of them is to be read after a figure.
+/// Returns the differences as sentences, machines first, since they matter for every figure.
 pub(super) fn differences(old: &[Run], new: &[Run]) -> Vec<String> {
     let mut all = apart(&of(old, named), &of(new, named));
     let mut plans = apart(&of(old, planned), &of(new, planned));
@@ -45,7 +45,7 @@ pub(super) fn differences(old: &[Run], new: &[Run]) -> Vec<String> {
     all
 }
 
-/// What a fact is in each of several runs.
+/// Values of a fact in several runs.
 type Facts = BTreeMap<String, BTreeSet<String>>;
 
 fn of(runs: &[Run], facts: fn(&Run) -> Vec<(String, String)>) -> Facts {
@@ -83,7 +83,7 @@ fn named(run: &Run) -> Vec<(String, String)> {
         ("TLS".to_owned(), plan.load.tls.as_ref().map_or_else(|| "none".to_owned(), tls)),
     ];
     for host in &run.hosts {
-        // The name of a machine says nothing of what it can do.
+        // A machine's name says nothing of its speed.
         let fact = |name: &str, value: String| (format!("{name} of the {}", role(&host.role)), value);
         all.push(fact("kernel", host.kernel.clone()));
         all.push(fact("CPU", host.cpu_model.clone()));
@@ -97,8 +97,8 @@ fn role(role: &str) -> &str {
     if role.is_empty() { "host" } else { role }
 }
 
-/// Every other key of a run's plan, the objective that somebody named among them: that of nobody is made of what was measured, and
-/// differs between any two runs. A key that is not set an older version did not know.
+/// Returns every other key of a run's plan. The objective is among them if somebody named it; otherwise it comes from the measurement and
+/// differs between any two runs. An older version may not know a key that is not set.
 fn planned(run: &Run) -> Vec<(String, String)> {
     let within =
         |key: &str, apart: &str| key.strip_prefix(apart).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
@@ -107,7 +107,7 @@ fn planned(run: &Run) -> Vec<(String, String)> {
     keys.chain(run.plan.load.requests.iter().flat_map(within_set)).collect()
 }
 
-/// What of TLS is not the server's name or somebody's files.
+/// Returns the TLS settings apart from the server's name and file paths.
 fn tls(plan: &TlsPlan) -> String {
     let version = plan.version.map(|version| format!("{version:?} alone").replace("V1_", "1."));
     let resumed = (plan.resume > 0.0).then(|| format!("{} of the connections resumed", percent(plan.resume)));
@@ -115,7 +115,7 @@ fn tls(plan: &TlsPlan) -> String {
     std::iter::once("yes".to_owned()).chain(version).chain(resumed).chain(certificate).collect::<Vec<_>>().join(", ")
 }
 
-/// What each request of a set sends and expects besides its method and path.
+/// Returns what each request of a set sends and expects, besides method and path.
 fn within_set(set: &RequestSet) -> Vec<(String, String)> {
     let of = |(at, r): (usize, &run::RequestPlan)| {
         let sent = [&r.body, &r.body_base64].map(String::as_str).concat();
@@ -130,7 +130,7 @@ fn within_set(set: &RequestSet) -> Vec<(String, String)> {
     set.requests.iter().enumerate().flat_map(of).collect()
 }
 
-/// What is asked for, whichever server is asked.
+/// Describes the request, whichever server gets it.
 fn request(protocol: &Protocol) -> String {
     match protocol {
         Protocol::Http1(request) => format!("{} {}", request.method, request.path),
@@ -139,7 +139,7 @@ fn request(protocol: &Protocol) -> String {
     }
 }
 
-/// A set of requests, whatever file it is from.
+/// Describes a set of requests, whichever file it comes from.
 fn set(set: &RequestSet) -> String {
     let each = |r: &run::RequestPlan| format!("{} × {} {}", r.weight, r.method, r.path);
     let first: Vec<String> = set.requests.iter().take(SHOWN).map(each).collect();

@@ -1,8 +1,8 @@
-//! The share of requests that failed: a difference, since there is no ratio to nothing.
+//! Comparison of the share of requests that failed. It is a difference, since there is no ratio to 0.
 //!
-//! Old and new are the means over conditions of the share that failed; the difference has Newcombe's interval (1998, his tenth: of two
-//! scores by Wilson), which has a width where nothing failed, too. Failures come in bursts, so requests are no draws of their own: how
-//! much more the windows (or runs, from three a side on) scatter than draws would says how many requests are worth one.
+//! Old and new are means over conditions. The difference has Newcombe's interval (1998, his tenth: of two scores by Wilson), which has a
+//! width even where nothing failed. Failures come in bursts, so requests are no independent draws. The scatter of windows (or of runs,
+//! from three per side on) over that of draws says how many requests are worth one draw.
 
 use run::{Compared, ComparedWord, Estimate, FigureUnit, MoreOf};
 
@@ -14,15 +14,15 @@ use crate::thresholds::FEWEST_WINDOWS;
 use stats::average;
 use stats::student::{t95, two_sided};
 
-/// Failures that come together where a single window a side does not show it.
+/// Failures that come together where a single window per side cannot show it.
 const BURST: f64 = 10.0;
-/// A share that is the same within less than this is the same, however strict the objective.
+/// Largest difference of two shares that counts as the same, however strict the objective.
 const SAME: f64 = 1e-3;
 
-/// Requests of a observation that failed, and all of them.
+/// Failed requests of an observation, and all of them.
 type Count = (f64, f64);
 
-/// One side: the observations of each condition.
+/// Observations of one side, for each condition.
 struct Side(Vec<Vec<Count>>);
 
 impl Side {
@@ -30,13 +30,13 @@ impl Side {
         average(&self.0.iter().map(|observations| share(observations)).collect::<Vec<_>>())
     }
 
-    /// Draws that the requests would be worth if each stood for itself, conditions counting alike.
+    /// Returns the number of draws that all requests would be worth if they were independent; conditions count alike.
     fn draws(&self) -> f64 {
         let conditions = self.0.len() as f64;
         conditions * conditions / self.0.iter().map(|observations| 1.0 / all(observations)).sum::<f64>()
     }
 
-    /// Pearson's sum of squares of the observations about the share of their condition, and its degrees of freedom.
+    /// Returns Pearson's sum of squares of the observations about the share of their condition, and its degrees of freedom.
     fn scatter(&self) -> (f64, f64) {
         let of = |observations: &Vec<Count>| {
             let p = share(observations);
@@ -59,7 +59,7 @@ fn share(observations: &[Count]) -> f64 {
     observations.iter().map(|(failed, _)| failed).sum::<f64>() / all(observations)
 }
 
-/// The line of the table; `None` where no request was made on some side.
+/// Compares the failed shares; `None` where some side made no request.
 pub(super) fn failed(both: &ComparisonInput<'_>) -> Option<Line> {
     let by_runs = both.pairs.iter().flatten().all(|windows| units(windows) >= FEWEST_WINDOWS);
     let observations = |windows: &[Window<'_>]| counts(windows, by_runs);
@@ -104,7 +104,7 @@ fn line(old: &Side, new: &Side, windows: (usize, usize)) -> Compared {
     }
 }
 
-/// The new share less the old one, each with its draws.
+/// Returns the new share less the old one with its interval; each share has its number of draws.
 fn apart(old: (f64, f64), new: (f64, f64), z: f64) -> Estimate {
     let interval = stats::shares::difference(old, new, z);
     Estimate { value: new.0 - old.0, low: interval.low, high: interval.high }
@@ -114,7 +114,7 @@ fn units(windows: &[Window<'_>]) -> usize {
     windows.chunk_by(|a, b| a.unit == b.unit).count()
 }
 
-/// Of each window, or of each run; of windows in which nothing was asked nothing.
+/// Counts failed and all requests of each window or run; windows without a request are left out.
 fn counts(windows: &[Window<'_>], by_runs: bool) -> Vec<Count> {
     let of = |windows: &[Window<'_>]| {
         let each = windows.iter().map(|window| failed_and_all(window.trial));
@@ -127,7 +127,7 @@ fn counts(windows: &[Window<'_>], by_runs: bool) -> Vec<Count> {
     observations.into_iter().filter(|(_, all)| *all > 0.0).collect()
 }
 
-/// The word of a difference; `sure` is whether chance is ruled out over all figures.
+/// Returns the word of a difference; `sure` says that chance is ruled out over all figures.
 pub(super) fn word(apart: &Estimate, sure: bool, allowed: f64) -> ComparedWord {
     let same = allowed.max(SAME);
     match (sure && (apart.low > 0.0 || apart.high < 0.0), apart.low >= -same && apart.high <= same) {

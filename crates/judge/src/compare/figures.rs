@@ -1,4 +1,4 @@
-//! The figures that are compared, each as one value a window.
+//! The figures that are compared, one value per window.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ pub(crate) struct FigureSpec {
     pub(crate) name: &'static str,
     pub(crate) unit: FigureUnit,
     pub(crate) more_is_better: bool,
-    /// Whether it says anything of speed: the others have words of their own and no part in the verdict.
+    /// Whether the figure is about speed. Others have words of their own and no part in the verdict.
     pub(crate) decides: bool,
-    /// A level that a process keeps from window to window: many windows of it are one observation.
+    /// Whether a process keeps the level from window to window, so that all its windows are one observation.
     pub(crate) level: bool,
     pub(crate) of: fn(&Trial) -> Option<f64>,
-    /// 0 is a value of it: nothing came back.
+    /// Whether 0 is a possible value, as of a window without answers.
     pub(crate) zeros: bool,
-    /// Share of the requests of a percentile, which is that of all windows together.
+    /// Quantile of a percentile, which is that of all windows together.
     pub(crate) quantile: Option<f64>,
 }
 
@@ -35,17 +35,17 @@ const fn beside(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec
     FigureSpec { decides: false, ..less(name, FigureUnit::Plain, of) }
 }
 
-/// A part of a figure that decides: what it lost and another part won is in the whole.
+/// A part of a deciding figure. What one part loses to another does not change the whole.
 const fn part(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { decides: false, ..less(name, FigureUnit::Micros, of) }
 }
 
-/// Name of the capacity, which is compared by its own interval.
+/// Name of the capacity, which has an interval of its own.
 pub(crate) const CAPACITY: &str = "capacity";
-/// Name of the share of requests that failed, which is compared by its difference.
+/// Name of the share of failed requests, which is compared by a difference.
 pub(crate) const FAILED: &str = "failed share";
 
-/// Whether a figure has a part in the verdict; the capacity and the share of failures do.
+/// Returns whether a figure has a part in the verdict.
 pub(crate) fn decides(name: &str) -> bool {
     [CAPACITY, FAILED].contains(&name) || FIGURES.iter().any(|f| f.name == name && f.decides)
 }
@@ -53,7 +53,7 @@ pub(crate) fn decides(name: &str) -> bool {
 /// Name of the first figure of the table.
 pub(crate) const SERVER_CPU: &str = "server CPU per request";
 
-/// The table. CPU time a request is far steadier than throughput, so it comes first.
+/// The table. CPU time per request is far steadier than throughput, so it comes first.
 pub(crate) const FIGURES: &[FigureSpec] = &[
     less(SERVER_CPU, FigureUnit::Micros, |t| server(t, IN_TABLE[0])),
     part("of that, user", |t| server(t, IN_TABLE[1])),
@@ -80,33 +80,33 @@ pub(crate) const FIGURES: &[FigureSpec] = &[
     FigureSpec { unit: FigureUnit::Bytes, level: true, ..beside("memory", memory) },
 ];
 
-/// Costs of the server that have a line in the table by another name.
+/// Costs of the server that have a line in the table under another name.
 const IN_TABLE: [&str; 5] =
     ["process_cpu_us", "process_user_us", "process_system_us", "voluntary_switches", "involuntary_switches"];
 
-/// Names and units of all further costs of the servers of these runs.
+/// Returns names and units of all other costs of the servers of these runs.
 pub(crate) fn costs(runs: &[Run]) -> BTreeMap<String, FigureUnit> {
     let servers = runs.iter().flat_map(|r| &r.trials).filter_map(|t| t.server.as_ref());
     let all = servers.flat_map(|s| &s.costs).filter(|(id, _)| !IN_TABLE.contains(&id.as_str()));
     all.map(|(id, cost)| (id.clone(), cost.unit)).collect()
 }
 
-/// Whether any request was made: what only times calls makes none.
+/// Returns whether a trial made any request; a trial that only times calls makes none.
 pub(crate) fn asked(trial: &Trial) -> bool {
     trial.rates.completed_rate > 0.0 || trial.tally.sent > 0 || trial.tally.attempted > 0
 }
 
-/// A time that was taken without any request.
+/// Returns a time that was taken without any request.
 fn timed(trial: &Trial, us: Option<f64>) -> Option<f64> {
     us.and_then(positive).filter(|_| !asked(trial))
 }
 
-/// Whether a trial has nothing but such times.
+/// Returns whether a trial has only such times.
 pub(crate) fn times_calls(trial: &Trial) -> bool {
     !asked(trial) && trial.results.figures().next().is_some()
 }
 
-/// One cost of the server for a request.
+/// Returns one cost of the server per request.
 pub(crate) fn server(trial: &Trial, id: &str) -> Option<f64> {
     let cost = trial.server.as_ref()?.costs.get(id)?;
     cost.per_request.value().and_then(positive)

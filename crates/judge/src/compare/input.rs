@@ -1,4 +1,4 @@
-//! One figure of both: the ratio over all conditions with its interval, and the chance that two equal servers are so far apart.
+//! Comparison of one figure: the ratio over all conditions with its interval, and the chance that two equal servers differ as much.
 
 use run::{Compared, ComparedWord, FigureUnit, MoreOf, Run, Trial};
 
@@ -9,7 +9,7 @@ use super::windows::{Pair, Window};
 use crate::number::positive;
 use stats::average;
 
-/// What is compared, and how it came to be measured.
+/// Runs and windows of both sides, and the way in which they were measured.
 pub(super) struct ComparisonInput<'a> {
     pub(super) runs: [&'a [Run]; 2],
     pub(super) pairs: Vec<Pair<'a>>,
@@ -20,12 +20,12 @@ pub(super) struct ComparisonInput<'a> {
 /// One line of the table before it has its word.
 pub(super) struct Line {
     pub(super) compared: Compared,
-    /// The word, where no interval gives it.
+    /// Word that is settled without an interval.
     pub(super) settled: Option<ComparedWord>,
     pub(super) error_terms: ErrorTerms,
 }
 
-/// What an interval error_terms on, and so what more of would narrow it.
+/// Origin of an interval's width, and so the kind of data that would narrow it.
 #[derive(Clone, Copy)]
 pub(super) struct ErrorTerms {
     pub(super) of: MoreOf,
@@ -42,7 +42,7 @@ impl Default for ErrorTerms {
 }
 
 impl ComparisonInput<'_> {
-    /// One line of the table; `None` where no condition has it on both sides.
+    /// Compares one figure; `None` where no condition has it on both sides.
     pub(super) fn figure(&self, figure: &FigureSpec) -> Option<Line> {
         let cells = if figure.level { self.levels(figure.of) } else { self.cells(&figure.of) };
         let apart = figure.quantile.and_then(|quantile| self.percentile(quantile, &cells));
@@ -54,7 +54,7 @@ impl ComparisonInput<'_> {
         Some(Line { compared, settled: None, error_terms })
     }
 
-    /// By logarithms; where 0 is a value and some are, by means.
+    /// Compares by logarithms; by means where 0 is a possible value and occurs.
     fn apart(&self, cells: Vec<Cell>, zeros: bool) -> Option<Contrast> {
         match zeros && cells.iter().flatten().flatten().any(|observation| observation.ln == f64::NEG_INFINITY) {
             true => {
@@ -78,7 +78,7 @@ impl ComparisonInput<'_> {
         ErrorTerms { of: if level { MoreOf::Runs } else { of }, between, runs }
     }
 
-    /// A cost of the server that has no line of its own in the table.
+    /// Compares a cost of the server that has no line of its own in the table.
     pub(super) fn cost(&self, name: &str, unit: FigureUnit, of: &dyn Fn(&Trial) -> Option<f64>) -> Option<Line> {
         let cells = self.cells(of);
         let apart = contrast(&cells, self.pairing)?;
@@ -87,7 +87,7 @@ impl ComparisonInput<'_> {
         Some(Line { compared, settled: None, error_terms })
     }
 
-    /// The logarithms of a figure under every condition where both sides have it.
+    /// Returns the logarithms of a figure under every condition in which both sides have it.
     fn cells(&self, of: &dyn Fn(&Trial) -> Option<f64>) -> Vec<Cell> {
         let observation = |window: &Window<'_>| Some(Observation { unit: window.unit, ln: of(window.trial)?.ln() });
         let both = self
@@ -97,7 +97,7 @@ impl ComparisonInput<'_> {
         both.filter(|cell| cell.iter().all(|observations| !observations.is_empty())).collect()
     }
 
-    /// A level stays with a process, so each run is one observation at it; of a single run on either side there is no interval.
+    /// Returns one observation per run, since a level stays with a process. A single run on either side gives no interval.
     fn levels(&self, of: fn(&Trial) -> Option<f64>) -> Vec<Cell> {
         let mean = |(unit, run): (usize, &Run)| {
             let seen: Vec<f64> = run.trials.iter().filter_map(of).collect();
@@ -107,7 +107,7 @@ impl ComparisonInput<'_> {
         Some(cell).filter(|cell| cell.iter().all(|observations| !observations.is_empty())).into_iter().collect()
     }
 
-    /// A percentile of merged histograms. Where windows are what was repeated, its error is that of drawing them again.
+    /// Compares a percentile of merged histograms. Where windows are the observations, the error is that of the bootstrap.
     fn percentile(&self, quantile: f64, windows: &[Cell]) -> Option<Contrast> {
         let merged = contrast(&self.sides.observations(quantile)?, self.pairing)?;
         let again = self.sides.error(quantile);
@@ -119,7 +119,7 @@ impl ComparisonInput<'_> {
     }
 }
 
-/// ComparisonInput sides and what is uncertainty of them, of so many windows a side.
+/// Makes a line of both values and their uncertainty, of this many windows on each side.
 pub(super) fn compared(apart: Contrast, windows: (usize, usize)) -> Compared {
     let [old, new] = apart.sides;
     let ln_ratio = new - old;

@@ -1,8 +1,7 @@
-//! Percentiles through merged histograms: a window of 50 requests has no p99.9 of its own, a hundred such windows have one.
+//! Percentiles of merged histograms: a window of 50 requests has no p99.9 of its own, but a hundred such windows have one.
 //!
-//! Of each condition the histograms of all windows of a run or repeat are added up, and the ratio is that of the quantiles;
-//! conditions count alike. Where windows are all that was repeated, the interval is a bootstrap over them (Efron 1979), whose
-//! histograms are added up anew in each draw.
+//! For each condition the histograms of all windows of a run or repeat are merged, and the ratio is that of the quantiles. Conditions count
+//! alike. Where windows are the observations, the interval is that of a bootstrap (Efron 1979) that merges the drawn windows anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,41 +12,40 @@ use super::contrast::{Cell, Observation};
 use super::windows::{Pair, Window};
 use stats::Sample;
 
-/// Draws of a bootstrap: its standard error is off by some 4 %.
+/// Draws of a bootstrap: its standard error is exact to some 4 %.
 const DRAWS: usize = 300;
 
-/// The response times of a trial.
+/// Returns the response times of a trial.
 fn responses(trial: &Trial) -> Option<&Hist> {
     trial.histograms.get("response").filter(|hist| !hist.is_empty())
 }
 
-/// ComparisonInput sides of every condition, each added up once for all percentiles.
+/// Both sides of every condition, each merged once for all percentiles.
 pub(super) struct Sides(Vec<[Side; 2]>);
 
 impl Sides {
     pub(super) fn of(pairs: &[Pair<'_>]) -> Self {
         let both = pairs.iter().map(|pair| [0, 1].map(|side| Side::of(&pair[side])));
-        // Where nothing came back there is no response time.
+        // A window without answers has no response time.
         Self(both.filter(|both| both.iter().all(|side| !side.complete || side.requests() > 0)).collect())
     }
 
-    /// A quantile of each run or repeat under each condition; `None` where a window kept no histogram, as in runs that were cut
-    /// down or made elsewhere.
+    /// Returns a quantile of each run or repeat under each condition; `None` where a window kept no histogram, as in a trimmed run or one
+    /// that was made elsewhere.
     pub(super) fn observations(&self, quantile: f64) -> Option<Vec<Cell>> {
         let complete = self.0.iter().flatten().all(|side| side.complete);
         let cells = self.0.iter().map(|both| [0, 1].map(|side| both[side].observations(quantile)));
         (complete && !self.0.is_empty()).then(|| cells.collect())
     }
 
-    /// Standard error of the logarithm of the ratio that the buckets leave open, however alike the windows are: a value lies anywhere
-    /// within its bucket.
+    /// Returns the standard error of the logarithm of the ratio that the bucket width leaves, even if all windows agree.
     pub(super) fn within_buckets(&self, quantile: f64) -> f64 {
         let square = |side: &Side| side.width(quantile).powi(2) / 12.0;
         self.0.iter().flatten().map(square).sum::<f64>().sqrt() / self.0.len().max(1) as f64
     }
 
-    /// Standard error of the logarithm of the ratio, by drawing windows again within their conditions; `None` where some side has
-    /// a single one.
+    /// Returns the bootstrap's standard error of the logarithm of the ratio, drawing windows within their conditions; `None` where some side
+    /// has a single window.
     pub(super) fn error(&self, quantile: f64) -> Option<f64> {
         let fewest = self.0.iter().flatten().map(|side| side.windows.len()).min().filter(|n| *n > 1)? as f64;
         let mut random = fastrand::Rng::with_seed(2);
@@ -57,23 +55,23 @@ impl Sides {
             .filter(|error| error.is_finite())
     }
 
-    /// Old and new of the condition with the most requests.
+    /// Returns old and new of the condition with the most requests.
     pub(super) fn fullest(&self) -> Option<&[Side; 2]> {
         self.0.iter().max_by_key(|[a, b]| a.requests().min(b.requests()))
     }
 }
 
-/// The windows of a side as counts in common buckets: a draw only adds up.
+/// Windows of a side as counts in common buckets, so that a draw only adds numbers.
 pub(super) struct Side {
     /// Upper ends of the buckets, microseconds, in order.
     ends_us: Vec<f64>,
-    /// Widths of the buckets as shares of these.
+    /// Widths of the buckets, as shares of the upper ends.
     widths: Vec<f64>,
-    /// Of each window: bucket and count.
+    /// Bucket and count, for each window.
     windows: Vec<Vec<(usize, u64)>>,
-    /// The run or repeat of each window.
+    /// Run or repeat of each window.
     units: Vec<usize>,
-    /// Every window had a histogram.
+    /// Whether every window had a histogram.
     complete: bool,
 }
 
@@ -96,17 +94,17 @@ impl Side {
         Self { ends_us, widths, complete: counted.len() >= answered, windows: counted, units }
     }
 
-    /// Requests of all windows.
+    /// Returns the number of requests in all windows.
     pub(super) fn requests(&self) -> u64 {
         self.windows.iter().flatten().map(|(_, n)| n).sum()
     }
 
-    /// A quantile of all windows together, microseconds; NaN where there was no request.
+    /// Returns a quantile of all windows together, microseconds; NaN without a request.
     pub(super) fn whole(&self, quantile: f64) -> f64 {
         self.quantile(self.windows.iter(), quantile)
     }
 
-    /// A quantile of each run or repeat.
+    /// Returns a quantile of each run or repeat.
     fn observations(&self, quantile: f64) -> Vec<Observation> {
         let units: BTreeSet<usize> = self.units.iter().copied().collect();
         let of = |unit: usize| {
@@ -120,7 +118,7 @@ impl Side {
         self.quantile(resample(&self.windows, random).into_iter(), quantile)
     }
 
-    /// Width of the bucket of a quantile of all windows together, as a share of it.
+    /// Returns the width of the bucket of a quantile of all windows together, as a share of the quantile.
     fn width(&self, quantile: f64) -> f64 {
         self.place(self.windows.iter(), quantile).map_or(0.0, |at| self.widths[at])
     }

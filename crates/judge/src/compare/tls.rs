@@ -1,11 +1,11 @@
-//! What TLS takes of a request: one of both speaks it and the other does not.
+//! Share of a request's CPU time that TLS costs, where one side speaks TLS and the other does not.
 
 use run::{Compared, Run, TlsShare};
 
 use super::figures::SERVER_CPU;
 use crate::number::{duration, finite, percent};
 
-/// The share, from the figure of the server's CPU time a request; nothing where both or neither speak TLS.
+/// Returns the share by the server's CPU time per request; `None` where both or neither speak TLS.
 pub(super) fn share(old: (&str, &[Run]), new: (&str, &[Run]), all: &[Compared]) -> Option<TlsShare> {
     let speaks = |runs: &[Run]| runs.iter().all(|run| run.plan.load.tls.is_some());
     let plain = |runs: &[Run]| runs.iter().all(|run| run.plan.load.tls.is_none());
@@ -15,7 +15,7 @@ pub(super) fn share(old: (&str, &[Run]), new: (&str, &[Run]), all: &[Compared]) 
         return None;
     }
     let cpu = all.iter().find(|c| c.figure == SERVER_CPU)?;
-    // `ratio` is new over old; what is asked for is plain over TLS.
+    // `ratio` is new over old; the share needs plain over TLS.
     let of = |ratio: f64| finite(1.0 - if new_speaks { 1.0 / ratio } else { ratio });
     let share = of(cpu.ratio)?;
     let ends = cpu.low.zip(cpu.high).and_then(|(a, b)| of(a).zip(of(b)));

@@ -1,4 +1,4 @@
-//! Windows of both sides that were measured under the same condition.
+//! Windows of both sides under the same condition.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::contrast::Pairing;
 use super::figures::{asked, times_calls};
 use crate::number::finite;
 
-/// One window, and the run or repeat that it is of.
+/// One window, and the run or repeat that it belongs to.
 #[derive(Clone, Copy)]
 pub(super) struct Window<'a> {
     pub(super) unit: usize,
@@ -18,7 +18,7 @@ pub(super) struct Window<'a> {
 /// Windows of both sides under one condition.
 pub(super) type Pair<'a> = [Vec<Window<'a>>; 2];
 
-/// The conditions that both sides have.
+/// Returns the conditions that both sides have.
 pub(super) fn pairs<'a>(old: &'a [Run], new: &'a [Run], pairing: Pairing) -> Vec<Pair<'a>> {
     let (old, mut new) = (by_condition(old, pairing), by_condition(new, pairing));
     old.into_iter().filter_map(|(condition, old)| Some([old, new.remove(&condition)?])).collect()
@@ -35,20 +35,19 @@ fn by_condition(runs: &[Run], pairing: Pairing) -> BTreeMap<String, Vec<Window<'
     all
 }
 
-/// What was asked of the server in a trial, in words that two runs can share; searches choose their rates anew each time, so
-/// those compare with nothing.
+/// Describes the load of a trial in words that two runs can share; `None` for steps of a search, whose rates differ in each run.
 fn condition(trial: &Trial, pairing: Pairing) -> Option<String> {
     let comparable = match pairing {
-        // The searches that follow make the capacity alone: of their steps each is tried once.
+        // The searches that follow count for the capacity alone: each of their steps is tried once.
         Pairing::InTurns => trial.kind == TrialKind::Fixed,
         Pairing::Kept => matches!(trial.kind, TrialKind::Fixed | TrialKind::Sweep | TrialKind::Experiment),
     };
-    // Where requests were made and nothing came back, that is the figure; where none was made, other things may have been timed.
+    // Requests without an answer are a result; a trial without requests may have timed something else.
     let told = asked(trial) || times_calls(trial);
     if !comparable || trial.broken().is_some() || finite(trial.rates.completed_rate).is_none() || !told {
         return None;
     }
-    // By what was asked, never by the label: a repeat is labelled as one.
+    // By the load, never by the label: a repeat has a label of its own.
     let asked = match &trial.intensity {
         Intensity::Open { rate, .. } => format!("open {rate}"),
         other => format!("{:?} {other:?}", trial.kind),
@@ -56,7 +55,7 @@ fn condition(trial: &Trial, pairing: Pairing) -> Option<String> {
     Some(format!("{asked} {:?}", trial.key))
 }
 
-/// What is to be told of windows in which nothing came back.
+/// Says how many windows completed nothing.
 pub(super) fn empty(pairs: &[Pair<'_>]) -> Vec<String> {
     let of = |(side, word): (usize, &str)| {
         let windows = || pairs.iter().flat_map(move |pair| &pair[side]);

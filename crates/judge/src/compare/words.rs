@@ -1,4 +1,4 @@
-//! A word for each figure, and one for all.
+//! A word for each figure, and one for all figures together.
 
 use run::{Compared, ComparedWord, MoreOf};
 
@@ -8,13 +8,13 @@ use super::input::{ErrorTerms, Line};
 use crate::thresholds::{COMPARE_SURE, FEWEST_WINDOWS};
 use stats::NORMAL_95;
 
-/// How much narrower an interval must be for a word than for one figure alone: Holm's of seven figures, about.
+/// Factor by which an interval must be narrower for a word among several figures than for one alone; about Holm's for seven.
 const OF_SEVERAL: f64 = 1.5;
-/// Where the interval would do and the chance would not, somewhat more does.
+/// Least factor of more data where the interval suffices and the chance does not.
 const LEAST_MORE: f64 = 1.5;
 
-/// Those that are sure, the surest first, each with what is left of the doubt (Holm). What tells of speed is a family of its own:
-/// thirty costs beside it must not make it harder to be sure of.
+/// Returns the sure differences, the surest first, by Holm's method. Figures of speed are a family of their own: thirty costs beside them
+/// must not make them harder to be sure of.
 fn sure(all: &[Line], deciding: bool) -> Vec<usize> {
     let chance = |i: &usize| all[*i].compared.p.unwrap_or(1.0);
     let family = |i: &usize| all[*i].compared.p.is_some() && decides(&all[*i].compared.figure) == deciding;
@@ -39,13 +39,13 @@ pub(super) fn words(mut all: Vec<Line>, threshold: f64, allowed: f64) -> Vec<Com
     all.into_iter().map(|line| line.compared).collect()
 }
 
-/// By the interval of a ratio.
+/// Gives a ratio its word by its interval.
 fn word(line: &mut Line, sure: bool, threshold: f64) {
     let Line { compared: c, error_terms, .. } = line;
     let Some((low, high)) = c.low.zip(c.high) else {
         let alike = (c.ratio - 1.0).abs() <= threshold && !decides(&c.figure);
         c.word = if alike { ComparedWord::Same } else { ComparedWord::NotEnough };
-        // So many times as much makes an interval possible; what it will be is not known yet.
+        // This factor makes an interval possible; its width is not known yet.
         let fewest = c.windows.0.min(c.windows.1).max(1);
         c.more = (!alike && fewest < FEWEST_WINDOWS).then(|| (FEWEST_WINDOWS as f64 / fewest as f64).ceil());
         c.more_of = c.more.map(|_| error_terms.of);
@@ -66,14 +66,14 @@ fn word(line: &mut Line, sure: bool, threshold: f64) {
     }
 }
 
-/// So many times as much would do, and as much of what: the interval has to become as narrow as the distance from 1, with what several
-/// figures ask beyond it, or as what is left of the threshold. What runs are apart by themselves no number of windows narrows.
+/// Returns the factor of more data that would decide, and the kind of data. The interval has to become as narrow as the distance from 1,
+/// with a margin for several figures, or as the rest of the threshold. More windows do not narrow what runs differ by.
 fn more(apart: f64, half: f64, threshold: f64, error_terms: &ErrorTerms) -> Option<(f64, MoreOf)> {
     let narrow = (apart / OF_SEVERAL).max((1.0 + threshold).ln() - apart);
     let by_runs = NORMAL_95 * error_terms.between;
     let (times, of) = match error_terms.of {
         MoreOf::Runs => ((half / narrow).powi(2), MoreOf::Runs),
-        // Windows alone do not get there: so many times the runs, and as many as have an interval of their own.
+        // Windows alone do not suffice: more runs, and enough to have an interval of their own.
         MoreOf::Windows if by_runs >= narrow => {
             let fewest = FEWEST_WINDOWS as f64 / error_terms.runs.max(1) as f64;
             ((half / narrow).powi(2).max(fewest).ceil(), MoreOf::Runs)
@@ -83,8 +83,8 @@ fn more(apart: f64, half: f64, threshold: f64, error_terms: &ErrorTerms) -> Opti
     Some((times.max(LEAST_MORE), of)).filter(|(times, _)| times.is_finite())
 }
 
-/// Whether a figure that decides became worse by more than can be let pass: a ratio beyond the threshold, more failures than the
-/// objective allows, a capacity that is gone.
+/// Returns whether a deciding figure became worse by more than is allowed: a ratio beyond the threshold, more failures than the objective
+/// allows, or a lost capacity.
 pub(super) fn regressed(c: &Compared, threshold: f64, allowed: f64) -> bool {
     let beyond = match c.difference {
         Some(_) => c.new > allowed && (c.new / c.old - 1.0).abs() >= threshold,
@@ -93,7 +93,7 @@ pub(super) fn regressed(c: &Compared, threshold: f64, allowed: f64) -> bool {
     decides(&c.figure) && c.word == ComparedWord::Slower && beyond
 }
 
-/// The word of all: what became worse counts before what became better; the surest of them decided.
+/// Returns the word of all figures and the figure that decided: worse counts before better, and the surest decides.
 pub(super) fn verdict(all: &[Compared]) -> (ComparedWord, Option<String>) {
     let surest = |word: ComparedWord| {
         let of = all.iter().filter(|c| c.word == word && decides(&c.figure));
@@ -104,7 +104,7 @@ pub(super) fn verdict(all: &[Compared]) -> (ComparedWord, Option<String>) {
             return (word, Some(figure));
         }
     }
-    // Of equal servers the steadiest figures say so, which come first; a p99.9 never does, and that nothing failed says nothing of speed.
+    // Of equal servers the first, steadiest figures decide. A p99.9 never does, and a lack of failures says nothing of speed.
     let same = all.iter().find(|c| c.word == ComparedWord::Same && decides(&c.figure) && c.figure != FAILED);
     same.map_or((ComparedWord::NotEnough, None), |c| (ComparedWord::Same, Some(c.figure.clone())))
 }

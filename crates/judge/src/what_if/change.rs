@@ -1,4 +1,4 @@
-//! A change, made to a network.
+//! A change of resources or load, applied to a network.
 
 use run::{Change, Run};
 
@@ -7,10 +7,10 @@ use super::model::{Model, Part};
 use super::seen::Seen;
 use crate::number::figure;
 
-/// What stops a server on purpose, so that no resource helps.
+/// Verdicts of limits on purpose, which no resource lifts.
 const ON_PURPOSE: &[&str] = &["server-rate-limit"];
 
-/// Whether the run knows what is to be changed. The error says what it lacks.
+/// Checks that the run knows what is to be changed. The error says what is missing.
 pub(super) fn possible(run: &Run, now: &Model, change: &Change) -> Result<(), String> {
     let id = run.findings.bottleneck.id.as_str();
     if ON_PURPOSE.contains(&id) {
@@ -39,7 +39,7 @@ pub(super) fn possible(run: &Run, now: &Model, change: &Change) -> Result<(), St
     Ok(())
 }
 
-/// The network after a change.
+/// Returns the network after a change.
 pub(super) fn changed(now: &Model, change: &Change) -> Model {
     let mut then = now.clone();
     if let Some(cpu) = &mut then.server_cpu {
@@ -56,7 +56,7 @@ pub(super) fn changed(now: &Model, change: &Change) -> Model {
         then.others.iter_mut().filter(link).for_each(|p| p.work_s *= before / after);
         then.link_bytes_per_s = Some(after);
     }
-    // With places a request would hold one for the distance as well, which it does not: the distance is thought time.
+    // Network distance does not occupy a worker; it is modelled as think time.
     then.think_s = change.think_s.unwrap_or(now.think_s);
     match then.places {
         Some(_) => then.think_s += change.delay_s.unwrap_or(0.0),
@@ -67,7 +67,7 @@ pub(super) fn changed(now: &Model, change: &Change) -> Model {
     then
 }
 
-/// What an answer takes for granted, in sentences.
+/// Returns the assumptions of an answer, as sentences.
 pub(super) fn assumptions(run: &Run, now: &Model, then: &Model, change: &Change, seen: &Seen) -> Vec<String> {
     let mut said = vec![
         seen.sentence(),
@@ -96,12 +96,12 @@ pub(super) fn assumptions(run: &Run, now: &Model, then: &Model, change: &Change,
     said
 }
 
-/// What lies too far from what was measured.
+/// Returns the parts of a change that lie too far from the measurement.
 fn far(now: &Model, then: &Model) -> Vec<String> {
     let cpus = now.server_cpu.zip(then.server_cpu);
     let pairs = [
         cpus.map(|(a, b)| ("CPUs", a.cpus, b.cpus)),
-        // Without a quota a run had what its CPUs give.
+        // Without a quota a run had all of its CPUs.
         cpus.filter(|(_, b)| b.quota.is_finite()).map(|(a, b)| ("CPUs of quota", a.quota.min(a.cpus), b.quota)),
         cpus.filter(|(a, _)| a.threads.is_finite()).map(|(a, b)| ("threads", a.threads, b.threads)),
         now.places.zip(then.places).map(|(a, b)| ("workers", a, b)),

@@ -1,9 +1,9 @@
-//! What clients cost each other beyond waiting for the same resources: locks, caches, agreeing.
+//! Slowdown of clients by each other beyond waiting for the same resources: locks, caches, coherence.
 //!
-//! The network explains what queues; what the completed rate lacks beside it as clients are added is contention. Its form is
-//! that of the Universal Scalability Law (N. Gunther, *Guerrilla Capacity Planning*, 2007), fitted to the rate over the
-//! network's own: fitted to the rate alone, any full resource would read as contention. It counts where an interval is
-//! told from zero, and never further than where [`FAR`] times as many clients were under way as were tried.
+//! The network explains queues. The loss of throughput beside it, as clients are added, is contention. Its form is that of the Universal
+//! Scalability Law (N. Gunther, *Guerrilla Capacity Planning*, 2007), fitted to the rate over that of the network: fitted to the rate
+//! alone, any full resource would look like contention. It counts where an interval excludes zero, and up to [`FAR`] times the clients
+//! that were tried.
 
 use fastrand::Rng;
 use stats::Interval;
@@ -12,7 +12,7 @@ use crate::number::{figure, percent};
 use stats::fit::Usl;
 use stats::{NORMAL_95, normal};
 
-/// More than so many times what was measured is an extrapolation that is said.
+/// Factor beyond the measurement from which an extrapolation is mentioned.
 pub(super) const FAR: f64 = 4.0;
 
 /// Share of the throughput that is lost with more clients.
@@ -21,17 +21,17 @@ pub(super) struct Contention {
     /// Contention (sigma) and coherency (kappa) of the law, each with half of its 95 % interval.
     sigma: (f64, f64),
     kappa: (f64, f64),
-    /// Clients of the trial that the network is of: it knows what was lost there.
+    /// Clients of the trial that the network describes; its loss is already in the network.
     known_at: f64,
-    /// Most clients that were tried.
+    /// Greatest number of clients that was tried.
     tried: f64,
 }
 
 impl Contention {
-    /// Of a law beside the network; `None` where neither of its two is told from nothing.
+    /// Takes the contention of a law beside the network; `None` where neither coefficient can be told from zero.
     pub(super) fn told(law: &Usl, known_at: f64, tried: f64) -> Option<Self> {
         let [_, sigma, kappa] = law.intervals?;
-        // The interval's lower end is cut at 0, so it is the upper one that tells how wide it is.
+        // The lower end of the interval is cut at 0, so the upper end shows its width.
         let told = |value: f64, interval: Interval| {
             let half = interval.high - value;
             if value > half { (value, half) } else { (0.0, 0.0) }
@@ -40,15 +40,14 @@ impl Contention {
         (sigma.0 + kappa.0 > 0.0).then_some(Self { sigma, kappa, known_at: known_at.min(tried), tried })
     }
 
-    /// Throughput with `n` requests under way over that of the network.
+    /// Returns the throughput with `n` requests in flight over that of the network.
     pub(super) fn left(&self, n: f64) -> f64 {
         let lost = |n: f64| 1.0 + self.sigma.0 * (n - 1.0) + self.kappa.0 * n * (n - 1.0);
         lost(self.known_at) / lost(n.clamp(1.0, FAR * self.tried))
     }
 
-    /// Throughput and response time of the network's, with contention: each request under way is slowed by the others
-    /// under way, and users who think are none of them. More under way means slower means more under way; from below that
-    /// comes to rest, since users are bounded.
+    /// Applies contention to throughput and response time of the network. Requests in flight slow each other; users who think do not. More in
+    /// flight means slower, and slower means more in flight. From below this comes to rest, since the number of users is bounded.
     pub(super) fn applied(&self, (throughput, response_s): (f64, f64), users: u32) -> (f64, f64) {
         let users = f64::from(users);
         let think_s = users / throughput - response_s;
@@ -57,18 +56,18 @@ impl Contention {
         (users / (response_s + think_s), response_s)
     }
 
-    /// Response time where requests arrive at a rate: what is under way slows what is under way.
+    /// Returns the response time with contention where requests arrive at a rate.
     pub(super) fn arriving(&self, rate: f64, response_s: f64) -> f64 {
         (0..STEPS).fold(response_s, |response, _| response_s / self.left(rate * response))
     }
 
-    /// Another that the same intervals allow.
+    /// Draws a contention that the same intervals allow.
     pub(super) fn drawn(&self, random: &mut Rng) -> Self {
         let mut draw = |(value, half): (f64, f64)| ((value + half / NORMAL_95 * normal(random)).max(0.0), half);
         Self { sigma: draw(self.sigma), kappa: draw(self.kappa), ..*self }
     }
 
-    /// What is taken for granted of it.
+    /// Returns the assumption as a sentence.
     pub(super) fn sentence(&self) -> String {
         let most = FAR * self.tried;
         format!(
@@ -83,5 +82,5 @@ impl Contention {
     }
 }
 
-/// Steps until the number under way has come to rest.
+/// Greatest number of steps until the number in flight has come to rest.
 const STEPS: usize = 64;

@@ -1,16 +1,16 @@
-//! How throughput and response time go with users, or with arrivals.
+//! Throughput and response time over users, or over arrivals.
 
 use run::WithUsers;
 
 use super::model::Model;
 use super::solve::{arriving, cap, contended, stations, with_users};
 
-/// Users that are solved for, at most: time grows with them.
+/// Greatest number of users that is solved for: the time grows with them.
 pub(super) const MOST_USERS: u32 = 100_000;
-/// Points of the curve up to the rate of arrivals that is asked about; as many lie beyond it.
+/// Points of the curve up to the rate in question; as many lie beyond it.
 const POINTS: u32 = 10;
 
-/// Up to twice of what is asked about.
+/// Returns the curve up to twice the load in question.
 pub(super) fn curve(then: &Model) -> Vec<WithUsers> {
     match then.arrivals {
         Some(rate) => against_arrivals(then, rate),
@@ -18,7 +18,7 @@ pub(super) fn curve(then: &Model) -> Vec<WithUsers> {
     }
 }
 
-/// Users in steps of about a half more.
+/// Returns the curve over users, in steps of about one half more.
 fn against_users(then: &Model) -> Vec<WithUsers> {
     let (stations, cap, end) = (stations(then), cap(then), then.users.saturating_mul(2).min(MOST_USERS));
     let steps = std::iter::successors(Some(1u32), |n| Some((n + n.div_ceil(2)).min(end)).filter(|next| next > n));
@@ -39,7 +39,7 @@ fn against_arrivals(then: &Model, asked: f64) -> Vec<WithUsers> {
     (1..=2 * POINTS).map(point).collect()
 }
 
-/// Requests under way by Little's law; 0 where they would be without end.
+/// Returns the requests in flight by Little's law; 0 where they are infinite.
 pub(super) fn under_way(rate: f64, response_s: f64) -> u32 {
     let all = rate * response_s;
     if all.is_finite() { all.round().clamp(0.0, f64::from(u32::MAX)) as u32 } else { 0 }

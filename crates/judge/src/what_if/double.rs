@@ -1,4 +1,4 @@
-//! What it would take to double the capacity, by the same model and the same rule that `what-if` answers with.
+//! Resources that twice the capacity needs, by the same model and rule as `what-if`.
 
 use run::{Bottleneck, Capacity, Needed};
 
@@ -9,13 +9,13 @@ use super::pooled::{loaded, with_demands_of};
 use super::solve::most;
 use crate::Facts;
 
-/// Verdicts after which doubling resources would be no answer.
+/// Verdicts for which more resources are no answer.
 const NO_RESOURCE: &[&str] = &["unknown", "not-saturated", "server-rate-limit", ""];
 /// Greatest growth of a resource that is reported; more than this for twice the capacity is no advice.
 const MAX_REPORTED_FACTOR: f64 = 16.0;
 
-/// Resources that would be full before twice the capacity, in the order in which they would stop the server. Empty where
-/// the verdict names no resource.
+/// Returns the resources that would be full before twice the capacity, in the order in which they would stop the server. Empty where the
+/// verdict names no resource.
 pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict: &Bottleneck) -> Vec<Needed> {
     let Some(capacity) = capacity.filter(|c| c.held && !NO_RESOURCE.contains(&verdict.id.as_str())) else {
         return Vec::new();
@@ -35,15 +35,15 @@ pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict:
     parts.iter().map(needed).filter(|n| n.factor.is_finite() && n.reaches.is_finite()).collect()
 }
 
-/// Resources that are full below a rate, the first to be full first.
+/// Returns the resources that are full below a rate, the first to be full first.
 fn short(model: &Model, target: f64) -> Vec<Part> {
     let mut parts: Vec<Part> = model.resources().into_iter().filter(|p| p.limit() < target).collect();
     parts.sort_by(|a, b| a.limit().total_cmp(&b.limit()));
     parts
 }
 
-/// How many times as much has to be let through for twice the capacity: twice, and more where clients slow each other. Where nothing
-/// gets there it is twice, and what that reaches is said.
+/// Returns the factor of throughput that the resources must allow for twice the capacity: 2, and more where clients slow each other. Where
+/// no factor suffices it is 2, and the answer says what that reaches.
 fn times(model: &Model) -> f64 {
     let doubles = |times: f64| {
         let target = most(model) * times;

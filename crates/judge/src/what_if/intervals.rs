@@ -1,4 +1,4 @@
-//! The intervals of an answer: the middle of what drawn demands answer, and as much further as the model is off.
+//! Intervals of an answer: the middle of the bootstrap's answers, widened by the error of the model.
 
 use run::{Estimate, Resource, WhatIf};
 
@@ -33,7 +33,7 @@ pub(super) fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen) {
     answer.bottleneck = answer.resources.first().filter(|r| r.utilization >= BUSY).cloned();
 }
 
-/// The middle 95 % of the draws, and as much further as the model was off and as two runs are apart.
+/// Returns the middle 95 % of the draws, widened by the error of the model and by the difference of two runs.
 fn widened(drawn: impl Iterator<Item = f64>, value: f64, seen: &Seen) -> Estimate {
     let mut drawn: Vec<f64> = drawn.collect();
     drawn.sort_by(f64::total_cmp);
@@ -45,7 +45,7 @@ fn widened(drawn: impl Iterator<Item = f64>, value: f64, seen: &Seen) -> Estimat
     Estimate { value, low, high }
 }
 
-/// Requests per second that the resources let through, at the least and at the most.
+/// Returns the requests per second that the resources allow, at the least and at the most.
 fn limits(resources: &[Resource]) -> (f64, f64) {
     let least = |of: fn(&Resource) -> f64| resources.iter().map(of).fold(f64::INFINITY, f64::min);
     (least(|r| r.low), least(|r| r.high))

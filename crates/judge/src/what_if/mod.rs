@@ -1,9 +1,9 @@
-//! What would come of other resources or other users.
+//! Predictions for other resources or other users.
 //!
-//! The demands of the run's decisive trial make a queueing network, which is solved exactly (mean value analysis) as it is
-//! and as it would be. The idea is that of R. Blake, *Optimizing Windows NT* (1993), whose model had one demand a device;
-//! here stations have several servers, quotas and delays, and clients slow each other where the sweep shows it. Its interval is that of a bootstrap over the run's trials, each of
-//! which has demands of its own, widened by how far the model is off where it can be compared.
+//! The demands of the run's decisive trial make a queueing network, which is solved exactly (mean value analysis) before and after the
+//! change. The idea is that of R. Blake, *Optimizing Windows NT* (1993), whose model had one demand per device. Here stations have several
+//! servers, quotas and delays, and clients slow each other where the sweep shows it. The interval is that of a bootstrap over the run's
+//! trials, widened by the error of the model where it can be compared.
 
 mod beside;
 mod change;
@@ -38,7 +38,7 @@ const DRAWS: usize = 200;
 const FEW_DRAWS: usize = 40;
 const MANY_USERS: u32 = 5_000;
 
-/// Answers the question of a change. The error says what the run lacks or why no resource will help.
+/// Predicts the effect of a change. The error says what the run lacks, or why no resource will help.
 pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     let facts = Facts::of(run);
     let trial = facts.decisive.ok_or("the run has no trial that completed anything: run `loadline find` first")?;
@@ -68,12 +68,12 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     Ok(answer)
 }
 
-/// How a capacity moves: with the rate at which the first resource is full, and with what those under way there cost each other.
+/// Returns the factor by which the capacity changes: that of the rate at which the first resource is full, with contention.
 fn moved(now: &Model, then: &Model) -> f64 {
     most_with(then) / most_with(now)
 }
 
-/// All but what the network as it is makes of these users, which no draw asks.
+/// Makes the answer, apart from the comparison with the present network, which draws do not need.
 fn answered(today: &Today, now: &Model, then: &Model, change: &Change) -> WhatIf {
     let ((rate, response_s), exactly) = (solve(then), |v| Estimate::around(v, 0.0));
     let limited = |p: &Part| Resource {
@@ -99,7 +99,7 @@ fn answered(today: &Today, now: &Model, then: &Model, change: &Change) -> WhatIf
     }
 }
 
-/// Answers by networks with the demands of trials drawn again and again; `None` with too few of them.
+/// Answers with the demands of resampled trials; `None` with too few trials.
 fn drawn(models: &[Model], now: &Model, change: &Change, today: &Today) -> Option<Vec<WhatIf>> {
     if models.len() < FEWEST_WINDOWS {
         return None;
@@ -107,7 +107,7 @@ fn drawn(models: &[Model], now: &Model, change: &Change, today: &Today) -> Optio
     let users = change.users.unwrap_or(now.users);
     let draws = if users > MANY_USERS { FEW_DRAWS } else { DRAWS };
     let mut random = fastrand::Rng::with_seed(1);
-    // What the change makes of the capacity is as sure as the capacity itself, at most.
+    // The predicted capacity is at most as exact as the measured one.
     let known = today.ln_sd;
     let draw = |_| {
         let drawn: Vec<&Model> = (0..models.len()).map(|_| &models[random.usize(..models.len())]).collect();

@@ -1,7 +1,7 @@
-//! A run as a queueing network: what a request holds, for how long, and how much of it there is.
+//! A run as a queueing network: the resources that a request holds, for how long, and how much of each there is.
 //!
-//! A CPU quota is no slower CPU but a cap: requests are served at full speed until the period's time is used up, then none
-//! is. So it makes no request longer as long as the others leave it room, and lets no more through than it gives CPU for.
+//! A CPU quota is a cap, not a slower CPU. Requests run at full speed until the period's time is used up, and then none runs. So it
+//! lengthens no request while others leave it room, and it allows no more requests than it gives CPU time for.
 
 use run::{Intensity, Trial};
 
@@ -16,33 +16,33 @@ use crate::thresholds::WORKS;
 use crate::view::View;
 use stats::queueing::{Servers, Station};
 
-/// The verdict that the number of places stops a server.
+/// Verdict that the number of workers limits the server.
 const CONCURRENCY: &str = "server-concurrency";
-/// The verdict that the link is full.
+/// Verdict that the link is full.
 const MEDIUM: &str = "network-medium";
-/// The verdicts of the server's CPU.
+/// Verdicts of the server's CPU.
 const CPUS: &str = "server-cpu";
 const THREADS: &str = "server-single-thread";
 const QUOTA: &str = "server-cpu-quota";
-/// Share from which a link whose rate is known is the one that is full.
+/// Use of a link with a known rate from which it is taken for the full one.
 const FULL: f64 = 0.5;
 
-/// The server's CPU: what a request takes, and the least of three says how much there is.
+/// CPU of the server: the demand of a request, and three limits of which the least counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ServerCpu {
     /// CPU time per request, seconds.
     pub(super) work_s: f64,
-    /// CPU time per request of the generator where it lives on the same CPUs, seconds.
+    /// CPU time per request of a generator on the same CPUs, seconds.
     pub(super) beside_s: f64,
-    /// CPUs that it may use.
+    /// CPUs that the server may use.
     pub(super) cpus: f64,
-    /// Threads that work; infinite where they are not known.
+    /// Threads that work; infinite where unknown.
     pub(super) threads: f64,
-    /// CPUs that its control group allows it; infinite without one.
+    /// CPUs of the control group's quota; infinite without one.
     pub(super) quota: f64,
 }
 
-/// One place where a request spends time.
+/// A resource of the network.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) id: &'static str,
@@ -51,17 +51,17 @@ pub(super) struct Part {
     pub(super) work_s: f64,
     /// Units; infinite where nothing waits.
     pub(super) units: f64,
-    /// Whether it caps the rate and slows nothing below that.
+    /// Whether the resource caps the rate and slows nothing below it.
     pub(super) cap: bool,
 }
 
 impl Part {
-    /// Requests per second at which it is full.
+    /// Returns the requests per second at which the resource is full.
     pub(super) fn limit(&self) -> f64 {
         self.units / self.work_s
     }
 
-    /// Of a share of a unit, as the link of a container may be, a request holds all for so much longer.
+    /// Returns the station. A request that has only a share of a unit, such as a container's share of a link, holds it longer.
     pub(super) fn station(&self) -> Station {
         if self.units.is_infinite() {
             return Station::delay(self.work_s);
@@ -75,30 +75,30 @@ impl Part {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
     pub(super) server_cpu: Option<ServerCpu>,
-    /// Disk, generator and link, each one unit or more.
+    /// Disk, generator and link, each with one unit or more.
     pub(super) others: Vec<Part>,
-    /// What the link carries, bytes per second.
+    /// Rate of the link, bytes per second.
     pub(super) link_bytes_per_s: Option<f64>,
-    /// Requests that the server works on at a time where that is what stops it.
+    /// Requests that the server works on at a time, where this limits it.
     pub(super) places: Option<f64>,
-    /// Response time with one client, seconds, without what a quota held.
+    /// Response time with one client, seconds, without the wait for a quota.
     pub(super) unloaded_s: f64,
-    /// What a request waits for elsewhere: a distance, a sleep, a wake-up; seconds.
+    /// Time of a request elsewhere, seconds: distance, sleep, wake-up.
     pub(super) elsewhere_s: f64,
     pub(super) users: u32,
     pub(super) think_s: f64,
-    /// Requests per second that arrive at random, in place of users.
+    /// Requests per second that arrive at random, instead of users.
     pub(super) arrivals: Option<f64>,
-    /// What clients cost each other beyond that; absent where it is not told from nothing.
+    /// Contention between clients; absent where it cannot be told from zero.
     pub(super) contention: Option<Contention>,
-    /// Good answers per second that the trial completed.
+    /// Good answers per second of the trial.
     pub(super) rate: f64,
-    /// Good answers in the time that was measured: its weight beside other trials.
+    /// Good answers of the trial: its weight beside other trials.
     pub(super) requests: f64,
 }
 
 impl Model {
-    /// The network of one trial of a run with this verdict; `None` where it completed nothing.
+    /// Makes the network of one trial of a run with this verdict; `None` where the trial completed nothing.
     pub(super) fn of(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<Self> {
         let rate = positive(good(trial))?;
         let server = server_of(trial);
@@ -123,40 +123,40 @@ impl Model {
         }
         model.unloaded_s = facts.unloaded.and_then(unloaded_s).unwrap_or(0.0);
         model.leave_elsewhere();
-        // As many places as the knee shows, where the verdict is that their number stops the server.
+        // The knee counts the workers where the verdict is that their number limits the server.
         let unloaded_us = facts.unloaded.and_then(r1_us).filter(|_| verdict == CONCURRENCY);
         model.places = unloaded_us.map(|us| (rate * us / 1e6).round().max(1.0));
         Some(model)
     }
 
-    /// What the devices leave of the response time of one client, a request spends elsewhere.
+    /// Gives the part of one client's response time that no device explains to the time elsewhere.
     pub(super) fn leave_elsewhere(&mut self) {
         self.elsewhere_s = 0.0;
         let busy_s: f64 = self.parts().iter().filter(|p| !p.cap).map(|p| p.station().demand_s).sum();
         self.elsewhere_s = (self.unloaded_s - busy_s).max(0.0);
     }
 
-    /// So many times as much of a resource.
+    /// Multiplies a resource by a factor.
     pub(super) fn times(&mut self, id: &str, factor: f64) {
         match (id, &mut self.server_cpu) {
             (CPUS, Some(cpu)) => cpu.cpus *= factor,
             (THREADS, Some(cpu)) => cpu.threads *= factor,
             (QUOTA, Some(cpu)) => cpu.quota *= factor,
             (CONCURRENCY, _) => self.places = self.places.map(|places| places * factor),
-            // What a link carries faster is on it for a shorter time; of all else there are more.
+            // A faster link holds a request for a shorter time; all other resources grow in number.
             (MEDIUM, _) => self.others.iter_mut().filter(|p| p.id == id).for_each(|p| p.work_s /= factor),
             _ => self.others.iter_mut().filter(|p| p.id == id).for_each(|p| p.units *= factor),
         }
     }
 
-    /// All that can be full, each by itself: a CPU that no thread uses is no help, and a thread without one neither.
+    /// Returns everything that can be full, each by itself: a CPU without a thread does not help, nor a thread without a CPU.
     pub(super) fn resources(&self) -> Vec<Part> {
         let cpu = self.server_cpu.iter().flat_map(ServerCpu::resources);
         let others = self.parts().into_iter().filter(|p| ![CPUS, THREADS, QUOTA].contains(&p.id));
         cpu.chain(others).filter(|p| p.units.is_finite()).collect()
     }
 
-    /// All places, those of the server's workers included.
+    /// Returns all resources, including the server's workers.
     pub(super) fn parts(&self) -> Vec<Part> {
         let cpu = self.server_cpu.iter().flat_map(ServerCpu::parts);
         let mut parts: Vec<Part> = cpu.chain(self.others.iter().cloned()).collect();
@@ -167,14 +167,14 @@ impl Model {
 }
 
 impl ServerCpu {
-    /// The CPUs or the threads, whichever are fewer, and the quota where there is one.
+    /// Returns the CPUs or the threads, whichever are fewer, and the quota if there is one.
     fn parts(&self) -> Vec<Part> {
         let [cpus, threads, quota] = self.each();
         let worked = if self.threads < self.cpus { threads } else { cpus };
         worked.into_iter().chain(quota.filter(|p| p.units.is_finite())).collect()
     }
 
-    /// CPUs, threads and quota, whichever is known.
+    /// Returns CPUs, threads and quota, as far as known.
     fn resources(&self) -> Vec<Part> {
         self.each().into_iter().flatten().collect()
     }
@@ -190,8 +190,8 @@ impl ServerCpu {
     }
 }
 
-/// What the link carries, bytes per second, and the share of it that a trial used. Of a link that is full and whose rate
-/// nobody told (a shaper, something on the way), what it carried when it was full is its rate.
+/// Returns the rate of the link in bytes per second, and the share of it that a trial used. A full link without a known rate (a shaper,
+/// something on the way) gets the rate that it carried when full.
 fn link(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<(f64, f64)> {
     let known = medium_use(trial).and_then(|medium| Some((medium.evidence.limit?, medium.share)));
     let full = facts.decisive.filter(|_| verdict == MEDIUM && known.is_none_or(|(_, share)| share < FULL));
@@ -199,7 +199,7 @@ fn link(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<(f64, f64)> {
     unnamed.or(known)
 }
 
-/// The response time with one client in seconds, without what a quota held: that is no part of a request.
+/// Returns the response time with one client in seconds, without the wait for a quota, which is no part of a request.
 fn unloaded_s(unloaded: &Trial) -> Option<f64> {
     let held = server_of(unloaded).and_then(|view| view.share_of_time("cgroup.cpu_throttled_time")).unwrap_or(0.0);
     Some(r1_us(unloaded)? / 1e6 * (1.0 - held.clamp(0.0, 1.0)))
@@ -220,7 +220,7 @@ fn server_cpu(view: &View<'_>, rate: f64, beside_s: f64) -> Option<ServerCpu> {
     })
 }
 
-/// Mean time that a client thought between an answer and the next request, seconds.
+/// Returns the mean think time between an answer and the next request, seconds.
 fn think_s(trial: &Trial) -> f64 {
     match &trial.intensity {
         Intensity::Closed { think, .. } | Intensity::SClients { think, .. } => think.mean_ms / 1e3,

@@ -1,5 +1,5 @@
-//! What a request needs, over all trials near the highest rate: one window alone holds few periods of a quota, few bursts of
-//! a disk, and its counters are read a moment beside its answers.
+//! Demands over all trials near the highest rate. One window holds few periods of a quota and few bursts of a disk, and its counters are
+//! read a moment apart from its answers.
 
 use run::Trial;
 
@@ -8,17 +8,17 @@ use crate::Facts;
 use crate::number::ratio;
 use crate::single::good;
 
-/// A trial tells of a loaded server if it reached this share of the highest rate: below, batches are smaller.
+/// Share of the highest rate from which a trial shows a loaded server: below it, batches are smaller.
 const LOADED: f64 = 0.8;
 
-/// The networks of the loaded trials of a run with this verdict.
+/// Returns the networks of the loaded trials of a run with this verdict.
 pub(super) fn loaded(facts: &Facts<'_>, verdict: &str) -> Vec<Model> {
     let trials = || facts.sweep.iter().chain(&facts.search);
     let most = trials().map(|t| good(t)).fold(0.0, f64::max);
     trials().filter(|t| good(t) >= LOADED * most).filter_map(|t: &&Trial| Model::of(facts, t, verdict)).collect()
 }
 
-/// A network with what a request needs on the mean of others, each weighted by its requests.
+/// Returns a network with the mean demands of others, weighted by their requests.
 pub(super) fn with_demands_of(now: &Model, drawn: &[&Model]) -> Model {
     let mean = |of: &dyn Fn(&Model) -> Option<f64>, otherwise: f64| {
         let known: Vec<(f64, f64)> = drawn.iter().filter_map(|m| Some((of(m)?, m.requests))).collect();

@@ -1,19 +1,19 @@
-//! How far the model is from the trial that it was made of.
+//! Error of the model on the trial that it was made of.
 
 use crate::number::{percent, rate};
 
-/// The same load by the model and as it was.
+/// Throughput of one load, modelled and measured.
 pub(super) struct Seen {
     /// Clients of the trial.
     pub(super) users: u32,
-    /// Requests per second that the model gives them.
+    /// Requests per second by the model.
     pub(super) modelled: f64,
-    /// Requests per second that they completed.
+    /// Requests per second that were completed.
     pub(super) completed: f64,
 }
 
 impl Seen {
-    /// The sentence of it.
+    /// Returns the sentence about it.
     pub(super) fn sentence(&self) -> String {
         format!(
             "with the {} clients of the run the model gives {}, and {} were completed ({} apart)",

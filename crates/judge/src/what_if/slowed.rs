@@ -1,4 +1,4 @@
-//! The network of a trial at a rate, with some of its parts slower: what an experiment predicts of response times.
+//! The network of a trial at a fixed rate, with some parts slowed: predictions of response times for an experiment.
 
 use run::Trial;
 
@@ -7,23 +7,23 @@ use super::solve::most;
 use crate::Facts;
 use stats::queueing::{Station, open_response_s};
 
-/// A network to which requests come at random at a rate.
+/// A network with random arrivals at a rate.
 pub(crate) struct Slowed {
     model: Model,
 }
 
-/// The network of a trial at an offered rate; nothing where it completed nothing.
+/// Makes the network of a trial at an offered rate; `None` where the trial completed nothing.
 pub(crate) fn slowed(facts: &Facts<'_>, trial: &Trial) -> Option<Slowed> {
     Model::of(facts, trial, "").map(|model| Slowed { model })
 }
 
 impl Slowed {
-    /// The share of the fullest part that is used.
+    /// Returns the use of the busiest part.
     pub(crate) fn busiest(&self) -> f64 {
         self.model.rate / most(&self.model)
     }
 
-    /// Mean response time with these parts slower by a dose over that without.
+    /// Returns the mean response time with these parts slowed by a dose, over that without.
     pub(crate) fn part(&self, ids: &[&str], dose: f64) -> f64 {
         let slower = |part: &Part| {
             let station = part.station();
@@ -32,7 +32,7 @@ impl Slowed {
         self.response_s(slower) / self.response_s(Part::station)
     }
 
-    /// The same with everything slower.
+    /// Returns the same ratio with every part slowed.
     pub(crate) fn all(&self, dose: f64) -> f64 {
         self.response_s(|part| part.station().faster(1.0 - dose)) / self.response_s(Part::station)
     }

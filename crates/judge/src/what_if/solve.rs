@@ -1,9 +1,9 @@
-//! A network with its users, solved.
+//! Solution of a network with its load.
 
 use super::model::{Model, Part};
 use stats::queueing::{Station, closed, open_response_s};
 
-/// Throughput and response time of a network's users, or of what arrives, thinking left out of the latter, contention included.
+/// Returns throughput and response time (without think time) of users or arrivals, contention included.
 pub(super) fn solve(model: &Model) -> (f64, f64) {
     match model.arrivals {
         Some(rate) => arriving(model, rate),
@@ -11,7 +11,7 @@ pub(super) fn solve(model: &Model) -> (f64, f64) {
     }
 }
 
-/// The same of requests that arrive at random at a rate: what is more than the first full resource lets through waits for ever.
+/// Solves for random arrivals at a rate. Above the limit of the first full resource the wait is infinite.
 pub(super) fn arriving(model: &Model, rate: f64) -> (f64, f64) {
     let most = most(model);
     if rate >= most {
@@ -21,7 +21,7 @@ pub(super) fn arriving(model: &Model, rate: f64) -> (f64, f64) {
     (rate, model.contention.map_or(alone, |contention| contention.arriving(rate, alone)))
 }
 
-/// The same without contention: what queues, and nothing else.
+/// Solves without contention: queues alone.
 pub(super) fn plain(model: &Model) -> (f64, f64) {
     with_users(&stations(model), cap(model), model.users, model.think_s)
 }
@@ -35,29 +35,29 @@ pub(super) fn stations(model: &Model) -> Vec<Station> {
     parts.chain([Station::delay(model.think_s)]).collect()
 }
 
-/// Requests per second that are let through, at most.
+/// Returns the greatest number of requests per second that caps allow.
 pub(super) fn cap(model: &Model) -> f64 {
     model.parts().iter().filter(|p| p.cap).map(Part::limit).fold(f64::INFINITY, f64::min)
 }
 
-/// What a cap holds back waits: Little's law gives the response time.
+/// Solves for users under a cap; by Little's law the response time holds the wait for the cap.
 pub(super) fn with_users(stations: &[Station], cap: f64, users: u32, think_s: f64) -> (f64, f64) {
     let throughput = closed(stations, users).throughput.min(cap);
     (throughput, f64::from(users) / throughput - think_s)
 }
 
-/// Requests per second at which the first resource is full.
+/// Returns the requests per second at which the first resource is full.
 pub(super) fn most(model: &Model) -> f64 {
     model.parts().iter().map(Part::limit).fold(f64::INFINITY, f64::min)
 }
 
-/// The same with what clients cost each other: as many are under way as fill that resource at the least.
+/// Returns that rate with contention of the requests that fill the resource.
 pub(super) fn most_with(model: &Model) -> f64 {
     let most = most(model);
     model.contention.map_or(most, |contention| most * contention.left(most * alone_s(model)))
 }
 
-/// What one request takes by itself, without thinking.
+/// Returns the time of one request alone, without think time.
 pub(super) fn alone_s(model: &Model) -> f64 {
     model.parts().iter().filter(|p| !p.cap).map(|p| p.work_s).sum()
 }

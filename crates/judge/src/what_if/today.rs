@@ -1,4 +1,4 @@
-//! The capacity that a change starts from: that of the run, held against an objective of which the change may take time.
+//! Capacity before a change: that of the run under its objective. A change may use up a part of the objective's time.
 
 use run::{Change, Limits, Run};
 
@@ -10,21 +10,21 @@ use crate::objective::longest_mean_us;
 use crate::repeats::capacity_under;
 use stats::ln_sd;
 
-/// Less than this share of a limit changes nothing that is known.
+/// Least share of a limit that a change must use up to matter.
 const NOTHING: f64 = 0.01;
 
-/// The capacity before any resource is changed.
+/// Capacity before any resource is changed.
 pub(super) struct Today {
     /// Requests per second; 0 where no rate holds the objective.
     pub(super) rate: f64,
-    /// Standard deviation of its logarithm, where that is known.
+    /// Standard deviation of its logarithm, where known.
     pub(super) ln_sd: Option<f64>,
-    /// What the change takes of the objective, in a sentence.
+    /// Sentence about the part of the objective that the change uses up.
     pub(super) said: Option<String>,
 }
 
 impl Today {
-    /// Of a run whose network becomes another one. Limits that nobody named are made of what one request takes, and grow with it.
+    /// Takes the capacity of a run for a change of its network. Limits that nobody named grow with the time of one request.
     pub(super) fn of(facts: &Facts<'_>, now: &Model, then: &Model, change: &Change) -> Self {
         let run = facts.run;
         let found = run.findings.capacity.as_ref().filter(|c| c.held);
@@ -40,7 +40,7 @@ impl Today {
         let text = &facts.limits.text;
         let longer = format!("every answer takes {} longer by itself", duration(longer_us));
         let less = less(&facts.limits, longer_us).and_then(|limits| capacity_under(run, &run.trials, &limits));
-        // By one rule with and without: what it was estimated by else does not matter.
+        // One rule with and without the change, whatever the run's capacity was estimated by.
         let both = less.zip(capacity_under(run, &run.trials, &facts.limits));
         match both {
             Some((less, whole)) => Self {
@@ -64,7 +64,7 @@ fn limits_named(run: &Run) -> Limits {
     }
 }
 
-/// What is left of the limits; `None` where nothing is left of one.
+/// Returns the limits less a time; `None` where nothing is left of one.
 fn less(limits: &Limits, us: f64) -> Option<Limits> {
     let left = |limit: Option<f64>| limit.map(|limit| limit - us);
     let [p50_us, mean_us, p99_us, p99_9_us] = [limits.p50_us, limits.mean_us, limits.p99_us, limits.p99_9_us].map(left);
