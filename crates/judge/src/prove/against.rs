@@ -1,40 +1,40 @@
-//! What a slot is held against, so that what a machine does by itself is not put down to a lever: the level of the slots before it.
+//! Level of the throughput before each slot, so that changes of the machine are not attributed to a lever.
 //!
-//! Slots scatter by themselves, and shared machines change their speed besides, by a third within tenths of a second, and keep it for a
-//! while: residuals of neighbours are alike (an autocorrelation of 0.2 to 0.95 between slots of 15 to 60 ms was seen). So the throughput
-//! without levers is a level that moves from slot to slot, and a scatter about it. Where it hardly moves the mean of all slots before says
-//! the most, where it moves much the last one does; how much it moves is what makes the slots likeliest.
+//! Slots scatter by themselves. Shared machines also change their speed, by a third within tenths of a second, and keep it for a while:
+//! neighbouring residuals are alike (an autocorrelation of 0.2 to 0.95 was seen between slots of 15 to 60 ms). So the throughput without
+//! levers is a level that moves from slot to slot, and a scatter about it. If the level hardly moves, the mean of all earlier slots says
+//! most; if it moves much, the last slot does. The movement is the one that makes the slots most likely.
 //!
-//! Source: A. Harvey, *Forecasting, structural time series models and the Kalman filter* (1989), the local level model. Each slot
-//! less what was expected of it, over how exactly that was known, is of one size and not like its neighbour's, and least squares of
-//! these are the generalized ones of the slots.
+//! Source: A. Harvey, *Forecasting, structural time series models and the Kalman filter* (1989), the local level model. Each slot less its
+//! expectation, over the standard deviation of that, has one size and does not depend on its neighbour. Least squares of these values are
+//! the generalized least squares of the slots.
 
 use run::LeverSlots;
 
 use stats::average;
 use stats::fit::robust::{Robust, residuals, robust};
 
-/// The variance by which the level may move from slot to slot, in units of that of a single slot's scatter. The last is a level that is
-/// known by the slot before alone.
+/// Variances of the level's movement from slot to slot, in variances of a single slot's scatter. With the last one only the slot before
+/// matters.
 const MOVES: &[f64] = &[0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
-/// Neighbours may hang together by what the model does not know.
+/// Lags over which neighbours may be correlated by causes outside the model.
 const LAGS: usize = 3;
 
-/// The equations of a trial's slots, and how a figure of each slot enters them.
+/// Equations of a trial's slots, and the way a figure of each slot enters them.
 pub(super) struct Against {
     rows: Vec<Vec<f64>>,
     level: Level,
 }
 
 impl Against {
-    /// The one that makes this figure of each slot the likeliest.
+    /// Chooses the movement that makes this figure of each slot most likely.
     pub(super) fn best(levers: &[LeverSlots], slots: &[usize], figure: &[f64]) -> Result<Self, String> {
         let all = MOVES.iter().map(|moves| Self::moving(levers, slots, *moves));
         let told = all.filter_map(|against| Some((against.likelihood(figure)?, against)));
         told.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, against)| against).ok_or_else(|| TOGETHER.into())
     }
 
-    /// A row a slot but the first: whether each lever is on, and whether that changed since the last slot.
+    /// Returns one row per slot but the first: whether each lever is on, and whether that changed since the last slot.
     fn moving(levers: &[LeverSlots], slots: &[usize], moves: f64) -> Self {
         let level = Level::moving(slots, moves);
         let of_slots: Vec<Vec<f64>> = slots.iter().map(|t| of_levers(levers, *t)).collect();
@@ -44,13 +44,13 @@ impl Against {
         Self { rows: (0..level.steps.len()).map(row).collect(), level }
     }
 
-    /// What the columns do to a figure of each slot.
+    /// Regresses a figure of each slot on the levers.
     pub(super) fn fit(&self, figure: &[f64]) -> Result<Robust, String> {
         robust(&self.level.innovations(figure), &self.rows, LAGS).ok_or_else(|| TOGETHER.into())
     }
 
-    /// The logarithm of the likelihood of a figure of each slot, but for a constant, if what is new in it scatters as Laplace has it, so
-    /// that few slots that are far off do not decide.
+    /// Returns the log likelihood of a figure of each slot, up to a constant. Innovations scatter as Laplace's distribution, so that a few
+    /// outlying slots do not decide.
     fn likelihood(&self, figure: &[f64]) -> Option<f64> {
         let innovations = self.level.innovations(figure);
         let fit = robust(&innovations, &self.rows, 0)?;
@@ -62,30 +62,30 @@ impl Against {
 
 const TOGETHER: &str = "the levers were on and off together and cannot be told apart";
 
-/// Whether each lever is on in a slot, and how each changed since the one before.
+/// Returns whether each lever is on in a slot, and the change of each since the slot before.
 pub(super) fn of_levers(levers: &[LeverSlots], t: usize) -> Vec<f64> {
     let on = |l: &LeverSlots, t: usize| f64::from(u8::from(l.on[t]));
     let now = levers.iter().map(|l| on(l, t));
     now.chain(levers.iter().map(|l| on(l, t - 1) - on(l, t))).collect()
 }
 
-/// How the level of the slots is followed.
+/// Way in which the level follows the slots.
 struct Level {
-    /// Of each slot but the first.
+    /// Weights of each slot but the first.
     steps: Vec<Step>,
 }
 
-/// A slot beside what was expected of it.
+/// A slot beside its expectation.
 struct Step {
-    /// The part of what was new in it by which the level is taken to have moved.
+    /// Share of the innovation by which the level moves.
     gain: f64,
-    /// One over the standard deviation of what was new, in those of a single slot's scatter.
+    /// One over the standard deviation of the innovation, in standard deviations of a single slot's scatter.
     known: f64,
 }
 
 impl Level {
     fn moving(slots: &[usize], moves: f64) -> Self {
-        // The variance of the level as the slots up to here say; after the first one it is that slot's.
+        // Variance of the level by the slots so far; after the first slot it is that slot's.
         let mut open = 1.0;
         let step = |pair: &[usize]| {
             let expected = open + moves * (pair[1] - pair[0]) as f64;
@@ -95,7 +95,7 @@ impl Level {
         Self { steps: slots.windows(2).map(step).collect() }
     }
 
-    /// Of each slot but the first, what is new in it, in standard deviations of a single slot's scatter where it is as expected.
+    /// Returns the innovation of each slot but the first, in standard deviations of a single slot's scatter.
     fn innovations(&self, figure: &[f64]) -> Vec<f64> {
         let mut level = figure.first().copied().unwrap_or_default();
         let new = |(step, value): (&Step, &f64)| {

@@ -1,11 +1,11 @@
-//! An open network in virtual time under levers, for tests: exponential service and arrivals at random, so that exact shares are known.
+//! Test double: an open network in virtual time under levers. Service and arrivals are exponential, so the exact shares are known.
 
 use run::{LeverSlots, ProofOf, ProofTrial, SlotHist};
 
 use super::response::{RATE, block};
 
-/// Single-server stations one after the other, each under a lever of its own, and a delay that is the same for all. One request
-/// arrives a second on the mean, so a demand is a utilization.
+/// Single-server stations in a row, each under a lever of its own, and a constant delay. One request arrives per second on average, so a
+/// demand is a utilization.
 #[derive(Clone, Debug)]
 pub(super) struct OpenNetwork {
     pub(super) demands: Vec<f64>,
@@ -15,13 +15,13 @@ pub(super) struct OpenNetwork {
 
 /// Blocks of a trial.
 const BLOCKS: usize = 24;
-/// Length of a slot, seconds, and what of it is left out: some hundred services, so that queues of the slot before are gone.
+/// Length of a slot, seconds, and the part at its start that is left out: some hundred services, so that queues of the slot before are gone.
 const SLOT_S: f64 = 1500.0;
 const SETTLE_S: f64 = 150.0;
 
 impl OpenNetwork {
-    /// What each station adds over what all of them and the delay add, everything slower by the dose: to the mean, or to a percentile of
-    /// one station, whose times are exponential.
+    /// Returns the share of each station in the growth of the response time, with everything slower by the dose: of the mean, or of a
+    /// percentile of one station, whose times are exponential.
     pub(super) fn exact_shares(&self, of: ProofOf) -> Vec<f64> {
         let means = match of {
             ProofOf::P50 => 0.5_f64.recip().ln(),
@@ -34,7 +34,7 @@ impl OpenNetwork {
         self.demands.iter().map(|d| adds(*d) / whole).collect()
     }
 
-    /// One trial; the lever on the rate is the last.
+    /// Simulates one trial; the lever on the rate is the last.
     pub(super) fn trial(&self, seed: u64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let levers = self.demands.len() + 1;
@@ -52,7 +52,7 @@ impl OpenNetwork {
         ProofTrial { slot_s: SLOT_S, slot_times: times, levers, ..ProofTrial::default() }
     }
 
-    /// Response times of each slot: requests pass the stations in the order in which they came. A millisecond stands for a second.
+    /// Returns the response times of each slot. Requests pass the stations in the order of arrival. A millisecond stands for a second.
     fn times(&self, on: &[Vec<bool>], random: &mut fastrand::Rng) -> Vec<SlotHist> {
         let slots = on.first().map_or(0, Vec::len);
         let mut counts = vec![vec![0u64; SlotHist::BUCKETS]; slots];
@@ -80,7 +80,7 @@ impl OpenNetwork {
     }
 }
 
-/// Blocks in which each lever is on in a slot of its own.
+/// Returns blocks in which each lever is on in a slot of its own.
 fn one_at_a_time(levers: usize, random: &mut fastrand::Rng) -> Vec<Vec<bool>> {
     let mut on = vec![Vec::new(); levers];
     for _ in 0..BLOCKS {

@@ -1,7 +1,7 @@
-//! An experiment under a rate that is offered whatever the server does: how busy it is, which share of what its response time grows
-//! by is predicted for each lever, and what came out.
+//! An experiment at a fixed offered rate: the utilization of the server, the predicted share of each lever in the growth of the response
+//! time, and the result.
 //!
-//! The server is not full, so what stops it is not asked: the verdict of the counters stays what it is.
+//! The server is not full, so its limit is not the question: the verdict of the counters stays.
 
 use run::{Bottleneck, Effect, Elasticity, Intensity, Objective, Proof, ProofOf, ProofOutcome, Run, Trial};
 
@@ -14,23 +14,23 @@ use crate::number::ratio;
 use crate::single::{closed, r1_us};
 use crate::what_if::{Slowed, slowed};
 
-/// Levers of which something is predicted, and the part of the network that each slows.
+/// Levers with a prediction, and the part of the network that each slows.
 const PREDICTED: &[(&str, &[&str])] = &[
     ("server-cpu", &["server-cpu", "server-single-thread"]),
     ("client-cpu", &["client-cpu"]),
     ("disk", &["server-disk"]),
 ];
-/// No queue is taken for busier than this by its response time alone.
+/// Greatest utilization of a queue that its response time alone can show.
 const BUSIEST: f64 = 0.95;
 
-/// What a rate makes of a server, before levers are pulled.
+/// Load of a server at a rate, before any lever.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AtRate {
     /// Requests offered per second.
     pub offered: f64,
-    /// Completed over offered.
+    /// Completed over offered rate.
     pub kept: f64,
-    /// Share of the fullest resource that is used, the larger of what the counters and the response time say.
+    /// Utilization of the busiest resource: the larger of what the counters and the response time say.
     pub busy: f64,
     /// Mean response time without other requests, seconds.
     pub alone_s: f64,
@@ -38,7 +38,7 @@ pub struct AtRate {
     pub response_s: f64,
 }
 
-/// What an objective asks of the response time: the highest percentile that it names. The one that nobody named is on the median.
+/// Returns the figure of the response time that the objective names, the highest percentile. An objective that nobody named is on the median.
 pub fn answer_of(objective: &Objective) -> ProofOf {
     match () {
         () if objective.p99_9_us.is_some() => ProofOf::P999,
@@ -48,17 +48,17 @@ pub fn answer_of(objective: &Objective) -> ProofOf {
     }
 }
 
-/// The last trial at an offered rate that no lever touched.
+/// Returns the last trial at an offered rate without a lever.
 fn argued(run: &Run) -> Option<&Trial> {
     run.trials.iter().rfind(|t| !t.kind.apart() && matches!(t.intensity, Intensity::Open { .. }))
 }
 
-/// The last one with a single client.
+/// Returns the last trial with a single client.
 fn alone(run: &Run) -> Option<&Trial> {
     run.trials.iter().rfind(|t| closed(t) && t.intensity.in_flight() == Some(1.0))
 }
 
-/// How busy a rate keeps the server of a run that was tried with one client and at that rate.
+/// Returns the load of a server whose run has a trial with one client and one at that rate.
 pub fn at_rate(run: &Run) -> Option<AtRate> {
     let (trial, alone_us) = (argued(run)?, r1_us(alone(run)?)?);
     let network = network(run);
@@ -78,8 +78,8 @@ fn network(run: &Run) -> Option<Slowed> {
     slowed(&facts, argued(run)?)
 }
 
-/// What the network of queues that the counters make says will happen when the lever with the largest effect takes `dose`: queues as
-/// if arrivals and services were random, so that a percentile moves as the mean does.
+/// Predicts the effect of the lever with the largest effect at `dose`, by the network of queues from the counters. Arrivals and services are
+/// random in that network, so a percentile moves as the mean does.
 pub fn predicted_at_rate(run: &Run, of: ProofOf, dose: f64) -> Proof {
     let why = "the experiment was not made".to_string();
     let proof = Proof { of, why, ..Proof::default() };
@@ -94,7 +94,7 @@ pub fn predicted_at_rate(run: &Run, of: ProofOf, dose: f64) -> Proof {
     Proof { prediction: Some(prediction), predicted_share: Some((ratio - 1.0) / whole), ..proof }
 }
 
-/// Concludes from slots at a rate.
+/// Concludes from slots at a fixed rate.
 pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect_of(trial).ok()).collect();
     let Some(trial) = proof.trials.last() else { return };

@@ -1,4 +1,4 @@
-//! What was predicted held against what came out, and what that does to the verdict.
+//! Comparison of predictions with results, and its effect on the verdict.
 
 use run::{Bottleneck, Effect, Elasticity, Estimate, Proof, ProofOf, ProofOutcome, Run, RunnerUp, Sureness};
 
@@ -13,17 +13,17 @@ use super::{Estimates, estimate};
 use crate::number::figure;
 use crate::single::good;
 
-/// Verdicts that name nothing that could be predicted.
+/// Verdicts that name nothing to predict.
 const NAMES_NOTHING: [&str; 2] = ["unknown", "not-saturated"];
-/// A resource with less of the whole is not what stops the server, however sure that is.
+/// Least share of the whole for a resource that limits the server, however sure a smaller share is.
 pub(super) const MOST: f64 = 0.5;
-/// By how much all parts may surely be more than 1 without a doubt of each. A little more is no wonder: what a server does in
-/// each period of a quota, whatever its length, makes the rest of it dearer.
+/// Excess over 1 that all parts together may surely have without a doubt of each. A little more is normal: the fixed work of each period of
+/// a quota makes the rest dearer.
 pub(super) const EXCESS: f64 = 0.25;
-/// No verdict is surer than this when an experiment spoke against it and none for another.
+/// Greatest confidence of a verdict that an experiment contradicted without supporting another.
 const REFUTED: f64 = 0.3;
 
-/// What the verdict says will happen when `lever` is pulled, before it is tried; no prediction where the verdict names nothing.
+/// Predicts the effect of `lever` by the verdict, before it is tried; `None` where the verdict names nothing.
 pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
     let id = run.findings.bottleneck.id.as_str();
     if NAMES_NOTHING.contains(&id) {
@@ -36,8 +36,8 @@ pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
     Proof { prediction: Some(prediction), why: "the experiment was not made".into(), ..Proof::default() }
 }
 
-/// What the counters say that `lever` will do when it takes `dose` of what would stop the server next: nothing while the rest lets
-/// through as much as was completed. Nothing is said where another lever tries that, or none.
+/// Predicts by the counters the effect of `lever` when it takes `dose` of the second suspect: no effect while the rest allows the completed
+/// rate. `None` where another lever tries that suspect, or none does.
 pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
     let next = run.findings.bottleneck.next.as_ref()?;
     SUSPECTS.iter().find(|s| s.bottleneck == next.id && s.lever == lever && s.behind.is_none())?;
@@ -47,7 +47,7 @@ pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
     Some(RunnerUp { bottleneck: next.id.clone(), prediction, measured: None })
 }
 
-/// Concludes from the proof's trials and changes the argued verdict where they say so. Without a trial both stay.
+/// Concludes from the proof's trials, and changes the argued verdict where they say so. Without a trial both stay.
 pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect(trial).ok()).collect();
     let said = in_turns(proof, verdict);
@@ -59,7 +59,7 @@ pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     }
 }
 
-/// The verdict held against the turns with and without its own lever; nothing where there were none.
+/// Compares the verdict with the turns with and without its own lever; `None` without turns.
 fn in_turns(proof: &mut Proof, verdict: &mut Bottleneck) -> Option<PredictionCheck> {
     let suspect = suspect(proof, verdict)?;
     let measured = proof.effects.iter().rfind(|effect| effect.lever == suspect.lever)?.clone();
@@ -82,7 +82,7 @@ fn in_turns(proof: &mut Proof, verdict: &mut Bottleneck) -> Option<PredictionChe
     Some(said)
 }
 
-/// The shares of what slots tell. `turns` is what the verdict's own lever said before.
+/// Concludes from the shares that slots show. `turns` is the earlier result of the verdict's own lever.
 fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<PredictionCheck>) {
     let Some(trial) = proof.trials.last() else { return };
     let found = match estimate(trial) {
@@ -106,7 +106,7 @@ fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<Predictio
     let second = second(proof, &found);
     proof.runner_up.iter_mut().for_each(|runner_up| runner_up.measured = second.clone());
     let shares = shares(proof);
-    // What was refuted already stands for nothing; a lever that was not pulled belongs to what none touched.
+    // A refuted share stands for nothing; a lever that was not pulled belongs to the remainder.
     let refuted_before =
         turns == Some(PredictionCheck::Refuted) && suspect(proof, verdict).is_some_and(|suspect| suspect.refutes);
     let pulled = lever_of(proof, verdict).filter(|lever| shares.iter().any(|(pulled, _)| pulled == lever));
@@ -132,7 +132,7 @@ fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<Predictio
     }
 }
 
-/// The predicted lever's effect as it was measured; without a prediction that of the largest elasticity.
+/// Returns the measured effect of the predicted lever; without a prediction that of the lever with the largest elasticity.
 fn measured(proof: &Proof, found: &Estimates) -> Option<Effect> {
     let wanted = proof.prediction.as_ref().map(|p| p.lever.as_str());
     let by_size =
@@ -141,7 +141,7 @@ fn measured(proof: &Proof, found: &Estimates) -> Option<Effect> {
     Some(effect_at(found, at, proof.elasticities[at].lever.clone()))
 }
 
-/// What the lever of what comes second did.
+/// Returns the measured effect of the second suspect's lever.
 fn second(proof: &Proof, found: &Estimates) -> Option<Effect> {
     let lever = &proof.runner_up.as_ref()?.prediction.lever;
     let at = proof.elasticities.iter().position(|e| e.lever == *lever)?;
@@ -153,7 +153,7 @@ fn effect_at(found: &Estimates, at: usize, lever: String) -> Effect {
     Effect { lever, dose: found.doses[at], ratio: ratio.value, low: ratio.low, high: ratio.high, at: String::new() }
 }
 
-/// Every resource and the remainder, the largest first.
+/// Returns every resource and the remainder, the largest first.
 pub(super) fn shares(proof: &Proof) -> Vec<(String, Estimate)> {
     let mut shares: Vec<(String, Estimate)> =
         proof.elasticities.iter().map(|e| (e.lever.clone(), e.estimate)).collect();
@@ -169,7 +169,7 @@ pub(super) enum Weighed {
     Close,
 }
 
-/// One resource stands out when its interval lies above those of all others.
+/// Returns the resource whose interval lies above those of all others.
 pub(super) fn weigh(shares: &[(String, Estimate)], argued: &str, predicts: bool) -> Weighed {
     let Some(((top, of_top), others)) = shares.split_first() else { return Weighed::Close };
     let stands_out = of_top.value >= MOST && others.iter().all(|(_, e)| of_top.low > e.high);

@@ -1,12 +1,11 @@
-//! From slots in which levers were on and off to elasticities: by how much throughput follows the speed of a resource.
+//! Elasticities from slots in which levers were on and off: the relative change of throughput per relative change of a resource's speed.
 //!
-//! Two regressions over the slots of one trial, both on whether each lever was on: of the logarithm of the throughput, and
-//! of the logarithm of each resource's measured speed. The first divided by the second is the elasticity (the levers are
-//! instruments for the speeds: what is read wrongly in a single slot averages out and does not bend the result towards
-//! zero, as it would in a regression on the readings themselves). A lever that hits the resource of another one as well,
-//! since both live on one CPU, is told apart by the same equations.
+//! Two regressions use the slots of one trial, both on whether each lever was on: one of the logarithm of the throughput, one of the
+//! logarithm of each resource's measured speed. The first divided by the second is the elasticity. The levers are instruments for the
+//! speeds, so errors in single readings average out; a regression on the readings themselves would be biased towards zero. The same
+//! equations separate a lever that also slows another resource, since both are on one CPU.
 //!
-//! Queues carry over: what a slot left waiting is served in the next. A column for each lever's last slot takes that up.
+//! Queues carry over: work that a slot left waiting is served in the next. A column for each lever's last slot accounts for that.
 
 use run::{Estimate, LeverSlots, ProofTrial};
 
@@ -14,31 +13,31 @@ use super::against::Against;
 use crate::thresholds::{CURVATURE, UNWANTED};
 use stats::fit::robust::{Robust, inverse, product, times};
 
-/// Slots for each lever, and for the level, without which the equations have little to stand on.
+/// Slots that are needed for each lever, and for the level.
 const SLOTS_OF_A_LEVER: usize = 8;
-/// A lever that changed its resource's speed by less than this (in logarithms) shows nothing.
+/// Least change of a resource's speed by a lever, in logarithms, that shows anything.
 const LEAST_DOSE: f64 = 0.02;
-/// Half of a 95 % interval in standard deviations, with the hundred and more slots of a trial (Student).
+/// Half of a 95 % interval in standard deviations, with the hundred or more slots of a trial (Student).
 const Z95: f64 = 1.98;
 
-/// What a trial's slots say.
+/// Results of a trial's slots.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Estimates {
-    /// One a lever, in the trial's order.
+    /// One elasticity per lever, in the trial's order.
     pub elasticities: Vec<Estimate>,
-    /// 1 less their sum.
+    /// 1 less the sum of the elasticities.
     pub remainder: Estimate,
-    /// What each lever took from its own resource, 0 to 1: one less the speed with it on over the speed with it off.
+    /// Dose of each lever on its own resource, 0 to 1: 1 less the speed with the lever on over the speed with it off.
     pub doses: Vec<f64>,
-    /// Throughput with each lever on over throughput with it off, the others as they came.
+    /// Throughput with each lever on over throughput with it off, whatever the others did.
     pub ratios: Vec<Estimate>,
 }
 
 /// Estimates elasticities from the slots of a trial. The error says what is missing.
 ///
-/// An elasticity is at most the utilization, and is just that with one client and no queue. So what a victim hardly wanted,
-/// or what a thief took much of without slowing anybody, needs no dose that is large enough to divide by: it carries between
-/// nothing and the share that was wanted. The same holds wherever that says more than the regression does.
+/// An elasticity is at most the utilization, and equals it with one client and no queue. A resource that its victim hardly wanted, or that a
+/// thief took without slowing anybody, therefore needs no dose to divide by: its elasticity lies between 0 and the wanted share. This bound
+/// also holds wherever it says more than the regression.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let idle = |(j, lever): (usize, &LeverSlots)| {
@@ -57,30 +56,29 @@ pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     }
 }
 
-/// The share of the time in which a lever's resource was wanted at most, where that is known: as its users say, or else what a thief
-/// left of it.
+/// Returns the greatest share of the time in which a lever's resource was wanted, where known: as its users say, or else what a thief left.
 fn wanted(lever: &LeverSlots) -> Option<f64> {
     lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
 }
 
-/// Logarithms of the throughput.
+/// Returns the logarithms of the throughput.
 pub(super) fn throughput(trial: &ProofTrial, slots: &[usize]) -> Vec<f64> {
     slots.iter().map(|t| trial.completed_rate[*t].ln()).collect()
 }
 
-/// Logarithms of the speeds of each lever's resource.
+/// Returns the logarithms of the speeds of each lever's resource.
 fn speeds(levers: &[LeverSlots], slots: &[usize]) -> Vec<Vec<f64>> {
     levers.iter().map(|l| slots.iter().map(|t| l.speed[*t].max(1e-3).ln()).collect()).collect()
 }
 
-/// The slots of a trial as logarithms, and what the levers moved in them.
+/// Slots of a trial as logarithms, and the effects of the levers on them.
 struct Seen<'a> {
     levers: &'a [LeverSlots],
     y: Vec<f64>,
     speeds: Vec<Vec<f64>>,
     against: Against,
     moved: Robust,
-    /// By how much lever j moved the logarithm of the speed of resource k.
+    /// Change of the logarithm of resource k's speed by lever j.
     doses: Vec<Vec<f64>>,
 }
 
@@ -93,8 +91,8 @@ impl<'a> Seen<'a> {
         Ok(Self { levers, y, speeds, against, moved, doses })
     }
 
-    /// Estimates of the levers without a bound by regression, and the bounds of the others. What a lever with a bound moves stays in the
-    /// equations: its thief may live on the CPU of another's victim.
+    /// Estimates the levers without a bound by regression, and gives the others their bounds. The effect of a bounded lever stays in the
+    /// equations: its thief may be on the CPU of another lever's victim.
     fn bounded(&self, bounds: &[Option<f64>]) -> Result<Estimates, String> {
         let used: Vec<usize> = (0..bounds.len()).filter(|j| bounds[*j].is_none()).collect();
         let none = Estimates { remainder: Estimate::around(1.0, 0.0), ..Estimates::default() };
@@ -115,7 +113,7 @@ impl<'a> Seen<'a> {
         Ok(whole)
     }
 
-    /// The same of the levers that bite.
+    /// Estimates the levers that have an effect by regression.
     fn regress(&self, used: &[usize]) -> Result<Estimates, String> {
         let doses: Vec<Vec<f64>> = used.iter().map(|j| used.iter().map(|k| self.doses[*j][*k]).collect()).collect();
         let speeds: Vec<Vec<f64>> = used.iter().map(|j| self.speeds[*j].clone()).collect();
@@ -137,7 +135,7 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// Covariance of the elasticities: how far what they leave unexplained pulls at the levers' columns, over the doses.
+    /// Returns the covariance of the elasticities from the residuals and the doses.
     fn spread(
         &self,
         speeds: &[Vec<f64>],
@@ -155,13 +153,13 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Slots that an estimate of so many levers needs, at least.
+/// Returns the number of slots that an estimate of this many levers needs.
 pub fn fewest_slots(levers: usize) -> usize {
     // The first one has no slot before it.
     SLOTS_OF_A_LEVER * (levers + 1) + 1
 }
 
-/// Slots after the first that completed something; the first one has no slot before it.
+/// Returns the slots after the first that completed something; the first one has no slot before it.
 pub(super) fn usable(trial: &ProofTrial) -> Result<Vec<usize>, String> {
     let n = trial.completed_rate.len();
     if trial.levers.is_empty() {
@@ -180,7 +178,7 @@ pub(super) fn usable(trial: &ProofTrial) -> Result<Vec<usize>, String> {
     }
 }
 
-/// doses[j][k]: by how much lever j moved the logarithm of the speed of resource k.
+/// Returns `doses[j][k]`, the change of the logarithm of resource k's speed by lever j.
 fn doses(speeds: &[Vec<f64>], against: &Against) -> Result<Vec<Vec<f64>>, String> {
     let of: Vec<Robust> = speeds.iter().map(|speed| against.fit(speed)).collect::<Result<_, _>>()?;
     Ok((0..speeds.len()).map(|j| of.iter().map(|fit| fit.coefficients[j]).collect()).collect())
@@ -191,26 +189,26 @@ fn effective_levers<'a>(levers: impl Iterator<Item = &'a LeverSlots>, doses: &[V
     slack.map_or(Ok(()), |(j, lever)| Err(too_little(lever, 1.0 - doses[j][j].exp())))
 }
 
-/// A lever that took next to nothing, in a sentence.
+/// Says that a lever took next to nothing.
 pub(super) fn too_little(lever: &LeverSlots, dose: f64) -> String {
     format!("the lever {} took {:.1} % of its resource, too little to show anything", lever.lever, dose * 100.0)
 }
 
-/// What doses of a finite size do to elasticities: what is slowed becomes more of a bottleneck than what is not.
+/// Effect of the size of the doses on elasticities: a slowed resource becomes more of a bottleneck than the others.
 struct Nonlinearity {
-    /// How much larger each elasticity is under the mean of all doses than without any.
+    /// Factor of each elasticity under the mean of all doses, over that without doses.
     by: Vec<f64>,
-    /// How much further apart errors are after this is taken off, at least 1.
+    /// Factor of the errors after the correction, at least 1.
     stretch: f64,
     /// The largest dose, as a logarithm.
     dose: f64,
 }
 
 impl Nonlinearity {
-    /// In speeds that combine with a constant elasticity of substitution ([`CURVATURE`] 1 is one client, exactly) a resource's
-    /// share grows with how much more it was slowed than the mean of the shares.
+    /// Computes the correction. In speeds that combine with a constant elasticity of substitution ([`CURVATURE`] 1 is exactly one client) a
+    /// resource's share grows with its slowdown relative to the mean of the shares.
     ///
-    /// What a resource lacks with all levers off is no dose: a thread that waits for others of its process has half a CPU then, too.
+    /// A resource that is short with all levers off has no dose: a thread that waits for others of its process may have half a CPU even then.
     fn of(elasticities: &[f64], doses: &[Vec<f64>]) -> Self {
         // Levers are on half of the time.
         let slowed: Vec<f64> =
@@ -226,8 +224,8 @@ impl Nonlinearity {
         }
     }
 
-    /// The variance of an elasticity, with what the bend leaves open: it may as well be half or one and a half of this,
-    /// and what grows with the square of the dose is not taken off at all.
+    /// Returns the variance of an elasticity with the uncertainty of the correction: half or one and a half of it is as likely. Effects of the
+    /// square of the dose are not corrected at all.
     fn variance(&self, measured: f64, elasticity: f64, by: f64) -> f64 {
         let e = elasticity.clamp(0.0, 1.0);
         let open = (by / 2.0).powi(2) / 3.0 + (2.4 * e * (1.0 - e) * self.dose.powi(2)).powi(2);

@@ -1,5 +1,5 @@
-//! Verdicts held against experiments: what slots of a load say about each resource, and whether that is what was
-//! predicted. `docs/methods/experiment.md` explains it.
+//! Experiments on verdicts: the shares that slots of a load show for each resource, and their comparison with the prediction.
+//! `docs/methods/experiment.md` explains it.
 
 mod against;
 #[cfg(test)]

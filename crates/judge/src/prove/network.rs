@@ -1,4 +1,4 @@
-//! A closed network in virtual time under levers, for tests: exponential service, so that the exact answer is known.
+//! Test double: a closed network in virtual time under levers. Service is exponential, so the exact answer is known.
 
 use run::{LeverSlots, ProofTrial};
 
@@ -17,18 +17,18 @@ pub(super) struct Network {
 const SLOTS: usize = 160;
 /// Length of a slot in mean service times of the slowest station.
 const SLOT: f64 = 40.0;
-/// What is left of a speed while its lever is on.
+/// Speed of a station while its lever is on.
 const LEFT: f64 = 0.8;
 
 impl Network {
-    /// The true elasticity of each station, without any lever.
+    /// Returns the true elasticity of each station, without any lever.
     pub(super) fn exact(&self) -> Vec<f64> {
         let mut all = self.stations.clone();
         all.push(Station::delay(self.delay_s));
         elasticities(&all, self.clients)[..self.stations.len()].to_vec()
     }
 
-    /// One trial. Exponential times have no memory, so the network is a chain whose next event is drawn afresh.
+    /// Simulates one trial. Exponential times have no memory, so the network is a chain whose next event is drawn afresh.
     pub(super) fn trial(&self, seed: u64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let on: Vec<Vec<bool>> = self.stations.iter().map(|_| balanced(&mut random)).collect();
@@ -44,7 +44,7 @@ impl Network {
             lever: format!("station {i}"),
             host: String::new(),
             on: on.clone(),
-            // Read with an error of 3 %.
+            // Readings have an error of 3 %.
             speed: on.iter().map(|on| if *on { LEFT } else { 1.0 } * (1.0 + 0.06 * (random.f64() - 0.5))).collect(),
             ..LeverSlots::default()
         };
@@ -52,7 +52,7 @@ impl Network {
         ProofTrial { slot_s: SLOT, completed_rate, levers, ..ProofTrial::default() }
     }
 
-    /// Runs one slot; returns what was completed in it.
+    /// Simulates one slot; returns the number of completed requests.
     fn slot(&self, random: &mut fastrand::Rng, speeds: &[f64], at: &mut [u32], thinking: &mut u32) -> f64 {
         let (mut now, mut completed) = (0.0, 0.0);
         let rates: Vec<f64> = self.stations.iter().zip(speeds).map(|(s, speed)| speed / s.demand_s).collect();
@@ -73,7 +73,7 @@ impl Network {
         }
     }
 
-    /// One client goes on: from a station, or (`None`) from its delay. Whether that completed a request.
+    /// Moves one client: from a station, or (`None`) from its delay. Returns whether that completed a request.
     fn moved(&self, from: Option<usize>, at: &mut [u32], thinking: &mut u32) -> bool {
         let Some(i) = from else {
             *thinking -= 1;
@@ -90,7 +90,7 @@ impl Network {
     }
 }
 
-/// On in half of every 8 slots, in random order.
+/// Returns an order in which the lever is on in half of every 8 slots, at random.
 fn balanced(random: &mut fastrand::Rng) -> Vec<bool> {
     let mut all = Vec::with_capacity(SLOTS);
     while all.len() < SLOTS {
@@ -101,18 +101,18 @@ fn balanced(random: &mut fastrand::Rng) -> Vec<bool> {
     all
 }
 
-/// How often intervals hold the truth.
+/// Number of intervals that hold the truth.
 #[derive(Debug, Default)]
 pub(super) struct Coverage {
-    /// Of how many seeds that of each station does.
+    /// Seeds whose interval holds the truth, for each station.
     pub(super) each: Vec<u32>,
-    /// Of how many seeds that of the remainder does.
+    /// Seeds whose interval of the remainder holds the truth.
     pub(super) remainder: u32,
     /// Mean error of each station's elasticity.
     pub(super) bias: Vec<f64>,
 }
 
-/// Estimates as many trials as there are seeds.
+/// Estimates one trial per seed.
 pub(super) fn coverage(network: &Network, seeds: u64) -> Coverage {
     let exact = network.exact();
     let left = 1.0 - exact.iter().sum::<f64>();

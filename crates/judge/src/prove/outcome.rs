@@ -1,4 +1,4 @@
-//! What slots that were weighed do to the proof and to the verdict.
+//! Effect of the weighed slots on the proof and on the verdict.
 
 use run::{Bottleneck, Estimate, NextBottleneck, Proof, ProofOf, ProofOutcome};
 
@@ -6,14 +6,14 @@ use super::suspects::{SUSPECTS, Suspect, suspect_of};
 use super::words::{REMAINDER, dependent_sentence, effect_sentence, evidence, expected, in_words, shares_sentence};
 use crate::rules::RULES;
 
-/// No verdict is surer than this when two resources are too close to tell.
+/// Greatest confidence of a verdict when two resources are too close to tell apart.
 pub(super) const CLOSE: f64 = 0.6;
-/// What throughput was to be, of what it was before, and what it came to may surely be this far apart, and no further, in a proof.
+/// Greatest sure distance of the measured from the predicted throughput, as a share of that before, in a proof.
 const ASTRAY: f64 = 0.1;
-/// How sure a verdict is that an experiment has shown.
+/// Confidence of a verdict that an experiment has shown.
 pub(super) const SHOWN: f64 = 0.95;
 
-/// The row that tries the verdict: that of the lever of which something was predicted.
+/// Returns the row that tries the verdict: that of the lever with the prediction.
 pub(super) fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Suspect> {
     suspect_of(verdict, proof.prediction.as_ref().map(|p| p.lever.as_str()))
 }
@@ -29,7 +29,7 @@ pub(super) fn proven(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(Str
     verdict.evidence.extend(evidence(shares));
 }
 
-/// What throughput that follows a lever says to be the bottleneck.
+/// Returns the bottleneck that throughput shows when it follows a lever.
 fn bottleneck_of(lever: &str) -> &'static str {
     let named = SUSPECTS.iter().find(|suspect| suspect.lever == lever).map(|suspect| suspect.bottleneck);
     named.unwrap_or("server-concurrency")
@@ -55,7 +55,7 @@ pub(super) fn refuted(
         _ => format!("throughput follows {}", in_words(lever)),
     };
     (verdict.id, verdict.confidence) = (id.into(), SHOWN);
-    // What it was said to wait for did not carry it.
+    // The upstream that the verdict named did not carry it.
     let behind = SUSPECTS.iter().any(|suspect| suspect.behind.is_some() && suspect.lever == lever);
     verdict.waits_for = verdict.waits_for.take().filter(|_| behind);
     verdict.evidence = evidence(shares);
@@ -65,32 +65,32 @@ pub(super) fn refuted(
     verdict.next = None;
 }
 
-/// Parts that add up to more than 1: a lever slows more than its own resource, so none of them is what it says.
+/// Concludes from parts that add up to more than 1: a lever slows more than its own resource, so no part is reliable.
 pub(super) fn dependent(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
     undecided(proof, verdict, dependent_sentence(ProofOf::Throughput, shares));
 }
 
-/// An experiment that decides nothing: the verdict is no surer than of two that are too close to tell.
+/// Concludes nothing from an experiment: the verdict is no surer than one of two that are too close.
 fn undecided(proof: &mut Proof, verdict: &mut Bottleneck, why: String) {
     (proof.outcome, proof.why) = (ProofOutcome::NotTried, why);
     verdict.confidence = verdict.confidence.min(CLOSE);
 }
 
-/// Whether there is a lever of which the verdict says that throughput follows it.
+/// Returns whether a lever slows what the verdict names.
 pub(super) fn has_own_lever(proof: &Proof, verdict: &Bottleneck) -> bool {
     let predicted = proof.prediction.as_ref().filter(|p| p.ratio != 1.0);
     suspect(proof, verdict).is_some_and(|suspect| predicted.is_some_and(|p| p.lever == suspect.lever))
 }
 
-/// Throughput follows nothing that was slowed, as the verdict has it, and what it names was not slowed: others than it are ruled out.
+/// Concludes where throughput followed nothing that was slowed, as the verdict predicts, and the named resource itself was not slowed.
 pub(super) fn only_others(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
     proof.outcome = ProofOutcome::NotTried;
     proof.why = format!("what the verdict names could not be changed; {}", effect_sentence(proof));
     verdict.evidence.extend(evidence(shares));
 }
 
-/// Whether throughput did surely something else than what was predicted. With most of a CPU taken away, by the lever and by other
-/// programs, an elasticity near 0 goes with throughput that falls by a third: the shares bear the verdict, what was seen does not.
+/// Returns whether throughput surely differed from the prediction. With most of a CPU taken by the lever and other programs, an elasticity
+/// near 0 goes with a fall of throughput by a third: the shares support the verdict, the throughput does not.
 pub(super) fn is_astray(proof: &Proof) -> bool {
     let (Some(measured), Some(predicted)) = (&proof.measured, &proof.prediction) else { return false };
     let expected = expected(predicted, measured);
@@ -98,7 +98,7 @@ pub(super) fn is_astray(proof: &Proof) -> bool {
     (nearest - expected).abs() > ASTRAY
 }
 
-/// Slots in which something else changed throughput as much as a lever does, or in which what was predicted did not come.
+/// Concludes where something else changed throughput as much as a lever does, or where the prediction failed.
 pub(super) fn doubted(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)], doubt: String) {
     undecided(proof, verdict, format!("{doubt}: {}", shares_sentence(ProofOf::Throughput, shares)));
 }

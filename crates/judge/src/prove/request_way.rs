@@ -1,9 +1,8 @@
-//! What an exchange puts on the link on the way that requests take: what longer requests add to.
+//! Bytes of an exchange on the link in the direction of the requests, to which longer requests add.
 //!
-//! On one wire for both ways (half duplex) that is all of it. On a link whose ways are apart (full duplex) requests load the
-//! one of them alone, so that longer requests try a full link only where theirs is the fuller way. Nothing tells the duplex of
-//! a link that is no testbed's: it is taken for one of two ways, as a switched Ethernet is. If it is one wire, requests are at
-//! least half of what is on it, and the effect is smaller than predicted, never larger.
+//! On one wire for both directions (half duplex) these are all bytes. On a full-duplex link requests load only their own direction, so longer
+//! requests test a full link only where that direction is the fuller one. Outside a testbed the duplex is unknown and taken as full, as of a
+//! switched Ethernet. If it is half, requests are at least half of the bytes, and the effect is smaller than predicted, never larger.
 
 use run::Run;
 
@@ -11,19 +10,19 @@ use crate::number::{positive, ratio};
 use crate::rules::{medium_bytes, ways};
 use crate::view::View;
 
-/// See the head of this file.
+/// Direction of the requests on the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum RequestWay {
-    /// What an exchange puts on the link was not seen.
+    /// The bytes of an exchange on the link were not seen.
     #[default]
     NotSeen,
-    /// Answers fill the link, and requests do not travel that way.
+    /// Answers fill the link, and requests go the other way.
     OfAnswers,
-    /// Bytes of an exchange on the way of the requests, framing counted.
+    /// Bytes of an exchange in the direction of the requests, framing included.
     Bytes(f64),
 }
 
-/// Of the decisive trial.
+/// Returns the direction in the decisive trial.
 pub fn request_way(run: &Run) -> RequestWay {
     let trial = run.findings.picks.decisive.and_then(|at| run.trials.get(at));
     let Some(trial) = trial else { return RequestWay::NotSeen };

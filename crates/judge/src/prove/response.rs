@@ -1,10 +1,10 @@
-//! From slots of an open loop in which one lever at a time was on to shares of the response time.
+//! Shares of the response time, from slots of an open loop in which one lever at a time was on.
 //!
-//! What an open loop completes is what it offers; the response time answers. If everything were slower by the same, speeds and
-//! arrivals, each request would take longer by just that: `T(k rate, k speeds) = T / k`. So slowing all resources by a dose is the same
-//! as more arrivals: `T(rate, (1 - d) speeds) = T(rate / (1 - d), speeds) / (1 - d)`, and a lever on the offered rate shows what it
-//! does to slow everything, whatever stands behind the server. What a single lever adds over what that adds is its share; of a mean in
-//! an open network (Jackson 1957) those of all stations and delays add up to 1 exactly, at doses of any size, since each adds its own.
+//! An open loop completes what it offers, so the response time shows the effect. If speeds and arrivals were all slower by one factor, each
+//! request would take longer by that factor: `T(k rate, k speeds) = T / k`. Slowing all resources by a dose therefore equals more arrivals:
+//! `T(rate, (1 - d) speeds) = T(rate / (1 - d), speeds) / (1 - d)`. A lever on the offered rate thus shows the effect of slowing everything,
+//! upstreams included. The effect of a single lever over that effect is its share. For the mean of an open network (Jackson 1957) the shares
+//! of all stations and delays add up to exactly 1, at doses of any size.
 
 use run::{Estimate, LeverSlots, ProofOf, ProofTrial, SlotHist};
 use stats::bootstrap::{resample, small_sample_factor};
@@ -16,40 +16,39 @@ use crate::thresholds::SKEWED;
 use stats::Sample;
 use stats::student::t95;
 
-/// The lever that offers more requests a second; its speed is one over how many times as many.
+/// Lever that offers more requests per second; its speed is one over the factor.
 pub const RATE: &str = "rate";
-/// Slots of a block without any lever; each lever has one in each.
+/// Slots of a block without any lever. Each lever has one slot in each block.
 const FREE: usize = 2;
-/// Blocks without which nothing is said of their scatter.
+/// Fewest blocks whose scatter can be estimated.
 const FEWEST_BLOCKS: usize = 8;
-/// Requests beyond the percentile, in all slots of a lever: fewer say little of it.
+/// Fewest requests beyond the percentile, in all slots of a lever.
 const BEYOND: f64 = 20.0;
 /// Draws of the bootstrap over blocks.
 const DRAWS: usize = 200;
-/// What a share may be off by however long is measured, a standard deviation: doses are not quite alike, and the figures that are
-/// divided scatter themselves.
+/// Standard deviation of a share that remains however long the measurement: doses differ a little, and the figures that are divided scatter.
 const LEFT_OPEN: f64 = 0.01;
-/// A lever that took less shows nothing.
+/// Least dose that shows anything.
 const LEAST_DOSE: f64 = 0.01;
-/// No resource is taken for busier than this where doses of different size are compared.
+/// Greatest utilization that is assumed when doses of different size are compared.
 const BUSIEST: f64 = 0.95;
 
-/// Slots of a block in which each of so many levers is on once, one at a time.
+/// Returns the slots of a block in which each of so many levers is on once, one at a time.
 pub fn block(levers: usize) -> usize {
     levers + FREE
 }
 
-/// Slots that an experiment with so many levers needs, at least.
+/// Returns the fewest slots of an experiment with so many levers.
 pub fn fewest_slots_at_a_rate(levers: usize) -> usize {
     FEWEST_BLOCKS * block(levers)
 }
 
-/// Requests that all slots of a lever need together, at least.
+/// Returns the fewest requests that all slots of a lever need together.
 pub fn fewest_requests(of: ProofOf) -> f64 {
     BEYOND / beyond(of)
 }
 
-/// The share of requests beyond the percentile, or one that makes of a mean what is asked of the median.
+/// Returns the share of requests beyond the percentile; a mean counts as the median.
 fn beyond(of: ProofOf) -> f64 {
     match of {
         ProofOf::P99 => 0.01,
@@ -58,7 +57,7 @@ fn beyond(of: ProofOf) -> f64 {
     }
 }
 
-/// The figure of response times that the ratios are of, microseconds.
+/// Returns the figure of the response times whose ratios are taken, microseconds.
 pub fn response_us(of: ProofOf, times: &SlotHist) -> Option<f64> {
     match of {
         ProofOf::Mean | ProofOf::Throughput => times.mean_us(),
@@ -66,25 +65,25 @@ pub fn response_us(of: ProofOf, times: &SlotHist) -> Option<f64> {
     }
 }
 
-/// A block: response times and mean speed without any lever, then of each lever.
+/// A block: response times and mean speed without any lever, then with each lever.
 struct Block {
     times: Vec<Vec<u64>>,
-    /// Speed of each lever's resource without any, and with it.
+    /// Speed of each lever's resource without any lever, and with it.
     speeds: Vec<(f64, f64)>,
 }
 
-/// What a choice of blocks says.
+/// Response to the levers in a choice of blocks.
 struct PredictedResponse {
-    /// Of each lever, the one on the rate included: with it over without any.
+    /// Response time with each lever, including that on the rate, over that without any.
     ratios: Vec<f64>,
     doses: Vec<f64>,
-    /// What each lever but the one on the rate adds to the response time, over that without any, had it the dose of that one.
+    /// Growth of the response time by each lever but that on the rate, over the time without any, scaled to the dose of that one.
     adds: Vec<f64>,
-    /// What all parts add together.
+    /// Growth of the response time by all parts together.
     whole: f64,
 }
 
-/// Estimates of the trial's levers, that on the rate left out of the shares but not of the ratios. The error says what is missing.
+/// Estimates the trial's levers. The lever on the rate has a ratio but no share. The error says what is missing.
 pub(super) fn estimate(trial: &ProofTrial, of: ProofOf) -> Result<Estimates, String> {
     let rate_at = trial.levers.iter().position(|l| l.lever == RATE);
     let rate_at =
@@ -116,7 +115,7 @@ pub(super) fn estimate(trial: &ProofTrial, of: ProofOf) -> Result<Estimates, Str
     })
 }
 
-/// The whole blocks of a trial: each slot has one lever on, or none.
+/// Returns the complete blocks of a trial: each slot has one lever on, or none.
 fn blocks(trial: &ProofTrial) -> Result<Vec<Block>, String> {
     let (levers, n) = (&trial.levers, trial.slot_times.len());
     if levers.iter().any(|l| l.on.len() != n || l.speed.len() != n) {
@@ -135,7 +134,7 @@ fn blocks(trial: &ProofTrial) -> Result<Vec<Block>, String> {
     }
 }
 
-/// A block in which each lever has a slot of its own, and there is one without any.
+/// Returns a block in which each lever has a slot of its own and one slot has none.
 fn one_block(trial: &ProofTrial, slots: &[usize], span: usize) -> Option<Block> {
     let levers = &trial.levers;
     let cell = |t: usize| {
@@ -161,7 +160,7 @@ fn one_block(trial: &ProofTrial, slots: &[usize], span: usize) -> Option<Block> 
     })
 }
 
-/// The counts of several slots, a bucket an entry; nothing where there is no slot.
+/// Adds up the counts of several slots by bucket; `None` without a slot.
 fn together<'a>(slots: impl Iterator<Item = &'a SlotHist>, span: usize) -> Option<Vec<u64>> {
     let mut sum = vec![0; span];
     let mut any = false;
@@ -172,7 +171,7 @@ fn together<'a>(slots: impl Iterator<Item = &'a SlotHist>, span: usize) -> Optio
     any.then_some(sum)
 }
 
-/// Whether all slots of each lever hold requests enough for the percentile.
+/// Checks that the slots of each lever hold enough requests for the percentile.
 fn enough(blocks: &[&Block], of: ProofOf) -> Result<(), String> {
     let cells = blocks.first().map_or(0, |block| block.times.len());
     let held = |cell: usize| blocks.iter().flat_map(|block| &block.times[cell]).sum::<u64>();
@@ -204,17 +203,17 @@ fn block_response(blocks: &[&Block], of: ProofOf, rate_at: usize) -> Option<Pred
     Some(PredictedResponse { adds, whole: whole.grows, ratios, doses })
 }
 
-/// What it does to slow everything.
+/// Effect of slowing everything.
 struct Whole {
     /// Response time with everything slower by the dose over that without, less 1.
     grows: f64,
     dose: f64,
-    /// How busy a single queue would be that grows so.
+    /// Utilization of a single queue that would grow as much.
     busy: f64,
 }
 
 impl Whole {
-    /// From what more arrivals do.
+    /// Computes the effect from that of more arrivals.
     fn of(ratio: f64, dose: f64) -> Self {
         let slower = ratio / (1.0 - dose);
         // More arrivals make nothing faster.
@@ -223,24 +222,24 @@ impl Whole {
         Self { grows: slower - 1.0, dose, busy: busy.clamp(0.0, BUSIEST) }
     }
 
-    /// What a lever adds. Where its dose is another one, it grows with that as the wait of a single queue does.
+    /// Returns the growth by a lever. A different dose is scaled as the wait of a single queue.
     fn adds(&self, ratio: f64, dose: f64) -> f64 {
         let wait = |dose: f64| dose / (1.0 - dose - self.busy).max(0.02);
         (ratio - 1.0) * wait(self.dose) / wait(dose.max(LEAST_DOSE))
     }
 }
 
-/// What blocks say that are drawn again and again.
+/// Returns the responses of blocks that are drawn again and again.
 fn drawn(blocks: &[Block], of: ProofOf, rate_at: usize) -> Vec<PredictedResponse> {
     let mut random = fastrand::Rng::with_seed(1);
     let mut draw = |_| block_response(&resample(blocks, &mut random), of, rate_at);
     (0..DRAWS).filter_map(&mut draw).collect()
 }
 
-/// A figure of what blocks say.
+/// A figure of a response.
 type Figure<'a> = &'a dyn Fn(&PredictedResponse) -> f64;
 
-/// A part over the whole with its interval; nothing where the whole may be nothing.
+/// Returns a part over the whole with its interval; `None` where the whole may be zero.
 fn quotient(found: &PredictedResponse, drawn: &[PredictedResponse], part: Figure<'_>, wider: f64) -> Option<Estimate> {
     let whole: Figure<'_> = &|response: &PredictedResponse| response.whole;
     let (a, b, n) = (part(found), whole(found), drawn.len() as f64);

@@ -1,7 +1,7 @@
-//! How steady a load was by itself while levers were switched, and whether it was what it had been once all of them were off.
+//! Steadiness of a load while levers were switched, and its return once all levers were off.
 //!
-//! What the levers did is taken off each slot's throughput, and what is left is looked at in stretches of eight slots: how far their
-//! means scatter holds the noise of single slots as well as whatever changed more slowly, another program or the server itself.
+//! The effects of the levers are removed from each slot's throughput. The rest is averaged over stretches of eight slots. The scatter of
+//! these means holds the noise of single slots and every slower change, of other programs or of the server itself.
 
 use run::{Estimate, ProofTrial, Steadiness};
 
@@ -11,18 +11,18 @@ use stats::fit::{linear, robust};
 use stats::student::t95;
 use stats::{Sample, average};
 
-/// Slots of a stretch: as many as come after the last one with a lever.
+/// Slots of a stretch; as many follow the last slot with a lever.
 const STRETCH: usize = 8;
-/// Stretches without which nothing is said of their scatter, and slots after the levers.
+/// Fewest stretches whose scatter can be estimated, and fewest slots after the levers.
 const FEWEST: usize = 4;
-/// How many times as wide as one of 95 % an interval is that misses once in a thousand, with the dozen stretches of a trial (Student).
+/// Width of an interval that misses once in a thousand, over that of 95 %, with the dozen stretches of a trial (Student).
 const SURE: f64 = 2.0;
-/// What is not back by less than this (in logarithms) is no doubt of what the levers showed.
+/// Greatest distance from the earlier level, in logarithms, that is no doubt of the levers' effects.
 const NOT_BACK: f64 = 0.05;
-/// Nor is a drift of less: as much as a lever takes.
+/// Greatest drift that is no doubt; as much as a lever takes.
 const DRIFTED: f64 = 0.25;
 
-/// What the slots of a trial say; nothing where they are too few.
+/// Returns the steadiness of a trial's slots; `None` with too few slots.
 pub(super) fn steadiness(trial: &ProofTrial) -> Option<Steadiness> {
     let slots = usable(trial).ok()?;
     let left = left(trial, &slots)?;
@@ -32,13 +32,13 @@ pub(super) fn steadiness(trial: &ProofTrial) -> Option<Steadiness> {
     if means.len() < FEWEST {
         return None;
     }
-    // The first slot without any lever still serves what the last one left.
+    // The first slot without any lever still serves the queue of the last one.
     let back = left.get(last_on + 2..).and_then(|tail| back(&means, tail));
     let is_back = back.as_ref().map(|back| surely(back) <= NOT_BACK);
     Some(Steadiness { noise: noise(&stretches), drift: drift(&means)?, back, is_back })
 }
 
-/// Why the slots prove nothing, whatever the levers seem to have done: something else changed as much.
+/// Returns why the slots prove nothing: something else changed as much as the levers did.
 pub(super) fn doubt(steadiness: &Steadiness) -> Option<String> {
     let told = |e: &Estimate| format!("{:.2} ({:.2} to {:.2})", e.value, e.low, e.high);
     let other = "another program, or a server that reacts to what is done to it";
@@ -56,13 +56,13 @@ pub(super) fn doubt(steadiness: &Steadiness) -> Option<String> {
     }
 }
 
-/// How far from 1 a ratio surely is, in logarithms; below 0 where it may be 1.
+/// Returns the sure distance of a ratio from 1, in logarithms; below 0 where it may be 1.
 fn surely(ratio: &Estimate) -> f64 {
     let half = (ratio.high.ln() - ratio.low.ln()) / 2.0;
     ratio.value.ln().abs() - SURE * half
 }
 
-/// The logarithm of each slot's throughput without what the levers did in it and in the one before.
+/// Returns the logarithm of each slot's throughput without the effects of the levers in this slot and the one before.
 fn left(trial: &ProofTrial, slots: &[usize]) -> Option<Vec<f64>> {
     let y = throughput(trial, slots);
     let found = Against::best(&trial.levers, slots, &y).ok()?.fit(&y).ok()?;
@@ -70,7 +70,7 @@ fn left(trial: &ProofTrial, slots: &[usize]) -> Option<Vec<f64>> {
     Some(robust::residuals(&y, &rows, &found.coefficients))
 }
 
-/// The scatter of single slots about the means of their stretches.
+/// Returns the scatter of single slots about the means of their stretches.
 fn noise(stretches: &[&[f64]]) -> f64 {
     let variances: Vec<f64> = stretches.iter().filter_map(|s| Some(Sample::of(s)?.sd.powi(2))).collect();
     average(&variances).sqrt()
@@ -84,7 +84,7 @@ fn drift(means: &[f64]) -> Option<Estimate> {
     Some(Estimate { value: end(line.slope), low: end(at.low), high: end(at.high) })
 }
 
-/// The slots after the levers, held against one more stretch like the others.
+/// Compares the slots after the levers with one more stretch of the earlier ones.
 fn back(means: &[f64], tail: &[f64]) -> Option<Estimate> {
     let before = Sample::of(means).filter(|_| tail.len() >= FEWEST)?;
     let shorter = (STRETCH as f64 / tail.len() as f64).max(1.0);

@@ -1,27 +1,26 @@
-//! Which lever tries which verdict, and what the verdict says will happen when it is pulled.
+//! Levers that try verdicts, and the effect that each verdict predicts.
 
 use run::{BehindLimit, Bottleneck, Run, Trial};
 
 use crate::single::good;
 
-/// A bottleneck, the lever that tries it, and what is predicted.
+/// A bottleneck, the lever that tries it, and the prediction.
 #[derive(Clone, Copy, Debug)]
 pub struct Suspect {
     /// Row of `BOTTLENECKS`.
     pub bottleneck: &'static str,
     /// Row of `LEVERS`.
     pub lever: &'static str,
-    /// What of it is full that the server is said to wait for; none where the verdict is of the server, the client or the
-    /// link.
+    /// Limit of the upstream that the server is said to wait for; none where the verdict is about the server, the client or the link.
     pub behind: Option<BehindLimit>,
-    /// Whether throughput that stays refutes the bottleneck. A rate limit need not be one by address.
+    /// Whether unchanged throughput refutes the bottleneck. A rate limit need not be one per address.
     pub refutes: bool,
-    /// Throughput with the lever over throughput without it, after a dose.
+    /// Predicted throughput with the lever over that without it, after a dose.
     pub ratio: fn(&Run, f64) -> f64,
 }
 
-/// What can be tried. What is in no row is in what no lever touches: a sleep, a lock, a service on a host that is not watched, a
-/// distance, a limit on purpose; it is tried by levers of which nothing is to come.
+/// Levers for each bottleneck. Others belong to the remainder, which no lever touches: a sleep, a lock, a service on an unobserved host, a
+/// distance, a limit on purpose. Levers that are predicted to have no effect try these.
 pub const SUSPECTS: &[Suspect] = &[
     suspect("server-cpu", "server-cpu", what_is_left),
     suspect("server-single-thread", "server-cpu", what_is_left),
@@ -51,44 +50,44 @@ const fn behind(limit: BehindLimit, lever: &'static str) -> Suspect {
     Suspect { behind: Some(limit), ..suspect("server-concurrency", lever, what_is_left) }
 }
 
-/// The rows that try a verdict; the first that can be pulled is to.
+/// Returns the rows that try a verdict; the first lever that can be pulled is used.
 pub fn suspects_of(verdict: &Bottleneck) -> impl Iterator<Item = &'static Suspect> {
-    // Older runs say of none what of it is full: its CPUs were all that was looked at.
+    // Older runs do not say which limit an upstream met: only its CPUs were read.
     let behind = verdict.waits_for.as_ref().map(|waits_for| waits_for.limit.unwrap_or(BehindLimit::Cpu));
     let id = verdict.id.clone();
     SUSPECTS.iter().filter(move |suspect| suspect.behind == behind && (behind.is_some() || suspect.bottleneck == id))
 }
 
-/// The row that tries a verdict with this lever; without that the first one.
+/// Returns the row that tries a verdict with this lever; without that the first row.
 pub(super) fn suspect_of(verdict: &Bottleneck, lever: Option<&str>) -> Option<&'static Suspect> {
     suspects_of(verdict).find(|suspect| Some(suspect.lever) == lever).or_else(|| suspects_of(verdict).next())
 }
 
-/// Throughput follows the resource.
+/// Predicts that throughput follows the resource.
 fn what_is_left(_: &Run, dose: f64) -> f64 {
     1.0 - dose
 }
 
 /// Delayed acknowledgements of Linux (TCP_DELACK_MIN), microseconds.
 const TIMER_US: f64 = 40_000.0;
-/// Nothing is predicted to become faster than this many times: what else a request waits for is not known so exactly.
+/// Greatest predicted speed-up: the other parts of a response are not known more exactly.
 const MAX_PREDICTED_FACTOR: f64 = 10.0;
 
-/// Requests one after another take their time less the timer's.
+/// Predicts requests one after another without the timer.
 fn without_the_timer(run: &Run, _: f64) -> f64 {
     let half_us = decisive(run).map_or(0.0, |trial| trial.latency_us.p50);
     times(half_us, half_us - TIMER_US)
 }
 
-/// Clients that each wait for a connect, for the server to accept it and for an answer wait for the answer alone.
+/// Predicts clients that wait for an answer alone, and no longer for a connect and its acceptance.
 fn without_connects(run: &Run, _: f64) -> f64 {
     let Some(trial) = decisive(run).filter(|trial| good(trial) > 0.0) else { return 1.0 };
     let (connect_us, answer_us) = (trial.connect_us.mean, trial.latency_us.mean);
     times(connect_us + answer_us, answer_us - accepted_us(trial).min(answer_us))
 }
 
-/// How long a connection waits to be accepted: as many as wait over as many as come in a second (Little's law). The kernel completes a
-/// connect before that, so it is part of the first answer's time.
+/// Returns the time that a connection waits to be accepted, by Little's law: waiting connections over accepted ones per second. The kernel
+/// completes a connect before that, so the wait is part of the first answer's time.
 fn accepted_us(trial: &Trial) -> f64 {
     let Some(server) = &trial.server else { return 0.0 };
     let waiting = server.recording.sum("listen.queue", trial.measured.window, |_| true).value();

@@ -1,12 +1,12 @@
-//! What a lever did that was there in one turn of a pair and not in the other: the mean of the logarithms of the pairs'
-//! ratios, with Student's interval. Pairs, since a machine drifts: what both turns of a pair share cancels out.
+//! Effect of a lever that was on in one turn of each pair: the mean of the logarithms of the pairs' ratios, with Student's interval. Drift
+//! of the machine cancels within a pair.
 
 use crate::thresholds::FEWEST_WINDOWS;
 use run::{Effect, SwitchTrial};
 use stats::Sample;
 use stats::student::t95;
 
-/// The effect of a trial in turns. The error says what is missing.
+/// Returns the effect of a trial in turns. The error says what is missing.
 pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
     let pairs = trial.off.iter().zip(&trial.on).filter(|(off, on)| **off > 0.0 && **on > 0.0);
     let logs: Vec<f64> = pairs.map(|(off, on)| (on / off).ln()).filter(|log| log.is_finite()).collect();
@@ -24,18 +24,18 @@ pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
     Ok(Effect { lever: trial.lever.clone(), dose: trial.dose, ratio, low, high, at })
 }
 
-/// What an effect says of its prediction.
+/// Comparison of an effect with its prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PredictionCheck {
-    /// It lies nearer to what was predicted than to no effect, all of its interval.
+    /// The whole interval is nearer to the prediction than to no effect.
     Confirmed,
-    /// It lies nearer to no effect.
+    /// The whole interval is nearer to no effect.
     Refuted,
-    /// Some of each.
+    /// The interval holds both.
     Open,
 }
 
-/// Holds an effect against its prediction: halfway, in logarithms, between that and no effect.
+/// Compares an effect with its prediction. The border is halfway, in logarithms, between the prediction and no effect.
 pub(super) fn check(effect: &Effect, predicted: f64) -> PredictionCheck {
     let halfway = predicted.max(1e-6).sqrt();
     let (beyond, short) = match predicted > 1.0 {

@@ -1,14 +1,14 @@
-//! An experiment on the verdict in words.
+//! Sentences about an experiment.
 
 use run::{Effect, Estimate, Evidence, Proof, ProofOf};
 
 use super::response::RATE;
 use crate::number::percent;
 
-/// What no lever touched.
+/// Name of the part that no lever touched.
 pub(super) const REMAINDER: &str = "remainder";
 
-/// What a lever slows.
+/// Returns the resource that a lever slows, in words.
 pub(super) fn in_words(lever: &str) -> &'static str {
     match lever {
         "server-cpu" => "the server's CPU",
@@ -24,7 +24,7 @@ pub(super) fn in_words(lever: &str) -> &'static str {
     }
 }
 
-/// A lever of turns, as the begin of a sentence.
+/// Returns the beginning of a sentence about a lever of turns.
 pub(super) fn with_lever(lever: &str) -> &'static str {
     match lever {
         "sources" => "with twice the source addresses",
@@ -38,7 +38,7 @@ pub(super) fn with_lever(lever: &str) -> &'static str {
     }
 }
 
-/// The line of the headline: what was taken away and what throughput, or the response time, did.
+/// Returns the line of the headline: the dose, and the change of throughput or response time.
 pub(super) fn effect_sentence(proof: &Proof) -> String {
     let Some(m) = &proof.measured else { return String::new() };
     let predicted = match &proof.prediction {
@@ -50,13 +50,13 @@ pub(super) fn effect_sentence(proof: &Proof) -> String {
     format!("with {} of {} taken away, {what} {}{predicted}", percent(m.dose), in_words(&m.lever), moved(m.ratio))
 }
 
-/// Whether the verdict says that something will come of what was seen. Of a lever that could not be pulled nothing was seen; of
-/// those that were, it says that nothing will come.
+/// Returns whether the verdict predicts a change for the lever that was seen. If its own lever could not be pulled, it predicts no change for
+/// the others.
 fn is_to_change(predicted: &Effect, measured: &Effect) -> bool {
     predicted.lever == measured.lever && predicted.ratio != 1.0
 }
 
-/// What throughput was to be with the dose that was measured, of what it was without: it follows its own lever, and no other.
+/// Returns the predicted throughput at the measured dose, as a share of that without: it follows the verdict's own lever and no other.
 pub(super) fn expected(predicted: &Effect, measured: &Effect) -> f64 {
     if is_to_change(predicted, measured) { 1.0 - measured.dose } else { 1.0 }
 }
@@ -65,7 +65,7 @@ fn change(of: ProofOf, predicted: &Effect, measured: &Effect) -> String {
     if of.is_throughput() { percent(1.0 - expected(predicted, measured)) } else { percent(predicted.ratio - 1.0) }
 }
 
-/// What a ratio says of a figure.
+/// Returns the change of a figure in words.
 fn moved(ratio: f64) -> String {
     match ratio {
         r if r < 0.99 => format!("fell by {}", percent(1.0 - r)),
@@ -74,7 +74,7 @@ fn moved(ratio: f64) -> String {
     }
 }
 
-/// Parts that together are surely more than 1.
+/// Returns the sentence about parts that together surely exceed 1.
 pub(super) fn dependent_sentence(of: ProofOf, shares: &[(String, Estimate)]) -> String {
     let (largest, shares) = (shares.first().map_or(REMAINDER, |(lever, _)| lever), shares_sentence(of, shares));
     if !["server-cpu", "client-cpu", "behind-cpu"].contains(&largest) {
