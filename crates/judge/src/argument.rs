@@ -1,5 +1,5 @@
-//! The argument, step by step, as source 0 and 3 argue: from one client to many, from demands to the queue, each step a
-//! sentence with its figures, ending at the verdict.
+//! The argument step by step, as source 0 and 3 argue: from one client to many, from demands to the queue. Each step is a sentence with its
+//! figures, and the last is the verdict.
 
 use run::Findings;
 
@@ -10,7 +10,7 @@ use crate::number::{duration, figure, grew, percent, rate, ratio};
 use crate::single::server_of;
 use crate::sweep::Plateau;
 
-/// The sentences.
+/// Returns the sentences.
 pub(crate) fn argument(facts: &Facts<'_>, findings: &Findings) -> Vec<String> {
     let steps = steps(facts);
     let mut out = Vec::new();

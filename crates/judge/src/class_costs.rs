@@ -1,8 +1,8 @@
-//! What a request of each class costs the server in CPU time: an estimate, by regression over short windows in which one class
-//! after the other was asked for more than the mix has it.
+//! CPU cost of a request of each class: an estimate by regression over short windows, in each of which one class has a larger share than in the
+//! mix.
 //!
-//! A window's CPU time of a completed request is the sum of the classes' costs by their shares in it. What a processor does
-//! more or less of by batches, caches and queues is in the scatter, and so in the intervals.
+//! A window's CPU time per completed request is the sum of the classes' costs, weighted by their shares. The effects of batches, caches and
+//! queues are in the scatter, and so in the intervals.
 
 use run::{ClassCosts, ClassFinding, CpuTold, Run, Trial, TrialKind};
 
@@ -10,13 +10,13 @@ use crate::number::{finite, ratio};
 use crate::view::View;
 use stats::fit::{Coefficient, proportional};
 
-/// Completed requests from which a window says something.
+/// Fewest completed requests of a window.
 const FEWEST: u64 = 20;
 
-/// A window: the shares of the columns, the server's CPU time of a completed request in microseconds, and how many there were.
+/// A window: the shares of the columns, the server's CPU time per completed request in microseconds, and the number of requests.
 type Window = (Vec<f64>, f64, f64);
 
-/// Puts the costs into the classes that were asked for more in turns, and says what they rest on.
+/// Adds the costs to the classes that had windows of their own, and returns what they rest on.
 pub(crate) fn tell(run: &Run, classes: &mut [ClassFinding]) -> Option<ClassCosts> {
     let sound = |t: &&Trial| t.kind == TrialKind::Classes && t.broken().is_none();
     let trials: Vec<&Trial> = run.trials.iter().filter(sound).collect();
@@ -37,7 +37,7 @@ pub(crate) fn tell(run: &Run, classes: &mut [ClassFinding]) -> Option<ClassCosts
     Some(ClassCosts { windows: windows.len(), dearest: dearest.map(|at| places[at]), sure, how })
 }
 
-/// The shares of the named classes in a trial, that of all others last, and what a request cost.
+/// Returns the shares of the named classes in a trial, with all others last, and the cost of a request.
 fn window(trial: &Trial, names: &[&str]) -> Option<Window> {
     let completed = trial.measured.tally.completed;
     let cpu_us = cpu_us(trial).filter(|_| completed >= FEWEST)?;
@@ -48,15 +48,15 @@ fn window(trial: &Trial, names: &[&str]) -> Option<Window> {
     Some((shares, cpu_us, completed as f64))
 }
 
-/// CPU time of the server's processes for a completed request, microseconds. Both samples come just before the moments that
-/// they are for, so what grew between them is divided by the requests as it is: how long a sample takes, which on a busy
-/// machine is a tenth of so short a window, is in neither.
+/// Returns the CPU time of the server's processes per completed request, microseconds. Both samples are taken just before their moments, so the
+/// growth between them is divided by the requests directly. The duration of a sample, a tenth of so short a window on a busy machine, is in
+/// neither.
 fn cpu_us(trial: &Trial) -> Option<f64> {
     let server = View::new("server", trial, trial.server.as_ref()?);
     ratio(server.value("process.cpu")?, trial.measured.tally.completed as f64)
 }
 
-/// The cost of each column; of the others only where there were any.
+/// Returns the cost of each column; the others have one only where they had requests.
 fn regress(windows: &[Window]) -> Option<Vec<Coefficient>> {
     let others = windows.iter().any(|(shares, ..)| shares.last().is_some_and(|rest| *rest > 1e-9));
     let columns = windows.first()?.0.len() - usize::from(!others);
@@ -66,7 +66,7 @@ fn regress(windows: &[Window]) -> Option<Vec<Coefficient>> {
     proportional(&y, &rows, &sizes).filter(|told| told.len() > 1)
 }
 
-/// What each column takes of a request of the mix.
+/// Returns the part of each column in a request of the mix.
 fn parts(told: &[Coefficient], mix: &[f64]) -> Vec<Coefficient> {
     let others = (1.0 - mix.iter().sum::<f64>()).max(0.0);
     let shares = mix.iter().copied().chain([others]);
@@ -76,7 +76,7 @@ fn parts(told: &[Coefficient], mix: &[f64]) -> Vec<Coefficient> {
         .collect()
 }
 
-/// The class that takes the most, and whether that is beyond doubt.
+/// Returns the class with the largest part, and whether that is beyond doubt.
 fn dearest(parts: &[Coefficient]) -> (Option<usize>, bool) {
     let Some((at, most)) = parts.iter().enumerate().max_by(|a, b| a.1.value.total_cmp(&b.1.value)) else {
         return (None, false);

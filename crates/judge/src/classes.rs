@@ -1,4 +1,4 @@
-//! Classes of a mix of requests, each judged as if it were alone: which breaks the objective first, and what each came to.
+//! Classes of a mix of requests, each judged as if alone: the class that breaks the objective first, and the results of each.
 
 use run::{Breach, ClassFinding, ClassPart, ErrorKind, Intensity, Measured, Picks, Rates, Tally, Trial};
 
@@ -7,7 +7,7 @@ use crate::number::{finite, positive, ratio};
 use crate::objective::breach;
 use crate::single::failed_share;
 
-/// What is concluded of each class, in the order of the mix; nothing where all requests are of one.
+/// Returns the findings of each class in the order of the mix; none where there is one class.
 pub(crate) fn classes(facts: &Facts<'_>, picks: &Picks) -> Vec<ClassFinding> {
     let trials = &facts.run.trials;
     let Some(shown) = picks.loaded.and_then(|at| trials.get(at)) else { return Vec::new() };
@@ -27,7 +27,7 @@ pub(crate) fn classes(facts: &Facts<'_>, picks: &Picks) -> Vec<ClassFinding> {
     all
 }
 
-/// The class that fails at the lowest load; of several at one, that which is furthest beyond its limit.
+/// Returns the class that fails at the lowest load; of several at one load the one furthest beyond its limit.
 fn first_to_fail(trials: &[Trial], all: &[ClassFinding]) -> Option<usize> {
     let order = |class: &ClassFinding| {
         let rates = &trials.get(class.failing?)?.rates;
@@ -39,7 +39,7 @@ fn first_to_fail(trials: &[Trial], all: &[ClassFinding]) -> Option<usize> {
     failing.min_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(at, _)| at)
 }
 
-/// What a class came to in one trial.
+/// Returns the results of a class in one trial.
 fn figures(trial: &Trial, class: &ClassPart) -> ClassFinding {
     let (measured, alone) = (&class.measured, alone(trial, class));
     let time = |share: f64| finite(class.response.quantile_us(share)).filter(|_| !class.response.is_empty());
@@ -61,14 +61,14 @@ fn figures(trial: &Trial, class: &ClassPart) -> ClassFinding {
     }
 }
 
-/// The lowest load at which a class broke the objective while neither that load nor a higher one held it, and how.
+/// Returns the lowest load at which a class broke the objective while neither that load nor a higher one held it, and the breach.
 fn failing<'a>(facts: &Facts<'a>, at: usize) -> Option<(&'a Trial, Breach)> {
     let fixed: Vec<&Trial> = facts.run.trials.iter().collect();
     let by_load = [&facts.search, &facts.sweep, &fixed].into_iter().find(|trials| !trials.is_empty())?;
     let mut lowest = None;
     for trial in by_load.iter().rev() {
         let class = trial.classes.get(at)?;
-        // A class that was hardly asked for in a trial says nothing there.
+        // A class with few requests in a trial says nothing there.
         if class.measured.begun < FEWEST {
             continue;
         }
@@ -80,10 +80,10 @@ fn failing<'a>(facts: &Facts<'a>, at: usize) -> Option<(&'a Trial, Breach)> {
     lowest
 }
 
-/// Requests of a class from which its percentiles are looked at.
+/// Fewest requests of a class for percentiles.
 const FEWEST: u64 = 20;
 
-/// A trial in which a class had been alone: its requests, its times.
+/// Makes a trial of one class alone: its requests and its times.
 fn alone(trial: &Trial, class: &ClassPart) -> Trial {
     let measured = &class.measured;
     let mut tally = Tally {
@@ -97,7 +97,7 @@ fn alone(trial: &Trial, class: &ClassPart) -> Trial {
     }
     let rate = finite(class.completed_rate(trial.measured.length_s)).unwrap_or_default();
     Trial {
-        // What was offered of a class is not known apart: that it was left behind shows in the times.
+        // The offered rate of a class is unknown; a backlog shows in the times.
         intensity: Intensity::default(),
         rates: Rates { completed_rate: rate, offered_rate: rate, sent_rate: rate, ..Rates::default() },
         measured: Measured { length_s: trial.measured.length_s, tally, ..Measured::default() },

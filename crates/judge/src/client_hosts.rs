@@ -1,5 +1,5 @@
-//! Several hosts of generators. Counters of different hosts are never put into one figure: the busiest host is the client of
-//! the trial, the others are listed, and each one's costs are by what it completed itself.
+//! Several hosts of generators. Counters of different hosts are never combined: the busiest host is the client of the trial, the others are
+//! listed, and the costs of each are by its own completed requests.
 
 use run::{HostFinding, HostLoad, Picks, Run, Side, Trial};
 
@@ -9,8 +9,7 @@ use crate::number::{finite, percent, positive, rate, ratio};
 use crate::thresholds::{THROTTLED, UNEVEN};
 use crate::view::View;
 
-/// Makes the busiest host of generators the client of each trial. Which one it was before does not matter, so a run that is
-/// judged again stays as it is.
+/// Makes the busiest generator host the client of each trial. The result does not depend on the earlier choice, so judging again changes nothing.
 pub(crate) fn busiest_first(run: &mut Run) {
     for trial in run.trials.iter_mut().filter(|trial| !trial.client_hosts.is_empty()) {
         let busy = |side: &Side| pressure(&View::new("client", trial, side));
@@ -25,15 +24,15 @@ pub(crate) fn busiest_first(run: &mut Run) {
     }
 }
 
-/// How near a host is to its limit: the share of the time that its busiest worker ran or waited for a CPU; above 1 where a
-/// quota held it.
+/// Returns how close a host is to its limit: the share of the time that its busiest worker ran or waited for a CPU; above 1 where it was
+/// throttled.
 fn pressure(view: &View<'_>) -> f64 {
     let wants = view.workers().iter().map(crate::view::Task::wants).fold(0.0, f64::max);
     let held = throttled(view).map_or(0.0, |t| t.share);
     finite(if held >= THROTTLED { 1.0 + held } else { wants }).unwrap_or(0.0)
 }
 
-/// `on b`, and how the others did, for a sentence about the busiest host of several.
+/// Returns `on b` and the state of the other hosts, for a sentence about the busiest of several hosts.
 pub(crate) fn among(facts: &Facts<'_>) -> Option<(String, String)> {
     let trial = facts.decisive.filter(|trial| !trial.client_hosts.is_empty())?;
     let one =
@@ -42,7 +41,7 @@ pub(crate) fn among(facts: &Facts<'_>) -> Option<(String, String)> {
     Some((format!("on {}, ", trial.client.host), format!("; the busiest threads of the others: {}", others.join(", "))))
 }
 
-/// A sentence where hosts completed unevenly for their shares of the load.
+/// Returns a sentence where hosts completed unevenly for their shares of the load.
 pub(crate) fn uneven(facts: &Facts<'_>) -> Option<String> {
     let trial = facts.decisive.filter(|trial| trial.host_loads.len() > 1)?;
     let worth = |load: &HostLoad| ratio(load.completed as f64, load.share);
@@ -62,7 +61,7 @@ fn completed_rate(trial: &Trial, load: &HostLoad) -> Option<f64> {
     ratio(load.completed as f64, positive(trial.measured.length_s)?)
 }
 
-/// What each host of the picked trial came to.
+/// Returns the results of each host in the picked trial.
 pub(crate) fn findings(run: &Run, picks: &Picks) -> Vec<HostFinding> {
     let Some(trial) = picks.several_hosts.and_then(|at| run.trials.get(at)) else { return Vec::new() };
     trial.host_loads.iter().map(|load| finding(trial, load)).collect()
@@ -76,7 +75,7 @@ fn finding(trial: &Trial, load: &HostLoad) -> HostFinding {
         completed_rate: completed_rate(trial, load),
         cpus_busy: view.and_then(|v| v.side.recording.cpu_times("total", v.window)?.busy()),
         segments_again: view.and_then(|v| ratio(v.value("tcp.retrans_segs")?, v.value("tcp.out_segs")?)),
-        // See [`busiest_first`].
+        // The order is that of [`busiest_first`].
         busiest: !trial.client_hosts.is_empty() && trial.client.host == load.host,
     }
 }

@@ -1,9 +1,8 @@
-//! What one request costs: every row divides the growth of some counters over the measured window by the requests that
-//! completed in it, on the side (client or server) whose counters they are. Method: Blake's rule to use ratios of
-//! counters, never raw rates.
+//! Costs of one request. Every row divides the growth of some counters over the measured window by the requests completed in it, on the side
+//! (client or server) of the counters. Method: Blake's rule to use ratios of counters, never raw rates.
 //!
-//! Counters of a whole host or namespace see everything on it: where client and server share one, such a cost is that of
-//! both. The rows named `process_…` are the side's own. Rows named `…_net` have the rate at rest taken off.
+//! Counters of a whole host or namespace include everything on it: where client and server share it, such a cost is that of both. Rows named
+//! `process_…` are the side's own. Rows named `…_net` have the rate at rest subtracted.
 
 use run::FigureUnit::{self, Bytes, Micros, Plain};
 use run::{Cost, Reading, Run, Side, Trial, Window};
@@ -19,16 +18,16 @@ pub struct Part {
     pub counter: &'static str,
     /// The only instance that counts; empty for the side's derived figure (see `Side.counters`).
     pub instance: &'static str,
-    /// Left out where it could not be read (IP version 6 on a host without it).
+    /// Whether the counter is left out where it could not be read (IP version 6 on a host without it).
     pub optional: bool,
 }
 
-/// What is done with the rate that the counter had before any load.
+/// Treatment of the rate that a counter had before any load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
-    /// Nothing is taken off.
+    /// Subtracts nothing.
     Gross,
-    /// The rate at rest is taken off; without one the cost is absent.
+    /// Subtracts the rate at rest; without one the cost is absent.
     Net,
 }
 
@@ -37,15 +36,15 @@ pub enum Rest {
 pub struct CostSpec {
     /// Name, with the unit where it is not a count.
     pub id: &'static str,
-    /// Counters whose growth is added up.
+    /// Counters whose growth is summed.
     pub numerator: &'static [Part],
-    /// What it is divided by: always completed requests of the window.
+    /// Divisor: always the completed requests of the window.
     pub denominator: &'static str,
     /// Unit of the quotient; empty for counts.
     pub unit: FigureUnit,
     /// Treatment of the rate at rest.
     pub rest: Rest,
-    /// What it is, in a line.
+    /// Meaning in one line.
     pub help: &'static str,
     /// How to read it.
     pub explain: &'static str,
@@ -228,7 +227,7 @@ pub const COSTS: &[CostSpec] = &[
 pub(crate) fn derive(run: &mut Run) {
     let rest: Vec<Side> = run.at_rest.clone();
     for trial in &mut run.trials {
-        // At rest stand the client, the server, and further hosts of clients.
+        // The sides at rest are the client, the server, and further client hosts.
         let at_rest = |side: &Side| rest.iter().find(|at_rest| at_rest.host == side.host).or(rest.first());
         let client = costs(trial, &trial.client, at_rest(&trial.client));
         let hosts: Vec<_> = trial.client_hosts.iter().map(|side| costs(trial, side, at_rest(side))).collect();
@@ -242,7 +241,7 @@ pub(crate) fn derive(run: &mut Run) {
 }
 
 fn costs(trial: &Trial, side: &Side, rest: Option<&Side>) -> std::collections::BTreeMap<String, Cost> {
-    // A side of which nobody recorded anything has no costs to be absent; counters that somebody else collected have one.
+    // A side without a recording has no costs; counters that somebody else collected count as a recording.
     if side.recording.columns.is_empty() && side.recording.absent.is_empty() {
         return std::collections::BTreeMap::new();
     }

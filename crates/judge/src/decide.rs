@@ -1,4 +1,4 @@
-//! What is decided about a run as data, for whoever shows it or ends by it: see [`run::Picks`] and [`run::Outcome`].
+//! Decisions about a run as data, for display and exit codes: see [`run::Picks`] and [`run::Outcome`].
 
 use run::{Bottleneck, Capacity, Failure, Findings, LoadState, Outcome, Picks, Run, Trial, TrialKind};
 
@@ -9,7 +9,7 @@ use crate::objective::{breach, holds};
 use crate::single::{failed_share, good};
 use crate::thresholds::CAPACITY_APART;
 
-/// The trials that the findings speak of.
+/// Returns the trials that the findings are about.
 pub(crate) fn picks(facts: &Facts<'_>, found: Option<&Found<'_>>) -> Picks {
     let trials = &facts.run.trials;
     let at = |trial: Option<&Trial>| trials.iter().position(|t| trial.is_some_and(|one| std::ptr::eq(one, t)));
@@ -33,13 +33,13 @@ pub(crate) fn picks(facts: &Facts<'_>, found: Option<&Found<'_>>) -> Picks {
     }
 }
 
-/// The step of the search with the highest offered rate that held the objective.
+/// Returns the step of the search with the highest offered rate that held the objective.
 fn open_held<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let held = facts.search.iter().copied().filter(|t| t.kind == TrialKind::Search && holds(t, &facts.limits));
     held.max_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate))
 }
 
-/// How far the decisive trial took the server.
+/// Returns how far the decisive trial loaded the server.
 pub(crate) fn state(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<LoadState> {
     let limited = match verdict.id.as_str() {
         "not-saturated" => false,
@@ -54,15 +54,14 @@ pub(crate) fn state(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<LoadState
     }
 }
 
-/// The trial of a search with the most good answers, where the objective broke so far below that one headline cannot hold
-/// both figures.
+/// Returns the trial of a search with the most good answers, where the objective broke so far below that one headline cannot hold both figures.
 fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
     let all = facts.sweep.iter().chain(&facts.search).copied().filter(|t| t.kind != TrialKind::Experiment);
     let most = all.max_by(|a, b| good(a).total_cmp(&good(b)))?;
     (capacity.held && capacity.rate < CAPACITY_APART * good(most)).then_some(most)
 }
 
-/// What each trial came to; `chances` are those of [`crate::capacity::chances`].
+/// Returns the outcome of each trial; `chances` are those of [`crate::capacity::chances`].
 pub(crate) fn outcomes(facts: &Facts<'_>, chances: &[Option<f64>]) -> Vec<Outcome> {
     let of = |(trial, chance_held): (&Trial, &Option<f64>)| {
         let breach = breach(trial, &facts.limits);
@@ -79,7 +78,7 @@ pub(crate) fn outcomes(facts: &Facts<'_>, chances: &[Option<f64>]) -> Vec<Outcom
     facts.run.trials.iter().zip(chances).map(of).collect()
 }
 
-/// Why the run did not do what was asked for. Timings of calls complete no request; there the checks alone decide.
+/// Returns why the run missed its purpose. A run that times calls completes no request; there only the checks decide.
 pub(crate) fn failure(run: &Run, findings: &Findings) -> Option<Failure> {
     if run.died().is_some() {
         return Some(Failure::Died);

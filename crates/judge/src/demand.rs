@@ -1,5 +1,5 @@
-//! Demands: the time that one request holds each device. The largest is the bottleneck of a closed system, full or not,
-//! and 1 / D is the rate at which a device would be full. From this comes what would stop the server next.
+//! Demands: the time that one request holds each device. The largest demand is the bottleneck of a closed system, full or not, and 1 / D is the
+//! rate at which a device is full. This predicts the next limit of the server.
 
 use run::NextBottleneck;
 
@@ -11,27 +11,27 @@ use crate::single::sides_of;
 use crate::thresholds::SEVERAL_CPUS;
 use crate::view::View;
 
-/// One device and what a request asks of it.
+/// One device and the demand of a request on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
-    /// The bottleneck that it would be, one id of [`run::BOTTLENECKS`].
+    /// Bottleneck that the device would be, one id of [`run::BOTTLENECKS`].
     pub id: &'static str,
     /// The device in words.
     pub device: String,
-    /// Seconds a request, spread over what there is of the device (processors).
+    /// Seconds per request, divided by the number of units of the device (CPUs).
     pub seconds: f64,
-    /// Share of the time that it was in use, 0 to 1.
+    /// Utilization, 0 to 1.
     pub utilisation: f64,
 }
 
 impl Demand {
-    /// The rate at which it would be full, requests per second.
+    /// Returns the rate at which the device would be full, requests per second.
     pub fn limit(&self) -> f64 {
         1.0 / self.seconds
     }
 }
 
-/// The demands of the decisive trial, largest first.
+/// Returns the demands of the decisive trial, largest first.
 pub fn demands(facts: &Facts<'_>) -> Vec<Demand> {
     let Some(trial) = facts.decisive else { return Vec::new() };
     let Some(x) = positive(trial.rates.completed_rate) else { return Vec::new() };
@@ -62,7 +62,7 @@ pub fn demands(facts: &Facts<'_>) -> Vec<Demand> {
         put("network-medium", "the link".into(), Some(medium.share));
     }
     if facts.shared() {
-        // What other programs used is no demand of a request.
+        // CPU use of other programs is no demand of a request.
         let views = sides_of(trial);
         let own: Option<f64> = views.iter().map(View::cpu_used).sum();
         let host = views.iter().find_map(View::host);
@@ -74,7 +74,7 @@ pub fn demands(facts: &Facts<'_>) -> Vec<Demand> {
     out
 }
 
-/// The disk that was busiest and the share of the time that it was, where the side's own processes read or wrote.
+/// Returns the busiest disk and its busy share, where the side's own processes read or wrote.
 pub(crate) fn own_disk(view: &View<'_>) -> Option<(String, f64)> {
     let span_us = view.span_s? * 1e6;
     let own = ["process.read_bytes", "process.write_bytes"].iter().any(|id| view.value(id).is_some_and(|b| b > 0.0));
@@ -82,10 +82,10 @@ pub(crate) fn own_disk(view: &View<'_>) -> Option<(String, f64)> {
     disks.filter(|_| own).max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// What would stop the server once the bottleneck `id` is gone.
+/// Returns the next limit of the server once the bottleneck `id` is gone.
 pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
     let found = demands(facts).into_iter().find(|d| d.id != id && !same_resource(id, d.id))?;
-    // A rate that was passed binds nothing.
+    // A rate that was reached is no limit.
     let most = facts.run.trials.iter().map(|t| finite(t.rates.completed_rate).unwrap_or(0.0)).fold(0.0, f64::max);
     let limit = positive(found.limit()).filter(|limit| *limit >= most)?;
     Some(NextBottleneck {
@@ -100,7 +100,7 @@ pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
     })
 }
 
-/// Whether `other` is only another view of what binds already.
+/// Returns whether `other` is only another view of the present bottleneck.
 fn same_resource(id: &str, other: &str) -> bool {
     matches!((id, other), ("server-cpu", "server-single-thread") | ("server-cpu-quota", "server-cpu"))
 }

@@ -1,12 +1,12 @@
-//! How busy each device was in a trial's window, from the raw recordings: busy time over time, bytes over speed, level
-//! over limit. The rules weigh each by itself; this is what is shown of all.
+//! Use of each device in a trial's window from the raw recordings: busy time over time, bytes over speed, level over limit. Rules weigh each
+//! device by itself; this is the list for display.
 
 use crate::thresholds::NEARLY_FULL;
 use std::collections::HashMap;
 
 use run::{Device, Instances, Measured, Recording, Side, Trial, Window};
 
-/// The devices of a trial, busiest first. What both sides have in common is told once.
+/// Returns the devices of a trial, busiest first. A device that both sides share appears once.
 pub fn devices(trial: &Trial) -> Vec<Device> {
     let window = trial.measured.window;
     let client = &trial.client;
@@ -32,18 +32,18 @@ pub fn devices(trial: &Trial) -> Vec<Device> {
     all
 }
 
-/// The same of both sides by all samples that there are, for whoever looks on while a trial goes on.
+/// Returns the devices by all samples so far, for a display of a running trial.
 pub fn devices_of_sides(client: &Side, server: Option<&Side>) -> Vec<Device> {
     let measured = Measured { window: Window::ALL, ..Measured::default() };
     devices(&Trial { client: client.clone(), server: server.cloned(), measured, ..Trial::default() })
 }
 
-/// A device of which nobody has said yet whether it stands out.
+/// Makes a device that is not full yet.
 fn device(side: &'static str, kind: &'static str, instance: &str, busy: f64) -> Device {
     Device { side, kind, instance: instance.into(), busy, full: false }
 }
 
-/// What belongs to the side's processes.
+/// Returns the devices of the side's processes.
 fn own(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     let rec = &from.recording;
     let span = rec.span_s(window);
@@ -60,7 +60,7 @@ fn own(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     found
 }
 
-/// What belongs to the machine.
+/// Returns the devices of the machine.
 fn machine(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     let rec = &from.recording;
     let all = rec.cpu_times("total", window).and_then(|times| times.busy());
@@ -68,7 +68,7 @@ fn machine(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     all.into_iter().chain(timed(side, from, ("disk.busy", "disk"), window)).collect()
 }
 
-/// What belongs to the network namespace, and to the control group.
+/// Returns the devices of the network namespace and of the control group.
 fn network(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     let rec = &from.recording;
     let span = rec.span_s(window);
@@ -83,7 +83,7 @@ fn network(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
         let levels = rec.instances(level);
         for column in rec.columns_of(limit) {
             let of = |most: Option<f64>| most.unwrap_or(f64::NAN);
-            // An accept queue holds one more than its limit.
+            // An accept queue holds one connection more than its limit.
             let busy = (of(levels.max(&column.instance, window)) / of(rec.most(column, window))).min(1.0);
             found.push(device(side, kind, &column.instance, busy));
         }
@@ -91,7 +91,7 @@ fn network(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     found
 }
 
-/// Devices whose busy time is counted.
+/// Returns devices with a counter of busy time.
 fn timed(side: &'static str, from: &Side, (id, kind): (&str, &'static str), window: Window) -> Vec<Device> {
     let rec = &from.recording;
     let busy =
@@ -100,14 +100,14 @@ fn timed(side: &'static str, from: &Side, (id, kind): (&str, &'static str), wind
     rec.columns_of(id).map(of).collect()
 }
 
-/// Levels of the host that have a limit.
+/// Gauges of the host that have a limit.
 const LEVELS: &[(&str, &str, &str)] = &[
     ("listen.queue", "listen.limit", "accept queue"),
     ("conntrack.entries", "conntrack.limit", "conntrack"),
     ("cgroup.memory", "cgroup.memory_limit", "cgroup memory"),
 ];
 
-/// The busiest thread of each process, in shares of one processor.
+/// Returns the busiest thread of each process, in shares of one CPU.
 fn full_threads(rec: &Recording, window: Window, span: f64) -> HashMap<u32, (&str, f64)> {
     let mut busiest: HashMap<u32, (&str, f64)> = HashMap::new();
     for column in rec.columns_of("thread.cpu") {

@@ -1,31 +1,31 @@
-//! How full the disks of a side are.
+//! Use of the disks of a side.
 
 use crate::number::ratio;
 use crate::thresholds::{DISK_AWAITED, DISK_FULL, DISK_FULL_AWAITED};
 use crate::view::View;
 
-/// Share of the time from which a disk is full, by how much of it threads waited.
+/// Returns the busy share from which a disk is full, by the share of the time that threads waited for it.
 pub(crate) fn needed(stalled: Option<f64>) -> f64 {
     if stalled.is_some_and(|s| s >= DISK_AWAITED) { DISK_FULL_AWAITED } else { DISK_FULL }
 }
 
-/// Whether one of a side's disks is.
+/// Returns whether one of a side's disks is full.
 pub(crate) fn is_full(view: &View<'_>) -> bool {
     let load = fullest(view, view.span_s.unwrap_or(0.0) * 1e6);
     load.is_some_and(|load| load.out + load.flushing >= needed(view.share_of_time("pressure.io_some")))
 }
 
-/// How a disk spent the time, in shares of it.
+/// Busy time of a disk, in shares of the window.
 #[derive(Debug)]
 pub(crate) struct Load {
     pub(crate) disk: String,
     /// With a read or write out.
     pub(crate) out: f64,
-    /// Flushing, which the kernel does not count as a request out.
+    /// Flushing, which the kernel does not count as a request.
     pub(crate) flushing: f64,
 }
 
-/// The disk that had most to do.
+/// Returns the busiest disk.
 pub(crate) fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
     let flushes = view.side.recording.instances("disk.flushing");
     let of = |disk: &str| flushes.value(disk, view.window).and_then(|us| ratio(us, span_us));

@@ -1,5 +1,5 @@
-//! Drift: what grew all through a long window under one load: memory and descriptors of the server, the response time, the
-//! share of failures. A leak looks like this, and so does a cache that is not full yet: which one it is only a longer run shows.
+//! Drift: steady growth through a long window under one load, of memory, descriptors, response time or the share of failures. A leak looks
+//! like this, and so does a cache that is not full yet; only a longer run tells them apart.
 
 use run::{CounterId, Drift, DriftOf, Intensity, Run, Side, Trial, Window};
 use stats::trend::{Trend, trend};
@@ -10,25 +10,25 @@ use crate::sides::window_of;
 use crate::thresholds::{FAILURES_MATTER, GOES_ON, LEVEL_MATTERS, LONG_S, TIME_MATTERS, TREND_SURE};
 use stats::NORMAL_95;
 
-/// Parts of the window, each with its mean: neighbouring samples hang together, these hardly do.
+/// Parts of the window, each with its mean: neighbouring samples are correlated, these hardly are.
 const PARTS: usize = 20;
-/// The same for the later half alone, where half the parts are left.
+/// Standard deviations of a trend in the later half alone, which has half the parts.
 const STILL: f64 = NORMAL_95;
 
-/// What connections are part of.
+/// Counter that open connections are part of.
 const DESCRIPTORS: &str = "process.fds";
 
-/// A level: its counter, what it is, and its figure in words.
+/// A level: its counter, its name, and its figure in words.
 type Level = (&'static str, &'static str, fn(f64) -> String);
 
-/// Levels that a server shall not grow by serving.
+/// Levels that must not grow by serving requests.
 const LEVELS: [Level; 2] = [("process.rss", "memory", mebibytes), (DESCRIPTORS, "number of open descriptors", figure)];
 
 fn mebibytes(bytes: f64) -> String {
     format!("{} MiB", figure(bytes / 1_048_576.0))
 }
 
-/// What drifted in the decisive trial, or in the one that was watched. Where the load was to change there is nothing to say.
+/// Returns the drifts in the decisive trial, or in the watched one; none where the load itself was to change.
 pub(crate) fn drifts(facts: &Facts<'_>) -> Vec<Drift> {
     let trial = facts.decisive.or_else(|| facts.run.trials.last().filter(|_| facts.run.only_watched()));
     let steady = facts.run.plan.load.stages.is_empty();
@@ -36,8 +36,8 @@ pub(crate) fn drifts(facts: &Facts<'_>) -> Vec<Drift> {
     trial.map(|trial| of_trial(trial, opened(facts.run, trial))).unwrap_or_default()
 }
 
-/// Connections that the load opened in the window and kept: the pool of an open loop grows with each answer that is late, and
-/// so do the server's descriptors, which is no leak. Connections of one request each come and go.
+/// Returns the connections that the load opened in the window and kept. The pool of an open loop grows with each late answer, and the server's
+/// descriptors with it, which is no leak. Connections for one request each come and go.
 fn opened(run: &Run, trial: &Trial) -> f64 {
     let come_and_go = run.plan.load.new_connections || matches!(trial.intensity, Intensity::SClients { .. });
     if come_and_go { 0.0 } else { trial.measured.tally.connected as f64 }
@@ -90,12 +90,12 @@ fn of_failures(trial: &Trial, window: Window) -> Option<Drift> {
     (found.grown >= FAILURES_MATTER).then(|| found.drift(DriftOf::Failures, None, sentence))
 }
 
-/// A growth that is no noise and goes on.
+/// Growth beyond noise that goes on until the end.
 struct Growth {
     median: f64,
     per_s: f64,
     z: f64,
-    /// In the whole window.
+    /// Growth in the whole window.
     grown: f64,
 }
 
@@ -113,7 +113,7 @@ fn growth(parts: &[(f64, f64)], window: Window) -> Option<Growth> {
     goes_on.then(|| Growth { median, per_s, z, grown: per_s * window.length_s() })
 }
 
-/// Means in equal parts of the window: time and value.
+/// Returns time and mean value in equal parts of the window.
 fn parts(window: Window, points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     let mut sums = vec![(0.0, 0.0, 0_u32); PARTS];
     for (t_s, value) in points.filter(|(t_s, value)| window.holds(*t_s) && value.is_finite()) {
@@ -125,7 +125,7 @@ fn parts(window: Window, points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, 
     known.map(|(t, v, n)| (t / f64::from(n), v / f64::from(n))).collect()
 }
 
-/// The trend of the parts; none where there are too few.
+/// Returns the trend of the parts; `None` with too few parts.
 fn enough_parts(points: &[(f64, f64)]) -> Option<Trend> {
     trend(points).filter(|_| points.len() >= PARTS / 2)
 }

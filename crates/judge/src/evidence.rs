@@ -1,16 +1,16 @@
-//! Lines of evidence: a sentence with the counter that it rests on, where that was read, and what it is held against.
+//! Lines of evidence: a sentence with its counter, the place where it was read, and its limit.
 
 use run::{Evidence, FigureUnit};
 
 use crate::number::{figure, percent, positive};
 use crate::view::{Task, View};
 
-/// Builds a line of evidence.
+/// Makes a line of evidence.
 pub(crate) fn line(view: &View<'_>, counter: &str, instance: &str, text: String) -> Evidence {
     Evidence { text, counter: counter.into(), place: view.place(instance), ..Evidence::default() }
 }
 
-/// The same with a value, its unit, and what it is held against.
+/// Makes a line of evidence with a value, its unit and its limit.
 pub(crate) fn measured(
     view: &View<'_>,
     (counter, instance): (&str, &str),
@@ -23,7 +23,7 @@ pub(crate) fn measured(
     Evidence { value, unit, limit, ..line(view, counter, instance, text) }
 }
 
-/// How much of a processor a thread had.
+/// Makes a line about the CPU use of a thread.
 pub(crate) fn thread_line(view: &View<'_>, task: &Task) -> Evidence {
     let waited =
         task.wait.filter(|w| *w >= 0.01).map_or(String::new(), |w| format!(" and waited for one {}", percent(w)));
@@ -43,7 +43,7 @@ pub(crate) struct Throttled {
     pub(crate) evidence: Evidence,
 }
 
-/// How much a side was throttled; absent when there is no quota or nothing could be read.
+/// Returns the throttling of a side; `None` without a quota or without counters.
 pub(crate) fn throttled(view: &View<'_>) -> Option<Throttled> {
     let periods = view.value("cgroup.cpu_periods").and_then(positive)?;
     let held = view.value("cgroup.cpu_throttled_periods")?;

@@ -1,8 +1,8 @@
-//! Whether a run is what its user expects: each expectation with its figure and interval.
+//! Expectations of the user: each with its figure and interval.
 //!
-//! What stands for a run are all windows near its capacity, whether they held or not: one that was chosen because it held would hold.
-//! Answers of one window are no independent draws, since a queue that is long stays long; how far stretches of it are apart says how
-//! many of them are worth one (batch means; A. Law, *Simulation Modeling and Analysis*).
+//! All windows near the capacity stand for a run, whether they held or not: a window that was chosen because it held would always hold. Answers
+//! of one window are no independent draws, since a long queue stays long. The scatter of stretches of the window says how many answers are
+//! worth one draw (batch means; A. Law, *Simulation Modeling and Analysis*).
 
 use run::{Expectation, Expected, Findings, Hist, Run, Trial, TrialKind};
 
@@ -12,16 +12,15 @@ use crate::single::{failed_and_all, good};
 use stats::student::t95;
 use stats::{NORMAL_95, Sample, average};
 
-/// Windows of a search stand for its capacity from this share of it on.
+/// Share of the capacity from which windows of a search stand for it.
 const NEAR: f64 = 0.9;
-/// Stretches that windows are cut into.
+/// Number of stretches that windows are cut into.
 const STRETCHES: usize = 10;
 
-/// A figure with its interval, as far as either is known.
+/// A figure with its interval, as far as known.
 type Figure = (Option<f64>, Option<(f64, f64)>);
 
-/// What came of every expectation of the plan: of the windows whose figures stand for the run; of several repeats the mean of
-/// theirs.
+/// Returns the result of every expectation of the plan: of the windows that stand for the run, or of several repeats the mean.
 pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<Expected> {
     let parts: Vec<Option<Seen<'_>>> = match run.repeats().count() > 1 {
         true => {
@@ -36,11 +35,11 @@ pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<Expected> {
     run.plan.expect.iter().map(|e| one(e, &parts, findings, finished(run).count())).collect()
 }
 
-/// Windows that stand for a run or a repeat together.
+/// Windows that stand for a run or a repeat.
 struct Seen<'a>(Vec<&'a Trial>);
 
 impl<'a> Seen<'a> {
-    /// Those of a search that were offered what it came to, or nearly; else the one that was chosen.
+    /// Returns the windows of a search that were offered the capacity or nearly that; otherwise the chosen window.
     fn near(trials: &'a [Trial], chosen: &'a Trial, capacity: Option<f64>) -> Self {
         let near = |t: &&Trial| {
             let share = t.rates.offered_rate / capacity.unwrap_or(f64::NAN);
@@ -58,14 +57,14 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Response times of all windows; of an older run that kept none there is nothing.
+    /// Returns the response times of all windows; `None` for an older run that kept none.
     fn responses(&self) -> Option<Hist> {
         let mut all = Hist::new();
         self.0.iter().for_each(|t| t.histograms.get("response").into_iter().for_each(|hist| all.merge(hist)));
         (!all.is_empty()).then_some(all)
     }
 
-    /// A figure of the response time, microseconds.
+    /// Returns a figure of the response time, microseconds.
     fn time(&self, figure: &str) -> Figure {
         let quantile = match figure {
             "p50" => Some((0.5, self.0[0].latency_us.p50)),
@@ -85,19 +84,19 @@ impl<'a> Seen<'a> {
         let (draws, t) = self.draws(&hist);
         let half = t * (share * (1.0 - share) / draws).sqrt();
         let value = if self.0.len() == 1 { summary } else { hist.quantile_us(share) };
-        // Of too few requests the order says nothing of how large it may be.
+        // With too few requests the order bounds nothing.
         let ends = || (hist.quantile_us((share - half).max(0.0)), hist.quantile_us(share + half));
         (Some(value), (share + half < 1.0).then(ends))
     }
 
-    /// Interval of the mean response time, microseconds.
+    /// Returns the interval of the mean response time, microseconds.
     fn mean(&self, hist: &Hist) -> Option<(f64, f64)> {
         let (draws, t) = self.draws(hist);
         let half_us = t * hist.histogram().stdev() / 1e3 / draws.sqrt();
         (hist.len() > 1).then(|| ((hist.mean_us() - half_us).max(0.0), hist.mean_us() + half_us))
     }
 
-    /// Independent draws that all answers are worth, and how many standard errors an interval has to either side.
+    /// Returns the independent draws that all answers are worth, and half of an interval in standard errors.
     fn draws(&self, hist: &Hist) -> (f64, f64) {
         let answers = hist.len() as f64;
         let stretches = self.stretches();
@@ -108,12 +107,12 @@ impl<'a> Seen<'a> {
         let error = (stretches.iter().map(square).sum::<f64>() * count / (count - 1.0)).sqrt() / all;
         let alone = hist.histogram().stdev() / 1e3 / answers.sqrt();
         let worth = (error / alone).powi(2);
-        // What no window counted by tenths is taken for draws, as few as that tells of a queue.
+        // Without counts by tenths of a second all answers count as draws.
         let known = stretches.len() > 1 && worth.is_finite();
         if known { (answers / worth.max(1.0), t95(count - 1.0)) } else { (answers, NORMAL_95) }
     }
 
-    /// Answers of each stretch, and what they took together, microseconds; those without an answer left out.
+    /// Returns the answers of each stretch and their total time, microseconds; stretches without an answer are left out.
     fn stretches(&self) -> Vec<(f64, f64)> {
         let each = STRETCHES.div_ceil(self.0.len());
         let of = |trial: &&Trial| {
@@ -128,7 +127,7 @@ impl<'a> Seen<'a> {
         self.0.iter().flat_map(of).filter(|(n, _)| *n > 0.0).collect()
     }
 
-    /// The rate of good answers, with an interval by how far stretches are apart.
+    /// Returns the rate of good answers, with an interval by the scatter of stretches.
     fn rate(&self) -> Figure {
         let length_s: f64 = self.0.iter().map(|t| t.measured.length_s).sum();
         let rate = match length_s > 0.0 {
@@ -146,7 +145,7 @@ impl<'a> Seen<'a> {
         (Some(rate), half.map(|half| ((rate - half).max(0.0), rate + half)))
     }
 
-    /// The share of failures with Wilson's interval (1927), which has one where nothing failed, too.
+    /// Returns the share of failures with Wilson's interval (1927), which has a width even where nothing failed.
     fn failed(&self) -> Figure {
         let counts = self.0.iter().map(|t| failed_and_all(t));
         let (failed, all) = counts.fold((0.0, 0.0), |(failed, all), (more, of)| (failed + more.min(of), all + of));
@@ -161,7 +160,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// The mean of a figure over repeats, with the interval of how far they are apart. A repeat without it is none to leave out.
+/// Returns the mean of a figure over repeats with its interval. A repeat without the figure leaves none.
 fn over(parts: &[Option<Seen<'_>>], figure: &str) -> Figure {
     let values: Option<Vec<f64>> = parts.iter().map(|seen| seen.as_ref()?.of(figure).0.and_then(finite)).collect();
     let Some(sample) = values.and_then(|values| Sample::of(&values)) else { return (None, None) };
@@ -169,14 +168,14 @@ fn over(parts: &[Option<Seen<'_>>], figure: &str) -> Figure {
     (Some(sample.mean), Some(((sample.mean - half).max(0.0), sample.mean + half)))
 }
 
-/// The capacity: that of repeats where each held some rate.
+/// Returns the capacity; of repeats, where each held some rate.
 fn capacity(findings: &Findings) -> Figure {
     let all = findings.repeats.iter().all(|repeat| repeat.capacity.is_some());
     let found = findings.capacity.as_ref().filter(|c| c.held && all);
     (found.map(|c| c.rate), found.and_then(|c| c.low.zip(c.high)))
 }
 
-/// Why a figure was not measured, where repeats are the reason.
+/// Returns why a figure was not measured, where repeats are the reason.
 fn missing(parts: &[Option<Seen<'_>>], findings: &Findings, figure: &str, all: usize) -> String {
     let nothing = parts.iter().filter(|seen| seen.is_none()).count();
     let held_none = findings.repeats.iter().filter(|repeat| repeat.capacity.is_none()).count();

@@ -1,4 +1,4 @@
-//! What the rules are asked about: a run with its decisive trial picked out, and both sides of it at hand.
+//! The input of the rules: a run with its decisive trial, and both sides of that trial.
 
 use run::{BehindLoad, Intensity, Limits, Run, Trial, TrialKind};
 
@@ -21,24 +21,24 @@ pub struct Facts<'a> {
     pub sweep: Vec<&'a Trial>,
     /// Open-loop steps that completed anything, by rising offered rate; overload included.
     pub search: Vec<&'a Trial>,
-    /// The step with the fewest clients.
+    /// Step with the fewest clients.
     pub unloaded: Option<&'a Trial>,
-    /// The trial at the limit: the first step of the sweep that reaches 97 % of the highest rate, or the first trial of
-    /// an experiment without a sweep that does and, if there is one, holds the objective; else the one with the highest
-    /// rate, in bytes where the trials' requests differ in size.
+    /// Trial at the limit. With a sweep: its first step that reaches 97 % of the highest rate. In an experiment without a sweep: the first
+    /// trial that reaches it and holds the objective, if one does. Otherwise the trial with the highest rate, in bytes where the requests
+    /// differ in size.
     pub decisive: Option<&'a Trial>,
-    /// The open-loop step with the lowest offered rate that broke the objective.
+    /// Open-loop step with the lowest offered rate that broke the objective.
     pub failing: Option<&'a Trial>,
     /// Whether throughput stopped growing.
     pub plateau: Plateau,
-    /// What stands behind the server, nearest first, and how busy each was.
+    /// Upstreams of the server, nearest first, and the load of each.
     pub upstreams: Vec<BehindLoad>,
-    /// The trials in which answers were refused.
+    /// Trials in which answers were refused.
     pub(crate) refusals: Refusals<'a>,
 }
 
-/// The lowest rate that broke the objective while neither it nor one above it held: what one trial held and another did
-/// not was a disturbance.
+/// Returns the step at the lowest rate that broke the objective while no step at this rate or above held it. A break below a rate that held
+/// was a disturbance.
 fn failing<'a>(search: &[&'a Trial], limits: &Limits) -> Option<&'a Trial> {
     let asked = |t: &Trial| match t.intensity {
         Intensity::Open { rate, .. } => rate,
@@ -59,10 +59,10 @@ fn loaded<'a>(
 impl<'a> Facts<'a> {
     /// Prepares a run whose derived figures are filled in.
     pub fn of(run: &'a Run) -> Self {
-        // What levers did to a trial is for the proof alone.
+        // Trials with levers are for the proof alone.
         let of_load = |t: &&Trial| !t.kind.apart() && positive(t.rates.completed_rate).is_some();
         let completed = || run.trials.iter().filter(of_load);
-        // What was measured before a server or a generator died stands; the trial that it died in only where it is alone.
+        // Trials before the death of a server or generator count; the trial of its death only if there is no other.
         let some_sound = completed().any(|t| t.broken().is_none());
         let alive = || completed().filter(|t| !some_sound || t.broken().is_none());
         let searched = |t: &&Trial| !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload);
@@ -87,14 +87,13 @@ impl<'a> Facts<'a> {
         Self { run, limits, unloaded, sweep, search, decisive, failing, plateau, upstreams, refusals }
     }
 
-    /// The trials of sweep and search, and the decisive one.
+    /// Returns the trials of sweep and search, and the decisive one.
     pub(crate) fn loaded(&self) -> impl Iterator<Item = &'a Trial> {
         loaded(&self.sweep, &self.search, self.decisive)
     }
 
-    /// The trial that shows which processor is full: of the steps of the sweep that still have 97 % of the highest rate
-    /// the one in which the server used most, the last where that is equal or not known. The decisive one, the first of
-    /// them, may have reached that rate with the processor not quite full.
+    /// Returns the trial that shows which CPU is full: of the steps of the sweep with 97 % of the highest rate the one in which the server
+    /// used most CPU, the last of equal ones. The decisive step, the first of them, may reach that rate with a CPU that is not quite full.
     pub fn full(&self) -> Option<&'a Trial> {
         let enough = REACHED * self.sweep.iter().map(|t| good(t)).fold(0.0, f64::max);
         let used = |t: &Trial| server_of(t).and_then(|v| v.cpu_used()).unwrap_or(0.0);
@@ -102,28 +101,28 @@ impl<'a> Facts<'a> {
         top.max_by(|a, b| used(a).total_cmp(&used(b))).or(self.decisive)
     }
 
-    /// The client's side of the decisive trial.
+    /// Returns the client's side of the decisive trial.
     pub fn client(&self) -> Option<View<'a>> {
         self.decisive.map(|t| View::new("client", t, &t.client))
     }
 
-    /// The server's side of the decisive trial.
+    /// Returns the server's side of the decisive trial.
     pub fn server(&self) -> Option<View<'a>> {
         self.decisive.and_then(server_of)
     }
 
-    /// The client's side of [`Facts::full`].
+    /// Returns the client's side of [`Facts::full`].
     pub fn full_client(&self) -> Option<View<'a>> {
         self.full().map(|t| View::new("client", t, &t.client))
     }
 
-    /// The server's side of [`Facts::full`].
+    /// Returns the server's side of [`Facts::full`].
     pub fn full_server(&self) -> Option<View<'a>> {
         self.full().and_then(server_of)
     }
 
-    /// The trials that show what stops the server: the decisive one; the first that broke the objective; and, while the
-    /// rate still grew, the last step of the sweep.
+    /// Returns the trials that show the limit: the decisive one, the first that broke the objective, and the last step of a sweep whose rate
+    /// still grew.
     pub fn focus(&self) -> Vec<&'a Trial> {
         let last = self.sweep.last().copied().filter(|_| self.plateau == Plateau::Grows);
         let mut focus: Vec<&Trial> = Vec::new();
@@ -135,19 +134,18 @@ impl<'a> Facts<'a> {
         focus
     }
 
-    /// Highest completed and expected rate of the decisive trial.
+    /// Returns the rate of good answers in the decisive trial.
     pub fn x_max(&self) -> Option<f64> {
         self.decisive.map(good).and_then(positive)
     }
 
-    /// Whether the rate has stopped growing, or an open loop broke the objective.
+    /// Returns whether the rate stopped growing or an open loop broke the objective.
     pub fn limited(&self) -> bool {
         matches!(self.plateau, Plateau::Flat { .. }) || self.failing.is_some()
     }
 
-    /// Processors' worth of time that neither side's processes used, and how many there are, on the machine where that is
-    /// the larger share (what any side watches there is no stranger, whichever namespace it is in); from a tenth of
-    /// them on it weakens every verdict.
+    /// Returns the CPU time of processes that belong to neither side, in CPUs, and the number of CPUs, on the machine where the share is
+    /// larger. Processes that any side watches on that machine belong to it, in every namespace. From a tenth on this weakens every verdict.
     pub fn other_processes_cpu(&self) -> Option<(f64, f64)> {
         let timed = || {
             self.run.trials.iter().filter_map(other_processes_cpu_of).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))
@@ -155,43 +153,42 @@ impl<'a> Facts<'a> {
         self.decisive.map_or_else(|| timed().filter(|_| !self.run.asked()), other_processes_cpu_of)
     }
 
-    /// Whether client and server use the same processors.
+    /// Returns whether client and server use the same CPUs.
     pub fn shared(&self) -> bool {
         self.decisive.is_some_and(|t| t.client.shared || t.server.as_ref().is_some_and(|s| s.shared))
     }
 }
 
-/// [`Facts::other_processes_cpu`] of one trial whose counters are filled in.
+/// Returns [`Facts::other_processes_cpu`] of one trial with derived figures.
 fn other_processes_cpu_of(trial: &Trial) -> Option<(f64, f64)> {
     let views = sides_of(trial);
     let taken = |view: &View<'_>| {
         let same = |v: &&View<'_>| std::ptr::eq(v.side, view.side) || v.side.same_processors(view.side);
         let known: Option<f64> = views.iter().filter(same).map(|v| Some(v.cpu_used()? + v.upstream_cpu())).sum();
         let host = view.host()?;
-        // Soft interrupts belong to the load, whoever they are charged to.
+        // Soft interrupts belong to the load, whichever process they are charged to.
         Some(((host.busy - known? - host.softirq).max(0.0), host.online))
     };
     let most = views.iter().filter_map(taken).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
     most.filter(|(taken, online)| *taken > OTHERS_USE * online)
 }
 
-/// Processors' worth of time that other programs took during a trial as it was just recorded, and how many processors
-/// there are; nothing below a tenth of them.
+/// Returns the CPU time of other programs during a trial that was just recorded, in CPUs, and the number of CPUs; `None` below a tenth.
 pub fn disturbed(trial: &Trial) -> Option<(f64, f64)> {
     let mut run = Run { trials: vec![trial.clone()], ..Run::default() };
     crate::sides::derive(&mut run);
     run.trials.first().and_then(other_processes_cpu_of)
 }
 
-/// Share of a trial's window, 0 to 1, in which the hypervisor kept a processor from this machine (the most of any
-/// side); 0 where that is not known. It stands still for milliseconds then, and a high percentile shows little else.
+/// Returns the share of a trial's window, 0 to 1, in which the hypervisor kept a CPU from this machine, the largest of any side; 0 where
+/// unknown. The machine stands still for milliseconds then, which is most of what a high percentile shows.
 pub fn stolen(trial: &Trial) -> f64 {
     sides_of(trial).iter().filter_map(View::stolen).fold(0.0, f64::max)
 }
 
-/// Whether the target is on the loopback interface, as far as its address tells.
+/// Returns whether the target is on the loopback interface, as far as its address tells.
 pub(crate) fn loopback(run: &Run) -> bool {
-    // Empty is the embedded default, which listens on loopback, or an experiment, whose hosts may have names of their own.
+    // An empty target is the embedded server on loopback, or an experiment whose hosts may have names of their own.
     let apart = run.trials.iter().any(|t| t.server.as_ref().is_some_and(|s| s.host != t.client.host));
     run.plan.target.loopback().unwrap_or(!apart)
 }

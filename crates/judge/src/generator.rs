@@ -1,4 +1,4 @@
-//! Whether the generator was at its own limit: then no figure is the server's.
+//! Limits of the generator itself. At such a limit no figure is the server's.
 
 use run::{Evidence, FigureUnit};
 
@@ -11,25 +11,25 @@ use crate::thresholds::{AGENT_WORKS, BUSY, FULL, KEEPS_UP, NEAR_CEILING, OUTWEIG
 use crate::view::{Task, View};
 use crate::waiting::Waiting;
 
-/// How the generator was at its own limit.
+/// Limit that the generator reached.
 pub(crate) struct ClientLimit {
     pub(crate) confidence: f64,
     pub(crate) sentence: String,
     pub(crate) evidence: Vec<Evidence>,
 }
 
-/// The threads of the generator that make load: as many of the busiest as the plan has.
+/// Returns the threads of the generator that make load: the busiest, as many as the plan has.
 pub(crate) fn load_threads(facts: &Facts<'_>, view: &View<'_>) -> Vec<Task> {
     let agents = view.processes().iter().filter(|p| p.busy > AGENT_WORKS).count().max(1);
     let wanted = (facts.run.plan.load.threads.max(1) as usize).saturating_mul(agents.max(1));
     let mut threads = view.workers();
-    // Agents that idle bring threads that idle: only those that could matter are taken.
+    // Idle agents have idle threads; only those that could matter count.
     threads.truncate(wanted.min(threads.iter().filter(|t| t.wants() > AGENT_WORKS).count().max(1)));
     threads
 }
 
-/// Whether the generator was at its own limit in the decisive trial. It is no limit where the server refuses whatever is
-/// asked for beyond a rate of its own.
+/// Returns the limit that the generator reached in the decisive trial. There is none where the server refuses everything beyond a rate of its
+/// own.
 pub(crate) fn client_limit(facts: &Facts<'_>) -> Option<ClientLimit> {
     let view = facts.client().filter(|_| !(facts.run.asked() && facts.refusals.keep_one_rate()))?;
     let mut limit = by_threads(facts, &view).or_else(|| by_ceiling(facts, &view)).or_else(|| by_quota(&view))?;
@@ -45,15 +45,15 @@ fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     let busy = threads.iter().map(|t| t.busy).sum::<f64>() / n;
     let wants = threads.iter().map(Task::wants).sum::<f64>() / n;
     let full = busy >= FULL;
-    // A thread that waits for a processor as good as all the time it does not run never rests.
+    // A thread that waits for a CPU nearly whenever it does not run never rests.
     let always = wants >= FULL;
-    // One that waits longer than it runs is starved too, even if it also waits for a server that is starved itself; beside
-    // one that is full it has time left, and that one has none.
+    // A thread that waits longer than it runs is starved, even if it also waits for a starved server. Beside a full server it has time left,
+    // and the server has none.
     let mostly = wants - busy >= STARVED_WAIT && wants - busy >= busy && !server_full(facts);
-    // One that hardly rests while the answers pile up before it is what they wait for.
+    // A thread that hardly rests while answers pile up before it is what they wait for.
     let piled_up = Waiting::of(facts).filter(|w| wants >= BUSY && w.at_client() && !facts.shared());
-    // Connects that a full accept queue dropped came faster than the server takes them, however little the generator ran.
-    // Clients that wait for nothing but a CPU and do not keep their own pace are another matter.
+    // Connects that a full accept queue dropped came faster than the server accepts, however little the generator ran. Clients that wait for
+    // nothing but a CPU and do not keep their own pace are another matter.
     let behind =
         |t: &run::Trial| t.intensity.waits_for_cpu_alone() && t.rates.sent_rate < KEEPS_UP * t.rates.offered_rate;
     let too_fast = Overflow::worst(facts).is_some_and(|o| o.counts()) && !facts.decisive.is_some_and(behind);
@@ -85,14 +85,14 @@ fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     Some(ClientLimit { confidence, sentence, evidence })
 }
 
-/// Whether the server uses all of processors that are its own.
+/// Returns whether the server uses all of CPUs that are its own.
 fn server_full(facts: &Facts<'_>) -> bool {
     let used = facts.server().and_then(|server| ratio(server.cpu_used()?, server.cpu_allowed()?));
     !facts.shared() && used.is_some_and(|used| used >= FULL)
 }
 
-/// On shared processors a generator may wait because the server's work fills them. That is the server's limit when the
-/// server's work is clearly the larger part, and the generator still got what it needs for itself.
+/// Returns whether the server's work on shared CPUs keeps the generator waiting. It does when it is clearly the larger part and the generator
+/// still got the CPU time that it needs.
 fn server_takes_it(facts: &Facts<'_>, client_busy: f64) -> bool {
     let (Some(client), Some(server)) = (facts.client(), facts.server()) else { return false };
     let (Some(c), Some(s)) = (client.cpu_used(), server.cpu_used()) else { return false };
@@ -100,7 +100,7 @@ fn server_takes_it(facts: &Facts<'_>, client_busy: f64) -> bool {
     facts.shared() && full && s >= OUTWEIGHS * c && client_busy < BUSY
 }
 
-/// What the decisive trial completed, as a share of what the generator reaches with no network.
+/// Returns the rate of the decisive trial as a share of the generator's rate without a network.
 pub(crate) fn ceiling_used(facts: &Facts<'_>) -> Option<f64> {
     ratio(facts.decisive?.rates.completed_rate, positive(facts.run.findings.trust.generator_ceiling?)?)
 }
@@ -132,7 +132,7 @@ fn by_quota(view: &View<'_>) -> Option<ClientLimit> {
     })
 }
 
-/// Mean share of a processor that the generator's load threads used.
+/// Returns the mean CPU use of the generator's load threads.
 pub(crate) fn client_limit_threads(facts: &Facts<'_>) -> Option<f64> {
     let threads = load_threads(facts, &facts.client()?);
     ratio(threads.iter().map(|t| t.busy).sum(), threads.len() as f64)

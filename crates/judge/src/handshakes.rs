@@ -1,8 +1,8 @@
-//! What a TLS handshake costs both sides in CPU time, where the windows of a run tell.
+//! CPU cost of a TLS handshake on both sides, where the windows of a run show it.
 //!
-//! Windows with a connection for each request, in turns with windows of kept connections, give a line of the CPU time of a
-//! request over the handshakes of a request: its slope is the handshake, with the connect and the close around it. Where
-//! a load had a connection for each request throughout, there is no such line, and the whole is an upper bound.
+//! Windows with one connection per request, alternating with windows of kept connections, give a line of CPU time over handshakes per request.
+//! Its slope is the handshake with its connect and close. If a load had one connection per request throughout, there is no such line, and
+//! the whole cost is an upper bound.
 
 use run::{CpuTold, HandshakeCost, Run, Trial, TrialKind};
 
@@ -11,37 +11,37 @@ use crate::single::{closed, sides_of};
 use crate::view::View;
 use stats::fit::linear;
 
-/// Handshakes a request from which each request has one.
+/// Handshakes per request from which each request has one.
 const EACH: f64 = 0.9;
-/// Handshakes a request up to which connections count as kept.
+/// Handshakes per request up to which connections count as kept.
 const KEPT: f64 = 0.1;
-/// The same of the short windows that are made in turns, whose ends cut between a handshake and its request.
+/// The same limit for the short alternating windows, whose ends cut between a handshake and its request.
 const MANY: f64 = 0.5;
-/// Share of resumed handshakes up to which a window is one of full ones, and from which it is one of resumed ones: the first
-/// of each connection has nothing to take up.
+/// Share of resumed handshakes up to which a window is one of full handshakes, and from which it is one of resumed ones. The first handshake of
+/// each connection has no session to resume.
 const MOSTLY_FULL: f64 = 0.1;
 const RESUMED: f64 = 0.5;
-/// Fewest handshakes that say something.
+/// Fewest handshakes of a window.
 const FEWEST: u64 = 20;
 
-/// Handshakes a completed request in the measured window.
+/// Returns the handshakes per completed request in the measured window.
 pub(crate) fn each(trial: &Trial) -> Option<f64> {
     let tally = &trial.measured.tally;
     ratio(tally.handshakes as f64, tally.completed as f64)
 }
 
-/// Whether each request of a trial came with a handshake of its own.
+/// Returns whether each request of a trial came with a handshake of its own.
 pub(crate) fn one_each(trial: &Trial) -> bool {
     trial.measured.tally.handshakes >= FEWEST && each(trial).is_some_and(|each| each >= EACH)
 }
 
-/// The cost, where it can be told; nothing without TLS.
+/// Returns the cost, where it can be told; `None` without TLS.
 pub(crate) fn cost(run: &Run) -> Option<HandshakeCost> {
     run.plan.load.tls.as_ref()?;
     turns(run).or_else(|| whole(run))
 }
 
-/// CPU time of a completed request of one side's processes, microseconds.
+/// Returns the CPU time of one side's processes per completed request, microseconds.
 fn cpu_us(trial: &Trial, role: &str) -> Option<f64> {
     let view = sides_of(trial).into_iter().find(|view| view.role == role)?;
     view.per_request("process.cpu").and_then(positive)
@@ -80,7 +80,7 @@ fn turns(run: &Run) -> Option<HandshakeCost> {
     Some(HandshakeCost { server, client, server_resumed, client_resumed, how, ..counted(&anew) })
 }
 
-/// The windows of full handshakes, or, where there are none, those of both kinds; and those of resumed ones.
+/// Returns the windows of full handshakes (or of both kinds, where there are none of full ones), and those of resumed ones.
 fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
     let of = |from: f64, to: f64| -> Vec<&Trial> {
         anew.iter().copied().filter(|t| (from..to).contains(&counted(&[*t]).resumed)).collect()
@@ -90,14 +90,14 @@ fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
     [full, of(RESUMED, f64::INFINITY)]
 }
 
-/// The cost of a resumed handshake, where so many of those measured were resumed and the others full ones.
+/// Returns the cost of a resumed handshake, where some windows had resumed handshakes and others full ones.
 fn less_full(both: CpuTold, full: Option<CpuTold>, share: f64) -> Option<CpuTold> {
     let others = full.map_or(0.0, |full| full.us * (1.0 - share));
     let of = |us: f64| if full.is_some() { (us - others) / share } else { us };
     Some(CpuTold { us: positive(of(both.us))?, low: both.low.map(of), high: both.high.map(of) })
 }
 
-/// CPU time of a handshake of this trial's kind at the server, microseconds.
+/// Returns the CPU time of a handshake of this trial's kind at the server, microseconds.
 pub(crate) fn server_us(cost: &HandshakeCost, trial: &Trial) -> Option<f64> {
     let share = counted(&[trial]).resumed;
     match (cost.server, cost.server_resumed) {
@@ -106,7 +106,7 @@ pub(crate) fn server_us(cost: &HandshakeCost, trial: &Trial) -> Option<f64> {
     }
 }
 
-/// The slope of CPU time over handshakes a request.
+/// Returns the slope of CPU time over handshakes per request.
 fn line(points: &[(f64, f64)]) -> Option<CpuTold> {
     if let Some(line) = linear(points) {
         return Some(CpuTold {
@@ -143,7 +143,7 @@ fn whole(run: &Run) -> Option<HandshakeCost> {
     Some(HandshakeCost { server, client, ..cost })
 }
 
-/// How many handshakes, and of what kind.
+/// Returns the number and kind of handshakes in words.
 fn counted(windows: &[&Trial]) -> HandshakeCost {
     let sum = |of: fn(&Trial) -> u64| windows.iter().fold(0_u64, |sum, t| sum.saturating_add(of(t)));
     let handshakes = sum(|t| t.measured.tally.handshakes);
@@ -151,7 +151,7 @@ fn counted(windows: &[&Trial]) -> HandshakeCost {
     HandshakeCost { handshakes, resumed, ..HandshakeCost::default() }
 }
 
-/// What kind of handshakes a trial had, in words.
+/// Returns the kind of handshakes of a trial in words.
 pub(crate) fn kinds(trial: &Trial) -> String {
     let tally = &trial.measured.tally;
     match ratio(tally.handshakes_resumed as f64, tally.handshakes as f64) {
@@ -160,7 +160,7 @@ pub(crate) fn kinds(trial: &Trial) -> String {
     }
 }
 
-/// CPU time of a side's processes for a request with the handshake of its own, microseconds.
+/// Returns the CPU time of a side's processes per request with its own handshake, microseconds.
 pub(crate) fn request_us(view: &View<'_>) -> Option<f64> {
     one_each(view.trial).then(|| view.per_request("process.cpu")).flatten().and_then(positive)
 }

@@ -1,7 +1,7 @@
-//! The operational laws, as figures: steps of the sweep, Little's law, the bounds of a closed system.
+//! Operational laws as figures: steps of the sweep, Little's law, bounds of a closed system.
 //!
-//! Source: Denning and Buzen's operational analysis as Blake uses it. X completed rate, N clients, R response time, Z
-//! think time, D demand of a device a request. N = X (R + Z); U = X D; X <= min(N / (R1 + Z), 1 / Dmax);
+//! Source: Denning and Buzen's operational analysis as Blake uses it. X is the completed rate, N the number of clients, R the response time, Z
+//! the think time, D the demand per request on a device. N = X (R + Z); U = X D; X <= min(N / (R1 + Z), 1 / Dmax);
 //! R >= max(R1, N Dmax - Z).
 
 use run::{Intensity, Trial};
@@ -11,7 +11,7 @@ use crate::number::{finite, positive, ratio};
 use crate::single::{clients, good};
 use crate::thresholds::{BEYOND_BOUND, UNANSWERED};
 
-/// One step of a sweep, beside the one before it.
+/// One step of a sweep, with its change from the step before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Step {
     /// Clients.
@@ -22,11 +22,11 @@ pub(crate) struct Step {
     pub(crate) r_us: f64,
     /// Growth of `x` over the step before, as a share.
     pub(crate) growth: Option<f64>,
-    /// Growth of the response time a client more, microseconds.
+    /// Growth of the response time per client, microseconds.
     pub(crate) dr_us: Option<f64>,
 }
 
-/// The steps of the sweep.
+/// Returns the steps of the sweep.
 pub(crate) fn steps(facts: &Facts<'_>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for trial in &facts.sweep {
@@ -40,9 +40,8 @@ pub(crate) fn steps(facts: &Facts<'_>) -> Vec<Step> {
     steps
 }
 
-/// Little's law for one trial: what was in flight, and what rate times time in the system says. Both from the same
-/// window, so they should agree. What waits on connections that were never answered has no time that could be counted;
-/// where that is much of what is in flight, the law cannot be held against anything.
+/// Returns the requests in flight of one trial, as counted and as rate times time in the system (Little's law). Both come from one window, so
+/// they should agree. Requests on connections that were never answered have no time; where there are many, the law does not apply.
 pub(crate) fn little(trial: &Trial) -> Option<(f64, f64)> {
     let unanswered = match &trial.intensity {
         Intensity::Closed { pipeline, .. } => trial.tally.phantom as f64 * f64::from(*pipeline),
@@ -57,7 +56,7 @@ pub(crate) fn little(trial: &Trial) -> Option<(f64, f64)> {
     Some((seen, positive(trial.rates.completed_rate * service / 1e6)?))
 }
 
-/// Mean think time of a closed loop, microseconds.
+/// Returns the mean think time of a closed loop, microseconds.
 pub(crate) fn think_us(trial: &Trial) -> f64 {
     match &trial.intensity {
         Intensity::Closed { think, .. } => finite(think.mean_ms * 1e3).unwrap_or(0.0).max(0.0),
@@ -65,15 +64,15 @@ pub(crate) fn think_us(trial: &Trial) -> f64 {
     }
 }
 
-/// The upper bound of the rate with `n` clients: N / (R1 + Z) and 1 / Dmax, requests per second.
+/// Returns the upper bound of the rate with `n` clients, requests per second: the lesser of N / (R1 + Z) and 1 / Dmax.
 pub(crate) fn bound(n: f64, r1_us: f64, think_us: f64, d_max_s: Option<f64>) -> Option<f64> {
     let by_clients = ratio(n * 1e6, r1_us + think_us)?;
     let by_device = d_max_s.and_then(positive).map(|d| 1.0 / d);
     Some(by_device.map_or(by_clients, |d| d.min(by_clients)))
 }
 
-/// The first step of the sweep that did more than its number of clients allows by the first one's response time. Then
-/// R1 is no service time: one client pays for waking up what several share.
+/// Returns the first step of the sweep with a higher rate than its clients allow by the response time of the first step. Then R1 is no service
+/// time: a single client pays for wake-ups that several share.
 pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let r1 = crate::single::r1_us(facts.unloaded?)?;
     let over = |t: &&&Trial| {

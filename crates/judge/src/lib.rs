@@ -1,10 +1,10 @@
-//! Judgement: what a run means. Pure functions of a [`run::Run`]: no clock, no file, no network, and no panic on any run.
+//! Judgement: the meaning of a run. Pure functions of a [`run::Run`]: no clock, no file, no network, and no panic on any run.
 //!
-//! [`judge`] fills in what is derived (counters of the measured window, costs per request) and what is concluded
-//! (capacity, knee, fits, bottleneck, trust, argument). It can be run again on its own result, by newer code too.
+//! [`judge`] fills in derived figures (counters of the measured window, costs per request) and conclusions (capacity, knee, fits, bottleneck,
+//! trust, argument). It can run again on its own result, in a newer version, too.
 //!
-//! The method is that of R. Blake, *Optimizing Windows NT* (1993): demands from ratios of counters, the largest demand
-//! is the suspect, adding concurrency shows whether the suspicion is right, and every step is said aloud.
+//! The method is that of R. Blake, *Optimizing Windows NT* (1993): demands come from ratios of counters, the largest demand is the suspect,
+//! added concurrency shows whether the suspicion is right, and every step is printed.
 
 #[cfg(test)]
 mod arbitrary;

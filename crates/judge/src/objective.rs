@@ -1,4 +1,4 @@
-//! What a good answer is, in figures, and whether a trial held it. Lab's search and the findings use the same words.
+//! The objective in figures, and whether a trial held it. The search of `lab` and the findings share these functions.
 
 use run::{Breach, BreachKind, Limits, Run, Trial, TrialKind};
 
@@ -10,15 +10,15 @@ use crate::thresholds::{DEFAULT_FAR_MEDIANS, DEFAULT_MEDIANS, HELD_RATE, NOTICED
 /// One part of an objective.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Part {
-    /// At most this share of the requests may take longer than so many microseconds.
+    /// Greatest share of the requests that may take longer than a limit.
     Late { limit_us: f64, allowed: f64 },
-    /// The mean of the response time, microseconds.
+    /// Greatest mean of the response time, microseconds.
     Mean { limit_us: f64 },
-    /// At most this share of the requests may fail.
+    /// Greatest share of the requests that may fail.
     Failed { allowed: f64 },
 }
 
-/// The parts of an objective, each of which has to hold.
+/// Returns the parts of an objective; each has to hold.
 pub(crate) fn parts(limits: &Limits) -> Vec<Part> {
     let late = |limit: Option<f64>, allowed| limit.map(|limit_us| Part::Late { limit_us, allowed });
     let mean = limits.mean_us.map(|limit_us| Part::Mean { limit_us });
@@ -27,21 +27,21 @@ pub(crate) fn parts(limits: &Limits) -> Vec<Part> {
     all.into_iter().flatten().collect()
 }
 
-/// Limits of the response time that requests of a search are counted against, microseconds. Of one on the mean the count says
-/// little, but what is counted in tenths of a second can be left out by tenths.
+/// Returns the response time limits that a search counts its requests against, microseconds. For a limit on the mean the count itself says
+/// little, but its tenths of a second allow leaving some out.
 pub fn late_us(limits: &Limits) -> Vec<f64> {
     [limits.p50_us, limits.mean_us, limits.p99_us, limits.p99_9_us].into_iter().flatten().collect()
 }
 
-/// The longest mean response time at which the objective may still hold, microseconds.
+/// Returns the longest mean response time at which the objective may still hold, microseconds.
 pub fn longest_mean_us(limits: &Limits) -> Option<f64> {
-    // Where waits are exponential, the mean is 1.44 medians, and a 99th percentile 4.6 means; constant ones are all alike.
+    // With exponential waits the mean is 1.44 medians and a 99th percentile 4.6 means; with constant ones all are equal.
     let all = [limits.p50_us.map(|us| 1.5 * us), limits.mean_us, limits.p99_us, limits.p99_9_us];
     all.into_iter().flatten().reduce(f64::min)
 }
 
-/// The objective of a run: what the plan asks for; without a limit on the response time, one that is made of the unloaded
-/// median (`docs/methods/capacity.md` says why).
+/// Returns the objective of a run: that of the plan, or without a limit on the response time one made of the unloaded median
+/// (`docs/methods/capacity.md` says why).
 pub fn limits(run: &Run) -> Limits {
     let asked = &run.plan.objective;
     let given = Limits {
@@ -67,7 +67,7 @@ pub fn limits(run: &Run) -> Limits {
     Limits { text: text(&limits, own, missing), ..limits }
 }
 
-/// The objective in words.
+/// Returns the objective in words.
 fn text(limits: &Limits, own: bool, missing: Option<&str>) -> String {
     let one = |name: &str, limit: Option<f64>| limit.map(|us| format!("{name} <= {}", duration(us)));
     let p50 = one("p50", limits.p50_us).map(|text| match own {
@@ -79,8 +79,8 @@ fn text(limits: &Limits, own: bool, missing: Option<&str>) -> String {
     format!("{} and errors <= {}", all.join(", "), percent(limits.errors))
 }
 
-/// The median response time of the lightest step, microseconds; the better of the two lightest, since one of them may have been
-/// disturbed. Of several repeats it is that of the first, so that all are held against one objective.
+/// Returns the median response time of the lightest step, microseconds: the better of the two lightest, since one may have been disturbed. Of
+/// several repeats the first counts, so that all have one objective.
 fn unloaded_median_us(run: &Run) -> Option<f64> {
     let first_repeat = run.repeats().next().unwrap_or_default();
     let steps: Vec<&Trial> =
@@ -91,7 +91,7 @@ fn unloaded_median_us(run: &Run) -> Option<f64> {
     all.filter_map(|t| positive(t.latency_us.p50)).min_by(f64::total_cmp)
 }
 
-/// How a trial broke the objective, in figures; `None` where it held.
+/// Returns the breach of the objective by a trial, in figures; `None` where it held.
 pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
     let broken = |kind, value: f64, limit: f64| Some(Breach { kind, value: finite(value), limit: finite(limit) });
     let Some(completed) = positive(trial.rates.completed_rate) else {
@@ -125,14 +125,14 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
     broken(kind, value, limit?)
 }
 
-/// Requests that had no answer when the window ended and were under way for longer than a limit already.
+/// Counts requests without an answer at the end of the window that were in flight for longer than a limit.
 pub(crate) fn overdue(trial: &Trial, limit_us: f64) -> f64 {
     let within_ns = (limit_us * 1e3).clamp(0.0, u64::MAX as f64) as u64;
     trial.histograms.get("under_way").map_or(0.0, |ages| ages.len() as f64 * (1.0 - ages.share_within_ns(within_ns)))
 }
 
-/// The percentile, microseconds, of all that was answered and of what was under way when the window ended, each of which took
-/// at least its age; only where the latter decide whether more than is allowed are above a limit.
+/// Returns the percentile, microseconds, of all answers and of the requests in flight at the end of the window, which took at least their age.
+/// Only where the latter decide whether too many are above a limit.
 fn with_under_way(trial: &Trial, limit_us: f64, allowed: f64) -> Option<f64> {
     let ages = trial.histograms.get("under_way")?;
     let answered = trial.histograms.get("response")?;
@@ -147,12 +147,12 @@ fn with_under_way(trial: &Trial, limit_us: f64, allowed: f64) -> Option<f64> {
     Some(together.quantile_us(1.0 - allowed))
 }
 
-/// Whether a trial held the objective.
+/// Returns whether a trial held the objective.
 pub(crate) fn holds(trial: &Trial, limits: &Limits) -> bool {
     breach(trial, limits).is_none()
 }
 
-/// A breach in words, with its figure: `p99 was 30 ms`.
+/// Returns a breach in words with its figure: `p99 was 30 ms`.
 pub(crate) fn words(breach: &Breach) -> String {
     let value = breach.value.unwrap_or(f64::NAN);
     match breach.kind {

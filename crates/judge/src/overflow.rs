@@ -1,4 +1,4 @@
-//! How many connects met a full accept queue: connects that came faster than the server takes them.
+//! Share of the connects that met a full accept queue, because they came faster than the server accepts.
 
 use run::Trial;
 
@@ -9,23 +9,23 @@ use crate::sweep::Plateau;
 use crate::thresholds::{CONNECTS_DROPPED, FAR_BEYOND, FEW_DROPS};
 use crate::view::View;
 
-/// What one trial shows of it.
+/// Overflow in one trial.
 pub(crate) struct Overflow<'a> {
     pub(crate) view: View<'a>,
-    /// The counter that tells.
+    /// Counter that shows it.
     pub(crate) counter: &'static str,
     pub(crate) drops: f64,
-    /// Of all connects that came in, 0 to 1.
+    /// Share of all connects that came in, 0 to 1.
     pub(crate) share: f64,
 }
 
 impl<'a> Overflow<'a> {
-    /// The trial with the largest share.
+    /// Returns the trial with the largest share.
     pub(crate) fn worst(facts: &Facts<'a>) -> Option<Self> {
         trials(facts).into_iter().filter_map(Self::of).max_by(|a, b| a.share.total_cmp(&b.share))
     }
 
-    /// Whether it is more than an accident.
+    /// Returns whether the overflow is more than an accident.
     pub(crate) fn counts(&self) -> bool {
         self.share >= CONNECTS_DROPPED && self.drops >= FEW_DROPS
     }
@@ -34,7 +34,7 @@ impl<'a> Overflow<'a> {
         let view = server_of(trial)?;
         let host =
             ["tcp.listen_overflows", "tcp.listen_drops"].into_iter().filter_map(|id| Some((id, view.value(id)?)));
-        // The listener's own counter also takes in segments of connections that are not up yet, where packets are lost.
+        // The listener's own counter includes segments of connections that are not up yet, where packets are lost.
         let own = || view.value("listen.drops").map(|n| ("listen.drops", n));
         let (counter, drops) = host.max_by(|a, b| a.1.total_cmp(&b.1)).or_else(own)?;
         let tried = view.value("tcp.passive_opens").unwrap_or(trial.measured.tally.connected as f64) + drops;
@@ -42,7 +42,7 @@ impl<'a> Overflow<'a> {
     }
 }
 
-/// The trials that count: around the limit, not far beyond it, where any server's queue overflows.
+/// Returns the trials around the limit. Far beyond it any server's queue overflows.
 fn trials<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     let Plateau::Flat { from, .. } = facts.plateau else { return facts.focus() };
     facts.sweep.iter().copied().filter(|t| clients(t) >= from && clients(t) <= FAR_BEYOND * from).collect()

@@ -1,10 +1,10 @@
-//! What a side of a trial has completed itself.
+//! Completed requests of one side of a trial.
 
 use run::{Side, Trial};
 
 use crate::number::{positive, ratio};
 
-/// Requests per second that a side of a trial has to do with: all of them, or those of its host where it is one of several.
+/// Returns the requests per second of a side: all of the trial, or those of its host where it is one of several.
 pub(crate) fn rate_of(trial: &Trial, side: &Side) -> Option<f64> {
     let all = positive(trial.rates.completed_rate)?;
     let client = std::iter::once(&trial.client).chain(&trial.client_hosts).any(|one| std::ptr::eq(one, side));

@@ -1,22 +1,22 @@
-//! The trials in which answers were refused, and whether the good ones stayed at one rate there, however many were asked for.
+//! Trials with refused answers, and whether the rate of good answers stayed constant there whatever was offered.
 
 use run::Trial;
 
 use crate::single::{good, refused};
 use crate::thresholds::{ABOVE_LIMITER, ONE_RATE, REFUSED, WIDE};
 
-/// See the head of this file.
+/// Refusals of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusals<'a> {
-    /// The trials with refusals.
+    /// Trials with refusals.
     pub(crate) trials: Vec<&'a Trial>,
-    /// Lowest, middle and highest rate of the good answers there, 1/s.
+    /// Lowest, middle and highest rate of good answers in these trials, 1/s.
     pub(crate) lowest: f64,
     pub(crate) middle: f64,
     pub(crate) highest: f64,
-    /// They stayed at one rate.
+    /// Whether the rate of good answers stayed constant.
     pub(crate) constant: bool,
-    /// So many more answers in one of the trials than in another that this does not come from what was asked for.
+    /// Whether the rates of all answers differ by more than the load explains.
     pub(crate) wide: bool,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Refusals<'a> {
         rates.sort_by(f64::total_cmp);
         let at = |i: usize| rates.get(i).copied().unwrap_or(0.0);
         let (lowest, middle, highest) = (at(0), at(rates.len() / 2), at(rates.len().saturating_sub(1)));
-        // A trial that was itself held up passes less than the limit; none passes more.
+        // A disturbed trial passes less than the limit; no trial passes more.
         let near = rates.iter().filter(|r| (*r / middle - 1.0).abs() <= ONE_RATE).count();
         let constant = middle > 0.0 && 3 * near >= 2 * rates.len() && highest <= ABOVE_LIMITER * middle;
         let answers = trials.iter().map(|t| t.rates.completed_rate);
@@ -35,8 +35,7 @@ impl<'a> Refusals<'a> {
         Self { lowest, middle, highest, constant, wide: spread >= WIDE, trials }
     }
 
-    /// Whether they keep the good answers at one rate, however many are asked for: then a generator that is itself at its limit
-    /// does not.
+    /// Returns whether the server keeps the good answers at one rate, however many are offered. A generator at its own limit does not.
     pub(crate) fn keep_one_rate(&self) -> bool {
         self.constant && self.wide
     }

@@ -1,8 +1,7 @@
-//! What several repeats of one load come to: each by itself, and all together.
+//! Results of several repeats of one load: each by itself, and all together.
 //!
-//! The windows of one run say how well it knows what it saw in its half minute. What changes more slowly (memory layout, where
-//! processes run, neighbours of a virtual machine) is the same in all of them, so only repeats show it: their interval is that of
-//! Student's t over the repeats.
+//! The windows of one run show how exactly it knows its half minute. Slower influences (memory layout, placement of processes, neighbours of a
+//! virtual machine) are the same in all its windows, so only repeats show them. The interval of repeats is Student's.
 
 use run::{Bottleneck, Capacity, Limits, Repeat, Run, Sureness, Trial};
 
@@ -14,7 +13,7 @@ use crate::thresholds::CONTRADICTED;
 use stats::Sample;
 use stats::student::t95;
 
-/// Each repeat as a run of its own; none where nothing was repeated.
+/// Returns each repeat as a run of its own; none where nothing was repeated.
 pub(crate) fn repeats(run: &Run) -> Vec<Repeat> {
     if run.repeats().count() < 2 {
         return Vec::new();
@@ -22,13 +21,13 @@ pub(crate) fn repeats(run: &Run) -> Vec<Repeat> {
     finished(run).map(|trials| alone(run, trials)).collect()
 }
 
-/// The trials of each repeat but one that was cut short; of a single one all that there is.
+/// Returns the trials of each complete repeat; of a single one, all trials.
 pub(crate) fn finished(run: &Run) -> impl Iterator<Item = &[Trial]> {
     let all = run.repeats().count();
     run.repeats().take(all - usize::from(run.interrupted && all > 1))
 }
 
-/// The capacity that some trials of a run held under an objective; `None` where they held none.
+/// Returns the capacity that some trials of a run held under an objective; `None` where they held none.
 pub(crate) fn capacity_under(run: &Run, trials: &[Trial], limits: &Limits) -> Option<Capacity> {
     let part = part(run, trials, limits);
     let facts = Facts::of(&part);
@@ -36,17 +35,17 @@ pub(crate) fn capacity_under(run: &Run, trials: &[Trial], limits: &Limits) -> Op
     crate::capacity::capacity(&facts, &chances).map(|found| found.capacity).filter(|capacity| capacity.held)
 }
 
-/// A repeat as a run of its own, held against one objective.
+/// Makes a run of one repeat, with a given objective.
 fn part(run: &Run, trials: &[Trial], limits: &Limits) -> Run {
     let mut plan = run.plan.clone();
     plan.objective = limits.objective();
     Run { plan, hosts: run.hosts.clone(), trials: trials.to_vec(), ..Run::default() }
 }
 
-/// A repeat's trials, the one at its capacity, or at its limit where none holds the objective, and the capacity where one holds.
+/// Trials of a repeat, the trial at its capacity (or at its limit where no trial holds the objective), and the capacity where one holds.
 pub(crate) type AtCapacity<'a> = (&'a [Trial], &'a Trial, Option<f64>);
 
-/// Each repeat that was not cut short; `None` where it completed nothing.
+/// Returns each complete repeat; `None` for one that completed nothing.
 pub(crate) fn at_capacity(run: &Run) -> Vec<Option<AtCapacity<'_>>> {
     let limits = limits(run);
     let of = |trials: &'_ [Trial]| {
@@ -80,17 +79,17 @@ fn alone(run: &Run, trials: &[Trial]) -> Repeat {
     }
 }
 
-/// Puts the mean of the repeats, and how far they are apart, in the place of what all windows say together.
+/// Replaces the capacity of all windows by the mean of the repeats and its interval.
 pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
     let logs: Vec<f64> = repeats.iter().filter_map(|r| positive(r.capacity?)).map(f64::ln).collect();
     if logs.len() < repeats.len() {
-        // What some repeats could not hold at all is not known to any precision, whatever the windows of the others say.
+        // A capacity that some repeats could not hold at all has no interval.
         (capacity.low, capacity.high) = (None, None);
         capacity.method += &format!("; only {} of {} repeats held any rate", logs.len(), repeats.len());
         return;
     }
     let Some(Sample { n, mean, sd }) = Sample::of(&logs) else { return };
-    // Repeats that are alike by chance know no more than their windows.
+    // Repeats that agree by chance are no more exact than their windows.
     let within = repeats.iter().filter_map(|r| Some((r.high? / r.low?).ln() / 2.0));
     let within = (within.map(|half| half * half).sum::<f64>() / n).sqrt();
     let half = (t95(n - 1.0) * sd).max(within) / n.sqrt();
@@ -101,7 +100,7 @@ pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
     capacity.method = format!("geometric mean of {} repeats; {}", logs.len(), capacity.method);
 }
 
-/// A verdict that some repeat contradicts is not sure.
+/// Lowers the confidence of a verdict that some repeat contradicts.
 pub(crate) fn agree(bottleneck: &mut Bottleneck, repeats: &[Repeat]) {
     let names = |r: &&Repeat| Sureness::of(r.confidence) >= Sureness::Possible && r.bottleneck != "unknown";
     let others: Vec<&Repeat> = repeats.iter().filter(names).filter(|r| r.bottleneck != bottleneck.id).collect();

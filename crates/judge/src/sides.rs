@@ -1,13 +1,13 @@
-//! Fills [`run::Side::counters`]: every counter of a side over the measured window, one reading each.
+//! Fills [`run::Side::counters`]: one reading of every counter of a side over the measured window.
 //!
-//! Instances are put together as the counter's row says ([`run::Together`]). `process.*` and `thread.*` count only the side's
-//! own processes; `cpu.*` takes the instance `total`.
+//! Instances are combined as the counter's row says ([`run::Together`]). `process.*` and `thread.*` count only the side's own processes;
+//! `cpu.*` takes the instance `total`.
 
 use std::collections::BTreeMap;
 
 use run::{CounterId, Reading, Recorded, Run, Side, Together, Window, counter};
 
-/// The measured window of a trial; everything, if the trial has none.
+/// Returns the measured window of a trial; all time if the trial has none.
 pub(crate) fn window_of(trial: &run::Trial) -> Window {
     let w = trial.measured.window;
     if w.length_s() > 0.0 && w.begin_s.is_finite() && w.end_s.is_finite() { w } else { Window::ALL }
@@ -40,7 +40,7 @@ fn counters(side: &Side, window: Window) -> BTreeMap<CounterId, Reading> {
     side.recording.by_counter().into_iter().map(reading).collect()
 }
 
-/// One figure of all instances.
+/// Combines all instances into one figure.
 fn together(id: &str, values: impl Iterator<Item = f64>) -> Option<Reading> {
     let found = counter(id).map_or(Together::Sum, |spec| spec.together).of(values)?;
     Some(if found.is_finite() { Reading::Value(found) } else { Reading::absent(format!("{id} is not a number")) })

@@ -1,12 +1,11 @@
-//! Figures of one trial by itself, before anything is decided: how many clients, how many good answers, how large a share
-//! failed. Everybody who needs one of these takes it from here.
+//! Figures of a single trial before any decision: its clients, good answers and failed share. All other modules take them from here.
 
 use run::{Intensity, Run, Tally, Trial};
 
 use crate::number::{positive, ratio};
 use crate::view::View;
 
-/// Number of clients of a trial: connections times pipeline, or what was in flight.
+/// Returns the number of clients of a trial: connections times pipeline, or the requests in flight.
 pub(crate) fn clients(trial: &Trial) -> f64 {
     trial.intensity.in_flight().unwrap_or(trial.rates.concurrency)
 }
@@ -15,41 +14,40 @@ pub(crate) fn closed(trial: &Trial) -> bool {
     matches!(trial.intensity, Intensity::Closed { .. })
 }
 
-/// Share of the answers whose status was not the expected one, 0 to 1.
+/// Returns the share of the answers with an unexpected status, 0 to 1.
 pub(crate) fn refused(trial: &Trial) -> f64 {
     let t = &trial.measured.tally;
     ratio(t.unexpected_status as f64, t.completed as f64).unwrap_or(0.0).clamp(0.0, 1.0)
 }
 
-/// Completed and expected answers per second. Refusals are quick: counting them would make a server that turns everybody
-/// away look fast.
+/// Returns the completed and expected answers per second. Refusals do not count: they are quick, and a server that refuses everything would
+/// look fast.
 pub fn good(trial: &Trial) -> f64 {
     trial.rates.completed_rate * (1.0 - refused(trial))
 }
 
-/// A median response this long may not have come back within a drain, microseconds.
+/// Median response time from which answers may not come back within a drain, microseconds.
 const SLOW_US: f64 = 1e6;
 
-/// Requests that were never answered. Those of the whole trial: what had no answer when the drain ended was under way
-/// while it was measured. Where answers take as long as a drain anyway, only connections that never got any count.
+/// Returns the requests of the whole trial that were never answered: a request without an answer at the end of the drain was in flight during
+/// the window. Where answers take as long as a drain, only connections that never got an answer count.
 pub(crate) fn unanswered(trial: &Trial) -> f64 {
     let all = trial.tally.unanswered.max(trial.measured.tally.unanswered);
     let slow = trial.latency_us.count > 0 && trial.latency_us.p50 >= SLOW_US;
     if slow { all.min(trial.tally.phantom) as f64 } else { all as f64 }
 }
 
-/// Share of the measured requests that failed, 0 to 1: errors, unexpected answers, and none at all; absent where no
-/// request was made.
+/// Returns the share of the measured requests that failed, 0 to 1: errors, unexpected answers, and no answer; `None` without a request.
 pub fn failed_share(trial: &Trial) -> Option<f64> {
     failed_of(&trial.measured.tally, unanswered(trial))
 }
 
-/// The same of all requests of a trial, from its first connect to the end of its drain.
+/// Returns that share of all requests of a trial, from its first connect to the end of its drain.
 pub(crate) fn failed_share_of_all(trial: &Trial) -> Option<f64> {
     failed_of(&trial.tally, unanswered(trial))
 }
 
-/// Measured requests that failed, and all of them.
+/// Returns the measured requests that failed, and all of them.
 pub(crate) fn failed_and_all(trial: &Trial) -> (f64, f64) {
     counted(&trial.measured.tally, unanswered(trial))
 }
@@ -66,13 +64,13 @@ fn counted(t: &Tally, unanswered: f64) -> (f64, f64) {
     (failed, (t.completed as f64 + errors + unanswered).max(connects.min(failed)))
 }
 
-/// Completed and expected bytes per second of a trial whose requests have a known size.
+/// Returns the completed and expected bytes per second of a trial whose requests have a known size.
 pub(crate) fn good_bytes(trial: &Trial) -> f64 {
     good(trial) * trial.key.record_bytes.unwrap_or(0) as f64
 }
 
-/// Whether a study changed the size of requests from trial to trial and nothing else: then neither their rates nor
-/// their response times compare, but bytes a second do.
+/// Returns whether a study changed only the size of requests from trial to trial: then neither rates nor response times compare, but bytes
+/// per second do.
 pub(crate) fn several_sizes(run: &Run) -> bool {
     let mut sizes: Vec<u64> = run.trials.iter().filter_map(|t| t.key.record_bytes).collect();
     let known = sizes.len();
@@ -81,21 +79,21 @@ pub(crate) fn several_sizes(run: &Run) -> bool {
     known == run.trials.len() && sizes.len() > 1 && sizes.len() == known
 }
 
-/// The server's side of a trial.
+/// Returns the server's side of a trial.
 pub(crate) fn server_of(trial: &Trial) -> Option<View<'_>> {
     trial.server.as_ref().map(|s| View::new("server", trial, s))
 }
 
-/// Both sides of a trial, client first.
+/// Returns both sides of a trial, client first.
 pub(crate) fn sides_of(trial: &Trial) -> Vec<View<'_>> {
     std::iter::once(View::new("client", trial, &trial.client)).chain(server_of(trial)).collect()
 }
 
-/// The response time with one client: mean of the lightest step, scaled down if that step had more than one client in
-/// flight only because it could not have fewer.
+/// Returns the response time with one client, microseconds: the mean of the lightest step, scaled down if that step could not have fewer than
+/// several clients.
 pub(crate) fn r1_us(unloaded: &Trial) -> Option<f64> {
     let seen = positive(unloaded.latency_us.mean).or_else(|| positive(unloaded.latency_us.p50));
-    // Of counters that somebody else collected no response time is known: Little's law gives the mean.
+    // Counters that somebody else collected have no response time; Little's law gives the mean.
     let by_law = || ratio(clients(unloaded) * 1e6, unloaded.rates.completed_rate).and_then(positive);
     seen.or_else(|| by_law().filter(|_| closed(unloaded) && unloaded.tally.sent == 0))
 }

@@ -1,12 +1,10 @@
-//! The test of steady state: has the completed rate settled? Used by lab while warming up, on completed requests per
-//! second in equal intervals (a tenth of a second each).
+//! Test of steady state: whether the completed rate has settled. `lab` uses it while warming up, on completed requests per second in intervals
+//! of a tenth of a second.
 //!
-//! The method: take the later half of the series, at least [`LEAST`] and at most [`MOST`] intervals. Fit a line. The
-//! rate is steady when the line's drift over those intervals is at most [`DRIFT`] of their mean, or when the drift is
-//! not to be told from noise (the 95 % interval of the slope holds zero) and no larger than [`NOISY_DRIFT`] or one
-//! standard deviation; and when the
-//! coefficient of variation is at most [`VARIATION`], which a rate that comes and goes in bursts exceeds.
-//! A rate of zero throughout is not steady: nothing is being measured.
+//! The method fits a line to the later half of the series, at least [`LEAST`] and at most [`MOST`] intervals. The rate is steady when the
+//! line's drift over these intervals is at most [`DRIFT`] of their mean. It is also steady when the drift cannot be told from noise (the 95 %
+//! interval of the slope holds zero) and is at most [`NOISY_DRIFT`] or one standard deviation. In both cases the coefficient of variation
+//! must be at most [`VARIATION`], which a rate in bursts exceeds. A rate of zero throughout is not steady: nothing is being measured.
 
 use run::Steady;
 
@@ -14,19 +12,18 @@ use crate::number::percent;
 use stats::fit::linear;
 use stats::{Sample, average};
 
-/// Fewest intervals to judge by.
+/// Fewest intervals of the test.
 const LEAST: usize = 6;
-/// Most intervals to judge by: older ones no longer matter.
+/// Greatest number of intervals of the test: older ones no longer matter.
 const MOST: usize = 20;
-/// Drift that does no harm, as a share of the mean.
+/// Greatest harmless drift, as a share of the mean.
 const DRIFT: f64 = 0.05;
-/// Drift that is tolerated when it is within the noise.
+/// Greatest drift within the noise, as a share of the mean.
 const NOISY_DRIFT: f64 = 0.20;
-/// Largest standard deviation as a share of the mean.
+/// Greatest standard deviation, as a share of the mean.
 const VARIATION: f64 = 0.5;
 
-/// Whether a series of rates in equal intervals has settled, and why. `warmup_s` is left at 0 for the caller, who
-/// knows the length of an interval.
+/// Tests whether a series of rates in equal intervals has settled, and says why. `warmup_s` stays 0; the caller knows the length of an interval.
 pub fn steady(series: &[f64]) -> Steady {
     let clean: Vec<f64> = series.iter().copied().filter(|v| v.is_finite()).collect();
     let (steady, reason) = answer(&clean);
@@ -56,7 +53,7 @@ fn answer(series: &[f64]) -> (bool, String) {
     (settled && variation <= VARIATION, figures)
 }
 
-/// Drift over all points as a share of the mean, and whether the slope's interval holds zero.
+/// Returns the drift over all points as a share of the mean, and whether the slope's interval holds zero.
 fn drift(points: &[(f64, f64)], mean: f64) -> (f64, bool) {
     let Some(line) = linear(points) else { return (0.0, true) };
     let slope = line.slope * (points.len() - 1) as f64 / mean;

@@ -1,4 +1,4 @@
-//! The sweep over the number of clients: which trials make one, which of them decides, and whether it went flat.
+//! The sweep over the number of clients: its steps, the step that decides, and whether it went flat.
 
 use run::{Intensity, Key, Trial, TrialKind};
 
@@ -6,31 +6,31 @@ use crate::number::positive;
 use crate::single::{clients, closed, good, r1_us};
 use crate::thresholds::{ASKED_FOR_MORE, FLAT, FLAT_BY_ONE, PLATEAU_KEPT, REACHED};
 
-/// Whether more clients still brought more throughput.
+/// End of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Plateau {
-    /// From `from` clients to `to` clients (at least twice as many) the rate grew by less than 5 %.
+    /// From `from` to `to` clients (at least twice as many) the rate grew by less than 5 %.
     Flat {
-        /// Clients of the decisive step, or of the first step that the best one beats by less than that.
+        /// Clients of the decisive step, or of the first step whose rate is within that distance of the best.
         from: f64,
-        /// Most clients that were tried; of an open loop past the last step, as many as it had in flight.
+        /// Greatest number of clients; of an open loop past the last step, its requests in flight.
         to: f64,
-        /// Growth of the rate between them, as a share; below zero where it fell.
+        /// Growth of the rate between them, as a share; negative where it fell.
         growth: f64,
     },
-    /// It still grew when the last step was tried.
+    /// The rate still grew at the last step.
     Grows,
-    /// There is no sweep to see it by.
+    /// There was no sweep.
     NotTried,
 }
 
-/// What of a key changes the server, what it is asked for, or the way to it: steps of one sweep must agree in it.
+/// Returns the parts of a key that change the server, its load, or the way to it: the steps of one sweep must agree in them.
 fn conditions(key: &Key) -> impl PartialEq + use<'_> {
     let server = (&key.model, &key.backend, key.entry, key.cold, key.syncookies);
     (server, key.record_bytes, key.delay_ms, key.loss)
 }
 
-/// The largest set of an experiment's trials that is a sweep: same conditions, each number of clients once.
+/// Returns the largest set of an experiment's trials that is a sweep: one condition, each number of clients once.
 fn experiment(trials: Vec<&Trial>) -> Vec<&Trial> {
     let mut groups: Vec<Vec<&Trial>> = Vec::new();
     for trial in trials {
@@ -50,8 +50,8 @@ fn experiment(trials: Vec<&Trial>) -> Vec<&Trial> {
     groups.into_iter().filter(|g| g.len() >= 2 && once(g)).max_by_key(Vec::len).unwrap_or_default()
 }
 
-/// The steps of a sweep, by rising number of clients: those of `loadline find`, with the load that `loadline prove` was
-/// asked for beside its one client; else the largest one that an experiment's trials make.
+/// Returns the steps of a sweep by number of clients: those of `loadline find`, together with the load of `loadline prove` beside its one
+/// client; else the largest sweep among an experiment's trials.
 pub(crate) fn sweep<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     let of =
         |kind: TrialKind| -> Vec<&Trial> { trials.iter().copied().filter(|t| closed(t) && t.kind == kind).collect() };
@@ -64,22 +64,22 @@ pub(crate) fn sweep<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     sweep
 }
 
-/// The trials that reach [`REACHED`], in their order. The first of them stands for all: what completes a little more with
-/// more load, or over another way, does so by chance.
+/// Returns the trials that reach [`REACHED`], in their order. The first of them stands for all: a little more with more load, or over
+/// another way, is chance.
 pub(crate) fn top<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     let best = trials.iter().map(|t| good(t)).fold(0.0, f64::max);
     trials.iter().copied().filter(|t| good(t) >= REACHED * best).collect()
 }
 
-/// The step with the fewest clients that has a response time.
+/// Returns the step with the fewest clients that has a response time.
 pub(crate) fn lightest<'a>(steps: &[&'a Trial]) -> Option<&'a Trial> {
     let usable = steps.iter().filter(|t| positive(t.rates.completed_rate).is_some() && r1_us(t).is_some());
     usable.copied().min_by(|a, b| clients(a).total_cmp(&clients(b)))
 }
 
-/// Twice the clients or more brought less than [`FLAT`], the share that ends the sweep of `loadline find` too: a sweep
-/// that ended because more clients brought nothing is flat here, even where its decisive step is its last. One that ended
-/// for lack of time is flat where an open loop asked for more than its best and got no more.
+/// Finds the plateau: at least twice the clients brought less than [`FLAT`]. The same share ends the sweep of `loadline find`, so a sweep that
+/// ended for lack of growth is flat even if its decisive step is its last. A sweep that ended for lack of time is flat if an open loop
+/// asked for more than its best and got no more.
 pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Trial>) -> Plateau {
     let (Some(decisive), Some(last), true) = (decisive, sweep.last(), sweep.len() >= 2) else {
         return Plateau::NotTried;
@@ -96,7 +96,7 @@ pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Tri
     of(decisive).or_else(|| of(near)).or_else(|| offered_more(search, last, best)).unwrap_or(Plateau::Grows)
 }
 
-/// What an open loop past the last step says: twice the clients of it were in flight, more was asked for, and none came.
+/// Finds a plateau by an open loop past the last step: twice its clients were in flight, more was offered, and no more was completed.
 fn offered_more(search: &[&Trial], last: &Trial, best: f64) -> Option<Plateau> {
     let flat = |t: &&Trial| {
         let growth = good(t) / best - 1.0;
@@ -109,24 +109,24 @@ fn offered_more(search: &[&Trial], last: &Trial, best: f64) -> Option<Plateau> {
     search.iter().rev().find_map(flat)
 }
 
-/// Requests that an open loop had on its connections, by Little's law; what waited for one was not the server's to answer.
+/// Returns the requests that an open loop had on its connections, by Little's law; those that waited for a connection do not count.
 fn in_flight(trial: &Trial) -> Option<f64> {
     let Intensity::Open { max_connections, .. } = trial.intensity else { return None };
     let asked = trial.rates.completed_rate * positive(trial.latency_us.mean)? / 1e6;
     Some(asked.min(f64::from(max_connections)))
 }
 
-/// How often the clients were doubled between two steps that have none between them, as in `loadline prove`: it may have been
-/// the first time that brought all the growth. Else once.
+/// Returns the number of doublings between two steps that have none between them, as in `loadline prove`: the first doubling may have brought
+/// all the growth. Otherwise 1.
 fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
     let (from, to) = (clients(first), clients(last));
-    // The steps are in order of their clients.
+    // The steps are ordered by clients.
     let next = sweep.get(sweep.partition_point(|t| clients(t) <= from));
     let between = next.is_some_and(|t| clients(t) < to);
     if between || from <= 0.0 { 1.0 } else { (to / from).log2().max(1.0) }
 }
 
-/// Source A.8 condition (a), for studies that add one client at a time: less than 2 % more for one more client.
+/// Returns whether one client more brought less than 2 % (source A.8 condition (a)), for studies that add one client at a time.
 fn by_one(sweep: &[&Trial], first: &Trial) -> bool {
     let after = sweep.iter().find(|t| clients(t) > clients(first));
     after.is_some_and(|t| {

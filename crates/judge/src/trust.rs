@@ -1,5 +1,4 @@
-//! Whether the figures can be relied on: laws that must hold, counts that must agree, and what makes them weaker than
-//! they look. The most weighty warnings come first.
+//! Reliability of the figures: laws that must hold, counts that must agree, and disturbances. The most important warnings come first.
 
 use run::{Capacity, Intensity, Run, Spent, Trial, Trust};
 
@@ -32,7 +31,7 @@ impl TrustReport {
 /// Checks a run.
 pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     let mut report = TrustReport::default();
-    // First, and so never among those that a page folds away: a busy machine makes every other figure weak.
+    // A busy machine weakens every other figure, so this warning comes first and is never folded away.
     busy_machine(facts, &mut report);
     drift::drifts(facts).into_iter().for_each(|drift| report.warn(drift.sentence));
     let limited = client_limit(facts);
@@ -64,13 +63,13 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     }
 }
 
-/// Share of a run's time in which a trial was measured; absent where the run does not say how long it took.
+/// Returns the share of a run's time in which trials were measured; `None` where the run has no total time.
 fn measured_share(run: &Run) -> Option<f64> {
     let measured_s: f64 = run.trials.iter().map(|t| t.measured.window.length_s()).filter(|s| s.is_finite()).sum();
     ratio(measured_s, positive(run.elapsed_s)?).filter(|share| (0.0..=1.0).contains(share))
 }
 
-/// Where a run's time went; absent where its trials do not say what they took besides their windows.
+/// Returns where a run's time went; `None` where its trials have only their windows.
 fn spent(run: &Run) -> Option<Spent> {
     let elapsed_s = positive(run.elapsed_s)?;
     let around: Vec<_> = run.trials.iter().filter_map(|t| t.measured.around).collect();
@@ -131,7 +130,7 @@ fn generator(facts: &Facts<'_>, limited: Option<&str>, report: &mut TrustReport)
 fn little_law(trial: &Trial, report: &mut TrustReport) {
     let Some((seen, law)) = little(trial) else { return };
     let difference = (law - seen).abs() / seen;
-    // Requests under way at the edges of the window count on one side only: few against many, or short against long.
+    // Requests in flight at the edges of the window count on one side only.
     let few = ratio(seen, trial.measured.tally.completed as f64).unwrap_or(0.0);
     let long = ratio(trial.latency_us.p99 / 1e6, trial.measured.length_s).unwrap_or(0.0);
     let edges = few.max(long);
@@ -141,7 +140,7 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
         figure(law),
         percent(difference)
     );
-    // Between the two the edges may explain it, and nothing is shown either way.
+    // Between the two limits the edges may explain the difference, and nothing is shown either way.
     if difference > LITTLE_DIFFERS + edges {
         report.warn(format!("{text}: a count or a time is wrong"));
     } else if difference <= LITTLE_DIFFERS {
@@ -149,12 +148,12 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
     }
 }
 
-/// U = X D for the server's processors: the demand measured at lighter loads must foretell the use at the limit, and no
-/// device can be busier than all the time.
+/// Checks U = X D for the server's CPUs: the demand at lighter loads must predict the use at the limit, and no device can be busier than all
+/// the time.
 fn utilisation(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     for view in sides_of(trial) {
         let Some(host) = view.host() else { continue };
-        // The kernel counts in ticks of 10 ms, two of which may fall on the wrong side of each edge.
+        // The kernel counts in ticks of 10 ms, of which two may fall on the wrong side of each edge.
         let ticks = view.span_s.map_or(0.0, |s| 0.04 / s);
         if host.busy > (1.0 + MORE_THAN_ALL + ticks) * host.online {
             report.warn(format!(
@@ -192,7 +191,7 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     }
 }
 
-/// The bounds of a closed system: X <= N / (R1 + Z).
+/// Checks the bound of a closed system, X <= N / (R1 + Z).
 fn bounds(facts: &Facts<'_>, report: &mut TrustReport) {
     let Some(r1) = facts.unloaded.filter(|_| facts.sweep.len() >= 2).and_then(crate::single::r1_us) else { return };
     match crate::laws::beyond_bound(facts) {
@@ -205,7 +204,7 @@ fn bounds(facts: &Facts<'_>, report: &mut TrustReport) {
     }
 }
 
-/// Xmax is what closed clients reached; where arrivals got more, it bounds nothing, and the knee is too low.
+/// Checks Xmax, which closed clients reached: where an open loop completed more, the knee is too low.
 fn ceiling(facts: &Facts<'_>, report: &mut TrustReport) {
     let Some(knee) = crate::knee::knee(facts) else { return };
     let most = facts.search.iter().copied().max_by(|a, b| good(a).total_cmp(&good(b)));
@@ -236,7 +235,7 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
     }
     let Some(seen) = seen.filter(|seen| ours.max(*seen) >= 20.0) else { return };
     let text = format!("the client counts {} new connections, the server's host {}", figure(ours), figure(seen));
-    // Both sides are read one after the other, some 10 ms apart, with connections under way at either edge.
+    // Both sides are read one after the other, some 10 ms apart, with connections in flight at either edge.
     let edges = 5.0 + trial.rates.concurrency + 0.01 * ratio(ours, trial.measured.length_s).unwrap_or(0.0);
     if (seen - ours).abs() <= 0.02 * ours.max(seen) + edges {
         report.hold(text);
@@ -265,7 +264,7 @@ fn window(trial: &Trial, report: &mut TrustReport) {
     }
 }
 
-/// Requests that had waited for longer, when the window ended, than any that was answered in it.
+/// Returns a sentence about requests that had waited longer at the end of the window than any answered one.
 fn stood_at_the_end(trial: &Trial) -> Option<String> {
     let ages = trial.histograms.get("under_way").filter(|ages| !ages.is_empty())?.summary();
     let longest = positive(trial.latency_us.max)?;
@@ -280,7 +279,7 @@ fn stood_at_the_end(trial: &Trial) -> Option<String> {
     })
 }
 
-/// Work on the hosts that is neither the client's nor the server's.
+/// Warns of CPU time that the hypervisor took.
 fn hypervisor(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     for view in sides_of(trial) {
         let Some(host) = view.host() else { continue };
@@ -297,7 +296,7 @@ fn hypervisor(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     }
 }
 
-/// Time of the search that was not the server's.
+/// Warns of time in the search that was not the server's.
 fn left_out(capacity: Option<&Capacity>, report: &mut TrustReport) {
     let Some((capacity, l)) = capacity.and_then(|c| Some((c, c.left_out?))) else { return };
     let became = l.rate.map_or_else(
@@ -344,7 +343,7 @@ fn whole(run: &Run, report: &mut TrustReport) {
     if run.interrupted {
         report.warn("the run was ended early: what is here was measured, the rest is not known".into());
     }
-    // Trials that time a library send no requests: no server is there to be read, and no verdict rests on anything.
+    // Trials that time a library send no requests: there is no server to read, and no verdict.
     if run.asked() && run.trials.iter().all(|t| t.server.is_none()) {
         report.warn("nothing of the server's side was read: the verdict rests on the client's side alone".into());
     }

@@ -1,4 +1,4 @@
-//! What stands behind the server: how busy each process there was at the limit, and which of them the server waits for.
+//! Upstream services of the server: the load of each at the limit, and the one that the server waits for.
 
 use run::{Behind, BehindLimit, BehindLoad, Evidence, FigureUnit, Own, Trial, WaitsFor};
 
@@ -10,8 +10,8 @@ use crate::sweep::top;
 use crate::thresholds::{MAX_STOLEN, NEARLY_FULL, ONE_CPU, THROTTLED};
 use crate::view::{Task, View, busy};
 
-/// What stands behind the server, nearest first, under the most clients of the trials that came to the highest rate: with
-/// fewer it may have idled between two requests.
+/// Returns the upstreams, nearest first, under the most clients among the trials at the highest rate. With fewer clients an upstream may have
+/// idled between two requests.
 pub(crate) fn loads(sweep: &[&Trial], decisive: Option<&Trial>) -> Vec<BehindLoad> {
     let most = top(sweep).last().copied().and_then(server_of);
     most.or_else(|| decisive.and_then(server_of)).map(|view| loads_of(&view)).unwrap_or_default()
@@ -29,7 +29,7 @@ fn load(view: &View<'_>, behind: &Behind) -> BehindLoad {
     let cpu_used = (!processes.is_empty()).then(|| processes.iter().map(|p| p.busy).sum::<f64>());
     let cpu_allowed = (!processes.is_empty()).then(|| view.cpu_allowed_of(&busy(&processes))).flatten();
     let busiest_thread = threads.iter().map(Task::wants).reduce(f64::max);
-    // What a hypervisor took of a CPU nobody could have used.
+    // Nobody could have used CPU time that a hypervisor took.
     let full = NEARLY_FULL * (1.0 - view.stolen().unwrap_or(0.0).clamp(0.0, MAX_STOLEN));
     let [cpu_quota, throttled] = quota(view, &behind.address);
     let cpus_full =
@@ -48,7 +48,7 @@ fn load(view: &View<'_>, behind: &Behind) -> BehindLoad {
     BehindLoad { behind, connections, cpu_used, cpu_allowed, cpu_quota, throttled, busiest_thread, limit }
 }
 
-/// CPUs that the quotas at an address give, and the share of their periods in which one ran out.
+/// Returns the CPUs that the quotas at an address allow, and the share of their periods in which one ran out.
 fn quota(view: &View<'_>, address: &str) -> [Option<f64>; 2] {
     let read = |id| view.side.recording.reading(id, address, view.window).value().and_then(positive);
     let periods = read("behind.cpu_periods");
@@ -57,7 +57,7 @@ fn quota(view: &View<'_>, address: &str) -> [Option<f64>; 2] {
     [read("behind.cpu_quota"), share]
 }
 
-/// Whether a disk of the host is full, and these processes move more to and from disks than the server does.
+/// Returns whether a disk of the host is full and these processes move more to and from disks than the server does.
 fn of_disk(view: &View<'_>, these: &Own<'_>) -> bool {
     let moved = |own: &Own<'_>| -> f64 {
         let of = |id| view.side.recording.sum(id, view.window, |name| own.has(name)).value().unwrap_or(0.0);
@@ -67,24 +67,24 @@ fn of_disk(view: &View<'_>, these: &Own<'_>) -> bool {
     a_request && moved(these) > moved(&view.side.own()) && is_full(view)
 }
 
-/// The nearest of them that is full: what stands behind that one waits for nothing.
+/// Returns the nearest upstream that is full: those behind it wait for nothing.
 pub(crate) fn full(loads: &[BehindLoad]) -> Option<&BehindLoad> {
     loads.iter().find(|load| load.limit.is_some())
 }
 
-/// Whether a CPU quota holds it.
+/// Returns whether a CPU quota limits the nearest full upstream.
 pub(crate) fn held(loads: &[BehindLoad]) -> bool {
     full(loads).is_some_and(|load| load.limit == Some(BehindLimit::Quota))
 }
 
-/// What the server waits for, where it is seen.
+/// Returns the upstream that the server waits for, where one is seen.
 pub(crate) fn waits_for(loads: &[BehindLoad]) -> Option<WaitsFor> {
     let full = full(loads)?;
     let Behind { address, processes, pids, .. } = full.behind.clone();
     Some(WaitsFor { address, processes, pids, limit: full.limit })
 }
 
-/// What a person can do about it.
+/// Returns the advice for an upstream.
 pub(crate) fn advice(waits_for: &WaitsFor) -> String {
     let do_this = match waits_for.limit {
         Some(BehindLimit::Quota) => {
@@ -96,7 +96,7 @@ pub(crate) fn advice(waits_for: &WaitsFor) -> String {
     format!("What answers at {} is full and the server is not: {do_this}.", waits_for.address)
 }
 
-/// The sentence of a verdict that names what the server waits for.
+/// Returns the sentence of a verdict that names the upstream.
 pub(crate) fn sentence(load: &BehindLoad) -> String {
     let (used, allowed) = (load.cpu_used.unwrap_or(0.0), load.cpu_allowed.unwrap_or(0.0));
     match load.limit {
@@ -129,7 +129,7 @@ pub(crate) fn sentence(load: &BehindLoad) -> String {
     }
 }
 
-/// `127.0.0.1:8001 (python3:812)`.
+/// Returns the name of an upstream: `127.0.0.1:8001 (python3:812)`.
 fn named(behind: &Behind) -> String {
     match behind.processes.as_slice() {
         [] => format!("{} (not on a watched host)", behind.address),
@@ -138,10 +138,10 @@ fn named(behind: &Behind) -> String {
     }
 }
 
-/// Most lines of evidence that tell of what stands behind.
+/// Greatest number of lines of evidence about upstreams.
 const MOST_LINES: usize = 4;
 
-/// A line for each that the server itself is connected to, and for what is full.
+/// Returns a line for each upstream that the server is connected to, and for the full one.
 pub(crate) fn evidence(view: &View<'_>, loads: &[BehindLoad]) -> Vec<Evidence> {
     let tells = |load: &&BehindLoad| load.behind.depth == 1 || load.limit.is_some();
     loads.iter().filter(tells).take(MOST_LINES).map(|load| line(view, load)).collect()

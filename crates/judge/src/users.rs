@@ -1,5 +1,5 @@
-//! The capacity in users who think: the most with whom the objective held, and the fewest above with whom it did not. A number
-//! of users that was tried more than once is what most of its windows say, so that one that was disturbed is outvoted.
+//! Capacity in users who think: the greatest number that held the objective, and the smallest above it that did not. A number that was tried
+//! several times counts by most of its windows, so that a disturbed one is outvoted.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::objective::{breach, words};
 use crate::single::good;
 use stats::average;
 
-/// Windows of one number of users: those in which the objective held, and those in which it did not.
+/// Windows of one number of users: those that held the objective, and those that did not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Windows {
     held: usize,
@@ -33,13 +33,13 @@ impl Windows {
     }
 }
 
-/// Between which numbers of users the objective gives way, as far as it was tried.
+/// Numbers of users between which the objective breaks, as far as tried.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bracket {
     tried: BTreeMap<u32, Windows>,
 }
 
-/// What the trials with users say.
+/// Results of the trials with users.
 pub fn bracket(trials: &[Trial], limits: &Limits) -> Bracket {
     let mut bracket = Bracket::default();
     for trial in trials.iter().filter(|t| t.broken().is_none()) {
@@ -50,35 +50,35 @@ pub fn bracket(trials: &[Trial], limits: &Limits) -> Bracket {
 }
 
 impl Bracket {
-    /// Takes one window with so many users.
+    /// Adds one window.
     pub fn saw(&mut self, users: u32, held: bool) {
         let windows = self.tried.entry(users).or_default();
         *(if held { &mut windows.held } else { &mut windows.broke }) += 1;
     }
 
-    /// Most users with whom the objective held in most windows.
+    /// Returns the greatest number of users that held the objective in most windows.
     pub fn held(&self) -> Option<u32> {
         self.tried.iter().rev().find(|(_, windows)| windows.holds()).map(|(users, _)| *users)
     }
 
-    /// Fewest users above those with whom it did not.
+    /// Returns the smallest number of users above it that did not.
     pub fn failed(&self) -> Option<u32> {
         let held = self.held().unwrap_or(0);
         self.tried.range(held.saturating_add(1)..).next().map(|(users, _)| *users)
     }
 
-    /// Fewest users that were tried.
+    /// Returns the smallest number of users that was tried.
     pub fn fewest(&self) -> Option<u32> {
         self.tried.keys().next().copied()
     }
 
-    /// By how many windows the one answer leads over the other for so many users, and how many windows there were.
+    /// Returns the lead of one answer over the other for a number of users, in windows, and the number of windows.
     pub fn lead(&self, users: u32) -> (usize, usize) {
         self.tried.get(&users).map_or((0, 0), |windows| (windows.lead(), windows.all()))
     }
 }
 
-/// How many users a trial had, and how they think.
+/// Returns the number of users of a trial, and their think time.
 fn users_of(trial: &Trial) -> Option<(u32, &ThinkTime)> {
     match &trial.intensity {
         Intensity::Closed { connections, think, .. } if trial.kind == TrialKind::Sweep => Some((*connections, think)),
@@ -86,7 +86,7 @@ fn users_of(trial: &Trial) -> Option<(u32, &ThinkTime)> {
     }
 }
 
-/// The capacity in users, where that was looked for.
+/// Returns the capacity in users, where it was searched for.
 pub(crate) fn users(facts: &Facts<'_>) -> Option<UsersFinding> {
     let asked = facts.run.plan.search.users;
     let trials = &facts.run.trials;
@@ -109,7 +109,7 @@ pub(crate) fn users(facts: &Facts<'_>) -> Option<UsersFinding> {
     })
 }
 
-/// How many users all windows together say, with an interval.
+/// Estimates the number of users from all windows together, with an interval.
 fn capacity(windows: &[(u32, &Trial)], limits: &Limits) -> Option<Estimate> {
     let (_, lightest) = windows.iter().min_by_key(|(users, _)| *users)?;
     let (_, think) = users_of(lightest)?;

@@ -1,4 +1,4 @@
-//! The verdict: every rule is asked, the first that binds in causal order is it, the others say why they are not.
+//! The verdict. Every rule is asked; the first that binds in causal order wins, and the others say why they do not.
 
 use run::{Bottleneck, RuledOut};
 
@@ -8,20 +8,20 @@ use crate::number::figure;
 use crate::rules::{RULES, Rule, Verdict, none_good};
 use crate::thresholds::{DISTURBED, SURE};
 
-/// What no counter of a server tells.
+/// Facts that no counter of a server shows.
 const NOT_WATCHED: [&str; 2] = [
     "requests, response times and errors: they are counted where the load is made (loadline load, loadline find)",
     "the generator's side: whether it, the network or the server was the limit (loadline find)",
 ];
 
-/// What the other rules answered: why each is not the verdict, and what is missing for those that cannot say.
+/// Returns why each other rule is not the verdict, and what is missing for those that cannot say.
 fn others(winner: &Rule, confidence: f64, answers: &[(&Rule, Verdict)]) -> (Vec<RuledOut>, Vec<String>) {
     let (mut ruled_out, mut missing) = (Vec::new(), Vec::new());
     for (rule, answer) in answers.iter().filter(|(r, _)| r.id != winner.id && r.id != "unknown") {
         let mut out = |why| ruled_out.push(RuledOut { id: rule.id.into(), why });
         match answer {
             Verdict::RuledOut(why) => out(why.clone()),
-            // What would only matter behind a sure verdict is not worth a line.
+            // Missing counters that matter only behind a sure verdict are not listed.
             Verdict::CannotSay(what) if winner.id == "unknown" || confidence < SURE => {
                 missing.extend(what.iter().map(|w| format!("{}: {w}", rule.id)));
             }
@@ -38,7 +38,7 @@ fn others(winner: &Rule, confidence: f64, answers: &[(&Rule, Verdict)]) -> (Vec<
 pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
     // No rule reads the counters of a trial in which the server or the generator died.
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
-    // Nor where no answer was good: what a server does that turns everybody away is no sign of its limit.
+    // No rule reads a run without a good answer either: a server that refuses everything shows no limit.
     let mute = broken || none_good(facts.run).is_some();
     let asked = RULES.iter().filter(|r| !mute || r.id == "unknown");
     let answers: Vec<(&Rule, Verdict)> = asked.map(|r| (r, (r.judge)(facts))).collect();
@@ -68,13 +68,12 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
     }
 }
 
-/// What other programs took on the same processors, and what happened to the server meanwhile, makes every verdict less
-/// sure, and is said in its sentence.
+/// Lowers the confidence for CPU use of other programs and for incidents of the server, and adds both to the sentence.
 fn weakened(facts: &Facts<'_>, confidence: f64, sentence: &str) -> (f64, String) {
     let mut confidence = if confidence.is_finite() { confidence.clamp(0.0, 1.0) } else { 0.0 };
     let mut sentence = sentence.to_string();
     let died = facts.run.died().map(|(_, incident)| incident);
-    // Where nothing was completed, what happened is all there is to say.
+    // Where nothing was completed, the incident is all there is to say.
     let happened = || match facts.decisive {
         Some(trial) => trial.incidents.first(),
         None => facts.run.trials.iter().find_map(|t| t.incidents.first()),

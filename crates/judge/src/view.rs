@@ -1,4 +1,4 @@
-//! One side of one trial, seen through the questions that the rules ask: rates, levels, who uses which processors.
+//! One side of one trial with the figures that rules need: rates, levels, and the CPU use of processes and threads.
 
 use run::{CounterId, Instances, Own, Side, Trial, Window};
 
@@ -16,91 +16,91 @@ pub struct View<'a> {
     pub trial: &'a Trial,
     /// The side.
     pub side: &'a Side,
-    /// The stretch of time that counts.
+    /// Time range that counts.
     pub window: Window,
     /// Seconds between the first and the last sample in it; absent with fewer than two samples.
     pub span_s: Option<f64>,
 }
 
-/// A process or thread and its use of processors.
+/// CPU use of a process or thread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     /// `nginx:1234` or `nginx:1234/1240`.
     pub name: String,
-    /// The counter that its time was read from: that of processes or that of threads.
+    /// Counter of its CPU time: that of processes or that of threads.
     pub counter: &'static str,
-    /// Share of one processor it used (1 = one processor all the time).
+    /// Share of one CPU that it used (1 = one CPU all the time).
     pub busy: f64,
-    /// Share of the time that it was ready and had none; absent when unknown.
+    /// Share of the time that it was ready to run and had no CPU; absent when unknown.
     pub wait: Option<f64>,
-    /// Processors that it may use; absent when unknown.
+    /// Number of CPUs that it may use; absent when unknown.
     pub allowed: Option<f64>,
-    /// Which ones, as bits; absent when unknown.
+    /// Bit mask of the CPUs that it may use; absent when unknown.
     pub mask: Option<u64>,
 }
 
 impl Task {
-    /// Share of the time that it ran or wanted to: 1 when it never had to wait for anything but a processor.
+    /// Returns the share of the time that it ran or waited for a CPU: 1 for a task that never waited for anything else.
     pub fn wants(&self) -> f64 {
         self.busy + self.wait.unwrap_or(0.0)
     }
 }
 
-/// The processors of a host.
+/// CPU use of a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Host {
-    /// How many are online.
+    /// CPUs that are online.
     pub online: f64,
-    /// Busy time in processors (0 to `online`).
+    /// Busy time in CPUs (0 to `online`).
     pub busy: f64,
-    /// Share of that in soft interrupts, in processors.
+    /// Soft interrupts, in CPUs; part of the busy time.
     pub softirq: f64,
-    /// Waiting for a disk, in processors.
+    /// Time with a disk request out, in CPUs.
     pub iowait: f64,
-    /// Taken by the hypervisor, in processors.
+    /// Time that the hypervisor took, in CPUs.
     pub steal: f64,
 }
 
-/// The processes that do the work: those with at least a twentieth of the time of all. A master that only waits is none.
+/// Returns the processes that work: those with at least a twentieth of the CPU time of all. A master that only waits does not.
 pub(crate) fn busy(processes: &[Task]) -> Vec<Task> {
     let used: f64 = processes.iter().map(|p| p.busy).sum();
     processes.iter().filter(|p| p.busy >= WORKS * used).cloned().collect()
 }
 
-/// The processors that these processes may use, as bits; absent when unknown.
+/// Returns the bit mask of the CPUs that these processes may use; `None` when unknown.
 fn mask(busy: &[Task]) -> Option<u64> {
     let masks: Option<Vec<u64>> = busy.iter().map(|p| p.mask).collect();
     masks.map(|m| m.into_iter().fold(0, |all, one| all | one)).filter(|m| *m != 0)
 }
 
 impl<'a> View<'a> {
-    /// The view of a side.
+    /// Makes the view of a side.
     pub fn new(role: &'static str, trial: &'a Trial, side: &'a Side) -> Self {
         let window = window_of(trial);
         Self { role, trial, side, window, span_s: positive(side.recording.span_s(window)) }
     }
 
-    /// The derived figure of a counter: growth, or the mean of a gauge.
+    /// Returns the derived figure of a counter: its growth, or the mean of a gauge.
     pub fn value(&self, id: &'static str) -> Option<f64> {
         self.side.counters.get(&CounterId::new(id)).and_then(run::Reading::value).and_then(finite)
     }
 
-    /// Growth per second.
+    /// Returns the growth of a counter per second.
     pub fn per_s(&self, id: &'static str) -> Option<f64> {
         ratio(self.value(id)?, self.span_s?)
     }
 
-    /// Growth per completed request.
+    /// Returns the growth of a counter per completed request.
     pub fn per_request(&self, id: &'static str) -> Option<f64> {
         ratio(self.per_s(id)?, crate::own_rate::rate_of(self.trial, self.side)?)
     }
 
-    /// Growth of a counter of time, as a share of the time that passed.
+    /// Returns the growth of a counter of time, as a share of the elapsed time.
     pub fn share_of_time(&self, id: &'static str) -> Option<f64> {
         self.per_s(id).map(|us| us / 1e6)
     }
 
-    /// The instances of a counter with their figures.
+    /// Returns the instances of a counter with their figures.
     pub fn instances(&self, id: &'static str) -> Vec<(String, f64)> {
         let columns = self.side.recording.columns_of(id);
         let figure = |c: &run::Column| {
@@ -110,14 +110,14 @@ impl<'a> View<'a> {
         columns.filter_map(figure).collect()
     }
 
-    /// The largest value that any instance of a gauge took.
+    /// Returns the largest value of any instance of a gauge.
     pub fn max(&self, id: &'static str) -> Option<f64> {
         let columns = self.side.recording.columns_of(id);
         let largest = columns.filter_map(|c| self.side.recording.most(c, self.window));
         largest.filter(|v| v.is_finite()).reduce(f64::max)
     }
 
-    /// Where a figure was read, for a line of evidence.
+    /// Returns the place of a counter for a line of evidence.
     pub fn place(&self, instance: &str) -> String {
         [self.role, self.side.host.as_str(), instance]
             .into_iter()
@@ -126,27 +126,27 @@ impl<'a> View<'a> {
             .join(" ")
     }
 
-    /// The side's processes, busiest first.
+    /// Returns the side's processes, busiest first.
     pub fn processes(&self) -> Vec<Task> {
         self.processes_of(&self.side.own())
     }
 
-    /// The side's threads, busiest first.
+    /// Returns the side's threads, busiest first.
     pub fn threads(&self) -> Vec<Task> {
         self.threads_of(&self.side.own())
     }
 
-    /// The processes of these that were recorded, busiest first.
+    /// Returns those of the given processes that were recorded, busiest first.
     pub(crate) fn processes_of(&self, of: &Own<'_>) -> Vec<Task> {
         self.tasks(of, ["process.cpu", "process.run_delay", "process.cpus_allowed", "process.cpu_mask"])
     }
 
-    /// The threads of these that were recorded, busiest first.
+    /// Returns the recorded threads of the given processes, busiest first.
     pub(crate) fn threads_of(&self, of: &Own<'_>) -> Vec<Task> {
         self.tasks(of, ["thread.cpu", "thread.run_delay", "thread.cpus_allowed", "thread.cpu_mask"])
     }
 
-    /// Threads where they were read, else processes.
+    /// Returns the threads where they were read, else the processes.
     pub fn workers(&self) -> Vec<Task> {
         let threads = self.threads();
         if threads.is_empty() { self.processes() } else { threads }
@@ -172,7 +172,7 @@ impl<'a> View<'a> {
         tasks
     }
 
-    /// Processors' worth of time that the side's processes used: the exact figure; without it, the one sampled by ticks.
+    /// Returns the CPU time of the side's processes, in CPUs: the exact counter, or else the one sampled by ticks.
     pub fn cpu_used(&self) -> Option<f64> {
         let sampled = || Some(self.share_of_time("process.user")? + self.share_of_time("process.system")?);
         self.share_of_time("process.cpu").or_else(sampled)
@@ -184,18 +184,18 @@ impl<'a> View<'a> {
         self.processes_of(&behind).iter().map(|p| p.busy).sum()
     }
 
-    /// The processors that the busy processes may use, as bits; absent when unknown.
+    /// Returns the bit mask of the CPUs that the busy processes may use; `None` when unknown.
     pub fn mask(&self) -> Option<u64> {
         mask(&busy(&self.processes()))
     }
 
-    /// How many processors the side's busy processes may use: see [`View::cpu_allowed_of`].
+    /// Returns the number of CPUs that the side's busy processes may use: see [`View::cpu_allowed_of`].
     pub fn cpu_allowed(&self) -> Option<f64> {
         self.cpu_allowed_of(&busy(&self.processes()))
     }
 
-    /// How many processors these processes may use, at most those that are online. Where only their number is known,
-    /// several processes that are held to one each are taken to have one each.
+    /// Returns the number of CPUs that these processes may use, at most those that are online. If only the number per process is known,
+    /// several processes with one CPU each are taken to have one each.
     pub(crate) fn cpu_allowed_of(&self, busy: &[Task]) -> Option<f64> {
         let online = self.online();
         if let Some(mask) = mask(busy) {
@@ -211,8 +211,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Busy share (0 to 1) of the processors that the side may use, whoever used them; of the whole host where the
-    /// processors are not known one by one.
+    /// Returns the busy share (0 to 1) of the CPUs that the side may use, whichever process used them; of the whole host where the CPUs are
+    /// not known one by one.
     pub fn processors_busy(&self) -> Option<f64> {
         let span_us = self.span_s? * 1e6;
         let mask = self.mask().unwrap_or(0);
@@ -228,13 +228,13 @@ impl<'a> View<'a> {
         Some((1.0 - average(&idle)).clamp(0.0, 1.0))
     }
 
-    /// Processors that are online.
+    /// Returns the number of CPUs that are online.
     pub fn online(&self) -> Option<f64> {
         self.value("cpu.online").and_then(positive)
     }
 
-    /// Share of the time that the hypervisor kept one CPU from this host, the most of any; from the recording itself, for trials
-    /// whose derived figures are not filled in yet.
+    /// Returns the largest share of the time that the hypervisor kept any one CPU from this host. It reads the recording itself, for trials
+    /// without derived figures.
     pub fn stolen(&self) -> Option<f64> {
         let recording = &self.side.recording;
         let us = |instance: &str| recording.reading("cpu.steal", instance, self.window).value().and_then(finite);
@@ -245,7 +245,7 @@ impl<'a> View<'a> {
         ratio(us / 1e6, self.span_s?)
     }
 
-    /// The processors of this side's host.
+    /// Returns the CPU use of this side's host.
     pub fn host(&self) -> Option<Host> {
         let idle = self.share_of_time("cpu.idle")?;
         let iowait = self.share_of_time("cpu.iowait").unwrap_or(0.0);

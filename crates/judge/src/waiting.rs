@@ -1,5 +1,5 @@
-//! Where the messages wait that are under way in a closed loop: unread at the server (requests) or unread at the generator
-//! (answers). They queue before whoever is slower, so this tells two busy sides apart where their processors do not.
+//! Places where the messages in flight of a closed loop wait: unread at the server (requests) or unread at the generator (answers). They queue
+//! before the slower side, which tells two busy sides apart where their CPU use does not.
 
 use run::{Evidence, FigureUnit, Intensity};
 
@@ -9,7 +9,7 @@ use crate::number::{figure, percent, positive, ratio};
 use crate::thresholds::{QUEUE_IN_FLIGHT, QUEUE_RATIO, QUEUE_SHARE};
 use crate::view::View;
 
-/// Shares of the messages under way.
+/// Shares of the messages in flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Waiting {
     /// Answers that the generator has not read yet.
@@ -19,7 +19,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// As far as both ends of a closed loop's connections were looked at.
+    /// Computes the shares where both ends of a closed loop's connections were sampled.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let (client, server) = (facts.client()?, facts.server()?);
         let trial = client.trial;
@@ -36,17 +36,17 @@ impl Waiting {
         Some(Self { client: answers.min(1.0), server: requests.min(1.0) })
     }
 
-    /// The generator is what they wait for.
+    /// Returns whether the messages wait for the generator.
     pub(crate) fn at_client(&self) -> bool {
         self.client >= QUEUE_SHARE && self.client >= QUEUE_RATIO * self.server
     }
 
-    /// The server is what they wait for.
+    /// Returns whether the messages wait for the server.
     pub(crate) fn at_server(&self) -> bool {
         self.server >= QUEUE_SHARE && self.server >= QUEUE_RATIO * self.client
     }
 
-    /// As a line of evidence.
+    /// Returns the shares as a line of evidence.
     pub(crate) fn line(&self, facts: &Facts<'_>) -> Option<Evidence> {
         let view = if self.client > self.server { facts.client()? } else { facts.server()? };
         let bytes = view.value("connection.receive_queue")?;

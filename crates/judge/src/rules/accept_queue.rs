@@ -77,7 +77,7 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
     Verdict::Binds { confidence, sentence, evidence }
 }
 
-/// Connects that needed the SYN to be sent again, or never came up.
+/// Returns evidence of connects whose SYN was sent again, or that never came up.
 fn slow_connects(trial: &Trial) -> Option<run::Evidence> {
     let client = View::new("client", trial, &trial.client);
     let c = trial.connect_us;
@@ -91,7 +91,7 @@ fn slow_connects(trial: &Trial) -> Option<run::Evidence> {
     (failed > 0).then(|| measured(&client, ("errors", ""), (failed as f64, FigureUnit::Plain), Some(0.0), text))
 }
 
-/// Without the server's counters: SYNs sent again while no other segment is lost.
+/// Decides without the server's counters: SYNs were sent again and no other segment was.
 fn by_client(facts: &Facts<'_>) -> Option<Verdict> {
     let view = facts.client()?;
     let syn = view.value("tcp.syn_retrans")?;

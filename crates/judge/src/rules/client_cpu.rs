@@ -1,5 +1,4 @@
-//! The generator has no processor time left: its threads are full or starved, or it is near what it reaches with no
-//! network at all.
+//! The generator has no CPU time left: its threads are full or starved, or its rate is close to what it reaches without a network.
 
 use super::rule::{Rule, Verdict};
 use crate::Facts;
@@ -36,8 +35,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Where the server is full too, that it is not its limit alone is sure; that it is the generator's alone is where the
-/// messages wait for that.
+/// Adds the server's part. If the server is full, too, the generator is the limit alone only where the messages wait for it.
 fn beside_server(facts: &Facts<'_>, limit: ClientLimit) -> Verdict {
     let ClientLimit { confidence, mut sentence, evidence } = limit;
     let used = facts.full_server().and_then(|s| Some((s.cpu_used()?, s.cpu_allowed()?)));

@@ -1,4 +1,4 @@
-//! TLS handshakes as what a full server works for: each request came with one of its own.
+//! TLS handshakes as the work of a full server, where each request came with one.
 
 use run::{Evidence, FigureUnit};
 
@@ -8,8 +8,7 @@ use crate::handshakes::{each, kinds, request_us, server_us};
 use crate::number::{duration, figure, percent, positive, rate, ratio};
 use crate::view::View;
 
-/// How many handshakes there were, and what of a request's time they take where that is known. Nothing without TLS, or
-/// where connections are kept.
+/// Returns the number of handshakes and their part of a request's time, where known; `None` without TLS or with kept connections.
 pub(super) fn work(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
     facts.run.plan.load.tls.as_ref()?;
     let whole_us = request_us(view)?;

@@ -1,9 +1,9 @@
 //! The rules of the verdict, one file each, and the table that holds them.
 //!
-//! A rule looks for the signs of one bottleneck in the [`Facts`](crate::Facts) and answers [`Verdict::Binds`] with its evidence, or why
-//! it is ruled out, or what it would have to know. The table is in causal order: what stands further up explains the
-//! signs of what stands below (a full processor makes the accept queue overflow, not the other way round), so the first
-//! rule that binds is the verdict. Precision matters more than reach: a rule that does not know says so.
+//! A rule looks for the signs of one bottleneck in the [`Facts`](crate::Facts). It answers [`Verdict::Binds`] with its evidence, or why the
+//! bottleneck is ruled out, or which counters are missing. The table is in causal order: a cause higher up explains the signs of those
+//! below (a full CPU makes the accept queue overflow, not the other way round). So the first rule that binds is the verdict; see
+//! `docs/rule-matrix.md`. A missed cause is better than a wrong one: a rule that does not know says so.
 //!
 //! To add a rule, write a file here, add a line to [`RULES`], and plant a run in `planted/` that it must win.
 

@@ -31,7 +31,7 @@ pub(super) const RULE: Rule = Rule {
 /// Counters of packets that were dropped on the way.
 const DROPS: &[&str] = &["interface.rx_drops", "interface.tx_drops", "softnet.dropped", "qdisc.drops", "medium.drops"];
 
-/// Why segments that were sent again were not lost in the network.
+/// Returns why segments that were sent again were not lost in the network.
 fn not_the_network(facts: &Facts<'_>, trial: &Trial, lost: f64) -> Option<String> {
     let full = server_of(trial).and_then(|v| v.value("tcp.listen_overflows")).unwrap_or(0.0);
     if full >= FEW_DROPS && lost <= AGAIN_PER_OVERFLOW * full {
@@ -84,7 +84,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// SYNs that the client sent again although the server's accept queue was never full: something on the way drops them.
+/// Decides by SYNs that the client sent again although the server's accept queue was never full: something on the way drops them.
 fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     let lost = |trial: &Trial| {
         let client = View::new("client", trial, &trial.client);
@@ -109,7 +109,7 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     Some(Verdict::Binds { confidence: 0.7, sentence, evidence })
 }
 
-/// The rate of a paced load of which nothing was left undone: losses made it slower, they did not stop it.
+/// Returns the rate of a paced load that was completed in full: losses made it slower and did not stop it.
 fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
     let trial = facts.decisive.filter(|t| !matches!(t.intensity, Intensity::Closed { .. }))?;
     let (completed, offered) = (trial.rates.completed_rate, trial.rates.offered_rate);
@@ -117,7 +117,7 @@ fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
     (kept && completed >= ALL_ANSWERED * offered).then_some(completed)
 }
 
-/// Segments sent again without SYNs, and all segments sent, a side.
+/// Returns the segments sent again (without SYNs) and all segments sent, for each side.
 fn again(trial: &Trial) -> Vec<(View<'_>, f64, f64)> {
     let count = |view: View<'_>| {
         let syn = view.value("tcp.syn_retrans").unwrap_or(0.0);

@@ -1,9 +1,8 @@
-//! The link is full: the wire carries what it can, or everything points to a queue between the hosts.
+//! The link is full: the wire carries its rate, or all signs point to a queue between the hosts.
 //!
-//! The conditions are those of source 0 and 3: (a) one more client brings less than 2 % more (a doubling less than 5 %),
-//! (b) each one lengthens the response time by 1 / Xmax within 10 %, (c) no host is above 80 %, (d) the wire carries
-//! at least 90 % of its rate, framing counted, or at least 66.7 % while retransmissions or deferrals rise. With (a) to (c)
-//! and not (d) the queue is outside of every measured device, and that is said instead of guessed.
+//! The conditions are those of source 0 and 3: (a) one more client brings less than 2 % more (a doubling less than 5 %), (b) each one lengthens
+//! the response time by 1 / Xmax within 10 %, (c) no host is above 80 %, (d) the wire carries at least 90 % of its rate, framing included,
+//! or at least 66.7 % while retransmissions or deferrals rise. With (a) to (c) and without (d) the queue is outside every measured device.
 
 use run::{Evidence, FigureUnit, Trial};
 
@@ -35,18 +34,18 @@ pub(super) const RULE: Rule = Rule {
               the load.",
 };
 
-/// Wire bytes of a packet that no counter sees: preamble 8, check sequence 4, gap 12.
+/// Bytes of a packet on the wire that no counter includes: preamble 8, check sequence 4, gap 12.
 const FRAMING: f64 = 24.0;
 
-/// How full the fullest known medium of a trial was.
+/// Use of a medium in a trial.
 pub(crate) struct MediumUse {
-    /// Share of what it carries, 0 to 1.
+    /// Share of its rate, 0 to 1.
     pub(crate) share: f64,
-    /// The line that says so.
+    /// Line of evidence.
     pub(crate) evidence: Evidence,
 }
 
-/// The fullest medium that either side of a trial knows the rate of.
+/// Returns the use of the fullest medium with a known rate on either side.
 pub(crate) fn medium_use(trial: &Trial) -> Option<MediumUse> {
     media_uses(trial).into_iter().max_by(|a, b| a.share.total_cmp(&b.share))
 }
@@ -55,8 +54,8 @@ fn media_uses(trial: &Trial) -> Vec<MediumUse> {
     sides_of(trial).into_iter().flat_map(|v| of_media(&v).into_iter().chain(of_interfaces(&v))).collect()
 }
 
-/// The fullest medium. One client fills its own port of a switch and the server's alike: of several that are as full, the
-/// one that still is with the most load is what all share.
+/// Returns the fullest medium. A single client fills its own port of a switch and the server's port alike. Of several equally full ones, the
+/// one that is still full under the greatest load is the shared one.
 fn fullest(trial: &Trial, most_load: Option<&Trial>) -> Option<MediumUse> {
     let full = medium_use(trial)?.share;
     let later = most_load.map(media_uses).unwrap_or_default();
@@ -83,7 +82,7 @@ fn of_interfaces(view: &View<'_>) -> Vec<MediumUse> {
     view.instances("interface.speed").into_iter().filter(|(name, _)| !run::is_loopback(name)).filter_map(of).collect()
 }
 
-/// The fuller way of an interface and the bytes per second on it, framing counted.
+/// Returns the fuller direction of an interface and its bytes per second, framing included.
 fn used_way(view: &View<'_>, name: &str) -> Option<(&'static str, f64)> {
     match both_ways(view, name) {
         (Some(o), Some(b)) if b > o => Some(("interface.rx_bytes", b)),
@@ -92,14 +91,14 @@ fn used_way(view: &View<'_>, name: &str) -> Option<(&'static str, f64)> {
     }
 }
 
-/// Bytes per second out of an interface and into it, framing counted.
+/// Returns bytes per second out of an interface and into it, framing included.
 fn both_ways(view: &View<'_>, name: &str) -> (Option<f64>, Option<f64>) {
     let grown = |id| view.side.recording.reading(id, name, view.window).value();
     let way = |bytes, packets| ratio(grown(bytes)? + FRAMING * grown(packets).unwrap_or(0.0), view.span_s?);
     (way("interface.tx_bytes", "interface.tx_packets"), way("interface.rx_bytes", "interface.rx_packets"))
 }
 
-/// The same of a side's busiest interface.
+/// Returns the bytes per second of a side's busiest interface in both directions, framing included.
 pub(crate) fn ways(view: &View<'_>) -> Option<(f64, f64)> {
     let interfaces = view.instances("interface.tx_bytes").into_iter().filter(|(name, _)| name != "lo");
     let both = interfaces.filter_map(|(name, _)| {
@@ -109,13 +108,13 @@ pub(crate) fn ways(view: &View<'_>) -> Option<(f64, f64)> {
     both.max_by(|a, b| (a.0 + a.1).total_cmp(&(b.0 + b.1)))
 }
 
-/// Bytes per second on the busiest wire of a medium, framing counted.
+/// Returns the bytes per second on the busiest wire of a medium, framing included.
 pub(crate) fn medium_bytes(view: &View<'_>) -> Option<f64> {
     let wires = view.instances("medium.bytes").into_iter();
     wires.filter_map(|(_, bytes)| ratio(bytes, view.span_s?)).reduce(f64::max)
 }
 
-/// Bytes per second on the busiest interface of a trial, whatever it could carry.
+/// Returns the bytes per second on the busiest interface of a trial, whatever its speed.
 pub(crate) fn carried(trial: &Trial) -> Option<f64> {
     let of = |view: &View<'_>| -> Vec<f64> {
         let interfaces = view.instances("interface.tx_bytes").into_iter().filter(|(name, _)| !run::is_loopback(name));
@@ -140,7 +139,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let medium = fullest(trial, facts.run.trials.last());
     let (laws, held) = conditions(facts);
     let share = medium.as_ref().map_or(0.0, |m| m.share);
-    // A queue that overflows is the wire's own word that it is full, whatever a mean over the window says.
+    // A queue that overflows shows a full wire, whatever the mean over the window is.
     let overflow = overflow(trial);
     let full = share >= WIRE_FULL || overflow.is_some();
     let rising = overflow.or_else(|| rising(trial));
@@ -161,7 +160,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Conditions (a), (b) and (c) as lines, and how many hold.
+/// Returns the conditions (a), (b) and (c) as lines, and how many hold.
 fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
     let (Some(client), Some(x_max)) = (facts.client(), facts.x_max()) else { return (Vec::new(), 0) };
     let mut lines = Vec::new();
@@ -188,8 +187,8 @@ fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
     (lines, held)
 }
 
-/// Frames that the queue of a busy medium dropped, where they explain most of what was sent again. Over the whole
-/// recording: what is dropped before the window is sent again inside of it, when its timer fires.
+/// Returns frames that the queue of a busy medium dropped, where they explain most of the retransmissions. It uses the whole recording: a frame
+/// that was dropped before the window is sent again inside it, when its timer fires.
 pub(crate) fn overflow(trial: &Trial) -> Option<Evidence> {
     medium_use(trial).filter(|m| m.share >= WIRE_BUSY)?;
     let views = sides_of(trial);
@@ -206,7 +205,7 @@ pub(crate) fn overflow(trial: &Trial) -> Option<Evidence> {
         .then(|| measured(view, ("medium.drops", ""), (dropped, FigureUnit::Plain), Some(0.0), text))
 }
 
-/// Growth of a counter over all that was recorded.
+/// Returns the growth of a counter over the whole recording.
 fn grown(view: &View<'_>, id: &'static str) -> f64 {
     let recording = &view.side.recording;
     let (Some(begin_s), Some(end_s)) = (recording.t_s.first(), recording.t_s.last()) else { return 0.0 };
@@ -214,7 +213,7 @@ fn grown(view: &View<'_>, id: &'static str) -> f64 {
     recording.sum(id, all, |_| true).value().unwrap_or(0.0)
 }
 
-/// What rises when a wire is too busy.
+/// Returns a counter that rises on a wire that is too busy.
 fn rising(trial: &Trial) -> Option<Evidence> {
     let ids = [
         ("interface.collisions", 1.0),
@@ -230,8 +229,8 @@ fn rising(trial: &Trial) -> Option<Evidence> {
     })
 }
 
-/// Signs of a full link whose rate nobody told: a shaper's queue on an own interface, or a round trip that grows with
-/// the load while the hosts idle.
+/// Returns signs of a full link of unknown rate: a shaper's queue on an interface of these hosts, or a round trip that grows with the load while
+/// the hosts idle.
 fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidence>)> {
     if !facts.limited() {
         return None;

@@ -1,4 +1,4 @@
-//! Nothing was at its limit in the range that was tried.
+//! Nothing reached its limit in the range that was tried.
 
 use run::{FigureUnit, Intensity};
 
@@ -47,7 +47,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             )),
         };
     }
-    // What failed before the window began counts too.
+    // Failures before the window count, too.
     let shares = facts.focus().into_iter().flat_map(|t| [failed_share(t), failed_share_of_all(t)]).flatten();
     let failed = shares.reduce(f64::max).unwrap_or(1.0);
     if failed > facts.limits.errors {
@@ -83,7 +83,7 @@ fn quiet(facts: &Facts<'_>, trial: &run::Trial) -> Verdict {
         line(client, "completed_rate", "", what.clone()),
         measured(client, ("cpu.idle", ""), busiest, Some(MAYBE_FULL), text),
     ];
-    // What held back further requests is no limit of the server's: more connections would carry them.
+    // A limit of streams per connection is no limit of the server: more connections would carry the requests.
     evidence.extend(super::streams::waits(&View::new("client", trial, &trial.client)));
     let confidence = if trial.server.is_some() { 0.8 } else { 0.6 };
     Verdict::Binds { confidence, sentence: format!("nothing was at its limit: {what}"), evidence }

@@ -1,51 +1,51 @@
-//! What a rule is and what it answers.
+//! A rule and its answer.
 
 use run::Evidence;
 
 use crate::Facts;
 use crate::view::View;
 
-/// What a rule answers.
+/// Answer of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// Its signs are there.
+    /// The signs are there.
     Binds {
         /// 0 (a guess) to 1 (every condition shown by counters of the right side).
         confidence: f64,
-        /// The answer in one sentence with its main figure.
+        /// Answer in one sentence with its main figure.
         sentence: String,
-        /// Line by line.
+        /// Lines of evidence.
         evidence: Vec<Evidence>,
     },
-    /// Its signs are not there; why, with figures.
+    /// The signs are not there; the reason, with figures.
     RuledOut(String),
-    /// It cannot be told: what is missing, counter by counter.
+    /// The rule cannot tell; the missing counters.
     CannotSay(Vec<String>),
 }
 
 /// One row of [`RULES`](super::RULES).
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// The bottleneck that it finds, one id of [`run::BOTTLENECKS`].
+    /// Bottleneck that the rule finds, one id of [`run::BOTTLENECKS`].
     pub id: &'static str,
-    /// What it cannot do without: counters, or figures of the trials (`sweep`, `latency_us`, `errors`).
+    /// Required inputs: counters, or figures of the trials (`sweep`, `latency_us`, `errors`).
     pub needs: &'static [&'static str],
-    /// Whether it speaks of a server that waits, for something behind it perhaps.
+    /// Whether the server waits, perhaps for an upstream.
     pub waits: bool,
-    /// The rule.
+    /// Function of the rule.
     pub judge: fn(&Facts<'_>) -> Verdict,
-    /// What a person can do about it.
+    /// Advice to the user.
     pub advice: &'static [&'static str],
-    /// How it is recognised, and what it is often mistaken for.
+    /// Signs of the bottleneck, and other bottlenecks that it is confused with.
     pub explain: &'static str,
 }
 
-/// The server's side of the decisive trial, or why a rule cannot go on.
+/// Returns the server's side of the decisive trial, or the answer without it.
 pub(super) fn server<'a>(facts: &Facts<'a>) -> Result<View<'a>, Verdict> {
     facts.server().ok_or_else(unseen)
 }
 
-/// The server's side of the trial that shows which processor is full, or why a rule cannot go on.
+/// Returns the server's side of the trial that shows which CPU is full, or the answer without it.
 pub(super) fn full_server<'a>(facts: &Facts<'a>) -> Result<View<'a>, Verdict> {
     facts.full_server().ok_or_else(unseen)
 }

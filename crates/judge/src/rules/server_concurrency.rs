@@ -1,5 +1,5 @@
-//! A fixed number of workers, a lock, or a wait downstream: the rate no longer grows while the processors idle and the
-//! time that one request takes by itself stays the same.
+//! A fixed number of workers, a lock, or a wait for an upstream: the rate no longer grows while the CPUs idle, and the service time of one
+//! request stays the same.
 
 use run::FigureUnit;
 
@@ -33,7 +33,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts).unwrap_or_else(|verdict| verdict)
 }
 
-/// The verdict that names the number of places, or the one that says why it is not this.
+/// Returns the verdict with the number of workers, or the reason against it.
 fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let view = server(facts)?;
     let flat = flat(facts)?;
@@ -60,20 +60,20 @@ fn cannot_say(missing: impl Into<String>) -> Verdict {
     Verdict::CannotSay(vec![missing.into()])
 }
 
-/// The sweep in words, where it has gone flat; nothing where what is behind the server says enough without one.
+/// Describes the flat sweep; `None` where the upstreams say enough without a sweep.
 fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
     match facts.plateau {
         Plateau::Flat { from, to, growth } => {
             Ok(Some(format!("from {} to {} clients the rate {}", figure(from), figure(to), grew(growth))))
         }
-        // The kernel counts the periods that were cut short: that needs no other load beside it.
+        // The kernel counts throttled periods, so no second load is needed.
         Plateau::Grows | Plateau::NotTried if upstreams::held(&facts.upstreams) => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("more clients still brought more throughput".into())),
         Plateau::NotTried => Err(cannot_say("a sweep over the number of clients (loadline find)")),
     }
 }
 
-/// What the server used of its CPUs, where neither they nor a thread of its is full.
+/// Returns the server's CPU use, where neither its CPUs nor any of its threads are full.
 fn idles(view: &View<'_>) -> Result<run::Evidence, Verdict> {
     let (Some(used), Some(allowed)) = (view.cpu_used(), view.cpu_allowed()) else {
         return Err(cannot_say("process.cpu of the server's processes and cpu.online"));
@@ -98,10 +98,10 @@ fn idles(view: &View<'_>) -> Result<run::Evidence, Verdict> {
     Ok(measured(view, ("process.cpu", ""), (used, FigureUnit::Processors), Some(allowed), text))
 }
 
-/// Whether Xmax R1 counts places at all.
+/// Checks that Xmax R1 counts workers at all.
 fn counts_places(facts: &Facts<'_>) -> Result<(), Verdict> {
-    // A fixed number of places serves 2 clients twice as fast as 1 and never faster. Where it did, the time of the first
-    // one was not service but waking up.
+    // A fixed number of workers serves 2 clients at most twice as fast as 1. A larger gain means that the first client's time was a wake-up, not
+    // service.
     if let Some(beyond) = crate::laws::beyond_bound(facts) {
         let n = figure(clients(beyond));
         return Err(cannot_say(format!(
@@ -111,7 +111,7 @@ fn counts_places(facts: &Facts<'_>) -> Result<(), Verdict> {
     if facts.x_max().is_none() {
         return Err(cannot_say("a rate of good answers"));
     }
-    // One place serves one client as fast as it can: less is no number of places.
+    // One worker serves one client at full speed: less than one is no number of workers.
     match held_places(facts).filter(|p| *p < LEAST_PLACES) {
         Some(places) => Err(Verdict::RuledOut(format!(
             "at most {} of what one client completed: a fixed number of places would keep that rate",
@@ -121,12 +121,12 @@ fn counts_places(facts: &Facts<'_>) -> Result<(), Verdict> {
     }
 }
 
-/// Xmax R1, as far as both are known.
+/// Returns Xmax R1, where both are known.
 fn held_places(facts: &Facts<'_>) -> Option<f64> {
     Some(facts.x_max()? * facts.unloaded.and_then(r1_us)? / 1e6)
 }
 
-/// What the threads wait for, where it is a disk that is not full: more of them would use it better.
+/// Returns evidence that the threads wait for a disk that is not full: more of them would use it better.
 fn waits_for_a_disk(view: &View<'_>) -> Option<run::Evidence> {
     let stalled = view.share_of_time("pressure.io_some").filter(|s| *s >= DISK_STALLED)?;
     let own = ["process.read_bytes", "process.write_bytes"].iter().filter_map(|id| view.per_request(id)).sum::<f64>();
@@ -136,13 +136,13 @@ fn waits_for_a_disk(view: &View<'_>) -> Option<run::Evidence> {
         figure(own),
         percent(stalled)
     );
-    // The pressure is of the whole host, and a thread that sleeps in io_uring counts as one that waits for I/O.
+    // The pressure is that of the whole host, and a thread that sleeps in io_uring counts as waiting for I/O.
     let works = crate::disks::fullest(view, view.span_s? * 1e6)?;
     (own >= 1.0 && works.out + works.flushing >= DISK_WORKS)
         .then(|| measured(view, ("pressure.io_some", ""), (stalled, FigureUnit::Plain), Some(DISK_STALLED), text))
 }
 
-/// Where the requests wait, and how sure that makes the verdict.
+/// Returns the place where the requests wait, and the confidence that it gives.
 fn queue_place(facts: &Facts<'_>, view: &View<'_>) -> Option<(run::Evidence, f64)> {
     let r = positive(view.trial.latency_us.mean)?;
     let unread = view.value("connection.receive_queue").filter(|q| *q >= 1.0);
@@ -173,7 +173,7 @@ fn queue_place(facts: &Facts<'_>, view: &View<'_>) -> Option<(run::Evidence, f64
     Some((measured(view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), Some(r), text), 0.8))
 }
 
-/// How many places there are: Xmax R1.
+/// Returns the number of workers, Xmax R1.
 fn places(facts: &Facts<'_>, view: &View<'_>) -> (String, Vec<run::Evidence>) {
     let x = facts.x_max().unwrap_or(0.0);
     let Some(r1) = facts.unloaded.and_then(r1_us) else {

@@ -1,4 +1,4 @@
-//! All processors that the server may use are full.
+//! All CPUs that the server may use are full.
 
 use run::{Evidence, FigureUnit};
 
@@ -47,7 +47,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// How sure it is that the processors are what the server lacks.
+/// Returns the confidence that the server is short of CPU time; `None` where it is not.
 fn reason(facts: &Facts<'_>, view: &View<'_>, share: f64, busy: Option<f64>) -> Option<f64> {
     let workers = view.workers();
     let waited = workers.iter().filter_map(|t| t.wait).sum::<f64>();
@@ -56,7 +56,7 @@ fn reason(facts: &Facts<'_>, view: &View<'_>, share: f64, busy: Option<f64>) -> 
     }
     let full = busy.is_some_and(|b| b >= FULL);
     let working: Vec<&Task> = workers.iter().filter(|t| t.busy >= WORKS).collect();
-    // One thread that has as good as the whole of a CPU, all that it can use, lacks none, however full the others are.
+    // A single working thread with nearly a whole CPU lacks none, however full the others are.
     if let ([only], true) = (working.as_slice(), view.cpu_allowed() >= Some(SEVERAL_CPUS))
         && only.counter == "thread.cpu"
         && only.busy >= NEARLY_FULL
@@ -65,11 +65,11 @@ fn reason(facts: &Facts<'_>, view: &View<'_>, share: f64, busy: Option<f64>) -> 
     }
     let all_want = !working.is_empty() && working.iter().all(|t| t.wants() >= FULL);
     match full {
-        // Others are on the same processors, or interrupts that no process is charged with.
+        // Other programs use the same CPUs, or interrupts that are charged to no process.
         true if share >= MAYBE_FULL => Some(0.85),
         true if all_want && waited >= WORKS => Some(if share >= HALF_BUSY { 0.75 } else { 0.5 }),
         true if share >= HALF_BUSY && waited >= CPU_WAIT => Some(0.6),
-        // Full by others: that connects are dropped while it rests says more than who of the two used more.
+        // Other programs fill the CPUs. Connects that are dropped while the server rests say more than the larger CPU use.
         true if outweighs_client(facts, view) && !Overflow::worst(facts).is_some_and(|o| o.counts()) => Some(0.5),
         false if share >= NEARLY_FULL && all_want => Some(0.8),
         _ if share >= HALF_BUSY && busy.unwrap_or(share) >= BUSY && waiting(facts)?.at_server() => Some(0.7),
@@ -77,12 +77,12 @@ fn reason(facts: &Facts<'_>, view: &View<'_>, share: f64, busy: Option<f64>) -> 
     }
 }
 
-/// Where the messages wait, which means something of processors that each side has for itself.
+/// Returns where the messages wait; only for CPUs that each side has for itself.
 fn waiting(facts: &Facts<'_>) -> Option<Waiting> {
     Waiting::of(facts).filter(|_| !facts.shared())
 }
 
-/// Where they do not wait for the server alone, a generator that hardly rests limits as much.
+/// Lowers the confidence where a generator that hardly rests limits as much.
 fn beside_client(facts: &Facts<'_>, confidence: f64) -> (f64, String) {
     let busy = client_limit_threads(facts).unwrap_or(0.0);
     match waiting(facts).filter(|w| w.at_client() || !w.at_server() && busy >= BUSY) {
@@ -98,7 +98,7 @@ fn beside_client(facts: &Facts<'_>, confidence: f64) -> (f64, String) {
     }
 }
 
-/// On full processors that both share, the larger demand is the bottleneck; both together must be most of the work.
+/// Returns whether the server has the larger part of full CPUs that both sides share, and both together most of the work.
 fn outweighs_client(facts: &Facts<'_>, view: &View<'_>) -> bool {
     let client = facts.full_client().and_then(|c| c.cpu_used());
     let (Some(c), Some(s), Some(host)) = (client, view.cpu_used(), view.host()) else { return false };
@@ -136,7 +136,7 @@ fn bind(
     Verdict::Binds { confidence, sentence, evidence }
 }
 
-/// Where the time of a request goes.
+/// Returns the user and kernel time of a request.
 fn split(view: &View<'_>) -> Option<Evidence> {
     let (user, system) = (view.per_request("process.user")?, view.per_request("process.system")?);
     let text =
@@ -144,7 +144,7 @@ fn split(view: &View<'_>) -> Option<Evidence> {
     Some(measured(view, ("process.user", ""), (user + system, FigureUnit::Micros), None, text))
 }
 
-/// Without the server's processes: a host of its own that is full is a sign, a shared one is none.
+/// Decides without the server's processes: a full host counts if it is the server's own.
 fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
     let missing = || Verdict::CannotSay(vec!["process.cpu of the server's processes".into()]);
     let Some(host) = view.host() else { return missing() };

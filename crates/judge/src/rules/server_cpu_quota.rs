@@ -1,4 +1,4 @@
-//! The server's control group is throttled: it may use processors, but only for a part of each period.
+//! The server's control group is throttled: it may use CPUs for only a part of each period.
 
 use run::FigureUnit;
 

@@ -32,10 +32,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts).unwrap_or_else(|verdict| verdict)
 }
 
-/// The verdict that names the disk, or the one that says why it is not this.
+/// Returns the verdict with the disk, or the reason against it.
 fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let view = server(facts)?;
-    // One client and its server take turns with the disk: where it is slower for several, it is full only with more.
+    // One client and its server take turns with the disk, so it may be full only with several clients.
     let view = facts.focus().into_iter().filter_map(server_of).find(is_full).unwrap_or(view);
     let Some(load) = fullest(&view, view.span_s.unwrap_or(0.0) * 1e6) else {
         return Err(Verdict::CannotSay(vec!["disk.busy of the server's host".into()]));
@@ -55,7 +55,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     })
 }
 
-/// How busy the disk was, and with what.
+/// Returns a line about the disk's busy time.
 fn disk_line(view: &View<'_>, load: &Load, busy: f64) -> Evidence {
     let Load { disk, out, flushing } = load;
     let flushes = if *flushing >= 0.01 { format!(" and flushing {}", percent(*flushing)) } else { String::new() };
@@ -63,7 +63,7 @@ fn disk_line(view: &View<'_>, load: &Load, busy: f64) -> Evidence {
     measured(view, ("disk.busy", disk), (busy, FigureUnit::Plain), Some(1.0), text)
 }
 
-/// What a request of the server reads and writes, a line each: a full disk that others keep busy is not its limit.
+/// Returns the bytes that a request of the server reads and writes, one line each. A disk that others keep busy is not the server's limit.
 fn moved(view: &View<'_>, disk: &str, busy: f64, full: bool) -> Result<Vec<Evidence>, Verdict> {
     let own = [("process.read_bytes", "reads from"), ("process.write_bytes", "writes to")]
         .map(|(id, does)| (id, does, view.per_request(id)));

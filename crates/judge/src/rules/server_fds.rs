@@ -1,4 +1,4 @@
-//! The server has no descriptors left: one of its processes holds as many as it may.
+//! The server has no descriptors left: one of its processes has reached its limit.
 
 use run::FigureUnit;
 

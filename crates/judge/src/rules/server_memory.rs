@@ -61,10 +61,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Signs that are of the whole host: somebody else may be what is short of memory.
+/// Counters of the whole host, where another process may be short of memory.
 const HOST_WIDE: &[&str] = &["pressure.memory_some", "memory.swap_out"];
 
-/// Why the host's signs are not the server's: its own processes never waited for a page.
+/// Returns why the host's signs are not the server's: its own processes never waited for a page.
 fn others(view: &View<'_>) -> Option<String> {
     let faults = view.value("process.major_faults").filter(|n| *n < 1.0)?;
     let share = view.share_of_time("pressure.memory_some").filter(|s| *s >= MEMORY_STALLED)?;

@@ -64,8 +64,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(worst, confidence, *middle, limited.len())
 }
 
-/// A limit that delays: one client that asks again at once waits as long as the limit's gap, so it alone reaches the highest
-/// rate; arrivals below that rate are answered at once. Places that serve one at a time would take their time from both.
+/// Decides for a limit that delays. One client that asks again at once waits for the limit's gap and so reaches the highest rate alone, while
+/// arrivals below that rate are answered at once. A single worker would take its service time from both.
 fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let (one, most) = (facts.unloaded.filter(|t| clients(t) <= 1.0)?, facts.x_max()?);
     let r1_us = crate::single::r1_us(one).filter(|_| facts.limited() && good(one) >= ALONE_REACHES * most)?;

@@ -1,4 +1,4 @@
-//! One thread of the server is full while processors that it may not use at the same time are free.
+//! One thread of the server is full while it leaves other CPUs free.
 
 use run::FigureUnit;
 
@@ -26,7 +26,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts).unwrap_or_else(|verdict| verdict)
 }
 
-/// The verdict that names the thread, or the one that says why it is not this.
+/// Returns the verdict with the thread, or the reason against it.
 fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let view = full_server(facts)?;
     let workers = view.workers();
@@ -49,7 +49,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     })
 }
 
-/// Whether this is one thread, and full.
+/// Checks that this is a single thread, and full.
 fn is_full(view: &View<'_>, first: &Task) -> Result<(), Verdict> {
     let threads = view.side.recording.reading("process.threads", &first.name, view.window).value();
     if first.counter != "thread.cpu" && threads != Some(1.0) && first.busy >= MOSTLY_RUNS {
@@ -62,7 +62,7 @@ fn is_full(view: &View<'_>, first: &Task) -> Result<(), Verdict> {
     }
 }
 
-/// Whether there are CPUs that the thread leaves unused.
+/// Checks that the thread leaves CPUs unused.
 fn others_are_free(view: &View<'_>) -> Result<(), Verdict> {
     let Some(allowed) = view.cpu_allowed() else {
         return Err(Verdict::CannotSay(vec!["cpu.online and process.cpus_allowed of the server".into()]));

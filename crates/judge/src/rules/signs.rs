@@ -1,4 +1,4 @@
-//! What the rules of the generator's own host share.
+//! Shared parts of the rules about the generator's own host.
 
 use run::{ErrorKind, FigureUnit, Trial};
 
@@ -8,7 +8,7 @@ use crate::evidence::measured;
 use crate::number::{figure, positive};
 use crate::view::View;
 
-/// The rule of both limits of the generator's host: connects that failed before anything was sent.
+/// Decides for both limits of the generator's host by connects that failed before anything was sent.
 pub(crate) fn failed_locally(
     facts: &Facts<'_>,
     kind: ErrorKind,
@@ -24,7 +24,7 @@ pub(crate) fn failed_locally(
     };
     let (n, attempted) = (count(trial), trial.tally.attempted);
     if n == 0 && looked_at.iter().all(|t| t.tally.attempted == 0) {
-        // Counters that somebody else collected.
+        // Counters that somebody else collected have no connects.
         return Verdict::CannotSay(vec!["errors: no connect was counted".into()]);
     }
     if n == 0 {

@@ -1,4 +1,4 @@
-//! The server's limit of streams a connection (HTTP/2), where requests waited in the generator for one.
+//! The server's limit of HTTP/2 streams per connection, where requests waited in the generator for a stream.
 
 use run::{Evidence, FigureUnit, Intensity};
 
@@ -7,8 +7,8 @@ use crate::number::figure;
 use crate::thresholds::KEEPS_UP;
 use crate::view::View;
 
-/// How many streams were under way, and how many more requests waited for one. Nothing where the server said no limit, or
-/// the generator asked for no more than that.
+/// Returns the streams in flight, and the requests that waited for one; `None` where the server has no limit or the generator asked for no
+/// more.
 pub(super) fn waits(view: &View<'_>) -> Option<Evidence> {
     let limit = view.trial.stream_limit?;
     let Intensity::Closed { connections, pipeline, .. } = view.trial.intensity else { return None };

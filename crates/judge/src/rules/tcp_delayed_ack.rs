@@ -1,5 +1,5 @@
-//! Nagle's algorithm waits for a delayed acknowledgement: a response in two writes takes the other end's timer, 40 ms on
-//! Linux, while nobody works.
+//! Nagle's algorithm waits for a delayed acknowledgement: a response in two writes takes the other end's timer, 40 ms on Linux, while both sides
+//! idle.
 
 use run::{FigureUnit, Trial};
 
@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
               response.",
 };
 
-/// The response times that the timer makes, microseconds.
+/// Response times that the timer produces, microseconds.
 const TIMER_US: std::ops::RangeInclusive<f64> = ACK_TIMER_LOW_US..=ACK_TIMER_HIGH_US;
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -44,7 +44,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             duration(floor)
         ));
     }
-    // The timers of a namespace are counted together: the larger of both sides' counts is that of the waiting end.
+    // Timers are counted per namespace: the larger count of both sides is that of the waiting end.
     let counts = sides_of(one).into_iter().filter_map(|v| v.per_request("tcp.delayed_acks").map(|n| (v, n)));
     let Some((view, acks)) = counts.max_by(|a, b| a.1.total_cmp(&b.1)) else {
         return Verdict::CannotSay(vec!["tcp.delayed_acks of either side".into()]);
@@ -70,7 +70,7 @@ enum Proof {
     None,
 }
 
-/// Whether the server had unacknowledged bytes waiting, or sent more than one data segment a response.
+/// Returns whether the server had unacknowledged bytes waiting, or sent more than one data segment per response.
 fn proof(one: &Trial) -> Proof {
     let Some(server) = server_of(one) else { return Proof::None };
     if let Some(bytes) = server.value("connection.send_queue") {

@@ -1,9 +1,9 @@
-//! A window of TCP is too small for the distance: a sender stands still because of the peer's window or its own buffer.
+//! A TCP window is too small for the distance: a sender waits because of the peer's window or its own buffer.
 //!
-//! The kernel's own shares (`rwnd_limited`, `sndbuf_limited`) are lower bounds: a congestion control that paces (BBR)
-//! spreads a window over the round trip, and the gaps between its packets are charged to neither. A transfer that is
-//! nothing but window-limited then shows 24 to 50 %. So they only point to a sender; what it carries a round trip against
-//! the window, and for how much of a request bytes wait, decide.
+//! The kernel's own shares (`rwnd_limited`, `sndbuf_limited`) are lower bounds. A congestion control that paces (BBR) spreads a window over the
+//! round trip, and the gaps between its packets are charged to neither. A transfer that only the window limits then shows 24 to 50 %. So
+//! these shares only point to a sender. Two others decide: the bytes per round trip over the window, and the share of a request's time with
+//! bytes waiting.
 
 use run::FigureUnit;
 
@@ -39,15 +39,15 @@ pub(super) const RULE: Rule = Rule {
               decides nothing.",
 };
 
-/// What a sender can be held by.
+/// A limit of a sender.
 struct Limit {
-    /// The kernel's share of the sending time.
+    /// Counter with the kernel's share of the sending time.
     share: &'static str,
-    /// How many connections of the sample show it at a sample.
+    /// Counter of the sampled connections that show the limit.
     standing: &'static str,
-    /// Bytes that may be in flight.
+    /// Counter of the bytes that may be in flight.
     room: &'static str,
-    /// Share of that which a round trip must carry.
+    /// Share of these bytes that a round trip must carry.
     filled: f64,
     words: &'static str,
 }
@@ -63,7 +63,7 @@ const LIMITS: &[Limit] = &[
     Limit {
         share: "connection.sndbuf_limited",
         standing: "connection.write_full",
-        // A writer goes on once a third is free, so about half of what stands in it is what a round trip carries.
+        // A writer goes on once a third of the buffer is free, so a round trip carries about half of it.
         room: "connection.send_queue",
         filled: BUFFER_FILLED,
         words: "its own send buffer",
@@ -96,7 +96,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Why a sender is not held by a limit.
+/// Reason against a limit.
 enum Not {
     Known(&'static str),
     Limited(f64, String),
@@ -147,8 +147,8 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>) -> Result<Verd
     })
 }
 
-/// Share of a request's time in which its connection was seen standing. Connections without a request in flight do not
-/// count; of a sample of some of them this is a lower bound.
+/// Returns the share of a request's time in which its connection stood still. Connections without a request in flight do not count; with a
+/// sample of the connections the share is a lower bound.
 fn of_a_request(view: &View<'_>, standing: f64, sampled: f64) -> Option<f64> {
     let in_flight = positive(view.trial.rates.concurrency)?;
     ratio(standing, positive(sampled)?.min(in_flight)).map(|share| share.min(1.0))

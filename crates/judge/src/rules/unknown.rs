@@ -1,4 +1,4 @@
-//! The evidence does not single out one cause. Always the last rule, and it always binds.
+//! The evidence does not single out one cause. This is the last rule, and it always binds.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,8 @@ pub(super) const RULE: Rule = Rule {
               stopped growing while every measured host idles, the queue is outside the measured devices.",
 };
 
-/// The busiest of what was measured: the hosts, the CPUs that the server may use (of two, the one to which it is pinned), the
+/// Returns the use of the busiest device: the hosts, the CPUs that the server may use (of two the one that it is pinned to), the generator's
+/// busiest thread.
 /// generator's busiest thread.
 fn busiest(facts: &Facts<'_>) -> Option<f64> {
     let sides = facts.decisive.map(sides_of).unwrap_or_default();
@@ -38,7 +39,7 @@ fn busiest(facts: &Facts<'_>) -> Option<f64> {
     hosts.chain(own).chain(its).chain(client_limit_threads(facts)).reduce(f64::max).map(|b| b.min(1.0))
 }
 
-/// What can be said of a server that somebody else loaded: how close its counters are to their limits.
+/// Describes a server that somebody else loaded: how close its counters are to their limits.
 fn watched(trial: &Trial) -> Verdict {
     let mut evidence = Vec::new();
     let mut told = Vec::new();
@@ -62,7 +63,7 @@ fn watched(trial: &Trial) -> Verdict {
     Verdict::Binds { confidence: 0.0, sentence, evidence }
 }
 
-/// Where answers came and none of them was good, what they were.
+/// Returns a sentence about the answers where none was good.
 pub(crate) fn none_good(run: &Run) -> Option<String> {
     let answered = || run.trials.iter().filter(|t| !t.kind.apart() && t.measured.tally.completed > 0);
     if !run.asked() || answered().next().is_none() || answered().any(|t| good(t) > 0.0) {
