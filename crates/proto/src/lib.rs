@@ -4,6 +4,7 @@
 //! crate create server halves.
 
 mod client;
+mod commands;
 pub mod discard;
 pub mod echo;
 pub mod grpc;

@@ -4,11 +4,9 @@
 //! The answer ends with a line that no value can be: `END`, `STORED`, … Errors (`ERROR`, `CLIENT_ERROR`,
 //! `SERVER_ERROR`) are unexpected answers; a missing key is not an error.
 
-use std::sync::Arc;
-
 use run::Protocol;
 
-use crate::client::read;
+use crate::commands::{CommandQueue, Commands, take_line};
 use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
 
 /// Maximum length of an answer line.
@@ -18,7 +16,7 @@ const MAX_VALUE: u64 = 1 << 30;
 
 /// Prepared client half.
 #[derive(Clone)]
-pub struct ClientPlan(Arc<[Box<[u8]>]>);
+pub struct ClientPlan(Commands);
 
 impl ClientPlan {
     /// Reads and assembles the commands.
@@ -26,19 +24,8 @@ impl ClientPlan {
         let Protocol::Memcached { command, commands_file } = plan else {
             return Err(ProtoError::Unknown(plan.name()));
         };
-        let text = match commands_file {
-            Some(file) => String::from_utf8_lossy(&read("the commands", file)?).into_owned(),
-            None => command.clone(),
-        };
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let mut commands = lines.map(encode).collect::<Result<Vec<_>, _>>()?;
-        // The longest first: drivers measure the send size of a connection by its first request.
-        let Some(longest) = (0..commands.len()).max_by_key(|at| commands[*at].len()) else {
-            let (what, value) = ("the commands", commands_file.clone().unwrap_or_default());
-            return Err(ProtoError::Invalid { what, value, advice: "give a command a line, such as get key" });
-        };
-        commands.rotate_left(longest);
-        Ok(Self(commands.into()))
+        let advice = "give a command a line, such as get key";
+        Commands::read(command, commands_file.as_deref(), advice, encode).map(Self)
     }
 }
 
@@ -64,17 +51,14 @@ impl Client for ClientPlan {
 
     fn session(&self) -> ClientSession {
         let (commands, line) = (self.0.clone(), Vec::with_capacity(MAX_LINE));
-        ClientSession { commands, to_send: 0, next: 0, sent: 0, outstanding: 0, line, value: 0, bytes: 0 }
+        ClientSession { commands, queue: CommandQueue::default(), outstanding: 0, line, value: 0, bytes: 0 }
     }
 }
 
 /// Client half of one connection.
 pub struct ClientSession {
-    commands: Arc<[Box<[u8]>]>,
-    to_send: u32,
-    /// Index of the next command, and its sent bytes.
-    next: usize,
-    sent: usize,
+    commands: Commands,
+    queue: CommandQueue,
     outstanding: u32,
     line: Vec<u8>,
     /// Missing bytes of a value, including its line end.
@@ -85,29 +69,16 @@ pub struct ClientSession {
 
 impl Requester for ClientSession {
     fn begin(&mut self, _: Request) {
-        self.to_send += 1;
+        self.queue.add();
         self.outstanding += 1;
     }
 
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        let mut done = 0;
-        while self.to_send > 0 && done < out.len() {
-            let command = &self.commands[self.next];
-            let rest = &command[self.sent..];
-            let n = rest.len().min(out.len() - done);
-            out[done..done + n].copy_from_slice(&rest[..n]);
-            done += n;
-            self.sent += n;
-            if self.sent == command.len() {
-                (self.to_send, self.sent) = (self.to_send - 1, 0);
-                self.next = (self.next + 1) % self.commands.len();
-            }
-        }
-        done
+        self.queue.transmit(&self.commands, out)
     }
 
     fn wants_transmit(&self) -> bool {
-        self.to_send > 0
+        !self.queue.is_empty()
     }
 
     fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
@@ -119,15 +90,13 @@ impl Requester for ClientSession {
                 (self.value, self.bytes) = (self.value - n, self.bytes + n);
                 continue;
             }
-            let end = memchr::memchr(b'\n', rest).map(|at| at + 1);
-            let (now, after) = rest.split_at(end.unwrap_or(rest.len()));
-            rest = after;
+            let (now, whole) = take_line(&mut rest);
             self.bytes += now.len() as u64;
             if self.line.len() + now.len() > MAX_LINE {
                 return Err(Fault::Limit("a line of memcached of more than 2 KiB"));
             }
             self.line.extend_from_slice(now);
-            let Some(outcome) = end.map(|_| self.whole_line()).transpose()?.flatten() else { continue };
+            let Some(outcome) = whole.then(|| self.whole_line()).transpose()?.flatten() else { continue };
             if self.outstanding == 0 {
                 return Err(Fault::Malformed("an answer that no command asked for"));
             }
@@ -145,7 +114,7 @@ impl Requester for ClientSession {
     }
 
     fn reset(&mut self) {
-        (self.to_send, self.next, self.sent, self.outstanding) = (0, 0, 0, 0);
+        (self.queue, self.outstanding) = (CommandQueue::default(), 0);
         (self.value, self.bytes) = (0, 0);
         self.line.clear();
     }

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::words::{MAX_KEY, Words};
+use crate::commands::take_line;
 use crate::outbox::Owed;
 use crate::{ChangeResult, Fault, Progress, Session, Store};
 
@@ -109,9 +110,7 @@ impl ServerSession {
 
     /// Reads on in a line and returns true if a command ended with it.
     fn begin(&mut self, rest: &mut &[u8]) -> bool {
-        let end = memchr::memchr(b'\n', rest).map(|at| at + 1);
-        let (now, after) = rest.split_at(end.unwrap_or(rest.len()));
-        *rest = after;
+        let (now, whole) = take_line(rest);
         if self.line.len() + now.len() > MAX_LINE {
             self.say(b"CLIENT_ERROR line too long\r\n");
             self.over = true;
@@ -119,8 +118,8 @@ impl ServerSession {
         }
         let mut line = std::mem::take(&mut self.line);
         line.extend_from_slice(now);
-        let ended = end.is_some() && self.command(&mut Words::new(&line));
-        if end.is_some() {
+        let ended = whole && self.command(&mut Words::new(&line));
+        if whole {
             line.clear();
         }
         self.line = line;

@@ -7,13 +7,13 @@ use run::Protocol;
 use super::command::{array, encode};
 use super::reply::{Kind, Reader};
 use crate::client::read;
+use crate::commands::{CommandQueue, Commands, copy_rest};
 use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
 
 /// Prepared client half.
 #[derive(Clone)]
 pub struct ClientPlan {
-    /// The longest first: drivers measure the send size of a connection by its first request.
-    commands: Arc<[Box<[u8]>]>,
+    commands: Commands,
     /// First bytes of a connection (HELLO, AUTH, SELECT), and the number of replies to them.
     greeting: Arc<[u8]>,
     owed: u32,
@@ -25,19 +25,8 @@ impl ClientPlan {
         let Protocol::Redis { command, commands_file, auth_file, database, resp3 } = plan else {
             return Err(ProtoError::Unknown(plan.name()));
         };
-        let text = match commands_file {
-            Some(file) => String::from_utf8_lossy(&read("the commands", file)?).into_owned(),
-            None => command.clone(),
-        };
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let mut commands =
-            lines.map(|line| Ok(encode(line)?.into())).collect::<Result<Vec<Box<[u8]>>, ProtoError>>()?;
-        let longest = (0..commands.len()).max_by_key(|at| commands[*at].len());
-        let Some(longest) = longest else {
-            let (what, value) = ("the commands", commands_file.clone().unwrap_or_default());
-            return Err(ProtoError::Invalid { what, value, advice: "give a command a line, such as GET key" });
-        };
-        commands.rotate_left(longest);
+        let advice = "give a command a line, such as GET key";
+        let commands = Commands::read(command, commands_file.as_deref(), advice, encode)?;
         let mut greeting = Vec::new();
         let mut owed = 0;
         let mut say = |words: &[&str]| {
@@ -58,7 +47,7 @@ impl ClientPlan {
         if *database > 0 {
             say(&["SELECT", &database.to_string()]);
         }
-        Ok(Self { commands: commands.into(), greeting: greeting.into(), owed })
+        Ok(Self { commands, greeting: greeting.into(), owed })
     }
 }
 
@@ -68,9 +57,7 @@ impl Client for ClientPlan {
     fn session(&self) -> ClientSession {
         ClientSession {
             plan: self.clone(),
-            to_send: 0,
-            next: 0,
-            sent: 0,
+            queue: CommandQueue::default(),
             greeted: 0,
             owed: self.owed,
             outstanding: 0,
@@ -83,10 +70,7 @@ impl Client for ClientPlan {
 /// Client half of one connection.
 pub struct ClientSession {
     plan: ClientPlan,
-    to_send: u32,
-    /// Index of the next command, and its sent bytes.
-    next: usize,
-    sent: usize,
+    queue: CommandQueue,
     /// Sent bytes of the greeting, and missing replies to it.
     greeted: usize,
     owed: u32,
@@ -109,26 +93,17 @@ impl Requester for ClientSession {
     }
 
     fn begin(&mut self, _: Request) {
-        self.to_send += 1;
+        self.queue.add();
         self.outstanding += 1;
     }
 
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        let mut done = copy(&self.plan.greeting, &mut self.greeted, out);
-        while self.to_send > 0 && done < out.len() {
-            let command = &self.plan.commands[self.next];
-            done += copy(command, &mut self.sent, &mut out[done..]);
-            if self.sent == command.len() {
-                self.to_send -= 1;
-                self.sent = 0;
-                self.next = (self.next + 1) % self.plan.commands.len();
-            }
-        }
-        done
+        let done = copy_rest(&self.plan.greeting, &mut self.greeted, out);
+        done + self.queue.transmit(&self.plan.commands, &mut out[done..])
     }
 
     fn wants_transmit(&self) -> bool {
-        self.to_send > 0 || self.greeted < self.plan.greeting.len()
+        !self.queue.is_empty() || self.greeted < self.plan.greeting.len()
     }
 
     fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
@@ -162,19 +137,10 @@ impl Requester for ClientSession {
     }
 
     fn reset(&mut self) {
-        (self.to_send, self.next, self.sent, self.greeted) = (0, 0, 0, 0);
+        (self.queue, self.greeted) = (CommandQueue::default(), 0);
         (self.owed, self.outstanding, self.bytes) = (self.plan.owed, 0, 0);
         self.reader.reset();
     }
-}
-
-/// Copies from where the last copy ended.
-fn copy(from: &[u8], at: &mut usize, out: &mut [u8]) -> usize {
-    let rest = &from[*at..];
-    let n = rest.len().min(out.len());
-    out[..n].copy_from_slice(&rest[..n]);
-    *at += n;
-    n
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::commands::take_line;
 use crate::outbox::Owed;
 use crate::{Fault, Progress, Session, Store};
 
@@ -122,17 +123,15 @@ impl ServerSession {
             self.words -= 1;
             return Ok(self.words == 0);
         }
-        let end = memchr::memchr(b'\n', rest).map(|at| at + 1);
-        let (now, after) = rest.split_at(end.unwrap_or(rest.len()));
-        *rest = after;
+        let (now, whole) = take_line(rest);
         if self.line.len() + now.len() > MAX_LINE {
             return Err(INVALID);
         }
-        if self.line.is_empty() && end.is_some() {
+        if self.line.is_empty() && whole {
             return self.whole_line(now);
         }
         self.line.extend_from_slice(now);
-        if end.is_none() {
+        if !whole {
             return Ok(false);
         }
         let line = std::mem::take(&mut self.line);

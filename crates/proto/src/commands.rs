@@ -1,0 +1,88 @@
+//! Commands of text protocols (memcached, Redis): read from a plan, sent in turn, and split into lines.
+
+use std::sync::Arc;
+
+use crate::ProtoError;
+use crate::client::read;
+
+/// Encoded commands. The longest is first, because drivers measure the send size of a connection by its first request.
+#[derive(Clone)]
+pub(crate) struct Commands(Arc<[Box<[u8]>]>);
+
+impl Commands {
+    /// Encodes the lines of `file`, or of `command` without a file. Empty lines and comments (`#`) are skipped.
+    pub(crate) fn read<B: Into<Box<[u8]>>>(
+        command: &str,
+        file: Option<&str>,
+        advice: &'static str,
+        encode: impl Fn(&str) -> Result<B, ProtoError>,
+    ) -> Result<Self, ProtoError> {
+        let text = match file {
+            Some(file) => String::from_utf8_lossy(&read("the commands", file)?).into_owned(),
+            None => command.to_owned(),
+        };
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let mut commands = lines.map(|line| Ok(encode(line)?.into())).collect::<Result<Vec<Box<[u8]>>, _>>()?;
+        let Some(longest) = (0..commands.len()).max_by_key(|at| commands[*at].len()) else {
+            let value = file.unwrap_or_default().to_owned();
+            return Err(ProtoError::Invalid { what: "the commands", value, advice });
+        };
+        commands.rotate_left(longest);
+        Ok(Self(commands.into()))
+    }
+}
+
+/// Number of commands that a connection still has to send, and the progress of the current one.
+#[derive(Default)]
+pub(crate) struct CommandQueue {
+    to_send: u32,
+    /// Index of the current command, and its sent bytes.
+    current: usize,
+    sent: usize,
+}
+
+impl CommandQueue {
+    /// Adds one command.
+    pub(crate) fn add(&mut self) {
+        self.to_send += 1;
+    }
+
+    /// Returns true if no command is left.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.to_send == 0
+    }
+
+    /// Copies bytes of the next commands into `out` and returns their number.
+    #[inline]
+    pub(crate) fn transmit(&mut self, commands: &Commands, out: &mut [u8]) -> usize {
+        let mut done = 0;
+        while self.to_send > 0 && done < out.len() {
+            let command = &commands.0[self.current];
+            done += copy_rest(command, &mut self.sent, &mut out[done..]);
+            if self.sent == command.len() {
+                (self.to_send, self.sent) = (self.to_send - 1, 0);
+                self.current = (self.current + 1) % commands.0.len();
+            }
+        }
+        done
+    }
+}
+
+/// Copies bytes of `from` after the first `sent`, adds their number to `sent`, and returns it.
+#[inline]
+pub(crate) fn copy_rest(from: &[u8], sent: &mut usize, out: &mut [u8]) -> usize {
+    let rest = &from[*sent..];
+    let n = rest.len().min(out.len());
+    out[..n].copy_from_slice(&rest[..n]);
+    *sent += n;
+    n
+}
+
+/// Takes bytes up to and including the next line feed from `rest`, or all bytes. Returns true if the line is complete.
+#[inline]
+pub(crate) fn take_line<'a>(rest: &mut &'a [u8]) -> (&'a [u8], bool) {
+    let end = memchr::memchr(b'\n', rest).map(|at| at + 1);
+    let (line, after) = rest.split_at(end.unwrap_or(rest.len()));
+    *rest = after;
+    (line, end.is_some())
+}
