@@ -17,6 +17,7 @@ mod server;
 mod server_streams;
 mod spec;
 mod stream;
+mod stream_list;
 
 pub use client::{ClientPlan, ClientSession};
 pub use server::ServerSession;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::flow::{self, Received, Sending};
+use super::flow::{Received, Sending};
 use super::frame::{self, MAX_PAYLOAD};
 use super::hpack;
-use crate::Fault;
+use super::stream_list::{AnyStream, StreamList};
 use crate::http1::Page;
 
 /// One request and its answer.
@@ -33,11 +33,6 @@ impl ServerStream {
     /// Returns true if the body has its announced length.
     pub(super) fn is_whole(&self) -> bool {
         self.length.is_none_or(|length| length == self.body)
-    }
-
-    /// Adds to the stream's send window.
-    pub(super) fn widen(&mut self, by: i64) -> Result<(), Fault> {
-        flow::widen(&mut self.window, by)
     }
 
     fn body(&self) -> &[u8] {
@@ -116,37 +111,22 @@ impl DateHeader {
     }
 }
 
-/// All streams, in the order in which they are served next.
-#[derive(Default)]
-pub(super) struct ServerStreams(Vec<ServerStream>);
+impl AnyStream for ServerStream {
+    fn number(&self) -> u32 {
+        self.number
+    }
+
+    fn window(&mut self) -> &mut i64 {
+        &mut self.window
+    }
+}
+
+/// The streams of a server, in the order in which they are served next.
+pub(super) type ServerStreams = StreamList<ServerStream>;
 
 impl ServerStreams {
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    pub(super) fn open(&mut self, stream: ServerStream) {
-        self.0.push(stream);
-    }
-
-    pub(super) fn find(&mut self, number: u32) -> Option<&mut ServerStream> {
-        self.0.iter_mut().find(|stream| stream.number == number)
-    }
-
     pub(super) fn close(&mut self, number: u32) {
         self.0.retain(|stream| stream.number != number);
-    }
-
-    pub(super) fn widen(&mut self, by: i64) -> Result<(), Fault> {
-        self.0.iter_mut().try_for_each(|stream| stream.widen(by))
     }
 
     pub(super) fn can_send(&self, sending: &Sending) -> bool {

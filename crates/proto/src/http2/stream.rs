@@ -1,8 +1,8 @@
 //! The streams of a connection that carry a request now.
 
-use super::flow::{self, Received, Sending};
+use super::flow::{Received, Sending};
 use super::frame::{self, MAX_PAYLOAD};
-use crate::Fault;
+use super::stream_list::{AnyStream, StreamList};
 
 /// One request and its response.
 #[derive(Clone, Copy, Debug)]
@@ -45,37 +45,22 @@ impl Stream {
     pub(super) const fn is_sent(&self) -> bool {
         self.unsent == 0
     }
+}
 
-    pub(super) fn widen(&mut self, by: i64) -> Result<(), Fault> {
-        flow::widen(&mut self.window, by)
+impl AnyStream for Stream {
+    fn number(&self) -> u32 {
+        self.number
+    }
+
+    fn window(&mut self) -> &mut i64 {
+        &mut self.window
     }
 }
 
-/// All streams. They are few, and most accesses are to the oldest.
-#[derive(Debug, Default)]
-pub(super) struct Streams(Vec<Stream>);
+/// The streams of a client.
+pub(super) type Streams = StreamList<Stream>;
 
 impl Streams {
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    pub(super) fn open(&mut self, stream: Stream) {
-        self.0.push(stream);
-    }
-
-    pub(super) fn find(&mut self, number: u32) -> Option<&mut Stream> {
-        self.0.iter_mut().find(|stream| stream.number == number)
-    }
-
     /// Returns true if a stream has unsent body bytes.
     pub(super) fn has_unsent(&self, number: u32) -> bool {
         self.0.iter().any(|stream| stream.number == number && !stream.is_sent())
@@ -90,11 +75,6 @@ impl Streams {
     pub(super) fn close_after(&mut self, last: u32) -> Option<Stream> {
         let at = self.0.iter().position(|stream| stream.number > last)?;
         Some(self.0.swap_remove(at))
-    }
-
-    /// Adds to all windows.
-    pub(super) fn widen(&mut self, by: i64) -> Result<(), Fault> {
-        self.0.iter_mut().try_for_each(|stream| stream.widen(by))
     }
 
     /// Returns a stream that may send more of its body.

@@ -5,6 +5,7 @@ use super::{ClientSession, Table};
 use crate::Fault;
 use crate::http2::error_codes;
 use crate::http2::frame::{self, FrameHeader};
+use crate::http2::stream_list::AnyStream;
 
 /// Maximum bytes of unsent answers to SETTINGS and PING.
 const MAX_OWED: usize = 64 * 1024;

@@ -5,6 +5,7 @@ use crate::http1::Site;
 use crate::http2::error_codes;
 use crate::http2::flow::{CONNECTION_WINDOW, STREAM_WINDOW};
 use crate::http2::frame::{self, FrameHeader};
+use crate::http2::stream_list::AnyStream;
 use crate::{Fault, Progress};
 
 impl<S: Site> ServerSession<S> {

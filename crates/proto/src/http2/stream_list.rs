@@ -1,0 +1,55 @@
+//! The open streams of a connection, for either half.
+
+use super::flow;
+use crate::Fault;
+
+/// A stream of either half.
+pub(super) trait AnyStream {
+    /// Returns the stream's ID.
+    fn number(&self) -> u32;
+
+    /// Returns the stream's send window.
+    fn window(&mut self) -> &mut i64;
+
+    /// Adds to the stream's send window.
+    fn widen(&mut self, by: i64) -> Result<(), Fault> {
+        flow::widen(self.window(), by)
+    }
+}
+
+/// The open streams of a connection. They are few, and most accesses are to the oldest.
+#[derive(Debug)]
+pub(super) struct StreamList<T>(pub(super) Vec<T>);
+
+impl<T> Default for StreamList<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: AnyStream> StreamList<T> {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    pub(super) fn open(&mut self, stream: T) {
+        self.0.push(stream);
+    }
+
+    pub(super) fn find(&mut self, number: u32) -> Option<&mut T> {
+        self.0.iter_mut().find(|stream| stream.number() == number)
+    }
+
+    /// Adds to all send windows.
+    pub(super) fn widen(&mut self, by: i64) -> Result<(), Fault> {
+        self.0.iter_mut().try_for_each(|stream| stream.widen(by))
+    }
+}
