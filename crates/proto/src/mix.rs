@@ -23,10 +23,10 @@ impl Mix {
 
     /// Builds the mix of a set; without a set there is one request.
     pub(crate) fn for_set(set: Option<&RequestSet>) -> Arc<Self> {
-        let of = |set: &RequestSet| {
+        let mix = |set: &RequestSet| {
             let weights = set.requests.iter().map(|request| request.weight).collect();
             Self { weights, classes: set.classes().1.into(), order: set.order }
         };
-        Arc::new(set.map_or_else(|| Self::ONE.clone(), of))
+        Arc::new(set.map_or_else(|| Self::ONE.clone(), mix))
     }
 }

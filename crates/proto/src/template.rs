@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use fastrand::Rng;
 use run::{DataOrder, Protocol, RequestOrder, RequestPlan, RequestSet};
 
-use crate::ProtoError;
 use crate::zipf::Zipf;
+use crate::{Mix, ProtoError};
 
 /// A part of a request.
 #[derive(Clone, Debug)]
@@ -62,9 +62,7 @@ impl Source {
     /// for constant requests. Those are assembled once, because filling them and parsing their answers' heads costs
     /// time.
     pub(crate) fn for_plan(plan: &Protocol, set: Option<&RequestSet>) -> Option<Arc<Self>> {
-        let common = |placeholders: &str| {
-            plan.http().is_some_and(|http| http.headers.iter().any(|(_, v)| v.contains(placeholders)))
-        };
+        let common = |mark: &str| plan.http().is_some_and(|http| http.headers.iter().any(|(_, v)| v.contains(mark)));
         let changes = |set: &&RequestSet| {
             let placeholders = set.templates && (common("{{") || set.requests.iter().any(has_placeholders));
             placeholders || set.order == RequestOrder::Sequence
@@ -173,6 +171,33 @@ impl Source {
                 Piece::Captured(at) => to.extend_from_slice(captured.get(*at).map_or(&[][..], |value| value)),
             }
         }
+    }
+}
+
+/// Multiplier that spreads the seeds of sessions.
+const SEED_SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The part of an HTTP client's plan that all its sessions share, besides the requests themselves.
+#[derive(Clone)]
+pub(crate) struct SharedPlan {
+    pub(crate) mix: Arc<Mix>,
+    /// Values for requests that are filled anew each time.
+    pub(crate) source: Option<Arc<Source>>,
+    /// Number of sessions, from which each seeds its own random numbers.
+    sessions: Arc<AtomicU64>,
+}
+
+impl SharedPlan {
+    pub(crate) fn new(plan: &Protocol, set: Option<&RequestSet>) -> Self {
+        Self { mix: Mix::for_set(set), source: Source::for_plan(plan, set), sessions: Arc::default() }
+    }
+
+    /// Returns what a new session needs to fill requests, if any are filled anew: the values, a seed, and true if
+    /// cookies are stored and sent.
+    pub(crate) fn template(&self) -> Option<(Arc<Source>, u64, bool)> {
+        let source = self.source.clone()?;
+        let seed = self.sessions.fetch_add(1, Ordering::Relaxed).wrapping_mul(SEED_SPREAD);
+        Some((source, seed, self.mix.order == RequestOrder::Sequence))
     }
 }
 

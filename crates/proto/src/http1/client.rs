@@ -6,17 +6,16 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use fastrand::Rng;
-use run::{Protocol, RequestOrder, RequestSet};
+use run::{Protocol, RequestSet};
 
 use super::chunked::Chunked;
 use super::head::{Framing, HeadBuffer, ResponseHead, response};
 use super::request::{Request, build, end_head};
 use crate::memory::Memory;
 use crate::search::Search;
-use crate::template::Source;
+use crate::template::{SharedPlan, Source};
 use crate::{Client, Done, Fault, Mix, Outcome, Progress, ProtoError, Request as Asked, Requester, Which};
 
 /// Maximum length of a cached head.
@@ -85,11 +84,7 @@ fn remember(item: u16, head: &[u8], facts: ResponseHead) {
 #[derive(Clone)]
 pub struct ClientPlan {
     requests: Arc<[Request]>,
-    mix: Arc<Mix>,
-    /// Values for requests that are filled anew each time.
-    source: Option<Arc<Source>>,
-    /// Number of sessions, from which each seeds its own random numbers.
-    sessions: Arc<AtomicU64>,
+    shared: SharedPlan,
 }
 
 impl ClientPlan {
@@ -100,9 +95,8 @@ impl ClientPlan {
 
     /// Prepares a set of requests instead.
     pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
-        let source = Source::for_plan(plan, set);
-        let requests = build(plan, set, source.as_deref())?.into();
-        Ok(Self { requests, mix: Mix::for_set(set), source, sessions: Arc::default() })
+        let shared = SharedPlan::new(plan, set);
+        Ok(Self { requests: build(plan, set, shared.source.as_deref())?.into(), shared })
     }
 }
 
@@ -121,27 +115,19 @@ impl Client for ClientPlan {
             keep_alive: true,
             head: HeadBuffer::default(),
             search: Search::default(),
-            live: self.source.as_ref().map(|source| {
-                let rng = Rng::with_seed(self.sessions.fetch_add(1, Ordering::Relaxed).wrapping_mul(SEED_SPREAD));
-                let cookies = self.mix.order == RequestOrder::Sequence;
-                Box::new(TemplateState {
-                    source: source.clone(),
-                    rng,
-                    cookies,
-                    filled: Vec::new(),
-                    body: Vec::new(),
-                    memory: Memory::new(source),
-                })
+            live: self.shared.template().map(|(source, seed, cookies)| {
+                let (rng, memory) = (Rng::with_seed(seed), Memory::new(&source));
+                Box::new(TemplateState { source, rng, cookies, filled: Vec::new(), body: Vec::new(), memory })
             }),
         }
     }
 
     fn fixed(&self) -> bool {
-        self.source.is_none()
+        self.shared.source.is_none()
     }
 
     fn mix(&self) -> &Mix {
-        &self.mix
+        &self.shared.mix
     }
 }
 
@@ -172,9 +158,6 @@ pub struct ClientSession {
     /// State of a connection whose requests are filled anew each time.
     live: Option<Box<TemplateState>>,
 }
-
-/// Multiplier that spreads the seeds of sessions.
-const SEED_SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// State of a connection whose requests are filled anew each time.
 struct TemplateState {

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use run::HttpPlan;
+use run::RequestOrder;
 
 use super::*;
 

@@ -13,9 +13,8 @@ mod sending;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use run::{Protocol, RequestOrder, RequestSet};
+use run::{Protocol, RequestSet};
 
 use super::flow::{Received, Sending};
 use super::header_block::HeaderBlock;
@@ -26,7 +25,7 @@ use super::request_template::TemplateState;
 use super::response_headers::ResponseHeaders;
 use super::stream::Streams;
 use crate::outbox::Owed;
-use crate::template::Source;
+use crate::template::SharedPlan;
 use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request, Requester};
 use body_searches::BodySearches;
 use completions::Completions;
@@ -41,15 +40,8 @@ pub struct ClientPlan {
     requests: Arc<[Prepared]>,
     /// Same requests for a connection within TLS.
     https: Arc<[Prepared]>,
-    mix: Arc<Mix>,
-    /// Values for requests that are filled anew each time.
-    source: Option<Arc<Source>>,
-    /// Number of sessions, from which each seeds its own random numbers.
-    sessions: Arc<AtomicU64>,
+    shared: SharedPlan,
 }
-
-/// Multiplier that spreads the seeds of sessions.
-const SEED_SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl ClientPlan {
     /// Checks the request, reads its body, and assembles it.
@@ -59,22 +51,15 @@ impl ClientPlan {
 
     /// Prepares a set of requests instead.
     pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
-        let source = Source::for_plan(plan, set);
-        let all = |https| Prepared::all(plan, set, https, source.as_deref());
-        let (requests, https) = (all(false)?, all(true)?);
-        Ok(Self { requests, https, mix: Mix::for_set(set), source, sessions: Arc::default() })
+        let shared = SharedPlan::new(plan, set);
+        let all = |https| Prepared::all(plan, set, https, shared.source.as_deref());
+        Ok(Self { requests: all(false)?, https: all(true)?, shared })
     }
 
     /// Prepares calls of gRPC.
     pub(crate) fn calls(plan: &Protocol) -> Result<Self, ProtoError> {
         let call = |https| Prepared::call(plan, https).map(|call| Arc::new([call]));
-        Ok(Self {
-            requests: call(false)?,
-            https: call(true)?,
-            mix: Mix::for_set(None),
-            source: None,
-            sessions: Arc::default(),
-        })
+        Ok(Self { requests: call(false)?, https: call(true)?, shared: SharedPlan::new(plan, None) })
     }
 }
 
@@ -82,15 +67,13 @@ impl Client for ClientPlan {
     type Session = ClientSession;
 
     fn session(&self) -> ClientSession {
-        let live = self.source.as_ref().map(|source| {
-            let seed = self.sessions.fetch_add(1, Ordering::Relaxed).wrapping_mul(SEED_SPREAD);
-            Box::new(TemplateState::new(source.clone(), seed, self.mix.order == RequestOrder::Sequence))
-        });
+        let live = self.shared.template();
+        let live = live.map(|(source, seed, cookies)| Box::new(TemplateState::new(source, seed, cookies)));
         ClientSession { live, ..ClientSession::new(self.requests.clone()) }
     }
 
     fn fixed(&self) -> bool {
-        self.source.is_none()
+        self.shared.source.is_none()
     }
 
     fn within_tls(self) -> Self {
@@ -98,7 +81,7 @@ impl Client for ClientPlan {
     }
 
     fn mix(&self) -> &Mix {
-        &self.mix
+        &self.shared.mix
     }
 }
 
@@ -108,7 +91,7 @@ enum Table {
     /// Empty.
     Empty,
     /// Our request's headers.
-    RequestTemplate,
+    Filled,
     /// The table is too small for them.
     None,
 }

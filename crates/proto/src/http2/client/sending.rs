@@ -61,11 +61,11 @@ impl ClientSession {
             // The peer's table entries of one request do not fit another.
             _ if self.requests.len() > 1 => &blocks.plain,
             Table::Empty => &blocks.first,
-            Table::RequestTemplate => &blocks.later,
+            Table::Filled => &blocks.later,
             Table::None => &blocks.plain,
         };
         if self.table == Table::Empty {
-            self.table = Table::RequestTemplate;
+            self.table = Table::Filled;
         }
         let flags = if body.is_empty() { frame::END_STREAM } else { 0 };
         frame::write_block(self.outgoing.end(), number, flags, block);
