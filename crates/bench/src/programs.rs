@@ -129,7 +129,7 @@ fn nginx_with(cpu: u32, workers: &str, addrs: &[&str]) -> Result<Server> {
     await_listening(command.spawn()?, SocketAddr::from(([127, 0, 0, 1], port)), Some(dir))
 }
 
-/// `loadline serve SERVICE …` on the server's processor.
+/// Starts `loadline serve SERVICE …` on the server's CPU.
 pub(crate) fn serve(service: &str, extra: &[&str]) -> Result<Server> {
     let addr = SocketAddr::from(([127, 0, 0, 1], free_port()?));
     let mut command = pinned(SERVER_CPU, &loadline()?);

@@ -65,13 +65,13 @@ pub const BACKENDS: &[BackendSpec] = &[
 ];
 
 impl Backend {
-    /// The row of this back end.
+    /// Returns the row of this backend.
     #[must_use]
     pub fn spec(self) -> &'static BackendSpec {
         BACKENDS.iter().find(|row| row.backend == self).unwrap_or(&BACKENDS[0])
     }
 
-    /// The back end of this name.
+    /// Returns the backend with this name.
     pub fn named(name: &str) -> Result<Self> {
         BACKENDS.iter().find(|row| row.name == name).map(|row| row.backend).ok_or_else(|| EventError::UnknownBackend {
             name: name.into(),

@@ -153,8 +153,8 @@ pub(crate) fn peer(addr: &Address) -> Result<Peer, LoadError> {
     }
 }
 
-/// Source addresses must be of the server's family and of this host: bound once here, so that a wrong one is not taken
-/// for ports that ran out.
+/// Checks the source addresses by binding each once: they must be of the server's family and of this host. Otherwise a
+/// wrong address would look like a lack of ports.
 pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), LoadError> {
     if let (Peer::Unix(_), Some(&source_addr)) = (target, sources.first()) {
         let why = "a unix socket has no addresses to bind to; leave --source out";

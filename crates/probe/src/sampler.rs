@@ -320,7 +320,7 @@ mod tests {
         let now = sys::clock::monotonic_ns();
         let (life, queue, origin) = (ProcessWatch::default(), Arc::default(), Origin::at_ns(now));
         let mut thread = SamplerThread { probe, life, queue, interval_ns: 10_000_000_000, origin };
-        // Due 2.7 intervals ago: two were missed, and this one is late.
+        // Due 2.7 intervals ago: two samples were missed, and this one is late.
         let due = now - 27_000_000_000;
         assert_eq!(thread.series(due), due + 30_000_000_000);
         assert_eq!(thread.probe.effort().late, 3);

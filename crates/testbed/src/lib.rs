@@ -1,5 +1,5 @@
 //! Test hosts and media: network namespaces joined by a shared wire, a switch or a long line, on one machine and
-//! without root. What it is not: a simulation; the hosts run real programs on the real network stack.
+//! without root. This is no simulation: the hosts run real programs on the real network stack.
 //!
 //! ```no_run
 //! use loadline_testbed::{Spec, Testbed};

@@ -48,12 +48,11 @@ const fn one_wire(medium: &'static str, rate: f64) -> Claim {
 /// A switch whose port to the server is shared by all clients.
 const SWITCH: Claim = Claim { medium: "switch:50M", rate: 50.0, wire: "switch to server", share: TCP_SHARE_DUPLEX };
 
-/// One medium at a time: what is measured here is a wire that senders keep full, and two tests at once would take turns
-/// on the processors instead.
+/// One medium at a time: the tests measure a wire that senders keep full, and two tests at once would compete for CPUs.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Stretches of the measurement, seconds each. A machine that pauses empties the wire for one or two of them; the middle
-/// one says what the medium does.
+/// Length of each period of the measurement in seconds. A machine that stalls empties the wire for one or two periods;
+/// the middle one is representative.
 const STRETCH_S: f64 = 0.25;
 const STRETCHES: usize = 12;
 
@@ -62,7 +61,7 @@ fn middle(mut list: Vec<f64>) -> f64 {
     list[list.len() / 2]
 }
 
-/// Loads a shared wire with clients and holds its use, and what of it are the user's bytes, against arithmetic.
+/// Loads a shared wire with clients, and compares its utilisation and its payload share with arithmetic.
 fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     if !has(test, "iperf3") {
         return;

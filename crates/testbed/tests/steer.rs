@@ -47,13 +47,13 @@ fn packets_are_received_on_the_processor_of_their_host() {
     let before = taken_in(there);
     let server = (bed.address("server").unwrap(), 9);
     for n in 0..PACKETS {
-        // Nobody listens; the refusal of one datagram is told to the next one.
+        // Nobody listens; the next datagram reports the refusal of the previous one.
         let _ = socket.send_to(&[0], server);
         if n % TURN == 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    // The last of them may still wait there for their processor.
+    // The last packets may still wait there for their CPU.
     let grown = testkit::eventually(|| Some(taken_in(there) - before).filter(|grown| *grown >= PACKETS));
     println!("{grown} packets on processor {there}");
     drop(bed);

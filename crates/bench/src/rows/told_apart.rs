@@ -24,7 +24,7 @@ pub(crate) fn by_5_percent(rounds: usize) -> Result<Compared> {
     count_verdicts(DIFFERENT_PER_ROUND * rounds, BURNS_US + 20, "60s", |c| word(&c["verdict"]) == "slower")
 }
 
-/// Comparisons that call one slower by its CPU time per request that burns 2 % more, percent.
+/// Percentage of comparisons that detect a server that burns 2 % more by its CPU time per request.
 pub(crate) fn by_2_percent(rounds: usize) -> Result<Compared> {
     count_verdicts(DIFFERENT_PER_ROUND * rounds, BURNS_US + 8, "60s", |c| word(&cpu(c)["word"]) == "slower")
 }

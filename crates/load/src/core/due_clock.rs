@@ -63,7 +63,7 @@ impl DueClock {
         self.waiting
     }
 
-    /// Calls `told` with the due time of each waiting request, oldest first.
+    /// Calls `visit` with the due time of each waiting request, oldest first.
     pub(super) fn each_waiting(&self, mut visit: impl FnMut(u64)) {
         let mut behind = self.behind.clone();
         (0..self.waiting).for_each(|_| visit(self.origin_ns + behind.next_ns()));

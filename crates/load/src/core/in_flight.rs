@@ -125,7 +125,7 @@ impl InFlight {
         self.slot_mut(conn, id).older != id
     }
 
-    /// Calls `told` with each request in flight on a connection, oldest first.
+    /// Calls `visit` with each request in flight on a connection, oldest first.
     pub(super) fn each(&mut self, conn: u32, mut visit: impl FnMut(&InFlightRequest)) {
         let mut id = self.lists[conn as usize].oldest;
         while id != NO_SLOT {

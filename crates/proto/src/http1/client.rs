@@ -350,12 +350,12 @@ impl ClientSession {
         Ok(())
     }
 
-    /// The request whose response comes next.
+    /// Returns the request whose response comes next.
     fn outstanding(&self) -> Option<&Request> {
         self.outstanding.front().map(|&item| &self.requests[usize::from(item)])
     }
 
-    /// Looks for the expected text in a piece of the body.
+    /// Searches a piece of the body for the expected text.
     fn look(&mut self, piece: &[u8]) {
         if let Some(request) = wanted(&self.requests, &self.outstanding) {
             look(&mut self.search, &mut self.live, request, piece);

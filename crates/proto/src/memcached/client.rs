@@ -121,7 +121,7 @@ impl Requester for ClientSession {
 }
 
 impl ClientSession {
-    /// A line is there: how the answer ended, if it ended with it.
+    /// Handles a complete line and returns the answer's outcome if the answer ends with it.
     fn whole_line(&mut self) -> Result<Option<Outcome>, Fault> {
         const INVALID: Fault = Fault::Malformed("an answer that is not memcached's");
         let line = self.line.strip_suffix(b"\r\n").ok_or(INVALID)?;

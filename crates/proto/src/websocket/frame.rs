@@ -157,7 +157,7 @@ impl Reader {
     }
 }
 
-/// Writes the head of a frame and returns how long it is; with a mask, its place is left empty at the end.
+/// Builds a frame header and returns its length; with a mask, room for it stays empty at the end.
 pub(super) fn head(opcode: u8, fin: bool, length: u64, masked: bool) -> ([u8; MAX_HEAD], usize) {
     let mut bytes = [0; MAX_HEAD];
     bytes[0] = opcode | if fin { FIN } else { 0 };
@@ -171,7 +171,7 @@ pub(super) fn head(opcode: u8, fin: bool, length: u64, masked: bool) -> ([u8; MA
     (bytes, 2 + behind + if masked { 4 } else { 0 })
 }
 
-/// Appends a whole frame about the connection, masked where a mask is given.
+/// Appends a whole control frame, masked if a mask is given.
 pub(super) fn write_control(to: &mut Vec<u8>, opcode: u8, payload: &[u8], mask: Option<[u8; 4]>) {
     let (bytes, length) = head(opcode, true, payload.len() as u64, mask.is_some());
     to.extend_from_slice(&bytes[..length - mask.map_or(0, |_| 4)]);
@@ -181,7 +181,7 @@ pub(super) fn write_control(to: &mut Vec<u8>, opcode: u8, payload: &[u8], mask: 
     super::mask::apply(&mut to[from..], mask.unwrap_or_default(), 0);
 }
 
-/// Whether this is what a close may say (section 7.4): nothing, or a code that may be sent, and text.
+/// Returns true for a valid payload of a close (section 7.4): empty, or a valid code with text.
 pub(super) fn close_is_right(payload: &[u8]) -> bool {
     let Some((code, reason)) = payload.split_first_chunk() else { return payload.is_empty() };
     let code = u16::from_be_bytes(*code);

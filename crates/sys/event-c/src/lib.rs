@@ -3,7 +3,7 @@
 //! `cargo build --release -p loadline-event-c` makes `libloadline_event_c.a` and
 //! `libloadline_event_c.so`; `scripts/install event` puts them and `loadline-event.pc` below a prefix.
 //!
-//! Interest is per thread: the first call of a thread makes its queue, on the back end named by
+//! Interest is per thread. The first call of a thread creates its queue, on the backend named by
 //! `event_use_backend` or the environment variable `LOADLINE_EVENTS`, otherwise on epoll.
 //!
 //! # A program

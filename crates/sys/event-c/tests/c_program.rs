@@ -89,7 +89,7 @@ fn a_c_program_uses_both_libraries() {
     let dir = tempfile::TempDir::new().unwrap();
     let lib = libraries();
     let archive = archive();
-    // Programs ask for the library by its SONAME.
+    // Programs request the library by its SONAME.
     std::os::unix::fs::symlink(lib.join("libloadline_event_c.so"), dir.path().join("libloadline_event_c.so.0"))
         .unwrap();
     let (fixed, shared) = (dir.path().join("fixed"), dir.path().join("shared"));

@@ -68,7 +68,7 @@ impl MediumPlan for Shared {
 }
 
 impl Shared {
-    /// The interface that all frames pass: made first, since it holds what a kernel may lack.
+    /// Creates the interface that all frames pass through. It comes first, because a kernel may lack what it needs.
     fn serialiser(&self, net: &Net) -> Result<()> {
         tools::ip(&net.middle.netns, "link add ifb0 type ifb\nlink set ifb0 up\n")?;
         tools::tc(&net.middle.netns, &stations(self.bits_per_s, net.hosts.len()))
