@@ -4,12 +4,12 @@
 use libfuzzer_sys::fuzz_target;
 
 #[allow(dead_code, reason = "shared with the targets of servers")]
-#[path = "../../crates/proto/tests/told/mod.rs"]
-mod told;
+#[path = "../../crates/proto/tests/feed/mod.rs"]
+mod feed;
 
 fuzz_target!(|input: (u8, &[u8])| {
     let (piece, bytes) = input;
-    let (whole, split) = (told::told("memcached", bytes, usize::MAX), told::told("memcached", bytes, usize::from(piece)));
+    let (whole, split) = (feed::client("memcached", bytes, usize::MAX), feed::client("memcached", bytes, usize::from(piece)));
     assert_eq!(whole.1, split.1);
     assert!(whole.1 || whole.0 == split.0);
 });

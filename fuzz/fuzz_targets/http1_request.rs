@@ -3,11 +3,11 @@
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/proto/tests/served/mod.rs"]
-mod served;
+#[path = "../../crates/proto/tests/feed_http1_server/mod.rs"]
+mod feed_http1_server;
 
 fuzz_target!(|input: (u8, &[u8])| {
     let (piece, bytes) = input;
-    served::requests(bytes);
-    assert_eq!(served::served(bytes, usize::MAX), served::served(bytes, usize::from(piece)));
+    feed_http1_server::requests(bytes);
+    assert_eq!(feed_http1_server::feed(bytes, usize::MAX), feed_http1_server::feed(bytes, usize::from(piece)));
 });

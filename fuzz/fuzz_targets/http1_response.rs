@@ -3,12 +3,12 @@
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/proto/tests/outcome/mod.rs"]
-mod outcome;
+#[path = "../../crates/proto/tests/feed_http1_client/mod.rs"]
+mod feed_http1_client;
 
 fuzz_target!(|input: (u8, &[u8])| {
     let (piece, bytes) = input;
-    let (whole, split) = (outcome::outcome(bytes, usize::MAX), outcome::outcome(bytes, usize::from(piece)));
+    let (whole, split) = (feed_http1_client::feed(bytes, usize::MAX), feed_http1_client::feed(bytes, usize::from(piece)));
     assert_eq!(whole.1.is_some(), split.1.is_some());
     if whole.1.is_none() {
         assert_eq!(whole.0, split.0);

@@ -4,12 +4,12 @@
 use libfuzzer_sys::fuzz_target;
 
 #[allow(dead_code, reason = "shared with the targets of clients")]
-#[path = "../../crates/proto/tests/told/mod.rs"]
-mod told;
+#[path = "../../crates/proto/tests/feed/mod.rs"]
+mod feed;
 
 fuzz_target!(|input: (u8, &[u8])| {
     let (piece, bytes) = input;
-    let (whole, split) = (told::served("h2", bytes, usize::MAX), told::served("h2", bytes, usize::from(piece)));
+    let (whole, split) = (feed::server("h2", bytes, usize::MAX), feed::server("h2", bytes, usize::from(piece)));
     assert_eq!(whole.2, split.2);
     assert!(whole.2 || whole.0 == split.0);
 });

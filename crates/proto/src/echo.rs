@@ -159,7 +159,7 @@ mod tests {
             let mut client = ClientPlan::new(bytes).session();
             let mut server = ServerSession::default();
             (0..messages).for_each(|_| client.begin(Request::default()));
-            prop_assert_eq!(crate::testing::talked(&mut client, &mut server, cut).0, messages);
+            prop_assert_eq!(crate::testing::exchange(&mut client, &mut server, cut).0, messages);
             prop_assert!(client.peer_closed(&mut drop).is_ok());
         }
     }

@@ -2,12 +2,12 @@
 
 /// Bytes waiting to be sent, and the number already given out. New bytes are appended.
 #[derive(Default)]
-pub(crate) struct Owed {
+pub(crate) struct SendBuffer {
     bytes: Vec<u8>,
     given: usize,
 }
 
-impl Owed {
+impl SendBuffer {
     /// Returns the number of bytes not given out yet.
     #[inline]
     pub(crate) fn waiting(&self) -> usize {
@@ -26,7 +26,7 @@ impl Owed {
 
     /// Copies waiting bytes, and drops all bytes once everything was given out. Keeps at most `kept` bytes of memory.
     #[inline]
-    pub(crate) fn give(&mut self, kept: usize, out: &mut [u8]) -> usize {
+    pub(crate) fn take_into(&mut self, kept: usize, out: &mut [u8]) -> usize {
         let n = self.copy(out);
         if self.waiting() == 0 {
             self.forget(kept);
@@ -55,7 +55,7 @@ impl Owed {
 
     /// Appends bytes.
     #[inline]
-    pub(crate) fn say(&mut self, bytes: &[u8]) {
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 }

@@ -4,7 +4,7 @@ use crate::{Progress, Requester, Session};
 
 /// Lets both halves talk in pieces of `cut` bytes until neither has more to send. Returns the completed requests that
 /// the client saw, and the bytes each way.
-pub(crate) fn talked(client: &mut impl Requester, server: &mut impl Session, cut: usize) -> (u32, usize, usize) {
+pub(crate) fn exchange(client: &mut impl Requester, server: &mut impl Session, cut: usize) -> (u32, usize, usize) {
     let (mut piece, mut completed, mut up, mut down) = (vec![0; cut], 0, 0, 0);
     loop {
         let n = client.transmit(&mut piece);
@@ -21,7 +21,7 @@ pub(crate) fn talked(client: &mut impl Requester, server: &mut impl Session, cut
 }
 
 /// Returns a server's answer to bytes that come in pieces of `cut`, read a few at a time, and the final progress.
-pub(crate) fn said(mut server: impl Session, bytes: &[u8], cut: usize) -> (String, Progress) {
+pub(crate) fn answer_to(mut server: impl Session, bytes: &[u8], cut: usize) -> (String, Progress) {
     let (mut sum, mut all, mut piece) = (Progress::default(), Vec::new(), [0; 7]);
     for part in bytes.chunks(cut) {
         sum.merge(server.receive(part).unwrap());

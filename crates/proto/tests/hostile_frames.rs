@@ -1,11 +1,11 @@
 //! A short run of the fuzz targets `client_*` and `server_*`: mutated bytes never panic, and splits never matter.
 
+mod feed;
 #[allow(dead_code, reason = "texts are mutated elsewhere")]
 mod mutated;
-mod told;
 
+use feed::{client, server};
 use mutated::Random;
-use told::{served, told};
 
 /// An answer of HTTP/2 on the first stream with a body and trailers, and other frames of a server.
 const H2: &[u8] = b"\x00\x00\x01\x01\x04\x00\x00\x00\x01\x88\x00\x00\x05\x00\x00\x00\x00\x00\x01hello\
@@ -50,7 +50,7 @@ fn mutated_answers_never_panic_and_splits_never_matter() {
         ("memcached", b"VALUE k 0 3\r\nabc\r\nEND\r\nSTORED\r\nERROR\r\n12\r\n"),
     ] {
         let completed = rounds(b"", seed, |bytes, piece| {
-            let (done, broken) = told(scheme, bytes, piece);
+            let (done, broken) = client(scheme, bytes, piece);
             let n = done.len();
             (done, broken, n)
         });
@@ -67,7 +67,7 @@ fn mutated_requests_never_panic_and_splits_never_matter() {
         ("redis", b"", b"*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\nSET a b\r\nPING\r\nGET a\r\nQUIT\r\n"),
     ] {
         let completed = rounds(begin, seed, |bytes, piece| {
-            let (completed, _, ends) = served(service, bytes, piece);
+            let (completed, _, ends) = server(service, bytes, piece);
             (completed, ends, completed as usize)
         });
         assert!(completed > 500, "{service}: {completed}");

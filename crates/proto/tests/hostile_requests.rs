@@ -1,10 +1,10 @@
 //! A short run of `fuzz/fuzz_targets/http1_request.rs`: mutated requests never panic, and splits never matter.
 
+mod feed_http1_server;
 mod mutated;
-mod served;
 
+use feed_http1_server::{feed, requests};
 use mutated::Random;
-use served::{requests, served};
 
 const SEEDS: &[&str] = &[
     "GET / HTTP/1.1\r\nHost: h\r\n\r\nGET /none?a=%20 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n",
@@ -21,7 +21,7 @@ fn mutated_requests_never_panic_and_splits_never_matter() {
     for round in 0..20_000 {
         let bytes = random.mutate(SEEDS[round % SEEDS.len()]);
         let piece = 1 + random.below(40);
-        let (whole, split) = (served(&bytes, usize::MAX), served(&bytes, piece));
+        let (whole, split) = (feed(&bytes, usize::MAX), feed(&bytes, piece));
         assert_eq!(whole, split, "pieces of {piece}: {:?}", String::from_utf8_lossy(&bytes));
         read += requests(&bytes);
     }

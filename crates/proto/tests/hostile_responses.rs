@@ -1,10 +1,10 @@
 //! A short run of `fuzz/fuzz_targets/http1_response.rs`: mutated responses never panic, and splits never matter.
 
+mod feed_http1_client;
 mod mutated;
-mod outcome;
 
+use feed_http1_client::feed;
 use mutated::Random;
-use outcome::outcome;
 
 const SEEDS: &[&str] = &[
     "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
@@ -20,9 +20,9 @@ fn mutated_responses_never_panic_and_splits_never_matter() {
     let mut completed = 0;
     for round in 0..20_000 {
         let bytes = random.mutate(SEEDS[round % SEEDS.len()]);
-        let whole = outcome(&bytes, usize::MAX);
+        let whole = feed(&bytes, usize::MAX);
         let piece = 1 + random.below(40);
-        let split = outcome(&bytes, piece);
+        let split = feed(&bytes, piece);
         let same = whole.1.is_some() == split.1.is_some() && (whole.1.is_some() || whole.0 == split.0);
         assert!(same, "pieces of {piece}: {whole:?} against {split:?} for {:?}", String::from_utf8_lossy(&bytes));
         completed += whole.0.0.len();

@@ -13,9 +13,9 @@ use sys::alloc;
 #[global_allocator]
 static COUNTING: alloc::CountingAllocator = alloc::CountingAllocator;
 
-struct One(Arc<Page>);
+struct OnePage(Arc<Page>);
 
-impl Site for One {
+impl Site for OnePage {
     fn now_s(&self) -> u64 {
         784_111_777
     }
@@ -30,9 +30,9 @@ impl Site for One {
 }
 
 /// Gives the same answer to every request (memcached).
-struct Says(&'static [u8], usize);
+struct FixedAnswer(&'static [u8], usize);
 
-impl Session for Says {
+impl Session for FixedAnswer {
     fn transmit(&mut self, out: &mut [u8]) -> usize {
         let n = self.1.min(1) * self.0.len();
         out[..n].copy_from_slice(&self.0[..n]);
@@ -58,7 +58,7 @@ impl Session for Says {
 
 /// Result of an exchange.
 #[derive(Debug, Default)]
-struct Talked {
+struct ExchangeResult {
     /// Requests that were answered correctly.
     right: u32,
     /// Calls of the allocator in the later half of them.
@@ -67,10 +67,10 @@ struct Talked {
     pieces: u64,
 }
 
-fn talk(plan: &Protocol, tls: Option<&TlsPlan>, mut server: Box<dyn Session + Send>) -> Talked {
+fn talk(plan: &Protocol, tls: Option<&TlsPlan>, mut server: Box<dyn Session + Send>) -> ExchangeResult {
     let client = client(plan, None, tls).unwrap();
     let talk = move || {
-        let (mut sessions, mut buf, mut talked) = (client.sessions(1), vec![0; 16 * 1024], Talked::default());
+        let (mut sessions, mut buf, mut talked) = (client.sessions(1), vec![0; 16 * 1024], ExchangeResult::default());
         let session = sessions.session(0);
         for round in 0..600_u16 {
             if round == 300 {
@@ -92,14 +92,14 @@ fn talk(plan: &Protocol, tls: Option<&TlsPlan>, mut server: Box<dyn Session + Se
                 session.receive(&buf[..m], &mut |done| *right += u32::from(done.outcome == Outcome::Expected)).unwrap();
             }
         }
-        Talked { calls: alloc::disarm(), ..talked }
+        ExchangeResult { calls: alloc::disarm(), ..talked }
     };
     // The allocator selects threads by name.
     std::thread::Builder::new().name("load-x".into()).spawn(talk).unwrap().join().unwrap()
 }
 
-fn site(page: Arc<Page>) -> Arc<One> {
-    Arc::new(One(page))
+fn site(page: Arc<Page>) -> Arc<OnePage> {
+    Arc::new(OnePage(page))
 }
 
 /// One test, since the allocator counts for the whole program.
@@ -112,7 +112,7 @@ fn a_request_in_steady_state_takes_no_memory() {
         ("grpc", Box::new(http2::ServerSession::new(call, 0))),
         ("ws", Box::new(websocket::ServerSession::default())),
         ("redis", Box::new(redis::ServerSession::new(Arc::default()))),
-        ("memcached", Box::new(Says(b"VERSION 1\r\n", 0))),
+        ("memcached", Box::new(FixedAnswer(b"VERSION 1\r\n", 0))),
     ];
     for (scheme, server) in servers {
         let plan = (by_scheme(scheme).unwrap().0.defaults)();

@@ -6,7 +6,7 @@
 use std::sync::mpsc::Receiver;
 
 use run::{AgentCommand, LeverPart, LeverPlan, Prove};
-use testbed::named::Slowing;
+use testbed::named::MediumSlowdown;
 
 use super::lever::{Lever, LeverHost, LeverTargets, Pull};
 use super::slot_clock::SlotClock;
@@ -35,13 +35,13 @@ const REMAINING_SHARE: f64 = 0.75;
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
     let keeper = targets.keeper.clone();
     let keeper = keeper.ok_or("client and server are not on two hosts of a testbed (`loadline testbed`); the rate of another link is not changed")?;
-    Slowing::begin(&keeper).map_err(|e| e.to_string())?;
+    MediumSlowdown::begin(&keeper).map_err(|e| e.to_string())?;
     Ok(LeverPlan { lever: ROW.id.into(), path: Some(keeper), ..LeverPlan::default() })
 }
 
 fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
     let keeper = plan.path.as_ref().ok_or("no testbed was named")?;
-    let mut slowing = Slowing::begin(keeper).map_err(|e| e.to_string())?;
+    let mut slowing = MediumSlowdown::begin(keeper).map_err(|e| e.to_string())?;
     SlotClock::new(plan).switch(&commands, REMAINING_SHARE, |on| {
         slowing.set(if on { REMAINING_SHARE } else { 1.0 }).map_err(|e| e.to_string())
     })

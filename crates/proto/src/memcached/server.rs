@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::words::{MAX_KEY, Words};
 use crate::commands::take_line;
-use crate::outbox::Owed;
+use crate::outbox::SendBuffer;
 use crate::{ChangeResult, Fault, Progress, Session, Store};
 
 /// Maximum length of a line in bytes.
@@ -53,20 +53,20 @@ pub struct ServerSession {
     /// Flags and bytes of the incoming value.
     value: Vec<u8>,
     over: bool,
-    outgoing: Owed,
+    outgoing: SendBuffer,
 }
 
 impl ServerSession {
     /// Creates a connection to this store.
     pub fn new(store: Arc<Store>) -> Self {
-        let (line, key, value, outgoing) = (Vec::new(), Vec::new(), Vec::new(), Owed::default());
+        let (line, key, value, outgoing) = (Vec::new(), Vec::new(), Vec::new(), SendBuffer::default());
         Self { store, line, incoming: None, key, value, over: false, outgoing }
     }
 }
 
 impl Session for ServerSession {
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        self.outgoing.give(KEPT_BYTES, out)
+        self.outgoing.take_into(KEPT_BYTES, out)
     }
 
     fn wants_transmit(&self) -> bool {
@@ -105,7 +105,7 @@ impl Session for ServerSession {
 
 impl ServerSession {
     fn say(&mut self, words: &[u8]) {
-        self.outgoing.say(words);
+        self.outgoing.append(words);
     }
 
     /// Reads on in a line and returns true if a command ended with it.
@@ -260,7 +260,7 @@ impl ServerSession {
             ChangeResult::Full => b"SERVER_ERROR out of memory storing object\r\n",
         };
         if !incoming.quiet {
-            self.outgoing.say(said);
+            self.outgoing.append(said);
         }
     }
 

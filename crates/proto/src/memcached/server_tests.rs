@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn said(bytes: &[u8], cut: usize) -> (String, Progress) {
-    crate::testing::said(ServerSession::new(Arc::default()), bytes, cut)
+    crate::testing::answer_to(ServerSession::new(Arc::default()), bytes, cut)
 }
 
 /// Commands with the answers of memcached 1.6.

@@ -280,7 +280,7 @@ mod tests {
         let mut server = ServerSession::new(Arc::clone(&records));
         let mut client = ClientPlan::new(record).session();
         (0..times).for_each(|_| client.begin(Request::default()));
-        let talked = crate::testing::talked(&mut client, &mut server, cut);
+        let talked = crate::testing::exchange(&mut client, &mut server, cut);
         assert_eq!(records.free.load(Relaxed), free, "every buffer is given back");
         talked
     }

@@ -16,7 +16,7 @@ pub struct ClientPlan {
     commands: Commands,
     /// First bytes of a connection (HELLO, AUTH, SELECT), and the number of replies to them.
     greeting: Arc<[u8]>,
-    owed: u32,
+    greeting_replies: u32,
 }
 
 impl ClientPlan {
@@ -28,10 +28,10 @@ impl ClientPlan {
         let advice = "give a command a line, such as GET key";
         let commands = Commands::read(command, commands_file.as_deref(), advice, encode)?;
         let mut greeting = Vec::new();
-        let mut owed = 0;
+        let mut greeting_replies = 0;
         let mut say = |words: &[&str]| {
             greeting.extend(array(words));
-            owed += 1;
+            greeting_replies += 1;
         };
         if let Some(file) = auth_file {
             let secret = read("the credentials", file)?;
@@ -47,7 +47,7 @@ impl ClientPlan {
         if *database > 0 {
             say(&["SELECT", &database.to_string()]);
         }
-        Ok(Self { commands, greeting: greeting.into(), owed })
+        Ok(Self { commands, greeting: greeting.into(), greeting_replies })
     }
 }
 
@@ -59,7 +59,7 @@ impl Client for ClientPlan {
             plan: self.clone(),
             queue: CommandQueue::default(),
             greeted: 0,
-            owed: self.owed,
+            greeting_replies: self.greeting_replies,
             outstanding: 0,
             bytes: 0,
             reader: Reader::default(),
@@ -73,7 +73,7 @@ pub struct ClientSession {
     queue: CommandQueue,
     /// Sent bytes of the greeting, and missing replies to it.
     greeted: usize,
-    owed: u32,
+    greeting_replies: u32,
     outstanding: u32,
     /// Bytes so far of a reply that came in pieces.
     bytes: u64,
@@ -82,12 +82,12 @@ pub struct ClientSession {
 
 impl Requester for ClientSession {
     fn ready(&self) -> bool {
-        self.owed == 0
+        self.greeting_replies == 0
     }
 
     fn explain(&self) -> Option<String> {
         let word = String::from_utf8_lossy(self.reader.error());
-        (self.owed > 0 && !word.is_empty()).then(|| {
+        (self.greeting_replies > 0 && !word.is_empty()).then(|| {
             format!("it refuses HELLO, AUTH or SELECT with {word:?}; correct --auth-file, --database or --resp")
         })
     }
@@ -114,10 +114,10 @@ impl Requester for ClientSession {
             (self.bytes, counted) = (0, rest.len());
             match kind {
                 Kind::Push => {}
-                Kind::Error if self.owed > 0 => {
+                Kind::Error if self.greeting_replies > 0 => {
                     return Err(Fault::Malformed("the server refuses the connection's begin"));
                 }
-                Kind::Good if self.owed > 0 => self.owed -= 1,
+                Kind::Good if self.greeting_replies > 0 => self.greeting_replies -= 1,
                 _ if self.outstanding == 0 => return Err(Fault::Malformed("a reply that no command asked for")),
                 kind => {
                     self.outstanding -= 1;
@@ -132,13 +132,13 @@ impl Requester for ClientSession {
     }
 
     fn peer_closed(&mut self, _: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
-        let inside = self.outstanding > 0 || self.owed > 0 || self.reader.is_inside();
+        let inside = self.outstanding > 0 || self.greeting_replies > 0 || self.reader.is_inside();
         if inside { Err(Fault::Short) } else { Ok(Progress::CLOSE) }
     }
 
     fn reset(&mut self) {
         (self.queue, self.greeted) = (CommandQueue::default(), 0);
-        (self.owed, self.outstanding, self.bytes) = (self.plan.owed, 0, 0);
+        (self.greeting_replies, self.outstanding, self.bytes) = (self.plan.greeting_replies, 0, 0);
         self.reader.reset();
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::commands::take_line;
-use crate::outbox::Owed;
+use crate::outbox::SendBuffer;
 use crate::{Fault, Progress, Session, Store};
 
 /// Maximum size of a command, all its words together, in bytes.
@@ -34,7 +34,7 @@ pub struct ServerSession {
     string: usize,
     resp3: bool,
     over: bool,
-    outgoing: Owed,
+    outgoing: SendBuffer,
 }
 
 impl ServerSession {
@@ -49,14 +49,14 @@ impl ServerSession {
             string: 0,
             resp3: false,
             over: false,
-            outgoing: Owed::default(),
+            outgoing: SendBuffer::default(),
         }
     }
 }
 
 impl Session for ServerSession {
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        self.outgoing.give(KEPT_BYTES, out)
+        self.outgoing.take_into(KEPT_BYTES, out)
     }
 
     fn wants_transmit(&self) -> bool {
@@ -70,7 +70,7 @@ impl Session for ServerSession {
                 Ok(true) => {
                     progress.completed += 1;
                     if self.outgoing.waiting() > MAX_OWED {
-                        self.outgoing.say(b"-ERR answers wait that nobody reads\r\n");
+                        self.outgoing.append(b"-ERR answers wait that nobody reads\r\n");
                         self.over = true;
                         break;
                     }
@@ -81,7 +81,7 @@ impl Session for ServerSession {
                 }
                 Ok(false) => {}
                 Err(_) => {
-                    self.outgoing.say(b"-ERR Protocol error\r\n");
+                    self.outgoing.append(b"-ERR Protocol error\r\n");
                     self.over = true;
                 }
             }
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     fn said(bytes: &[u8], cut: usize) -> (String, Progress) {
-        crate::testing::said(ServerSession::new(Arc::default()), bytes, cut)
+        crate::testing::answer_to(ServerSession::new(Arc::default()), bytes, cut)
     }
 
     proptest! {

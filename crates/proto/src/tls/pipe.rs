@@ -8,7 +8,7 @@ use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, EncryptError, UnbufferedStatus, WriteTraffic};
 
 use crate::Fault;
-use crate::outbox::Owed;
+use crate::outbox::SendBuffer;
 
 /// Maximum bytes waiting for the rest of their record or message. rustls takes handshake messages of up to 64 KiB, and
 /// a piece of input comes on top.
@@ -70,7 +70,7 @@ pub(super) struct Pipe<E> {
     /// The start of a record, or of a handshake message over several records.
     incoming: Vec<u8>,
     /// Records of the handshake and alerts.
-    outgoing: Owed,
+    outgoing: SendBuffer,
     /// True once application data may be sent.
     pub(super) established: bool,
     pub(super) error: Option<Error>,
@@ -78,7 +78,7 @@ pub(super) struct Pipe<E> {
 
 impl<E> Default for Pipe<E> {
     fn default() -> Self {
-        let (incoming, outgoing) = (Vec::new(), Owed::default());
+        let (incoming, outgoing) = (Vec::new(), SendBuffer::default());
         Self { engine: None, incoming, outgoing, established: false, error: None }
     }
 }
@@ -211,7 +211,7 @@ impl<E: Engine> Pipe<E> {
     }
 
     fn give_waiting(&mut self, out: &mut [u8]) -> usize {
-        self.outgoing.give(usize::MAX, out)
+        self.outgoing.take_into(usize::MAX, out)
     }
 
     fn encrypt(&mut self, plain: &[u8], out: &mut [u8]) -> usize {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use run::Protocol;
 
 use super::frame::{self, Piece, Reader};
-use super::handshake::{agrees, key};
+use super::handshake::{check_accepted, key};
 use super::mask;
 use crate::client::{positive, read};
 use crate::http1::{HeadBuffer, check_request};
-use crate::outbox::Owed;
+use crate::outbox::SendBuffer;
 use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
 
 /// Maximum bytes of unsent answers to pings.
@@ -64,7 +64,7 @@ impl Client for ClientPlan {
     fn session(&self) -> ClientSession {
         let mut session = ClientSession {
             plan: self.0.clone(),
-            outgoing: Owed::default(),
+            outgoing: SendBuffer::default(),
             answer: HeadBuffer::default(),
             refusal: None,
             open: false,
@@ -87,7 +87,7 @@ impl Client for ClientPlan {
 pub struct ClientSession {
     plan: Arc<Prepared>,
     /// The handshake and control frames: whole frames, sent between messages.
-    outgoing: Owed,
+    outgoing: SendBuffer,
     answer: HeadBuffer,
     refusal: Option<String>,
     /// True once the handshake is over.
@@ -201,7 +201,7 @@ impl Requester for ClientSession {
 
     fn reset(&mut self) {
         self.outgoing.clear();
-        self.outgoing.say(&self.plan.handshake);
+        self.outgoing.append(&self.plan.handshake);
         self.answer.clear();
         self.reader.reset();
         (self.open, self.over, self.refusal) = (false, false, None);
@@ -212,7 +212,7 @@ impl Requester for ClientSession {
 impl ClientSession {
     /// Checks the complete answer to the handshake.
     fn answered(&mut self, head: &[u8]) -> Result<(), Fault> {
-        let Err(why) = agrees(head) else {
+        let Err(why) = check_accepted(head) else {
             self.open = true;
             return Ok(());
         };
@@ -226,7 +226,7 @@ impl ClientSession {
     }
 
     fn give(&mut self, out: &mut [u8]) -> usize {
-        self.outgoing.give(usize::MAX, out)
+        self.outgoing.take_into(usize::MAX, out)
     }
 
     /// Continues the current frame, or starts the next.

@@ -18,21 +18,21 @@ pub(super) fn key() -> &'static str {
 }
 
 /// Computes a server's answer to a key.
-pub(super) fn accept(key: &str) -> String {
+pub(super) fn accept_key(key: &str) -> String {
     let whole = format!("{key}{GUID}");
     STANDARD.encode(ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, whole.as_bytes()))
 }
 
 /// Builds the answer that accepts.
-pub(super) fn agreement(key: &str) -> String {
+pub(super) fn accept_response(key: &str) -> String {
     format!(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {}\r\n\r\n",
-        accept(key)
+        accept_key(key)
     )
 }
 
 /// Checks that a server's answer accepts, and returns the reason otherwise.
-pub(super) fn agrees(head: &[u8]) -> Result<(), &'static str> {
+pub(super) fn check_accepted(head: &[u8]) -> Result<(), &'static str> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut answer = httparse::Response::new(&mut fields);
     if !answer.parse(head).is_ok_and(|parsed| parsed.is_complete()) {
@@ -43,7 +43,7 @@ pub(super) fn agrees(head: &[u8]) -> Result<(), &'static str> {
         Some(101) if !field("upgrade").is_some_and(|v| v.eq_ignore_ascii_case("websocket")) => {
             Err("it changes to another protocol than WebSocket")
         }
-        Some(101) if field("sec-websocket-accept") != Some(&accept(key())) => {
+        Some(101) if field("sec-websocket-accept") != Some(&accept_key(key())) => {
             Err("its Sec-WebSocket-Accept is not that of our key")
         }
         Some(101) if field("sec-websocket-extensions").is_some_and(|v| !v.is_empty()) => {
@@ -55,7 +55,7 @@ pub(super) fn agrees(head: &[u8]) -> Result<(), &'static str> {
 }
 
 /// Returns the key of a client's request, or the status that refuses it.
-pub(super) fn asked(head: &[u8]) -> Result<&str, u16> {
+pub(super) fn request_key(head: &[u8]) -> Result<&str, u16> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut fields);
     if !request.parse(head).is_ok_and(|parsed| parsed.is_complete()) || request.version != Some(1) {
@@ -86,10 +86,10 @@ mod tests {
 
     #[test]
     fn the_example_of_the_standard_is_accepted() {
-        assert_eq!(accept("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+        assert_eq!(accept_key("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
         let request = "GET /chat HTTP/1.1\r\nHost: server.example.com\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n\
                        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
-        assert_eq!(asked(request.as_bytes()), Ok("dGhlIHNhbXBsZSBub25jZQ=="));
+        assert_eq!(request_key(request.as_bytes()), Ok("dGhlIHNhbXBsZSBub25jZQ=="));
         for (from, to, status) in [
             ("GET", "POST", 400),
             ("13", "8", 426),
@@ -98,14 +98,14 @@ mod tests {
             ("Host", "Hast", 400),
             ("HTTP/1.1", "HTTP/1.0", 400),
         ] {
-            assert_eq!(asked(request.replace(from, to).as_bytes()), Err(status), "{from}");
+            assert_eq!(request_key(request.replace(from, to).as_bytes()), Err(status), "{from}");
         }
     }
 
     #[test]
     fn an_answer_agrees_or_it_is_said_why_not() {
-        let right = agreement(key());
-        assert_eq!(agrees(right.as_bytes()), Ok(()));
+        let right = accept_response(key());
+        assert_eq!(check_accepted(right.as_bytes()), Ok(()));
         for (from, to, words) in [
             ("101 Switching Protocols", "404 Not Found", "refuses"),
             ("Upgrade: websocket", "Upgrade: h2c", "another protocol"),
@@ -113,7 +113,7 @@ mod tests {
             ("\r\n\r\n", "\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n", "extension"),
             ("HTTP/1.1", "SSH", "not answer"),
         ] {
-            let why = agrees(right.replace(from, to).as_bytes()).unwrap_err();
+            let why = check_accepted(right.replace(from, to).as_bytes()).unwrap_err();
             assert!(why.contains(words), "{why}");
         }
     }

@@ -3,10 +3,10 @@
 //! Text is not checked to be UTF-8, because it only returns to its sender.
 
 use super::frame::{self, Piece, Reader};
-use super::handshake::{agreement, asked};
+use super::handshake::{accept_response, request_key};
 use super::mask;
 use crate::http1::HeadBuffer;
-use crate::outbox::Owed;
+use crate::outbox::SendBuffer;
 use crate::{Fault, Progress, Session};
 
 /// Memory for answers that an idle connection keeps, in bytes.
@@ -20,19 +20,19 @@ pub struct ServerSession {
     /// True once a close was sent or the handshake refused: further input is ignored.
     over: bool,
     reader: Reader,
-    outgoing: Owed,
+    outgoing: SendBuffer,
 }
 
 impl Default for ServerSession {
     fn default() -> Self {
         let reader = Reader::new(true);
-        Self { head: HeadBuffer::default(), open: false, over: false, reader, outgoing: Owed::default() }
+        Self { head: HeadBuffer::default(), open: false, over: false, reader, outgoing: SendBuffer::default() }
     }
 }
 
 impl Session for ServerSession {
     fn transmit(&mut self, out: &mut [u8]) -> usize {
-        self.outgoing.give(KEPT_BYTES, out)
+        self.outgoing.take_into(KEPT_BYTES, out)
     }
 
     fn wants_transmit(&self) -> bool {
@@ -47,10 +47,10 @@ impl Session for ServerSession {
                 Ok(Some(used)) => rest = &input[used..],
                 Err(_) => return Ok(self.refuse(431)),
             }
-            let answer = asked(self.head.head(input, input.len() - rest.len())).map(agreement);
+            let answer = request_key(self.head.head(input, input.len() - rest.len())).map(accept_response);
             self.head.clear();
             match answer {
-                Ok(agreement) => self.outgoing.say(agreement.as_bytes()),
+                Ok(agreement) => self.outgoing.append(agreement.as_bytes()),
                 Err(status) => return Ok(self.refuse(status)),
             }
             self.open = true;
@@ -94,7 +94,7 @@ impl ServerSession {
                 Piece::Data { head, from, bytes, ends } => {
                     if from == 0 {
                         let (begin, length) = frame::head(head.opcode, head.fin, head.length, false);
-                        self.outgoing.say(&begin[..length]);
+                        self.outgoing.append(&begin[..length]);
                     }
                     let to = self.outgoing.end();
                     let at = to.len();
@@ -134,7 +134,7 @@ impl ServerSession {
             _ => "400 Bad Request",
         };
         let answer = format!("HTTP/1.1 {line}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-        self.outgoing.say(answer.as_bytes());
+        self.outgoing.append(answer.as_bytes());
         self.over = true;
         Progress { linger: true, ..Progress::CLOSE }
     }

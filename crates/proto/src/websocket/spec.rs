@@ -85,7 +85,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         other => other,
     },
     canned: |_, request| match request {
-        [] => handshake::agreement(handshake::key()).into_bytes(),
+        [] => handshake::accept_response(handshake::key()).into_bytes(),
         _ => {
             let mut answer = Vec::new();
             frame::write_control(&mut answer, frame::TEXT, b"answer", None);

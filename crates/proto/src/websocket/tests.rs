@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use run::Protocol;
 
 use super::frame::{self, FIN, Piece, Reader};
-use super::handshake::{agreement, key};
+use super::handshake::{accept_response, key};
 use super::{ClientPlan, ClientSession, ServerSession};
 use crate::{Client, Done, Fault, Progress, Request, Requester, Session};
 
@@ -19,7 +19,7 @@ fn open(messages: u32) -> ClientSession {
     let mut session = client(5, messages);
     let said = String::from_utf8(sent(&mut session, 7)).unwrap();
     assert!(said.starts_with("GET /chat?x HTTP/1.1\r\nHost: localhost\r\nX-A: b\r\n") && !session.ready(), "{said}");
-    session.receive(agreement(key()).as_bytes(), &mut drop).unwrap();
+    session.receive(accept_response(key()).as_bytes(), &mut drop).unwrap();
     assert!(session.ready());
     session
 }
@@ -62,7 +62,7 @@ fn served(bytes: &[u8], cut: usize) -> (Vec<u8>, Progress) {
             said.extend_from_slice(&piece[..n]);
         }
     }
-    let agreed = agreement(key());
+    let agreed = accept_response(key());
     assert!(said.starts_with(agreed.as_bytes()));
     (said.split_off(agreed.len()), sum)
 }

@@ -11,7 +11,7 @@ mod use_of;
 
 pub use joining::{Joining, joining};
 pub use keeper::keep;
-pub use slowing::Slowing;
+pub use slowing::MediumSlowdown;
 pub use socket::names;
 pub use status::{HostStatus, Status, status};
 pub use use_of::{command, down, up};

@@ -93,11 +93,11 @@ impl Drop for RateHold {
 
 /// The client's side: a medium that can be slowed until this is dropped.
 #[derive(Debug)]
-pub struct Slowing {
+pub struct MediumSlowdown {
     stream: UnixStream,
 }
 
-impl Slowing {
+impl MediumSlowdown {
     /// Takes control of the medium of the testbed with this keeper's socket. The medium keeps its full rate for now.
     /// The error says why it cannot be slowed.
     pub fn begin(socket: &Path) -> Result<Self> {
@@ -123,7 +123,7 @@ impl Slowing {
     }
 }
 
-impl Drop for Slowing {
+impl Drop for MediumSlowdown {
     fn drop(&mut self) {
         // The keeper ends the connection once the rate is restored. If it does not, nothing more can be done here.
         let _ = self.stream.shutdown(Shutdown::Write);

@@ -24,7 +24,7 @@ use super::request::Prepared;
 use super::request_template::TemplateState;
 use super::response_headers::ResponseHeaders;
 use super::stream::Streams;
-use crate::outbox::Owed;
+use crate::outbox::SendBuffer;
 use crate::template::SharedPlan;
 use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request, Requester};
 use body_searches::BodySearches;
@@ -99,7 +99,7 @@ enum Table {
 /// Client half of one connection.
 pub struct ClientSession {
     requests: Arc<[Prepared]>,
-    outgoing: Owed,
+    outgoing: SendBuffer,
     input: Input,
     decoder: Decoder,
     /// Content of the last header block, and the block itself, if the same bytes mean the same again.
@@ -134,7 +134,7 @@ impl ClientSession {
     fn new(requests: Arc<[Prepared]>) -> Self {
         let mut session = Self {
             requests,
-            outgoing: Owed::default(),
+            outgoing: SendBuffer::default(),
             input: Input::default(),
             decoder: Decoder::default(),
             last: ResponseHeaders::default(),

@@ -18,7 +18,7 @@ use super::input::{Input, Piece};
 use super::request_headers::RequestHeaders;
 use super::server_streams::{DateHeader, ServerStreams};
 use crate::http1::{Page, Site};
-use crate::outbox::Owed;
+use crate::outbox::SendBuffer;
 use crate::{Fault, Progress, Session};
 
 /// Fill level of the send buffer in bytes.
@@ -52,7 +52,7 @@ pub struct ServerSession<S> {
     sending: Sending,
     received: Received,
     now: DateHeader,
-    outgoing: Owed,
+    outgoing: SendBuffer,
 }
 
 impl<S: Site> ServerSession<S> {
@@ -76,7 +76,7 @@ impl<S: Site> ServerSession<S> {
             sending: Sending::default(),
             received: Received::default(),
             now: DateHeader::default(),
-            outgoing: Owed::default(),
+            outgoing: SendBuffer::default(),
         }
     }
 }

@@ -4,18 +4,20 @@
 use std::sync::Arc;
 
 use loadline_proto::http1::{Page, Site};
-use loadline_proto::{Done, Request, Session, by_scheme, client, http2, memcached, redis, websocket};
+use loadline_proto::{Done, Request, Session, by_scheme, http2, memcached, redis, websocket};
 
 /// Requests that the client has in flight.
 const IN_FLIGHT: u16 = 4;
 
 /// Feeds `bytes` to the client of a scheme after its handshake, in pieces of `piece` bytes. Returns each request's
 /// result, and true if the connection ended with a fault.
-pub(crate) fn told(scheme: &str, bytes: &[u8], piece: usize) -> (Vec<Done>, bool) {
+pub(crate) fn client(scheme: &str, bytes: &[u8], piece: usize) -> (Vec<Done>, bool) {
     let Some((row, _)) = by_scheme(scheme) else { unreachable!("{scheme} has a row") };
     let plan = (row.defaults)();
     let greeting = (row.canned)(&plan, &[]);
-    let Ok(client) = client(&plan, None, None) else { unreachable!("the defaults of {scheme} can be sent") };
+    let Ok(client) = loadline_proto::client(&plan, None, None) else {
+        unreachable!("the defaults of {scheme} can be sent")
+    };
     let (mut sessions, mut sent, mut told) = (client.sessions(1), [0; 1024], Vec::new());
     let session = sessions.session(0);
     while !session.ready() {
@@ -39,9 +41,9 @@ pub(crate) fn told(scheme: &str, bytes: &[u8], piece: usize) -> (Vec<Done>, bool
 }
 
 /// A site of one page.
-struct One(Arc<Page>);
+struct OnePage(Arc<Page>);
 
-impl Site for One {
+impl Site for OnePage {
     fn now_s(&self) -> u64 {
         784_111_777
     }
@@ -56,10 +58,10 @@ impl Site for One {
 }
 
 /// Feeds `bytes` to a server. Returns its completed requests, its answer, and true if it ends the connection.
-pub(crate) fn served(service: &str, bytes: &[u8], piece: usize) -> (u32, Vec<u8>, bool) {
+pub(crate) fn server(service: &str, bytes: &[u8], piece: usize) -> (u32, Vec<u8>, bool) {
     match service {
         "h2" => {
-            let site = Arc::new(One(Page::new(200, "text/plain", "", b"hello".to_vec())));
+            let site = Arc::new(OnePage(Page::new(200, "text/plain", "", b"hello".to_vec())));
             fed(http2::ServerSession::new(site, 0), bytes, piece)
         }
         "memcached" => fed(memcached::ServerSession::new(Arc::default()), bytes, piece),

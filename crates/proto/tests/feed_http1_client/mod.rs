@@ -7,7 +7,7 @@ use run::Protocol;
 const IN_FLIGHT: usize = 4;
 
 /// Feeds `bytes` in pieces of `piece` bytes. Returns each request's result, the total progress, and the final fault.
-pub(crate) fn outcome(bytes: &[u8], piece: usize) -> ((Vec<Done>, Progress), Option<Fault>) {
+pub(crate) fn feed(bytes: &[u8], piece: usize) -> ((Vec<Done>, Progress), Option<Fault>) {
     let Ok(plan) = http1::ClientPlan::new(&Protocol::default()) else { unreachable!("the default protocol is http1") };
     let mut session = plan.session();
     (0..IN_FLIGHT).for_each(|_| session.begin(Request::default()));

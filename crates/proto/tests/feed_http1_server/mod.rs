@@ -6,9 +6,9 @@ use loadline_proto::http1::{Chunked, Framing, Page, ServerSession, Site, empty_l
 use loadline_proto::{Progress, Session};
 
 /// A site of one page.
-struct One(Arc<Page>);
+struct OnePage(Arc<Page>);
 
-impl Site for One {
+impl Site for OnePage {
     fn now_s(&self) -> u64 {
         784_111_777
     }
@@ -31,8 +31,8 @@ impl Site for One {
 
 /// Feeds `bytes` in pieces of `piece` bytes until the server wants the connection closed. Returns its progress and its
 /// answer.
-pub(crate) fn served(bytes: &[u8], piece: usize) -> (Progress, Vec<u8>) {
-    let mut session = ServerSession::new(Arc::new(One(Page::new(200, "text/plain", "", b"hello".to_vec()))));
+pub(crate) fn feed(bytes: &[u8], piece: usize) -> (Progress, Vec<u8>) {
+    let mut session = ServerSession::new(Arc::new(OnePage(Page::new(200, "text/plain", "", b"hello".to_vec()))));
     let (mut sum, mut sent) = (Progress::default(), Vec::new());
     for part in bytes.chunks(piece.max(1)) {
         let fault = |fault| unreachable!("a server answers what it does not understand: {fault}");
