@@ -112,3 +112,22 @@ pub fn notes(trial: &Value) -> Vec<String> {
 pub fn names_of_loads(run: &Value) -> Vec<String> {
     names(&run["trials"][0]["host_loads"], "host")
 }
+
+/// Returns the process id of the loadline that conducts, which this test started.
+///
+/// # Panics
+/// If none runs.
+pub fn conductor(hosts: &SshHosts) -> u32 {
+    let out = hosts.path("out").display().to_string();
+    let is_it = |pid: &u32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split(|b| *b == 0).any(|word| word == out.as_bytes())
+    };
+    crate::children(std::process::id()).into_iter().find(is_it).unwrap()
+}
+
+/// Returns the text under `then` of the entry of a list whose text under `key` is `is`; empty where there is none.
+pub fn names_where(list: &Value, key: &str, is: &str, then: &str) -> String {
+    let found = list.as_array().into_iter().flatten().find(|one| one[key] == is);
+    found.and_then(|one| one[then].as_str()).unwrap_or_default().into()
+}

@@ -13,6 +13,7 @@ mod go_peers;
 mod grpc;
 mod har;
 mod held_connections;
+mod hosts;
 mod http2_peers;
 mod interrupts;
 mod io_models;

@@ -3,9 +3,8 @@
 use std::process::{Output, Stdio};
 
 use serde_json::Value;
+use testkit::stage::said;
 use testkit::{Held, OtherPrograms, Slurm, SshHosts, binary, num};
-
-use crate::hosts::stage::said;
 
 /// CPU that each page takes, microseconds.
 const WORK_US: f64 = 3000.0;

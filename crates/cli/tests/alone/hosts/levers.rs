@@ -10,9 +10,6 @@ use testkit::{
     ControlGroup, Held, OtherPrograms, SshHosts, binary, eventually, eventually_within, kill, num, program, signal,
 };
 
-use crate::hosts::faults::conductor;
-use crate::hosts::stage::said;
-
 /// Leaves 28 s for levers of slots. Those of turns have 3.4 s each, in which their shortest pairs find no room, so they take no time.
 const BUDGET: &str = "36s";
 /// Until the first lever of slots is pulled.
@@ -94,7 +91,7 @@ fn a_quota_and_a_worker_are_pulled_on_the_server_s_host_and_are_what_they_were()
         assert!(lever["speed"].as_array().unwrap().iter().any(|speed| num(speed) < 0.9), "{lever}");
     }
     // The directory is one of that host: it is looked at there, whatever it is on.
-    let why = |id: &str| crate::hosts::names_where(&proof["untried"], "lever", id, "why");
+    let why = |id: &str| names_where(&proof["untried"], "lever", id, "why");
     assert!(levers.iter().any(|l| l["lever"] == "disk") || why("disk").starts_with("on server, "), "{proof:#}");
     assert!(why("descriptors").starts_with("on server, "), "{proof:#}");
     let elasticities = proof["elasticities"].as_array().unwrap();

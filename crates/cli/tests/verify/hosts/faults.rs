@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::{Held, Slurm, SshHosts, binary, kill, num, signal, total};
 
+use testkit::stage::conductor;
+
 use crate::hosts::stage::{Nginx, args, incidents, names, names_of_loads, said, stage, stage_of_many};
 
 /// A load of 60 s that is disturbed once both hosts are at work; what it said, and its run.
@@ -162,16 +164,6 @@ fn a_server_that_ends_on_another_host_is_named_and_the_load_with_it() {
     assert!(kinds.iter().any(|kind| kind == "server-ended"), "{kinds:?}\n{text}");
     assert!(began.elapsed() < Duration::from_secs(50), "the load of 60 s was ended");
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
-}
-
-/// The loadline that was started on these hosts.
-pub(super) fn conductor(hosts: &SshHosts) -> u32 {
-    let out = hosts.path("out").display().to_string();
-    let is_it = |pid: &u32| {
-        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        line.split(|b| *b == 0).any(|word| word == out.as_bytes())
-    };
-    testkit::children(std::process::id()).into_iter().find(is_it).unwrap()
 }
 
 #[test]

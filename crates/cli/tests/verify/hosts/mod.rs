@@ -1,0 +1,225 @@
+//! Generators, the server and its counters on other hosts, each behind a real sshd.
+#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests, too
+
+mod containers;
+mod faults;
+mod lab;
+mod recordings;
+mod stage;
+mod watch;
+
+use std::process::Command;
+
+use serde_json::Value;
+use testkit::{ControlGroup, Slurm, SshHosts, binary, has, num, total};
+
+use crate::hosts::stage::{Nginx, args, incidents, names_of_loads, notes, said, stage};
+
+#[test]
+fn idle_connections_are_held_by_all_hosts_of_clients() {
+    let Some((hosts, nginx, _alone)) = stage("idle_connections_are_held", "switch:1G") else { return };
+    let engine = hosts.engine();
+    let more = ["--connections", "2", "--duration", "3s", "--warmup", "300ms", "--cold", "101"];
+    let (run, output) = hosts.run("conductor", &args("load", &nginx.url, &engine, &more), |hosts| {
+        // The observer of each host, what holds its idle connections, and its generator.
+        ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 3)));
+    });
+    let (text, trial) = (said(&output), &run["trials"][0]);
+    assert_eq!((&trial["key"]["cold"], names_of_loads(&run)), (&101.into(), vec!["a".into(), "b".into()]), "{text}");
+    assert!(notes(trial).iter().all(|note| !note.contains("cold connections")), "{text}");
+    assert_eq!(nginx.logged(total(&run, "completed")), total(&run, "completed"), "{text}");
+    ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
+}
+
+/// A sshd refuses the eleventh of many connections that come at once.
+#[test]
+fn twelve_hosts_behind_one_sshd_are_connected_a_few_at_a_time() {
+    let Some((hosts, nginx, _alone)) = stage("twelve_hosts_behind_one_sshd", "switch:1G") else { return };
+    let twelve: Vec<String> = (0..12).map(|n| hosts.alias("a", n)).collect();
+    let (engine, all, own) = (hosts.engine(), twelve.join(","), binary!().to_str().unwrap());
+    let mut load = vec!["load", &nginx.url, "--client-hosts", &all, "--via", &engine, "--agent-path", own];
+    load.extend(["--rate", "240", "--duration", "500ms", "--warmup", "300ms", "--at-rest", "0"]);
+    let (run, output) = hosts.run("conductor", &load, |_| {});
+    let text = said(&output);
+    assert_eq!(names_of_loads(&run).len(), twelve.len(), "{text}");
+    assert_eq!(nginx.logged(total(&run, "completed")), total(&run, "completed"), "{text}");
+    hosts.await_no_agents("a");
+}
+
+/// A server lets one connection have ten sessions.
+#[test]
+fn a_host_takes_more_agents_than_one_connection_has_sessions() {
+    let Some((hosts, nginx, _alone)) = stage("a_host_takes_more_agents", "switch:1G") else { return };
+    let engine = hosts.engine();
+    let more = ["--agents-per-host", "12", "--connections", "48", "--duration", "3s", "--warmup", "300ms"];
+    let mut connections = Vec::new();
+    let (run, output) = hosts.run("conductor", &args("load", &nginx.url, &engine, &more), |hosts| {
+        // Their observers, too.
+        ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 13)));
+        connections = ["a", "b", "server"].map(|host| hosts.sessions(host).len()).to_vec();
+    });
+    let text = said(&output);
+    assert_eq!(connections, [2, 2, 1], "{text}");
+    let agents: Vec<u64> = (run["trials"][0]["host_loads"].as_array().into_iter().flatten())
+        .map(|load| load["agents"].as_u64().unwrap_or_default())
+        .collect();
+    assert_eq!(agents, [12, 12], "{text}");
+    assert_eq!(nginx.logged(total(&run, "completed")), total(&run, "completed"), "{text}");
+    ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
+}
+
+#[test]
+fn a_long_way_is_known_and_windows_are_ordered_ahead_of_it() {
+    let Some((hosts, nginx, _alone)) = stage("a_long_way", "wan:delay=50ms") else { return };
+    let engine = hosts.engine();
+    let load = args("load", &nginx.url, &engine, &["--rate", "100", "--duration", "1s", "--warmup", "500ms"]);
+    let (run, output) = hosts.run("conductor", &load, |_| {});
+    let (text, trial) = (said(&output), &run["trials"][0]);
+    assert_eq!(total(&run, "completed"), nginx.logged(total(&run, "completed")), "{text}");
+    let apart = &trial["measured"]["apart"];
+    assert!(num(&apart["clock_us"]) >= 50_000.0, "half of a way there and back of 100 ms: {apart}");
+    let loads = trial["host_loads"].as_array().unwrap();
+    assert_eq!(loads.len(), 2);
+    // "Enter when told" would be half a way apart from a host without a delay; the error of the clocks is what remains.
+    assert!(loads.iter().all(|load| num(&load["clock_us"]).abs() < 25_000.0), "{loads:?}");
+    assert!(num(&trial["latency_us"]["p50"]) >= 100_000.0, "{}", trial["latency_us"]);
+}
+
+#[test]
+fn the_program_gets_there_by_itself_past_what_a_shell_says_first() {
+    let Some((hosts, nginx, _alone)) = stage("the_program_gets_there", "switch:1G") else { return };
+    let home = hosts.path("home");
+    std::fs::create_dir(&home).unwrap();
+    let engine = format!("{} 'echo welcome to this host; HOME={}'", hosts.engine(), home.display());
+    let load =
+        ["load", &nginx.url, "--client-hosts", "a", "--via", &engine, "--connections", "2", "--duration", "300ms"];
+    let (run, output) = hosts.run("conductor", &load, |_| {});
+    assert!(total(&run, "completed") > 0, "{}", said(&output));
+    let copies: Vec<_> = std::fs::read_dir(home.join(".cache/loadline")).unwrap().flatten().collect();
+    assert_eq!(copies.len(), 1);
+    assert_eq!(std::fs::metadata(copies[0].path()).unwrap().len(), std::fs::metadata(binary!()).unwrap().len());
+}
+
+#[test]
+fn a_host_that_cannot_be_reached_or_asks_is_one_sentence() {
+    let Some((hosts, nginx, _alone)) = stage("a_host_that_cannot_be_reached", "switch:1G") else { return };
+    let refused = |engine: &str, path: &str, words: &str| {
+        let load = ["load", &nginx.url, "--client-hosts", "a", "--via", engine, "--agent-path", path];
+        let (_, output) = hosts.run("conductor", &load, |_| {});
+        let text = said(&output);
+        assert!(output.status.code() == Some(2) && text.contains(words), "{text}");
+        assert_eq!(text.lines().filter(|line| line.starts_with("loadline: ")).count(), 1, "{text}");
+    };
+    let own = binary!().to_str().unwrap();
+    let strange = hosts.engine().replace("{host}", "-o StrictHostKeyChecking=ask -o HostKeyAlias=nobody {host}");
+    refused(&strange, own, "Host key verification failed");
+    refused(&hosts.engine(), "/no/such/program", "/no/such/program");
+    refused("no-such-engine {host}", own, "no-such-engine");
+    refused("nonsense", own, "{host}");
+}
+
+#[test]
+fn nodes_of_a_slurm_allocation_load_one_server_and_one_that_is_lost_is_named() {
+    let test = "nodes_of_a_slurm_allocation";
+    let _alone = testkit::alone();
+    let names = ["conductor", "server", "n1", "n2", "n3", "n4"];
+    let Some(hosts) = SshHosts::bare(test, binary!(), "switch:1G", &names) else { return };
+    let Some(nginx) = Nginx::start(test, &hosts) else { return };
+    let Some(slurm) = Slurm::start(test, hosts, "conductor", &names[2..]) else { return };
+    let own = binary!().to_str().unwrap();
+    let inside = format!("{own} testbed exec lan {{host}} --");
+    let base = ["load", &nginx.url, "--client-hosts", "slurm", "--server-host", "server", "--server-via", &inside];
+    let with = |more: &[&'static str]| -> Vec<&str> {
+        base.into_iter()
+            .chain(["--agent-path", own, "--at-rest", "100ms", "--warmup", "300ms"])
+            .chain(more.iter().copied())
+            .collect()
+    };
+    let (run, output) = slurm.run(4, &with(&["--connections", "8", "--duration", "1s"]), |_| {});
+    let (text, mut completed) = (said(&output), total(&run, "completed"));
+    assert_eq!(names_of_loads(&run), ["n1", "n2", "n3", "n4"], "{text}");
+    assert_eq!(nginx.logged(completed), completed, "{text}");
+    assert_eq!(run["trials"][0]["server"]["host"], "server");
+
+    // The source's four machines of S-Clients.
+    let (run, output) = slurm.run(4, &with(&["--s-clients", "40", "--duration", "1s"]), |_| {});
+    let text = said(&output);
+    completed += total(&run, "completed");
+    assert_eq!(names_of_loads(&run), ["n1", "n2", "n3", "n4"], "{text}");
+    assert!(nginx.logged(completed) >= completed, "{text}");
+
+    // And its experiment, which brings its own server.
+    slurm.await_idle(4);
+    let mut lab = vec!["lab", "request-rate", "--quick", "--client-hosts", "slurm", "--server-host", "server"];
+    lab.extend(["--server-via", &inside, "--agent-path", own, "--listen", slurm.hosts.address("server")]);
+    let small = ["simple_clients=[4]", "most_descriptors=30", "s_clients_a_host=1", "seconds=1", "warmup_s=0.3"];
+    small.iter().for_each(|set| lab.extend(["--set", set]));
+    let (run, output) = slurm.run(4, &lab, |_| {});
+    let text = said(&output);
+    assert_eq!(crate::hosts::stage::names(&run["hosts"], "name"), ["n1", "n2", "n3", "n4", "server"], "{text}");
+    assert_eq!(crate::hosts::stage::names(&run["trials"][1]["host_loads"], "host"), ["n1", "n2", "n3", "n4"], "{text}");
+
+    slurm.await_idle(4);
+    let lost = with(&["--connections", "8", "--duration", "60s"]);
+    let before = nginx.logged(0);
+    names[2..].iter().for_each(|node| slurm.hosts.await_no_agents(node));
+    let (run, output) = slurm.run(4, &lost, |hosts| {
+        ["n1", "n2", "n3", "n4"].iter().for_each(|node| drop(hosts.await_agents(node, 2)));
+        nginx.logged(before + 100);
+        hosts.line("n2", false);
+    });
+    let (text, told) = (said(&output), incidents(&run));
+    assert!(told.contains("on n2") && told.contains("25.0 % of the load"), "{told}\n{text}");
+    assert_eq!(names_of_loads(&run), ["n1", "n3", "n4"], "{text}");
+    names[2..].iter().for_each(|node| slurm.hosts.await_no_agents(node));
+}
+
+/// As an empty container has it: the program, what it is linked to, and no shell, no /proc, nothing else.
+#[test]
+fn a_place_without_a_shell_needs_the_program_s_path_and_nothing_more() {
+    let test = "a_place_without_a_shell";
+    if !has(test, "chroot") || !has(test, "ldd") {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    if !Command::new("chroot").args(["/", "true"]).status().unwrap().success() {
+        return testkit::skip(test, "no right to change the root");
+    }
+    std::fs::copy(binary!(), root.path().join("loadline")).unwrap();
+    let linked = Command::new("ldd").arg(binary!()).output().unwrap();
+    let linked = String::from_utf8(linked.stdout).unwrap();
+    for file in linked.split_whitespace().filter(|word| word.starts_with('/')) {
+        let to = root.path().join(&file[1..]);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(file, to).unwrap();
+    }
+    let _alone = testkit::alone();
+    let server = testkit::serve(binary!(), 0, &[]);
+    let (url, host) = (format!("http://{}/", server.addr), root.path().to_str().unwrap());
+    let load = |more: &[&str]| {
+        let mut command = Command::new(binary!());
+        command.args(["load", &url, "--connections", "2", "--duration", "300ms", "--at-rest", "0", "--json"]);
+        command.args(["--client-hosts", host, "--via", "chroot {host}"]).args(more).output().unwrap()
+    };
+    let output = load(&["--agent-path", "/loadline"]);
+    let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", said(&output)));
+    assert!(total(&run, "completed") > 0 && names_of_loads(&run) == [host]);
+    // A file that only this host has comes with the task.
+    let mut serve = Command::new(binary!());
+    serve.args(["serve", "echo"]);
+    let (file, echo) = (tempfile::NamedTempFile::new().unwrap(), testkit::served(serve));
+    std::fs::write(file.path(), [b'x'; 3000]).unwrap();
+    let url = format!("tcp://{}/", echo.addr);
+    let more = ["--send-file", file.path().to_str().unwrap(), "--expect-bytes", "3000", "--agent-path", "/loadline"];
+    let mut command = Command::new(binary!());
+    command.args(["load", &url, "--connections", "2", "--duration", "300ms", "--at-rest", "0", "--json"]);
+    let output = command.args(["--client-hosts", host, "--via", "chroot {host}"]).args(more).output().unwrap();
+    let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", said(&output)));
+    assert!(
+        total(&run, "completed") > 10 && run["trials"][0]["tally"]["errors"].as_object().is_none_or(|e| e.is_empty()),
+        "{}",
+        run["trials"][0]["tally"]
+    );
+    let text = said(&load(&[]));
+    assert!(text.contains("/bin/sh") && text.contains("--agent-path"), "{text}");
+}
