@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod compare_kept;
-mod event_api;
 mod first_answer;
 mod groups;
 mod http2;

@@ -7,6 +7,7 @@ mod ci_job;
 mod class_costs;
 mod cut_short;
 mod drifts;
+mod event_api;
 mod faults;
 mod floods;
 mod go_peers;

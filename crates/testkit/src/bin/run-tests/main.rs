@@ -5,6 +5,7 @@
 //! LIST is the output of `cargo test --no-run --message-format=json`. The tests of every target run side by side, one
 //! per CPU. Targets named on the command line measure, so their tests run one at a time, after all others. EPOCH_S is
 //! when the whole command began, in seconds since 1970: the summary says how long everything took, the build included.
+//! LIST.times gets the time of each test.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 mod job;
@@ -34,6 +35,10 @@ fn main() -> ExitCode {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let mut outcomes = run(together, cpus);
     outcomes.extend(run(alone, 1));
+    let times = format!("{path}.times");
+    if let Err(error) = summary::write_times(&outcomes, &times) {
+        eprintln!("run-tests: cannot write {times}: {error}");
+    }
     summary::print(&outcomes, started.elapsed(), Duration::from_secs(epoch_s));
     if outcomes.iter().all(|outcome| outcome.failure.is_none()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

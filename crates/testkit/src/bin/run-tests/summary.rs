@@ -14,13 +14,23 @@ pub(crate) fn print_failure(outcome: &Outcome) {
     }
 }
 
+/// Writes how long each test took into `path`, the slowest first.
+pub(crate) fn write_times(outcomes: &[Outcome], path: &str) -> std::io::Result<()> {
+    let line = |outcome: &&Outcome| format!("{:.2}\t{}\n", outcome.took.as_secs_f64(), outcome.name);
+    std::fs::write(path, slowest_first(outcomes).iter().map(line).collect::<String>())
+}
+
+fn slowest_first(outcomes: &[Outcome]) -> Vec<&Outcome> {
+    let mut sorted: Vec<&Outcome> = outcomes.iter().collect();
+    sorted.sort_by_key(|outcome| std::cmp::Reverse(outcome.took));
+    sorted
+}
+
 /// Prints the slowest tests, what the machine lacked, the failed tests and the totals. `since` is when the whole command
 /// began, counted from 1970.
 pub(crate) fn print(outcomes: &[Outcome], took: Duration, since: Duration) {
-    let mut sorted: Vec<&Outcome> = outcomes.iter().collect();
-    sorted.sort_by_key(|outcome| std::cmp::Reverse(outcome.took));
     println!("\nSlowest tests:");
-    for outcome in sorted.iter().take(SLOWEST) {
+    for outcome in slowest_first(outcomes).iter().take(SLOWEST) {
         println!("{:8.1} s  {}", outcome.took.as_secs_f64(), outcome.name);
     }
     for line in outcomes.iter().flat_map(|outcome| &outcome.skips) {
