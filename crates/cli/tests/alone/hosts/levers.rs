@@ -6,6 +6,7 @@ use std::sync::MutexGuard;
 use std::time::Duration;
 
 use serde_json::Value;
+use testkit::stage::{conductor, names_where, said};
 use testkit::{
     ControlGroup, Held, OtherPrograms, SshHosts, binary, eventually, eventually_within, kill, num, program, signal,
 };

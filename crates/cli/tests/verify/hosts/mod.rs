@@ -11,7 +11,7 @@ mod watch;
 use std::process::Command;
 
 use serde_json::Value;
-use testkit::{ControlGroup, Slurm, SshHosts, binary, has, num, total};
+use testkit::{Slurm, SshHosts, binary, has, num, total};
 
 use crate::hosts::stage::{Nginx, args, incidents, names_of_loads, notes, said, stage};
 
