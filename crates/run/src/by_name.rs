@@ -1,6 +1,6 @@
-//! Figures that are known by name: the fields of a struct, read and written one by one.
+//! Structs of optional figures whose fields can be read and written by name.
 
-/// A type of figures that are known by name, each of them absent or a number, besides what is no number.
+/// Defines a struct whose fields are optional figures. The fields after `besides` are not figures.
 macro_rules! figures {
     (
         $(#[$about:meta])*
@@ -17,13 +17,13 @@ macro_rules! figures {
         }
 
         impl $Name {
-            /// The figures that are known, by the names of the fields.
+            /// Returns each figure that is present, with the name of its field.
             pub fn figures(&self) -> impl Iterator<Item = (&'static str, f64)> {
                 let all = [$((stringify!($field), self.$field.map($crate::by_name::Number::figure)),)*];
                 all.into_iter().filter_map(|(name, value)| Some((name, value?)))
             }
 
-            /// Takes a figure by the name of its field; `false` where there is none, or it cannot have this value.
+            /// Sets the field with this name. Returns `false` if there is no such field or it cannot have this value.
             pub(crate) fn take(&mut self, name: &str, value: f64) -> bool {
                 match name {
                     $(stringify!($field) => {
@@ -38,11 +38,11 @@ macro_rules! figures {
 }
 pub(crate) use figures;
 
-/// What a field of figures may hold.
+/// Types that a field of figures may have.
 pub(crate) trait Number: Copy {
-    /// As a figure; yes is 1.
+    /// Converts to a figure; true is 1.
     fn figure(self) -> f64;
-    /// From a figure; nothing where it cannot be one.
+    /// Converts from a figure; `None` if the value is out of range.
     fn of(figure: f64) -> Option<Self>;
 }
 

@@ -1,21 +1,21 @@
-//! JSON has no word for "not a number": such a figure is written as `null`. [`Figure`] takes it back as what it was, so
-//! that a run with an undefined figure still loads, and the figure never turns into 0.
+//! JSON has no "not a number", so an undefined figure is written as `null`. [`Figure`] reads `null` back as
+//! not-a-number. A run with an undefined figure still loads, and the figure never turns into 0.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// How a measured figure, or several, stand in `run.json`. Every field of a measured figure says `serde(with = "Figure")`:
-/// that is how it is written, read and described in the schema. A test finds the field that does not.
+/// Serde adapter for measured figures in `run.json`. Every field that holds a measured figure says `serde(with =
+/// "Figure")`. The adapter also describes the field in the schema. A test finds fields without it.
 pub(crate) struct Figure<T = f64>(PhantomData<T>);
 
-/// What holds figures: one, a row of them, some by name.
+/// Containers of figures: one figure, a list of figures, or figures by name.
 pub(crate) trait Figures: Serialize {
-    /// The same with `null` in it.
+    /// The container with `None` for each `null`.
     type Read: for<'de> Deserialize<'de>;
 
-    /// `null` is not a number.
+    /// Converts, with `null` as not-a-number.
     fn of(read: Self::Read) -> Self;
 }
 
@@ -72,7 +72,7 @@ mod tests {
         run
     }
 
-    /// The paths at which a schema promises a number that is never `null`.
+    /// Collects the paths at which a schema promises a number that is never `null`.
     fn promised<'a>(spec: &'a Value, at: &str, found: &mut Vec<String>) {
         if spec.get("type") == Some(&"number".into()) {
             found.push(at.into());
@@ -85,7 +85,7 @@ mod tests {
         inner.iter().for_each(|(name, value)| promised(value, &format!("{at}/{name}"), found));
     }
 
-    /// What was asked for is checked before a run, so a plan holds numbers only; what was measured may be none.
+    /// A plan is checked before a run, so it holds numbers only. A measured figure may be undefined.
     #[test]
     fn every_measured_figure_may_be_null() {
         let (mut run, plan) = (crate::schema(), schemars::schema_for!(crate::Plan).to_value());
@@ -103,7 +103,7 @@ mod tests {
     fn a_run_with_undefined_figures_fits_the_schema() {
         let schema = jsonschema::validator_for(&crate::schema()).unwrap();
         assert!(schema.is_valid(&serde_json::to_value(undefined()).unwrap()));
-        // Where null never stands, it stays forbidden.
+        // `null` stays forbidden where it is never written.
         assert!(!schema.is_valid(&serde_json::json!({ "format": null })));
     }
 

@@ -1,8 +1,8 @@
-//! The data of loadline and nothing else: what was asked for ([`Plan`]), what happened ([`Trial`], [`Recording`]),
-//! what was concluded ([`Findings`]), and the directory that keeps them ([`RunDir`]).
+//! The data types of loadline, without behaviour: the plan ([`Plan`]), the measurements ([`Trial`], [`Recording`]), the
+//! conclusions ([`Findings`]), and the directory that stores them ([`RunDir`]).
 //!
-//! Everything after a [`Run`] is a pure function of it, so an old run can be judged and drawn again by newer code.
-//! The shape of `run.json` is a contract with other programs: `loadline schema` prints it, [`FORMAT`] names its version.
+//! Everything after a [`Run`] is a pure function of it, so newer code can judge and render an old run. Other programs
+//! depend on the shape of `run.json`: `loadline schema` prints it, [`FORMAT`] is its version.
 
 mod bounded;
 mod by_name;

@@ -1,10 +1,10 @@
-//! The JSON schema of `run.json`. It is made from the types themselves, in the tests alone: a program that only prints it need
-//! not be built from them a second time. `make docs` writes it down as a file, which a test holds current.
+//! JSON schema of `run.json`. Tests generate the schema from the types, so the program does not need schema code. `make
+//! docs` writes the file, and a test checks that the file is current.
 
-/// The schema as it is printed.
+/// The schema as printed.
 pub const SCHEMA: &str = include_str!("run.schema.json");
 
-/// The JSON schema of `run.json`.
+/// Returns the JSON schema of `run.json`.
 pub fn schema() -> serde_json::Value {
     serde_json::from_str(SCHEMA).unwrap_or_default()
 }
@@ -60,7 +60,7 @@ mod tests {
         }
     }
 
-    /// With LOADLINE_WRITE_SCHEMA set, as `make docs` does, it is written before it is compared.
+    /// `make docs` sets LOADLINE_WRITE_SCHEMA, which writes the file before the comparison.
     #[test]
     fn the_file_says_what_the_types_say() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/run.schema.json");

@@ -1,7 +1,7 @@
-//! The nearest right word for a wrong one: keys of a plan, names of tables, ids.
+//! Suggestions for misspelt words: keys of a plan, names in tables, ids.
 
-/// The candidate that a wrong word most likely meant: fewest edits, at most a third of its letters; `None` when
-/// nothing is near.
+/// Returns the candidate closest to a wrong word, with at most a third of its letters changed. `None` if nothing is
+/// close.
 pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = wrong.to_lowercase().replace('-', "_");
     let rated = candidates.into_iter().map(|c| (edits(&wrong, &c.to_lowercase().replace('-', "_")), c));
@@ -10,7 +10,7 @@ pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -
     (distance <= 1 + wrong.len() / 3 || contained).then_some(best)
 }
 
-/// Levenshtein distance with swapped neighbours as one edit.
+/// Returns the Levenshtein distance, with swapped neighbours as one edit.
 fn edits(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
@@ -28,13 +28,13 @@ fn edits(a: &str, b: &str) -> usize {
     rows[a.len()][b.len()]
 }
 
-/// One sentence out of what the TOML reader says about a plan: where, what is wrong, the nearest right key.
+/// Turns an error of the TOML parser into one sentence: position, error, closest valid key.
 pub fn toml_message(text: &str, error: &toml::de::Error) -> String {
     let place = error.span().map_or(String::new(), |span| place(text, span.start));
     format!("{place}{}", said(error.message()))
 }
 
-/// What serde says of a wrong key or name, with the nearest right one; anything else as it is, in one line.
+/// Adds the closest valid name to serde's message about a wrong key or name. Puts other messages on one line.
 pub fn said(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match quoted.split_first() {

@@ -1,10 +1,9 @@
-//! Names come from strangers: servers, processes, files. [`visible`] is the one place where they are made safe to show.
+//! Making untrusted names safe to show: names of servers, processes and files. Only [`visible`] does this.
 
 use std::borrow::Cow;
 
-/// First and last of the characters that show nothing, or turn the text around: bidirectional controls, zero-width
-/// characters, fillers, variation selectors and tags (Unicode's `Default_Ignorable_Code_Point`), line separators, and
-/// annotations.
+/// Ranges of characters that are invisible or reverse the text: bidirectional controls, zero-width characters, fillers,
+/// variation selectors and tags (Unicode's `Default_Ignorable_Code_Point`), line separators, annotations.
 const INVISIBLE: &[(char, char)] = &[
     ('\u{ad}', '\u{ad}'),
     ('\u{34f}', '\u{34f}'),
@@ -25,12 +24,12 @@ const INVISIBLE: &[(char, char)] = &[
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// Whether a character shows nothing and yet changes what a reader sees.
+/// Whether a character is invisible but changes the displayed text.
 pub fn is_invisible(c: char) -> bool {
     !c.is_ascii() && INVISIBLE.iter().any(|(first, last)| (*first..=*last).contains(&c))
 }
 
-/// A text that shows all it holds: a control character is a space, an invisible one stands as `\u{202e}`.
+/// Replaces control characters by spaces and invisible characters by escapes such as `\u{202e}`.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(|c: char| c.is_control() || is_invisible(c)) {
         return Cow::Borrowed(text);

@@ -1,23 +1,23 @@
-//! What came of each class of a mix of requests.
+//! Counts and findings for each class in a mix of requests.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Breach, CpuTold, Hist, unsaid};
 
-/// Counts of one class of requests.
+/// Counts for one class of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClassTally {
-    /// Requests that were begun.
+    /// Requests started.
     pub begun: u64,
-    /// Responses that came back complete and well-formed, of any status.
+    /// Complete and well-formed responses, of any status.
     pub completed: u64,
-    /// Of those, responses whose status is not an expected one.
+    /// Responses among `completed` with an unexpected status.
     pub unexpected_status: u64,
     /// Requests that failed, alone or with their connection.
     pub failed: u64,
-    /// Bytes of the responses, heads included (HTTP/2: of the bodies alone); 0 where the protocol does not tell them apart.
+    /// Response bytes including headers (HTTP/2: bodies only). 0 if the protocol does not separate classes.
     #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub bytes: u64,
 }
@@ -32,7 +32,7 @@ impl ClassTally {
         self.bytes = self.bytes.saturating_add(other.bytes);
     }
 
-    /// What was counted since an earlier copy.
+    /// Returns the difference to an earlier copy.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -45,11 +45,11 @@ impl ClassTally {
     }
 }
 
-/// What one load agent found of one class of requests.
+/// Measurements of one class of requests by one load agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClassPart {
-    /// What the class is called.
+    /// Name of the class.
     #[serde(default)]
     pub name: String,
     /// Counts from first connect to end of drain.
@@ -64,12 +64,12 @@ pub struct ClassPart {
 }
 
 impl ClassPart {
-    /// Requests completed per second of a measured window of this length.
+    /// Returns completed requests per second for a measured window of this length.
     pub fn completed_rate(&self, length_s: f64) -> f64 {
         self.measured.completed as f64 / length_s
     }
 
-    /// Adds what another thread or agent found of the same class.
+    /// Adds the measurements of another thread or agent for the same class.
     pub fn merge(&mut self, other: Self) {
         if self.name.is_empty() {
             self.name = other.name;
@@ -80,56 +80,56 @@ impl ClassPart {
     }
 }
 
-/// What is concluded of one class of requests.
+/// Findings about one class of requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClassFinding {
-    /// What the class is called.
+    /// Name of the class.
     pub name: String,
-    /// Its share of the completed requests in the trial that is shown, 0 to 1.
+    /// Share of the completed requests in the reported trial, 0 to 1.
     pub share: Option<f64>,
-    /// Completed requests per second there.
+    /// Completed requests per second in the reported trial.
     pub rate: Option<f64>,
-    /// Share of its requests that failed there, 0 to 1: errors and unexpected answers.
+    /// Share of the class's requests that failed in the reported trial, 0 to 1: errors and unexpected responses.
     pub failed_share: Option<f64>,
-    /// Bytes of a response there.
+    /// Bytes per response in the reported trial.
     pub bytes: Option<f64>,
-    /// Percentiles of its response time there, microseconds.
+    /// Median response time in the reported trial, microseconds.
     pub p50_us: Option<f64>,
-    /// The 90th.
+    /// 90th percentile, microseconds.
     pub p90_us: Option<f64>,
-    /// The 99th.
+    /// 99th percentile, microseconds.
     pub p99_us: Option<f64>,
-    /// The 99.9th.
+    /// 99.9th percentile, microseconds.
     pub p99_9_us: Option<f64>,
-    /// The trial (its place in `trials`) of the lowest load at which this class alone broke the objective, while neither
-    /// that load nor a higher one held it.
+    /// Index of the trial with the lowest load at which this class alone broke the objective. Neither that load nor a
+    /// higher one held the objective.
     pub failing: Option<usize>,
-    /// How it broke the objective there.
+    /// The broken limit in that trial.
     pub breach: Option<Breach>,
-    /// Whether it is the first to fail: at the lowest load of all, and furthest beyond its limit of those at that load.
+    /// Whether this class fails first: at the lowest load of all classes, and furthest beyond its limit at that load.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub first_to_fail: bool,
-    /// CPU time of the server's processes for a request of it: an estimate (`class_costs` says by what).
+    /// Server CPU time per request of this class. An estimate; `class_costs` says how it was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpu: Option<CpuTold>,
-    /// What that makes of the CPU time of all requests in the trial that is shown, 0 to 1.
+    /// Estimated share of the class in the CPU time of all requests in the reported trial, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpu_share: Option<f64>,
 }
 
-/// What the estimates of the classes' costs rest on: short windows in which the classes' shares were changed in turns.
+/// Method behind the CPU costs per class: short windows in which the shares of the classes alternate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClassCosts {
-    /// Windows that the regression rests on.
+    /// Number of windows in the regression.
     pub windows: usize,
-    /// The class (its place in `classes`) that takes most of the server's CPU time, at the shares of the mix.
+    /// Index in `classes` of the class that takes most server CPU time at the shares of the mix.
     pub dearest: Option<usize>,
-    /// Whether its 95 % interval lies above those of all others.
+    /// Whether the 95 % interval of that class lies above those of all other classes.
     pub sure: bool,
-    /// How they were told, in a sentence.
+    /// The method in one sentence.
     pub how: String,
 }

@@ -1,160 +1,160 @@
-//! What the comparison of two sets of runs came to: types only. Judge fills them, report prints them.
+//! Results of comparing two sets of runs. Only types: judge fills them, report prints them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 use crate::{Estimate, FigureUnit};
 
-/// Old against new.
+/// Comparison of old runs with new ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Comparison {
-    /// What the old runs are called.
+    /// Name of the old runs.
     pub old: String,
-    /// What the new runs are called.
+    /// Name of the new runs.
     pub new: String,
-    /// What else differs than what is compared: machines, plans, versions. To be read first.
+    /// Differences besides the server under test: machines, plans, versions. Read these first.
     pub differences: Vec<String>,
-    /// What TLS takes of a request, where one of both speaks it and the other does not.
+    /// CPU cost of TLS per request, if only one of the two sides speaks TLS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsShare>,
-    /// What weakens it, in sentences: windows in which nothing came back, a budget that was too short.
+    /// Weaknesses of the comparison, in sentences: windows without responses, a budget that was too short.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// How two live servers took turns; absent for runs that were kept.
+    /// Order in which two live servers took turns; absent for stored runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<Turns>,
-    /// One entry a figure.
+    /// One entry per figure.
     pub comparisons: Vec<Compared>,
-    /// Both as curves.
+    /// Both sides as curves.
     pub curves: ComparedCurves,
-    /// A change below this share is none to act on.
+    /// Smallest relative change that is worth acting on.
     #[serde(with = "Figure")]
     pub threshold: f64,
-    /// The word for all figures together.
+    /// Overall result of all figures.
     pub verdict: ComparedWord,
-    /// Figure that decided it; absent where none did.
+    /// Name of the figure that decided the result; absent if none did.
     pub decided_by: Option<String>,
-    /// A figure became worse by more than the threshold.
+    /// Whether any figure became worse by more than the threshold.
     pub regression: bool,
 }
 
-/// The order of the windows of two live servers: pairs of one window each, the same for the same seed.
+/// Order of the windows of two live servers. Each pair holds one window per server; the seed fixes the order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Turns {
-    /// Seed that the order was drawn from; that of a pair's arrivals and think times is so many pairs later.
+    /// Seed of the order. The arrivals and think times of pair N use this seed plus N.
     pub seed: u64,
-    /// Whether the new one's window came first, pair by pair; of each two pairs in one.
+    /// Whether the new server's window came first, for each pair. Of every two pairs, one begins with the new server.
     pub new_first: Vec<bool>,
 }
 
-/// Both sides as curves, each empty where there is none.
+/// Curves of both sides; a curve is empty if there is no data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ComparedCurves {
-    /// Good answers per second against clients, where several numbers of clients were tried.
+    /// Good responses per second by number of clients, if several numbers were tried.
     pub rates: Vec<BothAt>,
-    /// Response time in microseconds against the share of requests that were as quick, of all windows of one load.
+    /// Response time in microseconds by percentile (0 to 1), over all windows of one load.
     pub response_us: Vec<BothAt>,
 }
 
-/// Both curves at one place.
+/// One point of both curves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct BothAt {
-    /// Where: clients, or a share of the requests, 0 to 1.
+    /// Horizontal position: clients, or a percentile from 0 to 1.
     #[serde(with = "Figure")]
     pub at: f64,
-    /// The old one there.
+    /// Value of the old side.
     #[serde(with = "Figure")]
     pub old: f64,
-    /// The new one there.
+    /// Value of the new side.
     #[serde(with = "Figure")]
     pub new: f64,
 }
 
-/// One figure of both.
+/// One figure of both sides.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Compared {
     /// Name of the figure.
     pub figure: String,
-    /// Its unit; empty for counts.
+    /// Unit of the figure; empty for counts.
     pub unit: FigureUnit,
-    /// Whether more of it is better.
+    /// Whether a higher value is better.
     pub more_is_better: bool,
-    /// The old figure.
+    /// Value of the old side.
     #[serde(with = "Figure")]
     pub old: f64,
-    /// The new one.
+    /// Value of the new side.
     #[serde(with = "Figure")]
     pub new: f64,
-    /// New over old.
+    /// New value divided by the old one.
     #[serde(with = "Figure")]
     pub ratio: f64,
-    /// Lower end of the ratio's 95 % interval; absent where there is too little to tell.
+    /// Lower end of the 95 % interval of the ratio; absent with too few windows.
     pub low: Option<f64>,
-    /// Upper end of it.
+    /// Upper end of the 95 % interval of the ratio.
     pub high: Option<f64>,
-    /// Chance that two equal servers are so far apart, two-sided: the larger of Student's and that of ranks (Mann-Whitney and its
-    /// relatives), or Student's where so few looks, none of which overlap, let ranks say no more.
+    /// Two-sided p-value for two equal servers: the larger one of Student's test and a rank test (Mann-Whitney and its
+    /// relatives). Only Student's if there are few windows, none overlap, and ranks cannot give a smaller p-value.
     pub p: Option<f64>,
-    /// What it comes to.
+    /// Result for this figure.
     pub word: ComparedWord,
-    /// Windows of the old and of the new that it rests on.
+    /// Number of old and of new windows behind the figure.
     pub windows: (usize, usize),
-    /// A cost of the server that is listed for completeness: worth showing where it differs.
+    /// Whether this is a secondary server cost, shown only if it differs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub beside: bool,
-    /// How many times as much would decide it, where it is not decided.
+    /// Factor of additional data that would decide an undecided figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<f64>,
-    /// As much of what.
+    /// Kind of the additional data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_of: Option<MoreOf>,
-    /// New less old, with its 95 % interval, of a share that may be 0: there is no ratio to nothing.
+    /// New value minus the old one with its 95 % interval, for a share that may be 0. A ratio to 0 does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Estimate>,
-    /// What the figures of this line do not say, in a sentence.
+    /// Remark that the numbers of this row do not show, in one sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
 }
 
-/// What more of would decide a figure.
+/// Kind of data that would decide a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum MoreOf {
-    /// Windows, by a longer run.
+    /// More windows, from a longer run.
     Windows,
-    /// Runs or repeats: no window of the same run tells what runs differ by.
+    /// More runs or repeats. Windows of one run cannot show how much runs differ.
     Runs,
 }
 
-/// What a comparison comes to.
+/// Result of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparedWord {
-    /// The new one is better.
+    /// The new side is better.
     Faster,
-    /// The new one is worse.
+    /// The new side is worse.
     Slower,
-    /// They differ by less than the threshold.
+    /// The difference is below the threshold.
     Same,
-    /// Neither can be told.
+    /// The data decides nothing.
     #[default]
     NotEnough,
 }
 
 impl ComparedWord {
-    /// As it stands in JSON and in tables.
+    /// Returns the word used in JSON and in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Faster => "faster",
@@ -165,24 +165,24 @@ impl ComparedWord {
     }
 }
 
-/// What TLS takes of a request on a kept connection, by the same server without it.
+/// CPU cost of TLS per request on a kept connection, against the same server without TLS.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TlsShare {
-    /// Of the server's CPU time of a request within TLS, the share that it does not take without, 0 to 1; below 0 where
-    /// it takes more without.
+    /// Share of the server CPU time per TLS request that plain requests do not need, 0 to 1. Below 0 if plain requests
+    /// cost more.
     #[serde(with = "Figure")]
     pub share: f64,
-    /// Lower end of its 95 % interval; absent where there is too little to tell.
+    /// Lower end of the 95 % interval; absent with too few windows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Upper end of it.
+    /// Upper end of the 95 % interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// The same in microseconds a request.
+    /// Additional CPU time per request, microseconds.
     #[serde(with = "Figure")]
     pub us: f64,
-    /// All of it in a sentence.
+    /// The result in one sentence.
     pub sentence: String,
 }

@@ -1,120 +1,120 @@
-//! What was decided about the trials of a run, as data: which of them the findings speak of, and what each came to under
-//! the objective. Judge decides; report, terminal and exit status read it here, so that no two of them can differ.
+//! Decisions about the trials of a run, as data: which trials the findings describe, and whether each one met the
+//! objective. Judge decides. Report, terminal and exit status read the decision here, so they always agree.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Objective;
 use crate::figure::Figure;
 
-/// The objective in figures.
+/// The objective as numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Limits {
-    /// Longest median of the response time, microseconds.
+    /// Maximum median response time, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
-    /// Longest 99th percentile of the response time, microseconds; absent while the unloaded median is not known.
+    /// Maximum 99th percentile of the response time, microseconds. Absent until the unloaded median is known.
     pub p99_us: Option<f64>,
-    /// Longest 99.9th percentile, microseconds.
+    /// Maximum 99.9th percentile, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_9_us: Option<f64>,
-    /// Longest mean, microseconds.
+    /// Maximum mean, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<f64>,
-    /// Largest share of failed requests allowed, 0 to 1.
+    /// Maximum share of failed requests, 0 to 1.
     #[serde(with = "Figure")]
     pub errors: f64,
-    /// All in words: `p99 <= 20.0 ms and errors <= 0.100 %`.
+    /// The limits as text: `p99 <= 20.0 ms and errors <= 0.100 %`.
     pub text: String,
 }
 
 impl Limits {
-    /// The objective that names just these limits.
+    /// Returns an objective with exactly these limits.
     pub fn objective(&self) -> Objective {
         let Self { p50_us, p99_us, p99_9_us, mean_us, errors, .. } = *self;
         Objective { p50_us, p99_us, p99_9_us, mean_us, errors }
     }
 }
 
-/// The trials that the findings speak of, as places in `trials` (the first is 0); absent where there is none.
+/// Indexes in `trials` (the first is 0) of the trials that the findings describe; absent if there is no such trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Picks {
-    /// The one at the limit, by good answers: the verdict is about it.
+    /// Trial at the limit, by good responses. The verdict describes this trial.
     pub decisive: Option<usize>,
-    /// The one that shows which processor is full.
+    /// Trial that shows which CPU is full.
     pub full: Option<usize>,
-    /// The one with the fewest clients.
+    /// Trial with the fewest clients.
     pub unloaded: Option<usize>,
-    /// The one of the lowest offered rate at which the objective failed.
+    /// Trial with the lowest offered rate that failed the objective.
     pub failing: Option<usize>,
-    /// The one that the capacity is of.
+    /// Trial behind the capacity.
     pub at_capacity: Option<usize>,
-    /// The one past the capacity on purpose.
+    /// Trial with deliberate overload.
     pub overload: Option<usize>,
-    /// The one with the most good answers a second, where that is another figure than the capacity.
+    /// Trial with the most good responses per second, if that differs from the capacity.
     pub beyond: Option<usize>,
-    /// The one whose counters a page shows: the decisive one, or where nothing was completed the first that was tried.
+    /// Trial whose counters a page shows: the decisive one, or the first trial if nothing completed.
     pub shown: Option<usize>,
-    /// The one whose figures stand for the run: that at the capacity, else the one that is shown.
+    /// Trial whose figures represent the run: the one at the capacity, otherwise `shown`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loaded: Option<usize>,
-    /// The open-loop step of the highest offered rate that held the objective.
+    /// Open-loop step with the highest offered rate that held the objective.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_held: Option<usize>,
-    /// The one whose hosts of generators stand beside one another: `loaded` where it has several, else the last that has.
+    /// Trial whose generator hosts are compared: `loaded` if it has several hosts, otherwise the last trial that has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub several_hosts: Option<usize>,
 }
 
-/// What one trial came to.
+/// Result of one trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Outcome {
-    /// Completed and expected answers per second; absent where nothing was measured.
+    /// Completed and expected responses per second; absent if nothing was measured.
     pub good_rate: Option<f64>,
-    /// Share of the requests that failed, 0 to 1: errors, unexpected answers, and none at all; absent where none was made.
+    /// Share of failed requests, 0 to 1: errors, unexpected responses and missing responses. Absent if no request was
+    /// made.
     pub failed_share: Option<f64>,
     /// Whether the objective held.
     pub held: bool,
-    /// How it was broken.
+    /// The limit that was broken.
     pub breach: Option<Breach>,
-    /// Chance, 0 to 1, that the objective holds at this rate, by this trial alone (0.5 where it says nothing): of an
-    /// open loop.
+    /// Probability, 0 to 1, that this open-loop rate holds the objective, from this trial alone. 0.5 means no evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chance_held: Option<f64>,
 }
 
-/// How a trial broke the objective: the first of these that was found.
+/// Broken limit of the objective: the first one found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Breach {
-    /// What was beyond its limit.
+    /// Kind of limit.
     pub kind: BreachKind,
-    /// What was seen: a share (0 to 1), or microseconds of a response time.
+    /// Observed value: a share (0 to 1), or a response time in microseconds.
     pub value: Option<f64>,
-    /// What it was held against, in the same unit.
+    /// Limit in the same unit.
     pub limit: Option<f64>,
 }
 
-/// How far the decisive trial took the server.
+/// Load state of the server in the decisive trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadState {
-    /// The user fixed the load, which need not saturate anything.
+    /// The user fixed the load, which may not saturate anything.
     Asked,
-    /// More load brought no more: throughput stopped growing, an objective broke, or the verdict names what was at its limit.
+    /// More load brought no more throughput, broke the objective, or filled the resource that the verdict names.
     Saturated,
-    /// The highest rate of those tried, with nothing seen at its limit.
+    /// The highest rate that was tried; nothing was full.
     Highest,
 }
 
 impl LoadState {
-    /// As it is named beside figures of that trial.
+    /// Returns the words shown beside figures of that trial.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Asked => "as asked",
@@ -124,67 +124,67 @@ impl LoadState {
     }
 }
 
-/// Ways to break an objective.
+/// Kinds of broken limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BreachKind {
-    /// Nothing was completed.
+    /// No request completed.
     NothingCompleted,
-    /// Too large a share of the requests failed.
+    /// Too many requests failed.
     Errors,
-    /// Too small a share of the offered load was completed.
+    /// Throughput fell too far behind the offered load.
     Behind,
-    /// So many requests were never answered that the 99th percentile is of one of them.
+    /// Too many requests stayed without a response: the 99th percentile falls on one of them.
     Unanswered,
-    /// The median was too long.
+    /// The median exceeded its limit.
     P50,
-    /// The 99th percentile was too long.
+    /// The 99th percentile exceeded its limit.
     P99,
-    /// The 99.9th percentile was too long.
+    /// The 99.9th percentile exceeded its limit.
     #[serde(rename = "p99.9")]
     P999,
-    /// The mean was too long.
+    /// The mean exceeded its limit.
     Mean,
 }
 
-/// Why a run did not do what was asked for: its exit status is then that of a failure.
+/// Reasons for an exit status of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Failure {
-    /// The server or a generator stopped or ended while a trial went on.
+    /// The server or a generator stopped or ended during a trial.
     Died,
-    /// No request was completed, and no call was timed.
+    /// No request completed, and no call was timed.
     NothingCompleted,
-    /// A claim of an experiment did not hold.
+    /// A check of an experiment failed.
     Check,
-    /// The objective held at no load that was tried.
+    /// No tried load held the objective.
     Objective,
-    /// What the user expects was not met.
+    /// An expectation of the user was not met.
     Expectation,
 }
 
-/// How sure a verdict is, in steps; the one place where a confidence becomes a word.
+/// Steps of confidence in a verdict. Only this type turns a confidence into a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sureness {
-    /// Nothing is known for it.
+    /// No evidence.
     #[default]
     Undecided,
-    /// Below 0.4.
+    /// Confidence below 0.4.
     Guess,
-    /// From 0.4 on.
+    /// Confidence from 0.4.
     Possible,
-    /// From 0.7 on.
+    /// Confidence from 0.7.
     Likely,
-    /// From 0.9 on.
+    /// Confidence from 0.9.
     Sure,
 }
 
 impl Sureness {
-    /// The step of a confidence, 0 to 1.
+    /// Returns the step for a confidence from 0 to 1.
     pub fn of(confidence: f64) -> Self {
         match confidence {
             c if c >= 0.9 => Self::Sure,
@@ -195,7 +195,7 @@ impl Sureness {
         }
     }
 
-    /// In a word, as it stands behind a verdict.
+    /// Returns the word shown behind a verdict.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Sure => "sure",
@@ -205,7 +205,7 @@ impl Sureness {
         }
     }
 
-    /// The beginning of the sentence that ends an argument.
+    /// Returns the beginning of the sentence that concludes the argument.
     pub const fn therefore(self) -> &'static str {
         match self {
             Self::Sure => "Therefore",

@@ -1,27 +1,27 @@
-//! A device and how busy it was: what judge says of each, for whoever shows it.
+//! A device and how busy it was. Judge computes these for every page that shows them.
 
-/// One device and the share of its time that it was busy.
+/// One device and its utilization.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
-    /// `server`, `client`, or `host` where both are one.
+    /// `server`, `client`, or `host` if both are the same host.
     pub side: &'static str,
-    /// What it is: `CPUs`, `thread`, `interface`, ….
+    /// Kind of device: `CPUs`, `thread`, `interface`, ….
     pub kind: &'static str,
-    /// Which one: `nginx:1234/1240`, `eth0`; may be empty.
+    /// Instance: `nginx:1234/1240`, `eth0`; may be empty.
     pub instance: String,
-    /// 0 to 1: the share of its time, or of its limit.
+    /// Utilization, 0 to 1: share of its time or of its limit.
     pub busy: f64,
-    /// Whether that is so much that it stands out.
+    /// Whether the device counts as full.
     pub full: bool,
 }
 
 impl Device {
-    /// Side, kind and instance.
+    /// Returns side, kind and instance.
     pub fn name(&self) -> String {
         format!("{} {} {}", self.side, self.kind, self.instance).trim_end().into()
     }
 
-    /// Side and kind, for where room is short.
+    /// Returns side and kind, for narrow columns.
     pub fn short(&self) -> String {
         format!("{} {}", self.side, self.kind)
     }

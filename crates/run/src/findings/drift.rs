@@ -1,16 +1,16 @@
-//! What grew while a load stayed the same.
+//! Growth under constant load.
 
 use serde::{Deserialize, Serialize};
 
 use crate::CounterId;
 use crate::figure::Figure;
 
-/// What may drift.
+/// Quantities that may drift.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DriftOf {
-    /// A level of the server: its counter says which.
+    /// A gauge of the server; `counter` names it.
     #[default]
     Level,
     /// The median response time, microseconds.
@@ -19,25 +19,25 @@ pub enum DriftOf {
     Failures,
 }
 
-/// What grew all through the measured window, and still at its end.
+/// A quantity that grew throughout the measured window and was still growing at its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Drift {
-    /// What it is.
+    /// The quantity.
     #[serde(default)]
     pub of: DriftOf,
-    /// The counter of a level, summed over the server's processes.
+    /// Counter of a gauge, summed over the server's processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter: Option<CounterId>,
-    /// Its median in the window.
+    /// Median in the window.
     #[serde(with = "Figure")]
     pub median: f64,
-    /// Median slope of all pairs of moments (Theil–Sen), per second.
+    /// Median slope over all pairs of samples (Theil–Sen), per second.
     #[serde(with = "Figure")]
     pub per_s: f64,
-    /// Standard deviations by which it is more than noise (Mann–Kendall).
+    /// Significance of the trend in standard deviations (Mann–Kendall).
     #[serde(with = "Figure")]
     pub z: f64,
-    /// All of it in a sentence.
+    /// The drift in one sentence.
     pub sentence: String,
 }

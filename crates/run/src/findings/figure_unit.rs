@@ -1,8 +1,8 @@
-//! What a figure of the findings is measured in. In a run it is the symbol.
+//! Units of the figures in the findings. `run.json` holds the symbol.
 
 use serde::{Deserialize, Serialize};
 
-/// What a figure of the findings is measured in.
+/// Unit of a figure in the findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum FigureUnit {
@@ -18,7 +18,7 @@ pub enum FigureUnit {
     /// Bytes per second.
     #[serde(rename = "B/s")]
     BytesPerSecond,
-    /// Bytes of one request on the mean.
+    /// Mean bytes per request.
     #[serde(rename = "B per request")]
     BytesPerRequest,
     /// A size in bytes that comes in powers of two.
@@ -30,23 +30,23 @@ pub enum FigureUnit {
     /// CPUs.
     #[serde(rename = "processors")]
     Processors,
-    /// Requests under way.
+    /// Requests in flight.
     #[serde(rename = "requests")]
     Requests,
-    /// Things that one request makes on the mean.
+    /// Mean events per request.
     #[serde(rename = "per request")]
     PerRequest,
-    /// TLS handshakes that one request makes on the mean.
+    /// Mean TLS handshakes per request.
     #[serde(rename = "handshakes per request")]
     HandshakesPerRequest,
-    /// A count or a share; also what a run names that this version does not know.
+    /// A count or a share, or a unit that this version does not know.
     #[default]
     #[serde(rename = "", other)]
     Plain,
 }
 
 impl FigureUnit {
-    /// The symbol that stands in a run and behind a figure of machine-readable forms.
+    /// Returns the symbol used in `run.json` and in machine-readable forms.
     pub const fn symbol(self) -> &'static str {
         match self {
             Self::Micros => "us",

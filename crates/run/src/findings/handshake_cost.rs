@@ -1,49 +1,50 @@
-//! What a TLS handshake costs, where it can be told.
+//! CPU cost of a TLS handshake.
 
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
-/// CPU time of a handshake.
+/// CPU time per TLS handshake.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HandshakeCost {
-    /// Of a full handshake, of the server's processes; absent where they cannot be read, or none was full. Of both kinds,
-    /// as often as `resumed` says, where no window had one kind alone.
+    /// Full handshake, server processes. Absent if their CPU time is unknown or no handshake was full. If no window had
+    /// one kind alone, an average over both kinds, weighted as `resumed` says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<CpuTold>,
-    /// The same of the generator's.
+    /// Full handshake, generator processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<CpuTold>,
-    /// Of a handshake that takes up an earlier session, of the server's processes; absent where none did.
+    /// Resumed handshake, server processes; absent if no session was resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_resumed: Option<CpuTold>,
-    /// The same of the generator's.
+    /// Resumed handshake, generator processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_resumed: Option<CpuTold>,
-    /// The connection's one request is in it, since nothing was measured that could be taken off: an upper bound.
+    /// Whether the cost includes the one request of the connection. Without a separate measurement of requests the cost
+    /// is an upper bound.
     pub with_request: bool,
-    /// Share of the handshakes it rests on that took up an earlier session, 0 to 1.
+    /// Share of the handshakes that resumed an earlier session, 0 to 1.
     #[serde(with = "Figure")]
     pub resumed: f64,
-    /// Handshakes that it rests on.
+    /// Number of handshakes measured.
     pub handshakes: u64,
-    /// How it was told, in a sentence.
+    /// The method in one sentence.
     pub how: String,
 }
 
-/// CPU time, microseconds.
+/// CPU time estimate, microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CpuTold {
     /// The estimate.
     #[serde(with = "Figure")]
     pub us: f64,
-    /// Lower end of its 95 % interval; absent where the windows are too few.
+    /// Lower end of the 95 % interval; absent with too few windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Upper end of it.
+    /// Upper end of the 95 % interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
 }

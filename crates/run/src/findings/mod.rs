@@ -1,4 +1,4 @@
-//! What was concluded: types only. Judge fills them, report prints them.
+//! Conclusions of a run. Only types: judge fills them, report prints them.
 
 pub(crate) mod classes;
 pub(crate) mod comparison;
@@ -24,87 +24,87 @@ use crate::{
     WaitsFor,
 };
 
-/// Everything that was concluded from a run.
+/// All conclusions of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Findings {
-    /// The objective in figures.
+    /// The objective as numbers.
     pub limits: Limits,
-    /// The trials that the rest speaks of.
+    /// Trials that the other findings describe.
     pub picks: Picks,
-    /// What each trial came to, in the order of `trials`.
+    /// Result of each trial, in the order of `trials`.
     pub outcomes: Vec<Outcome>,
-    /// How busy each device was in each trial, in the order of `trials`, the busiest device first. Not kept: whoever reads
-    /// a run judges it again.
+    /// Busy devices of each trial, in the order of `trials`, the busiest first. Not stored: each reader judges the run
+    /// again.
     #[serde(skip)]
     pub devices: Vec<Vec<Device>>,
-    /// What each cost is, by its id. Not kept: whoever reads a run judges it again.
+    /// Short name of each cost, by cost id. Not stored: each reader judges the run again.
     #[serde(skip)]
     pub cost_names: BTreeMap<String, &'static str>,
-    /// How far the decisive trial took the server; absent where there is none, or its load was somebody else's.
+    /// Load state of the server in the decisive trial. Absent without such a trial, or if the load was external.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<crate::LoadState>,
-    /// What each host of generators came to, where several made the load.
+    /// Findings for each generator host, if several hosts made the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<crate::HostFinding>,
-    /// Whether client and server of the decisive trial use CPUs of one machine; absent where one side is not known. Other programs
-    /// read it.
+    /// Whether client and server share one machine's CPUs in the decisive trial. Absent if one side is unknown. For
+    /// other programs.
     pub one_host: Option<bool>,
-    /// Why the run did not do what was asked for; absent where it did.
+    /// Reason for a failed run; absent if the run succeeded.
     pub failure: Option<Failure>,
     /// Highest completed rate that holds the objective.
     pub capacity: Option<Capacity>,
-    /// The same in users, where the search was for those.
+    /// Capacity in users, if the search was for users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub users: Option<crate::UsersFinding>,
-    /// Where more clients stop bringing more throughput.
+    /// Load beyond which more clients bring no more throughput.
     pub knee: Option<Knee>,
-    /// What stops it.
+    /// The bottleneck.
     pub bottleneck: Bottleneck,
-    /// What stands behind the server, nearest first, and how busy it was.
+    /// Upstream services of the server, nearest first, and how busy they were.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<BehindLoad>,
-    /// The verdict held against an experiment on the server.
+    /// Result of the experiment that tests the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
-    /// What it would take to double the capacity, in the order in which it stops the server.
+    /// Resources needed to double the capacity, in the order in which they limit the server.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub what_if: Vec<Needed>,
-    /// What each of several repeats came to by itself.
+    /// Result of each repeat.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<crate::Repeat>,
-    /// What the user expected, and what came of it.
+    /// The user's expectations and their results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<Expected>,
-    /// What is concluded of each class of a mix of requests, in the order of the mix.
+    /// Findings for each class in a mix of requests, in the order of the mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<crate::ClassFinding>,
-    /// What the estimates of the classes' costs to the server rest on, where there are some.
+    /// Method behind the server cost per class, if there are such costs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class_costs: Option<crate::ClassCosts>,
-    /// What of the server grew all through a long window under one load: a leak looks like this.
+    /// Server quantities that grew throughout a long window under constant load, as a leak would.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drifts: Vec<crate::Drift>,
-    /// What a TLS handshake costs, where it can be told.
+    /// CPU cost of a TLS handshake, if it can be measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls_handshake_cpu_us: Option<crate::HandshakeCost>,
     /// Tables and charts of an experiment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub experiment: Option<crate::ExperimentReport>,
-    /// The claims of an experiment, computed.
+    /// Checks of an experiment.
     pub checks: Vec<Check>,
-    /// What an experiment concludes, in sentences; kept when an old run is judged again.
+    /// Conclusions of an experiment, in sentences. Kept when an old run is judged again.
     pub conclusions: Vec<String>,
     /// Fitted curves by name (`usl`, `linear`, …).
     pub fits: BTreeMap<String, Fit>,
-    /// Whether the figures can be relied on.
+    /// Reliability of the figures.
     pub trust: Trust,
-    /// The argument, step by step, in sentences.
+    /// The argument for the verdict, one sentence per step.
     pub argument: Vec<String>,
 }
 
-/// The highest completed rate that holds the objective.
+/// Highest completed rate that holds the objective.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -112,35 +112,35 @@ pub struct Capacity {
     /// Requests per second.
     #[serde(with = "Figure")]
     pub rate: f64,
-    /// The lowest offered rate at which the objective failed; absent when none was reached.
+    /// Lowest offered rate that failed the objective; absent if none failed.
     pub failed_at: Option<f64>,
-    /// How it failed there, in words with figures: `p99 was 30 ms`.
+    /// The broken limit there, in words: `p99 was 30 ms`.
     pub failed_why: Option<String>,
     /// The objective in words: `p99 <= 20 ms and errors <= 0.1 %`.
     pub objective: String,
-    /// How it was found, and what limits its accuracy.
+    /// Method, and what limits its accuracy.
     pub method: String,
-    /// Whether the objective held at `rate`; false when even the lowest tried load broke it.
+    /// Whether the objective held at `rate`. False if even the lowest tried load failed.
     pub held: bool,
-    /// Lower end of the 95 % interval, requests per second; absent where the windows do not give one.
+    /// Lower end of the 95 % interval, requests per second; absent if the windows do not give an interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Upper end of it.
+    /// Upper end of the 95 % interval, requests per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Windows of the search that it rests on.
+    /// Number of search windows behind the capacity.
     #[serde(skip_serializing_if = "no_windows")]
     pub windows: usize,
-    /// Coefficient of variation of the repeats' capacities, where there are repeats: the interval rests on it.
+    /// Coefficient of variation of the repeats' capacities. With repeats, the interval comes from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variation: Option<f64>,
-    /// What time of theirs was left out because a machine stood still, seconds, and what the capacity is with it.
+    /// Time left out because a machine stood still, and the capacity with that time included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
 }
 
 impl Capacity {
-    /// Half the interval as a share of the rate.
+    /// Returns half the width of the interval as a share of the rate.
     pub fn precision(&self) -> Option<f64> {
         let half = (self.high? - self.low?) / (2.0 * self.rate);
         half.is_finite().then_some(half)
@@ -151,24 +151,24 @@ fn no_windows(n: &usize) -> bool {
     *n == 0
 }
 
-/// Time that was not the server's: pauses of a generator's host, and processors that a hypervisor took.
+/// Time that the server did not have: pauses of a generator's host, and CPU time taken by a hypervisor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LeftOut {
-    /// How much of the windows, seconds.
+    /// Length of that time within the windows, seconds.
     #[serde(with = "Figure")]
     pub seconds: f64,
-    /// Pauses in them.
+    /// Number of pauses.
     pub pauses: usize,
-    /// The capacity by all of the time, requests per second; absent where too little was left without the pauses, so that the
-    /// capacity itself is by all of the time.
+    /// Capacity with that time included, requests per second. Absent if too little time was left without the pauses;
+    /// the capacity itself then includes them.
     pub rate: Option<f64>,
-    /// Its interval.
+    /// Interval of that capacity.
     pub interval: Option<Interval>,
 }
 
-/// N* = R1 * Xmax (source 0 and 3).
+/// Knee of the throughput curve: N* = R1 × Xmax (sources 0 and 3).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -182,7 +182,7 @@ pub struct Knee {
     /// Highest completed rate, requests per second.
     #[serde(with = "Figure")]
     pub x_max: f64,
-    /// The smallest concurrency that was measured to reach 95 % of `x_max`.
+    /// Lowest measured concurrency that reached 95 % of `x_max`.
     pub reached_at: Option<f64>,
 }
 
@@ -196,21 +196,21 @@ pub struct Bottleneck {
     /// 0 (a guess) to 1 (every condition shown by counters of the right side).
     #[serde(with = "Figure")]
     pub confidence: f64,
-    /// The same as a step of certainty.
+    /// Confidence as a step.
     pub sureness: Sureness,
     /// The verdict in one sentence.
     pub sentence: String,
-    /// Why, line by line.
+    /// Evidence, one entry per line.
     pub evidence: Vec<Evidence>,
-    /// What it is not, and why.
+    /// Ruled-out bottlenecks, with the reasons.
     pub ruled_out: Vec<RuledOut>,
-    /// What would stop it next.
+    /// Bottleneck that would follow.
     pub next: Option<NextBottleneck>,
-    /// What could not be read and would have made the verdict surer.
+    /// Missing data that would have made the verdict more certain.
     pub missing: Vec<String>,
-    /// What a person can do about it, in sentences.
+    /// Advice for the reader, in sentences.
     pub advice: Vec<String>,
-    /// What the server waits for, where that was found behind it.
+    /// Upstream service that the server waits for, if one was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<WaitsFor>,
 }
@@ -237,66 +237,66 @@ impl Default for Bottleneck {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Evidence {
-    /// The line as a person reads it.
+    /// The line as text.
     pub text: String,
-    /// The counter or cost id it rests on.
+    /// Id of the counter or cost behind it.
     pub counter: String,
-    /// Its value.
+    /// Value of the counter or cost.
     pub value: Option<f64>,
     /// Unit of value and limit.
     pub unit: FigureUnit,
-    /// Which side, host and instance: `server 127.0.0.1 nginx:1234`.
+    /// Side, host and instance: `server 127.0.0.1 nginx:1234`.
     #[serde(rename = "where")]
     pub place: String,
-    /// What the value is held against.
+    /// Limit that the value is compared with.
     pub limit: Option<f64>,
 }
 
-/// A bottleneck that it is not.
+/// A ruled-out bottleneck.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct RuledOut {
     /// One id of [`BOTTLENECKS`].
     pub id: String,
-    /// Why, with figures.
+    /// Reason, with figures.
     pub why: String,
 }
 
-/// The bottleneck behind the bottleneck.
+/// The bottleneck that would follow the current one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct NextBottleneck {
     /// One id of [`BOTTLENECKS`].
     pub id: String,
-    /// The rate at which it would bind, requests per second, where that can be computed.
+    /// Rate at which it would limit the server, requests per second, if that can be computed.
     pub rate: Option<f64>,
-    /// Why, with figures.
+    /// Reason, with figures.
     pub why: String,
 }
 
-/// One claim of an experiment, computed.
+/// One check of an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Check {
-    /// The claim.
+    /// The claim that is checked.
     pub name: String,
-    /// What came out.
+    /// Computed value.
     #[serde(with = "Figure")]
     pub value: f64,
-    /// What it is held against.
+    /// Expected value or bound.
     #[serde(with = "Figure")]
     pub limit: f64,
-    /// Whether it held.
+    /// Whether the check passed.
     pub pass: bool,
-    /// How the value is held against the limit.
+    /// Required relation between value and limit.
     pub relation: Relation,
 }
 
 impl Check {
-    /// A claim, computed: what is not a number passes nothing.
+    /// Makes a check. A value that is not a number never passes.
     pub fn of(name: impl Into<String>, value: f64, relation: Relation, limit: f64) -> Self {
         let pass = match relation {
             Relation::AtLeast => value >= limit,
@@ -307,17 +307,17 @@ impl Check {
     }
 }
 
-/// How a value is held against a limit.
+/// Relation between a value and a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Relation {
-    /// It must not be below it.
+    /// The value must not be below the limit.
     #[serde(rename = "at least")]
     AtLeast,
-    /// It must not be above it.
+    /// The value must not be above the limit.
     #[serde(rename = "at most")]
     AtMost,
-    /// It must be that; older runs say so in any other word.
+    /// The value must equal the limit. Unknown words of older runs also mean this.
     #[default]
     #[serde(rename = "equals", other)]
     Equals,
@@ -348,13 +348,13 @@ pub struct Fit {
     /// Share of the variance explained.
     #[serde(with = "Figure")]
     pub r2: f64,
-    /// Points fitted.
+    /// Number of fitted points.
     pub points: usize,
-    /// Whether it can be used, in words.
+    /// Usability of the fit, in words.
     pub quality: String,
 }
 
-/// A range.
+/// An interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Interval {
@@ -366,77 +366,77 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// A cost per request.
+/// Cost per request of one resource.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cost {
-    /// What one request costs.
+    /// Cost of one request.
     pub per_request: Reading,
-    /// Unit of it.
+    /// Unit of the cost.
     pub unit: FigureUnit,
 }
 
-/// Whether the figures can be relied on.
+/// Reliability of the figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Trust {
-    /// What the generator alone reached with the null driver, requests per second, when it was measured.
+    /// Rate of the generator alone with the null driver, requests per second, if measured.
     pub generator_ceiling: Option<f64>,
-    /// What the decisive trial completed as a share of that, 0 to 1.
+    /// Throughput of the decisive trial as a share of that rate, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling_used: Option<f64>,
     /// Whether the generator was at its own limit in the decisive trial.
     pub generator_limited: bool,
-    /// What makes the figures weaker than they look, in sentences: shared processors, laws broken, lost samples.
+    /// Weaknesses of the figures, in sentences: shared CPUs, broken laws, lost samples.
     pub warnings: Vec<String>,
-    /// What was checked and held, in sentences.
+    /// Successful checks, in sentences.
     pub held: Vec<String>,
-    /// Processor time of the probe as a share of one processor.
+    /// CPU time of the probe as a share of one CPU.
     pub probe_share: Option<f64>,
-    /// Share of the run's time, 0 to 1, in which a trial was measured; the rest started, settled, drained and judged.
+    /// Share of the run's time, 0 to 1, in measured windows. The rest is start, warm-up, drain and judging.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured_share: Option<f64>,
-    /// Where the run's time went.
+    /// Division of the run's time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
 }
 
-/// Where a run's time went, seconds. Only `measured_s` tells anything of the server under load.
+/// Division of a run's time, seconds. Only `measured_s` describes the server under load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Spent {
-    /// Windows of trials.
+    /// Measured windows of trials.
     #[serde(with = "Figure")]
     pub measured_s: f64,
-    /// A look at both sides without load.
+    /// Observation of both sides without load.
     #[serde(with = "Figure")]
     pub at_rest_s: f64,
-    /// Agents, observers and the lead of the common start.
+    /// Starting agents and observers, and the lead time of the common start.
     #[serde(with = "Figure")]
     pub start_s: f64,
     /// Warm-ups.
     #[serde(with = "Figure")]
     pub settle_s: f64,
-    /// From the end of a window until everything was collected.
+    /// From the end of a window until all data was collected.
     #[serde(with = "Figure")]
     pub drain_s: f64,
-    /// All else: starting a server, first requests, judging, saving.
+    /// Everything else: starting a server, first requests, judging, saving.
     #[serde(with = "Figure")]
     pub other_s: f64,
 }
 
-/// One word of the verdict's vocabulary.
+/// One possible verdict.
 #[derive(Clone, Copy, Debug)]
 pub struct BottleneckSpec {
     /// The id.
     pub id: &'static str,
-    /// What it means.
+    /// Meaning of the verdict.
     pub meaning: &'static str,
 }
 
-/// The row of a bottleneck.
+/// Returns the row of a bottleneck.
 pub fn bottleneck(id: &str) -> Option<&'static BottleneckSpec> {
     BOTTLENECKS.iter().find(|b| b.id == id)
 }
@@ -445,7 +445,7 @@ const fn b(id: &'static str, meaning: &'static str) -> BottleneckSpec {
     BottleneckSpec { id, meaning }
 }
 
-/// Every id that a verdict can name.
+/// All bottlenecks that a verdict can name.
 pub const BOTTLENECKS: &[BottleneckSpec] = &[
     b("server-cpu", "all CPUs that the server may use are full"),
     b("server-single-thread", "one thread of the server is full while other CPUs idle"),

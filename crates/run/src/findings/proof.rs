@@ -1,45 +1,45 @@
-//! What an experiment on the server showed: the slots as they were measured, and what was concluded from them.
+//! Results of an experiment on the server: measurements per slot, and the conclusions from them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::SlotHist;
 use crate::figure::Figure;
 
-/// How the experiment on the verdict ended.
+/// Outcome of the experiment that tests the verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ProofOutcome {
-    /// What was predicted came out.
+    /// The prediction came true.
     Proven,
-    /// Something else came out, and it is named.
+    /// The prediction failed; `why` names what happened instead.
     Refuted,
-    /// No experiment was made, or it showed nothing; `why` says which.
+    /// No experiment was made, or the experiment was inconclusive; `why` says which.
     #[default]
     NotTried,
 }
 
-/// What the ratios of an experiment are of: with a lever over without it.
+/// Quantity whose ratio an experiment measures, with the lever on divided by off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ProofOf {
-    /// Requests completed per second, of clients that wait for their answers.
+    /// Requests completed per second, with closed-loop clients.
     #[default]
     Throughput,
-    /// Median of the response time, at a rate that is offered whatever the server does; the others likewise.
+    /// Median response time at a fixed offered rate. The other percentiles also need a fixed rate.
     P50,
-    /// Mean of it.
+    /// Mean response time.
     Mean,
-    /// 99th percentile of it.
+    /// 99th percentile of the response time.
     P99,
-    /// 99.9th percentile of it.
+    /// 99.9th percentile of the response time.
     #[serde(rename = "p99.9")]
     P999,
 }
 
 impl ProofOf {
-    /// Its name, for people.
+    /// Returns the name for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Throughput => "throughput",
@@ -50,150 +50,152 @@ impl ProofOf {
         }
     }
 
-    /// Whether it is the throughput.
+    /// Whether this is the throughput.
     pub fn is_throughput(&self) -> bool {
         *self == Self::Throughput
     }
 }
 
-/// The verdict held against an experiment.
+/// Experiment that tests the verdict.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Proof {
-    /// How it ended.
+    /// Outcome of the experiment.
     pub outcome: ProofOutcome,
-    /// Why, in one sentence with figures.
+    /// Reason for the outcome, in one sentence with figures.
     pub why: String,
-    /// What the ratios are of; absent for the throughput.
+    /// Quantity of the ratios; absent for throughput.
     #[serde(skip_serializing_if = "ProofOf::is_throughput")]
     pub of: ProofOf,
-    /// Written down before the experiment.
+    /// Predicted effect, recorded before the experiment.
     pub prediction: Option<Effect>,
-    /// Of response times: the share that the prediction's lever was said to have in what they grow by when everything is slower.
+    /// For response times: predicted share of this lever in the growth when every resource slows by the same factor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_share: Option<f64>,
-    /// The same, measured.
+    /// Measured effect of the predicted lever.
     pub measured: Option<Effect>,
-    /// The same of what would stop the server next, where a lever slows that; absent where the counters name none.
+    /// Prediction and result for the next bottleneck. Absent if the counters name none, or no lever slows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner_up: Option<RunnerUp>,
-    /// How much of a change of each resource's speed goes into throughput; where the ratios are of the response time, the share of
-    /// each in what that grows by when everything is slower by the same.
+    /// Effect of each resource's speed. For throughput: the share of a speed change that reaches throughput. For
+    /// response times: the share in the growth when every resource slows by the same factor.
     pub elasticities: Vec<Elasticity>,
-    /// 1 less the sum of the elasticities: what no lever touched.
+    /// 1 minus the sum of the elasticities: the part that no lever touched.
     pub remainder: Option<Estimate>,
-    /// What the experiment rests on.
+    /// Measurements of the experiment.
     pub trials: Vec<ProofTrial>,
-    /// How steady throughput was by itself meanwhile, and whether it came back; absent where no lever was switched in slots.
+    /// Stability of throughput without the levers, and recovery after them. Absent if no lever switched in slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steadiness: Option<Steadiness>,
-    /// Loads with and without a lever, in turns.
+    /// Loads with and without a lever, alternating.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub switched: Vec<SwitchTrial>,
-    /// What each of those did to throughput, the last of a lever last.
+    /// Effect on throughput of each lever in `switched`, in the order of measurement. The last entry for a lever
+    /// counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<Effect>,
-    /// Levers that were not pulled, and why.
+    /// Levers that were not used, with the reasons.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub untried: Vec<Untried>,
 }
 
-/// What comes second: predicted before the experiment, and measured.
+/// The next bottleneck: prediction before the experiment, and measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct RunnerUp {
     /// Row of `BOTTLENECKS`.
     pub bottleneck: String,
-    /// Written down before: what it lets through with less of it, where that is less than was completed.
+    /// Predicted effect of less of this resource, if that would reduce throughput. Recorded before the experiment.
     pub prediction: Effect,
-    /// What its lever did; absent where it was not pulled.
+    /// Measured effect of its lever; absent if the lever was not used.
     pub measured: Option<Effect>,
 }
 
-/// What of throughput was not the levers' doing, in the slots of the last trial.
+/// Changes of throughput that the levers did not cause, in the slots of the last trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Steadiness {
-    /// How far single slots scatter when what the levers did is taken off: a standard deviation, as a share.
+    /// Scatter of single slots after the effect of the levers is subtracted: a relative standard deviation.
     #[serde(with = "Figure")]
     pub noise: f64,
-    /// Throughput at the end over that at the begin of the slots, by a straight line through what the levers left.
+    /// Throughput at the end of the slots divided by throughput at their start. Comes from a straight line through the
+    /// residuals.
     pub drift: Estimate,
-    /// Throughput after all levers were off over that of before, with the interval that noise leaves open; absent where the slots do
-    /// not end with some without levers.
+    /// Throughput after all levers were off divided by throughput before, with its interval. Absent if the slots do not
+    /// end with some without levers.
     pub back: Option<Estimate>,
-    /// Whether that is 1 as far as the noise can tell; where it is not, the levers prove nothing.
+    /// Whether throughput recovered, within the noise. If not, the levers prove nothing.
     pub is_back: Option<bool>,
 }
 
-/// A lever that was not pulled.
+/// A lever that was not used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Untried {
     /// Row of `LEVERS`.
     pub lever: String,
-    /// Why, in a sentence.
+    /// Reason, in one sentence.
     pub why: String,
 }
 
-/// The same load with and without a lever that cannot be switched while it is on, in turns of random order.
+/// The same load with and without a lever that cannot switch under load. The two alternate in random order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SwitchTrial {
     /// Row of `LEVERS`.
     pub lever: String,
-    /// The host whose resource it changes.
+    /// Host of the resource.
     pub host: String,
-    /// What was loaded how, in words.
+    /// Target and load, in words.
     pub label: String,
-    /// Length of a turn, seconds.
+    /// Length of one turn, seconds.
     #[serde(with = "Figure")]
     pub turn_s: f64,
-    /// Share of the resource that is taken away; below 0 where it is added.
+    /// Share of the resource that is removed; below 0 if some is added.
     #[serde(with = "Figure")]
     pub dose: f64,
-    /// Good answers per second without it, a figure a pair of turns; of the response time, microseconds.
+    /// Value without the lever, one per pair of turns: good responses per second, or a response time in microseconds.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub off: Vec<f64>,
-    /// The same with it, of the same pair.
+    /// Value with the lever, one per pair of turns.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub on: Vec<f64>,
 }
 
-/// A lever pulled, and what it does to what the ratios are of.
+/// A lever and its effect on the measured quantity.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Effect {
     /// Row of `LEVERS`.
     pub lever: String,
-    /// Share of the resource that is taken away; below 0 where it is added.
+    /// Share of the resource that is removed; below 0 if some is added.
     #[serde(with = "Figure")]
     pub dose: f64,
-    /// With the lever on over with it off: throughput, or what `of` says.
+    /// Value with the lever on divided by off. The quantity is throughput, or what `of` says.
     #[serde(with = "Figure")]
     pub ratio: f64,
     /// Lower end of the 95 % interval of `ratio`.
     #[serde(with = "Figure")]
     pub low: f64,
-    /// Upper end of it.
+    /// Upper end of the 95 % interval of `ratio`.
     #[serde(with = "Figure")]
     pub high: f64,
-    /// When this was written down, RFC 3339.
+    /// Time of writing, RFC 3339.
     pub at: String,
 }
 
-/// A figure with its 95 % interval.
+/// A value with its 95 % interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Estimate {
-    /// The figure.
+    /// The value.
     #[serde(with = "Figure")]
     pub value: f64,
     /// Lower end.
@@ -205,56 +207,57 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// A figure and the half of its interval.
+    /// Makes an estimate from a value and half the width of its interval.
     pub fn around(value: f64, half: f64) -> Self {
         Self { value, low: value - half, high: value + half }
     }
 
-    /// Half the width of the interval.
+    /// Returns half the width of the interval.
     pub fn half(&self) -> f64 {
         (self.high - self.low) / 2.0
     }
 }
 
-/// d ln(throughput) / d ln(speed) of what a lever slows.
+/// Elasticity, d ln(throughput) / d ln(speed), for the resource that a lever slows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Elasticity {
     /// Row of `LEVERS`.
     pub lever: String,
-    /// The host whose resource it is.
+    /// Host of the resource.
     pub host: String,
-    /// Near 1: the bottleneck; near 0: not.
+    /// Estimate: near 1 for the bottleneck, near 0 for other resources.
     #[serde(flatten)]
     pub estimate: Estimate,
 }
 
-/// One steady load under which levers were switched on and off in slots.
+/// One steady load under which levers switched on and off in slots.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ProofTrial {
-    /// What was loaded how, in words.
+    /// Target and load, in words.
     pub label: String,
-    /// Length of a slot, seconds.
+    /// Length of one slot, seconds.
     #[serde(with = "Figure")]
     pub slot_s: f64,
-    /// Requests completed per second in each slot, the part after a switch left out.
+    /// Requests completed per second in each slot, without the part right after a switch.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub completed_rate: Vec<f64>,
-    /// Response times of the requests that were due in each slot, the part after a switch left out: pairs of a bucket and how many
-    /// (64 buckets to a factor of two, the first up to 1.024 us); of an open loop alone.
+    /// Response times of the requests due in each slot, without the part right after a switch. Pairs of a bucket and
+    /// its count; 64 buckets per factor of two, the first one up to 1.024 us. Only for open loops.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slot_times: Vec<SlotHist>,
-    /// The levers, with what they did in each slot.
+    /// Levers, with their state and effect per slot.
     pub levers: Vec<LeverSlots>,
-    /// Throughput (the median response time of an open loop) after all levers were off over that in the slots without any.
+    /// Value after all levers were off divided by the value in slots without levers. The value is throughput, or the
+    /// median response time of an open loop.
     pub after: Option<f64>,
 }
 
 impl ProofTrial {
-    /// Mean throughput of the slots in which a lever was off; absent where there were none.
+    /// Returns the mean throughput of the slots in which a lever was off; `None` if there were none.
     pub fn rate_without(&self, lever: &LeverSlots) -> Option<f64> {
         let off = lever.on.iter().zip(&self.completed_rate).filter(|(on, rate)| !**on && rate.is_finite());
         let (sum, n) = off.fold((0.0, 0_u32), |(sum, n), (_, rate)| (sum + rate, n + 1));
@@ -262,25 +265,26 @@ impl ProofTrial {
     }
 }
 
-/// One lever through the slots of a trial.
+/// One lever in the slots of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LeverSlots {
     /// Row of `LEVERS`.
     pub lever: String,
-    /// The host whose resource it changes.
+    /// Host of the resource.
     pub host: String,
-    /// Whether it was on.
+    /// Whether the lever was on, per slot.
     pub on: Vec<bool>,
-    /// Speed of the resource as it was measured, 1 for all of it.
+    /// Measured speed of the resource per slot; 1 is full speed.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub speed: Vec<f64>,
-    /// Share of the resource that a thief got in the slots in which it was on; absent where the lever is no thief.
+    /// Share of the resource that a CPU thief got in the slots in which it was on. Absent for other levers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken: Option<f64>,
-    /// Share of the time in which any of the resource's users had or waited for it in the slots in which a thief was off, at most,
-    /// 0 to 1; absent where that was not measured. Runs of before 25 November 2026 have a share of all CPUs here, which is less.
+    /// Upper bound on the share of time in which the server wanted the resource while the thief was off, 0 to 1. Counts
+    /// time in which any user of the resource ran or waited. Absent if not measured. Runs before 25 November 2026 hold
+    /// a share of all CPUs here, which is less.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted: Option<f64>,
 }

@@ -1,39 +1,39 @@
-//! Repeats: all of a load made again, as parts of one run. They show what no single run can: how far its figures move.
+//! Repeats of a whole load as parts of one run. Only repeats show how much the figures vary.
 
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
-/// How often all of a load can be made at most.
+/// Maximum number of repeats.
 pub const MOST_REPEATS: u32 = 100;
 
-/// What one repeat came to by itself.
+/// Result of one repeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Repeat {
-    /// Trials that belong to it.
+    /// Number of trials in the repeat.
     pub trials: usize,
-    /// Highest rate of good answers, requests per second.
+    /// Highest rate of good responses, requests per second.
     #[serde(with = "Figure")]
     pub completed_rate: f64,
-    /// Median response time there, microseconds.
+    /// Median response time at that rate, microseconds.
     #[serde(with = "Figure")]
     pub p50_us: f64,
-    /// 99th percentile there.
+    /// 99th percentile at that rate, microseconds.
     #[serde(with = "Figure")]
     pub p99_us: f64,
-    /// Capacity, requests per second; absent where the objective did not hold.
+    /// Capacity, requests per second; absent if the objective failed.
     pub capacity: Option<f64>,
-    /// Lower end of its 95 % interval, by this repeat's windows alone.
+    /// Lower end of the 95 % interval from this repeat's windows alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Upper end of it.
+    /// Upper end of that interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
     /// One id of [`crate::BOTTLENECKS`].
     pub bottleneck: String,
-    /// 0 to 1, as that of the whole run.
+    /// Confidence, 0 to 1, as for the whole run.
     #[serde(with = "Figure")]
     pub confidence: f64,
 }

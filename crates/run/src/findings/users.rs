@@ -1,29 +1,29 @@
-//! A capacity in users: how many people, who think between an answer and the next request, a server takes.
+//! Capacity in users: how many people a server can take, if each one thinks between a response and the next request.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ThinkTime;
 use crate::figure::Figure;
 
-/// Between which numbers of users the objective gives way.
+/// Numbers of users between which the objective fails.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct UsersFinding {
-    /// Most users with whom the objective held in most windows; absent where it held with none.
+    /// Largest number of users for which most windows held the objective; absent if there is none.
     pub held: Option<u32>,
-    /// Fewest users above those with whom it did not; absent where none were tried.
+    /// Smallest larger number of users for which the objective failed; absent if none was tried.
     pub failed: Option<u32>,
-    /// The capacity by the late requests of all windows together; absent where they do not give one.
+    /// Capacity estimate from the late requests of all windows; absent if they do not give one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<crate::Estimate>,
-    /// How it broke with these, in words with figures: `p99 was 30 ms`.
+    /// Broken limit at `failed`, in words: `p99 was 30 ms`.
     pub failed_why: Option<String>,
-    /// Completed and expected requests per second of the users with whom it held.
+    /// Completed and expected responses per second at `held`.
     #[serde(with = "Figure")]
     pub rate: f64,
-    /// How long they think.
+    /// Think time.
     pub think: ThinkTime,
-    /// Windows with one of these two numbers of users: what the bracket rests on.
+    /// Number of windows at `held` or `failed`, on which the bracket rests.
     pub windows: usize,
 }

@@ -1,22 +1,22 @@
-//! The Universal Scalability Law of N. Gunther, as judge fits it and pages draw it.
+//! Universal Scalability Law by N. Gunther, for judge's fits and the pages' curves.
 
 use crate::Fit;
 
-/// Names of the coefficients in a [`Fit`]: the rate of one client, contention, coherency.
+/// Names of the coefficients in a [`Fit`]: rate of one client, contention, coherency.
 const NAMES: [&str; 3] = ["lambda", "sigma", "kappa"];
 
-/// X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)).
+/// Returns X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)).
 pub fn usl_rate([lambda, sigma, kappa]: [f64; 3], n: f64) -> f64 {
     lambda * n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0))
 }
 
 impl Fit {
-    /// What the coefficients of the law are called, in the order of [`usl_rate`].
+    /// Returns the names of the coefficients, in the order of [`usl_rate`].
     pub fn usl_names() -> [String; 3] {
         NAMES.map(String::from)
     }
 
-    /// Lambda, sigma and kappa of a fit of the law; absent where it is of another.
+    /// Returns lambda, sigma and kappa, or `None` if this fit is of another law.
     pub fn usl(&self) -> Option<[f64; 3]> {
         let [lambda, sigma, kappa] = NAMES.map(|name| self.coefficients.get(name).copied());
         Some([lambda?, sigma?, kappa?])

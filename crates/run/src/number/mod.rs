@@ -1,13 +1,13 @@
-//! How figures are written. In tables, charts and headlines, which this file is for: three significant digits, SI units, no
-//! measured figure with more precision than it has; [`count`] keeps every digit of an exact count. In sentences: [`said`].
+//! Formatting of numbers. This file formats for tables, charts and headlines: three significant digits and SI units.
+//! [`count`] keeps every digit of an exact count. [`said`] formats for sentences.
 //!
-//! Not a value is `n/a`, never 0; infinity is said as such.
+//! A missing value is written as `n/a`, never as 0; infinity has a word of its own.
 
 pub mod said;
 
 use crate::FigureUnit;
 
-/// What a figure measures, and so how it is scaled and what is written behind it.
+/// Unit of a number, which decides its scale and suffix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// A plain number.
@@ -21,15 +21,15 @@ pub enum Unit {
     Seconds,
     /// Bytes.
     Bytes,
-    /// A size that comes in powers of two: 512 B, 4 KiB.
+    /// A size in powers of two: 512 B, 4 KiB.
     Size,
     /// Bytes per second.
     BytesPerSecond,
     /// A share from 0 to 1, written in percent.
     Share,
-    /// Processors.
+    /// CPUs.
     Processors,
-    /// A plain number of what the word behind it says.
+    /// A plain number with a custom suffix.
     Of(&'static str),
 }
 
@@ -65,7 +65,7 @@ impl From<crate::Unit> for Unit {
     }
 }
 
-/// A figure with its unit, in three significant digits: `48,300/s`, `1.23 ms`, `2.5 MB/s`, `97.1 %`.
+/// Formats a number with its unit in three significant digits: `48,300/s`, `1.23 ms`, `2.5 MB/s`, `97.1 %`.
 pub fn quantity(value: f64, unit: impl Into<Unit>) -> String {
     if value.is_nan() {
         return "n/a".into();
@@ -84,13 +84,13 @@ pub fn quantity(value: f64, unit: impl Into<Unit>) -> String {
     }
 }
 
-/// A plain number in three significant digits; from a million on with an SI prefix.
+/// Formats a plain number in three significant digits, with an SI prefix from a million.
 pub fn number(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude >= 1e6 && magnitude.is_finite() { prefixed(value, "").replace(' ', "") } else { significant(value) }
 }
 
-/// An exact count with separated thousands.
+/// Formats an exact count with separated thousands.
 pub fn count(value: u64) -> String {
     separated(&value.to_string())
 }
@@ -109,7 +109,7 @@ fn prefixed(value: f64, unit: &str) -> String {
     if !value.is_finite() || value.abs() >= 1e18 {
         return format!("{} {unit}", significant(value)).trim_end().into();
     }
-    // 999.6 kB is 1 MB when it is rounded, so the step is chosen with the rounded value.
+    // Rounding turns 999.6 kB into 1 MB, so the rounded value chooses the prefix.
     let rounded = round_significant(value);
     let step = STEPS.iter().find(|(size, _)| rounded.abs() >= *size);
     let (size, prefix) = step.copied().unwrap_or((1.0, ""));
@@ -134,7 +134,7 @@ fn duration(us: f64) -> String {
     format!("{} {unit}", significant(us / size))
 }
 
-/// Three significant digits, thousands separated, no trailing zeros.
+/// Formats three significant digits, with separated thousands and no trailing zeros.
 pub fn significant(value: f64) -> String {
     if value.is_nan() {
         return "n/a".into();
@@ -162,8 +162,8 @@ fn round_significant(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
-    // Through text, because dividing by powers of ten adds errors of its own; the nudge makes halves go up as readers
-    // expect, where the formatter rounds them to even.
+    // Goes through text because dividing by powers of ten adds rounding errors. The small factor rounds halves up, as
+    // readers expect; the formatter would round them to even.
     format!("{:.2e}", value * (1.0 + 1e-12)).parse().unwrap_or(value)
 }
 
@@ -178,7 +178,8 @@ fn separated(digits: &str) -> String {
     out
 }
 
-/// A value for machines: the shortest text that reads back as the same value; empty where there is none.
+/// Formats a value for machines: the shortest text that reads back as the same value, or an empty text for a missing
+/// value.
 pub fn machine(value: f64) -> String {
     if value.is_finite() { format!("{value}") } else { String::new() }
 }

@@ -1,4 +1,4 @@
-//! Where a server listens: an internet address, or the path of a unix socket.
+//! Listening addresses of servers: an internet address, or the path of a unix socket.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -6,23 +6,23 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Where a server listens. Written as `127.0.0.1:80`, `[::1]:80` or `unix:/run/app.sock`.
+/// Listening address of a server. Written as `127.0.0.1:80`, `[::1]:80` or `unix:/run/app.sock`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(into = "String", try_from = "String")]
 #[cfg_attr(test, schemars(with = "String"))]
 pub enum Address {
-    /// An address and a port.
+    /// An IP address and a port.
     Inet(SocketAddr),
-    /// The file of a unix socket.
+    /// The path of a unix socket.
     Unix(PathBuf),
 }
 
-/// What a unix socket is written with.
+/// Prefix of a unix socket's path.
 const UNIX: &str = "unix:";
 
 impl Address {
-    /// The internet address, where it is one.
+    /// Returns the internet address, if this is one.
     pub fn inet(&self) -> Option<SocketAddr> {
         match self {
             Self::Inet(addr) => Some(*addr),

@@ -1,14 +1,14 @@
-//! The ranges of a plan, checked before any load is sent.
+//! Range checks of a plan, before any load is sent.
 
 use crate::plan::intensity::pool;
 use crate::{
     Arrival, Intensity, LoadPlan, MOST_REQUESTS, Objective, Plan, RecordedTimes, RequestOrder, RequestSet, Stage,
 };
 
-/// The longest load, and the longest watch: a year.
+/// Maximum duration of a load or a watch: one year.
 pub const LONGEST_S: f64 = 366.0 * 24.0 * 3600.0;
 
-/// What is wrong with a plan.
+/// Error in a plan.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// The TOML text does not fit the plan.
@@ -16,17 +16,17 @@ pub enum PlanError {
     Toml {
         /// File that was read.
         file: String,
-        /// What does not fit, where, and the nearest right key.
+        /// Description of the error, its position, and the nearest valid key.
         message: String,
     },
     /// A value is out of its range.
     #[error("{what} is {value}: {advice}")]
     Range {
-        /// Which value, by its path in the plan.
+        /// Path of the value in the plan.
         what: &'static str,
-        /// What was given.
+        /// Given value.
         value: String,
-        /// What is possible.
+        /// Allowed values.
         advice: &'static str,
     },
 }
@@ -94,9 +94,9 @@ fn range(fits: bool, what: &'static str, value: f64, advice: &'static str) -> Re
 }
 
 impl LoadPlan {
-    /// The phase of share `i` of `of` equal shares. Shares of shares come out even, too.
-    pub fn phase_of(&self, i: u32, of: u32) -> f64 {
-        (self.phase + f64::from(i)) / f64::from(of.max(1))
+    /// Returns the phase of share `i` of `shares` equal shares. Shares can be split again and stay evenly spaced.
+    pub fn phase_of(&self, i: u32, shares: u32) -> f64 {
+        (self.phase + f64::from(i)) / f64::from(shares.max(1))
     }
 
     fn check_blocks(&self) -> Result<(), PlanError> {
@@ -132,7 +132,7 @@ impl LoadPlan {
         }
     }
 
-    /// Checks every range of the load part.
+    /// Checks every range of the load plan.
     pub fn check(&self) -> Result<(), PlanError> {
         let (duration_s, timeout_s) = (self.duration_s, self.timeout_s);
         range((1..=1024).contains(&self.threads), "load.threads", f64::from(self.threads), "give 1 to 1024")?;
@@ -183,8 +183,8 @@ fn a_rate(rate: f64) -> Result<(), PlanError> {
 }
 
 impl LoadPlan {
-    /// Stages that a file names say the rate, and how long the load is: what the file leaves as it is by default follows them. What
-    /// is measured is all of them, so there is no warm-up.
+    /// Derives the mean rate and the duration from the stages, for fields that the file leaves at their defaults. The
+    /// stages are measured from their start, so there is no warm-up.
     fn follow_stages(&mut self) {
         let sum = |of: fn(&Stage) -> f64| self.stages.iter().map(of).sum::<f64>();
         let (length_s, requests) = (sum(|stage| stage.seconds), sum(Stage::requests));
@@ -247,7 +247,7 @@ fn check_stages(plan: &LoadPlan) -> Result<(), PlanError> {
     }
 }
 
-/// Whether a request needs the answer to the one before.
+/// Whether a request depends on the response to an earlier one.
 fn hangs_together(set: &RequestSet) -> bool {
     set.order == RequestOrder::Sequence || set.requests.iter().any(|request| !request.capture.is_empty())
 }

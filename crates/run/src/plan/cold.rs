@@ -1,23 +1,24 @@
-//! Cold connections: opened, held and not used, to see what merely having them costs a server (source 2).
+//! Cold connections: opened and held but unused, to measure the server's cost of idle connections (source 2).
 
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// How many cold connections, and how they come about.
+/// Number of cold connections, and how they are opened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ColdPlan {
     /// Connections to hold; 0 for none.
     pub connections: u32,
-    /// Connects started a second.
+    /// Connects started per second.
     pub rate: f64,
-    /// Every this many milliseconds each connection sends one byte of a request that never ends; 0 keeps it silent.
+    /// Interval in milliseconds at which each connection sends one byte of a request that never ends; 0 keeps it
+    /// silent.
     pub trickle_ms: f64,
     /// Local addresses to spread connections over; empty lets the kernel choose.
     pub sources: Vec<IpAddr>,
-    /// Processors that may be used; empty for all.
+    /// CPUs that may be used; empty for all.
     pub cpus: Vec<u32>,
 }
 
@@ -27,25 +28,25 @@ impl Default for ColdPlan {
     }
 }
 
-/// What became of cold connections.
+/// Results of cold connections.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ColdPart {
-    /// Connections that were asked for.
+    /// Requested connections.
     pub asked: u64,
-    /// Connections that were up at the same time when holding began.
+    /// Connections that were open at the same time when holding began.
     pub held: u64,
-    /// Of those, how many were lost before the end: closed or reset by the server. 0 says that all were held throughout.
+    /// Connections among `held` that the server closed or reset before the end.
     pub lost: u64,
     /// Connects that failed.
     pub failed: u64,
-    /// Bytes trickled.
+    /// Bytes sent on cold connections.
     pub bytes_sent: u64,
 }
 
 impl ColdPart {
-    /// Adds another agent's part.
+    /// Adds the results of another agent.
     pub fn merge(&mut self, other: &Self) {
         self.asked = self.asked.saturating_add(other.asked);
         self.held = self.held.saturating_add(other.held);

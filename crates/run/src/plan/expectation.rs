@@ -1,45 +1,45 @@
-//! What the user expects of a run, so that a job can fail when it is not met: `p99<20ms`, `capacity>=5000`.
+//! Expectations that fail a job if the run does not meet them: `p99<20ms`, `capacity>=5000`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
-/// One expectation, as it was given.
+/// One expectation of the user.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Expectation {
     /// One of [`EXPECTED`].
     pub figure: String,
-    /// Whether the figure must not be below the limit; else it must not be above.
+    /// Whether the limit is a minimum; otherwise it is a maximum.
     pub at_least: bool,
-    /// Microseconds, requests per second, or a share from 0 to 1, by the figure.
+    /// Limit in the unit of the figure: microseconds, requests per second, or a share from 0 to 1.
     #[serde(with = "Figure")]
     pub limit: f64,
-    /// As it was written.
+    /// The expectation as written.
     pub text: String,
 }
 
-/// What came of an expectation.
+/// Result of an expectation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Expected {
-    /// As it was written.
+    /// The expectation as written.
     pub text: String,
-    /// The figure, in the unit of the expectation; absent where it was not measured.
+    /// Measured value in the unit of the expectation; absent if not measured.
     pub value: Option<f64>,
     /// Lower end of its 95 % interval.
     pub low: Option<f64>,
-    /// Upper end of it.
+    /// Upper end of its 95 % interval.
     pub high: Option<f64>,
-    /// Whether it was met; what was not measured was not.
+    /// Whether the expectation was met. False if there was no measurement.
     pub met: bool,
-    /// The figure with its interval, in words.
+    /// Measured value with its interval, in words.
     pub found: String,
 }
 
-/// The unit of a figure that can be expected.
+/// Unit of a figure that can be expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpectedUnit {
     /// A time.

@@ -1,23 +1,23 @@
-//! Which other hosts take part.
+//! Other hosts that take part in a run.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Role;
 
-/// A host that takes part: a machine, a container, a namespace; wherever a command can start a process.
+/// A host that takes part: a machine, a container or a namespace in which a command can start a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct HostPlan {
-    /// Its name, as its engine knows it.
+    /// Name of the host for its engine.
     pub name: String,
     /// `client`: generators run there; `server`: the server is observed there.
     pub role: Role,
-    /// Row of `ENGINES`, or a command that has `{host}` where the name belongs.
+    /// Row of `ENGINES`, or a command with `{host}` in place of the name.
     pub via: String,
-    /// Generators on it.
+    /// Number of generators on the host.
     pub agents: u32,
-    /// The program there; absent: it is copied to a folder of the user's.
+    /// Path of loadline on the host; absent to copy it to a folder of the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_path: Option<String>,
 }
@@ -28,25 +28,25 @@ impl Default for HostPlan {
     }
 }
 
-/// Most hosts, and most generators on one.
-const MOST: usize = 1024;
+/// Maximum number of hosts, and of generators per host.
+const MAX_HOSTS: usize = 1024;
 
-/// What is wrong with hosts: which value by its path, what was given, what is possible.
+/// Error in the hosts: path of the value, given value, allowed values.
 pub(crate) type Wrong = (&'static str, String, &'static str);
 
 /// Checks the hosts of a plan.
 pub(crate) fn check(hosts: &[HostPlan]) -> Result<(), Wrong> {
     let wrong = |what, value: String, advice| Err((what, value, advice));
-    if hosts.len() > MOST {
+    if hosts.len() > MAX_HOSTS {
         return wrong("hosts", format!("{} hosts", hosts.len()), "name at most 1,024 hosts");
     }
     for (at, host) in hosts.iter().enumerate() {
-        // A name that begins with a dash would be an option of the engine.
+        // The engine would take a name with a leading dash as an option.
         let bad = |c: char| c.is_whitespace() || c.is_control();
         if host.name.is_empty() || host.name.starts_with('-') || host.name.contains(bad) {
             return wrong("hosts.name", format!("{:?}", host.name), "give the name of a host, without blanks");
         }
-        if !(1..=MOST as u32).contains(&host.agents) {
+        if !(1..=MAX_HOSTS as u32).contains(&host.agents) {
             return wrong("hosts.agents", host.agents.to_string(), "give 1 to 1024 generators a host");
         }
         if hosts[..at].iter().any(|other| (&other.name, other.role) == (&host.name, host.role)) {
@@ -67,7 +67,7 @@ mod tests {
         HostPlan { name: name.into(), role, ..HostPlan::default() }
     }
 
-    /// The example of docs/hosts.md.
+    /// Example from docs/hosts.md.
     #[test]
     fn hosts_stand_in_a_plan() {
         let text = "[[hosts]]\nname = \"gen1\"\nagents = 2\n[[hosts]]\nname = \"web1\"\nrole = \"server\"\nvia = \"ssh\"\n\

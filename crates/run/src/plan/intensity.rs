@@ -1,81 +1,82 @@
-//! When requests are made: how many clients, or how many a second, and how they are spread in time.
+//! Load intensity: the number of clients or the request rate, and the distribution of requests over time.
 
 use serde::{Deserialize, Serialize};
 
-/// When requests are made.
+/// Load intensity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "loop", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Intensity {
-    /// Closed loop: a fixed number of clients, each waits for its answer.
+    /// Closed loop: a fixed number of clients, each of which waits for its response.
     Closed {
-        /// Connections in all threads together (with `new_connections`: simple clients).
+        /// Connections over all threads (with `new_connections`: simple clients).
         connections: u32,
-        /// Requests in flight on one connection.
+        /// Requests in flight per connection.
         #[serde(default = "one")]
         pipeline: u32,
-        /// Pause between an answer and the next request.
+        /// Pause between a response and the next request.
         #[serde(default)]
         think: ThinkTime,
     },
-    /// Open loop: requests start when the arrival process says so, whatever the server does.
+    /// Open loop: the arrival process starts requests, whether or not the server keeps up.
     Open {
         /// Requests per second over all threads.
         rate: f64,
-        /// How the starts are spread.
+        /// Distribution of the starts over time.
         #[serde(default)]
         arrival: Arrival,
-        /// Most connections the pool may grow to, over all threads.
+        /// Maximum connections in the pool, over all threads.
         #[serde(default = "pool")]
         max_connections: u32,
     },
     /// S-Clients (source 1): D descriptors always connecting, each for at most T.
     SClients {
-        /// D, over all threads.
+        /// Number of descriptors D, over all threads.
         descriptors: u32,
-        /// T in milliseconds; must exceed the longest round trip.
+        /// Connect timeout T in milliseconds; must exceed the longest round trip.
         connect_timeout_ms: f64,
-        /// Pause between a descriptor becoming free and its next connect; none offers the most.
+        /// Pause between a descriptor becoming free and its next connect; no pause offers the maximum load.
         #[serde(default)]
         think: ThinkTime,
-        /// Connects start when this says so, each on one of the D descriptors; absent: as soon as a descriptor is free.
+        /// Arrival process that starts connects, each on one of the D descriptors. Absent: connect as soon as a
+        /// descriptor is free.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pace: Option<Pace>,
     },
 }
 
-/// An arrival process that S-Clients follow.
+/// Arrival process of S-Clients.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
-    /// Connects per second over all threads; peaks should stay below D/T, or arrivals wait for a descriptor.
+    /// Connects per second over all threads. Peaks should stay below D/T, otherwise arrivals wait for a descriptor.
     pub rate: f64,
-    /// How they are spread.
+    /// Distribution of the connects over time.
     #[serde(default)]
     pub arrival: Arrival,
 }
 
-/// A time in which the rate of an open loop goes evenly from one value to another.
+/// Period in which the rate of an open loop changes linearly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
-    /// How long it takes, seconds.
+    /// Length in seconds.
     pub seconds: f64,
-    /// Requests per second at its begin.
+    /// Requests per second at the start.
     pub from: f64,
-    /// Requests per second at its end; the same for a step.
+    /// Requests per second at the end; equal to `from` for a step.
     pub to: f64,
 }
 
 impl Stage {
-    /// Requests that are due in it.
+    /// Returns the number of requests due in this stage.
     pub fn requests(&self) -> f64 {
         self.seconds * (self.from + self.to) / 2.0
     }
 
-    /// The rate that stages ask for, so many seconds after the first began; the last one's after all of them.
+    /// Returns the rate at a time since the start of the first stage. After the last stage its final rate holds.
     pub fn rate_at(stages: &[Self], at_s: f64) -> f64 {
         let mut begin_s = 0.0;
         for stage in stages {
@@ -103,9 +104,8 @@ impl Default for Intensity {
 }
 
 impl Intensity {
-    /// What several loads of one trial ask for together: their connections, rates and descriptors added up. What cannot be
-    /// added up (pipeline, think time, arrival process, T) is the first one's. Nothing for no load, and for loads of
-    /// different kinds.
+    /// Returns the sum of several loads of one trial: connections, rates and descriptors added up. The first load
+    /// provides pipeline, think time, arrival process and T. `None` for no load or for loads of different kinds.
     pub fn together<'a>(loads: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut loads = loads.into_iter();
         let first = loads.next()?.clone();
@@ -135,12 +135,12 @@ impl Intensity {
         Some(self)
     }
 
-    /// Whether it keeps its own pace as long as it has a CPU: S-Clients wait for neither answers nor connections.
+    /// Whether the load needs only CPU time to keep its pace. S-Clients wait for neither responses nor connections.
     pub const fn waits_for_cpu_alone(&self) -> bool {
         matches!(self, Self::SClients { .. })
     }
 
-    /// Requests that may be in flight at once by what was asked for; an open loop has no such number.
+    /// Returns the maximum number of requests in flight; `None` for an open loop.
     pub fn in_flight(&self) -> Option<f64> {
         match self {
             Self::Closed { connections, pipeline, .. } => Some(f64::from(*connections) * f64::from(*pipeline)),
@@ -150,7 +150,7 @@ impl Intensity {
     }
 }
 
-/// How arrivals of an open loop are spread in time. The rows of the `ARRIVALS` table of the load crate.
+/// Arrival process of an open loop. Matches the `ARRIVALS` table of the load crate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
@@ -160,30 +160,30 @@ pub enum Arrival {
     /// Exponential gaps.
     #[default]
     Poisson,
-    /// A mean rate with peaks (source 1): `peak` times the mean for a share `share` of each period.
+    /// Mean rate with peaks (source 1): `peak` times the mean for a share `share` of each period.
     Bursty {
-        /// Peak rate over mean rate, above 1.
+        /// Peak rate divided by the mean rate, above 1.
         peak: f64,
         /// Share of time at peak (0 to 1); `peak * share` must not exceed 1.
         share: f64,
         /// Length of one period in seconds.
         period_s: f64,
     },
-    /// Self-similar: superposed on-off sources with heavy-tailed periods.
+    /// Self-similar traffic: superposed on-off sources with heavy-tailed periods.
     SelfSimilar {
         /// Hurst parameter, above 0.5 and below 1.
         hurst: f64,
     },
 }
 
-/// A pause with a mean and a distribution.
+/// Pause with a mean and a distribution.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ThinkTime {
-    /// Mean in milliseconds; 0 is no pause.
+    /// Mean in milliseconds; 0 for no pause.
     pub mean_ms: f64,
-    /// Exponentially distributed instead of constant.
+    /// Whether the pause is exponentially distributed instead of constant.
     pub exponential: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What to do, complete and checked before any load is sent. Flags and TOML files end in this one type.
+//! The plan of a run, complete and checked before any load is sent. Flags and TOML files both become this type.
 
 pub(crate) mod address;
 pub(crate) mod check;
@@ -30,44 +30,44 @@ use crate::{
 pub struct Plan {
     /// `find`, `load`, or `lab NAME`.
     pub command: String,
-    /// Whom to load.
+    /// Server to load.
     pub target: Target,
-    /// With how much.
+    /// Load to make.
     pub load: LoadPlan,
-    /// Connections that are held beside the load and not used.
+    /// Connections that stay idle during the load.
     pub cold: ColdPlan,
-    /// What a good answer is.
+    /// Limits that define a good response.
     pub objective: Objective,
-    /// What is expected of the result; what is not met is a failure.
+    /// Expected results; a run that does not meet them fails.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<Expectation>,
-    /// How long to look, and where to stop.
+    /// Length and end of the search.
     pub search: SearchPlan,
-    /// How often all of it is done; 0 and 1 are once.
+    /// Number of repeats; 0 and 1 both mean one run.
     #[serde(skip_serializing_if = "is_once")]
     pub repeats: u32,
-    /// What to read while it runs.
+    /// Counters to read during the run.
     pub observe: ObservePlan,
-    /// Other hosts that take part; without any, all is on this one.
+    /// Other hosts that take part; empty if everything runs on this host.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostPlan>,
-    /// Parameters of an experiment, each described by the experiment's own page.
+    /// Parameters of an experiment, described on its page.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub lab: BTreeMap<String, serde_json::Value>,
 }
 
-/// What is done once is not said in a run.
+/// A run does not store the number of repeats if there is only one.
 fn is_once(repeats: &u32) -> bool {
     *repeats <= 1
 }
 
 impl Plan {
-    /// How often all of it is done, at least once.
+    /// Returns the number of repeats, at least one.
     pub fn times(&self) -> u32 {
         self.repeats.max(1)
     }
 
-    /// Every key that is set, with dots between its parts as in TOML, and its value; a list is one value.
+    /// Returns every key that is set and its value. A key joins its parts with dots, as in TOML; a list is one value.
     pub fn keys(&self) -> Vec<(String, serde_json::Value)> {
         let mut keys = Vec::new();
         if let Ok(plan) = serde_json::to_value(self) {
@@ -76,7 +76,7 @@ impl Plan {
         keys
     }
 
-    /// The name of the experiment where `loadline lab NAME` was run.
+    /// Returns the name of the experiment, if the command is `loadline lab NAME`.
     pub fn experiment(&self) -> Option<&str> {
         self.command.strip_prefix("lab ").map(str::trim)
     }
@@ -100,14 +100,14 @@ fn flatten(path: &str, value: serde_json::Value, keys: &mut Vec<(String, serde_j
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Target {
-    /// As the user wrote it: `http://127.0.0.1:8080/path`, `tcp://…`, `echo://…`; empty for the embedded default.
+    /// URL as the user wrote it: `http://127.0.0.1:8080/path`, `tcp://…`, `echo://…`; empty for the embedded server.
     pub url: String,
-    /// Process that serves, when the user named it; its children belong to it.
+    /// Server process named by the user. Its children belong to the server, too.
     pub server_pid: Option<u32>,
-    /// The user says that loading a target outside loopback, private and link-local ranges is allowed.
+    /// Whether the user allows a target outside loopback, private and link-local ranges.
     pub authorized: bool,
-    /// CPU time that each request takes at the embedded default, microseconds; 0 serves its page as it is. It makes the
-    /// server cost plainly more than the generator, so that it is the server that is measured.
+    /// CPU time that the embedded server spends on each request, microseconds; 0 for none. The extra work makes the
+    /// server clearly more expensive than the generator, so the server is the bottleneck.
     pub embedded_work_us: f64,
 }
 
@@ -118,8 +118,8 @@ impl Default for Target {
 }
 
 impl Target {
-    /// Whether its address is one that only its own host reaches (127.0.0.0/8, ::1, localhost), as far as it is written
-    /// and not looked up; `None` where none is given.
+    /// Returns whether only its own host reaches the target (127.0.0.0/8, ::1, localhost), without any lookup. `None`
+    /// if the target has no address.
     pub fn loopback(&self) -> Option<bool> {
         let written = UrlParts::of(&self.url);
         let authority = match written.transport() {
@@ -137,85 +137,87 @@ impl Target {
     }
 }
 
-/// How requests are made and when.
+/// Requests to make, and their timing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct LoadPlan {
-    /// What is said on a connection.
+    /// Protocol and its settings.
     pub protocol: Protocol,
-    /// Requests that are made in the place of the one that the protocol's settings say; its headers are added to each.
+    /// Requests that replace the one in the protocol's settings. The headers of the settings are added to each of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestSet>,
-    /// When requests are due, where a file says so: the intensity's rate is then the mean.
+    /// Times at which requests are due, read from a file. The rate of the intensity is then their mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalTimes>,
-    /// TLS around it; absent for none.
+    /// TLS settings; absent for plain connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsPlan>,
-    /// When requests are made.
+    /// Load intensity.
     pub intensity: Intensity,
-    /// How the rate of an open loop changes, from the begin of the load on; after the last it stays. The intensity's rate is
-    /// then the mean of these.
+    /// Rate changes of an open loop from the start of the load. The last rate stays. The rate of the intensity is the
+    /// mean of the stages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
-    /// One connection a request: connect, one exchange, close.
+    /// Whether each request has its own connection: connect, one exchange, close.
     pub new_connections: bool,
-    /// Connects a second of a closed loop, one after the other; its connections are silent until the last one is up, or the window
-    /// begins. 0: all at once, or, where clients think, while they would have thought.
+    /// Connects per second of a closed loop. No connection sends before the last one is open or the window begins. 0
+    /// connects all clients at once, or spread over the first think time.
     #[serde(skip_serializing_if = "unsaid::is_zero")]
     pub connect_rate: f64,
-    /// The closed loop in blocks of connections that are made once (source 4).
+    /// Closed loop with blocks of connections that are opened once (source 4).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks: Option<Blocks>,
-    /// Generator threads in one agent.
+    /// Generator threads per agent.
     pub threads: u32,
-    /// Which client driver.
+    /// Client driver.
     pub io: Io,
-    /// Measured seconds.
+    /// Length of the measured window, seconds.
     pub duration_s: f64,
-    /// Longest warm-up in seconds; warm-up ends earlier when the rate is steady.
+    /// Maximum warm-up in seconds. Warm-up ends earlier once the rate is steady.
     pub warmup_s: f64,
-    /// Shortest warm-up in seconds, however soon the rate is steady.
+    /// Minimum warm-up in seconds.
     pub least_warmup_s: f64,
-    /// How long answers are waited for after the last request, seconds.
+    /// Maximum wait for responses after the last request, seconds.
     pub drain_s: f64,
-    /// A response that takes longer than this counts as a `response_timeout`, seconds.
+    /// Response timeout, seconds. A slower response counts as a `response_timeout`.
     pub timeout_s: f64,
-    /// A connect that takes longer than this counts as a `connect_timeout`, seconds. S-Clients have their own T.
+    /// Connect timeout, seconds. A slower connect counts as a `connect_timeout`. S-Clients have a timeout T of their
+    /// own.
     pub connect_timeout_s: f64,
     /// Local addresses to spread connections over; empty lets the kernel choose.
     pub sources: Vec<IpAddr>,
-    /// S-Clients in two processes as in source 1: one establishes connections, the other handles them.
+    /// Whether S-Clients use two processes as in source 1: one opens connections, the other handles them.
     pub two_process: bool,
-    /// Seed of every random choice, so that a run can be repeated.
+    /// Seed of all random choices, which makes a run repeatable.
     pub seed: u64,
-    /// Where in its first gap this process begins (0 to below 1): the processes of one load are offset against each other,
-    /// so that their equal gaps together are equal gaps.
+    /// Start of this process within its first gap, 0 to below 1. Processes of one load have different phases, so
+    /// together they also send at equal gaps.
     #[serde(skip_serializing_if = "unsaid::is_zero")]
     pub phase: f64,
-    /// Slots whose completed rates are wanted, for an experiment.
+    /// Slots in which an experiment needs the completed rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slots: Option<SlotPlan>,
-    /// Limits of the response time, microseconds, beyond which requests are counted in each tenth of a second; at most 4.
+    /// Response time limits, microseconds. Requests beyond each limit are counted per tenth of a second. At most 4
+    /// limits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub late_us: Vec<f64>,
-    /// Processors the generator may run on; empty for all.
+    /// CPUs that the generator may use; empty for all.
     pub cpus: Vec<u32>,
-    /// The generator acknowledges at once (TCP_QUICKACK after each request; epoll only): for an experiment on delayed
-    /// acknowledgements.
+    /// Whether the generator acknowledges at once (TCP_QUICKACK after each request; epoll only). For an experiment on
+    /// delayed acknowledgements.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub quick_ack: bool,
-    /// Receive buffer that the generator asks for (SO_RCVBUF; epoll only), bytes: for an experiment on windows.
+    /// Receive buffer of the generator (SO_RCVBUF; epoll only), bytes. For an experiment on TCP windows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<u32>,
-    /// What the placeholders in the protocol stand for; never written down.
+    /// Values of the placeholders in the protocol; never stored.
     #[serde(skip)]
     pub secrets: Secrets,
 }
 
 impl LoadPlan {
-    /// The plan with secrets in their places: for the request itself, and for nothing that is kept or printed.
+    /// Returns the plan with its secrets filled in. Only for making requests, never for storing or printing.
     pub fn revealed(&self) -> Self {
         let mut plan = self.clone();
         self.secrets.reveal_protocol(&mut plan.protocol);
@@ -225,12 +227,12 @@ impl LoadPlan {
 }
 
 impl LoadPlan {
-    /// Whether nothing is measured before all connections of the closed loop are up.
+    /// Whether measuring waits until all connections of the closed loop are open.
     pub fn waits_for_all(&self) -> bool {
         self.blocks.is_some() || self.connect_rate > 0.0
     }
 
-    /// When each request is due, where that was recorded: times of a file, or those of an access log.
+    /// Returns the recorded times of the requests, from a file of times or an access log.
     pub fn recorded(&self) -> Option<&RecordedTimes> {
         let times = self.arrivals.as_ref().and_then(|arrivals| arrivals.times.as_ref());
         times.or_else(|| self.requests.as_ref().and_then(|set| set.recorded.as_ref()))
@@ -271,42 +273,42 @@ impl Default for LoadPlan {
     }
 }
 
-/// Which client driver moves the bytes.
+/// Client driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Io {
-    /// io_uring where the kernel allows it, else epoll with a note.
+    /// io_uring if the kernel allows it, otherwise epoll with a note.
     #[default]
     Auto,
     /// epoll.
     Epoll,
-    /// io_uring or an error.
+    /// io_uring, or an error.
     Uring,
-    /// No network: completes at once; measures the generator's own ceiling.
+    /// No network: each request completes at once. Measures the generator's own maximum rate.
     Null,
-    /// No network: a virtual clock and a queueing model; for tests.
+    /// No network: a virtual clock and a queueing model, for tests.
     Sim,
 }
 
-/// What a good answer is.
+/// Limits that define a good response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Objective {
-    /// Longest median response time allowed, microseconds. Without any limit on the response time, one that is made
-    /// from the unloaded median counts.
+    /// Maximum median response time, microseconds. Without any limit on response times, loadline derives one from the
+    /// unloaded median.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
-    /// 99th percentile of it, microseconds.
+    /// Maximum 99th percentile, microseconds.
     pub p99_us: Option<f64>,
-    /// 99.9th percentile of it, microseconds.
+    /// Maximum 99.9th percentile, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_9_us: Option<f64>,
-    /// Mean of it, microseconds.
+    /// Maximum mean, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<f64>,
-    /// Largest share of failed requests allowed (0 to 1).
+    /// Maximum share of failed requests (0 to 1).
     pub errors: f64,
 }
 
@@ -316,41 +318,42 @@ impl Default for Objective {
     }
 }
 
-/// How long to look, and where to stop.
+/// Length and end of the search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct SearchPlan {
-    /// Bound of the whole search in seconds.
+    /// Maximum duration of the whole search in seconds.
     pub budget_s: f64,
-    /// Most connections of the closed-loop sweep, and of the pool of the search with arrivals. The pool takes fewer: what
-    /// the rate needs at the longest response time that is still good.
+    /// Maximum connections in the closed-loop sweep and in the open-loop search. The open-loop search may use fewer:
+    /// enough for its rate at the longest response time that still holds the objective.
     pub max_connections: u32,
-    /// Half the 95 % interval of the capacity, as a share of it, at which the search ends before its budget does.
+    /// Relative precision at which the search ends early: half the 95 % interval of the capacity, divided by the
+    /// capacity.
     pub precision: f64,
-    /// The capacity is looked for in users, who think between an answer and the next request: a closed loop, at most
-    /// `max_connections` of them.
+    /// Whether the search counts users, who think between a response and the next request. A closed loop with at most
+    /// `max_connections` users.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub users: bool,
-    /// Whether the verdict is tried by an experiment.
+    /// Experiment that tests the verdict.
     #[serde(skip_serializing_if = "Prove::is_default")]
     pub prove: Prove,
-    /// A directory on the server's disk, on the server's host, in which an experiment may write; absent: the disk is not tried.
+    /// Directory on the server's disk and host in which an experiment may write. Absent: no experiment on the disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prove_dir: Option<std::path::PathBuf>,
 }
 
-/// How far an experiment on the verdict may go.
+/// Permitted interference of an experiment that tests the verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Prove {
     /// No experiment.
     Off,
-    /// What this user's own rights and own processes are enough for.
+    /// Everything that the user's own rights and processes allow.
     #[default]
     Default,
-    /// Also what touches the server's own processes and limits: its quota, one of its workers, its descriptors.
+    /// In addition, changes to the server's own processes and limits: its quota, one of its workers, its descriptors.
     Intrusive,
 }
 
@@ -373,14 +376,14 @@ impl Default for SearchPlan {
     }
 }
 
-/// What to read while it runs.
+/// Counters to read during the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ObservePlan {
     /// Seconds between two samples.
     pub interval_s: f64,
-    /// Seconds at rest before any load.
+    /// Observation without load before the first trial, seconds.
     pub at_rest_s: f64,
 }
 

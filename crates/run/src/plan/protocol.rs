@@ -1,49 +1,50 @@
-//! The settings of the protocols.
+//! Settings of the protocols.
 
 use serde::{Deserialize, Serialize};
 
-/// What is said on a connection.
+/// Protocol and its settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Protocol {
     /// HTTP/1.1.
     Http1(HttpPlan),
-    /// HTTP/2: with prior knowledge, or within TLS by ALPN.
+    /// HTTP/2: with prior knowledge, or over TLS by ALPN.
     Http2(HttpPlan),
-    /// Sends a block of bytes and expects the same back.
+    /// Echo: sends a block of bytes and expects the same block back.
     Echo {
-        /// Bytes a message.
+        /// Bytes per message.
         message_bytes: u64,
     },
-    /// Sends a file's bytes and expects a number of bytes back.
+    /// Raw bytes: sends the bytes of a file and expects a number of bytes back.
     Raw {
-        /// File whose bytes are one request; absent for none.
+        /// File with the bytes of one request; absent for none.
         send_file: Option<String>,
-        /// Bytes of one response; absent: everything until the server closes.
+        /// Bytes per response; absent to read until the server closes.
         expect_bytes: Option<u64>,
     },
-    /// Fixed-size records of a file (source 0 and 3): 60-byte header, reply of 60 bytes and the record.
+    /// Fixed-size records of a file (sources 0 and 3): a 60-byte header as request; 60 bytes and the record as
+    /// response.
     Record {
-        /// Bytes a record.
+        /// Bytes per record.
         record_bytes: u64,
     },
-    /// Sends and expects nothing back.
+    /// Discard: sends bytes and expects none back.
     Discard {
-        /// Bytes a message.
+        /// Bytes per message.
         message_bytes: u64,
     },
     /// Redis commands.
     Redis {
-        /// The command of each request, where no file has some.
+        /// Command of each request, unless a file provides commands.
         command: String,
-        /// File with a command a line, made in turn.
+        /// File with one command per line; requests take them in turn.
         #[serde(default)]
         commands_file: Option<String>,
-        /// File with the password, or `USER:PASSWORD`.
+        /// File with the password or `USER:PASSWORD`.
         #[serde(default)]
         auth_file: Option<String>,
-        /// Database that is selected; 0 is what a connection begins with.
+        /// Database to select; 0 is the default of each connection.
         #[serde(default)]
         database: u32,
         /// RESP3 instead of RESP2.
@@ -52,31 +53,31 @@ pub enum Protocol {
     },
     /// Commands of memcached's text protocol.
     Memcached {
-        /// The command of each request, where no file has some.
+        /// Command of each request, unless a file provides commands.
         command: String,
-        /// File with a command a line, made in turn.
+        /// File with one command per line; requests take them in turn.
         #[serde(default)]
         commands_file: Option<String>,
     },
-    /// WebSocket: a message and the message that answers it.
+    /// WebSocket: one message, and one message as its response.
     Websocket {
         /// Path and query of the handshake.
         path: String,
         /// Value of its Host header.
         host: String,
-        /// Further headers of the handshake, in order.
+        /// Additional headers of the handshake, in order.
         #[serde(default)]
         headers: Vec<(String, String)>,
-        /// File whose bytes are the message; absent: text is made up.
+        /// File with the message; absent for generated text.
         #[serde(default)]
         body_file: Option<String>,
-        /// Bytes of a message that is made up.
+        /// Bytes per generated message.
         message_bytes: u64,
-        /// Messages of one connection, which then is closed; 0: no end.
+        /// Messages per connection before it closes; 0 for no limit.
         #[serde(default)]
         messages: u32,
     },
-    /// Unary calls of gRPC over HTTP/2.
+    /// gRPC: unary calls over HTTP/2.
     Grpc {
         /// `/package.Service/Method`.
         path: String,
@@ -85,21 +86,21 @@ pub enum Protocol {
         /// Metadata, in order.
         #[serde(default)]
         headers: Vec<(String, String)>,
-        /// File whose bytes are the message; absent: an empty one.
+        /// File with the message; absent for an empty message.
         #[serde(default)]
         body_file: Option<String>,
-        /// Status of gRPC that counts as right besides 0.
+        /// Expected gRPC status besides 0.
         #[serde(default)]
         expect_status: Option<u16>,
     },
-    /// Receives what the server sends.
+    /// Source: receives bytes that the server sends.
     Source {
         /// Bytes that count as one message.
         message_bytes: u64,
     },
 }
 
-/// A request of HTTP, whatever its version.
+/// HTTP request of any version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -108,15 +109,15 @@ pub struct HttpPlan {
     pub method: String,
     /// Path and query.
     pub path: String,
-    /// Value of the Host header, of HTTP/2 of `:authority`.
+    /// Value of the Host header, or of `:authority` in HTTP/2.
     pub host: String,
-    /// Further headers, in order.
+    /// Additional headers, in order.
     #[serde(default)]
     pub headers: Vec<(String, String)>,
-    /// File whose bytes are the body.
+    /// File with the body.
     #[serde(default)]
     pub body_file: Option<String>,
-    /// Status that counts as right besides 2xx and 3xx.
+    /// Expected status besides 2xx and 3xx.
     #[serde(default)]
     pub expect_status: Option<u16>,
 }
@@ -141,7 +142,7 @@ impl Default for Protocol {
 }
 
 impl Protocol {
-    /// The request, where it is one of HTTP, whatever its version.
+    /// Returns the HTTP request of any version; `None` for other protocols.
     pub const fn http(&self) -> Option<&HttpPlan> {
         match self {
             Self::Http1(request) | Self::Http2(request) => Some(request),
@@ -149,7 +150,7 @@ impl Protocol {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the HTTP request for changes; `None` for other protocols.
     pub const fn http_mut(&mut self) -> Option<&mut HttpPlan> {
         match self {
             Self::Http1(request) | Self::Http2(request) => Some(request),
@@ -157,7 +158,7 @@ impl Protocol {
         }
     }
 
-    /// Path and headers, where a request has them.
+    /// Returns path and headers, if the protocol has them.
     pub const fn path_and_headers(&mut self) -> Option<(&mut String, &mut Vec<(String, String)>)> {
         match self {
             Self::Http1(HttpPlan { path, headers, .. })
@@ -168,7 +169,8 @@ impl Protocol {
         }
     }
 
-    /// Bytes of a message that comes back as it was sent: what blocks of connections are paced by.
+    /// Returns the bytes per message if the server echoes messages. Only such protocols work with blocks of
+    /// connections.
     pub const fn echoed_bytes(&self) -> Option<u64> {
         match self {
             Self::Echo { message_bytes } => Some(*message_bytes),
@@ -176,7 +178,7 @@ impl Protocol {
         }
     }
 
-    /// The name used in tables and flags.
+    /// Returns the name used in tables and flags.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Http1(_) => "http1",

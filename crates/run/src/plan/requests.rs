@@ -1,4 +1,4 @@
-//! A set of requests: what is asked of a server, how often each, and in what order.
+//! Sets of requests: the requests, their frequency and their order.
 
 use std::collections::BTreeMap;
 
@@ -6,103 +6,103 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-/// Most requests of a set: their places are 16-bit numbers.
+/// Maximum requests per set, since their indexes are 16-bit numbers.
 pub const MOST_REQUESTS: usize = 65_535;
-/// Most classes of which results are kept apart; the rarest beyond share one.
+/// Maximum classes with separate results. The rarest classes beyond that share one.
 pub const MOST_CLASSES: usize = 64;
-/// Requests that a run writes down; of more it says how many there were.
+/// Maximum requests of a set that a run stores. For larger sets it stores the number of requests.
 const KEPT: usize = 200;
-/// The class of those that have no room for one of their own.
+/// Class shared by the requests without a class of their own.
 const OTHER: &str = "other";
 
-/// The bytes that a text in base64 stands for.
+/// Decodes base64.
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text.trim()).ok()
 }
 
-/// Bytes in base64.
+/// Encodes base64.
 pub fn to_base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Requests that are made in the place of one.
+/// Set of requests that replaces the single request of the protocol's settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct RequestSet {
-    /// What they were read from, and its form.
+    /// Source of the set and its format.
     pub from: String,
-    /// Which comes next.
+    /// Order of the requests.
     pub order: RequestOrder,
     /// The requests.
     pub requests: Vec<RequestPlan>,
-    /// How many there were, where a run wrote down only the first of them.
+    /// Number of requests in the set, if a run stored only the first of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<u64>,
-    /// What the log is like that they were read from, in sentences.
+    /// Summary of the log that the set comes from, in sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub summary: Vec<String>,
-    /// Whether `{{…}}` in paths, headers and bodies is filled anew for each request.
+    /// Whether `{{…}}` in paths, headers and bodies is filled in for each request.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub templates: bool,
-    /// What `{{column}}` is filled with; a run writes down the columns alone.
+    /// Values for `{{column}}`. A run stores only the names of the columns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<DataTable>,
-    /// When each was made, to be made at those times again; a run does not write it down.
+    /// Recorded times at which the requests are replayed; a run does not store them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Recorded>,
 }
 
-/// Rows of values for the places of requests.
+/// Table of values for the placeholders in requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct DataTable {
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// The values, row by row; they may be secrets, so only a generator is given them.
+    /// Values by row. Because they may be secrets, only generators receive them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<Vec<String>>,
-    /// Which row comes next.
+    /// Order of the rows.
     pub order: DataOrder,
-    /// The first row of this process, and how many further the next is: several processes share the rows without repeats.
+    /// First row of this process. Together with `step` it divides the rows among processes without overlap.
     pub first: u64,
-    /// See `first`; 0 is 1.
+    /// Distance to the next row of this process; 0 means 1.
     pub step: u64,
 }
 
-/// Which row of the data comes next.
+/// Order of the data rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DataOrder {
-    /// One after the other, and from the first again.
+    /// In order, then again from the first.
     #[default]
     Cycle,
-    /// Each at most once.
+    /// Each row at most once.
     Unique,
-    /// At random.
+    /// In random order.
     Random,
 }
 
-/// Requests as they were made: one after the other, with the gaps between them.
+/// Recorded requests: their order and the gaps between them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Recorded {
-    /// From the request before to this one, microseconds; of the first from the begin.
+    /// Time since the previous request, microseconds; for the first request, time since the start.
     pub gaps_us: Vec<u64>,
-    /// Its place in `requests`; none where only the times were recorded.
+    /// Index of each request in `requests`; empty if only times were recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<u16>,
-    /// How many times as fast they are made.
+    /// Speed of the replay relative to the recording.
     pub speed: f64,
 }
 
 impl Recorded {
-    /// Every `of`-th of them, from the `i`-th on: what one of several processes makes.
+    /// Returns every `processes`-th request from the `i`-th on: the share of one process.
     #[must_use]
-    pub fn share(&self, i: u32, of: u32) -> Self {
+    pub fn share(&self, i: u32, processes: u32) -> Self {
         let (mut at, mut before) = (0, 0);
         let times: Vec<u64> = self
             .gaps_us
@@ -112,42 +112,42 @@ impl Recorded {
                 at
             })
             .collect();
-        let mine = || (i as usize..times.len()).step_by(of.max(1) as usize);
+        let mine = || (i as usize..times.len()).step_by(processes.max(1) as usize);
         let gaps_us = mine().map(|k| times[k] - std::mem::replace(&mut before, times[k])).collect();
         Self { gaps_us, items: mine().filter_map(|k| self.items.get(k).copied()).collect(), speed: self.speed }
     }
 
-    /// From the first to the last, seconds, at the speed asked for.
+    /// Returns the time from the start to the last request at the replay speed, seconds.
     pub fn span_s(&self) -> f64 {
         self.gaps_us.iter().sum::<u64>() as f64 / 1e6 / self.speed
     }
 }
 
-/// Times from a file at which requests are due, whichever they are.
+/// Times from a file at which requests are due.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ArrivalTimes {
-    /// What they were read from.
+    /// Source of the times.
     pub from: String,
-    /// How many there are.
+    /// Number of times.
     pub count: u64,
-    /// The times; a run does not write them down.
+    /// The times; a run does not store them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<Recorded>,
 }
 
-/// Which request of a set comes next.
+/// Order of the requests of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestOrder {
-    /// Drawn at random, each as often as its weight says.
+    /// At random, weighted.
     #[default]
     Weighted,
-    /// As they are written, from the first on each connection.
+    /// In written order, from the first on each connection.
     Sequence,
-    /// All once in a random order, then all again in another.
+    /// All once in random order, then all again in another order.
     Shuffle,
 }
 
@@ -156,11 +156,11 @@ pub enum RequestOrder {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct RequestPlan {
-    /// What it is called; empty: by its method and path.
+    /// Name; if empty, method and path are the name.
     pub name: String,
-    /// Results are kept by class; empty: by its name.
+    /// Class for separate results; if empty, the name is the class.
     pub class: String,
-    /// How often it is made, against the others; 0 is never.
+    /// Relative frequency; 0 is never.
     pub weight: f64,
     /// `GET`, `HEAD`, `POST` or any token.
     pub method: String,
@@ -169,19 +169,19 @@ pub struct RequestPlan {
     /// Headers, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<(String, String)>,
-    /// The body, where it is text.
+    /// Body as text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub body: String,
-    /// The body, where it is not.
+    /// Body in base64, if it is not text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub body_base64: String,
-    /// Status that counts as right besides 2xx and 3xx.
+    /// Expected status besides 2xx and 3xx.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_status: Option<u16>,
-    /// What the body of the response must hold.
+    /// Text that the body of the response must contain.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub expect_text: String,
-    /// What is taken from the response for `{{name}}` in later requests of its connection: `json:/pointer` (RFC 6901) or
+    /// Values taken from the response for `{{name}}` in later requests of the connection: `json:/pointer` (RFC 6901) or
     /// `header:Name`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub capture: BTreeMap<String, String>,
@@ -206,7 +206,7 @@ impl Default for RequestPlan {
 }
 
 impl RequestPlan {
-    /// Sets the body: as text where it is text.
+    /// Sets the body, as text if possible.
     pub fn set_body(&mut self, bytes: &[u8]) {
         match std::str::from_utf8(bytes) {
             Ok(text) => self.body = text.into(),
@@ -214,12 +214,12 @@ impl RequestPlan {
         }
     }
 
-    /// Whether a body is sent.
+    /// Whether the request has a body.
     pub fn has_body(&self) -> bool {
         !self.body.is_empty() || !self.body_base64.is_empty()
     }
 
-    /// What it is called: its name, or its method and its path without the query.
+    /// Returns the name, or method and path without the query.
     pub fn called(&self) -> String {
         match self.name.is_empty() {
             false => self.name.clone(),
@@ -227,15 +227,15 @@ impl RequestPlan {
         }
     }
 
-    /// The name of its class.
+    /// Returns the name of the class.
     pub fn class_name(&self) -> String {
         if self.class.is_empty() { self.called() } else { self.class.clone() }
     }
 }
 
 impl RequestSet {
-    /// The names of the classes, and the class of each request as a place among them. Where there are more than
-    /// [`MOST_CLASSES`], those of the least weight are one, called `other`.
+    /// Returns the names of the classes, and for each request the index of its class. Beyond [`MOST_CLASSES`], the
+    /// classes with the lowest weights become one class called `other`.
     pub fn classes(&self) -> (Vec<String>, Vec<u16>) {
         let mut names: Vec<String> = Vec::new();
         let mut weights: Vec<f64> = Vec::new();
@@ -265,7 +265,7 @@ impl RequestSet {
         (kept, of.into_iter().map(|at| place[at]).collect())
     }
 
-    /// What a run writes down of it: the first requests, and how many there were.
+    /// Returns the part that a run stores: the first requests, and the number of requests.
     #[must_use]
     pub fn abridged(&self) -> Self {
         let requests: Vec<_> = self.requests.iter().take(KEPT).cloned().collect();
@@ -275,7 +275,7 @@ impl RequestSet {
         Self { from, order: self.order, requests, of, summary, templates: self.templates, data, recorded: None }
     }
 
-    /// How many requests there are.
+    /// Returns the number of requests.
     pub fn count(&self) -> u64 {
         self.of.unwrap_or(self.requests.len() as u64)
     }

@@ -1,10 +1,10 @@
-//! Putting placeholders for the secrets of a plan and of a run.
+//! Replacing the secrets of a plan or a run by placeholders.
 
 use crate::{Plan, Run};
 
 impl Plan {
-    /// Puts placeholders for everything that is secret: user information, token-like query values, headers that are secret
-    /// by nature or by one of `names`, bodies of a set of requests. A second time changes nothing.
+    /// Replaces all secrets by placeholders: user information, token-like query values, secret headers (well-known ones
+    /// and `names`), and the bodies of request sets. A second call changes nothing.
     pub fn seal(&mut self, names: &[String]) {
         let secrets = &mut self.load.secrets;
         self.target.url = secrets.keep_url(&self.target.url);
@@ -14,7 +14,7 @@ impl Plan {
 }
 
 impl Run {
-    /// Seals a run that an older version wrote down with its secrets.
+    /// Replaces the secrets in a run that an older version stored in plain text.
     pub(crate) fn seal(&mut self) {
         self.plan.seal(&[]);
         let secrets = &self.plan.load.secrets;

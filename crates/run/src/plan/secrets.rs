@@ -1,6 +1,6 @@
-//! Secrets stay in memory. A plan holds a placeholder, `<redacted:1a2b3c4d>` (the first digits of the value's SHA-256, so
-//! that two runs can be told to have used the same one), and beside it, never written down, what it stands for. Only the
-//! request itself is made with the values: see [`crate::LoadPlan::revealed`].
+//! Secrets stay in memory. A plan holds a placeholder such as `<redacted:1a2b3c4d>`, with the first digits of the
+//! value's SHA-256. Equal placeholders in two runs mean equal secrets. The values are in [`Secrets`], which is never
+//! stored; only requests use them: see [`crate::LoadPlan::revealed`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{Protocol, RequestSet, UrlParts};
 
-/// Headers whose values are secrets (names in lower case), besides those that hold one of [`SECRET_WORDS`].
+/// Headers with secret values (names in lower case), besides those that contain one of [`SECRET_WORDS`].
 pub const SECRET_HEADERS: &[&str] = &[
     "authorization",
     "proxy-authorization",
@@ -21,27 +21,28 @@ pub const SECRET_HEADERS: &[&str] = &[
     "ocp-apim-subscription-key",
 ];
 
-/// A header or query parameter whose name (in lower case, without `-` and `_`) holds one of these has a secret value.
+/// Words that mark a secret: a header or query parameter is secret if its name contains one (in lower case, without `-`
+/// and `_`).
 pub const SECRET_WORDS: &[&str] =
     &["token", "secret", "passw", "apikey", "accesskey", "auth", "signature", "credential", "session"];
 
-/// Query parameters that are secret by their whole name.
+/// Query parameters that are secret if the whole name matches.
 const SECRET_PARAMETERS: &[&str] = &["key", "sig", "sid", "pwd", "pass", "pw", "jwt", "code"];
 
-/// A value of a query that is this long and has letters and digits is taken for a token, whatever its name.
+/// Minimum length of a token in a query: a value this long with letters and digits is secret under any name.
 const TOKEN_LENGTH: usize = 32;
-/// A shorter value, or part of one, is not looked for in free text: it would be found everywhere.
+/// Minimum length of a secret to search for in free text. Shorter values would match everywhere.
 const SHORTEST_IN_TEXT: usize = 6;
 
 const BEGIN: &str = "<redacted:";
-/// Digits of a placeholder.
+/// Digits in a placeholder.
 const DIGITS: usize = 8;
 
-/// Values that stand behind placeholders. Printed, it shows only how many.
+/// Secret values by placeholder. Its debug output shows only their number.
 #[derive(Clone, Default, PartialEq)]
 pub struct Secrets {
     by_placeholder: BTreeMap<String, String>,
-    /// Rows of data for requests.
+    /// Data rows for requests.
     rows: Vec<Vec<String>>,
 }
 
@@ -52,13 +53,13 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Keeps a value and returns its placeholder. A placeholder stays as it is, and so does nothing at all.
+    /// Stores a value and returns its placeholder. Placeholders and empty texts stay as they are.
     pub fn keep(&mut self, value: &str) -> String {
         if value.is_empty() || value.starts_with(BEGIN) {
             return value.into();
         }
         let digits: String = Sha256::digest(value.as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
-        // Among many values two may begin alike: then more digits.
+        // Uses more digits if another value has the same first digits.
         for length in (DIGITS..=digits.len()).step_by(DIGITS) {
             let placeholder = format!("{BEGIN}{}>", &digits[..length]);
             if self.by_placeholder.entry(placeholder.clone()).or_insert_with(|| value.into()) == value {
@@ -68,7 +69,7 @@ impl Secrets {
         format!("{BEGIN}{digits}>")
     }
 
-    /// A URL (or a path with a query) with user information and token-like query values kept.
+    /// Replaces user information and token-like query values in a URL or a path with a query.
     pub fn keep_url(&mut self, url: &str) -> String {
         let UrlParts { scheme, authority, path, .. } = UrlParts::of(url);
         let mut out = scheme.map_or_else(String::new, |scheme| format!("{scheme}://"));
@@ -82,7 +83,7 @@ impl Secrets {
         out
     }
 
-    /// One `name=value` of a query with the separator behind it.
+    /// Appends one `name=value` of a query with its separator, with a placeholder if the value is secret.
     fn keep_parameter(&mut self, piece: &str, out: &mut String) {
         let (parameter, end) = match piece.char_indices().last() {
             Some((at, '?' | '#' | '&' | ';')) => piece.split_at(at),
@@ -95,7 +96,8 @@ impl Secrets {
         out.push_str(end);
     }
 
-    /// One word of a command line: a header of a secret name, a URL, or something with a known value in it.
+    /// Replaces secrets in one word of a command line: a header with a secret name, a URL, or a text with a known
+    /// secret in it.
     pub fn keep_word(&mut self, word: &str) -> String {
         if let Some(line) =
             word.strip_prefix("--curl=").or(Some(word)).filter(|line| line.trim_start().starts_with("curl "))
@@ -116,8 +118,8 @@ impl Secrets {
         }
     }
 
-    /// A text in which no kept value is left, nor a part that is a secret by itself: the token behind `Bearer`, the value
-    /// of a cookie.
+    /// Replaces all stored secrets in a text, and also the parts that are secret on their own: the token after
+    /// `Bearer`, the value of a cookie.
     pub fn scrub(&self, text: &str) -> String {
         let mut found: Vec<(&str, &str)> = Vec::new();
         for (placeholder, value) in &self.by_placeholder {
@@ -129,7 +131,7 @@ impl Secrets {
         found.into_iter().fold(text.to_string(), |text, (value, placeholder)| text.replace(value, placeholder))
     }
 
-    /// A text with the values in their places again.
+    /// Returns a text with placeholders replaced by their values.
     fn reveal(&self, text: &str) -> String {
         let (mut out, mut rest) = (String::with_capacity(text.len()), text);
         while let Some(at) = rest.find(BEGIN) {
@@ -145,8 +147,8 @@ impl Secrets {
         out + rest
     }
 
-    /// Keeps what is secret in a protocol: the values of headers that are secret by nature or by one of `names`, and of
-    /// the path's query.
+    /// Replaces the secrets of a protocol: values of secret headers (well-known ones and `names`), and values in the
+    /// query of the path.
     pub(crate) fn keep_protocol(&mut self, protocol: &mut Protocol, names: &[String]) {
         let Some((path, headers)) = protocol.path_and_headers() else { return };
         *path = self.keep_url(path);
@@ -157,7 +159,7 @@ impl Secrets {
         }
     }
 
-    /// Keeps what is secret in a set of requests: the same of each, and bodies.
+    /// Replaces the secrets of a set of requests: headers, queries and bodies.
     pub(crate) fn keep_requests(&mut self, set: &mut RequestSet, names: &[String]) {
         for request in &mut set.requests {
             request.path = self.keep_url(&request.path);
@@ -170,17 +172,17 @@ impl Secrets {
         }
     }
 
-    /// How many rows of data there are.
+    /// Returns the number of data rows.
     pub fn rows(&self) -> usize {
         self.rows.len()
     }
 
-    /// Keeps the rows of a set's data.
+    /// Stores the data rows of a set.
     pub fn keep_rows(&mut self, rows: Vec<Vec<String>>) {
         self.rows = rows;
     }
 
-    /// A set of requests with the values in their places.
+    /// Fills the values into a set of requests.
     pub(crate) fn reveal_requests(&self, set: &mut RequestSet) {
         if let Some(data) = set.data.as_mut().filter(|data| data.rows.is_empty()) {
             data.rows.clone_from(&self.rows);
@@ -192,7 +194,7 @@ impl Secrets {
         }
     }
 
-    /// A protocol with the values in their places, for the request itself.
+    /// Fills the values into a protocol, for making requests.
     pub(crate) fn reveal_protocol(&self, protocol: &mut Protocol) {
         let Some((path, headers)) = protocol.path_and_headers() else { return };
         *path = self.reveal(path);
@@ -200,7 +202,7 @@ impl Secrets {
     }
 }
 
-/// Whether a header's value is a secret by its name.
+/// Whether the name of a header makes its value secret.
 pub fn is_secret_header(name: &str) -> bool {
     let name = name.trim().to_ascii_lowercase();
     SECRET_HEADERS.contains(&name.as_str()) || holds_secret_word(&name)
@@ -218,7 +220,7 @@ fn holds_secret_word(name: &str) -> bool {
     SECRET_WORDS.iter().any(|word| letters.contains(word))
 }
 
-/// Parts of a value that are secrets by themselves.
+/// Returns the parts of a value that are secret on their own.
 fn parts(value: &str) -> impl Iterator<Item = &str> {
     let words = value.split([' ', ';', ',']).filter(|word| !word.is_empty());
     let scheme = usize::from(value.contains(' ') && !value.starts_with('=') && !first_has_equals(value));
@@ -226,7 +228,7 @@ fn parts(value: &str) -> impl Iterator<Item = &str> {
     words.flat_map(|word| [word, word.split_once('=').map_or("", |(_, value)| value)])
 }
 
-/// Whether the first word is already a `name=value`, as in a cookie, and no scheme such as `Bearer`.
+/// Whether the first word is a `name=value`, as in a cookie, and not a scheme such as `Bearer`.
 fn first_has_equals(value: &str) -> bool {
     value.split([' ', ';']).next().is_some_and(|word| word.contains('='))
 }

@@ -1,29 +1,29 @@
-//! TLS between client and server: what is offered, whom it trusts, and how often an earlier session is taken up.
+//! TLS settings of the client: versions, trust, and session resumption.
 
 use serde::{Deserialize, Serialize};
 
-/// TLS of the client.
+/// TLS settings of the client.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct TlsPlan {
-    /// The name that the server's certificate must have, sent as SNI; the host of the target.
+    /// Name that the server's certificate must have, sent as SNI. Default: the host of the target.
     pub server_name: String,
-    /// File of certificates (PEM) that are trusted; absent: those of the system.
+    /// File with trusted certificates (PEM); absent for those of the system.
     pub ca_file: Option<String>,
-    /// File of the client's certificate chain (PEM).
+    /// File with the client's certificate chain (PEM).
     pub cert_file: Option<String>,
-    /// File of the client's private key (PEM).
+    /// File with the client's private key (PEM).
     pub key_file: Option<String>,
-    /// Takes any certificate.
+    /// Whether any certificate is accepted.
     pub insecure: bool,
-    /// The only version that is offered; absent: 1.3 and 1.2.
+    /// The only version to offer; absent for 1.3 and 1.2.
     pub version: Option<TlsVersion>,
-    /// Share of the connections that take up an earlier session where they can, 0 to 1.
+    /// Share of connections that resume an earlier session if possible, 0 to 1.
     pub resume: f64,
 }
 
-/// A version of TLS.
+/// TLS version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum TlsVersion {

@@ -1,33 +1,33 @@
-//! A target in its pieces, as far as its text alone tells them. Source: RFC 3986 section 3.
+//! Splitting a target into its parts. Source: RFC 3986 section 3.
 
-/// A URL as it is written, or what stands in the place of one: `host:80`, `/path`. Nothing is looked up, checked or decoded.
+/// Parts of a URL or of a short form such as `host:80` or `/path`. Nothing is looked up, checked or decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UrlParts<'a> {
-    /// What stands before `://`; `None` without one.
+    /// Text before `://`; `None` without one.
     pub scheme: Option<&'a str>,
-    /// All behind the scheme: authority and path.
+    /// Everything after the scheme: authority and path.
     pub rest: &'a str,
-    /// Host and port, with user information before them; or the begin of a socket's path.
+    /// Host and port, with user information before them; or the start of a socket path.
     pub authority: &'a str,
-    /// Path, query and fragment; empty where the authority ends the text.
+    /// Path, query and fragment; empty if the authority ends the text.
     pub path: &'a str,
 }
 
 impl<'a> UrlParts<'a> {
-    /// Takes a text to pieces.
+    /// Splits a text.
     pub fn of(url: &'a str) -> Self {
         let (scheme, rest) = url.split_once("://").map_or((None, url), |(scheme, rest)| (Some(scheme), rest));
         let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
         Self { scheme, rest, authority, path }
     }
 
-    /// Its scheme, as it is written; `http` is meant where none is.
+    /// Returns the scheme as written, or `http` if there is none.
     pub fn scheme_or_http(&self) -> &'a str {
         self.scheme.unwrap_or("http")
     }
 
-    /// The protocol's scheme, and whether it is spoken over a unix socket: `unix` is HTTP, `echo+unix` and the like the
-    /// rest.
+    /// Returns the protocol's scheme, and whether it runs over a unix socket. `unix` means HTTP; `echo+unix` and
+    /// similar schemes name the protocol.
     pub fn transport(&self) -> (&'a str, bool) {
         let scheme = self.scheme_or_http();
         let at = scheme.len().saturating_sub("+unix".len());

@@ -1,13 +1,13 @@
-//! What the table of counters says of one: its row.
+//! Rows of the table of counters.
 
 use serde::{Deserialize, Serialize};
 
-/// What a counter counts.
+/// Unit of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// A plain count of events or things.
+    /// A plain count.
     Count,
     /// Bytes.
     Bytes,
@@ -15,16 +15,16 @@ pub enum Unit {
     Microseconds,
     /// Pages of memory of the kernel's page size.
     Pages,
-    /// Bytes per second (a speed or a limit).
+    /// Bytes per second: a speed or a limit.
     BytesPerSecond,
-    /// Processors (may be fractional: a quota).
+    /// CPUs; may be fractional, as in a quota.
     Processors,
-    /// A part of a whole, 0 to 1.
+    /// Share of a whole, 0 to 1.
     Share,
 }
 
 impl Unit {
-    /// The unit as it is printed behind a figure; empty for plain counts and shares.
+    /// Returns the unit as printed behind a value; empty for plain counts and shares.
     pub const fn symbol(self) -> &'static str {
         match self {
             Self::Count => "",
@@ -38,28 +38,28 @@ impl Unit {
     }
 }
 
-/// How two readings of a counter are put together.
+/// Kind of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Only grows: the difference of two readings is what happened between them.
+    /// Only grows; the difference of two readings is the amount between them.
     Cumulative,
-    /// A level: each reading stands for itself.
+    /// A level; each reading stands for itself.
     Gauge,
 }
 
-/// How the instances of a counter make one figure of a side.
+/// Rule that combines the instances of a counter into one value per side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Together {
-    /// Growth and sizes add up.
+    /// Sum, for growth and sizes.
     Sum,
-    /// Limits, means and levels of one thing do not: the largest stands for all.
+    /// Largest instance, for limits, means and levels that do not add up.
     Largest,
 }
 
 impl Together {
-    /// One figure of all instances.
+    /// Combines the values of all instances.
     pub fn of(self, values: impl Iterator<Item = f64>) -> Option<f64> {
         match self {
             Self::Sum => values.reduce(|a, b| a + b),
@@ -68,18 +68,18 @@ impl Together {
     }
 }
 
-/// Whose figure a counter is: two sides that have this in common read the same.
+/// Scope of a counter. Two sides in one scope read the same value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Of a side's own processes and connections.
+    /// The processes and connections of one side.
     Side,
-    /// Of the machine: its CPUs and disks.
+    /// The machine: its CPUs and disks.
     Machine,
-    /// Of the network namespace: its interfaces, listeners and TCP.
+    /// The network namespace: its interfaces, listeners and TCP.
     Network,
 }
 
-/// What the instances of counters are, and whose figure each is.
+/// Kinds of instances, with the scope of each.
 const OBJECTS: &[(&str, Scope)] = &[
     ("Behind", Scope::Side),
     ("CPU", Scope::Machine),
@@ -115,25 +115,25 @@ const OBJECTS: &[(&str, Scope)] = &[
 pub struct CounterSpec {
     /// Dotted name.
     pub id: &'static str,
-    /// What the instances are (Processor, Process, Interface, …), as in Performance Monitor. Empty instance = the host.
+    /// Kind of instance (Processor, Process, Interface, …), as in Performance Monitor. An empty instance is the host.
     pub object: &'static str,
     /// Unit of the value.
     pub unit: Unit,
     /// Cumulative or gauge.
     pub kind: Kind,
-    /// How its instances make one figure.
+    /// Rule that combines the instances.
     pub together: Together,
-    /// Where the kernel says it (file and field), and what it means in one sentence.
+    /// Source in the kernel (file and field), and the meaning in one sentence.
     pub help: &'static str,
 }
 
 impl CounterSpec {
-    /// The same row of what does not add up over instances.
+    /// Combines instances by their largest value.
     pub(crate) const fn largest(self) -> Self {
         Self { together: Together::Largest, ..self }
     }
 
-    /// Whose figure it is.
+    /// Returns the scope of the counter.
     pub fn scope(&self) -> Scope {
         OBJECTS.iter().find(|(object, _)| *object == self.object).map_or(Scope::Side, |(_, scope)| *scope)
     }

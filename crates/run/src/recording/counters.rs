@@ -1,4 +1,4 @@
-//! Names of counters and what one reading of a counter can be.
+//! Names of counters, and readings.
 
 use std::borrow::Cow;
 
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 use crate::recording::counter_spec::CounterSpec;
 
-/// The dotted name of a counter, for example `tcp.listen_overflows`. Names that this version does not know stay
-/// readable, so runs of newer and older versions still load.
+/// Dotted name of a counter, for example `tcp.listen_overflows`. Unknown names stay readable, so runs of newer and
+/// older versions still load.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct CounterId(pub Cow<'static, str>);
 
 impl CounterId {
-    /// A name that is known when the program is compiled.
+    /// Makes a name at compile time.
     pub const fn new(id: &'static str) -> Self {
         Self(Cow::Borrowed(id))
     }
 
-    /// The dotted name.
+    /// Returns the dotted name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -32,32 +32,32 @@ impl std::fmt::Display for CounterId {
     }
 }
 
-/// The row of a counter, or `None` for a name that this version does not know.
+/// Returns the row of a counter, or `None` for a name that this version does not know.
 pub fn counter(id: &str) -> Option<&'static CounterSpec> {
     crate::COUNTERS.iter().find(|spec| spec.id == id)
 }
 
-/// A value, or the reason why there is none. Unknown is never zero.
+/// A value, or the reason why there is none. An unknown value is never zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Reading {
-    /// What the source said.
+    /// Value read from the source.
     Value(#[serde(with = "Figure")] f64),
-    /// Why there is no value: file missing, no permission, not on this kernel, counter went backwards.
+    /// Missing value with its reason: file missing, no permission, unsupported by this kernel, counter went backwards.
     Absent {
-        /// One sentence.
+        /// Reason in one sentence.
         absent: String,
     },
 }
 
 impl Reading {
-    /// An absent reading with its reason.
+    /// Makes a missing reading with its reason.
     pub fn absent(reason: impl Into<String>) -> Self {
         Self::Absent { absent: reason.into() }
     }
 
-    /// The value, if there is one.
+    /// Returns the value, if there is one.
     pub fn value(&self) -> Option<f64> {
         match self {
             Self::Value(v) => Some(*v),

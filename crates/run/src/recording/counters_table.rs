@@ -1,4 +1,4 @@
-//! Every counter that loadline knows, one row each: the one list that the probe fills, judge reads, and the docs print.
+//! Table of all counters, one row each. The probe fills them, judge reads them, and the docs print them.
 //!
 //! To add a counter, add a row here and read it in a file of `probe/src/sources/`.
 
@@ -10,9 +10,9 @@ const fn c(id: &'static str, object: &'static str, unit: Unit, kind: Kind, help:
     CounterSpec { id, object, unit, kind, together: Together::Sum, help }
 }
 
-/// The table.
+/// All counters.
 pub const COUNTERS: &[CounterSpec] = &[
-    // Processors: instances `0`, `1`, … and `total`.
+    // CPUs: instances `0`, `1`, … and `total`.
     c("cpu.user", "CPU", Microseconds, Cumulative, "/proc/stat user and nice: time in user mode"),
     c("cpu.system", "CPU", Microseconds, Cumulative, "/proc/stat system: time in the kernel, without interrupts"),
     c("cpu.irq", "CPU", Microseconds, Cumulative, "/proc/stat irq: time in hardware interrupts"),
@@ -280,8 +280,8 @@ pub const COUNTERS: &[CounterSpec] = &[
         Gauge,
         "sockstat TCP mem: pages of memory in socket buffers, all namespaces",
     ),
-    // Listeners: instance `address:port`; further sockets of one address (SO_REUSEPORT) `address:port#2`, ….
-    // What the server is connected to: instances are addresses (`127.0.0.1:5432`) and paths of unix sockets.
+    // Listeners: instance `address:port`; other sockets with the same address (SO_REUSEPORT) are `address:port#2`, ….
+    // For upstream services, the instances are addresses (`127.0.0.1:5432`) and paths of unix sockets.
     c(
         "behind.connections",
         "Behind",
@@ -320,10 +320,10 @@ pub const COUNTERS: &[CounterSpec] = &[
         Cumulative,
         "sock_diag skmeminfo drops: connection requests dropped at this listener",
     ),
-    // Read where an experiment asks for it: the kernel describes each connection.
+    // Read only if an experiment needs it, since the kernel describes each connection.
     c("listen.accepted", "Listener", Count, Gauge, "sock_diag inode: established connections that were accepted"),
     c("listen.waiting", "Listener", Count, Gauge, "sock_diag inode: established connections that wait to be accepted"),
-    // TCP_INFO over a sample of the connections of this side; instance empty.
+    // TCP_INFO from a sample of this side's connections; instance empty.
     c("connection.sampled", "Connection", Count, Gauge, "connections that sock_diag described in this sample"),
     c("connection.rtt", "Connection", Microseconds, Gauge, "tcp_info rtt: smoothed round-trip time, mean").largest(),
     c("connection.cwnd", "Connection", Count, Gauge, "tcp_info snd_cwnd: congestion window in segments, mean")
@@ -393,7 +393,7 @@ pub const COUNTERS: &[CounterSpec] = &[
     .largest(),
     c("connection.ato", "Connection", Microseconds, Gauge, "tcp_info ato: timer of delayed acknowledgements, mean")
         .largest(),
-    // softnet: instances by processor.
+    // softnet: instances by CPU.
     c(
         "softnet.processed",
         "Softnet",
@@ -537,7 +537,7 @@ pub const COUNTERS: &[CounterSpec] = &[
     c("server.bytes_out", "Server", Bytes, Cumulative, "bytes that the server wrote to sockets"),
 ];
 
-/// Objects whose counters no source of the probe fills: media and reference servers tell them themselves.
+/// Objects without a source in the probe. Media and reference servers export their counters themselves.
 pub const EXPORTED: &[&str] = &["Medium", "Records", "Server"];
 
 #[cfg(test)]

@@ -1,28 +1,28 @@
-//! What the CPUs of a host did in a window, from its recording: the one place that says which of it is work.
+//! Division of a host's CPU time in a window. Only this file decides which parts count as work.
 
 use crate::{Recording, Window};
 
-/// CPU time of one CPU, or of all of them (`total`), by what it was spent on, microseconds. What a kernel does not tell apart is 0.
+/// CPU time of one CPU, or of all CPUs (`total`), by kind, microseconds. Kinds that the kernel does not separate are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuTimes {
-    /// Programs.
+    /// Programs in user mode.
     pub user_us: f64,
-    /// The kernel for them.
+    /// The kernel on behalf of programs.
     pub system_us: f64,
     /// Hard interrupts.
     pub irq_us: f64,
     /// Soft interrupts.
     pub softirq_us: f64,
-    /// Taken by the hypervisor.
+    /// Time taken by the hypervisor.
     pub steal_us: f64,
-    /// Idle while a disk request was out.
+    /// Idle while a disk request was pending.
     pub iowait_us: f64,
     /// Idle.
     pub idle_us: f64,
 }
 
 impl CpuTimes {
-    /// Of counters by their names; none where idle time is not known.
+    /// Builds the times from counters by name; `None` if the idle time is unknown.
     pub fn of(part: impl Fn(&str) -> Option<f64>) -> Option<Self> {
         let or_none = |id: &str| part(id).unwrap_or(0.0).max(0.0);
         Some(Self {
@@ -36,35 +36,35 @@ impl CpuTimes {
         })
     }
 
-    /// The kernel's part: for programs and interrupts.
+    /// Returns the kernel's time: for programs and interrupts.
     pub fn kernel_us(&self) -> f64 {
         self.system_us + self.irq_us + self.softirq_us
     }
 
-    /// All that is not idle, what the hypervisor took included: it was wanted.
+    /// Returns all time that was not idle. Time taken by the hypervisor counts, since the CPU had work to do.
     pub fn busy_us(&self) -> f64 {
         self.user_us + self.kernel_us() + self.steal_us
     }
 
-    /// All of it.
+    /// Returns the sum of all kinds.
     pub fn all_us(&self) -> f64 {
         self.busy_us() + self.iowait_us + self.idle_us
     }
 
-    /// A part as a share of all, 0 to 1; none where nothing was counted.
+    /// Returns a part as a share of all time, 0 to 1; `None` if nothing was counted.
     pub fn share_of(&self, part_us: f64) -> Option<f64> {
         let all_us = self.all_us();
         (all_us > 0.0).then(|| part_us / all_us)
     }
 
-    /// Share that was not idle, 0 to 1.
+    /// Returns the share that was not idle, 0 to 1.
     pub fn busy(&self) -> Option<f64> {
         self.share_of(self.busy_us())
     }
 }
 
 impl Recording {
-    /// What a CPU (`0`), or all of them (`total`), did in a window; none where its idle time is not known.
+    /// Returns the times of a CPU (`0`), or of all CPUs (`total`), in a window; `None` if its idle time is unknown.
     pub fn cpu_times(&self, cpu: &str, window: Window) -> Option<CpuTimes> {
         CpuTimes::of(|id| self.reading(id, cpu, window).value())
     }

@@ -1,18 +1,17 @@
-//! What the instance of a process or thread counter says: `nginx:1234` and `nginx:1234/1240` (docs/run-format.md). The name
-//! is a stranger's and may hold anything, so numbers are looked for at the end.
+//! Instances of process and thread counters: `nginx:1234` and `nginx:1234/1240` (docs/run-format.md). A process name is
+//! untrusted and may contain any character, so parsing starts from the end.
 
-/// A process or one of its threads, as the instance of a counter. A thread goes by its own name, which need not be that
-/// of its process.
+/// Process or thread as a counter instance. A thread has its own name, which may differ from the name of its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instance {
-    /// The process.
+    /// Process id.
     pub pid: u32,
-    /// The thread, where it is one.
+    /// Thread id, for a thread.
     pub tid: Option<u32>,
 }
 
 impl Instance {
-    /// Reads an instance; `None` where it names no process.
+    /// Parses an instance; `None` if it names no process.
     pub fn read(text: &str) -> Option<Self> {
         let thread = text.rsplit_once('/').and_then(|(process, tid)| Some((process, tid.parse().ok()?)));
         let (process, tid) = thread.map_or((text, None), |(process, tid)| (process, Some(tid)));
@@ -21,12 +20,12 @@ impl Instance {
     }
 }
 
-/// The instance of a counter of a host whose recording stands in another's: `h2 eth0`.
+/// Returns the instance name for a counter of another host in this recording: `h2 eth0`.
 pub fn on_host(host: &str, instance: &str) -> String {
     format!("{host} {instance}").trim_end().into()
 }
 
-/// Whether an interface is loopback, of whichever host. No name of an interface has a space in it.
+/// Whether an interface is the loopback of any host. Interface names contain no spaces.
 pub fn is_loopback(interface: &str) -> bool {
     interface.rsplit(' ').next() == Some("lo")
 }

@@ -1,22 +1,22 @@
-//! Which instances of a recording count for a side: of its processes and threads its own, of the CPUs all together.
+//! Selection of the instances that count for one side: its own processes and threads, and the total of the CPUs.
 
 use std::collections::HashSet;
 
 use crate::{Instance, Side, Together, counter};
 
-/// The processes of a side, by name and by id.
+/// Processes of a side, by name and id.
 pub struct Own<'a> {
     names: HashSet<&'a str>,
     pids: HashSet<u32>,
 }
 
 impl Side {
-    /// Its own processes.
+    /// Returns a filter for this side's own processes.
     pub fn own(&self) -> Own<'_> {
         Own::of(&self.processes)
     }
 
-    /// A counter of the side at each sample, its instances put together: seconds and value.
+    /// Returns the combined instances of a counter at each sample: seconds and value.
     pub fn over_time(&self, id: &str) -> Vec<(f64, f64)> {
         let (own, together) = (self.own(), counter(id).map_or(Together::Sum, |spec| spec.together));
         let columns: Vec<_> = self.recording.columns_of(id).filter(|c| own.counts(id, &c.instance)).collect();
@@ -26,19 +26,19 @@ impl Side {
 }
 
 impl<'a> Own<'a> {
-    /// These processes, as instances of process counters.
+    /// Makes a filter from instances of process counters.
     pub fn of(processes: impl IntoIterator<Item = &'a String>) -> Self {
         let names: HashSet<&str> = processes.into_iter().map(String::as_str).collect();
         let pids = names.iter().copied().filter_map(pid).collect();
         Self { names, pids }
     }
 
-    /// Whether an instance `name:pid` or `name:pid/tid` is one of them.
+    /// Whether an instance `name:pid` or `name:pid/tid` is one of these processes.
     pub fn has(&self, instance: &str) -> bool {
         self.names.contains(instance) || pid(instance).is_some_and(|pid| self.pids.contains(&pid))
     }
 
-    /// Whether an instance of a counter adds to the side's figure.
+    /// Whether an instance of a counter counts for the side.
     pub fn counts(&self, counter: &str, instance: &str) -> bool {
         match counter.split_once('.').map_or("", |(object, _)| object) {
             "cpu" => instance == "total" || instance.is_empty(),

@@ -1,28 +1,28 @@
-//! A recording sorted by counter or by instance: what is asked of every instance is asked in time that grows with the
-//! recording, not with its square, however many columns a file has.
+//! Index of a recording by counter or by instance. With it, queries for all instances take linear time, even for files
+//! with many columns.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::{Column, CounterId, Reading, Recording, Window};
 
-/// The instances of one counter, by name.
+/// Instances of one counter, by name.
 #[derive(Clone, Debug)]
 pub struct Instances<'a> {
     recording: &'a Recording,
     columns: HashMap<&'a str, &'a Column>,
 }
 
-/// What a recording holds of one counter.
+/// Contents of a recording for one counter.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded<'a> {
-    /// Its columns.
+    /// Columns of the counter.
     pub columns: Vec<&'a Column>,
-    /// Why it, or all of it that is missing, could not be read.
+    /// Reason why the counter, or a part of it, is missing.
     pub absent: Option<&'a str>,
 }
 
 impl Recording {
-    /// The instances of a counter.
+    /// Returns the instances of a counter.
     pub fn instances(&self, id: &str) -> Instances<'_> {
         let mut columns = HashMap::new();
         for column in self.columns.iter().filter(|c| c.counter.as_str() == id) {
@@ -31,7 +31,7 @@ impl Recording {
         Instances { recording: self, columns }
     }
 
-    /// Every counter that was recorded, or could not be as a whole.
+    /// Returns every counter that was recorded or is missing as a whole.
     pub fn by_counter(&self) -> BTreeMap<&CounterId, Recorded<'_>> {
         let mut all: BTreeMap<&CounterId, Recorded<'_>> = BTreeMap::new();
         for column in &self.columns {
@@ -45,19 +45,19 @@ impl Recording {
 }
 
 impl Recorded<'_> {
-    /// Why there is no value.
+    /// Returns the reason for a missing value.
     pub fn why_absent(&self, id: &str) -> Reading {
         Reading::absent(self.absent.map_or_else(|| format!("{id} was not recorded"), str::to_string))
     }
 }
 
 impl Instances<'_> {
-    /// [`Recording::reading`] of an instance.
+    /// Returns [`Recording::reading`] of an instance.
     pub fn value(&self, instance: &str, window: Window) -> Option<f64> {
         self.recording.over(self.columns.get(instance)?, window).value()
     }
 
-    /// [`Recording::max`] of an instance.
+    /// Returns [`Recording::max`] of an instance.
     pub fn max(&self, instance: &str, window: Window) -> Option<f64> {
         self.recording.most(self.columns.get(instance)?, window)
     }

@@ -1,4 +1,4 @@
-//! What the probe wrote down over time: one column a counter and instance, one row a sample.
+//! Counter samples over time: one column per counter and instance, one row per sample.
 
 pub(crate) mod counter_spec;
 pub(crate) mod counters;
@@ -13,29 +13,29 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 use crate::{CounterId, Kind, Reading, Window, counter};
 
-/// The samples of one observation point (a host, or a network namespace of it). Raw: nothing is divided here.
+/// Samples of one host or network namespace. The values are raw: nothing is divided here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Recording {
-    /// Time of each sample in seconds since the origin of the trial (may be negative for samples before it).
+    /// Time of each sample in seconds since the origin of the trial; negative for samples before it.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub t_s: Vec<f64>,
-    /// The values, a column a counter and instance.
+    /// Values, one column per counter and instance.
     pub columns: Vec<Column>,
-    /// What could not be read, and why.
+    /// Counters that could not be read, with the reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<Absence>,
 }
 
-/// One counter of one instance over the samples.
+/// Samples of one instance of a counter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Column {
-    /// Which counter.
+    /// The counter.
     pub counter: CounterId,
-    /// Which instance: `0` (a processor), `nginx:1234` (a process), `nginx:1234/1240` (a thread), `eth0`; empty for the host.
+    /// The instance: `0` (a CPU), `nginx:1234` (a process), `nginx:1234/1240` (a thread), `eth0`; empty for the host.
     pub instance: String,
-    /// One value a sample; `None` where that sample had none (the process had ended, say).
+    /// One value per sample; `None` for a missing value, for example after the process ended.
     pub values: Vec<Option<f64>>,
 }
 
@@ -49,26 +49,26 @@ impl Column {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Absence {
-    /// Which counter.
+    /// The counter.
     pub counter: CounterId,
-    /// Which instance; empty for all.
+    /// The instance; empty for all.
     pub instance: String,
-    /// Why, in one sentence.
+    /// Reason in one sentence.
     pub reason: String,
 }
 
 impl Recording {
-    /// The columns of one counter.
+    /// Returns the columns of one counter.
     pub fn columns_of<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a Column> {
         self.columns.iter().filter(move |c| c.counter.as_str() == id)
     }
 
-    /// The column of one counter and instance.
+    /// Returns the column of one counter and instance.
     pub fn column(&self, id: &str, instance: &str) -> Option<&Column> {
         self.columns.iter().find(|c| c.counter.as_str() == id && c.instance == instance)
     }
 
-    /// What one instance of a counter says of a window: the growth of a cumulative counter, the mean of a gauge.
+    /// Returns the value of one instance in a window: the growth of a cumulative counter, or the mean of a gauge.
     pub fn reading(&self, id: &str, instance: &str, window: Window) -> Reading {
         match self.column(id, instance) {
             Some(column) => self.over(column, window),
@@ -76,7 +76,7 @@ impl Recording {
         }
     }
 
-    /// The sum of [`Recording::reading`] over all instances that pass `keep`; absent if none has a value.
+    /// Returns the sum of [`Recording::reading`] over all instances that pass `keep`; missing if none has a value.
     pub fn sum(&self, id: &str, window: Window, keep: impl Fn(&str) -> bool) -> Reading {
         let mut sum = None;
         for column in self.columns_of(id).filter(|c| keep(&c.instance)) {
@@ -87,19 +87,19 @@ impl Recording {
         sum.map_or_else(|| self.why_absent(id, ""), Reading::Value)
     }
 
-    /// The largest value that a column took inside a window.
+    /// Returns the largest value of an instance in a window.
     pub fn max(&self, id: &str, instance: &str, window: Window) -> Reading {
         let Some(column) = self.column(id, instance) else { return self.why_absent(id, instance) };
         self.most(column, window)
             .map_or_else(|| Reading::absent(format!("{id} has no sample in the window")), Reading::Value)
     }
 
-    /// Seconds from the first sample to the last; 0 of none.
+    /// Returns the time from the first sample to the last in seconds; 0 without samples.
     pub fn length_s(&self) -> f64 {
         self.t_s.first().zip(self.t_s.last()).map_or(0.0, |(first, last)| last - first)
     }
 
-    /// The seconds between the first and the last sample of a window: what rates are divided by.
+    /// Returns the time between the first and the last sample of a window in seconds, the divisor for rates.
     pub fn span_s(&self, window: Window) -> f64 {
         let mut inside = self.t_s.iter().copied().filter(|t| window.holds(*t));
         let first = inside.next();
@@ -107,7 +107,7 @@ impl Recording {
         first.zip(last).map_or(0.0, |(a, b)| b - a)
     }
 
-    /// Why there is no column: the reason the probe gave, or that it was never asked for.
+    /// Returns the reason for a missing column: the probe's reason, or that nothing asked for the counter.
     pub fn why_absent(&self, id: &str, instance: &str) -> Reading {
         let told =
             self.absent.iter().find(|a| a.counter.as_str() == id && (a.instance == instance || a.instance.is_empty()));
@@ -117,8 +117,8 @@ impl Recording {
         }
     }
 
-    /// Adds the columns of another recording of the same trial. Each keeps its own times: where the other one has a
-    /// sample and a column has none, its value is `None`.
+    /// Adds the columns of another recording of the same trial. Each column keeps its own times; it has `None` at the
+    /// times of the other recording.
     pub fn merge(&mut self, other: Self) {
         let mut times: Vec<f64> = self.t_s.iter().chain(&other.t_s).copied().collect();
         times.sort_by(f64::total_cmp);
@@ -139,12 +139,12 @@ impl Recording {
         self.t_s = times;
     }
 
-    /// How many values it holds, with the times.
+    /// Returns the number of values, including times.
     pub fn values(&self) -> usize {
         self.columns.iter().map(|column| column.values.len()).sum::<usize>() + self.t_s.len()
     }
 
-    /// Splits its first samples off, as many as make so many values; nothing where no more are there.
+    /// Splits off the first samples, enough for this many values. `None` if the recording has no more than that.
     pub fn split_first(&mut self, values: usize) -> Option<Self> {
         let rows = (values / (self.columns.len() + 1)).max(1);
         if self.t_s.len() <= rows {
@@ -158,7 +158,8 @@ impl Recording {
         Some(Self { columns: columns.collect(), t_s: self.t_s.drain(..rows).collect(), absent: Vec::new() })
     }
 
-    /// Adds later samples of the same columns in the same order; nothing, and `false`, where they are others.
+    /// Appends later samples. The columns must be the same in the same order; otherwise it changes nothing and returns
+    /// `false`.
     pub fn append(&mut self, later: Self) -> bool {
         if self.t_s.is_empty() && self.columns.is_empty() {
             *self = later;
@@ -178,12 +179,12 @@ impl Recording {
         samples.filter(move |(t, _)| window.holds(**t)).filter_map(|(_, v)| *v)
     }
 
-    /// The largest value of one of its columns inside a window.
+    /// Returns the largest value of one of its columns in a window.
     pub fn most(&self, column: &Column, window: Window) -> Option<f64> {
         self.inside(column, window).reduce(f64::max)
     }
 
-    /// What one of its columns says of a window: growth, or the mean of a gauge.
+    /// Returns the growth or the mean of one of its columns in a window.
     pub fn over(&self, column: &Column, window: Window) -> Reading {
         let samples: Vec<f64> = self.inside(column, window).collect();
         let id = column.counter.as_str();

@@ -1,5 +1,5 @@
-//! The run and the directory that keeps it: `run.json`, `report.html`, histogram logs. Rewritten after every trial, so
-//! an interrupt loses nothing.
+//! A run and its directory: `run.json`, `report.html`, histogram logs. loadline rewrites the files after every trial,
+//! so an interrupt loses nothing.
 
 pub(crate) mod read;
 
@@ -12,78 +12,79 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 use crate::{Findings, Plan, Side, Trial};
 
-/// Name and version of the format of `run.json`.
+/// Name and version of the `run.json` format.
 pub const FORMAT: &str = "loadline-run/1";
 
-/// One run: the plan, every trial, and what was concluded.
+/// One run: the plan, every trial, and the conclusions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Run {
     /// [`FORMAT`].
     pub format: String,
-    /// Version of the program that wrote it.
+    /// Version of the program that wrote the file.
     pub version: String,
-    /// The command line as it was typed.
+    /// The command line as typed.
     pub command: String,
-    /// When it began, RFC 3339 in UTC.
+    /// Start of the run, RFC 3339 in UTC.
     pub started: String,
-    /// How long it took so far, seconds.
+    /// Elapsed time so far, seconds.
     #[serde(with = "Figure")]
     pub elapsed_s: f64,
-    /// What was asked for.
+    /// The plan.
     pub plan: Plan,
-    /// The hosts that took part.
+    /// Hosts that took part.
     pub hosts: Vec<HostInfo>,
-    /// What joins client and server, where both are hosts of one testbed of `loadline testbed`.
+    /// Link between client and server, if both are hosts of one `loadline testbed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub medium: Option<MediumInfo>,
-    /// The counters before any load, by side: `client`, `server`.
+    /// Counters without load, by side: `client`, `server`.
     pub at_rest: Vec<Side>,
-    /// The operating points, in the order they were tried.
+    /// Trials in the order in which they ran.
     #[serde(with = "crate::trial::axes")]
     #[cfg_attr(test, schemars(with = "Vec<crate::trial::axes::Written<'static>>"))]
     pub trials: Vec<Trial>,
-    /// What was concluded; refilled by newer code when an old run is read.
+    /// Conclusions. Newer code recomputes them when it reads an old run.
     pub findings: Findings,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<Note>,
-    /// The run was ended early; what was measured is all here.
+    /// Whether the run ended early. All measurements until then are here.
     pub interrupted: bool,
 }
 
 impl Run {
-    /// Whether any trial asked a server for anything: those that only time a library do not.
+    /// Whether any trial sent requests to a server. Trials that only time a library do not.
     pub fn asked(&self) -> bool {
         self.trials.iter().any(|t| t.tally.attempted > 0 || t.tally.sent > 0)
     }
 
-    /// Whether it only watched what somebody else loaded: requests and response times are not known.
+    /// Whether the run only watched external load, so requests and response times are unknown.
     pub fn only_watched(&self) -> bool {
         !self.trials.is_empty() && self.trials.iter().all(|t| t.kind == crate::TrialKind::Watched)
     }
 
-    /// The end or stop of a server or generator that ended the run, or of the only one who watched, and the trial that it happened in.
+    /// Returns the trial and the incident in which a server or a generator, or the only observer, stopped and ended the
+    /// run.
     pub fn died(&self) -> Option<(&Trial, &crate::Incident)> {
         self.trials.iter().find_map(|t| Some((t, t.incidents.iter().find(|i| t.kind.ends_with(i.kind))?)))
     }
 
-    /// The trial at one of the places that [`crate::Picks`] names.
+    /// Returns the trial at one of the indexes in [`crate::Picks`].
     pub fn picked(&self, place: impl Fn(&crate::Picks) -> Option<usize>) -> Option<&Trial> {
         self.trials.get(place(&self.findings.picks)?)
     }
 
-    /// The trials of each repeat, in order; all together where nothing was repeated.
+    /// Returns the trials of each repeat, in order; one group if there are no repeats.
     pub fn repeats(&self) -> impl Iterator<Item = &[Trial]> {
         self.trials.chunk_by(|a, b| a.repeat == b.repeat)
     }
 
-    /// The trials of the repeat that goes on.
+    /// Returns the trials of the current repeat.
     pub fn last_repeat(&self) -> &[Trial] {
         self.repeats().last().unwrap_or_default()
     }
 
-    /// The trials, each with what it came to; nothing is known of a run that was not judged.
+    /// Returns each trial with its outcome; empty if the run was not judged.
     pub fn outcomes(&self) -> impl Iterator<Item = (&Trial, crate::Outcome)> {
         let known = self.findings.outcomes.iter().copied().chain(std::iter::repeat(crate::Outcome::default()));
         self.trials.iter().zip(known)
@@ -95,49 +96,49 @@ impl Run {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HostInfo {
-    /// Its name in this run.
+    /// Name in this run.
     pub name: String,
     /// `client`, `server`, or `client and server`.
     pub role: String,
     /// Kernel release.
     pub kernel: String,
-    /// Processors that are online.
+    /// Number of online CPUs.
     pub cpus: u32,
-    /// Their model name.
+    /// CPU model.
     pub cpu_model: String,
     /// Memory in bytes.
     pub memory_bytes: u64,
-    /// Facts that bear on the results: sysctls, clock source, virtualisation.
+    /// Facts that affect the results: sysctls, clock source, virtualisation.
     pub facts: std::collections::BTreeMap<String, String>,
 }
 
-/// The medium of a named testbed.
+/// Network link of a named testbed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MediumInfo {
-    /// The testbed's name.
+    /// Name of the testbed.
     pub testbed: String,
-    /// The client's host there, and the server's.
+    /// Hosts of the client and of the server in the testbed.
     pub hosts: [String; 2],
-    /// What was asked for, as in `loadline list media`.
+    /// Requested medium, as in `loadline list media`.
     pub medium: String,
-    /// What it is made of, in one sentence.
+    /// Implementation of the medium, in one sentence.
     pub made_of: String,
-    /// Whether it is one wire for all hosts and both ways (half duplex).
+    /// Whether all hosts share one wire in both directions (half duplex).
     pub shared_wire: bool,
 }
 
-/// Something to know, with what to do about it.
+/// A note for the user, with advice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Note {
-    /// The sentence.
+    /// The note in one sentence.
     pub text: String,
 }
 
-/// Why a run could not be kept or read.
+/// Error while storing or reading a run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunDirError {
     /// A file operation failed.
@@ -147,31 +148,31 @@ pub enum RunDirError {
         what: &'static str,
         /// The file.
         path: String,
-        /// What the system said.
+        /// Error from the system.
         source: std::io::Error,
-        /// What to do.
+        /// Advice.
         advice: &'static str,
     },
-    /// A file of a run could not be written; nothing of it is left.
+    /// A file of a run could not be written. The partial file was removed.
     #[error(
         "cannot write {path}: {source}; it needs {bytes} bytes: make room for them, or name another directory with --out"
     )]
     Write {
         /// The file.
         path: String,
-        /// How long it is.
+        /// Length of the file.
         bytes: usize,
-        /// What the system said.
+        /// Error from the system.
         source: std::io::Error,
     },
-    /// There is more in it than is read.
+    /// The file exceeds a size limit.
     #[error("{path} has {found}, at most {most} are read; split the run, or sample less often (--interval)")]
     TooLarge {
         /// The file.
         path: String,
-        /// How much it has, with the unit.
+        /// Size of the file, with its unit.
         found: String,
-        /// How much is read.
+        /// Maximum size.
         most: u64,
     },
     /// The file is not a run.
@@ -179,17 +180,17 @@ pub enum RunDirError {
     Parse {
         /// The file.
         path: String,
-        /// What does not fit.
+        /// Description of the error.
         message: String,
     },
-    /// The file is of a format that this version cannot read.
+    /// This version cannot read the format of the file.
     #[error(
         "{path} has format {found:?}, this version reads {FORMAT:?}; use the loadline that wrote it, or a newer one"
     )]
     Format {
         /// The file.
         path: String,
-        /// What it says.
+        /// Format of the file.
         found: String,
     },
 }
@@ -201,7 +202,7 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Makes the directory and checks that it can be written, before any load is sent.
+    /// Creates the directory and checks that it is writable, before any load is sent.
     pub fn create(path: &Path) -> Result<Self, RunDirError> {
         let fail = |what, source| RunDirError::Io {
             what,
@@ -216,19 +217,19 @@ impl RunDir {
         Ok(Self { path: path.to_path_buf() })
     }
 
-    /// Where it is.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes `run.json`; a reader sees the old or the new one, never a part.
+    /// Writes `run.json` atomically: a reader sees the old file or the new one, never a part.
     pub fn save(&self, run: &Run) -> Result<(), RunDirError> {
         let text = serde_json::to_string(run)
             .map_err(|e| RunDirError::Parse { path: "run.json".into(), message: e.to_string() })?;
         self.put("run.json", text.as_bytes())
     }
 
-    /// Writes any file of the run in the same safe way.
+    /// Writes any file of the run atomically.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), RunDirError> {
         let (target, temporary) = (self.path.join(name), self.path.join(format!(".{name}.new")));
         let write = || {
@@ -238,7 +239,7 @@ impl RunDir {
             fs::rename(&temporary, &target)
         };
         write().map_err(|source| {
-            // Should removing fail as well, the message about writing says more.
+            // Ignores a failed removal, since the write error says more.
             let _ = fs::remove_file(&temporary);
             RunDirError::Write { path: target.display().to_string(), bytes: bytes.len(), source }
         })

@@ -1,4 +1,4 @@
-//! Reads what is kept of a run. A file is a stranger's: how much it may hold is known before any of it takes memory.
+//! Reading stored runs. A file is untrusted, so its size is checked before any part of it takes memory.
 
 use std::fs;
 use std::io::Read as _;
@@ -9,24 +9,24 @@ use serde::{Deserialize, Deserializer};
 
 use crate::rundir::{FORMAT, Run, RunDirError};
 
-/// The largest `run.json` that is read, bytes: a day of samples of a busy host, and what a machine of 2 GB can hold.
+/// Maximum size of `run.json`, bytes. Enough for one day of samples of a busy host, and fits into a machine with 2 GB.
 pub const MAX_RUN_BYTES: u64 = 256 << 20;
-/// The most trials that a run may have: every one of them takes part in every conclusion and has a row in every table.
+/// Maximum number of trials. Every trial takes part in every conclusion and has a row in every table.
 pub const MAX_TRIALS: usize = 10_000;
-/// The most histograms that a run may have, those of classes of requests included: an empty one takes 60 bytes of text and 270
-/// KiB of memory.
+/// Maximum number of histograms, including those of request classes. An empty one takes 60 bytes of text and 270 KiB of
+/// memory.
 pub const MAX_RUN_HISTOGRAMS: usize = 8_000;
-/// The most hosts, sides at rest and hosts of clients of trials that a run may have in all: an empty one takes two bytes of text
-/// and up to 2 KiB of memory.
+/// Maximum number of hosts, sides at rest and client hosts of trials together. An empty one takes two bytes of text and
+/// up to 2 KiB of memory.
 pub const MAX_RUN_HOSTS: usize = 50_000;
-/// The most objects (`{`) that a `run.json` may have, each some hundred bytes of memory; those that loadline writes take some 90
-/// bytes of text, so that its longest file has no more than that.
+/// Maximum number of objects (`{`) in `run.json`. Each takes some hundred bytes of memory. loadline's own objects take
+/// about 90 bytes of text, so its longest file stays within this limit.
 pub const MAX_RUN_OBJECTS: usize = 3_000_000;
-/// The most values (commas) that a `run.json` may have; those that loadline writes take some 16 bytes, so that its longest file
-/// has no more.
+/// Maximum number of values (commas) in `run.json`. loadline's own values take about 16 bytes, so its longest file
+/// stays within this limit.
 pub const MAX_RUN_VALUES: usize = 16 << 20;
 
-/// Reads a run from its directory or its `run.json`.
+/// Reads a run from its directory or from its `run.json`.
 pub fn load_run(path: &Path) -> Result<Run, RunDirError> {
     let file = if path.is_dir() { path.join("run.json") } else { path.to_path_buf() };
     let name = file.display().to_string();
@@ -34,25 +34,25 @@ pub fn load_run(path: &Path) -> Result<Run, RunDirError> {
     parse_run(&name, &text)
 }
 
-/// Reads a file of at most so many bytes; `advice` says what to do when it cannot be read.
-pub fn read_text(path: &Path, most: u64, advice: &'static str) -> Result<String, RunDirError> {
+/// Reads a file of at most `max_bytes` bytes. `advice` tells the user what to do if that fails.
+pub fn read_text(path: &Path, max_bytes: u64, advice: &'static str) -> Result<String, RunDirError> {
     let name = path.display().to_string();
     let fail = |source| RunDirError::Io { what: "read", path: name.clone(), source, advice };
-    let fits = |bytes: u64| match bytes > most {
-        true => Err(RunDirError::TooLarge { path: name.clone(), found: format!("{bytes} bytes"), most }),
+    let fits = |bytes: u64| match bytes > max_bytes {
+        true => Err(RunDirError::TooLarge { path: name.clone(), found: format!("{bytes} bytes"), most: max_bytes }),
         false => Ok(()),
     };
     let mut text = String::new();
     let opened = fs::File::open(path).map_err(fail)?;
     fits(opened.metadata().map_err(fail)?.len())?;
-    // A pipe has no length: what is read is bounded too.
-    let read = opened.take(most + 1).read_to_string(&mut text).map_err(fail)?;
+    // A pipe has no length, so the number of bytes read is bounded, too.
+    let read = opened.take(max_bytes + 1).read_to_string(&mut text).map_err(fail)?;
     fits(read as u64)?;
     Ok(text)
 }
 
-/// What is looked at before anything takes memory: the only field that every version of the format has, and how many there are
-/// of what takes much.
+/// Fields checked before anything takes memory: the only field that every version of the format has, and the number of
+/// entries that take much memory.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Head {
@@ -81,7 +81,7 @@ impl Head {
     }
 }
 
-/// How many elements a list or an object has; nothing of them is kept. Whether it is what belongs there is seen later.
+/// Number of elements in a list or an object. Reads nothing else and leaves type errors to the full parse.
 #[derive(Default)]
 struct Count(usize);
 
@@ -121,7 +121,7 @@ impl<'de> Visitor<'de> for Counted {
     }
 }
 
-/// The objects and the commas of a JSON text, those in its strings left out.
+/// Returns the number of objects and of commas in a JSON text, without those in strings.
 fn weight(text: &str) -> (usize, usize) {
     let (mut objects, mut commas, mut quoted, mut escaped) = (0, 0, false, false);
     for byte in text.bytes() {
@@ -137,13 +137,14 @@ fn weight(text: &str) -> (usize, usize) {
     (objects, commas)
 }
 
-/// Refuses the first that there is too much of: text of a size that is allowed may become more than ten times of it.
+/// Rejects the first count that exceeds its limit. Without these limits, a file of an allowed size could take ten times
+/// its size in memory.
 fn fits(name: &str, counts: &[(usize, usize, &str)]) -> Result<(), RunDirError> {
     let Some((found, most, what)) = counts.iter().find(|(found, most, _)| found > most) else { return Ok(()) };
     Err(RunDirError::TooLarge { path: name.into(), found: format!("{found} {what}"), most: *most as u64 })
 }
 
-/// Reads a run from the text of its `run.json`; `name` is only for the message.
+/// Parses the text of a `run.json`. `name` appears only in errors.
 pub fn parse_run(name: &str, text: &str) -> Result<Run, RunDirError> {
     let parse = |e: serde_json::Error| RunDirError::Parse { path: name.into(), message: e.to_string() };
     let (objects, values) = weight(text);

@@ -1,83 +1,83 @@
-//! What stands behind a server: whom its processes hold connections to, and who answers there.
+//! Upstream services of a server: the addresses that its processes connect to, and the processes that listen there.
 
 use serde::{Deserialize, Serialize};
 
-/// An address that processes of the server, or of what stands behind it, are connected to. How many connections there
-/// were is the counter `behind.connections` of this address.
+/// An address that the server's processes, or those of another upstream service, connect to. The counter
+/// `behind.connections` of this address has the number of connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Behind {
-    /// The other end of the connections: `127.0.0.1:8001`, or `unix:` and the path of a socket.
+    /// Remote end of the connections: `127.0.0.1:8001`, or `unix:` and the path of a socket.
     pub address: String,
-    /// Steps from the server: 1 for its own connections, 2 for those of the processes at these, and so on.
+    /// Distance from the server: 1 for its own connections, 2 for connections of those upstream services, and so on.
     pub depth: u32,
-    /// The address whose processes hold the connections; empty where they are the server's own.
+    /// Address of the upstream service that holds the connections; empty for the server itself.
     pub from: String,
-    /// Who listens there, as instances of process counters (`python3:812`); empty where that is on no host that is
-    /// watched, or may not be looked into.
+    /// Listening processes, as instances of process counters (`python3:812`). Empty if they are on no watched host or
+    /// not accessible.
     pub processes: Vec<String>,
-    /// Their ids on the host of this side, in the same order; empty in runs of older versions.
+    /// Process ids on the host of this side, in the same order; empty in runs of older versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pids: Vec<u32>,
 }
 
-/// What it did while the load was at its limit.
+/// Load of an upstream service while the server was at its limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct BehindLoad {
-    /// Where it stands, and who answers there.
+    /// The upstream service.
     #[serde(flatten)]
     pub behind: Behind,
-    /// Connections to it at once, at most.
+    /// Maximum number of connections at the same time.
     pub connections: Option<f64>,
-    /// CPU time that its processes used, in CPUs; absent where they are not known.
+    /// CPU time of its processes, in CPUs; absent if unknown.
     pub cpu_used: Option<f64>,
-    /// CPUs that they may use.
+    /// Number of CPUs that it may use.
     pub cpu_allowed: Option<f64>,
-    /// CPUs that the quotas of its control groups give; absent where there is none, or in runs of older versions.
+    /// CPU quota of its control groups, in CPUs. Absent without a quota and in runs of older versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<f64>,
-    /// Share of the quota's periods, 0 to 1, in which it ran out.
+    /// Share of quota periods in which the quota was used up, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<f64>,
-    /// Share of the time, 0 to 1, in which its busiest thread ran or wanted to.
+    /// Share of time in which its busiest thread ran or wanted to run, 0 to 1.
     pub busiest_thread: Option<f64>,
-    /// What of it is full; absent where nothing is.
+    /// Full resource; absent if none is full.
     pub limit: Option<BehindLimit>,
 }
 
-/// What of a process behind the server is full.
+/// Resource of an upstream service that is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BehindLimit {
-    /// Its CPU quota: it is stopped for the rest of the periods in which that ran out.
+    /// CPU quota, which stops the service for the rest of each period.
     Quota,
-    /// All CPUs that it may use.
+    /// All CPUs that the service may use.
     Cpu,
     /// One thread, while other CPUs idle.
     Thread,
-    /// One CPU's worth of time and no more, of whichever of its threads: a lock lets one of them run (Python's, say).
+    /// A total of one CPU, spread over several threads: a lock lets only one of them run (Python's, for example).
     Lock,
-    /// The disk of its host, which it reads from or writes to.
+    /// Disk of its host that the service reads or writes.
     Disk,
 }
 
-/// What a server waits for, where that was found behind it.
+/// Upstream service that the server waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WaitsFor {
-    /// As in [`Behind::address`].
+    /// Address, as in [`Behind::address`].
     pub address: String,
-    /// As in [`Behind::processes`].
+    /// Processes, as in [`Behind::processes`].
     pub processes: Vec<String>,
-    /// As in [`Behind::pids`].
+    /// Process ids, as in [`Behind::pids`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pids: Vec<u32>,
-    /// What of it is full; absent in runs of older versions.
+    /// Full resource; absent in runs of older versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<BehindLimit>,
 }

@@ -1,25 +1,27 @@
-//! Blocks of connections (source 4): each connection is made once and sends messages of one size, as fast as answers come
-//! or so that a block together keeps to a rate. After A. Jones, J. Ohlund, *Network Programming for Microsoft Windows*,
-//! 2nd ed. (2002), chapter 6, its client.
+//! Blocks of connections (source 4). Each connection opens once and sends messages of one size: either right after each
+//! response, or paced so that the block keeps to a rate. After the client in A. Jones, J. Ohlund, *Network Programming
+//! for Microsoft Windows*, 2nd ed. (2002), chapter 6.
 
 use serde::{Deserialize, Serialize};
 
-/// Without `compat` a block makes one connect in this time, nanoseconds, or faster if its sends are.
+/// Time between connects of a block without `compat`, nanoseconds. Shorter if the block sends faster.
 const CONNECT_NS: u64 = 500_000;
 
-/// How a closed loop is put into blocks. The number of connections is the closed loop's, the posted depth its pipeline.
+/// Division of a closed loop into blocks. The closed loop provides the number of connections and, as its pipeline, the
+/// posted depth.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Blocks {
-    /// Connections in a block; what is left makes a smaller block with the same period.
+    /// Connections per block. The remainder makes a smaller block with the same period.
     pub block: u32,
-    /// Bytes a second that a whole block sends at most; 0 sends as fast as answers come.
+    /// Maximum bytes per second of a whole block; 0 sends right after each response.
     pub block_rate_bytes_per_s: f64,
-    /// x: a connection sends 1 + x messages, then closes, and is not made again; 0 goes on until the trial ends.
+    /// The source's x: a connection sends 1 + x messages, closes and does not open again. 0 continues until the trial
+    /// ends.
     pub sends_per_connection: u32,
-    /// The source's integer arithmetic for the pause between two sends, its spacing of connects by that pause, and its
-    /// end of a connection: its own side first.
+    /// Whether to copy three details of the source: integer arithmetic for the pause between sends, connects spaced by
+    /// that pause, and the client closing first.
     pub compat: bool,
 }
 
@@ -30,8 +32,8 @@ impl Default for Blocks {
 }
 
 impl Blocks {
-    /// Nanoseconds between two sends of a block; 0 where nothing limits it. With `compat` this is
-    /// `((c*b)/r)*1000/c` milliseconds in whole numbers, halved from 1,000,000 B/s on: 0 (no limit) when c*b < r.
+    /// Returns the nanoseconds between two sends of a block; 0 without a limit. With `compat` this is
+    /// `((c*b)/r)*1000/c` milliseconds in integers, halved from 1,000,000 B/s. The result is 0 (no limit) if c*b < r.
     pub fn pause_ns(&self, message_bytes: u64) -> u64 {
         let rate = self.block_rate_bytes_per_s;
         if rate <= 0.0 {
@@ -46,7 +48,7 @@ impl Blocks {
         ms.saturating_mul(1_000_000)
     }
 
-    /// Nanoseconds between two connects of a block.
+    /// Returns the nanoseconds between two connects of a block.
     pub fn connect_ns(&self, message_bytes: u64) -> u64 {
         match self.pause_ns(message_bytes) {
             0 => CONNECT_NS,
@@ -55,7 +57,7 @@ impl Blocks {
         }
     }
 
-    /// Seconds until the last connect has begun.
+    /// Returns the seconds until the last connect starts.
     pub fn connects_s(&self, connections: u32, message_bytes: u64) -> f64 {
         self.connect_ns(message_bytes) as f64 / 1e9 * f64::from(connections.min(self.block))
     }
@@ -71,11 +73,11 @@ mod tests {
 
     #[test]
     fn the_sources_own_arithmetic() {
-        // -c 1000 -b 4096 -r 200000: 20 ms, that is 204,800 B/s; exactly it would be 20.48 ms.
+        // -c 1000 -b 4096 -r 200000: 20 ms, which is 204,800 B/s. The exact pause is 20.48 ms.
         assert_eq!(blocks(1000, 200_000.0, true).pause_ns(4096), 20_000_000);
         assert_eq!(blocks(4000, 200_000.0, true).pause_ns(4096), 20_000_000);
         assert_eq!(blocks(1000, 200_000.0, false).pause_ns(4096), 20_480_000);
-        // c*b < r: no limit. From 1,000,000 B/s on: halved.
+        // c*b < r means no limit. From 1,000,000 B/s the pause is halved.
         assert_eq!(blocks(10, 200_000.0, true).pause_ns(4096), 0);
         assert_eq!(blocks(1000, 1_000_000.0, true).pause_ns(4096), 2_000_000);
     }

@@ -1,5 +1,5 @@
-//! A coarse histogram of durations, for what is shown while a load is on: few enough buckets to be told ten times a second,
-//! and counts that only grow, so that what happened between two moments is a difference. Results come from [`crate::Hist`].
+//! Coarse histograms of durations for live display: small enough to send ten times a second. Counts only grow, so the
+//! difference of two copies covers the time between them. Results use [`crate::Hist`] instead.
 
 use std::collections::BTreeMap;
 
@@ -7,24 +7,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::Summary;
 
-/// Durations below this are one bucket, nanoseconds.
+/// Upper end of the first bucket, nanoseconds.
 const LOWEST_NS: u64 = 1 << LOWEST_BITS;
 const LOWEST_BITS: u32 = 10;
 
-/// Durations by bucket, 2 to the `PART_BITS` buckets to a factor of two.
+/// Counts by bucket, with 2 to the power of `PART_BITS` buckets per factor of two.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<(u16, u64)>", into = "Vec<(u16, u64)>")]
 pub struct Buckets<const PART_BITS: u32>(BTreeMap<u16, u64>);
 
-/// What is told ten times a second: a duration is known within 9 %.
+/// Histogram for live display: durations are known within 9 %.
 pub type CoarseHist = Buckets<3>;
 
-/// The response times of a slot of an experiment: a duration is known within 1.6 %, and a percentile better, since it is
+/// Response times of an experiment's slot: durations are known within 1.6 %. Percentiles are better because they are
 /// interpolated.
 pub type SlotHist = Buckets<6>;
 
 impl<const PART_BITS: u32> From<Vec<(u16, u64)>> for Buckets<PART_BITS> {
-    /// Buckets that there are not are a stranger's words, and left out.
+    /// Untrusted input may name buckets that do not exist; they are skipped.
     fn from(pairs: Vec<(u16, u64)>) -> Self {
         Self(pairs.into_iter().filter(|(bucket, _)| usize::from(*bucket) < Self::BUCKETS).collect())
     }
@@ -39,10 +39,10 @@ impl<const PART_BITS: u32> From<Buckets<PART_BITS>> for Vec<(u16, u64)> {
 impl<const PART_BITS: u32> Buckets<PART_BITS> {
     const PARTS: u64 = 1 << PART_BITS;
 
-    /// Buckets: the last one holds all from 137 s on.
+    /// Number of buckets. The last one holds everything from 137 s.
     pub const BUCKETS: usize = 1 + 27 * Self::PARTS as usize + 1;
 
-    /// The bucket of a duration in nanoseconds, below [`Buckets::BUCKETS`].
+    /// Returns the bucket of a duration in nanoseconds, below [`Buckets::BUCKETS`].
     #[inline]
     pub fn bucket(ns: u64) -> usize {
         if ns < LOWEST_NS {
@@ -54,12 +54,12 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         (at as usize).min(Self::BUCKETS - 1)
     }
 
-    /// From the counts of all buckets, in their order.
+    /// Makes a histogram from the counts of all buckets in order.
     pub fn of(counts: impl IntoIterator<Item = u64>) -> Self {
         Self((0..).zip(counts).filter(|(_, n)| *n > 0).collect())
     }
 
-    /// Adds the counts of another one.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
         for (bucket, n) in &other.0 {
             let sum = self.0.entry(*bucket).or_default();
@@ -67,7 +67,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         }
     }
 
-    /// What was counted since an earlier state.
+    /// Returns the difference to an earlier copy.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let before = |bucket: &u16| earlier.0.get(bucket).copied().unwrap_or(0);
@@ -75,12 +75,12 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         Self(grown.filter(|(_, n)| *n > 0).collect())
     }
 
-    /// Buckets with durations, and how many.
+    /// Returns the buckets that are not empty, with their counts.
     pub fn counts(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
         self.0.iter().map(|(bucket, n)| (*bucket, *n))
     }
 
-    /// The figures that a person reads, each as near as the buckets are.
+    /// Returns the summary, as precise as the buckets allow.
     pub fn summary(&self) -> Summary {
         let quantile = |q: f64| self.quantile_us(q).unwrap_or(0.0);
         Summary {
@@ -95,7 +95,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         }
     }
 
-    /// Mean in microseconds, each duration taken for the middle of its bucket; none when empty.
+    /// Returns the mean in microseconds, computed from the middle of each bucket; `None` if empty.
     pub fn mean_us(&self) -> Option<f64> {
         let middle = |bucket: &u16| Self::edges_ns(*bucket).0.midpoint(Self::edges_ns(*bucket).1) / 1e3;
         let sum: f64 = self.0.iter().map(|(bucket, n)| middle(bucket) * *n as f64).sum();
@@ -103,7 +103,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         (count > 0).then(|| sum / count as f64)
     }
 
-    /// How many durations were counted.
+    /// Returns the number of durations.
     pub fn len(&self) -> u64 {
         self.0.values().fold(0, |sum, n| sum.saturating_add(*n))
     }
@@ -113,8 +113,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         self.len() == 0
     }
 
-    /// The duration, in microseconds, that a share `q` (0 to 1) of the counts do not exceed, as near as the buckets are; none
-    /// when empty.
+    /// Returns the `q` quantile (0 to 1) in microseconds, as precise as the buckets allow; `None` if empty.
     pub fn quantile_us(&self, q: f64) -> Option<f64> {
         let all = self.len();
         let rank = (q.clamp(0.0, 1.0) * all as f64).max(1.0);
@@ -129,7 +128,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         None
     }
 
-    /// Where a bucket begins and ends, nanoseconds.
+    /// Returns the start and the end of a bucket, nanoseconds.
     fn edges_ns(bucket: u16) -> (f64, f64) {
         let parts = Self::PARTS;
         let edge =

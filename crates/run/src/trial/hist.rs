@@ -1,4 +1,4 @@
-//! Histograms of durations: nanoseconds inside, microseconds in every summary, HdrHistogram V2 on disk.
+//! Histograms of durations: nanoseconds in memory, microseconds in summaries, HdrHistogram V2 on disk.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
-/// Longest duration kept apart: 1 hour. Longer ones count as this long, and [`Hist::saturated`] counts them.
+/// Longest distinct duration: 1 hour. Longer ones count as 1 hour, and also in [`Hist::saturated`].
 const HIGHEST_NS: u64 = 3_600_000_000_000;
-/// Three significant digits: a value is off by at most 0.1 %.
+/// Three significant digits: values are off by at most 0.1 %.
 const DIGITS: u8 = 3;
 
-/// A histogram of durations. Recording never allocates.
+/// A histogram of durations. Recording a duration never allocates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hist {
     inner: Histogram<u64>,
     saturated: u64,
 }
 
-/// Why a stored histogram could not be read.
+/// Error while reading a stored histogram.
 #[derive(Debug, thiserror::Error)]
 pub enum HistError {
     /// Not base64.
@@ -38,18 +38,18 @@ impl Default for Hist {
 }
 
 impl Hist {
-    /// The longest duration that is kept apart, nanoseconds.
+    /// Longest distinct duration, nanoseconds.
     pub const HIGHEST_NS: u64 = HIGHEST_NS;
 
-    /// An empty histogram; this is the only call that allocates: 270 KiB, all written to.
+    /// Makes an empty histogram. Only this call allocates: 270 KiB, and it writes to all of them.
     pub fn new() -> Self {
         let inner = Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS);
-        // The bounds are constants that the library accepts; the fallback only satisfies the type.
+        // The library accepts these constant bounds; the fallback only satisfies the type checker.
         let inner = inner.unwrap_or_else(|_| Histogram::<u64>::new(DIGITS).unwrap_or_else(|_| unreachable!()));
         Self { inner, saturated: 0 }
     }
 
-    /// Counts one duration in nanoseconds.
+    /// Records one duration in nanoseconds.
     #[inline]
     pub fn record_ns(&mut self, ns: u64) {
         if ns > HIGHEST_NS {
@@ -58,7 +58,7 @@ impl Hist {
         self.inner.saturating_record(ns.clamp(1, HIGHEST_NS));
     }
 
-    /// Counts so many durations of the same length.
+    /// Records `count` durations of the same length.
     pub fn record_many_ns(&mut self, ns: u64, count: u64) {
         if ns > HIGHEST_NS {
             self.saturated = self.saturated.saturating_add(count);
@@ -68,12 +68,12 @@ impl Hist {
 
     /// Adds all counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
-        // Same bounds on both sides, so this cannot fail.
+        // The bounds are equal on both sides, so this cannot fail.
         let _ = self.inner.add(&other.inner);
         self.saturated = self.saturated.saturating_add(other.saturated);
     }
 
-    /// Adds one that is not needed any more: an empty one becomes it, which copies nothing.
+    /// Adds another histogram and consumes it. An empty histogram takes its place without copying.
     pub fn absorb(&mut self, other: Self) {
         if self.is_empty() && self.saturated == 0 {
             *self = other;
@@ -82,7 +82,7 @@ impl Hist {
         }
     }
 
-    /// Forgets all counts and keeps the memory; that of an empty one stays untouched.
+    /// Clears all counts and keeps the memory. Does not touch the memory of an empty histogram.
     pub fn clear(&mut self) {
         if !self.is_empty() {
             self.inner.reset();
@@ -90,7 +90,7 @@ impl Hist {
         self.saturated = 0;
     }
 
-    /// How many durations were counted.
+    /// Returns the number of durations.
     pub fn len(&self) -> u64 {
         self.inner.len()
     }
@@ -100,33 +100,33 @@ impl Hist {
         self.inner.is_empty()
     }
 
-    /// How many durations were longer than one hour.
+    /// Returns the number of durations longer than one hour.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }
 
-    /// The duration, in microseconds, that a share `q` (0 to 1) of the counts do not exceed; 0 when empty.
+    /// Returns the `q` quantile (0 to 1) in microseconds; 0 if empty.
     pub fn quantile_us(&self, q: f64) -> f64 {
         self.inner.value_at_quantile(q) as f64 / 1e3
     }
 
-    /// Mean in microseconds; 0 when empty.
+    /// Returns the mean in microseconds; 0 if empty.
     pub fn mean_us(&self) -> f64 {
         self.inner.mean() / 1e3
     }
 
-    /// Share of counts (0 to 1) at or below a duration in nanoseconds; 1 when empty.
+    /// Returns the share of durations (0 to 1) at or below a duration in nanoseconds; 1 if empty.
     pub fn share_within_ns(&self, ns: u64) -> f64 {
         if self.is_empty() { 1.0 } else { self.inner.count_between(0, ns.min(HIGHEST_NS)) as f64 / self.len() as f64 }
     }
 
-    /// The wait that a share `q` (0 to 1) of arrivals at random moments would not exceed, in microseconds, if the
-    /// durations followed each other without a gap, as those of one closed-loop client do: whoever comes in the middle
-    /// of a long one waits for its rest. A closed client itself meets a long one only once, however long it is.
+    /// Returns the `q` quantile (0 to 1) of the wait that arrivals at random moments would see, in microseconds.
+    /// Assumes that the durations follow each other without a gap, as for one closed-loop client. An arrival in the
+    /// middle of a long duration waits for its rest. A closed-loop client meets each long duration only once.
     pub fn wait_of_arrivals_us(&self, q: f64) -> f64 {
         let steps: Vec<(f64, f64)> =
             self.inner.iter_recorded().map(|v| (v.value_iterated_to() as f64, v.count_at_value() as f64)).collect();
-        // The share of arrivals that wait longer than v is the sum of (x - v) over all x > v, by the sum of all x.
+        // Share of arrivals that wait longer than v = sum of (x - v) over all x > v, divided by the sum of all x.
         let beyond = (1.0 - q.clamp(0.0, 1.0)) * steps.iter().map(|(x, n)| x * n).sum::<f64>();
         let (mut longer, mut sum) = (0.0, 0.0);
         for (x, n) in steps.iter().rev() {
@@ -138,7 +138,7 @@ impl Hist {
         if longer > 0.0 { ((sum - beyond) / longer).max(0.0) / 1e3 } else { 0.0 }
     }
 
-    /// The figures that a person reads.
+    /// Returns the summary.
     pub fn summary(&self) -> Summary {
         Summary {
             count: self.len(),
@@ -152,25 +152,26 @@ impl Hist {
         }
     }
 
-    /// Points of the percentile curve: (share of counts, microseconds), ever denser towards 1.
+    /// Returns points of the percentile curve: (share of counts, microseconds), denser towards 1.
     pub fn curve_us(&self) -> Vec<(f64, f64)> {
         self.inner.iter_quantiles(5).map(|v| (v.quantile_iterated_to(), v.value_iterated_to() as f64 / 1e3)).collect()
     }
 
-    /// The histogram as the library knows it, values in nanoseconds: for writers of other formats.
+    /// Returns the library's histogram, with values in nanoseconds, for writers of other formats.
     pub fn histogram(&self) -> &Histogram<u64> {
         &self.inner
     }
 
-    /// The HdrHistogram V2 payload in base64, uncompressed. (HdrHistogram logs carry it compressed: `report`'s hdr form.)
+    /// Returns the HdrHistogram V2 payload in base64, uncompressed. HdrHistogram logs hold a compressed one: see the
+    /// hdr form in `report`.
     pub fn to_base64(&self) -> String {
         let mut bytes = Vec::new();
-        // Writing to memory cannot fail for a histogram of these bounds.
+        // Writing a histogram with these bounds to memory cannot fail.
         let _ = V2Serializer::new().serialize(&self.inner, &mut bytes);
         STANDARD.encode(bytes)
     }
 
-    /// Reads what [`Hist::to_base64`] wrote. The count of saturated values is not part of that format.
+    /// Reads the output of [`Hist::to_base64`]. That format has no count of saturated values.
     pub fn from_base64(text: &str) -> Result<Self, HistError> {
         let bytes = STANDARD.decode(text)?;
         check_header(&bytes).map_err(HistError::Payload)?;
@@ -185,13 +186,13 @@ impl Hist {
     }
 }
 
-/// Cookie of an uncompressed payload, and the bytes before its counts.
+/// Cookie of an uncompressed payload, and number of bytes before its counts.
 const COOKIE: u32 = 0x1c84_9313;
 const HEADER_BYTES: usize = 40;
 
-/// Whether a payload's header claims no more than what is kept here, and no more counts than follow. The library takes its memory by
-/// the header, before it reads on: one of five digits up to 2^62, or one whose counts are said to be 4 GB, makes it take gigabytes
-/// for a text of under 200 bytes.
+/// Checks that a payload's header claims no larger bounds than ours, and no more counts than follow. The library
+/// allocates by the header before it reads on. A text of under 200 bytes could otherwise take gigabytes: with five
+/// digits up to 2^62, or with 4 GB of claimed counts.
 fn check_header(bytes: &[u8]) -> Result<(), String> {
     let word = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
     let long = |at: usize| Some(u64::from(word(at)?) << 32 | u64::from(word(at + 4)?));
@@ -224,12 +225,12 @@ impl<'de> Deserialize<'de> for Hist {
     }
 }
 
-/// A histogram in eight figures, all durations in microseconds.
+/// Summary of a histogram, all durations in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Summary {
-    /// How many durations.
+    /// Number of durations.
     pub count: u64,
     /// Mean.
     #[serde(with = "Figure")]
@@ -293,9 +294,9 @@ mod tests {
     fn arrivals_meet_long_durations_for_as_long_as_they_last() {
         let mut even = Hist::new();
         (0..1000).for_each(|_| even.record_ns(100_000));
-        // Arrivals spread evenly over durations of 100 us: 1 % of them wait longer than 99 us.
+        // Arrivals spread evenly over durations of 100 us: 1 % wait longer than 99 us.
         assert!((even.wait_of_arrivals_us(0.99) - 99.0).abs() < 0.5, "{}", even.wait_of_arrivals_us(0.99));
-        // One stall of 50 ms beside 100 ms of work: a third of all moments.
+        // One stall of 50 ms after 100 ms of work covers a third of all moments.
         even.record_ns(50_000_000);
         let wait = even.wait_of_arrivals_us(0.99);
         assert!((wait - 48_500.0).abs() < 100.0 && even.quantile_us(0.99) < 101.0, "{wait}");
@@ -309,7 +310,8 @@ mod tests {
         assert_eq!((hist.len(), hist.saturated()), (1, 1));
     }
 
-    /// Cookie, payload length, normalizing offset, digits, lowest, highest, ratio: the library would take 4 GB for this one.
+    /// Fields: cookie, payload length, normalizing offset, digits, lowest, highest, ratio. The library would allocate 4
+    /// GB for this header.
     #[test]
     fn a_header_that_claims_more_memory_than_ours_is_refused_before_the_library_sees_it() {
         let whole = |cookie: u32, counts: u32, digits: u32, highest: u64| {
@@ -323,7 +325,7 @@ mod tests {
         assert_eq!(header(3, HIGHEST_NS), Ok(0));
         let claims = whole(COOKIE, u32::MAX, 3, HIGHEST_NS).unwrap_err();
         assert!(claims.contains("claims 4294967295 bytes of counts, and 1 follow"), "{claims}");
-        // Of the compressed form these bytes say something else.
+        // A compressed payload has a different cookie.
         assert!(whole(0x1c84_9314, 1, 3, HIGHEST_NS).unwrap_err().contains("does not begin as"));
         for (digits, highest) in [(5, 1 << 62), (3, 1 << 62), (5, HIGHEST_NS), (u32::MAX, 1)] {
             assert!(header(digits, highest).unwrap_err().contains("its header claims"), "{digits} {highest}");

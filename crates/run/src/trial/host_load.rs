@@ -1,65 +1,65 @@
-//! What becomes of a trial on several hosts.
+//! Results per host for a trial with several hosts.
 
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
-/// What the generators of one host made of the measured window.
+/// Load of one host's generators in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HostLoad {
-    /// The host, as in `hosts[]`.
+    /// Name of the host, as in `hosts[]`.
     pub host: String,
-    /// Agents whose parts came.
+    /// Number of agents that reported their results.
     pub agents: u32,
-    /// Requests that they completed.
+    /// Requests completed by them.
     pub completed: u64,
-    /// Their share of the load that was asked for, 0 to 1.
+    /// Their share of the requested load, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
-    /// What its clock was ahead of the conductor's when the load began, microseconds.
+    /// Clock of the host minus the conductor's clock when the load began, microseconds.
     #[serde(with = "Figure")]
     pub clock_us: f64,
 }
 
-/// What one host of generators came to in the trial of [`crate::Picks::several_hosts`], in the order of its `host_loads`.
+/// Findings for one generator host in the trial of [`crate::Picks::several_hosts`], in the order of its `host_loads`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HostFinding {
-    /// The host.
+    /// Name of the host.
     pub host: String,
-    /// Requests that it completed per second; absent where nothing was measured.
+    /// Requests completed per second; absent if nothing was measured.
     pub completed_rate: Option<f64>,
-    /// Share of its CPUs that was used in the window, by whomever, 0 to 1; absent where its counters are missing.
+    /// CPU utilization of the host by all processes in the window, 0 to 1; absent without its counters.
     pub cpus_busy: Option<f64>,
-    /// Share of the TCP segments that it sent again, 0 to 1; absent where it sent none or its counters are missing.
+    /// Share of retransmitted TCP segments, 0 to 1. Absent if the host sent none or its counters are missing.
     pub segments_again: Option<f64>,
-    /// Whether it is the one nearest its limit, which is the client of the trial.
+    /// Whether this host is nearest to its limit. The busiest host is the client of the trial.
     pub busiest: bool,
 }
 
-/// How far the windows of several agents, and the samples at their edges, are apart.
+/// Time differences between the windows of several agents, and of the samples at their edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WindowsApart {
-    /// From the first that began to the last, microseconds.
+    /// Time between the first and the last window start, microseconds.
     #[serde(with = "Figure")]
     pub begin_us: f64,
-    /// From the first that ended to the last, microseconds.
+    /// Time between the first and the last window end, microseconds.
     #[serde(with = "Figure")]
     pub end_us: f64,
-    /// The farthest sample at an edge from the moment that it was ordered for, microseconds; absent where none was.
+    /// Largest distance of an edge sample from its requested time, microseconds; absent without such samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_us: Option<f64>,
-    /// Half of the longest of the fastest exchanges with each agent, and what their clocks may have run apart since, microseconds:
-    /// so much at most may they be taken wrong. 0 where all agents are on this machine.
+    /// Maximum error of these times, microseconds: half the longest of the fastest round trips to each agent, plus
+    /// possible clock drift since. 0 if all agents are on this machine.
     #[serde(with = "Figure")]
     pub clock_us: f64,
-    /// The most that the clock of an agent or observer on another host ran away from the conductor's during the trial, microseconds:
-    /// orders and times were corrected by it. Absent where there is none.
+    /// Largest clock drift of a remote agent or observer against the conductor during the trial, microseconds. All
+    /// times are corrected by it. Absent without remote hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift_us: Option<f64>,
 }

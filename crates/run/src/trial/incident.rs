@@ -1,22 +1,22 @@
-//! What can happen to a server or to a generator while a trial goes on.
+//! Incidents of a server or a generator during a trial.
 
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
-/// Something that happened to the server or to a generator while a trial went on.
+/// An incident of the server or of a generator during a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Incident {
-    /// What it was.
+    /// Kind of incident.
     pub kind: IncidentKind,
-    /// When it began, seconds since the load began.
+    /// Start, seconds since the load began.
     #[serde(with = "Figure")]
     pub begin_s: f64,
-    /// When it was over; absent if it was not, or is of one moment.
+    /// End; absent if the incident did not end, or has no duration.
     #[serde(default)]
     pub end_s: Option<f64>,
-    /// The sentence.
+    /// Description in one sentence.
     pub text: String,
 }
 
@@ -25,28 +25,28 @@ pub struct Incident {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum IncidentKind {
-    /// A process of the server was stopped by a signal.
+    /// A signal stopped a process of the server.
     ServerStopped,
-    /// A process of the server ended, others of it went on.
+    /// A process of the server ended while others continued.
     WorkerEnded,
-    /// The server ended: no process of it was left.
+    /// The last process of the server ended.
     ServerEnded,
-    /// All had ended, and answers came again.
+    /// All processes had ended, and responses came again.
     ServerReturned,
-    /// No answer came although some were due, and nothing is known of the server's processes that explains it.
+    /// No response came although some were due, and the server's processes do not explain why.
     Silence,
-    /// The server, or the way to it, answered nothing any more, not even a single request after the load.
+    /// The server or the network stopped responding, even to a single request after the load.
     ServerUnreachable,
-    /// A generator was stopped by a signal.
+    /// A signal stopped a generator.
     GeneratorStopped,
-    /// A generator ended before its time; what it had counted is lost.
+    /// A generator ended early, and its counts are lost.
     GeneratorEnded,
-    /// The observer on another host is lost, and with it the counters of that host.
+    /// The observer on another host is lost, together with that host's counters.
     ObserverLost,
 }
 
 impl IncidentKind {
-    /// Whether figures of a trial in which it happened say nothing of what the server takes under this load.
+    /// Whether such an incident makes a trial useless for the server's capacity.
     pub const fn breaks(self) -> bool {
         match self {
             Self::ServerStopped

@@ -1,39 +1,39 @@
-//! A trial in stretches of equal length: what was completed in each, how long it took, and what failed.
+//! Equal parts of a long trial: completed requests, response times and failures in each.
 
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 use crate::unsaid;
 
-/// One stretch of a trial's measured window, of a second or more.
+/// Part of a trial's measured window, one second or longer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Moment {
-    /// Its middle, seconds since the load began.
+    /// Middle of the part, seconds since the load began.
     #[serde(with = "Figure")]
     pub t_s: f64,
-    /// Its length, seconds.
+    /// Length, seconds.
     #[serde(with = "Figure")]
     pub seconds: f64,
-    /// Responses that came, of any status.
+    /// Responses, of any status.
     pub completed: u64,
-    /// Requests that failed, and responses of an unexpected status.
+    /// Failed requests and responses with an unexpected status.
     pub failed: u64,
-    /// These responses alone, which `completed` holds too.
+    /// Responses among `completed` with an unexpected status.
     #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub unexpected: u64,
-    /// Median of the response time, microseconds, within 9 %; absent where nothing came.
+    /// Median response time, microseconds, within 9 %; absent without responses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
-    /// The 99th percentile of it.
+    /// 99th percentile of the response time, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
 }
 
 impl Moment {
-    /// Share of the requests that ended and failed, 0 to 1; absent where none ended. Which are never answered is known at the
-    /// end of a trial alone, so they are in none of its stretches.
+    /// Returns the share of ended requests that failed, 0 to 1; `None` if none ended. Requests without a response are
+    /// known only at the end of a trial, so no part includes them.
     pub fn failed_share(&self) -> Option<f64> {
         let errors = self.failed.saturating_sub(self.unexpected);
         let all = self.completed.saturating_add(errors) as f64;

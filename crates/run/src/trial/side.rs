@@ -1,4 +1,4 @@
-//! One side of a trial: what its host and its processes told.
+//! One side of a trial, with the counters of its host and processes.
 
 use std::collections::BTreeMap;
 
@@ -6,40 +6,40 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Cost, CounterId, Reading, Recording};
 
-/// One perspective: what the counters of the client's or the server's host said.
+/// Client or server side of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Side {
     /// Name of the host, as in `hosts[]`.
     pub host: String,
-    /// The processors that `cpu.*` counts, as one name: hosts that are namespaces of one machine have the same, hosts that
-    /// are confined to processors of their own do not. Empty where unknown.
+    /// Name for the set of CPUs behind `cpu.*`. Namespaces on one machine share a name, except if they are restricted
+    /// to their own CPUs. Empty if unknown.
     pub machine: String,
-    /// The processes that are this side, as instances of process counters (`nginx:1234`).
+    /// Processes of this side, as instances of process counters (`nginx:1234`).
     pub processes: Vec<String>,
-    /// Whom these processes hold connections to, and who answers there: what a server may wait for. Their counters stand
-    /// in the recording; none of them is in `processes`.
+    /// Upstream services that a server may wait for. The recording has their counters, but `processes` does not include
+    /// them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<crate::Behind>,
-    /// Whether client and server share these processors.
+    /// Whether client and server share these CPUs.
     pub shared: bool,
-    /// The samples.
+    /// Counter samples.
     pub recording: Recording,
-    /// Derived: each counter over the measured window, summed over this side's instances (gauges: their mean).
+    /// Derived: each counter over the measured window, summed over this side's instances. For gauges, their mean.
     pub counters: BTreeMap<CounterId, Reading>,
-    /// Derived: costs per request by id of the `COSTS` table.
+    /// Derived: costs per request, by id of the `COSTS` table.
     pub costs: BTreeMap<String, Cost>,
 }
 
 impl Side {
-    /// Whether both sides' `cpu.*` counters are of the same processors. Where no machine is known, the hosts' names tell.
+    /// Whether the `cpu.*` counters of both sides describe the same CPUs. Compares host names if a machine is unknown.
     pub fn same_processors(&self, other: &Self) -> bool {
         let known = !self.machine.is_empty() && !other.machine.is_empty();
         if known { self.machine == other.machine } else { !self.host.is_empty() && self.host == other.host }
     }
 
-    /// Whether both sides' counters of interfaces, listeners and TCP are of the same network namespace.
+    /// Whether both sides count interfaces, listeners and TCP in the same network namespace.
     pub fn same_network(&self, other: &Self) -> bool {
         !self.host.is_empty() && self.host == other.host
     }

@@ -1,9 +1,9 @@
-//! Classes in which answers are counted by their status.
+//! Classes for counting responses by status.
 
-/// What is added to a status of gRPC, so that it is told from one of HTTP.
+/// Offset of gRPC statuses, which keeps them apart from HTTP statuses.
 pub const GRPC_STATUS: u16 = 1000;
 
-/// Names of the classes: the hundreds of HTTP, and each status of gRPC by its name.
+/// Names of the classes: the hundreds of HTTP, and the name of each gRPC status.
 pub const STATUS_CLASSES: [&str; 22] = [
     "1xx",
     "2xx",
@@ -29,8 +29,8 @@ pub const STATUS_CLASSES: [&str; 22] = [
     "UNAUTHENTICATED",
 ];
 
-/// The class of a status, as a place in [`STATUS_CLASSES`]: of HTTP, or of gRPC with [`GRPC_STATUS`] added. One of gRPC
-/// that has no name is unknown.
+/// Returns the class of a status as an index into [`STATUS_CLASSES`]. Takes an HTTP status, or a gRPC status plus
+/// [`GRPC_STATUS`]. A gRPC status without a name is unknown.
 pub const fn status_class(status: u16) -> usize {
     match status {
         0..200 => 0,
@@ -41,7 +41,7 @@ pub const fn status_class(status: u16) -> usize {
     }
 }
 
-/// Whether answers of a class are refusals or errors by themselves, whatever was expected.
+/// Whether responses of a class are refusals or errors, whatever status was expected.
 pub fn is_refusing(class: &str) -> bool {
     !class.starts_with(['1', '2', '3']) && class != "OK"
 }

@@ -1,4 +1,4 @@
-//! What is counted of requests and connections, and what can fail of them.
+//! Counts of requests and connections, and kinds of failures.
 
 use std::collections::BTreeMap;
 
@@ -6,74 +6,75 @@ use serde::{Deserialize, Serialize};
 
 use crate::unsaid;
 
-/// Counts. Every one is exact; nothing is sampled.
+/// Exact counts; nothing is sampled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Tally {
-    /// Connections that were tried (connect() calls that started).
+    /// Connection attempts: connect() calls.
     pub attempted: u64,
-    /// Connections that were established.
+    /// Established connections.
     pub connected: u64,
-    /// Requests that left completely.
+    /// Requests that were sent completely.
     pub sent: u64,
-    /// Responses that came back complete and well-formed, of any status.
+    /// Complete and well-formed responses, of any status.
     pub completed: u64,
-    /// Of those, responses whose status is not the expected one (4xx, 5xx, of gRPC all but OK, unless asked for).
+    /// Responses among `completed` with an unexpected status: 4xx, 5xx, any gRPC status but OK, unless the user expects
+    /// it.
     pub unexpected_status: u64,
-    /// Responses by status class: `1xx` to `5xx`, or the names of gRPC (`OK`, `UNAVAILABLE`, …).
+    /// Responses by status class: `1xx` to `5xx`, or gRPC names (`OK`, `UNAVAILABLE`, …).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub status: BTreeMap<String, u64>,
-    /// What failed, by kind.
+    /// Failures by kind.
     pub errors: Errors,
-    /// Requests that were due in the plan; equals `sent` unless the generator fell behind or connections failed.
+    /// Requests due by the plan. Equals `sent` unless the generator fell behind or connections failed.
     pub due: u64,
-    /// Requests still without an answer when the drain ended.
+    /// Requests without a response when the drain ended.
     pub unanswered: u64,
-    /// Connections of which the client said established and nothing was ever answered (see source 1 on cookies).
+    /// Connections that the client considered established but that never got a response (see source 1 on cookies).
     pub phantom: u64,
-    /// Connections that the server closed while they were idle.
+    /// Idle connections that the server closed.
     pub closed_by_server: u64,
     /// Payload and header bytes written to sockets.
     pub bytes_sent: u64,
     /// Bytes read from sockets.
     pub bytes_received: u64,
-    /// Of the bytes received, those of answers as their protocol counts them, within TLS and framing (HTTP/2: of bodies
-    /// alone): the rest is what the wire takes besides.
+    /// Bytes of responses among `bytes_received`, as the protocol counts them inside TLS and framing (HTTP/2: bodies
+    /// only). The remainder is overhead.
     #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub answer_bytes: u64,
-    /// Times that a request waited and its open loop opened no connection for it, because the pool had what it needs by
-    /// Little's law: a connect for each would have been a storm of the generator's own.
+    /// Number of times that a waiting open-loop request did not open a connection, since the pool was large enough by
+    /// Little's law. A connect for every such request would cause a storm of connects.
     #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub connects_held_back: u64,
-    /// Connections that an open loop's pool opened and, by the answers that came then, did not need.
+    /// Connections in the pool of an open loop that later turned out to be unnecessary.
     #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub connects_past_need: u64,
-    /// Requests that the server had not looked at when it left their connection (HTTP/2: beyond the last stream of a
-    /// GOAWAY). Each was made again on another, with its intended start; `sent` counts it once.
+    /// Requests that the server left unprocessed when it closed a connection (HTTP/2: beyond the last stream of a
+    /// GOAWAY). Each was sent again on another connection with its original intended start. `sent` counts it once.
     #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub unprocessed: u64,
-    /// Connections that were ready for requests after a handshake of their protocol.
+    /// Completed protocol handshakes.
     #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub handshakes: u64,
-    /// Of them, those that took up an earlier session (TLS).
+    /// Handshakes among `handshakes` that resumed an earlier session (TLS).
     #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub handshakes_resumed: u64,
-    /// Of the bytes sent, those of handshakes.
+    /// Handshake bytes among `bytes_sent`.
     #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub handshake_bytes_sent: u64,
-    /// Of the bytes received, those of handshakes.
+    /// Handshake bytes among `bytes_received`.
     #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub handshake_bytes_received: u64,
 }
 
 impl Tally {
-    /// All errors together.
+    /// Returns the number of all errors.
     pub fn error_count(&self) -> u64 {
         self.errors.0.values().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
-    /// Adds all counts of another tally; sums end at the largest number there is, since parts come from other hosts.
+    /// Adds another tally. Sums saturate, since the counts may come from other hosts.
     pub fn merge(&mut self, o: &Self) {
         for (a, b) in [
             (&mut self.attempted, o.attempted),
@@ -104,21 +105,21 @@ impl Tally {
     }
 }
 
-/// Failures by kind; a kind that did not happen is not listed.
+/// Failures by kind; kinds without failures are not listed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Errors(pub BTreeMap<ErrorKind, u64>);
 
-/// What can fail.
+/// Kinds of failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum ErrorKind {
-    /// The server's host answered with a reset to the connect; a unix socket, that nobody listens or its queue is full.
+    /// The server's host reset the connect. For a unix socket: no listener, or its queue is full.
     ConnectRefused,
-    /// The connect was not up in time (for S-Clients: after T; closed and replaced).
+    /// The connect timed out (S-Clients: after T; closed and replaced).
     ConnectTimeout,
     /// The connect failed for another reason (unreachable, no route).
     ConnectFailed,
@@ -130,23 +131,23 @@ pub enum ErrorKind {
     Reset,
     /// The connection ended before the response was complete.
     ShortResponse,
-    /// The response does not follow the protocol.
+    /// The response violates the protocol.
     Malformed,
-    /// The response is complete but not what was expected (wrong length or bytes).
+    /// The response is complete but has an unexpected length or content.
     WrongBody,
     /// The response took longer than the timeout.
     ResponseTimeout,
-    /// The server ended one request of a connection before its response was complete (HTTP/2: RST_STREAM).
+    /// The server aborted one request before its response was complete (HTTP/2: RST_STREAM).
     StreamReset,
-    /// The server refused one request without looking at it (HTTP/2: REFUSED_STREAM, or a GOAWAY on a connection
-    /// of which it looked at none).
+    /// The server refused one request unprocessed (HTTP/2: REFUSED_STREAM, or a GOAWAY on a connection without
+    /// processed requests).
     StreamRefused,
     /// A system call failed for another reason.
     Other,
 }
 
 impl ErrorKind {
-    /// All kinds, in the order of their numbers: shards count into an array of this length.
+    /// All kinds, in numeric order. Shards count in an array of this length.
     pub const ALL: [Self; 13] = [
         Self::ConnectRefused,
         Self::ConnectTimeout,

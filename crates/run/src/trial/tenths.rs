@@ -1,36 +1,36 @@
-//! What happened in each tenth of a second of a measured window: how many requests ended, and how many of them late.
+//! Completed and late requests in each tenth of a second of a measured window.
 
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
-/// Counts of each tenth of a second since the begin of the window.
+/// Counts per tenth of a second since the start of the window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Tenths {
-    /// Requests that ended in it.
+    /// Requests completed in each tenth.
     pub answered: Vec<u64>,
-    /// Their response times together, microseconds; empty in runs of older versions.
+    /// Sum of their response times, microseconds; empty in runs of older versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub took_us: Vec<u64>,
-    /// Those of them that took longer than a limit, a limit an entry.
+    /// Late requests, one entry per limit.
     pub over: Vec<Over>,
 }
 
-/// Requests that took longer than a limit.
+/// Requests that exceeded a limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Over {
-    /// The limit of the response time, microseconds.
+    /// Limit of the response time, microseconds.
     #[serde(with = "Figure")]
     pub limit_us: f64,
-    /// How many, in each tenth of a second.
+    /// Late requests in each tenth of a second.
     pub late: Vec<u64>,
 }
 
-/// Length of one, seconds.
+/// Length of one interval, seconds.
 pub const TENTH_S: f64 = 0.1;
 
 impl Tenths {
@@ -39,7 +39,7 @@ impl Tenths {
         self.answered.is_empty()
     }
 
-    /// Those over a limit, if it was counted.
+    /// Returns the counts for a limit, if it was counted.
     pub fn over(&self, limit_us: f64) -> Option<&Over> {
         self.over.iter().find(|o| (o.limit_us / limit_us - 1.0).abs() < 1e-6)
     }

@@ -1,4 +1,4 @@
-//! What an agent is to do, and what a generator hands over at its end. How the two talk stands in `wire.rs`.
+//! Tasks of agents, and the results that a generator reports at its end. The protocol is in `wire/mod.rs`.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -10,57 +10,57 @@ use crate::{
     Tenths, WatchSpec, Window, unsaid,
 };
 
-/// A task of an agent: the first line that it reads, and, once one that makes load has handed over its part, maybe another.
+/// Task of an agent: the first line that it reads. A load agent may get another task after it reported its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "agent", rename_all = "kebab-case")]
 pub enum AgentSpec {
     /// Generate load.
     Load {
-        /// The share of the load that this agent makes.
+        /// This agent's share of the load.
         plan: Box<LoadPlan>,
-        /// The server.
+        /// Address of the server.
         addr: Address,
-        /// Begins as soon as it can instead of waiting for [`crate::AgentCommand::Start`].
+        /// Whether to start as soon as possible instead of waiting for [`crate::AgentCommand::Start`].
         #[serde(default)]
         at_once: bool,
-        /// What stands in the files that the plan names, by their paths there, in base64: an agent on another host has
-        /// others, or none.
+        /// Contents of the files named in the plan, by path, in base64. Needed because another host has other files.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         files: BTreeMap<String, String>,
-        /// Its ticks carry [`TickDetail`] now and then: somebody looks.
+        /// Whether some ticks carry [`TickDetail`], for a live display.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         detailed: bool,
-        /// Its ticks come as often as the load makes them while it settles: there are few agents.
+        /// Whether to send a tick for every step of the load during warm-up. Only for few agents.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         fine: bool,
     },
-    /// Observe the host that the agent runs on, one trial after the other.
+    /// Observe the agent's host, one trial after the other.
     Watch(WatchSpec),
-    /// Serve.
+    /// Run a reference server.
     Serve {
-        /// How.
+        /// Settings of the server.
         plan: ServePlan,
-        /// Its conductor is on another host: it ends when nothing is heard of that, too, since the line may be cut.
+        /// Whether the conductor is on another host. The agent then also ends after a long silence, since the
+        /// connection may be broken.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         far: bool,
     },
-    /// Pull a lever while a load is on.
+    /// Operate a lever during a load.
     Lever(LeverPlan),
-    /// Look whether a lever can be pulled on this host.
+    /// Check whether a lever works on this host.
     Look(LeverPlan),
-    /// Put back what levers whose agents were killed left changed on this host.
+    /// Restore changes left on this host by killed lever agents.
     PutBack,
-    /// Hold cold connections until told to stop.
+    /// Hold cold connections until stopped.
     Cold {
-        /// How many, and how they come about.
+        /// Number of connections, and how they are opened.
         plan: ColdPlan,
-        /// The server.
+        /// Address of the server.
         addr: Address,
     },
 }
 
 impl AgentSpec {
-    /// The task with secrets in their places: what goes to the agent's standard input.
+    /// Returns the task with its secrets filled in, for the agent's standard input.
     pub fn revealed(&self) -> Self {
         let mut spec = self.clone();
         if let Self::Load { plan, .. } = &mut spec {
@@ -70,29 +70,29 @@ impl AgentSpec {
     }
 }
 
-/// How a reference server is to be.
+/// Settings of a reference server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServePlan {
     /// Row of `SERVICES`: `http`, `echo`, …
     pub service: String,
-    /// Row of `MODELS`: `epoll`, `uring`, …; `auto` takes the one that needs the least processor where it is allowed.
+    /// Row of `MODELS`: `epoll`, `uring`, …; `auto` selects the allowed one that needs the least CPU time.
     pub model: String,
     /// Row of `STRATEGIES`; empty for none.
     pub strategy: String,
-    /// Address to listen on; port 0 picks one, which the report names.
+    /// Address to listen on. With port 0 the kernel picks a port, and the agent reports it.
     pub listen: String,
     /// Worker threads.
     pub threads: u32,
-    /// Listen backlog.
+    /// Length of the accept queue (listen backlog).
     pub backlog: u32,
-    /// Files are served from here; absent serves the built-in page of `body_bytes`.
+    /// Directory of the served files; absent for a built-in page of `body_bytes`.
     pub root: Option<String>,
     /// Length of the built-in page.
     pub body_bytes: u64,
-    /// Processors the server may run on; empty for all.
+    /// CPUs that the server may use; empty for all.
     pub cpus: Vec<u32>,
-    /// Further options of service, model and strategy by name, as text.
+    /// Additional options of service, model and strategy, by name, as text.
     pub options: BTreeMap<String, String>,
 }
 
@@ -113,17 +113,17 @@ impl Default for ServePlan {
     }
 }
 
-/// Where an agent's load is.
+/// Phase of an agent's load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Phase {
-    /// Load is on, nothing is kept.
+    /// Requests are made, but results are discarded.
     #[default]
     WarmUp = 0,
-    /// Load is on, everything is kept.
+    /// Requests are made and results are recorded.
     Measure = 1,
-    /// No new requests, answers are awaited.
+    /// No new requests; the agent waits for responses.
     Drain = 2,
 }
 
@@ -142,28 +142,28 @@ pub struct Tick {
     pub errors: u64,
     /// Established connections now.
     pub open: u64,
-    /// Requests in flight now.
+    /// Requests in flight.
     pub in_flight: u64,
-    /// More of it, where that was asked for; not in every tick.
+    /// Details for a live display, in some ticks only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Box<TickDetail>>,
 }
 
-/// What a load agent tells of its progress where somebody looks.
+/// Details of a load agent's progress, for a live display.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TickDetail {
     /// Failures so far, by kind.
     pub errors: Errors,
-    /// Responses of an unexpected status so far.
+    /// Responses with an unexpected status so far.
     #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub unexpected: u64,
-    /// Response times so far, of the warm-up too.
+    /// Response times so far, including the warm-up.
     pub responses: CoarseHist,
 }
 
 impl TickDetail {
-    /// Adds another agent's.
+    /// Adds the details of another agent.
     pub fn merge(&mut self, other: &Self) {
         for (kind, n) in &other.errors.0 {
             let sum = self.errors.0.entry(*kind).or_default();
@@ -174,14 +174,14 @@ impl TickDetail {
     }
 }
 
-/// Histograms of a part, at most: twice those that there are.
+/// Maximum number of histograms per agent: twice the number that exist.
 const MOST_HISTOGRAMS: usize = 16;
-/// Slots of an experiment with response times, at most.
+/// Maximum number of an experiment's slots with response times.
 const MOST_SLOTS: usize = 1024;
-/// Classes of a part, at most: those of a plan, and what is put together as the others.
+/// Maximum number of classes per agent: those of a plan, and `other`.
 const MOST_PARTS: usize = MOST_CLASSES + 1;
 
-/// What one load agent found; parts of several agents merge into one trial.
+/// Results of one load agent. The results of several agents merge into one trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoadPart {
@@ -191,44 +191,45 @@ pub struct LoadPart {
     pub measured: Tally,
     /// Length of the measured window, seconds.
     pub measured_s: f64,
-    /// Begin of the measured window, seconds since the load started.
+    /// Start of the measured window, seconds since the load began.
     pub measured_at_s: f64,
-    /// So much later than it was told the load started, seconds: the order came when its time was over.
+    /// Delay of the window's start against the requested time, seconds. The request came too late.
     #[serde(skip_serializing_if = "unsaid::is_zero")]
     pub late_s: f64,
-    /// Offered requests in the measured window, as the plan wanted it (fractions: the plan's rate times the time).
+    /// Planned requests in the measured window: the planned rate times the time, so it may be fractional.
     pub offered: f64,
-    /// Sum over time of requests in flight during the window, request-seconds: divided by its length, the concurrency.
+    /// Integral of requests in flight over the window, request-seconds. Divided by the window's length it is the
+    /// concurrency.
     pub in_flight_s: f64,
-    /// Processor time of the generator's threads in the measured window, microseconds: user, system.
+    /// CPU time of the generator's threads in the measured window, microseconds: user, system.
     pub cpu_us: (f64, f64),
-    /// Completed per second in each slot of the plan's `slots`; NaN in one that was slept through.
+    /// Completed requests per second in each slot of the plan's `slots`; NaN if the generator slept through a slot.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub slot_rates: Vec<f64>,
-    /// Response times of the requests of an open loop that were due in each slot of the plan's `slots`.
+    /// Response times of the open-loop requests due in each slot of the plan's `slots`.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MOST_SLOTS, _, _>")]
     pub slot_times: Vec<SlotHist>,
-    /// How the connections came up, where they were made one after the other.
+    /// Opening of the connections, if they were opened one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opened: Option<Opened>,
-    /// Most requests that the server takes at once on a connection, the least that any said (HTTP/2).
+    /// Server's limit of concurrent requests per connection, the smallest of all connections (HTTP/2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_limit: Option<u32>,
-    /// Counts of each tenth of a second of the measured window, where the plan names limits.
+    /// Counts per tenth of a second of the measured window, if the plan has limits.
     #[serde(skip_serializing_if = "Tenths::is_empty")]
     pub tenths: Tenths,
-    /// When this host stood still, seconds since the load began: a thread that only sleeps woke so late.
+    /// Pauses of this host, seconds since the load began. A thread that only sleeps measures them by its late wake-ups.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Window>,
-    /// When a thread of the generator woke late or stood still within its work, seconds since the load began.
+    /// Times in which a generator thread woke late or stood still during its work, seconds since the load began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_up: Vec<Window>,
-    /// Histograms of the measured window: `response`, `service`, `blocked`, `start_error`, `connect`,
-    /// `handshake` where connections begin with one, and `handshake_resumed` of those that took up an earlier session;
-    /// `under_way` holds the ages of requests that had no answer when the window ended.
+    /// Histograms of the measured window: `response`, `service`, `blocked`, `start_error`, `connect`. With handshakes
+    /// also `handshake`, and `handshake_resumed` for resumed sessions. `under_way` holds the ages of requests without a
+    /// response at the end of the window.
     #[serde(deserialize_with = "crate::bounded::map::<MOST_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
-    /// What came of each class of a mix of requests; empty where all requests are of one.
+    /// Results of each class in a mix of requests; empty if all requests belong to one class.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MOST_PARTS, _, _>")]
     pub classes: Vec<ClassPart>,
     /// Notes in sentences.
@@ -236,7 +237,7 @@ pub struct LoadPart {
 }
 
 impl LoadPart {
-    /// Adds another agent's or thread's part. Lengths are kept as the longest; counts, sums and histograms add up.
+    /// Adds the results of another agent or thread. Lengths become the maximum; counts, sums and histograms add up.
     pub fn merge(&mut self, other: Self) {
         self.total.merge(&other.total);
         self.measured.merge(&other.measured);
@@ -265,7 +266,7 @@ impl LoadPart {
                 Entry::Occupied(mut place) => place.get_mut().absorb(hist),
             }
         }
-        // A histogram is large, so none is made only to be merged into.
+        // Moves other's histograms where possible, since each one is large.
         let mut classes = other.classes.into_iter();
         self.classes.iter_mut().zip(classes.by_ref()).for_each(|(a, b)| a.merge(b));
         self.classes.extend(classes);

@@ -1,33 +1,33 @@
-//! Levers: what an experiment switches on and off while a load is on, slot by slot.
+//! Levers: resource changes that an experiment switches on and off under load, slot by slot.
 
 use serde::{Deserialize, Serialize};
 
 use crate::unsaid;
 
-/// Slots of equal length, counted from the start of a load.
+/// Slots of equal length, relative to the start of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SlotPlan {
-    /// When the first one begins, seconds after the load's start.
+    /// Start of the first slot, seconds after the start of the load.
     pub first_s: f64,
-    /// Length of one, seconds.
+    /// Length of a slot, seconds.
     pub slot_s: f64,
-    /// What of it is left out at its begin, seconds: queues of the slot before are served then.
+    /// Settling time at the start of each slot that is not measured, seconds. Queues of the previous slot drain in it.
     pub settle_s: f64,
-    /// How many.
+    /// Number of slots.
     pub count: u32,
 }
 
 impl SlotPlan {
-    /// The part of a slot that is measured: begin and end in nanoseconds after the load's start.
+    /// Returns start and end of a slot's measured part, nanoseconds after the start of the load.
     pub fn measured_ns(&self, slot: u32) -> (u64, u64) {
         let begin_s = self.first_s + f64::from(slot) * self.slot_s;
         let ns = |s: f64| (s.max(0.0) * 1e9) as u64;
         (ns(begin_s + self.settle_s), ns(begin_s + self.slot_s))
     }
 
-    /// The slot in whose measured part a moment lies, nanoseconds after the load's start.
+    /// Returns the slot whose measured part contains a time, nanoseconds after the start of the load.
     pub fn slot_at(&self, ns: u64) -> Option<u32> {
         let since_s = ns as f64 / 1e9 - self.first_s;
         if since_s < 0.0 || self.slot_s <= 0.0 {
@@ -37,59 +37,59 @@ impl SlotPlan {
         (slot < self.count && since_s - f64::from(slot) * self.slot_s >= self.settle_s).then_some(slot)
     }
 
-    /// When the last one ends, seconds after the load's start.
+    /// Returns the end of the last slot, seconds after the start of the load.
     pub fn end_s(&self) -> f64 {
         self.first_s + f64::from(self.count) * self.slot_s
     }
 }
 
-/// A lever to be pulled by an agent.
+/// Task of a lever agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct LeverPlan {
     /// Row of `LEVERS`.
     pub lever: String,
-    /// The load's start, nanoseconds since the epoch; 0: it comes with [`crate::AgentCommand::Follow`].
+    /// Start of the load, nanoseconds since the epoch; 0 if it comes with [`crate::AgentCommand::Follow`].
     pub start_at_ns: u64,
-    /// The slots of the load.
+    /// Slots of the load.
     pub slots: SlotPlan,
-    /// In which of them it is on.
+    /// Whether the lever is on, per slot.
     pub on: Vec<bool>,
-    /// CPUs that it acts on; empty for those that its processes may use.
+    /// CPUs that the lever slows; empty for those that its processes may use.
     pub cpus: Vec<u32>,
-    /// Length of its turns where it takes a share of each, nanoseconds; 0: half a millisecond.
+    /// Length of one turn on a CPU, nanoseconds; 0 for half a millisecond.
     #[serde(skip_serializing_if = "unsaid::is_no_count")]
     pub turn_ns: u64,
-    /// Share of each CPU that it takes; 0: a quarter.
+    /// Share of each CPU that the lever takes; 0 for a quarter.
     #[serde(skip_serializing_if = "unsaid::is_zero")]
     pub share: f64,
-    /// Processes whose speed is measured, or that it acts on.
+    /// Processes that the lever slows or measures.
     pub pids: Vec<u32>,
-    /// What it acts on in the file system: a control group, a directory, the socket of a testbed's keeper.
+    /// Path that the lever acts on: a control group, a directory, or the socket of a testbed's keeper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<std::path::PathBuf>,
 }
 
-/// What was found on the host of a lever before it is pulled there.
+/// Findings on a lever's host before the lever is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LeverFound {
-    /// Descriptors that its processes may hold together while it is held; 0 where it is not about them.
+    /// Descriptors that the processes may hold while the lever is on; 0 for levers on other resources.
     pub descriptors: u64,
 }
 
-/// What a lever did.
+/// Results of a lever.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LeverPart {
-    /// Speed of the resource in each slot, 1 for all of it.
+    /// Speed of the resource in each slot; 1 is full speed.
     pub speed: Vec<f64>,
-    /// Share of the CPUs that it took in each slot.
+    /// Share of the CPUs that the lever took in each slot.
     pub taken: Vec<f64>,
-    /// Share of the time in which any of its victims wanted its resource in each slot, at most.
+    /// Upper bound on the share of time in which any of its victims wanted the resource, per slot.
     pub wanted: Vec<f64>,
 }
 

@@ -1,10 +1,9 @@
-//! What conductor and agent say to each other: JSON lines, nothing shared, no common clock.
+//! Protocol between conductor and agents: JSON lines, without shared memory or a common clock.
 //!
-//! An agent is `loadline agent`: it says [`Hello`], reads one [`AgentSpec`](crate::AgentSpec) line, then [`AgentCommand`]
-//! lines, on standard input, and writes [`AgentReport`] lines on standard output. One that made load waits for another
-//! [`AgentSpec`](crate::AgentSpec) behind its part; any other ends. Moments are of the agent's own
-//! CLOCK_MONOTONIC, whose offset the conductor measures. Standard input that ends, or is silent for [`SILENCE_S`], means:
-//! stop now.
+//! An agent is `loadline agent`. It writes [`Hello`], reads one [`AgentSpec`](crate::AgentSpec) line and then
+//! [`AgentCommand`] lines from standard input, and writes [`AgentReport`] lines to standard output. A load agent then
+//! waits for another [`AgentSpec`](crate::AgentSpec); other agents end. Times are on the agent's own CLOCK_MONOTONIC,
+//! whose offset the conductor measures. An agent stops when its standard input ends or is silent for [`SILENCE_S`].
 
 pub(crate) mod agent;
 pub(crate) mod lever;
@@ -19,175 +18,174 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ColdPart, Incident, LeverFound, LeverPart, LoadPart, Observed, Phase, Recording, Tick, WatchedHost};
 
-/// Version of these lines. Both ends must have the same.
+/// Version of the protocol. Both ends must have the same version.
 pub const WIRE: u32 = 7;
 
-/// Longest line but those of [`is_long`], bytes.
+/// Maximum length of a line, bytes, except for those of [`is_long`].
 pub const LINE_BYTES: usize = 64 << 10;
 
-/// Longest line of a part or a recording, bytes.
+/// Maximum length of a line with results or a recording, bytes.
 pub const PART_BYTES: usize = 16 << 20;
 
-/// After so long without a word, seconds, one end takes the other for lost. Signs of life come once a second.
+/// Silence after which one end considers the other lost, seconds. Each end sends a heartbeat every second.
 pub const SILENCE_S: f64 = 5.0;
 
-/// Whether a line, by its beginning, is one that may have [`PART_BYTES`].
+/// Whether the beginning of a line shows that it may have up to [`PART_BYTES`].
 pub fn is_long(begin: &[u8]) -> bool {
     [&br#"{"is":"part""#[..], br#"{"is":"observed""#, br#"{"is":"rows""#].iter().any(|long| begin.starts_with(long))
 }
 
-/// Who an agent is: the first line that it writes.
+/// First line of an agent: its identity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// [`WIRE`] of its program.
+    /// [`WIRE`] of the agent's program.
     pub wire: u32,
-    /// Version of its program.
+    /// Version of the agent's program.
     #[serde(default)]
     pub version: String,
-    /// Its monotonic clock at that moment, nanoseconds.
+    /// The agent's monotonic clock, nanoseconds.
     #[serde(default)]
     pub mono_ns: u64,
-    /// This boot of its machine: the same for all namespaces of one kernel.
+    /// Boot id of the machine, equal for all namespaces of one kernel.
     #[serde(default)]
     pub machine: String,
-    /// Processors that it may use.
+    /// Number of CPUs that the agent may use.
     #[serde(default)]
     pub cpus: u32,
-    /// Descriptors that it may have at most.
+    /// Maximum number of descriptors for the agent.
     #[serde(default)]
     pub descriptors: u64,
-    /// Its process id on its host.
+    /// Process id on its host.
     #[serde(default)]
     pub pid: u32,
 }
 
-/// The further lines that an agent reads.
+/// Commands to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum AgentCommand {
-    /// A sign of life, one a second: an agent that hears nothing for [`SILENCE_S`] ends by itself.
+    /// Heartbeat, once a second. An agent ends after [`SILENCE_S`] without input.
     Beat,
-    /// Asks for the agent's clock.
+    /// Request for the agent's clock.
     Ping {
-        /// Comes back in the answer.
+        /// Number that the response repeats.
         n: u32,
     },
-    /// The load begins.
+    /// Start of the load.
     Start {
-        /// When, on the agent's monotonic clock, nanoseconds; in the past means now.
+        /// Start time on the agent's monotonic clock, nanoseconds; a past time means now.
         at_ns: u64,
     },
-    /// Enter a phase. A load agent hands over its part when its drain is over.
+    /// Change of phase. A load agent reports its results when its drain ends.
     Enter {
         /// The phase.
         phase: Phase,
-        /// When, on the agent's monotonic clock, nanoseconds; absent means as soon as all threads can.
+        /// Time of the change on the agent's monotonic clock, nanoseconds; absent for as soon as all threads can.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at_ns: Option<u64>,
     },
-    /// The rate of an open loop is to be so many times that of its plan from now on: somebody changed it by hand. A load of
-    /// which the plan says how its rate runs, or that is no open loop, goes on as it was.
+    /// New rate of an open loop, changed by hand. Other loads and loads with planned stages ignore it.
     Rate {
-        /// Times the plan's rate; taken as 0.001 to 1000.
+        /// Factor on the plan's rate, limited to 0.001 to 1000.
         factor: f64,
     },
-    /// An observer begins to sample for a trial; a lever's slots begin.
+    /// Start of an observer's samples for a trial, or of a lever's slots.
     Follow {
-        /// Processes besides those of the spec; a lever's are these instead of its plan's, where there are some.
+        /// Additional processes to observe; for a lever, processes that replace those of its plan.
         pids: Vec<u32>,
-        /// The moment that times of the trial count from, on the agent's monotonic clock, nanoseconds.
+        /// Time origin of the trial on the agent's monotonic clock, nanoseconds.
         origin_ns: u64,
         /// Seconds between two samples.
         interval_s: f64,
     },
-    /// An observer takes a full sample.
+    /// Full sample by an observer.
     Edge {
-        /// When, on the agent's monotonic clock, nanoseconds; in the past means now.
+        /// Time of the sample on the agent's monotonic clock, nanoseconds; a past time means now.
         at_ns: u64,
     },
-    /// An observer says what its newest samples are: somebody looks.
+    /// Request for an observer's newest samples, for a live display.
     Glance,
-    /// An observer hands over what it saw so far, and goes on.
+    /// Request for an observer's data so far; the observer continues.
     SoFar,
-    /// An observer ends the trial and hands over what it saw.
+    /// End of the trial for an observer, which then reports its data.
     Collect,
-    /// A server says what it counted so far; a load agent does nothing.
+    /// Request for a server's counts so far; load agents ignore it.
     Count,
-    /// Stop at once and report.
+    /// Immediate stop and report.
     Stop,
 }
 
-/// The lines that an agent writes.
+/// Reports of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum AgentReport {
-    /// The first line, before anything was read.
+    /// First line, before any input.
     Hello(Hello),
-    /// Before the hello, by the script that starts an agent where its program is not yet: the program's bytes are to follow
-    /// on standard input.
+    /// Request for the program's bytes on standard input, sent before the hello. It comes from the script that starts
+    /// an agent on a host without the program.
     Wants {
-        /// Kernel and processor of the host, as `uname -sm` says.
+        /// Kernel and machine type of the host, from `uname -sm`.
         system: String,
     },
-    /// A sign of life, one a second.
+    /// Heartbeat, once a second.
     Beat,
-    /// The answer to a [`AgentCommand::Ping`].
+    /// Response to [`AgentCommand::Ping`].
     Pong {
-        /// As it was asked.
+        /// Number from the request.
         n: u32,
         /// The agent's monotonic clock, nanoseconds.
         mono_ns: u64,
     },
-    /// An observer is ready: this is its host, and what it found there.
+    /// An observer is ready. Describes its host and the server found there.
     Watching(Box<WatchedHost>),
-    /// What happened to the processes so far, told when it changes.
+    /// All incidents of the processes so far, sent after each change.
     Incidents {
-        /// All of them.
+        /// The incidents.
         incidents: Vec<Incident>,
     },
-    /// An observer took the sample that it was asked for.
+    /// An observer took the requested sample.
     Edge {
-        /// When, seconds since the origin of the trial.
+        /// Time of the sample, seconds since the origin of the trial.
         t_s: f64,
     },
-    /// The newest samples of the counters that tell what is busy, while the trial goes on.
+    /// Newest samples of the counters that show what is busy, during the trial.
     Glance(Box<Observed>),
-    /// The first samples of what an observer saw, where they are too many for one line: the later ones follow, the last of them with
-    /// all else in [`AgentReport::Observed`].
+    /// First part of a recording that is too long for one line. More parts follow; the last part comes in
+    /// [`AgentReport::Observed`].
     Rows(Box<Recording>),
-    /// What an observer saw in a trial.
+    /// Observations of one trial.
     Observed(Box<Observed>),
-    /// Ready: a server listens, a generator has its sockets and memory.
+    /// The agent is ready: a server listens, or a generator has its sockets and memory.
     Ready {
         /// Process id.
         pid: u32,
-        /// The address that a server listens on.
+        /// Address that a server listens on.
         listening: Option<SocketAddr>,
-        /// The driver or model that is really used.
+        /// Driver or model in use.
         io: String,
-        /// What the user should know: a fallback, a limit that was raised or could not be.
+        /// Notes for the user: a fallback, or a limit that was raised or could not be raised.
         notes: Vec<String>,
     },
-    /// A sign of life, ten a second while load is on.
+    /// Progress, ten times a second during a load.
     Tick(Tick),
-    /// The end of a load agent.
+    /// Final results of a load agent.
     Part(Box<LoadPart>),
-    /// A lever can be pulled on the agent's host; where it cannot, that is [`AgentReport::Failed`].
+    /// A lever works on the agent's host. If it does not, the report is [`AgentReport::Failed`].
     Found(LeverFound),
-    /// The end of an agent that pulled a lever.
+    /// Final results of a lever agent.
     Lever(LeverPart),
-    /// The end of an agent that held cold connections.
+    /// Final results of an agent with cold connections.
     Held(ColdPart),
-    /// What a server counted since it started, by name of its `Stats`, and why threads of it ended early.
+    /// Counts of a server since its start, by name in its `Stats`, and reasons why its threads ended early.
     Counts {
-        /// Counts and levels by name.
+        /// Counts and gauges by name.
         counts: BTreeMap<String, u64>,
-        /// Failures in sentences, the first few.
+        /// The first few failures, in sentences.
         failures: Vec<String>,
     },
-    /// The agent cannot go on.
+    /// The agent failed.
     Failed {
-        /// What was tried, what happened and what to do.
+        /// Attempted operation, error, and advice.
         error: String,
     },
 }

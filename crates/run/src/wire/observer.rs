@@ -1,66 +1,65 @@
-//! What an observer of a host is told and what it hands out: plain data, so that it works in this process and in an agent
-//! on another machine alike.
+//! Task and results of an observer. Plain data, so an observer works in this process and in an agent on another
+//! machine.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Address, Behind, Incident, Recording};
 
-/// Whose processes an observer looks at.
+/// Side whose processes an observer watches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// The generator's.
+    /// The generator.
     #[default]
     Client,
-    /// The server's.
+    /// The server.
     Server,
 }
 
-/// What to look at on one host.
+/// Task of an observer on one host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ObserverSpec {
     /// Name of the host, as in `hosts[]`.
     pub host: String,
-    /// Whose processes they are.
+    /// Side of the processes.
     pub role: Role,
-    /// Processes; their children are found and followed.
+    /// Process ids. The observer also follows their children.
     pub processes: Vec<u32>,
-    /// Network counters are those of this process's network namespace; absent for the observer's own.
+    /// Process in whose network namespace network counters are read; absent for the observer's own namespace.
     pub netns_pid: Option<u32>,
-    /// The listener to watch, and whose connections are sampled.
+    /// Listener to watch; its connections are sampled.
     pub listen: Option<Address>,
-    /// Connections to this address are sampled.
+    /// Remote address whose connections are sampled.
     pub connect: Option<Address>,
-    /// Listeners whose connections are counted, those that were accepted and those that wait for it: dear where there are
-    /// many.
+    /// Listeners whose accepted and waiting connections are counted. Expensive with many connections.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<Address>,
-    /// Processors that stand for the whole host; empty for all.
+    /// CPUs that represent the whole host; empty for all.
     pub processors: Vec<u32>,
     /// Names of the sources to read (`loadline list sources`); absent for all.
     pub sources: Option<Vec<String>>,
 }
 
-/// What an observer saw during one trial.
+/// Observations of one trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Observed {
-    /// The samples.
+    /// Counter samples.
     pub recording: Recording,
-    /// Instances `name:pid` of the processes that were followed.
+    /// Instances `name:pid` of the watched processes.
     pub processes: Vec<String>,
-    /// The processors that `cpu.*` counts, as one name: see [`crate::Side::machine`].
+    /// Name for the set of CPUs behind `cpu.*`: see [`crate::Side::machine`].
     pub machine: String,
-    /// Whom the processes hold connections to, and who answers there.
+    /// Upstream services of the processes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<Behind>,
-    /// When its host stood still, seconds since the origin of the trial.
+    /// Pauses of the host, seconds since the origin of the trial.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<crate::Window>,
-    /// What happened to the processes.
+    /// Incidents of the processes.
     pub incidents: Vec<Incident>,
 }

@@ -1,12 +1,11 @@
-//! Words of an agent on another host are a stranger's: made safe to show where they come in, so that nothing behind has to
-//! think of it.
+//! Sanitizing untrusted text from agents on other hosts. It happens on input, so no later code needs to care.
 
 use crate::{AgentReport, Incident, Observed, Recording, visible};
 
-/// Longest text that is kept of a stranger, characters.
+/// Maximum length of an untrusted text, characters.
 const MOST_CHARS: usize = 4096;
 
-/// A text that shows all it holds, and no more than a page.
+/// Makes a text safe to show and limits its length.
 fn clean(text: &mut String) {
     if text.len() > MOST_CHARS {
         *text = text.chars().take(MOST_CHARS).collect();
@@ -14,19 +13,19 @@ fn clean(text: &mut String) {
     *text = visible(text).into_owned();
 }
 
-/// Whether a name may be kept as it is: a short one that shows all it holds.
+/// Whether a name is short and safe to show unchanged.
 fn is_plain(name: &str) -> bool {
     name.len() < MOST_NAME_BYTES && visible(name) == name
 }
 
-/// Longest name of a counter or of a histogram, bytes.
+/// Maximum length of a counter's or histogram's name, bytes.
 const MOST_NAME_BYTES: usize = 100;
 
 fn clean_incidents(incidents: &mut [Incident]) {
     incidents.iter_mut().for_each(|incident| clean(&mut incident.text));
 }
 
-/// Pauses of a host that are heard of, at most.
+/// Maximum number of pauses per host.
 const MOST_PAUSES: usize = 10_000;
 
 fn clean_observed(seen: &mut Observed) {
@@ -41,7 +40,7 @@ fn clean_observed(seen: &mut Observed) {
 }
 
 fn clean_recording(recording: &mut Recording) {
-    // A column of another length could make a merge take memory without bound.
+    // A column of another length could make a merge take unlimited memory.
     let samples = recording.t_s.len();
     recording
         .columns
@@ -57,7 +56,7 @@ fn clean_recording(recording: &mut Recording) {
 }
 
 impl AgentReport {
-    /// The report with all of its words made safe to show.
+    /// Returns the report with all of its text made safe to show.
     #[must_use]
     pub fn cleaned(mut self) -> Self {
         match &mut self {

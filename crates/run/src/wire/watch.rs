@@ -1,31 +1,31 @@
-//! The observer on another host: what it is told, and what it finds there.
+//! Task of an observer on another host, and its findings there.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Address, HostInfo, ObserverSpec};
 
-/// What an observer on another host is to look at.
+/// Task of an observer on another host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WatchSpec {
-    /// What to look at. Processes and listener are found by `find`, where that is given.
+    /// What to observe. With `find`, the observer finds processes and listener itself.
     pub observer: ObserverSpec,
-    /// The server that takes connections to this address is looked for, and its processes are those to look at.
+    /// Address of the server. The observer finds the processes that listen there and watches them.
     pub find: Option<Address>,
 }
 
-/// What an observer found on its host before any load.
+/// Findings of an observer on its host before any load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WatchedHost {
-    /// The host.
+    /// Description of the host.
     pub host: HostInfo,
-    /// The server's processes.
+    /// Processes of the server.
     pub processes: Vec<u32>,
-    /// The address that it listens on, as bound.
+    /// Address that the server listens on, as bound.
     pub listen: Option<Address>,
-    /// Processors that the server's processes may use; empty where unknown.
+    /// CPUs that the server may use; empty if unknown.
     pub cpus: Vec<u32>,
-    /// Why no server was found.
+    /// Reason why no server was found.
     pub missing: Option<String>,
 }
