@@ -8,7 +8,7 @@ fuzz_target!(|text: &str| {
     if let Ok(mut plan) = run::Plan::from_toml("fuzz", text)
         && plan.check().is_ok()
     {
-        plan.seal(&[]);
+        plan.redact_secrets(&[]);
         let written = serde_json::to_string(&plan).expect("a plan can be written");
         serde_json::from_str::<run::Plan>(&written).expect("a plan that was written can be read");
     }

@@ -40,7 +40,7 @@ fn usage(error: &clap::Error) -> ! {
     let mut secrets = run::Secrets::default();
     for word in std::env::args_os().skip(1) {
         let word = word.to_string_lossy();
-        let kept = secrets.keep_word(&word);
+        let kept = secrets.redact_word(&word);
         text = text.replace(&*word, &kept);
     }
     if text == error.render().to_string() {

@@ -101,7 +101,7 @@ pub fn run(
     let parameters = Parameters::of(&mut plan, quick);
     let mut whole = once((experiment, &parameters), plan.clone(), 0, out, watch)?;
     let dir = out.map(RunDir::create).transpose()?;
-    for repeat in 1..plan.times() {
+    for repeat in 1..plan.repeat_count() {
         if whole.interrupted {
             break;
         }

@@ -42,8 +42,8 @@ mod tests {
     fn with(value: f64) -> Run {
         let mut run = Run { elapsed_s: 2.0, trials: vec![run::Trial::default()], ..Run::default() };
         run.findings.checks = vec![
-            Check::of("at least 3", value, Relation::AtLeast, 3.0),
-            Check::of("at most 3", value, Relation::AtMost, 3.0),
+            Check::new("at least 3", value, Relation::AtLeast, 3.0),
+            Check::new("at most 3", value, Relation::AtMost, 3.0),
         ];
         run.findings.conclusions = vec![format!("it was {value}")];
         run

@@ -4,7 +4,7 @@
 //! A window's CPU time per completed request is the sum of the classes' costs, weighted by their shares. The effects of batches, caches and
 //! queues are in the scatter, and so in the intervals.
 
-use run::{ClassCosts, ClassFinding, CpuTold, Run, Trial, TrialKind};
+use run::{ClassCosts, ClassFinding, CpuEstimate, Run, Trial, TrialKind};
 
 use crate::number::{finite, ratio};
 use crate::view::View;
@@ -86,9 +86,9 @@ fn dearest(parts: &[Coefficient]) -> (Option<usize>, bool) {
     (Some(at), sure)
 }
 
-fn cpu(told: Coefficient) -> CpuTold {
+fn cpu(told: Coefficient) -> CpuEstimate {
     let end = |us: f64| finite(us.max(0.0));
-    CpuTold { us: told.value.max(0.0), low: end(told.value - told.half), high: end(told.value + told.half) }
+    CpuEstimate { us: told.value.max(0.0), low: end(told.value - told.half), high: end(told.value + told.half) }
 }
 
 fn how(windows: usize, raised: usize, classes: usize) -> String {

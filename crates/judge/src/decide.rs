@@ -48,7 +48,7 @@ pub(crate) fn state(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<LoadState
     };
     match facts.decisive?.kind {
         TrialKind::Watched => None,
-        TrialKind::Fixed => Some(LoadState::Asked),
+        TrialKind::Fixed => Some(LoadState::Requested),
         _ if limited => Some(LoadState::Saturated),
         _ => Some(LoadState::Highest),
     }
@@ -69,7 +69,7 @@ pub(crate) fn outcomes(facts: &Facts<'_>, chances: &[Option<f64>]) -> Vec<Outcom
         let good_rate = finite(good(trial)).filter(|_| measured);
         Outcome {
             good_rate,
-            failed_share: failed_share(trial).filter(|_| facts.run.asked()),
+            failed_share: failed_share(trial).filter(|_| facts.run.sent_requests()),
             held: breach.is_none(),
             breach,
             chance_held: *chance_held,
@@ -80,10 +80,10 @@ pub(crate) fn outcomes(facts: &Facts<'_>, chances: &[Option<f64>]) -> Vec<Outcom
 
 /// Returns why the run missed its purpose. A run that times calls completes no request; there only the checks decide.
 pub(crate) fn failure(run: &Run, findings: &Findings) -> Option<Failure> {
-    if run.died().is_some() {
+    if run.ended_by().is_some() {
         return Some(Failure::Died);
     }
-    let only_timed = run.only_watched() || !run.asked() && !findings.checks.is_empty();
+    let only_timed = run.only_watched() || !run.sent_requests() && !findings.checks.is_empty();
     if !only_timed && run.trials.iter().all(|t| t.measured.tally.completed == 0) {
         return Some(Failure::NothingCompleted);
     }

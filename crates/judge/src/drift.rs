@@ -1,7 +1,7 @@
 //! Drift: steady growth through a long window under one load, of memory, descriptors, response time or the share of failures. A leak looks
 //! like this, and so does a cache that is not full yet; only a longer run tells them apart.
 
-use run::{CounterId, Drift, DriftOf, Intensity, Run, Side, Trial, Window};
+use run::{CounterId, Drift, DriftMetric, Intensity, Run, Side, Trial, Window};
 use stats::trend::{Trend, trend};
 
 use crate::Facts;
@@ -63,7 +63,7 @@ fn of_level(side: &Side, window: Window, (id, what, words): Level, opened: f64) 
     );
     let explained = if id == DESCRIPTORS { opened } else { 0.0 };
     let matters = found.grown - explained >= LEVEL_MATTERS * found.median;
-    matters.then(|| found.drift(DriftOf::Level, Some(CounterId::new(id)), sentence))
+    matters.then(|| found.drift(DriftMetric::Level, Some(CounterId::new(id)), sentence))
 }
 
 fn of_response(trial: &Trial, window: Window) -> Option<Drift> {
@@ -76,7 +76,7 @@ fn of_response(trial: &Trial, window: Window) -> Option<Drift> {
         figure(window.length_s()),
         duration((found.median - found.grown / 2.0).max(0.0))
     );
-    (found.grown >= TIME_MATTERS * found.median).then(|| found.drift(DriftOf::ResponseTime, None, sentence))
+    (found.grown >= TIME_MATTERS * found.median).then(|| found.drift(DriftMetric::ResponseTime, None, sentence))
 }
 
 fn of_failures(trial: &Trial, window: Window) -> Option<Drift> {
@@ -87,7 +87,7 @@ fn of_failures(trial: &Trial, window: Window) -> Option<Drift> {
         percent(found.grown),
         figure(window.length_s())
     );
-    (found.grown >= FAILURES_MATTER).then(|| found.drift(DriftOf::Failures, None, sentence))
+    (found.grown >= FAILURES_MATTER).then(|| found.drift(DriftMetric::Failures, None, sentence))
 }
 
 /// Growth beyond noise that goes on until the end.
@@ -100,7 +100,7 @@ struct Growth {
 }
 
 impl Growth {
-    fn drift(&self, of: DriftOf, counter: Option<CounterId>, sentence: String) -> Drift {
+    fn drift(&self, of: DriftMetric, counter: Option<CounterId>, sentence: String) -> Drift {
         Drift { of, counter, median: self.median, per_s: self.per_s, z: self.z, sentence }
     }
 }
@@ -173,7 +173,7 @@ mod tests {
         let run = watched(|t| 50e6 + 20_000.0 * t);
         let drift = run.findings.drifts.first().expect("20 kB a second for ten minutes is a leak");
         let memory = drift.counter.as_ref().is_some_and(|c| c.as_str() == "process.rss");
-        assert!(memory && drift.of == DriftOf::Level && drift.z > TREND_SURE, "{drift:?}");
+        assert!(memory && drift.of == DriftMetric::Level && drift.z > TREND_SURE, "{drift:?}");
         assert!((drift.per_s - 20_000.0).abs() < 1000.0, "{}", drift.per_s);
         assert!(drift.sentence.contains("memory grew") && drift.sentence.contains("an hour"), "{}", drift.sentence);
         assert!(run.findings.trust.warnings.contains(&drift.sentence), "it is shown");
@@ -193,7 +193,7 @@ mod tests {
     }
 
     /// A load of ten minutes at one rate, with this median in microseconds and this share of failures at each second.
-    fn loaded(p50_us: impl Fn(f64) -> f64, failed: impl Fn(f64) -> f64) -> Vec<DriftOf> {
+    fn loaded(p50_us: impl Fn(f64) -> f64, failed: impl Fn(f64) -> f64) -> Vec<DriftMetric> {
         let mut random = fastrand::Rng::with_seed(11);
         let moment = |i: usize| {
             let t_s = i as f64 + 0.5;
@@ -219,14 +219,14 @@ mod tests {
 
     #[test]
     fn response_times_and_failures_that_creep_up_are_named() {
-        assert_eq!(loaded(|t| 1000.0 + t, |_| 0.0), [DriftOf::ResponseTime]);
-        assert_eq!(loaded(|_| 1000.0, |t| t / 6000.0), [DriftOf::Failures]);
-        assert_eq!(loaded(|t| 500.0 + 2.0 * t, |t| t / 3000.0), [DriftOf::ResponseTime, DriftOf::Failures]);
+        assert_eq!(loaded(|t| 1000.0 + t, |_| 0.0), [DriftMetric::ResponseTime]);
+        assert_eq!(loaded(|_| 1000.0, |t| t / 6000.0), [DriftMetric::Failures]);
+        assert_eq!(loaded(|t| 500.0 + 2.0 * t, |t| t / 3000.0), [DriftMetric::ResponseTime, DriftMetric::Failures]);
     }
 
     #[test]
     fn those_that_only_vary_are_not() {
-        let none: [DriftOf; 0] = [];
+        let none: [DriftMetric; 0] = [];
         assert_eq!(loaded(|_| 1000.0, |_| 0.02), none);
         assert_eq!(loaded(|t| 1000.0 + t / 10.0, |t| t / 100_000.0), none, "too little to matter");
         assert_eq!(loaded(|t| if t > 300.0 { 2000.0 } else { 1000.0 }, |_| 0.0), none, "a step");

@@ -30,7 +30,7 @@ pub(crate) fn thread_line(view: &View<'_>, task: &Task) -> Evidence {
     measured(
         view,
         (task.counter, &task.name),
-        (task.busy, FigureUnit::Processors),
+        (task.busy, FigureUnit::Cpus),
         Some(1.0),
         format!("{} was on CPU {} of the time{waited}", task.name, percent(task.busy)),
     )

@@ -4,7 +4,7 @@
 //! of one window are no independent draws, since a long queue stays long. The scatter of stretches of the window says how many answers are
 //! worth one draw (batch means; A. Law, *Simulation Modeling and Analysis*).
 
-use run::{Expectation, Expected, Findings, Hist, Run, Trial, TrialKind};
+use run::{Expectation, ExpectationResult, Findings, Hist, Run, Trial, TrialKind};
 
 use crate::number::{duration, finite, percent, rate};
 use crate::repeats::{at_capacity, finished};
@@ -21,7 +21,7 @@ const STRETCHES: usize = 10;
 type Figure = (Option<f64>, Option<(f64, f64)>);
 
 /// Returns the result of every expectation of the plan: of the windows that stand for the run, or of several repeats the mean.
-pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<Expected> {
+pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<ExpectationResult> {
     let parts: Vec<Option<Seen<'_>>> = match run.repeats().count() > 1 {
         true => {
             at_capacity(run).into_iter().map(|at| at.map(|(trials, at, rate)| Seen::near(trials, at, rate))).collect()
@@ -186,7 +186,7 @@ fn missing(parts: &[Option<Seen<'_>>], findings: &Findings, figure: &str, all: u
     }
 }
 
-fn one(expectation: &Expectation, parts: &[Option<Seen<'_>>], findings: &Findings, all: usize) -> Expected {
+fn one(expectation: &Expectation, parts: &[Option<Seen<'_>>], findings: &Findings, all: usize) -> ExpectationResult {
     let figure = expectation.figure.as_str();
     let (value, interval) = match (figure, parts) {
         ("capacity", _) => capacity(findings),
@@ -205,7 +205,7 @@ fn one(expectation: &Expectation, parts: &[Option<Seen<'_>>], findings: &Finding
         Some(v) => format!("it was {}{between}", words(v)),
         None => missing(parts, findings, figure, all),
     };
-    Expected {
+    ExpectationResult {
         text: expectation.text.clone(),
         value,
         low: interval.map(|i| i.0),
@@ -345,7 +345,7 @@ mod tests {
             run.plan.expect = ["p50<1e9", "mean<1e9"].map(expect).into();
             crate::judge(&mut run);
             let covers = |at: usize, us: f64| {
-                let e: &Expected = &run.findings.expected[at];
+                let e: &ExpectationResult = &run.findings.expected[at];
                 usize::from(e.low.is_some_and(|low| low <= us) && e.high.is_some_and(|high| us <= high))
             };
             median += covers(0, 1e3 * 10.0 * 2f64.ln());

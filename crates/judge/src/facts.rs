@@ -1,6 +1,6 @@
 //! The input of the rules: a run with its decisive trial, and both sides of that trial.
 
-use run::{BehindLoad, Intensity, Limits, Run, Trial, TrialKind};
+use run::{Intensity, Limits, Run, Trial, TrialKind, UpstreamLoad};
 
 use crate::number::positive;
 use crate::objective::{holds, limits};
@@ -32,7 +32,7 @@ pub struct Facts<'a> {
     /// Whether throughput stopped growing.
     pub plateau: Plateau,
     /// Upstreams of the server, nearest first, and the load of each.
-    pub upstreams: Vec<BehindLoad>,
+    pub upstreams: Vec<UpstreamLoad>,
     /// Trials in which answers were refused.
     pub(crate) refusals: Refusals<'a>,
 }
@@ -60,7 +60,7 @@ impl<'a> Facts<'a> {
     /// Prepares a run whose derived figures are filled in.
     pub fn of(run: &'a Run) -> Self {
         // Trials with levers are for the proof alone.
-        let of_load = |t: &&Trial| !t.kind.apart() && positive(t.rates.completed_rate).is_some();
+        let of_load = |t: &&Trial| !t.kind.is_auxiliary() && positive(t.rates.completed_rate).is_some();
         let completed = || run.trials.iter().filter(of_load);
         // Trials before the death of a server or generator count; the trial of its death only if there is no other.
         let some_sound = completed().any(|t| t.broken().is_none());
@@ -150,7 +150,7 @@ impl<'a> Facts<'a> {
         let timed = || {
             self.run.trials.iter().filter_map(other_processes_cpu_of).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))
         };
-        self.decisive.map_or_else(|| timed().filter(|_| !self.run.asked()), other_processes_cpu_of)
+        self.decisive.map_or_else(|| timed().filter(|_| !self.run.sent_requests()), other_processes_cpu_of)
     }
 
     /// Returns whether client and server use the same CPUs.
@@ -163,7 +163,7 @@ impl<'a> Facts<'a> {
 fn other_processes_cpu_of(trial: &Trial) -> Option<(f64, f64)> {
     let views = sides_of(trial);
     let taken = |view: &View<'_>| {
-        let same = |v: &&View<'_>| std::ptr::eq(v.side, view.side) || v.side.same_processors(view.side);
+        let same = |v: &&View<'_>| std::ptr::eq(v.side, view.side) || v.side.same_cpus(view.side);
         let known: Option<f64> = views.iter().filter(same).map(|v| Some(v.cpu_used()? + v.upstream_cpu())).sum();
         let host = view.host()?;
         // Soft interrupts belong to the load, whichever process they are charged to.

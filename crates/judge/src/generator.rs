@@ -31,7 +31,7 @@ pub(crate) fn load_threads(facts: &Facts<'_>, view: &View<'_>) -> Vec<Task> {
 /// Returns the limit that the generator reached in the decisive trial. There is none where the server refuses everything beyond a rate of its
 /// own.
 pub(crate) fn client_limit(facts: &Facts<'_>) -> Option<ClientLimit> {
-    let view = facts.client().filter(|_| !(facts.run.asked() && facts.refusals.keep_one_rate()))?;
+    let view = facts.client().filter(|_| !(facts.run.sent_requests() && facts.refusals.keep_one_rate()))?;
     let mut limit = by_threads(facts, &view).or_else(|| by_ceiling(facts, &view)).or_else(|| by_quota(&view))?;
     if let Some((on, others)) = client_hosts::among(facts) {
         limit.sentence = format!("{on}{}{others}", limit.sentence);

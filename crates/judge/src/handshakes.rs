@@ -4,7 +4,7 @@
 //! Its slope is the handshake with its connect and close. If a load had one connection per request throughout, there is no such line, and
 //! the whole cost is an upper bound.
 
-use run::{CpuTold, HandshakeCost, Run, Trial, TrialKind};
+use run::{CpuEstimate, HandshakeCost, Run, Trial, TrialKind};
 
 use crate::number::{finite, percent, positive, ratio};
 use crate::single::{closed, sides_of};
@@ -67,7 +67,8 @@ fn turns(run: &Run) -> Option<HandshakeCost> {
     };
     let (server, client) = (told("server", &full), told("client", &full));
     let share = counted(&again).resumed;
-    let resumed = |side: &str, full: Option<CpuTold>| told(side, &again).and_then(|both| less_full(both, full, share));
+    let resumed =
+        |side: &str, full: Option<CpuEstimate>| told(side, &again).and_then(|both| less_full(both, full, share));
     let (server_resumed, client_resumed) = (resumed("server", server), resumed("client", client));
     if [server, client, server_resumed, client_resumed].iter().all(Option::is_none) {
         return None;
@@ -91,10 +92,10 @@ fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
 }
 
 /// Returns the cost of a resumed handshake, where some windows had resumed handshakes and others full ones.
-fn less_full(both: CpuTold, full: Option<CpuTold>, share: f64) -> Option<CpuTold> {
+fn less_full(both: CpuEstimate, full: Option<CpuEstimate>, share: f64) -> Option<CpuEstimate> {
     let others = full.map_or(0.0, |full| full.us * (1.0 - share));
     let of = |us: f64| if full.is_some() { (us - others) / share } else { us };
-    Some(CpuTold { us: positive(of(both.us))?, low: both.low.map(of), high: both.high.map(of) })
+    Some(CpuEstimate { us: positive(of(both.us))?, low: both.low.map(of), high: both.high.map(of) })
 }
 
 /// Returns the CPU time of a handshake of this trial's kind at the server, microseconds.
@@ -107,25 +108,25 @@ pub(crate) fn server_us(cost: &HandshakeCost, trial: &Trial) -> Option<f64> {
 }
 
 /// Returns the slope of CPU time over handshakes per request.
-fn line(points: &[(f64, f64)]) -> Option<CpuTold> {
+fn line(points: &[(f64, f64)]) -> Option<CpuEstimate> {
     if let Some(line) = linear(points) {
-        return Some(CpuTold {
+        return Some(CpuEstimate {
             us: positive(line.slope)?,
             low: Some(line.slope_interval.low),
             high: Some(line.slope_interval.high),
         });
     }
     let [(x0, y0), (x1, y1)] = points else { return None };
-    Some(CpuTold { us: ratio(y1 - y0, x1 - x0).and_then(positive)?, low: None, high: None })
+    Some(CpuEstimate { us: ratio(y1 - y0, x1 - x0).and_then(positive)?, low: None, high: None })
 }
 
 fn whole(run: &Run) -> Option<HandshakeCost> {
-    let sound = |t: &&Trial| !t.kind.apart() && t.broken().is_none() && closed(t) && one_each(t);
+    let sound = |t: &&Trial| !t.kind.is_auxiliary() && t.broken().is_none() && closed(t) && one_each(t);
     let windows: Vec<&Trial> = run.trials.iter().filter(sound).collect();
     let busiest = windows.iter().max_by(|a, b| a.rates.completed_rate.total_cmp(&b.rates.completed_rate))?;
     let told = |side: &str| {
         let us = ratio(cpu_us(busiest, side)?, each(busiest)?)?;
-        Some(CpuTold { us: finite(us)?, low: None, high: None })
+        Some(CpuEstimate { us: finite(us)?, low: None, high: None })
     };
     let (server, client) = (told("server"), told("client"));
     if server.is_none() && client.is_none() {
@@ -218,7 +219,7 @@ mod tests {
     fn resumed_ones_are_told_apart_from_full_ones() {
         let all = windows(&[(1.0, 0.0), (0.0, 0.0), (1.0, 0.9), (1.0, 0.9), (0.0, 0.0), (1.0, 0.0)]);
         let cost = all.findings.tls_handshake_cpu_us.clone().unwrap();
-        let us = |told: Option<CpuTold>| told.unwrap().us;
+        let us = |told: Option<CpuEstimate>| told.unwrap().us;
         assert!((us(cost.server) - 900.0).abs() < 30.0 && (us(cost.client) - 300.0).abs() < 3.0, "{cost:?}");
         assert!((us(cost.server_resumed) - 200.0).abs() < 30.0, "{cost:?}");
         assert!((us(cost.client_resumed) - 50.0).abs() < 3.0, "{cost:?}");

@@ -3,7 +3,7 @@
 //! The windows of one run show how exactly it knows its half minute. Slower influences (memory layout, placement of processes, neighbours of a
 //! virtual machine) are the same in all its windows, so only repeats show them. The interval of repeats is Student's.
 
-use run::{Bottleneck, Capacity, Limits, Repeat, Run, Sureness, Trial};
+use run::{Bottleneck, Capacity, Certainty, Limits, Repeat, Run, Trial};
 
 use crate::Facts;
 use crate::number::{figure, finite, positive};
@@ -102,11 +102,12 @@ pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
 
 /// Lowers the confidence of a verdict that some repeat contradicts.
 pub(crate) fn agree(bottleneck: &mut Bottleneck, repeats: &[Repeat]) {
-    let names = |r: &&Repeat| Sureness::of(r.confidence) >= Sureness::Possible && r.bottleneck != "unknown";
+    let names =
+        |r: &&Repeat| Certainty::from_confidence(r.confidence) >= Certainty::Possible && r.bottleneck != "unknown";
     let others: Vec<&Repeat> = repeats.iter().filter(names).filter(|r| r.bottleneck != bottleneck.id).collect();
     let Some(first) = others.first() else { return };
     bottleneck.confidence = bottleneck.confidence.min(CONTRADICTED);
-    bottleneck.sureness = Sureness::of(bottleneck.confidence);
+    bottleneck.sureness = Certainty::from_confidence(bottleneck.confidence);
     bottleneck.sentence += &format!(
         " (but {} of {} repeats say otherwise: {})",
         figure(others.len() as f64),

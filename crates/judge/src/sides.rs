@@ -1,11 +1,11 @@
 //! Fills [`run::Side::counters`]: one reading of every counter of a side over the measured window.
 //!
-//! Instances are combined as the counter's row says ([`run::Together`]). `process.*` and `thread.*` count only the side's own processes;
+//! Instances are combined as the counter's row says ([`run::Aggregation`]). `process.*` and `thread.*` count only the side's own processes;
 //! `cpu.*` takes the instance `total`.
 
 use std::collections::BTreeMap;
 
-use run::{CounterId, Reading, Recorded, Run, Side, Together, Window, counter};
+use run::{Aggregation, CounterId, Reading, RecordedCounter, Run, Side, Window, counter};
 
 /// Returns the measured window of a trial; all time if the trial has none.
 pub(crate) fn window_of(trial: &run::Trial) -> Window {
@@ -31,8 +31,8 @@ pub(crate) fn derive(run: &mut Run) {
 }
 
 fn counters(side: &Side, window: Window) -> BTreeMap<CounterId, Reading> {
-    let own = side.own();
-    let reading = |(id, recorded): (&CounterId, Recorded<'_>)| {
+    let own = side.instance_filter();
+    let reading = |(id, recorded): (&CounterId, RecordedCounter<'_>)| {
         let values = recorded.columns.iter().filter(|c| own.counts(id.as_str(), &c.instance));
         let values = values.filter_map(|c| side.recording.over(c, window).value());
         (id.clone(), together(id.as_str(), values).unwrap_or_else(|| recorded.why_absent(id.as_str())))
@@ -42,7 +42,7 @@ fn counters(side: &Side, window: Window) -> BTreeMap<CounterId, Reading> {
 
 /// Combines all instances into one figure.
 fn together(id: &str, values: impl Iterator<Item = f64>) -> Option<Reading> {
-    let found = counter(id).map_or(Together::Sum, |spec| spec.together).of(values)?;
+    let found = counter(id).map_or(Aggregation::Sum, |spec| spec.together).combine(values)?;
     Some(if found.is_finite() { Reading::Value(found) } else { Reading::absent(format!("{id} is not a number")) })
 }
 

@@ -21,7 +21,7 @@ pub enum Plateau {
     /// The rate still grew at the last step.
     Grows,
     /// There was no sweep.
-    NotTried,
+    NoResult,
 }
 
 /// Returns the parts of a key that change the server, its load, or the way to it: the steps of one sweep must agree in them.
@@ -82,7 +82,7 @@ pub(crate) fn lightest<'a>(steps: &[&'a Trial]) -> Option<&'a Trial> {
 /// asked for more than its best and got no more.
 pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Trial>) -> Plateau {
     let (Some(decisive), Some(last), true) = (decisive, sweep.last(), sweep.len() >= 2) else {
-        return Plateau::NotTried;
+        return Plateau::NoResult;
     };
     let best = sweep.iter().map(|t| good(t)).fold(0.0, f64::max);
     let none = |first: &Trial| (1.0 + FLAT).powf(doublings(sweep, first, last));

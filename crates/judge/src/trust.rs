@@ -1,6 +1,6 @@
 //! Reliability of the figures: laws that must hold, counts that must agree, and disturbances. The most important warnings come first.
 
-use run::{Capacity, Intensity, Run, Spent, Trial, Trust};
+use run::{Capacity, Intensity, Run, TimeSpent, Trial, Trust};
 
 use crate::generator::{ceiling_used, client_limit, client_limit_threads};
 use crate::laws::little;
@@ -70,11 +70,11 @@ fn measured_share(run: &Run) -> Option<f64> {
 }
 
 /// Returns where a run's time went; `None` where its trials have only their windows.
-fn spent(run: &Run) -> Option<Spent> {
+fn spent(run: &Run) -> Option<TimeSpent> {
     let elapsed_s = positive(run.elapsed_s)?;
     let around: Vec<_> = run.trials.iter().filter_map(|t| t.measured.around).collect();
     let at_rest = run.at_rest.iter().map(|side| side.recording.length_s());
-    let spent = Spent {
+    let spent = TimeSpent {
         measured_s: run.trials.iter().map(|t| t.measured.window.length_s()).sum(),
         at_rest_s: at_rest.reduce(f64::max).unwrap_or(0.0),
         start_s: around.iter().map(|a| a.start_s).sum(),
@@ -83,7 +83,7 @@ fn spent(run: &Run) -> Option<Spent> {
         other_s: 0.0,
     };
     let known_s = spent.measured_s + spent.at_rest_s + spent.start_s + spent.settle_s + spent.drain_s;
-    (!around.is_empty() && known_s.is_finite()).then(|| Spent { other_s: (elapsed_s - known_s).max(0.0), ..spent })
+    (!around.is_empty() && known_s.is_finite()).then(|| TimeSpent { other_s: (elapsed_s - known_s).max(0.0), ..spent })
 }
 
 fn placement(facts: &Facts<'_>, report: &mut TrustReport) {
@@ -92,7 +92,7 @@ fn placement(facts: &Facts<'_>, report: &mut TrustReport) {
         report.warn(format!(
             "client and server compete for CPU: they share the{online} CPUs of one host, and the capacity is that of both"
         ));
-    } else if facts.server().zip(facts.client()).is_some_and(|(s, c)| s.side.same_processors(c.side)) {
+    } else if facts.server().zip(facts.client()).is_some_and(|(s, c)| s.side.same_cpus(c.side)) {
         report
             .warn("client and server are on one machine, each with its own CPUs; they share memory and caches".into());
     }
@@ -344,7 +344,7 @@ fn whole(run: &Run, report: &mut TrustReport) {
         report.warn("the run was ended early: what is here was measured, the rest is not known".into());
     }
     // Trials that time a library send no requests: there is no server to read, and no verdict.
-    if run.asked() && run.trials.iter().all(|t| t.server.is_none()) {
+    if run.sent_requests() && run.trials.iter().all(|t| t.server.is_none()) {
         report.warn("nothing of the server's side was read: the verdict rests on the client's side alone".into());
     }
 }

@@ -1,6 +1,6 @@
 //! Upstream services of the server: the load of each at the limit, and the one that the server waits for.
 
-use run::{Behind, BehindLimit, BehindLoad, Evidence, FigureUnit, Own, Trial, WaitsFor};
+use run::{Evidence, FigureUnit, InstanceFilter, Trial, Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 
 use crate::disks::is_full;
 use crate::evidence::measured;
@@ -12,19 +12,19 @@ use crate::view::{Task, View, busy};
 
 /// Returns the upstreams, nearest first, under the most clients among the trials at the highest rate. With fewer clients an upstream may have
 /// idled between two requests.
-pub(crate) fn loads(sweep: &[&Trial], decisive: Option<&Trial>) -> Vec<BehindLoad> {
+pub(crate) fn loads(sweep: &[&Trial], decisive: Option<&Trial>) -> Vec<UpstreamLoad> {
     let most = top(sweep).last().copied().and_then(server_of);
     most.or_else(|| decisive.and_then(server_of)).map(|view| loads_of(&view)).unwrap_or_default()
 }
 
-fn loads_of(view: &View<'_>) -> Vec<BehindLoad> {
-    let mut loads: Vec<BehindLoad> = view.side.behind.iter().map(|behind| load(view, behind)).collect();
+fn loads_of(view: &View<'_>) -> Vec<UpstreamLoad> {
+    let mut loads: Vec<UpstreamLoad> = view.side.behind.iter().map(|behind| load(view, behind)).collect();
     loads.sort_by_key(|load| load.behind.depth);
     loads
 }
 
-fn load(view: &View<'_>, behind: &Behind) -> BehindLoad {
-    let own = Own::of(&behind.processes);
+fn load(view: &View<'_>, behind: &Upstream) -> UpstreamLoad {
+    let own = InstanceFilter::new(&behind.processes);
     let (processes, threads) = (view.processes_of(&own), view.threads_of(&own));
     let cpu_used = (!processes.is_empty()).then(|| processes.iter().map(|p| p.busy).sum::<f64>());
     let cpu_allowed = (!processes.is_empty()).then(|| view.cpu_allowed_of(&busy(&processes))).flatten();
@@ -36,16 +36,16 @@ fn load(view: &View<'_>, behind: &Behind) -> BehindLoad {
         cpu_used.zip(cpu_allowed).and_then(|(used, allowed)| ratio(used, allowed)).is_some_and(|s| s > full);
     let one_cpu = processes.len() == 1 && cpu_used.is_some_and(|used| (full..ONE_CPU).contains(&used));
     let limit = match busiest_thread {
-        _ if throttled.is_some_and(|share| share >= THROTTLED) => Some(BehindLimit::Quota),
-        _ if cpus_full => Some(BehindLimit::Cpu),
-        Some(share) if share > full => Some(BehindLimit::Thread),
-        _ if one_cpu => Some(BehindLimit::Lock),
-        _ => of_disk(view, &own).then_some(BehindLimit::Disk),
+        _ if throttled.is_some_and(|share| share >= THROTTLED) => Some(UpstreamLimit::Quota),
+        _ if cpus_full => Some(UpstreamLimit::Cpu),
+        Some(share) if share > full => Some(UpstreamLimit::Thread),
+        _ if one_cpu => Some(UpstreamLimit::Lock),
+        _ => of_disk(view, &own).then_some(UpstreamLimit::Disk),
     };
     let connections = view.side.recording.columns_of("behind.connections").find(|c| c.instance == behind.address);
     let connections = connections.and_then(|c| view.side.recording.most(c, view.window));
     let behind = behind.clone();
-    BehindLoad { behind, connections, cpu_used, cpu_allowed, cpu_quota, throttled, busiest_thread, limit }
+    UpstreamLoad { behind, connections, cpu_used, cpu_allowed, cpu_quota, throttled, busiest_thread, limit }
 }
 
 /// Returns the CPUs that the quotas at an address allow, and the share of their periods in which one ran out.
@@ -58,66 +58,66 @@ fn quota(view: &View<'_>, address: &str) -> [Option<f64>; 2] {
 }
 
 /// Returns whether a disk of the host is full and these processes move more to and from disks than the server does.
-fn of_disk(view: &View<'_>, these: &Own<'_>) -> bool {
-    let moved = |own: &Own<'_>| -> f64 {
+fn of_disk(view: &View<'_>, these: &InstanceFilter<'_>) -> bool {
+    let moved = |own: &InstanceFilter<'_>| -> f64 {
         let of = |id| view.side.recording.sum(id, view.window, |name| own.has(name)).value().unwrap_or(0.0);
         of("process.read_bytes") + of("process.write_bytes")
     };
     let a_request = ratio(moved(these), view.trial.measured.tally.completed as f64).is_some_and(|bytes| bytes >= 1.0);
-    a_request && moved(these) > moved(&view.side.own()) && is_full(view)
+    a_request && moved(these) > moved(&view.side.instance_filter()) && is_full(view)
 }
 
 /// Returns the nearest upstream that is full: those behind it wait for nothing.
-pub(crate) fn full(loads: &[BehindLoad]) -> Option<&BehindLoad> {
+pub(crate) fn full(loads: &[UpstreamLoad]) -> Option<&UpstreamLoad> {
     loads.iter().find(|load| load.limit.is_some())
 }
 
 /// Returns whether a CPU quota limits the nearest full upstream.
-pub(crate) fn held(loads: &[BehindLoad]) -> bool {
-    full(loads).is_some_and(|load| load.limit == Some(BehindLimit::Quota))
+pub(crate) fn held(loads: &[UpstreamLoad]) -> bool {
+    full(loads).is_some_and(|load| load.limit == Some(UpstreamLimit::Quota))
 }
 
 /// Returns the upstream that the server waits for, where one is seen.
-pub(crate) fn waits_for(loads: &[BehindLoad]) -> Option<WaitsFor> {
+pub(crate) fn waits_for(loads: &[UpstreamLoad]) -> Option<WaitsFor> {
     let full = full(loads)?;
-    let Behind { address, processes, pids, .. } = full.behind.clone();
+    let Upstream { address, processes, pids, .. } = full.behind.clone();
     Some(WaitsFor { address, processes, pids, limit: full.limit })
 }
 
 /// Returns the advice for an upstream.
 pub(crate) fn advice(waits_for: &WaitsFor) -> String {
     let do_this = match waits_for.limit {
-        Some(BehindLimit::Quota) => {
+        Some(UpstreamLimit::Quota) => {
             "raise its CPU quota (cpu.max, `--cpus`, `limits.cpu`), or have it do less a request"
         }
-        Some(BehindLimit::Disk) => "have it serve from memory, flush less often, or give it a faster disk",
+        Some(UpstreamLimit::Disk) => "have it serve from memory, flush less often, or give it a faster disk",
         _ => "give it more workers or CPUs, or profile it at this load",
     };
     format!("What answers at {} is full and the server is not: {do_this}.", waits_for.address)
 }
 
 /// Returns the sentence of a verdict that names the upstream.
-pub(crate) fn sentence(load: &BehindLoad) -> String {
+pub(crate) fn sentence(load: &UpstreamLoad) -> String {
     let (used, allowed) = (load.cpu_used.unwrap_or(0.0), load.cpu_allowed.unwrap_or(0.0));
     match load.limit {
-        Some(BehindLimit::Thread) => format!(
+        Some(UpstreamLimit::Thread) => format!(
             "the server waits for {}, of which one thread ran or waited for a CPU {} of the time",
             named(&load.behind),
             percent(load.busiest_thread.unwrap_or(0.0))
         ),
-        Some(BehindLimit::Lock) => format!(
+        Some(UpstreamLimit::Lock) => format!(
             "the server waits for {}, whose threads together used {} CPUs of {}: one at a time",
             named(&load.behind),
             figure(used),
             figure(allowed)
         ),
-        Some(BehindLimit::Quota) => format!(
+        Some(UpstreamLimit::Quota) => format!(
             "the server waits for {}, whose CPU quota{} ran out in {} of its periods",
             named(&load.behind),
             load.cpu_quota.map_or_else(String::new, |cpus| format!(" of {} CPUs", figure(cpus))),
             percent(load.throttled.unwrap_or(0.0))
         ),
-        Some(BehindLimit::Disk) => {
+        Some(UpstreamLimit::Disk) => {
             format!("the server waits for {}, which waits for the full disk of its host", named(&load.behind))
         }
         _ => format!(
@@ -130,7 +130,7 @@ pub(crate) fn sentence(load: &BehindLoad) -> String {
 }
 
 /// Returns the name of an upstream: `127.0.0.1:8001 (python3:812)`.
-fn named(behind: &Behind) -> String {
+fn named(behind: &Upstream) -> String {
     match behind.processes.as_slice() {
         [] => format!("{} (not on a watched host)", behind.address),
         [one] => format!("{} ({one})", behind.address),
@@ -142,12 +142,12 @@ fn named(behind: &Behind) -> String {
 const MOST_LINES: usize = 4;
 
 /// Returns a line for each upstream that the server is connected to, and for the full one.
-pub(crate) fn evidence(view: &View<'_>, loads: &[BehindLoad]) -> Vec<Evidence> {
-    let tells = |load: &&BehindLoad| load.behind.depth == 1 || load.limit.is_some();
+pub(crate) fn evidence(view: &View<'_>, loads: &[UpstreamLoad]) -> Vec<Evidence> {
+    let tells = |load: &&UpstreamLoad| load.behind.depth == 1 || load.limit.is_some();
     loads.iter().filter(tells).take(MOST_LINES).map(|load| line(view, load)).collect()
 }
 
-fn line(view: &View<'_>, load: &BehindLoad) -> Evidence {
+fn line(view: &View<'_>, load: &UpstreamLoad) -> Evidence {
     let whose = match load.behind.from.as_str() {
         "" => "the server holds".to_string(),
         from => format!("what answers at {from} holds"),
@@ -166,7 +166,7 @@ fn line(view: &View<'_>, load: &BehindLoad) -> Evidence {
     let text = format!("{whose} {} {of} to {}, which {does}", figure(connections), named(&load.behind));
     match (load.cpu_used, load.behind.processes.first()) {
         (Some(used), Some(process)) => {
-            measured(view, ("process.cpu", process), (used, FigureUnit::Processors), load.cpu_allowed, text)
+            measured(view, ("process.cpu", process), (used, FigureUnit::Cpus), load.cpu_allowed, text)
         }
         _ => measured(view, ("behind.connections", &load.behind.address), (connections, FigureUnit::Plain), None, text),
     }
@@ -174,13 +174,13 @@ fn line(view: &View<'_>, load: &BehindLoad) -> Evidence {
 
 #[cfg(test)]
 mod tests {
-    use run::{Behind, BehindLimit, Run};
+    use run::{Run, Upstream, UpstreamLimit};
 
     use crate::planted::{PlantedRun, Who};
 
     /// A proxy that sleeps, with an application behind it that uses so many CPUs of four, and its database behind that.
     fn proxy(app_cpus: f64, db_cpus: f64) -> Run {
-        let behind = |address: &str, depth, from: &str, process: &str| Behind {
+        let behind = |address: &str, depth, from: &str, process: &str| Upstream {
             address: address.into(),
             depth,
             from: from.into(),
@@ -216,7 +216,7 @@ mod tests {
         assert!(verdict.sentence.contains("waits for 127.0.0.1:8001 (python3:812)"), "{}", verdict.sentence);
         let waits_for = verdict.waits_for.as_ref().map(|w| (w.address.as_str(), &w.pids[..]));
         assert_eq!(waits_for, Some(("127.0.0.1:8001", &[812][..])));
-        assert_eq!(found.behind[0].limit, Some(BehindLimit::Thread));
+        assert_eq!(found.behind[0].limit, Some(UpstreamLimit::Thread));
         assert!(verdict.evidence.iter().any(|e| e.text.contains("24 connections to 127.0.0.1:8001")), "{verdict:#?}");
         assert!(!verdict.sentence.contains("other programs"), "{}", verdict.sentence);
     }
@@ -228,12 +228,12 @@ mod tests {
 
     /// The same under these numbers of clients alone.
     fn held_under(steps: &[u32], out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
-        let behind = Behind {
+        let behind = Upstream {
             address: "127.0.0.1:8001".into(),
             depth: 1,
             processes: vec!["python3:812".into()],
             pids: vec![812],
-            ..Behind::default()
+            ..Upstream::default()
         };
         let planted_run = PlantedRun::new(20_000.0, 200.0);
         let planted_run = if steps.is_empty() { planted_run } else { planted_run.steps(steps).rates(&[]) };
@@ -257,7 +257,7 @@ mod tests {
     fn a_quota_behind_the_server_is_what_it_waits_for() {
         let found = held(9.0, 0.0, 0.0, 0.0).findings;
         let (verdict, load) = (&found.bottleneck, &found.behind[0]);
-        assert_eq!((load.limit, load.cpu_quota), (Some(BehindLimit::Quota), Some(0.2)), "{verdict:#?}");
+        assert_eq!((load.limit, load.cpu_quota), (Some(UpstreamLimit::Quota), Some(0.2)), "{verdict:#?}");
         assert!(load.throttled.is_some_and(|share| (0.85..=0.95).contains(&share)), "{load:?}");
         assert!(verdict.sentence.contains("whose CPU quota of 0.200 CPUs ran out in 90"), "{}", verdict.sentence);
         assert!(verdict.advice.iter().any(|advice| advice.contains("raise its CPU quota")), "{:?}", verdict.advice);
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn a_full_disk_that_the_process_behind_writes_to_is_what_the_server_waits_for() {
         let found = held(0.0, 4900.0, 4096.0, 0.0).findings;
-        assert_eq!(found.behind[0].limit, Some(BehindLimit::Disk), "{:#?}", found.bottleneck);
+        assert_eq!(found.behind[0].limit, Some(UpstreamLimit::Disk), "{:#?}", found.bottleneck);
         assert!(found.bottleneck.sentence.contains("the full disk of its host"), "{}", found.bottleneck.sentence);
         assert_eq!(held(0.0, 4900.0, 0.0, 0.0).findings.behind[0].limit, None, "somebody else's disk");
         let own = held(0.0, 4900.0, 4096.0, 8192.0).findings;

@@ -57,7 +57,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
     Bottleneck {
         id: winner.id.into(),
         confidence,
-        sureness: run::Sureness::of(confidence),
+        sureness: run::Certainty::from_confidence(confidence),
         sentence,
         evidence: evidence.clone(),
         ruled_out,
@@ -72,7 +72,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
 fn weakened(facts: &Facts<'_>, confidence: f64, sentence: &str) -> (f64, String) {
     let mut confidence = if confidence.is_finite() { confidence.clamp(0.0, 1.0) } else { 0.0 };
     let mut sentence = sentence.to_string();
-    let died = facts.run.died().map(|(_, incident)| incident);
+    let died = facts.run.ended_by().map(|(_, incident)| incident);
     // Where nothing was completed, the incident is all there is to say.
     let happened = || match facts.decisive {
         Some(trial) => trial.incidents.first(),

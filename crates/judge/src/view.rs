@@ -1,6 +1,6 @@
 //! One side of one trial with the figures that rules need: rates, levels, and the CPU use of processes and threads.
 
-use run::{CounterId, Instances, Own, Side, Trial, Window};
+use run::{CounterId, InstanceFilter, Instances, Side, Trial, Window};
 
 use crate::number::{finite, positive, ratio};
 use crate::sides::window_of;
@@ -128,21 +128,21 @@ impl<'a> View<'a> {
 
     /// Returns the side's processes, busiest first.
     pub fn processes(&self) -> Vec<Task> {
-        self.processes_of(&self.side.own())
+        self.processes_of(&self.side.instance_filter())
     }
 
     /// Returns the side's threads, busiest first.
     pub fn threads(&self) -> Vec<Task> {
-        self.threads_of(&self.side.own())
+        self.threads_of(&self.side.instance_filter())
     }
 
     /// Returns those of the given processes that were recorded, busiest first.
-    pub(crate) fn processes_of(&self, of: &Own<'_>) -> Vec<Task> {
+    pub(crate) fn processes_of(&self, of: &InstanceFilter<'_>) -> Vec<Task> {
         self.tasks(of, ["process.cpu", "process.run_delay", "process.cpus_allowed", "process.cpu_mask"])
     }
 
     /// Returns the recorded threads of the given processes, busiest first.
-    pub(crate) fn threads_of(&self, of: &Own<'_>) -> Vec<Task> {
+    pub(crate) fn threads_of(&self, of: &InstanceFilter<'_>) -> Vec<Task> {
         self.tasks(of, ["thread.cpu", "thread.run_delay", "thread.cpus_allowed", "thread.cpu_mask"])
     }
 
@@ -152,7 +152,7 @@ impl<'a> View<'a> {
         if threads.is_empty() { self.processes() } else { threads }
     }
 
-    fn tasks(&self, of: &Own<'_>, [cpu, delay, allowed, mask]: [&'static str; 4]) -> Vec<Task> {
+    fn tasks(&self, of: &InstanceFilter<'_>, [cpu, delay, allowed, mask]: [&'static str; 4]) -> Vec<Task> {
         let Some(span_us) = self.span_s.map(|s| s * 1e6) else { return Vec::new() };
         let own = self.instances(cpu).into_iter().filter(|(name, _)| of.has(name));
         let [delays, counts, masks] = [delay, allowed, mask].map(|id| self.side.recording.instances(id));
@@ -180,7 +180,7 @@ impl<'a> View<'a> {
 
     /// Returns the CPU time that upstream processes of this side used on its machine, in CPUs.
     pub(crate) fn upstream_cpu(&self) -> f64 {
-        let behind = Own::of(self.side.behind.iter().flat_map(|behind| &behind.processes));
+        let behind = InstanceFilter::new(self.side.behind.iter().flat_map(|behind| &behind.processes));
         self.processes_of(&behind).iter().map(|p| p.busy).sum()
     }
 

@@ -6,7 +6,7 @@
 use load::{Service, SimServer};
 use loadline_lab::Point;
 use run::{
-    Arrival, Column, CounterId, DriftOf, Intensity, LoadPlan, Plan, Recording, Run, Side, TENTH_S, Trial, TrialKind,
+    Arrival, Column, CounterId, DriftMetric, Intensity, LoadPlan, Plan, Recording, Run, Side, TENTH_S, Trial, TrialKind,
 };
 use testkit::VirtualServer;
 
@@ -56,7 +56,7 @@ fn a_server_that_keeps_a_little_of_each_request_is_named() {
     let completed = run.trials[0].measured.tally.completed as f64;
     assert!((completed / (RATE * LENGTH_S) - 1.0).abs() < 0.05, "{completed} requests in ten minutes");
     let [drift] = &run.findings.drifts[..] else { unreachable!("{:#?}", run.findings.drifts) };
-    assert!(drift.of == DriftOf::Level && drift.sentence.contains("memory grew"), "{drift:?}");
+    assert!(drift.of == DriftMetric::Level && drift.sentence.contains("memory grew"), "{drift:?}");
     // 250 B of each of 200 requests a second are 180 MB an hour.
     assert!((drift.per_s / (250.0 * RATE) - 1.0).abs() < 0.1, "{drift:?}");
     assert!(run.findings.trust.warnings.contains(&drift.sentence), "it is shown");

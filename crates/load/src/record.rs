@@ -1,7 +1,7 @@
 //! Records of a shard: counts always, histograms and the in-flight integral only in the measured window.
 
 use proto::{Done, Fault, Outcome};
-use run::{CoarseHist, ErrorKind, Hist, LoadPart, Opened, Phase};
+use run::{CoarseHist, ConnectionOpening, ErrorKind, Hist, LoadPart, Phase};
 use sys::clock;
 
 use crate::classes::Classes;
@@ -189,9 +189,9 @@ impl Record {
     }
 
     /// Returns the maximum number of open connections, and when the last of them came up.
-    pub(crate) fn opened(&self) -> Opened {
+    pub(crate) fn opened(&self) -> ConnectionOpening {
         let (connections, at_ns) = self.most_open;
-        Opened { connections, at_s: at_ns.saturating_sub(self.origin_ns) as f64 / 1e9 }
+        ConnectionOpening { connections, at_s: at_ns.saturating_sub(self.origin_ns) as f64 / 1e9 }
     }
 
     /// Records the start of a request.

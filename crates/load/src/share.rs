@@ -29,7 +29,7 @@ pub(crate) fn room(limit: u64, shards: u32) -> u32 {
 pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> Task {
     let shards = plan.threads.max(1);
     let ns = |s: f64| (s.max(0.0) * 1e9) as u64;
-    let phase = plan.phase_of(shard, shards);
+    let phase = plan.share_phase(shard, shards);
     let seed = plan.seed.wrapping_add(u64::from(shard).wrapping_mul(0xd134_2543_de82_ef95));
     Task {
         intensity: shape(plan, (shard, shards), phase, limit),

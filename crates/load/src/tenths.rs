@@ -1,7 +1,7 @@
 //! Number of requests that ended in each tenth of a second of the measured window, and how many were late. All memory
 //! is allocated before the load begins.
 
-use run::{Over, TENTH_S, Tenths};
+use run::{LateCounts, TENTH_S, Tenths};
 
 /// Maximum counted window, in tenths of a second: one hour.
 const MAX_TENTHS: usize = 36_000;
@@ -70,8 +70,10 @@ impl TenthCounter {
         if self.last == 0 {
             return Tenths::default();
         }
-        let over =
-            limits_us.iter().enumerate().map(|(i, &limit_us)| Over { limit_us, late: column(FIXED_COUNTERS + i) });
+        let over = limits_us
+            .iter()
+            .enumerate()
+            .map(|(i, &limit_us)| LateCounts { limit_us, late: column(FIXED_COUNTERS + i) });
         let took_us = column(1).into_iter().map(|ns| ns / 1000).collect();
         Tenths { answered: column(0), took_us, over: over.collect() }
     }

@@ -133,7 +133,7 @@ impl Probe {
     }
 
     /// Returns the upstreams of these processes and who answers there, so far (since [`Probe::follow`]).
-    pub fn behind(&self) -> Vec<run::Behind> {
+    pub fn behind(&self) -> Vec<run::Upstream> {
         self.process_set.behind()
     }
 

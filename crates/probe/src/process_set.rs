@@ -1,6 +1,6 @@
 //! Numbers and instance names of this side's processes and of its upstream processes, for use by other sources.
 
-use run::Behind;
+use run::Upstream;
 
 /// The followed processes.
 #[derive(Debug, Default)]
@@ -9,7 +9,7 @@ pub struct ProcessSet {
     members: Vec<(u32, String)>,
     wanted_behind: Vec<u32>,
     members_behind: Vec<(u32, String)>,
-    met: Vec<(Behind, Vec<u32>)>,
+    met: Vec<(Upstream, Vec<u32>)>,
     /// Increases when other processes are to be followed.
     edition: u64,
 }
@@ -56,7 +56,7 @@ impl ProcessSet {
     }
 
     /// Adds an upstream address with the processes that answer there, which are followed, too.
-    pub fn met(&mut self, behind: Behind, pids: Vec<u32>) {
+    pub fn met(&mut self, behind: Upstream, pids: Vec<u32>) {
         self.wanted_behind.extend(&pids);
         self.met.push((behind, pids));
     }
@@ -72,11 +72,11 @@ impl ProcessSet {
     }
 
     /// Returns all upstreams with the instances of their processes.
-    pub fn behind(&self) -> Vec<Behind> {
+    pub fn behind(&self) -> Vec<Upstream> {
         let named = |pid: &u32| self.members_behind.iter().find(|(p, _)| p == pid).map(|(_, name)| name.clone());
-        let with = |(behind, pids): &(Behind, Vec<u32>)| {
+        let with = |(behind, pids): &(Upstream, Vec<u32>)| {
             let (pids, processes) = pids.iter().filter_map(|pid| Some((*pid, named(pid)?))).unzip();
-            Behind { processes, pids, ..behind.clone() }
+            Upstream { processes, pids, ..behind.clone() }
         };
         self.met.iter().map(with).collect()
     }

@@ -1,6 +1,6 @@
 //! A comparison as a document: the verdict, what else differs, and one table of all figures.
 
-use run::{BothAt, Compared, ComparedWord, Comparison, MoreOf, Turns};
+use run::{ComparedFigure, Comparison, ComparisonResult, CurvePoint, NeededData, WindowOrder};
 
 use crate::plot::{Axis, Hue, IntervalRow, Intervals, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, KeyFigure, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
@@ -34,7 +34,7 @@ fn document(comparison: &Comparison) -> Doc {
 }
 
 /// What it takes to make the same windows again.
-fn in_turns(turns: &Turns) -> Block {
+fn in_turns(turns: &WindowOrder) -> Block {
     let text = format!("{} pairs of windows, in the order of --seed {}.", turns.new_first.len(), turns.seed);
     Note::block(Tone::Plain, text)
 }
@@ -46,19 +46,19 @@ fn title(comparison: &Comparison) -> String {
     let failed = by.is_some_and(|c| c.difference.is_some());
     let gone = by.and_then(|c| c.said.clone()).filter(|_| by.is_some_and(|c| !c.ratio.is_finite()));
     match comparison.verdict {
-        ComparedWord::Faster if failed => "The new one fails less".into(),
-        ComparedWord::Slower if failed && comparison.regression => {
+        ComparisonResult::Faster if failed => "The new one fails less".into(),
+        ComparisonResult::Slower if failed && comparison.regression => {
             "The new one fails more than the objective allows".into()
         }
-        ComparedWord::Slower if failed => "The new one fails more, as the objective allows".into(),
-        ComparedWord::Faster | ComparedWord::Slower if gone.is_some() => {
+        ComparisonResult::Slower if failed => "The new one fails more, as the objective allows".into(),
+        ComparisonResult::Faster | ComparisonResult::Slower if gone.is_some() => {
             format!("Capacity: {}", gone.unwrap_or_default())
         }
-        ComparedWord::Faster => "The new one is faster".into(),
-        ComparedWord::Slower if comparison.regression => format!("Slower by more than {threshold} %"),
-        ComparedWord::Slower => format!("Slower, by less than {threshold} %"),
-        ComparedWord::Same => format!("The same within {threshold} %"),
-        ComparedWord::NotEnough => "Not enough data to tell them apart or to call them the same".into(),
+        ComparisonResult::Faster => "The new one is faster".into(),
+        ComparisonResult::Slower if comparison.regression => format!("Slower by more than {threshold} %"),
+        ComparisonResult::Slower => format!("Slower, by less than {threshold} %"),
+        ComparisonResult::Same => format!("The same within {threshold} %"),
+        ComparisonResult::NotEnough => "Not enough data to tell them apart or to call them the same".into(),
     }
 }
 
@@ -70,15 +70,15 @@ fn decided(comparison: &Comparison) -> String {
     format!("decided by {figure}: {ratio}")
 }
 
-fn tone(word: ComparedWord) -> Tone {
+fn tone(word: ComparisonResult) -> Tone {
     match word {
-        ComparedWord::Faster | ComparedWord::Same => Tone::Good,
-        ComparedWord::Slower => Tone::Bad,
-        ComparedWord::NotEnough => Tone::Warn,
+        ComparisonResult::Faster | ComparisonResult::Same => Tone::Good,
+        ComparisonResult::Slower => Tone::Bad,
+        ComparisonResult::NotEnough => Tone::Warn,
     }
 }
 
-fn change(c: &Compared) -> String {
+fn change(c: &ComparedFigure) -> String {
     let percent = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
     if let Some(apart) = c.difference {
         let points = |share: f64| format!("{}{}", if share < 0.0 { "" } else { "+" }, significant(100.0 * share));
@@ -95,12 +95,12 @@ fn change(c: &Compared) -> String {
 
 /// The ratio of each figure with its interval; figures of no interval are in the table alone.
 fn intervals(comparison: &Comparison) -> Option<Block> {
-    let row = |c: &Compared| {
+    let row = |c: &ComparedFigure| {
         let (low, high) = c.low.zip(c.high)?;
         let hue = match c.word {
-            ComparedWord::Slower => Hue::Alarm,
-            ComparedWord::Faster => Hue::Main,
-            ComparedWord::Same | ComparedWord::NotEnough => Hue::Quiet,
+            ComparisonResult::Slower => Hue::Alarm,
+            ComparisonResult::Faster => Hue::Main,
+            ComparisonResult::Same | ComparisonResult::NotEnough => Hue::Quiet,
         };
         Some(IntervalRow { label: c.figure.clone(), value: c.ratio, low, high, hue })
     };
@@ -119,8 +119,8 @@ fn intervals(comparison: &Comparison) -> Option<Block> {
 
 /// Both curves: throughput against clients, and response times in full.
 fn curves(comparison: &Comparison) -> Vec<Block> {
-    let both = |points: &[BothAt]| {
-        let of = |side: fn(&BothAt) -> f64| points.iter().map(|p| (p.at, side(p))).collect();
+    let both = |points: &[CurvePoint]| {
+        let of = |side: fn(&CurvePoint) -> f64| points.iter().map(|p| (p.at, side(p))).collect();
         vec![
             Series::new("old", Look::LineDots, Hue::Second, of(|p| p.old)),
             Series::new("new", Look::LineDots, Hue::Main, of(|p| p.new)),
@@ -148,8 +148,8 @@ fn curves(comparison: &Comparison) -> Vec<Block> {
 }
 
 /// Costs that are only listed are shown where they differ: there are dozens.
-fn shown(comparison: &Comparison) -> impl Iterator<Item = &Compared> {
-    let differs = |c: &Compared| matches!(c.word, ComparedWord::Faster | ComparedWord::Slower);
+fn shown(comparison: &Comparison) -> impl Iterator<Item = &ComparedFigure> {
+    let differs = |c: &ComparedFigure| matches!(c.word, ComparisonResult::Faster | ComparisonResult::Slower);
     comparison.comparisons.iter().filter(move |c| !c.beside || differs(c))
 }
 
@@ -165,22 +165,23 @@ fn table(comparison: &Comparison) -> Table {
 
 /// What more of would decide what is open, and what figures do not say.
 fn notes(comparison: &Comparison) -> Vec<String> {
-    let open = |of: MoreOf| shown(comparison).any(|c| c.more.is_some() && c.more_of.unwrap_or(MoreOf::Windows) == of);
+    let open =
+        |of: NeededData| shown(comparison).any(|c| c.more.is_some() && c.more_of.unwrap_or(NeededData::Windows) == of);
     let windows = "not-enough (×N windows): about N times as many windows would decide it: N times the time";
     let runs = "not-enough (×N runs): no number of windows of the same runs decides it, about N times as many runs or repeats of each \
                 side would (--repeat N, --old RUN… --new RUN…)";
-    let open = [(MoreOf::Windows, windows), (MoreOf::Runs, runs)].into_iter().filter(|(of, _)| open(*of));
+    let open = [(NeededData::Windows, windows), (NeededData::Runs, runs)].into_iter().filter(|(of, _)| open(*of));
     let said = shown(comparison).filter_map(|c| Some(format!("{}: {}", c.figure, c.said.as_ref()?)));
     open.map(|(_, note)| note.to_string()).chain(said).collect()
 }
 
 /// Old or new of a figure; of a share in percent.
-fn value(c: &Compared, value: f64) -> String {
+fn value(c: &ComparedFigure, value: f64) -> String {
     if c.difference.is_some() { quantity(value, Unit::Share) } else { quantity(value, c.unit) }
 }
 
-fn row(c: &Compared) -> Vec<Cell> {
-    let of = if c.more_of == Some(MoreOf::Runs) { "runs" } else { "windows" };
+fn row(c: &ComparedFigure) -> Vec<Cell> {
+    let of = if c.more_of == Some(NeededData::Runs) { "runs" } else { "windows" };
     let more = c.more.filter(|m| *m > 1.0).map(|m| format!(" (×{} {of})", significant(m.ceil())));
     let word = format!("{}{}", c.word.name(), more.unwrap_or_default());
     let p = c.p.map_or_else(|| "-".into(), |p| if p < 1e-4 { "<0.0001".into() } else { significant(p) });

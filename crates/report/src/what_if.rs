@@ -1,6 +1,6 @@
 //! What would come of other resources or other users.
 
-use run::{Estimate, Resource, WhatIf, WithUsers};
+use run::{Estimate, LoadPoint, Resource, WhatIf};
 
 use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Cell, Col, Doc, Item, KeyFigure, List, ReportError, Section, Style, Table, Tone, Unit, Weight};
@@ -103,11 +103,11 @@ fn resources(answer: &WhatIf) -> Table {
 }
 
 /// A figure of a point of the curve, with the ends of its interval.
-type Place = fn(&WithUsers) -> [f64; 3];
+type Place = fn(&LoadPoint) -> [f64; 3];
 
 /// One figure against users or arrivals, between the ends of its interval, as far as it has an end.
 fn between(answer: &WhatIf, of: Place) -> Vec<Series> {
-    let x = |p: &WithUsers| p.arrivals.unwrap_or(f64::from(p.users));
+    let x = |p: &LoadPoint| p.arrivals.unwrap_or(f64::from(p.users));
     let points = |at: usize| answer.curve.iter().map(|p| (x(p), of(p)[at])).filter(|(_, y)| y.is_finite()).collect();
     let end = |name: &str, at| Series::new(name, Look::Dashed, Hue::Quiet, points(at));
     let all = vec![end("lower end", 1), end("upper end", 2)];

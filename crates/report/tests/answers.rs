@@ -5,8 +5,8 @@
 
 use loadline_report::{Style, render_comparison, render_what_if};
 use run::{
-    BothAt, Change, Compared, ComparedCurves, ComparedWord, Comparison, Estimate, MoreOf, Resource, Turns, WhatIf,
-    WithUsers,
+    Change, ComparedCurves, ComparedFigure, Comparison, ComparisonResult, CurvePoint, Estimate, LoadPoint, NeededData,
+    Resource, WhatIf, WindowOrder,
 };
 
 /// A name that would run as a script, and turn what follows it around.
@@ -14,8 +14,8 @@ const HOSTILE: &str = "old<script>alert('x')</script>|\u{1b}[31m\u{202e}";
 /// Wide enough for a table without a break within a cell.
 const WIDE: Style = Style { width: 300, color: false };
 
-fn figure(name: &str, (ratio, low, high): (f64, f64, f64), word: ComparedWord) -> Compared {
-    Compared {
+fn figure(name: &str, (ratio, low, high): (f64, f64, f64), word: ComparisonResult) -> ComparedFigure {
+    ComparedFigure {
         figure: name.into(),
         old: 400.0,
         new: 400.0 * ratio,
@@ -25,19 +25,19 @@ fn figure(name: &str, (ratio, low, high): (f64, f64, f64), word: ComparedWord) -
         p: Some(2e-5),
         word,
         windows: (20, 20),
-        ..Compared::default()
+        ..ComparedFigure::default()
     }
 }
 
-fn both(at: f64, old: f64, new: f64) -> BothAt {
-    BothAt { at, old, new }
+fn both(at: f64, old: f64, new: f64) -> CurvePoint {
+    CurvePoint { at, old, new }
 }
 
 /// A new server that takes 5 % more CPU a request, whose rate could not be told apart.
 fn slower() -> Comparison {
-    let open = Compared { more: Some(3.2), ..figure("rate", (0.99, 0.95, 1.04), ComparedWord::NotEnough) };
-    let beside = Compared { beside: true, ..figure("listed", (1.0, 0.9, 1.1), ComparedWord::Same) };
-    let cpu = figure("CPU per request", (1.051, 1.043, 1.062), ComparedWord::Slower);
+    let open = ComparedFigure { more: Some(3.2), ..figure("rate", (0.99, 0.95, 1.04), ComparisonResult::NotEnough) };
+    let beside = ComparedFigure { beside: true, ..figure("listed", (1.0, 0.9, 1.1), ComparisonResult::Same) };
+    let cpu = figure("CPU per request", (1.051, 1.043, 1.062), ComparisonResult::Slower);
     Comparison {
         old: HOSTILE.into(),
         new: "new".into(),
@@ -47,9 +47,9 @@ fn slower() -> Comparison {
             rates: vec![both(1.0, 2500.0, 2400.0), both(8.0, 9000.0, 8600.0)],
             response_us: vec![both(0.5, 100.0, 105.0), both(0.99, 900.0, 940.0)],
         },
-        turns: Some(Turns { seed: 7, new_first: vec![true, false, false, true] }),
+        turns: Some(WindowOrder { seed: 7, new_first: vec![true, false, false, true] }),
         threshold: 0.03,
-        verdict: ComparedWord::Slower,
+        verdict: ComparisonResult::Slower,
         decided_by: Some("CPU per request".into()),
         regression: true,
         ..Comparison::default()
@@ -66,7 +66,7 @@ fn doubled() -> WhatIf {
         let (id, device) = (id.to_string(), device.to_string());
         Resource { id, device, limit, low, high, utilization }
     };
-    let point = |users: u32, rate: f64| WithUsers {
+    let point = |users: u32, rate: f64| LoadPoint {
         users,
         rate,
         rate_low: 0.9 * rate,
@@ -74,7 +74,7 @@ fn doubled() -> WhatIf {
         response_us: 5000.0,
         response_low_us: 4600.0,
         response_high_us: 5500.0,
-        ..WithUsers::default()
+        ..LoadPoint::default()
     };
     let resources = vec![
         resource("server-disk", HOSTILE, (7300.0, 7100.0, 7550.0), 0.97),
@@ -127,27 +127,27 @@ fn harmless(form: &str, text: &str) {
 #[test]
 fn failures_a_capacity_that_is_gone_and_what_more_runs_would_decide_are_said() {
     let said = Some("the new held no rate that was tried (p99 was 30 ms)".to_string());
-    let gone = Compared {
+    let gone = ComparedFigure {
         said,
         new: f64::NAN,
         ratio: f64::NAN,
         low: None,
         high: None,
-        ..figure("capacity", (1.0, 1.0, 1.0), ComparedWord::Slower)
+        ..figure("capacity", (1.0, 1.0, 1.0), ComparisonResult::Slower)
     };
-    let failed = Compared {
+    let failed = ComparedFigure {
         old: 0.0,
         new: 0.1,
         ratio: f64::INFINITY,
         low: None,
         high: None,
         difference: Some(estimate(0.1, 0.094, 0.107)),
-        ..figure("failed share", (1.0, 1.0, 1.0), ComparedWord::Slower)
+        ..figure("failed share", (1.0, 1.0, 1.0), ComparisonResult::Slower)
     };
-    let runs = Compared {
+    let runs = ComparedFigure {
         more: Some(3.0),
-        more_of: Some(MoreOf::Runs),
-        ..figure("memory", (2.0, 0.9, 3.0), ComparedWord::NotEnough)
+        more_of: Some(NeededData::Runs),
+        ..figure("memory", (2.0, 0.9, 3.0), ComparisonResult::NotEnough)
     };
     let comparison = |by: &str| Comparison {
         comparisons: vec![gone.clone(), failed.clone(), runs.clone()],

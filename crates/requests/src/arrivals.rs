@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use run::RecordedTimes as Recorded;
+use run::RecordedTimes;
 
 use crate::error::{ReadError, shown};
 
@@ -18,7 +18,7 @@ type PlacedError = (Option<(usize, usize)>, String);
 
 /// Reads the times of a file, which may be in any order. The earliest is the start. With `column`, the file is CSV and its
 /// first line names the columns.
-pub fn read_arrivals(path: &Path, column: Option<&str>) -> Result<Recorded, ReadError> {
+pub fn read_arrivals(path: &Path, column: Option<&str>) -> Result<RecordedTimes, ReadError> {
     let file = path.display().to_string();
     let advice = "name a file with a time in seconds a line, or with --arrivals-column a column of a CSV file";
     let fail = |(place, message): PlacedError| ReadError { file: file.clone(), place, message };
@@ -27,7 +27,7 @@ pub fn read_arrivals(path: &Path, column: Option<&str>) -> Result<Recorded, Read
 }
 
 /// Turns times into the gaps between them.
-fn recorded(mut times: Vec<f64>) -> Result<Recorded, PlacedError> {
+fn recorded(mut times: Vec<f64>) -> Result<RecordedTimes, PlacedError> {
     times.sort_by(f64::total_cmp);
     let (Some(first), Some(last)) = (times.first().copied(), times.last().copied()) else {
         return Err((None, "it has no times; write one a line, in seconds".into()));
@@ -42,7 +42,7 @@ fn recorded(mut times: Vec<f64>) -> Result<Recorded, PlacedError> {
         let at_us = since_us(*at);
         Some(at_us - std::mem::replace(before, at_us))
     });
-    Ok(Recorded { gaps_us: gaps_us.collect(), items: Vec::new(), speed: 1.0 })
+    Ok(RecordedTimes { gaps_us: gaps_us.collect(), items: Vec::new(), speed: 1.0 })
 }
 
 fn times(text: &str, column: Option<&str>) -> Result<Vec<f64>, PlacedError> {

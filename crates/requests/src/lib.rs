@@ -14,7 +14,7 @@ mod url;
 
 use std::path::Path;
 
-use run::{MOST_REQUESTS, RequestOrder, RequestSet};
+use run::{MAX_REQUESTS, RequestOrder, RequestSet};
 
 pub use arrivals::read_arrivals;
 pub use data::read_data;
@@ -66,7 +66,7 @@ pub fn read_text(
     let imported = (row.read)(&found::Source { file, text, folder })?;
     match imported.found.len() {
         0 => Err(fail(format!("it holds no request ({})", row.name))),
-        n if n > MOST_REQUESTS => Err(fail(format!("it holds {n} requests; at most {MOST_REQUESTS} can be made"))),
+        n if n > MAX_REQUESTS => Err(fail(format!("it holds {n} requests; at most {MAX_REQUESTS} can be made"))),
         _ => Ok((imported, row)),
     }
 }

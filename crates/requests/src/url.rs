@@ -10,7 +10,7 @@ pub(crate) fn split(url: &str) -> Result<(Option<String>, String), String> {
     if url.starts_with('/') {
         return Ok((None, without_fragment(url)));
     }
-    let written = UrlParts::of(url);
+    let written = UrlParts::parse(url);
     let scheme = written.scheme_or_http();
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
         let near = run::nearest(scheme, ["http", "https"]).map_or(String::new(), |n| format!("; did you mean {n}://?"));

@@ -13,56 +13,58 @@ mod plan;
 mod recording;
 mod rundir;
 mod schema;
+mod skip_empty;
 mod suggest;
 mod trial;
-mod unsaid;
 mod visible;
 mod wire;
 
 pub use findings::classes::{ClassCosts, ClassFinding, ClassPart, ClassTally};
-pub use findings::comparison::{BothAt, Compared, ComparedCurves, ComparedWord, Comparison, MoreOf, TlsShare, Turns};
-pub use findings::decisions::{Breach, BreachKind, Failure, Limits, LoadState, Outcome, Picks, Sureness};
+pub use findings::comparison::{
+    ComparedCurves, ComparedFigure, Comparison, ComparisonResult, CurvePoint, NeededData, TlsCost, WindowOrder,
+};
+pub use findings::decisions::{Breach, BreachKind, Certainty, Failure, Limits, LoadState, Outcome, Picks};
 pub use findings::device::Device;
-pub use findings::drift::{Drift, DriftOf};
+pub use findings::drift::{Drift, DriftMetric};
 pub use findings::experiment_report::{
     Chart, ChartAxis, ChartLevel, ChartSeries, ExperimentReport, ResultColumn, ResultTable,
 };
 pub use findings::figure_unit::FigureUnit;
-pub use findings::handshake_cost::{CpuTold, HandshakeCost};
+pub use findings::handshake_cost::{CpuEstimate, HandshakeCost};
 pub use findings::proof::{
-    Effect, Elasticity, Estimate, LeverSlots, Proof, ProofOf, ProofOutcome, ProofTrial, RunnerUp, Steadiness,
-    SwitchTrial, Untried,
+    Effect, Elasticity, Estimate, LeverSlots, Proof, ProofMetric, ProofOutcome, ProofTrial, RunnerUp, Steadiness,
+    SwitchTrial, UnusedLever,
 };
-pub use findings::repeat::{MOST_REPEATS, Repeat};
+pub use findings::repeat::{MAX_REPEATS, Repeat};
 pub use findings::users::UsersFinding;
 pub use findings::usl::usl_rate;
-pub use findings::what_if::{Change, Needed, Resource, WhatIf, WithUsers};
+pub use findings::what_if::{Change, LoadPoint, Resource, ResourceNeed, WhatIf};
 pub use findings::{
-    BOTTLENECKS, Bottleneck, BottleneckSpec, Capacity, Check, Cost, Evidence, Findings, Fit, Interval, Knee, LeftOut,
-    NextBottleneck, Relation, RuledOut, Spent, Trust, bottleneck,
+    BOTTLENECKS, Bottleneck, BottleneckSpec, Capacity, Check, Cost, Evidence, ExcludedTime, Findings, Fit, Interval,
+    Knee, NextBottleneck, Relation, RuledOut, TimeSpent, Trust, bottleneck,
 };
 pub use plan::address::Address;
-pub use plan::check::{LONGEST_S, PlanError};
+pub use plan::check::{MAX_DURATION_S, PlanError};
 pub use plan::cold::{ColdPart, ColdPlan};
-pub use plan::expectation::{EXPECTED, Expectation, Expected, ExpectedUnit};
+pub use plan::expectation::{EXPECTABLE_FIGURES, Expectation, ExpectationResult, ExpectedUnit};
 pub use plan::hosts::HostPlan;
 pub use plan::intensity::{Arrival, Intensity, Pace, Stage, ThinkTime};
 pub use plan::protocol::{HttpPlan, Protocol};
 pub use plan::requests::{
-    ArrivalTimes, DataOrder, DataTable, MOST_CLASSES, MOST_REQUESTS, Recorded as RecordedTimes, RequestOrder,
-    RequestPlan, RequestSet, from_base64, to_base64,
+    ArrivalTimes, DataOrder, DataTable, MAX_CLASSES, MAX_REQUESTS, RecordedTimes, RequestOrder, RequestPlan,
+    RequestSet, from_base64, to_base64,
 };
 pub use plan::secrets::{SECRET_HEADERS, SECRET_WORDS, Secrets, is_secret_header};
 pub use plan::tls::{TlsPlan, TlsVersion};
 pub use plan::url_parts::UrlParts;
 pub use plan::{Io, LoadPlan, Objective, ObservePlan, Plan, Prove, SearchPlan, Target};
-pub use recording::counter_spec::{CounterSpec, Kind, Scope, Together, Unit};
+pub use recording::counter_spec::{Aggregation, CounterSpec, Kind, Scope, Unit};
 pub use recording::counters::{CounterId, Reading, counter};
 pub use recording::counters_table::{COUNTERS, EXPORTED};
 pub use recording::cpu_times::CpuTimes;
 pub use recording::instance::{Instance, is_loopback, on_host};
-pub use recording::instance_filter::Own;
-pub use recording::instances::{Instances, Recorded};
+pub use recording::instance_filter::InstanceFilter;
+pub use recording::instances::{Instances, RecordedCounter};
 pub use recording::{Absence, Column, Recording};
 pub use rundir::read::{
     MAX_RUN_BYTES, MAX_RUN_HISTOGRAMS, MAX_RUN_HOSTS, MAX_RUN_OBJECTS, MAX_RUN_VALUES, MAX_TRIALS, load_run, parse_run,
@@ -70,26 +72,29 @@ pub use rundir::read::{
 };
 pub use rundir::{FORMAT, HostInfo, MediumInfo, Note, Run, RunDir, RunDirError};
 pub use schema::{SCHEMA, schema};
-pub use suggest::{nearest, said, toml_message};
-pub use trial::behind::{Behind, BehindLimit, BehindLoad, WaitsFor};
+pub use suggest::{add_suggestion, nearest, toml_message};
 pub use trial::blocks::Blocks;
 pub use trial::coarse::{Buckets, CoarseHist, SlotHist};
 pub use trial::hist::{Hist, HistError, Summary};
-pub use trial::host_load::{HostFinding, HostLoad, WindowsApart};
+pub use trial::host_load::{HostFinding, HostLoad, WindowSkew};
 pub use trial::incident::{Incident, IncidentKind};
 pub use trial::key::Key;
-pub use trial::measured::{Around, Measured, Opened};
+pub use trial::measured::{ConnectionOpening, Measured, TrialOverhead};
 pub use trial::moments::Moment;
 pub use trial::results::{LimitedBy, Results};
 pub use trial::side::Side;
 pub use trial::status::{GRPC_STATUS, STATUS_CLASSES, is_refusing, status_class};
 pub use trial::tally::{ErrorKind, Errors, Tally};
-pub use trial::tenths::{Over, TENTH_S, Tenths};
+pub use trial::tenths::{LateCounts, TENTH_S, Tenths};
+pub use trial::upstream::{Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 pub use trial::window::Window;
-pub use trial::{RateByHand, Rates, Steady, Trial, TrialKind};
+pub use trial::{RateChange, Rates, Steady, Trial, TrialKind};
 pub use visible::{is_invisible, visible};
 pub use wire::agent::{AgentSpec, LoadPart, Phase, ServePlan, Tick, TickDetail};
-pub use wire::lever::{LeverFound, LeverPart, LeverPlan, SlotPlan};
+pub use wire::lever::{LeverCheck, LeverPart, LeverPlan, SlotPlan};
 pub use wire::observer::{Observed, ObserverSpec, Role};
 pub use wire::watch::{WatchSpec, WatchedHost};
-pub use wire::{AgentCommand, AgentReport, Hello, LINE_BYTES, PART_BYTES, SILENCE_S, WIRE, is_long};
+pub use wire::{
+    AgentCommand, AgentReport, Hello, MAX_LINE_BYTES, MAX_LONG_LINE_BYTES, SILENCE_TIMEOUT_S, WIRE_VERSION,
+    is_long_line,
+};

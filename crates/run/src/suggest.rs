@@ -28,14 +28,14 @@ fn edits(a: &str, b: &str) -> usize {
     rows[a.len()][b.len()]
 }
 
-/// Turns an error of the TOML parser into one sentence: position, error, closest valid key.
+/// WindowOrder an error of the TOML parser into one sentence: position, error, closest valid key.
 pub fn toml_message(text: &str, error: &toml::de::Error) -> String {
     let place = error.span().map_or(String::new(), |span| place(text, span.start));
-    format!("{place}{}", said(error.message()))
+    format!("{place}{}", add_suggestion(error.message()))
 }
 
 /// Adds the closest valid name to serde's message about a wrong key or name. Puts other messages on one line.
-pub fn said(message: &str) -> String {
+pub fn add_suggestion(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match quoted.split_first() {
         Some((wrong, right)) if message.starts_with("unknown field") || message.starts_with("unknown variant") => {

@@ -14,7 +14,7 @@ pub(crate) fn read(flag: &str, secrets: &mut Secrets) -> anyhow::Result<Vec<Head
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let read = lines.map(|(i, line)| {
         let (name, value) = header(line, secrets).with_context(|| format!("{file}, line {}", i + 1))?;
-        Ok((name, secrets.keep(&value)))
+        Ok((name, secrets.redact(&value)))
     });
     read.collect()
 }
@@ -42,7 +42,7 @@ pub(crate) fn from_environment(header: &str, value: &str, secrets: &mut Secrets)
         })?;
         out.extend([set.as_str(), rest]);
     }
-    Ok(if value.contains("$env:") { secrets.keep(&out) } else { out })
+    Ok(if value.contains("$env:") { secrets.redact(&out) } else { out })
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ impl MixArgs {
         let mut set = requests::set(imported, from, self.given.order);
         if let Some(file) = &self.given.data {
             let mut data = requests::read_data(file, self.given.data_order.unwrap_or_default())?;
-            plan.load.secrets.keep_rows(std::mem::take(&mut data.rows));
+            plan.load.secrets.set_rows(std::mem::take(&mut data.rows));
             (set.data, set.templates) = (Some(data), true);
         }
         plan.load.requests = Some(set);
@@ -147,8 +147,8 @@ impl MixArgs {
 /// target stands in their place.
 fn aim(imported: &mut Imported, target: &mut String) {
     let Some(first) = imported.origin().map(str::to_owned) else { return };
-    let asked = UrlParts::of(target).authority.to_ascii_lowercase();
-    let named = |origin: &String| UrlParts::of(origin).authority == asked;
+    let asked = UrlParts::parse(target).authority.to_ascii_lowercase();
+    let named = |origin: &String| UrlParts::parse(origin).authority == asked;
     let origin = imported.found.iter().filter_map(|found| found.origin.clone()).find(named).unwrap_or(first);
     imported.keep_origin(&origin);
     if target.is_empty() {

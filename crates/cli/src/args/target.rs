@@ -69,7 +69,7 @@ impl TargetArgs {
         self.request.apply(&mut plan.load, plan.target.url.is_empty())?;
         mix::check(&plan, &self.request.of_one())?;
         self.tls.apply(&mut plan)?;
-        plan.seal(&self.secret_header);
+        plan.redact_secrets(&self.secret_header);
         Ok(plan)
     }
 
@@ -93,7 +93,7 @@ pub(crate) fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
 /// The protocol that a target's scheme names; keeps what a plan file already said of the same protocol. Schemes that nobody speaks
 /// are refused with their reason where the target is resolved.
 pub(crate) fn protocol_of(url: &str, given: &Protocol) -> Protocol {
-    let row = proto::by_scheme(run::UrlParts::of(url).transport().0);
+    let row = proto::by_scheme(run::UrlParts::parse(url).transport().0);
     let fresh = row.map_or_else(Protocol::default, |(row, _)| (row.defaults)());
     if fresh.name() == given.name() { given.clone() } else { fresh }
 }

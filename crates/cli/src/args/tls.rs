@@ -69,7 +69,7 @@ impl TlsArgs {
 
 /// Whether a target is spoken to within TLS.
 fn within(url: &str) -> bool {
-    proto::by_scheme(run::UrlParts::of(url).transport().0).is_some_and(|(_, scheme)| scheme.tls)
+    proto::by_scheme(run::UrlParts::parse(url).transport().0).is_some_and(|(_, scheme)| scheme.tls)
 }
 
 fn resume(text: &str) -> Result<f64, String> {

@@ -77,7 +77,7 @@ pub(crate) struct Args {
 /// Compares, prints, and says by the exit status whether the new one is worse.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let of_requests = args.mix.given() || args.tls.any();
-    let live = args.both.iter().filter(|one| UrlParts::of(one).scheme.is_some()).count();
+    let live = args.both.iter().filter(|one| UrlParts::parse(one).scheme.is_some()).count();
     ensure!(live > 0 || !of_requests, "requests and TLS are for two live servers");
     if live != 2 && (args.command_a.is_some() || args.command_b.is_some()) {
         bail!("--command-a and --command-b start the servers of two addresses: give both as http://HOST:PORT/");
@@ -286,7 +286,7 @@ fn plan(args: &Args, at: usize) -> anyhow::Result<Plan> {
     args.hosts.with_server_host(args.server_host_b.as_ref().filter(|_| at == 1)).apply(&mut plan)?;
     mix::check(&plan, &[])?;
     read_variables(&mut plan.load)?;
-    plan.seal(&[]);
+    plan.redact_secrets(&[]);
     plan.check()?;
     Ok(plan)
 }

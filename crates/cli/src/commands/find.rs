@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut screen = Screen::seen(
         &args.target.out,
         &args.see,
-        plan.search.budget_s * f64::from(plan.times()),
+        plan.search.budget_s * f64::from(plan.repeat_count()),
         &screen::title(&plan),
     )?;
     let result = lab::find(plan, kept.as_ref().map(Kept::dir), &mut screen);

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     output::catch_interrupts();
     let once_s = plan.load.warmup_s + plan.load.duration_s;
-    let expected = plan.observe.at_rest_s + once_s * f64::from(plan.times());
+    let expected = plan.observe.at_rest_s + once_s * f64::from(plan.repeat_count());
     let kept = args.target.out.prepare()?;
     let screen = Screen::seen(&args.target.out, &args.see, expected, &screen::title(&plan))?;
     // A course of its own is not for a hand to change.

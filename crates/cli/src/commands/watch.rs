@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     plan.target.server_pid = args.server_pid;
     plan.target.url = args.port.map(|at| format!("tcp://{at}")).unwrap_or_default();
     // Without a duration it ends with the user or the server.
-    plan.load.duration_s = args.duration.unwrap_or(run::LONGEST_S);
+    plan.load.duration_s = args.duration.unwrap_or(run::MAX_DURATION_S);
     plan.observe.interval_s = args.interval.unwrap_or(plan.observe.interval_s);
     args.host.apply(&mut plan)?;
     plan.check()?;

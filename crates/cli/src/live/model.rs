@@ -139,7 +139,7 @@ impl Model {
         let hosts: Vec<(String, f64)> = clients.iter().filter_map(busy).collect();
         self.client_hosts = if hosts.len() > 1 { hosts } else { Vec::new() };
         let client = clients.first();
-        self.one_host = client.zip(server).is_some_and(|(client, server)| server.same_processors(client));
+        self.one_host = client.zip(server).is_some_and(|(client, server)| server.same_cpus(client));
         let nobody = Side::default();
         let all = judge::devices_of_sides(client.unwrap_or(&nobody), server);
         self.busiest = all.into_iter().take(MOST_LINES).collect();

@@ -17,22 +17,22 @@ pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
     let results = &trial.results;
     let memory = |who: &str, bytes: Option<f64>| {
         let name = format!("user memory of a connection, {who}, bytes");
-        Check::of(name, bytes.unwrap_or(f64::NAN), AtMost, USER_BYTES)
+        Check::new(name, bytes.unwrap_or(f64::NAN), AtMost, USER_BYTES)
     };
     let within_s = parameters.number("open_within_s", 60.0);
     run.findings.checks = vec![
-        Check::of("connections held at once", results.held.unwrap_or(0.0), AtLeast, wanted),
-        Check::of(
+        Check::new("connections held at once", results.held.unwrap_or(0.0), AtLeast, wanted),
+        Check::new(
             "sockets in the kernel while messages are sent, over both ends",
             sockets(trial) / (2.0 * wanted),
             AtLeast,
             1.0,
         ),
-        Check::of("connections that failed or were lost", failed(trial), Equals, 0.0),
-        Check::of("seconds until all were up", results.opened_s.unwrap_or(f64::NAN), AtMost, within_s),
+        Check::new("connections that failed or were lost", failed(trial), Equals, 0.0),
+        Check::new("seconds until all were up", results.opened_s.unwrap_or(f64::NAN), AtMost, within_s),
         memory("generator", results.client_memory_per_connection_bytes),
         memory("server", results.memory_per_connection_bytes),
-        Check::of("messages a second over those to be sent", trial.rates.completed_rate / rate, AtLeast, ANSWERED),
+        Check::new("messages a second over those to be sent", trial.rates.completed_rate / rate, AtLeast, ANSWERED),
     ];
     run.findings.conclusions = vec![words(trial), beside(run).unwrap_or_default()];
     run.findings.conclusions.retain(|sentence| !sentence.is_empty());

@@ -63,7 +63,7 @@ fn line_of_a_call(run: &mut Run, name: &str) {
     });
     let Some(fit) = judge::fit::line_fit(&found, "events", "call_us") else { return };
     let text = format!("{name}: R2 of the line of a call's cost against the events returned, {most} clients");
-    run.findings.checks.push(Check::of(text, fit.r2, AtLeast, 0.95));
+    run.findings.checks.push(Check::new(text, fit.r2, AtLeast, 0.95));
     run.findings.fits.insert(format!("{name}, a call against events"), fit);
 }
 
@@ -75,9 +75,9 @@ fn slope(run: &mut Run, name: &str, flat: bool) {
     let what = format!("{name}: growth of a call from 0 to {most} cold connections");
     run.findings.checks.push(if flat {
         let text = format!("{what} (0 when the 95 % interval of the slope holds zero)");
-        Check::of(text, if holds_zero { 0.0 } else { growth.abs() }, AtMost, 0.02)
+        Check::new(text, if holds_zero { 0.0 } else { growth.abs() }, AtMost, 0.02)
     } else {
-        Check::of(what, growth, AtLeast, 0.5)
+        Check::new(what, growth, AtLeast, 0.5)
     });
     tell_growth(run, name, (growth, base, most));
 }
@@ -140,7 +140,7 @@ fn share(run: &mut Run) {
     let cost = |bare: bool| middle(run, |t| t.key.bare == Some(bare), TRIMMED_US);
     let (Some(bare), Some(library)) = (cost(true), cost(false)) else { return };
     let name = "the library's own share of a call over bare epoll_pwait2 at array_max 10";
-    run.findings.checks.push(Check::of(name, library / bare.max(1e-9) - 1.0, AtMost, 0.05));
+    run.findings.checks.push(Check::new(name, library / bare.max(1e-9) - 1.0, AtMost, 0.05));
 }
 
 /// io_uring beside epoll with an array of 64.
@@ -152,7 +152,7 @@ fn full_array(run: &mut Run) {
     for (name, looks, limit) in RINGS {
         let (Some(ratio), Some(whole)) = (over(name, TRIMMED_US), over(name, |r| r.whole_us)) else { continue };
         let text = format!("{name} ({looks}): cost of an event over epoll's at array_max 64");
-        checks.extend(limit.map(|limit| Check::of(text, ratio, AtMost, limit)));
+        checks.extend(limit.map(|limit| Check::new(text, ratio, AtMost, limit)));
         conclusions.push(format!(
             "{name} ({looks}): {ratio:.2} of epoll's time in get_next_event at array_max 64, {whole:.2} of its time for \
              the whole event: arrival, call and reading."
@@ -177,7 +177,7 @@ fn hot_rate(run: &mut Run) {
     };
     if let (Some(one), Some(eight)) = (cost(run, "epoll", 1), cost(run, "epoll", 8)) {
         let name = "epoll: a call with 8 arrivals behind each event over one with 1";
-        run.findings.checks.push(Check::of(name, eight / one.max(1e-9), AtMost, 1.1));
+        run.findings.checks.push(Check::new(name, eight / one.max(1e-9), AtMost, 1.1));
     }
     if let (Some(one), Some(eight)) = (cost(run, "uring", 1), cost(run, "uring", 8)) {
         run.findings.conclusions.push(format!(
@@ -193,7 +193,7 @@ fn declaring(run: &mut Run) {
     let cost = |of: Figure| middle(run, |t| on(t, "epoll") && t.key.small_file == Some(true), of);
     if let (Some(declare), Some(revoke)) = (cost(|r| r.small_declare_us), cost(|r| r.small_revoke_us)) {
         let name = "epoll: declaring over revoking, 32 S-Clients on a small file (the source: declaring is longer)";
-        run.findings.checks.push(Check::of(name, declare / revoke.max(1e-9), AtLeast, 1.0));
+        run.findings.checks.push(Check::new(name, declare / revoke.max(1e-9), AtLeast, 1.0));
     }
     let of = |of: Figure| middle(run, |t| on(t, "epoll") && cold(t).is_some(), of);
     if let (Some(declare), Some(add), Some(revoke), Some(delete)) =

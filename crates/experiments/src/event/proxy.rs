@@ -120,7 +120,7 @@ fn conclude(run: &mut Run) {
         let text = format!("{name}: rate with {} cold connections over none", last.0);
         let flat = name == "epoll" || name == "uring";
         let (relation, limit) = if flat { (AtLeast, 0.9) } else { (AtMost, 0.7) };
-        run.findings.checks.push(Check::of(text, kept, relation, limit));
+        run.findings.checks.push(Check::new(text, kept, relation, limit));
         conclusions.push(format!(
             "{name}: {:.0} requests/s without cold connections, {:.0} with {}.",
             first.1, last.1, last.0

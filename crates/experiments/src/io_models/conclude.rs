@@ -29,7 +29,7 @@ pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
 fn all_ran(rows: &[&Trial], parameters: &Parameters) -> Check {
     let ran = rows.iter().filter(|t| t.tally.completed > 0).count();
     let models = parameters.texts("models", &[]).len().max(1) * parameters.numbers("entries", &[1.0, 2.0, 3.0]).len();
-    Check::of("rows that ran", ran as f64, AtLeast, models as f64)
+    Check::new("rows that ran", ran as f64, AtLeast, models as f64)
 }
 
 /// Threads beyond those at rest follow the connections that are held, in a quiet moment.
@@ -38,7 +38,7 @@ fn threads(rows: &[&Trial]) -> Vec<Check> {
         let r = &t.results;
         let (wanted, made) = (r.threads_by_rule?, r.threads_then? - r.threads_at_rest?);
         let name = format!("{}, entry {}: threads for {} connections", t.label, t.key.entry?, r.held_then?);
-        Some(Check::of(name, made, Equals, wanted))
+        Some(Check::new(name, made, Equals, wanted))
     };
     rows.iter().filter_map(one).collect()
 }
@@ -54,7 +54,7 @@ fn collapse(rows: &[&Trial]) -> Vec<Check> {
     let against = |array: &Trial, entry: u32, name: &str| {
         let bits = row(rows, "select", entry).filter(as_many)?;
         let ratio = array.results.bytes_per_s? / bits.results.bytes_per_s?.max(1.0);
-        Some(Check::of(format!("select-array collapses: {name}, entry {entry}"), ratio, AtMost, LEFT))
+        Some(Check::new(format!("select-array collapses: {name}, entry {entry}"), ratio, AtMost, LEFT))
     };
     let searches = row(rows, "select-array:accept_all", 1).filter(as_many);
     let searches = searches.and_then(|t| against(t, 1, "throughput over select's with as many connections"));
@@ -62,7 +62,7 @@ fn collapse(rows: &[&Trial]) -> Vec<Check> {
     let accepted = COLLAPSED.iter().filter_map(|(entry, source, of)| {
         let array = row(rows, "select-array", *entry).filter(asked)?;
         let name = format!("select-array collapses: share of its connections that it accepted, entry {entry}");
-        Some(Check::of(name, array.results.held? / f64::from(array.key.connections?), AtMost, source / of))
+        Some(Check::new(name, array.results.held? / f64::from(array.key.connections?), AtMost, source / of))
     });
     searches.into_iter().chain(rare).chain(accepted).collect()
 }
@@ -71,7 +71,7 @@ fn collapse(rows: &[&Trial]) -> Vec<Check> {
 fn idle_memory(rows: &[&Trial]) -> Option<Check> {
     let bytes = row(rows, "uring+high-connections", 3)?.results.memory_per_connection_bytes?;
     let name = "uring with high-connections: user memory a mostly idle connection, entry 3, bytes";
-    Some(Check::of(name, bytes, AtMost, IDLE_BYTES))
+    Some(Check::new(name, bytes, AtMost, IDLE_BYTES))
 }
 
 /// Processor time a message of `uring` over the least of the source's other five, entry 1, as it came out in turns.
@@ -80,5 +80,5 @@ fn least_processor(rows: &[&Trial]) -> Option<Check> {
     let others = SIX.iter().filter(|m| **m != PORT).filter_map(|m| us(m));
     let (port, least) = (us(PORT)?, others.fold(f64::INFINITY, f64::min));
     let name = "completion port: CPU time per message over the least of the source's other five, entry 1, in turns";
-    least.is_finite().then(|| Check::of(name, port / least, AtMost, 1.0))
+    least.is_finite().then(|| Check::new(name, port / least, AtMost, 1.0))
 }

@@ -9,7 +9,7 @@ use super::derive;
 pub(super) fn no_disk(trials: &[Trial]) -> Check {
     let reads = |t: &Trial| derive::cost(t.server.as_ref(), "disk_reads").unwrap_or(f64::NAN);
     let most = trials.iter().map(reads).fold(0.0, |a, b| if b.is_nan() { f64::NAN } else { f64::max(a, b) });
-    Check::of("records from the server's disk a read", most, Equals, 0.0)
+    Check::new("records from the server's disk a read", most, Equals, 0.0)
 }
 
 /// What the verdict must be by the use of the wire, where that says it; on other media than the source's.
@@ -17,9 +17,9 @@ pub(super) fn wire_and_verdict(wire_use: f64, verdict: &str) -> Option<Check> {
     let medium = verdict == "network-medium";
     let holds = |right: bool| f64::from(u8::from(right));
     if wire_use.is_nan() || wire_use < 0.667 {
-        Some(Check::of("the wire is not full, and the verdict is not network-medium", holds(!medium), Equals, 1.0))
+        Some(Check::new("the wire is not full, and the verdict is not network-medium", holds(!medium), Equals, 1.0))
     } else if wire_use >= 0.9 {
-        Some(Check::of("the wire is full, and the verdict is network-medium", holds(medium), Equals, 1.0))
+        Some(Check::new("the wire is full, and the verdict is network-medium", holds(medium), Equals, 1.0))
     } else {
         None
     }

@@ -99,13 +99,13 @@ fn conclude(trials: &[Trial], bed: &TestBed, verdict: &str) -> (Vec<Check>, Vec<
     let asymptote = "(b) what the last client adds to the response time over 1/Xmax".to_string();
     if bed.sources_medium() {
         checks.extend([
-            Check::of("mean response time over N/X, largest deviation", off, AtMost, 0.02),
-            Check::of(growth, step.growth, AtMost, 0.02),
-            Check::of(format!("{asymptote}, deviation from 1"), (step.more_us / each_us - 1.0).abs(), AtMost, 0.1),
-            Check::of("(c) the busiest host, by its own processes and interrupts", last_busiest, AtMost, 0.8),
-            Check::of("(c) their change by the last client", host_change, AtMost, 0.02),
-            Check::of(format!("(d) wire use with {n} clients, framing counted"), wire_use, AtLeast, 0.9),
-            Check::of("the verdict is network-medium", f64::from(u8::from(verdict == "network-medium")), Equals, 1.0),
+            Check::new("mean response time over N/X, largest deviation", off, AtMost, 0.02),
+            Check::new(growth, step.growth, AtMost, 0.02),
+            Check::new(format!("{asymptote}, deviation from 1"), (step.more_us / each_us - 1.0).abs(), AtMost, 0.1),
+            Check::new("(c) the busiest host, by its own processes and interrupts", last_busiest, AtMost, 0.8),
+            Check::new("(c) their change by the last client", host_change, AtMost, 0.02),
+            Check::new(format!("(d) wire use with {n} clients, framing counted"), wire_use, AtLeast, 0.9),
+            Check::new("the verdict is network-medium", f64::from(u8::from(verdict == "network-medium")), Equals, 1.0),
         ]);
     } else if bed.knows_its_medium() {
         checks.extend(wire_and_verdict(wire_use, verdict));
@@ -145,6 +145,6 @@ mod tests {
         let last = steps.last().unwrap();
         assert!(last.growth < 0.02 && (last.more_us / (1e6 / 514.252) - 1.0).abs() < 0.1);
         assert!((off_n_over_x(&trials) - 0.01).abs() < 1e-9);
-        assert!(!Check::of("x", f64::NAN, AtMost, 1.0).pass, "absent passes nothing");
+        assert!(!Check::new("x", f64::NAN, AtMost, 1.0).pass, "absent passes nothing");
     }
 }

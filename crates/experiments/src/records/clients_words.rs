@@ -1,7 +1,7 @@
 //! The argument of `adding-clients` in words, step by step as source 0 argues.
 
 use run::Trial;
-use run::number::said::{duration, figure, percent};
+use run::number::prose::{duration, figure, percent};
 use run::number::{Unit, quantity};
 
 use super::derive::{busy, cost, known, processor_us, record_bytes, wire};

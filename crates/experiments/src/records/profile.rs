@@ -88,8 +88,8 @@ fn checks(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Check> {
         let tally = &t.tally;
         let request = tally.bytes_sent as f64 / tally.sent as f64;
         let reply = tally.bytes_received as f64 / tally.completed as f64;
-        checks.push(Check::of("request of 60 bytes, deviation", off(request, 60.0), AtMost, 0.005));
-        checks.push(Check::of("reply of 2108 bytes, deviation", off(reply, 2108.0), AtMost, 0.005));
+        checks.push(Check::new("request of 60 bytes, deviation", off(request, 60.0), AtMost, 0.005));
+        checks.push(Check::new("reply of 2108 bytes, deviation", off(reply, 2108.0), AtMost, 0.005));
     }
     checks.push(no_disk(trials));
     if bed.exchange_ms <= 0.0 {
@@ -106,11 +106,11 @@ fn checks(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Check> {
     let least = plateau.iter().copied().fold(f64::NAN, f64::min);
     let gain = |from: f64, to: f64| at(trials, to) / at(trials, from) - 1.0;
     checks.extend([
-        Check::of("near-linear to 4096 bytes, R2", r2, AtLeast, 0.95),
-        Check::of("rise from 512 to 4096 bytes, factor", gain(512.0, 4096.0) + 1.0, AtLeast, 3.0),
-        Check::of("gain from 4096 to 8192 bytes", gain(4096.0, 8192.0), AtMost, 0.1),
-        Check::of("jump from 8192 to 12288 bytes", gain(8192.0, 12288.0), AtLeast, 0.2),
-        Check::of("plateau from 32768 bytes on, spread", most / least - 1.0, AtMost, 0.1),
+        Check::new("near-linear to 4096 bytes, R2", r2, AtLeast, 0.95),
+        Check::new("rise from 512 to 4096 bytes, factor", gain(512.0, 4096.0) + 1.0, AtLeast, 3.0),
+        Check::new("gain from 4096 to 8192 bytes", gain(4096.0, 8192.0), AtMost, 0.1),
+        Check::new("jump from 8192 to 12288 bytes", gain(8192.0, 12288.0), AtLeast, 0.2),
+        Check::new("plateau from 32768 bytes on, spread", most / least - 1.0, AtMost, 0.1),
     ]);
     checks
 }
@@ -128,6 +128,6 @@ mod tests {
     #[test]
     fn a_size_that_was_not_measured_passes_no_check() {
         assert!(at(&[], 512.0).is_nan());
-        assert!(!Check::of("x", f64::NAN, AtLeast, 0.0).pass && !Check::of("x", f64::NAN, AtMost, 0.0).pass);
+        assert!(!Check::new("x", f64::NAN, AtLeast, 0.0).pass && !Check::new("x", f64::NAN, AtMost, 0.0).pass);
     }
 }

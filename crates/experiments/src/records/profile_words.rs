@@ -1,6 +1,6 @@
 //! What `throughput-profile` says: the profile's shape, the plateau of 2048 bytes taken apart, and the simple model.
 
-use run::number::said::{duration, figure, percent};
+use run::number::prose::{duration, figure, percent};
 use run::number::{Unit, quantity};
 use run::{Side, Trial};
 

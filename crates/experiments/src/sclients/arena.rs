@@ -10,7 +10,7 @@ use lab::{Lab, LabError, Point};
 
 /// Trials that are repeated at most because other programs disturbed them: a machine that is never quiet must not make an
 /// experiment twice as long.
-const MOST_REPEATS: u32 = 4;
+const MAX_REPEATS: u32 = 4;
 
 /// Where server and clients are.
 enum Hosts {
@@ -77,7 +77,7 @@ impl Arena {
         let point = Point { label: label.into(), kind: TrialKind::Experiment, key, within_us: None };
         let trial = self.attempt(lab, &point, plan)?;
         match judge::disturbed(&trial) {
-            Some(others) if self.repeats < MOST_REPEATS && !lab.stopped() => {
+            Some(others) if self.repeats < MAX_REPEATS && !lab.stopped() => {
                 self.again(lab, &point, plan, trial, others)
             }
             _ => Ok(trial),

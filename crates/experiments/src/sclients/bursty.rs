@@ -92,14 +92,14 @@ fn conclude(run: &mut Run) {
             lost(worst) * 100.0
         ),
     ];
-    let mut checks = vec![Check::of(
+    let mut checks = vec![Check::new(
         "largest share of throughput lost to peaks at a mean below capacity",
         lost(worst),
         AtLeast,
         0.02,
     )];
     checks.extend(longer_costs_more(&bursts).map(|least| {
-        Check::of(
+        Check::new(
             "peaks that last longer cost more: least difference of the shares lost, mean by mean",
             least,
             AtLeast,

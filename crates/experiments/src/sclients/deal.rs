@@ -25,7 +25,7 @@ pub(super) fn deal(plan: &LoadPlan, hosts: u32) -> Vec<Option<LoadPlan>> {
         };
         dealt.threads = plan.threads.min(units);
         dealt.seed = plan.seed + u64::from(at);
-        dealt.phase = plan.phase_of(at, hosts);
+        dealt.phase = plan.share_phase(at, hosts);
         (units > 0).then_some(dealt)
     };
     (0..hosts).map(one).collect()

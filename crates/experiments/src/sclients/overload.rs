@@ -89,15 +89,15 @@ fn conclude(run: &mut Run, capacity: f64) {
     let (most, left) = (last.rates.sent_rate, last.rates.completed_rate / best);
     let unarrived = run.trials.iter().filter_map(unarrived).fold(0.0, f64::max);
     let checks = vec![
-        Check::of("highest offered rate over the capacity", most / capacity, AtLeast, 16.0),
-        Check::of(
+        Check::new("highest offered rate over the capacity", most / capacity, AtLeast, 16.0),
+        Check::new(
             "below capacity all is completed: largest difference of completed and offered",
             missing_below_capacity(&off),
             AtMost,
             0.03,
         ),
-        Check::of("completed rate at the highest offered rate over the best (it declines)", left, AtMost, DECLINED),
-        Check::of(
+        Check::new("completed rate at the highest offered rate over the best (it declines)", left, AtMost, DECLINED),
+        Check::new(
             "SYNs arrive: largest difference of the generator's count and that of the filter at the server",
             unarrived,
             AtMost,

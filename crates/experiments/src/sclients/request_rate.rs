@@ -110,13 +110,13 @@ fn conclude(run: &mut Run, capacity: f64, timeout_ms: f64, ends: Option<&str>) {
     let most = run.trials.iter().filter(|t| t.key.descriptors.is_some()).map(syns).fold(0.0, f64::max);
     let flat = "simple clients are flat: largest deviation from their mean, from 4 clients on";
     let mut checks = vec![
-        Check::of(flat, spread, AtMost, FLAT),
-        Check::of("S-Clients reach this many times the capacity", most / capacity, AtLeast, PAST_CAPACITY),
+        Check::new(flat, spread, AtMost, FLAT),
+        Check::new("S-Clients reach this many times the capacity", most / capacity, AtLeast, PAST_CAPACITY),
     ];
     // Absent where there was no filter, as on hosts of their own.
     let apart = run.trials.iter().filter_map(counts_apart).reduce(f64::max);
     let counts = "largest difference of the three counts of SYNs, S-Clients";
-    checks.extend(apart.map(|apart| Check::of(counts, apart, AtMost, 0.005)));
+    checks.extend(apart.map(|apart| Check::new(counts, apart, AtMost, 0.005)));
     checks.extend(line(run, capacity, timeout_ms));
     run.findings.checks.extend(checks);
     run.findings.conclusions = vec![
@@ -142,8 +142,8 @@ fn line(run: &mut Run, capacity: f64, timeout_ms: f64) -> Vec<Check> {
     let off = (slope * timeout_ms / 1e3 - 1.0).abs();
     let straight = "R2 of S-Clients' rate against descriptors, up to 16 times the capacity";
     let checks = vec![
-        Check::of(straight, fit.r2, AtLeast, 0.999),
-        Check::of("slope against 1/T, relative difference", off, AtMost, 0.02),
+        Check::new(straight, fit.r2, AtLeast, 0.999),
+        Check::new("slope against 1/T, relative difference", off, AtMost, 0.02),
     ];
     run.findings.fits.insert("s_clients".into(), fit);
     checks

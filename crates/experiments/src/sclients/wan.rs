@@ -82,7 +82,7 @@ fn conclude(run: &mut Run) {
     let (mut checks, mut conclusions) = (Vec::new(), Vec::new());
     if let Some((near, far)) = ends(run, true) {
         let left = far.rates.completed_rate / near.rates.completed_rate;
-        checks.push(Check::of(
+        checks.push(Check::new(
             "thread a connection: completed at the longest delay over that at none",
             left,
             AtMost,
@@ -96,8 +96,8 @@ fn conclude(run: &mut Run) {
     if let Some((near, far)) = ends(run, false) {
         let left = far.rates.completed_rate / near.rates.completed_rate;
         let held = open(far) / open(near).max(1.0);
-        checks.push(Check::of("event-driven: completed at the longest delay over that at none", left, AtLeast, 0.9));
-        checks.push(Check::of(
+        checks.push(Check::new("event-driven: completed at the longest delay over that at none", left, AtLeast, 0.9));
+        checks.push(Check::new(
             "event-driven: open connections at the longest delay over those at none",
             held,
             AtLeast,

@@ -25,7 +25,7 @@ pub(crate) struct Found<'a> {
 /// are those of [`chances`] of the same run.
 pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option<Found<'a>> {
     // Counters that somebody else collected have no response time and no failures, so no objective.
-    if !facts.run.asked() {
+    if !facts.run.sent_requests() {
         return None;
     }
     let tried = Tried::of(facts);
@@ -122,7 +122,7 @@ fn lone<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
         false => Vec::new(),
         true if several_sizes(facts.run) => facts.decisive.into_iter().collect(),
         true => {
-            let of_load = |t: &&Trial| !t.kind.apart() && positive(t.rates.completed_rate).is_some();
+            let of_load = |t: &&Trial| !t.kind.is_auxiliary() && positive(t.rates.completed_rate).is_some();
             facts.run.trials.iter().filter(of_load).collect()
         }
     }

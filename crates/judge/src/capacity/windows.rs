@@ -1,6 +1,6 @@
 //! Observations of the windows of a search for each part of the objective, with and without pauses of the machine.
 
-use run::{Arrival, Intensity, LeftOut, Limits, TENTH_S, Trial, TrialKind, Window};
+use run::{Arrival, ExcludedTime, Intensity, Limits, TENTH_S, Trial, TrialKind, Window};
 use stats::average;
 use stats::posterior::{CapacityEstimate, Constraint, ConstraintKind, Span, WindowObservation, chance_held, estimate};
 
@@ -19,7 +19,7 @@ pub struct Pooled {
     /// Number of windows.
     pub windows: usize,
     /// Time that was left out.
-    pub left_out: Option<LeftOut>,
+    pub left_out: Option<ExcludedTime>,
 }
 
 /// Estimates the capacity from all windows of an open loop among `trials`; `None` with fewer than three, or where none broke the objective.
@@ -53,10 +53,10 @@ fn all_together(windows: &[At<'_>], limits: &Limits, full: Option<f64>) -> Optio
         return Some(all);
     }
     let Some(clean) = by(windows, limits, full, true) else {
-        return Some(Pooled { left_out: Some(LeftOut { seconds, pauses, rate: None, interval: None }), ..all });
+        return Some(Pooled { left_out: Some(ExcludedTime { seconds, pauses, rate: None, interval: None }), ..all });
     };
     let interval = run::Interval { low: all.estimate.low, high: all.estimate.high };
-    let left_out = LeftOut { seconds, pauses, rate: Some(all.estimate.rate), interval: Some(interval) };
+    let left_out = ExcludedTime { seconds, pauses, rate: Some(all.estimate.rate), interval: Some(interval) };
     Some(Pooled { left_out: Some(left_out), ..clean })
 }
 

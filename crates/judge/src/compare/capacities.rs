@@ -1,6 +1,6 @@
 //! Comparison of the capacities, each with the interval of its own windows.
 
-use run::{Compared, ComparedWord, FigureUnit, Interval, Limits, MoreOf, Run, Trial, TrialKind};
+use run::{ComparedFigure, ComparisonResult, FigureUnit, Interval, Limits, NeededData, Run, Trial, TrialKind};
 
 use super::contrast::{Cell, Contrast, Observation, Pairing, Uncertainty, between, contrast};
 use super::figures::CAPACITY;
@@ -32,18 +32,18 @@ pub(super) fn capacity(old: &[Run], new: &[Run], pairing: Pairing) -> Option<Lin
     let uncertainty = if said.is_some() { None } else { uncertainty(&apart, &held, pairing) };
     let runs = tried.iter().map(Vec::len).min().unwrap_or(1);
     let between = uncertainty.map_or(0.0, |uncertainty| uncertainty.between);
-    let of = if uncertainty.is_some_and(|uncertainty| uncertainty.of == MoreOf::Windows) {
-        MoreOf::Windows
+    let of = if uncertainty.is_some_and(|uncertainty| uncertainty.of == NeededData::Windows) {
+        NeededData::Windows
     } else {
-        MoreOf::Runs
+        NeededData::Runs
     };
     let compared =
-        Compared { said, ..line(compared(Contrast { uncertainty, ..apart }, (held[0].len(), held[1].len()))) };
+        ComparedFigure { said, ..line(compared(Contrast { uncertainty, ..apart }, (held[0].len(), held[1].len()))) };
     Some(Line { compared, settled: None, error_terms: ErrorTerms { of, between, runs } })
 }
 
-fn line(compared: Compared) -> Compared {
-    Compared { figure: CAPACITY.into(), unit: FigureUnit::PerSecond, more_is_better: true, ..compared }
+fn line(compared: ComparedFigure) -> ComparedFigure {
+    ComparedFigure { figure: CAPACITY.into(), unit: FigureUnit::PerSecond, more_is_better: true, ..compared }
 }
 
 fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], pairing: Pairing) -> Option<Uncertainty> {
@@ -54,7 +54,13 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], pairing: Pairing) -> Opt
         return Some(Uncertainty { error: uncertainty.error.max(own.unwrap_or(0.0)), ..uncertainty });
     }
     let (own, between) = (own?, between(pairing, (held[0].len(), held[1].len())));
-    Some(Uncertainty { error: own.hypot(between), freedom: f64::INFINITY, between, of: MoreOf::Windows, ranks: None })
+    Some(Uncertainty {
+        error: own.hypot(between),
+        freedom: f64::INFINITY,
+        between,
+        of: NeededData::Windows,
+        ranks: None,
+    })
 }
 
 /// Makes the line where one side held no rate at all. This is a difference if most searches of the other side held one.
@@ -64,13 +70,20 @@ fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<Stri
     };
     let most = [0, 1].iter().any(|side| 2 * held[*side].len() > tried[*side].len());
     let word = match (most, held[0].is_empty()) {
-        (false, _) => ComparedWord::NotEnough,
-        (true, true) => ComparedWord::Faster,
-        (true, false) => ComparedWord::Slower,
+        (false, _) => ComparisonResult::NotEnough,
+        (true, true) => ComparisonResult::Faster,
+        (true, false) => ComparisonResult::Slower,
     };
     let windows = (tried[0].len(), tried[1].len());
-    let compared = line(Compared { old: rate(0), new: rate(1), ratio: f64::NAN, windows, said, ..Compared::default() });
-    Line { compared, settled: Some(word), error_terms: ErrorTerms { of: MoreOf::Runs, ..ErrorTerms::default() } }
+    let compared = line(ComparedFigure {
+        old: rate(0),
+        new: rate(1),
+        ratio: f64::NAN,
+        windows,
+        said,
+        ..ComparedFigure::default()
+    });
+    Line { compared, settled: Some(word), error_terms: ErrorTerms { of: NeededData::Runs, ..ErrorTerms::default() } }
 }
 
 /// Says which searches held no rate; `None` where all held one.

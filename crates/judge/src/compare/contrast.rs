@@ -5,7 +5,7 @@
 //! single window on a side, each condition is one. The interval is Student's.
 
 use crate::thresholds::{BETWEEN_RUNS, FEWEST_WINDOWS};
-use run::MoreOf;
+use run::NeededData;
 use stats::ranks::{self, Ranks};
 use stats::two_means::{Trimmed, welch};
 
@@ -50,7 +50,7 @@ pub(super) struct Uncertainty {
     /// Part of the error that more windows of these runs do not narrow.
     pub(super) between: f64,
     /// Kind of observation that was repeated.
-    pub(super) of: MoreOf,
+    pub(super) of: NeededData,
     /// Result of the rank test.
     pub(super) ranks: Option<Ranks>,
 }
@@ -126,7 +126,7 @@ pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
         uncertainty.map(|uncertainty| Uncertainty {
             error: uncertainty.error.hypot(between),
             between,
-            of: MoreOf::Windows,
+            of: NeededData::Windows,
             ..uncertainty
         })
     };
@@ -160,7 +160,7 @@ fn by_units([old, new]: &[Vec<f64>; 2]) -> Option<Uncertainty> {
     let (a, b) = (Sample::of(old)?, Sample::of(new)?);
     let (error, freedom) = welch([a, b].map(|side| (side.error().powi(2), side.n - 1.0)));
     let ranks = ranks::within(&[[old.clone(), new.clone()]]);
-    Some(Uncertainty { error, freedom, between: 0.0, of: MoreOf::Runs, ranks })
+    Some(Uncertainty { error, freedom, between: 0.0, of: NeededData::Runs, ranks })
 }
 
 /// Takes windows within their conditions as observations. They scatter alike within a side. The variance is Yuen's winsorized one, since
@@ -178,7 +178,8 @@ fn by_windows(cells: &[Cell]) -> Option<Uncertainty> {
     };
     let (error, freedom) = welch([side(0), side(1)]);
     let pairs: Vec<_> = cells.iter().map(|[old, new]| [lns(old), lns(new)]).collect();
-    let uncertainty = Uncertainty { error, freedom, between: 0.0, of: MoreOf::Windows, ranks: ranks::within(&pairs) };
+    let uncertainty =
+        Uncertainty { error, freedom, between: 0.0, of: NeededData::Windows, ranks: ranks::within(&pairs) };
     (freedom >= 1.0).then_some(uncertainty)
 }
 
@@ -187,7 +188,7 @@ fn by_conditions(cells: &[Cell]) -> Option<Uncertainty> {
     let apart: Vec<f64> = cells.iter().map(|cell| middle(&lns(&cell[1])) - middle(&lns(&cell[0]))).collect();
     let sample = Sample::of(&apart).filter(|_| apart.len() >= FEWEST_WINDOWS)?;
     let ranks = ranks::signed(&apart);
-    Some(Uncertainty { error: sample.error(), freedom: sample.n - 1.0, between: 0.0, of: MoreOf::Windows, ranks })
+    Some(Uncertainty { error: sample.error(), freedom: sample.n - 1.0, between: 0.0, of: NeededData::Windows, ranks })
 }
 
 /// Counts the observations of both sides under all conditions.

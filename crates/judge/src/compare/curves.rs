@@ -1,6 +1,6 @@
 //! Both sides as curves: throughput against clients, and the distribution of response times.
 
-use run::{BothAt, ComparedCurves};
+use run::{ComparedCurves, CurvePoint};
 
 use super::percentiles::Sides;
 use super::windows::{Pair, Window};
@@ -19,26 +19,26 @@ pub(super) fn curves(swept: &[Pair<'_>], sides: &Sides) -> ComparedCurves {
 }
 
 /// Returns one point per number of clients; empty where fewer than two were tried.
-fn rates(pairs: &[Pair<'_>]) -> Vec<BothAt> {
+fn rates(pairs: &[Pair<'_>]) -> Vec<CurvePoint> {
     let mean = |side: &[Window<'_>]| average(&side.iter().map(|w| good(w.trial)).collect::<Vec<_>>());
     let closed = pairs.iter().filter(|[a, _]| a.iter().all(|w| closed(w.trial)));
-    let mut points: Vec<BothAt> =
-        closed.map(|[a, b]| BothAt { at: clients(a[0].trial), old: mean(a), new: mean(b) }).collect();
+    let mut points: Vec<CurvePoint> =
+        closed.map(|[a, b]| CurvePoint { at: clients(a[0].trial), old: mean(a), new: mean(b) }).collect();
     points.sort_by(|a, b| a.at.total_cmp(&b.at));
     // Conditions with one number of clients that differ in something else count alike, on both sides.
-    let of = |group: &[BothAt]| {
-        let mean = |side: fn(&BothAt) -> f64| average(&group.iter().map(side).collect::<Vec<_>>());
-        BothAt { at: group[0].at, old: mean(|p| p.old), new: mean(|p| p.new) }
+    let of = |group: &[CurvePoint]| {
+        let mean = |side: fn(&CurvePoint) -> f64| average(&group.iter().map(side).collect::<Vec<_>>());
+        CurvePoint { at: group[0].at, old: mean(|p| p.old), new: mean(|p| p.new) }
     };
-    let points: Vec<BothAt> = points.chunk_by(|a, b| a.at == b.at).map(of).collect();
+    let points: Vec<CurvePoint> = points.chunk_by(|a, b| a.at == b.at).map(of).collect();
     if points.len() < 2 { Vec::new() } else { points }
 }
 
 /// Returns the curve of the condition with the most requests: response times of different loads do not add up.
-fn response_us(sides: &Sides) -> Vec<BothAt> {
+fn response_us(sides: &Sides) -> Vec<CurvePoint> {
     let Some([a, b]) = sides.fullest() else { return Vec::new() };
     let least = a.requests().min(b.requests()) as f64;
     let told = SHARES.into_iter().filter(|share| (1.0 - share) * least >= BEYOND);
-    let point = |share| Some(BothAt { at: share, old: positive(a.whole(share))?, new: positive(b.whole(share))? });
+    let point = |share| Some(CurvePoint { at: share, old: positive(a.whole(share))?, new: positive(b.whole(share))? });
     told.filter_map(point).collect()
 }

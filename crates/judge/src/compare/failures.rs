@@ -4,7 +4,7 @@
 //! width even where nothing failed. Failures come in bursts, so requests are no independent draws. The scatter of windows (or of runs,
 //! from three per side on) over that of draws says how many requests are worth one draw.
 
-use run::{Compared, ComparedWord, Estimate, FigureUnit, MoreOf};
+use run::{ComparedFigure, ComparisonResult, Estimate, FigureUnit, NeededData};
 
 use super::figures::FAILED;
 use super::input::{ComparisonInput, ErrorTerms, Line};
@@ -68,7 +68,8 @@ pub(super) fn failed(both: &ComparisonInput<'_>) -> Option<Line> {
         cells.into_iter().filter(|cell| cell.iter().all(|observations| !observations.is_empty())).collect();
     let windows = |side: usize| both.pairs.iter().map(|pair| pair[side].len()).sum();
     let [old, new] = [0, 1].map(|side| Side(cells.iter().map(|cell| cell[side].clone()).collect()));
-    let error_terms = ErrorTerms { of: if by_runs { MoreOf::Runs } else { MoreOf::Windows }, ..ErrorTerms::default() };
+    let error_terms =
+        ErrorTerms { of: if by_runs { NeededData::Runs } else { NeededData::Windows }, ..ErrorTerms::default() };
     (!cells.is_empty()).then(|| Line {
         compared: line(&old, &new, (windows(0), windows(1))),
         settled: None,
@@ -76,7 +77,7 @@ pub(super) fn failed(both: &ComparisonInput<'_>) -> Option<Line> {
     })
 }
 
-fn line(old: &Side, new: &Side, windows: (usize, usize)) -> Compared {
+fn line(old: &Side, new: &Side, windows: (usize, usize)) -> ComparedFigure {
     let (a, b) = (old.share(), new.share());
     let (squares, freedom) = [old, new].map(Side::scatter).into_iter().fold((0.0, 0.0), |x, y| (x.0 + y.0, x.1 + y.1));
     let single = windows.0.min(windows.1) < 2;
@@ -91,7 +92,7 @@ fn line(old: &Side, new: &Side, windows: (usize, usize)) -> Compared {
     let (n, m) = (old.draws() / burst, new.draws() / burst);
     let both = (a * n + b * m) / (n + m);
     let error = (both * (1.0 - both) * (1.0 / n + 1.0 / m)).sqrt();
-    Compared {
+    ComparedFigure {
         figure: FAILED.into(),
         unit: FigureUnit::Plain,
         old: a,
@@ -100,7 +101,7 @@ fn line(old: &Side, new: &Side, windows: (usize, usize)) -> Compared {
         p: (error > 0.0).then(|| two_sided((b - a) / error, freedom)),
         windows,
         difference: Some(apart((a, n), (b, m), t95(freedom))),
-        ..Compared::default()
+        ..ComparedFigure::default()
     }
 }
 
@@ -128,12 +129,12 @@ fn counts(windows: &[Window<'_>], by_runs: bool) -> Vec<Count> {
 }
 
 /// Returns the word of a difference; `sure` says that chance is ruled out over all figures.
-pub(super) fn word(apart: &Estimate, sure: bool, allowed: f64) -> ComparedWord {
+pub(super) fn word(apart: &Estimate, sure: bool, allowed: f64) -> ComparisonResult {
     let same = allowed.max(SAME);
     match (sure && (apart.low > 0.0 || apart.high < 0.0), apart.low >= -same && apart.high <= same) {
-        (true, _) if apart.value < 0.0 => ComparedWord::Faster,
-        (true, _) => ComparedWord::Slower,
-        (false, true) => ComparedWord::Same,
-        (false, false) => ComparedWord::NotEnough,
+        (true, _) if apart.value < 0.0 => ComparisonResult::Faster,
+        (true, _) => ComparisonResult::Slower,
+        (false, true) => ComparisonResult::Same,
+        (false, false) => ComparisonResult::NotEnough,
     }
 }

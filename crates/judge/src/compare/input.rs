@@ -1,6 +1,6 @@
 //! Comparison of one figure: the ratio over all conditions with its interval, and the chance that two equal servers differ as much.
 
-use run::{Compared, ComparedWord, FigureUnit, MoreOf, Run, Trial};
+use run::{ComparedFigure, ComparisonResult, FigureUnit, NeededData, Run, Trial};
 
 use super::contrast::{Cell, Contrast, Observation, Pairing, Uncertainty, contrast, counts, of_means, uncertainty};
 use super::figures::FigureSpec;
@@ -19,16 +19,16 @@ pub(super) struct ComparisonInput<'a> {
 
 /// One line of the table before it has its word.
 pub(super) struct Line {
-    pub(super) compared: Compared,
+    pub(super) compared: ComparedFigure,
     /// Word that is settled without an interval.
-    pub(super) settled: Option<ComparedWord>,
+    pub(super) settled: Option<ComparisonResult>,
     pub(super) error_terms: ErrorTerms,
 }
 
 /// Origin of an interval's width, and so the kind of data that would narrow it.
 #[derive(Clone, Copy)]
 pub(super) struct ErrorTerms {
-    pub(super) of: MoreOf,
+    pub(super) of: NeededData,
     /// Standard error that more windows of the same runs do not narrow.
     pub(super) between: f64,
     /// Runs or repeats of the side that has fewer.
@@ -37,7 +37,7 @@ pub(super) struct ErrorTerms {
 
 impl Default for ErrorTerms {
     fn default() -> Self {
-        Self { of: MoreOf::Windows, between: 0.0, runs: 1 }
+        Self { of: NeededData::Windows, between: 0.0, runs: 1 }
     }
 }
 
@@ -50,7 +50,7 @@ impl ComparisonInput<'_> {
         let error_terms = self.error_terms(Some(&apart), figure.level);
         let (name, unit) = (figure.name.into(), figure.unit);
         let compared = compared(apart, counts(&cells));
-        let compared = Compared { figure: name, unit, more_is_better: figure.more_is_better, ..compared };
+        let compared = ComparedFigure { figure: name, unit, more_is_better: figure.more_is_better, ..compared };
         Some(Line { compared, settled: None, error_terms })
     }
 
@@ -74,8 +74,8 @@ impl ComparisonInput<'_> {
         let runs = self.runs.iter().map(|runs| runs.iter().map(|run| run.repeats().count()).sum()).min().unwrap_or(1);
         let (of, between) = apart
             .and_then(|a| a.uncertainty)
-            .map_or((MoreOf::Windows, 0.0), |uncertainty| (uncertainty.of, uncertainty.between));
-        ErrorTerms { of: if level { MoreOf::Runs } else { of }, between, runs }
+            .map_or((NeededData::Windows, 0.0), |uncertainty| (uncertainty.of, uncertainty.between));
+        ErrorTerms { of: if level { NeededData::Runs } else { of }, between, runs }
     }
 
     /// Compares a cost of the server that has no line of its own in the table.
@@ -83,7 +83,7 @@ impl ComparisonInput<'_> {
         let cells = self.cells(of);
         let apart = contrast(&cells, self.pairing)?;
         let (error_terms, compared) = (self.error_terms(Some(&apart), false), compared(apart, counts(&cells)));
-        let compared = Compared { figure: name.into(), unit, beside: true, ..compared };
+        let compared = ComparedFigure { figure: name.into(), unit, beside: true, ..compared };
         Some(Line { compared, settled: None, error_terms })
     }
 
@@ -120,11 +120,11 @@ impl ComparisonInput<'_> {
 }
 
 /// Makes a line of both values and their uncertainty, of this many windows on each side.
-pub(super) fn compared(apart: Contrast, windows: (usize, usize)) -> Compared {
+pub(super) fn compared(apart: Contrast, windows: (usize, usize)) -> ComparedFigure {
     let [old, new] = apart.sides;
     let ln_ratio = new - old;
     let half = apart.uncertainty.map(|uncertainty| uncertainty.half()).filter(|half| half.is_finite());
-    Compared {
+    ComparedFigure {
         old: old.exp(),
         new: new.exp(),
         ratio: ln_ratio.exp(),
@@ -132,6 +132,6 @@ pub(super) fn compared(apart: Contrast, windows: (usize, usize)) -> Compared {
         high: half.map(|h| (ln_ratio + h).exp()),
         p: apart.uncertainty.map(|uncertainty| uncertainty.chance(ln_ratio)),
         windows,
-        ..Compared::default()
+        ..ComparedFigure::default()
     }
 }

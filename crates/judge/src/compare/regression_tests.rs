@@ -1,7 +1,7 @@
 //! What a comparison must not lose: failures, windows in which nothing came back, a capacity that is gone.
 
 use fastrand::Rng;
-use run::{Compared, ComparedWord, Comparison, Reading, Run, Trial, TrialKind};
+use run::{ComparedFigure, Comparison, ComparisonResult, Reading, Run, Trial, TrialKind};
 
 use super::Pairing::{InTurns, Kept};
 use super::compare;
@@ -13,7 +13,7 @@ fn both(a: &Run, b: &Run) -> Comparison {
     compare(("a", std::slice::from_ref(a)), ("b", std::slice::from_ref(b)), 0.03, InTurns).unwrap()
 }
 
-fn of<'a>(c: &'a Comparison, figure: &str) -> &'a Compared {
+fn of<'a>(c: &'a Comparison, figure: &str) -> &'a ComparedFigure {
     c.comparisons.iter().find(|c| c.figure == figure).unwrap_or_else(|| panic!("no {figure}: {c:#?}"))
 }
 
@@ -36,8 +36,8 @@ fn a_part_that_became_dearer_does_not_outweigh_a_whole_that_became_cheaper() {
         run
     };
     let c = both(&side(300.0, 100.0), &side(250.0, 130.0));
-    assert_eq!(of(&c, "of that, system").word, ComparedWord::Slower, "it is shown anyway");
-    assert!(!c.regression && c.verdict == ComparedWord::Faster, "{:?} by {:?}", c.verdict, c.decided_by);
+    assert_eq!(of(&c, "of that, system").word, ComparisonResult::Slower, "it is shown anyway");
+    assert!(!c.regression && c.verdict == ComparisonResult::Faster, "{:?} by {:?}", c.verdict, c.decided_by);
     assert_eq!(c.decided_by.as_deref(), Some("server CPU per request"));
 }
 
@@ -60,10 +60,10 @@ fn a_server_that_refuses_quickly_is_not_faster() {
     let failed = of(&c, "failed share");
     let apart = failed.difference.unwrap();
     assert!(apart.low > 0.08 && apart.high < 0.12 && (apart.value - 0.1).abs() < 1e-3, "{failed:?}");
-    assert!(c.regression && c.verdict == ComparedWord::Slower, "{:?} by {:?}", c.verdict, c.decided_by);
+    assert!(c.regression && c.verdict == ComparisonResult::Slower, "{:?} by {:?}", c.verdict, c.decided_by);
     assert_eq!(c.decided_by.as_deref(), Some("failed share"));
     let back = both(&b, &a);
-    assert!(of(&back, "failed share").word == ComparedWord::Faster && !of(&back, "failed share").more_is_better);
+    assert!(of(&back, "failed share").word == ComparisonResult::Faster && !of(&back, "failed share").more_is_better);
 }
 
 /// Failures come in bursts: some windows of both sides have all of them, and neither side is worse.
@@ -78,7 +78,7 @@ fn failures_that_come_in_bursts_tell_no_equal_sides_apart() {
             run
         };
         let (a, b) = (side(), side());
-        matches!(of(&both(&a, &b), "failed share").word, ComparedWord::Slower | ComparedWord::Faster)
+        matches!(of(&both(&a, &b), "failed share").word, ComparisonResult::Slower | ComparisonResult::Faster)
     });
     let told = told.count();
     assert!(told <= 6, "{told} of 200");
@@ -94,13 +94,13 @@ fn as_few_failures_as_the_objective_allows_are_no_regression() {
     failing(&mut a, 100_000, |_| 0.001);
     failing(&mut b, 100_000, |_| 0.002);
     let c = both(&a, &b);
-    assert!(of(&c, "failed share").word == ComparedWord::Slower && !c.regression, "{:#?}", of(&c, "failed share"));
+    assert!(of(&c, "failed share").word == ComparisonResult::Slower && !c.regression, "{:#?}", of(&c, "failed share"));
     failing(&mut b, 100_000, |_| 0.02);
     assert!(both(&a, &b).regression);
     failing(&mut a, 1000, |_| 0.0);
     failing(&mut b, 1000, |_| 0.0);
     let none = both(&a, &b);
-    assert_eq!(of(&none, "failed share").word, ComparedWord::Same);
+    assert_eq!(of(&none, "failed share").word, ComparisonResult::Same);
     assert_ne!(none.decided_by.as_deref(), Some("failed share"), "that nothing fails says nothing of speed");
 }
 
@@ -123,14 +123,14 @@ fn a_capacity_that_is_gone_is_a_regression_and_one_that_came_is_none() {
     let kept = |a: &[Run], b: &[Run]| compare(("a", a), ("b", b), 0.03, Kept).unwrap();
     let c = kept(std::slice::from_ref(&held), std::slice::from_ref(&gone));
     let capacity = of(&c, "capacity");
-    assert!(capacity.word == ComparedWord::Slower && c.regression, "{capacity:?}");
+    assert!(capacity.word == ComparisonResult::Slower && c.regression, "{capacity:?}");
     assert!(capacity.said.as_deref().is_some_and(|s| s.contains("held no rate")), "{capacity:?}");
     let back = kept(std::slice::from_ref(&gone), std::slice::from_ref(&held));
-    assert!(of(&back, "capacity").word == ComparedWord::Faster && !back.regression, "{:?}", of(&back, "capacity"));
+    assert!(of(&back, "capacity").word == ComparisonResult::Faster && !back.regression, "{:?}", of(&back, "capacity"));
     // Of several repeats some held nothing: what the others held is no capacity to be sure of.
     let some = kept(&[held.clone(), held.clone(), held.clone()], &[held.clone(), gone.clone(), held.clone()]);
     let some = of(&some, "capacity");
-    assert!(some.word == ComparedWord::NotEnough && some.low.is_none(), "{some:?}");
+    assert!(some.word == ComparisonResult::NotEnough && some.low.is_none(), "{some:?}");
     assert!(some.said.as_deref().is_some_and(|s| s.contains("2 of 3")), "{some:?}");
     assert!(
         kept(std::slice::from_ref(&gone), std::slice::from_ref(&gone))
@@ -162,7 +162,7 @@ fn windows_in_which_nothing_came_back_count() {
     let c = both(&a, &b);
     let rate = of(&c, "completed rate");
     assert!((rate.ratio - 2.0 / 3.0).abs() < 0.03 && rate.windows == (60, 60), "{rate:?}");
-    assert!(rate.word == ComparedWord::Slower && c.regression, "{rate:?}");
+    assert!(rate.word == ComparisonResult::Slower && c.regression, "{rate:?}");
     assert!(c.notes.iter().any(|n| n.contains("20 of 60 windows of the new")), "{:?}", c.notes);
 }
 
@@ -183,7 +183,7 @@ fn percentiles_in_neighbouring_buckets_are_not_apart_for_sure() {
     let c = both(&side(1_000_000), &side(1_000_600));
     let p50 = of(&c, "p50");
     assert!(p50.ratio > 1.0 && p50.ratio < 1.002, "{p50:?}");
-    assert!(p50.word == ComparedWord::Same && p50.p.is_some_and(|p| p > 0.01), "{p50:?}");
+    assert!(p50.word == ComparisonResult::Same && p50.p.is_some_and(|p| p > 0.01), "{p50:?}");
 }
 
 /// Two conditions of the same number of clients: the curve is drawn of both.
@@ -218,7 +218,7 @@ fn runs_that_only_timed_calls_compare() {
     };
     let c = compare(("a", &[timed(10.0)]), ("b", &[timed(11.0)]), 0.03, Kept).unwrap();
     let call = of(&c, "time of a call");
-    assert!((call.ratio - 1.1).abs() < 0.01 && call.word == ComparedWord::Slower && c.regression, "{call:?}");
+    assert!((call.ratio - 1.1).abs() < 0.01 && call.word == ComparisonResult::Slower && c.regression, "{call:?}");
     assert!(
         c.comparisons.iter().all(|c| c.figure != "completed rate" && c.figure != "failed share") && c.notes.is_empty()
     );
@@ -253,10 +253,10 @@ fn what_more_of_would_decide_is_said() {
     };
     let (a, b) = (side(400.0, 1e6), side(404.0, 2e6));
     let live = both(&a, &b);
-    assert_eq!(of(&live, "memory").more_of, Some(run::MoreOf::Runs), "{:?}", of(&live, "memory"));
+    assert_eq!(of(&live, "memory").more_of, Some(run::NeededData::Runs), "{:?}", of(&live, "memory"));
     // 1 % that a run may be off by itself: no window tells 1 % apart.
     let kept = compare(("a", std::slice::from_ref(&a)), ("b", &[b]), 0.005, Kept).unwrap();
     let cpu = of(&kept, "server CPU per request");
-    assert!(cpu.word == ComparedWord::NotEnough && cpu.more_of == Some(run::MoreOf::Runs), "{cpu:?}");
+    assert!(cpu.word == ComparisonResult::NotEnough && cpu.more_of == Some(run::NeededData::Runs), "{cpu:?}");
     assert!(cpu.more.is_some_and(|more| more >= 3.0), "{cpu:?}");
 }

@@ -1,4 +1,4 @@
-use run::{ComparedWord, Protocol, Run, Trial, TrialKind};
+use run::{ComparisonResult, Protocol, Run, Trial, TrialKind};
 
 use fastrand::Rng;
 
@@ -55,7 +55,7 @@ fn percentiles_are_those_of_all_windows_together() {
         // The largest of a window's hundred is no p99.9: on the mean it is its 99th percentile, 5.2 times the mean.
         off += same.old / (1000.0 * 1000.0f64.ln()) - 1.0;
         covered += usize::from(slower.low.unwrap() <= 1.25 && 1.25 <= slower.high.unwrap());
-        told += usize::from(matches!(same.word, ComparedWord::Faster | ComparedWord::Slower));
+        told += usize::from(matches!(same.word, ComparisonResult::Faster | ComparisonResult::Slower));
         let curve = with(&c).unwrap().curves.response_us;
         assert!(curve.len() >= 6 && curve.iter().filter(|p| p.new > p.old).count() >= 5, "{curve:?}");
     }
@@ -71,8 +71,8 @@ fn word(old: f64, new: f64, seed: u64) -> run::Comparison {
 
 #[test]
 fn a_server_against_itself_is_called_different_in_at_most_five_of_a_hundred() {
-    let told =
-        (1..=100).filter(|s| matches!(word(400.0, 400.0, *s).verdict, ComparedWord::Faster | ComparedWord::Slower));
+    let told = (1..=100)
+        .filter(|s| matches!(word(400.0, 400.0, *s).verdict, ComparisonResult::Faster | ComparisonResult::Slower));
     let told = told.count();
     println!("A/A: {told} of 100 told apart");
     assert!(told <= 5, "{told}");
@@ -83,7 +83,7 @@ fn planted_five_and_two_percent_are_found() {
     let found = |new: f64| {
         let slower = |s: &u64| {
             let c = word(400.0, new, 1000 + s);
-            c.comparisons.iter().any(|c| c.figure == "server CPU per request" && c.word == ComparedWord::Slower)
+            c.comparisons.iter().any(|c| c.figure == "server CPU per request" && c.word == ComparisonResult::Slower)
         };
         (1..=50).filter(slower).count()
     };
@@ -91,7 +91,7 @@ fn planted_five_and_two_percent_are_found() {
     println!("planted 5 %: {five} of 50; 2 %: {two} of 50");
     assert!(five >= 49 && two >= 40, "{five} {two}");
     let c = word(400.0, 420.0, 7);
-    assert!(c.regression && c.decided_by.is_some() && c.verdict == ComparedWord::Slower, "{c:?}");
+    assert!(c.regression && c.decided_by.is_some() && c.verdict == ComparisonResult::Slower, "{c:?}");
     assert!(!word(420.0, 400.0, 7).regression);
 }
 
@@ -173,10 +173,10 @@ fn what_says_nothing_of_speed_is_listed_and_decides_nothing() {
     let c = compare(("a", &[a]), ("b", &[b]), 0.03, InTurns).unwrap();
     let of = |name: &str| c.comparisons.iter().find(|c| c.figure == name).unwrap();
     for name in ["voluntary switches", "page_faults"] {
-        assert!(of(name).word == ComparedWord::Slower && (of(name).ratio - 1.2).abs() < 0.01, "{:?}", of(name));
+        assert!(of(name).word == ComparisonResult::Slower && (of(name).ratio - 1.2).abs() < 0.01, "{:?}", of(name));
     }
     assert!(of("page_faults").beside && !of("voluntary switches").beside);
-    assert!(!c.regression && c.verdict != ComparedWord::Slower, "{:?} by {:?}", c.verdict, c.decided_by);
+    assert!(!c.regression && c.verdict != ComparisonResult::Slower, "{:?} by {:?}", c.verdict, c.decided_by);
 }
 
 /// Memory is a level: of one run there is no interval however many windows it had, of three runs each there is.
@@ -212,8 +212,8 @@ fn a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by() {
         c.comparisons.into_iter().find(|c| c.figure == "server CPU per request").unwrap()
     };
     let (one, four) = (cpu(1), cpu(4));
-    assert!(one.word == ComparedWord::NotEnough && one.more.is_some_and(|more| more > 1.0), "{one:?}");
-    assert!(four.word == ComparedWord::Slower && (four.ratio - 1.02).abs() < 0.006, "{four:?}");
+    assert!(one.word == ComparisonResult::NotEnough && one.more.is_some_and(|more| more > 1.0), "{one:?}");
+    assert!(four.word == ComparisonResult::Slower && (four.ratio - 1.02).abs() < 0.006, "{four:?}");
 }
 
 /// Three repeats that halved their rate each are not to be overlooked because ranks of three tell nothing surely.
@@ -227,7 +227,7 @@ fn three_repeats_a_side_show_what_is_plain() {
     };
     let (a, b) = (repeated(400.0), repeated(800.0));
     let c = compare(("a", std::slice::from_ref(&a)), ("b", &[b]), 0.03, Kept).unwrap();
-    assert!(c.regression && c.verdict == ComparedWord::Slower, "{:?}", c.comparisons);
+    assert!(c.regression && c.verdict == ComparisonResult::Slower, "{:?}", c.comparisons);
     let rate = c.comparisons.iter().find(|c| c.figure == "completed rate").unwrap();
     assert!((rate.ratio - rate.new / rate.old).abs() < 1e-12 && (rate.ratio - 0.5).abs() < 0.02, "{rate:?}");
     let same = compare(("a", &[a]), ("b", &[repeated(400.0)]), 0.03, Kept).unwrap();
@@ -241,5 +241,5 @@ fn too_few_windows_say_how_many_more() {
     let (a, b) = (windows(&mut random, 2, 400.0), windows(&mut random, 2, 440.0));
     let c = compare(("a", &[a]), ("b", &[b]), 0.03, InTurns).unwrap();
     let cpu = &c.comparisons[0];
-    assert!(cpu.word == ComparedWord::NotEnough && cpu.more == Some(2.0), "{cpu:?}");
+    assert!(cpu.word == ComparisonResult::NotEnough && cpu.more == Some(2.0), "{cpu:?}");
 }

@@ -1,12 +1,12 @@
 //! Share of a request's CPU time that TLS costs, where one side speaks TLS and the other does not.
 
-use run::{Compared, Run, TlsShare};
+use run::{ComparedFigure, Run, TlsCost};
 
 use super::figures::SERVER_CPU;
 use crate::number::{duration, finite, percent};
 
 /// Returns the share by the server's CPU time per request; `None` where both or neither speak TLS.
-pub(super) fn share(old: (&str, &[Run]), new: (&str, &[Run]), all: &[Compared]) -> Option<TlsShare> {
+pub(super) fn share(old: (&str, &[Run]), new: (&str, &[Run]), all: &[ComparedFigure]) -> Option<TlsCost> {
     let speaks = |runs: &[Run]| runs.iter().all(|run| run.plan.load.tls.is_some());
     let plain = |runs: &[Run]| runs.iter().all(|run| run.plan.load.tls.is_none());
     let new_speaks = plain(old.1) && speaks(new.1);
@@ -27,5 +27,5 @@ pub(super) fn share(old: (&str, &[Run]), new: (&str, &[Run]), all: &[Compared]) 
         percent(share),
         duration(us)
     );
-    Some(TlsShare { share, low: within.map(|w| w.0), high: within.map(|w| w.1), us, sentence })
+    Some(TlsCost { share, low: within.map(|w| w.0), high: within.map(|w| w.1), us, sentence })
 }

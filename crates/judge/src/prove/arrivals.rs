@@ -1,6 +1,6 @@
 //! Test double: an open network in virtual time under levers. Service and arrivals are exponential, so the exact shares are known.
 
-use run::{LeverSlots, ProofOf, ProofTrial, SlotHist};
+use run::{LeverSlots, ProofMetric, ProofTrial, SlotHist};
 
 use super::response::{RATE, block};
 
@@ -22,10 +22,10 @@ const SETTLE_S: f64 = 150.0;
 impl OpenNetwork {
     /// Returns the share of each station in the growth of the response time, with everything slower by the dose: of the mean, or of a
     /// percentile of one station, whose times are exponential.
-    pub(super) fn exact_shares(&self, of: ProofOf) -> Vec<f64> {
+    pub(super) fn exact_shares(&self, of: ProofMetric) -> Vec<f64> {
         let means = match of {
-            ProofOf::P50 => 0.5_f64.recip().ln(),
-            ProofOf::P99 => 0.01_f64.recip().ln(),
+            ProofMetric::P50 => 0.5_f64.recip().ln(),
+            ProofMetric::P99 => 0.01_f64.recip().ln(),
             _ => 1.0,
         };
         let adds = |demand: f64| means * (demand / (1.0 - self.dose - demand) - demand / (1.0 - demand));

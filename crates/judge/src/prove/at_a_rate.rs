@@ -3,7 +3,7 @@
 //!
 //! The server is not full, so its limit is not the question: the verdict of the counters stays.
 
-use run::{Bottleneck, Effect, Elasticity, Intensity, Objective, Proof, ProofOf, ProofOutcome, Run, Trial};
+use run::{Bottleneck, Effect, Elasticity, Intensity, Objective, Proof, ProofMetric, ProofOutcome, Run, Trial};
 
 use super::conclude::{EXCESS, MOST, Weighed, shares, weigh};
 use super::response::{self, RATE};
@@ -39,18 +39,18 @@ pub struct AtRate {
 }
 
 /// Returns the figure of the response time that the objective names, the highest percentile. An objective that nobody named is on the median.
-pub fn answer_of(objective: &Objective) -> ProofOf {
+pub fn answer_of(objective: &Objective) -> ProofMetric {
     match () {
-        () if objective.p99_9_us.is_some() => ProofOf::P999,
-        () if objective.p99_us.is_some() => ProofOf::P99,
-        () if objective.p50_us.is_none() && objective.mean_us.is_some() => ProofOf::Mean,
-        () => ProofOf::P50,
+        () if objective.p99_9_us.is_some() => ProofMetric::P999,
+        () if objective.p99_us.is_some() => ProofMetric::P99,
+        () if objective.p50_us.is_none() && objective.mean_us.is_some() => ProofMetric::Mean,
+        () => ProofMetric::P50,
     }
 }
 
 /// Returns the last trial at an offered rate without a lever.
 fn argued(run: &Run) -> Option<&Trial> {
-    run.trials.iter().rfind(|t| !t.kind.apart() && matches!(t.intensity, Intensity::Open { .. }))
+    run.trials.iter().rfind(|t| !t.kind.is_auxiliary() && matches!(t.intensity, Intensity::Open { .. }))
 }
 
 /// Returns the last trial with a single client.
@@ -80,7 +80,7 @@ fn network(run: &Run) -> Option<Slowed> {
 
 /// Predicts the effect of the lever with the largest effect at `dose`, by the network of queues from the counters. Arrivals and services are
 /// random in that network, so a percentile moves as the mean does.
-pub fn predicted_at_rate(run: &Run, of: ProofOf, dose: f64) -> Proof {
+pub fn predicted_at_rate(run: &Run, of: ProofMetric, dose: f64) -> Proof {
     let why = "the experiment was not made".to_string();
     let proof = Proof { of, why, ..Proof::default() };
     let Some(network) = network(run) else { return proof };
@@ -100,7 +100,7 @@ pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     let Some(trial) = proof.trials.last() else { return };
     let found = match response::estimate(trial, proof.of) {
         Ok(found) => found,
-        Err(why) => return (proof.outcome, proof.why) = (ProofOutcome::NotTried, why),
+        Err(why) => return (proof.outcome, proof.why) = (ProofOutcome::NoResult, why),
     };
     let own = || trial.levers.iter().filter(|l| l.lever != RATE);
     let effect = |j: usize| {
@@ -126,7 +126,7 @@ fn weighed(proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
     let argued = if carries { lever } else { REMAINDER };
     let told = shares_sentence(proof.of, &shares);
     if proof.remainder.is_some_and(|remainder| remainder.high < -EXCESS) {
-        (proof.outcome, proof.why) = (ProofOutcome::NotTried, dependent_sentence(proof.of, &shares));
+        (proof.outcome, proof.why) = (ProofOutcome::NoResult, dependent_sentence(proof.of, &shares));
         return;
     }
     (proof.outcome, proof.why) = match weigh(&shares, argued, proof.prediction.is_some()) {
@@ -135,14 +135,14 @@ fn weighed(proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
         Weighed::Other(_) => {
             (ProofOutcome::Refuted, format!("{}, which was not predicted: {told}", effect_sentence(proof)))
         }
-        Weighed::Close => (ProofOutcome::NotTried, format!("tried, and too close to tell: {told}")),
+        Weighed::Close => (ProofOutcome::NoResult, format!("tried, and too close to tell: {told}")),
     };
     verdict.evidence.extend(evidence(&shares));
 }
 
 #[cfg(test)]
 mod tests {
-    use run::{ProofTrial, Rates, Summary, Sureness, TrialKind};
+    use run::{Certainty, ProofTrial, Rates, Summary, TrialKind};
 
     use super::super::arrivals::OpenNetwork;
     use super::*;
@@ -154,7 +154,7 @@ mod tests {
         (levers[0].lever, levers[1].lever) = ("server-cpu".into(), "client-cpu".into());
         let effect = |lever: &str| Effect { lever: lever.into(), dose: 0.1, ratio: 1.4, ..Effect::default() };
         let mut proof = Proof {
-            of: ProofOf::Mean,
+            of: ProofMetric::Mean,
             prediction: predicted.map(|(lever, _)| effect(lever)),
             predicted_share: predicted.map(|(_, share)| share),
             trials: vec![ProofTrial { levers, ..trial }],
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "not-saturated"), "{}", proof.why);
         assert!(proof.why.contains("of the server's CPU taken away, mean response time rose by"), "{}", proof.why);
         assert!(proof.why.contains("(predicted 40.0 %)"), "{}", proof.why);
-        assert_eq!((verdict.confidence, verdict.sureness), (0.9, Sureness::default()));
+        assert_eq!((verdict.confidence, verdict.sureness), (0.9, Certainty::default()));
         assert!(proof.effects.iter().any(|e| e.lever == RATE && e.ratio > 1.0), "{proof:?}");
     }
 
@@ -183,7 +183,7 @@ mod tests {
         let (proof, _) = tried([0.2, 0.1], 9.0, Some(("server-cpu", 0.2)));
         assert_eq!(proof.outcome, ProofOutcome::Proven, "a delay was predicted: {}", proof.why);
         let (proof, _) = tried([0.6, 0.6], 0.0, Some(("server-cpu", 0.5)));
-        assert_eq!(proof.outcome, ProofOutcome::NotTried, "{}", proof.why);
+        assert_eq!(proof.outcome, ProofOutcome::NoResult, "{}", proof.why);
     }
 
     fn trial(intensity: Intensity, kind: TrialKind, mean: f64, completed: f64) -> Trial {
@@ -204,13 +204,13 @@ mod tests {
         let at = at_rate(&run(99.0)).unwrap();
         assert!((at.busy - 0.75).abs() < 1e-9 && (at.kept - 0.99).abs() < 1e-9, "{at:?}");
         assert_eq!(at_rate(&Run::default()), None);
-        assert_eq!(predicted_at_rate(&Run::default(), ProofOf::P50, 0.1).prediction, None);
+        assert_eq!(predicted_at_rate(&Run::default(), ProofMetric::P50, 0.1).prediction, None);
     }
 
     #[test]
     fn the_highest_percentile_that_is_named_answers() {
         let of = |p50_us, mean_us, p99_us| answer_of(&Objective { p50_us, mean_us, p99_us, ..Objective::default() });
-        assert_eq!(of(None, None, None), ProofOf::P50);
-        assert_eq!((of(None, Some(1.0), None), of(Some(1.0), None, Some(2.0))), (ProofOf::Mean, ProofOf::P99));
+        assert_eq!(of(None, None, None), ProofMetric::P50);
+        assert_eq!((of(None, Some(1.0), None), of(Some(1.0), None, Some(2.0))), (ProofMetric::Mean, ProofMetric::P99));
     }
 }

@@ -1,6 +1,6 @@
 //! Comparison of predictions with results, and its effect on the verdict.
 
-use run::{Bottleneck, Effect, Elasticity, Estimate, Proof, ProofOf, ProofOutcome, Run, RunnerUp, Sureness};
+use run::{Bottleneck, Certainty, Effect, Elasticity, Estimate, Proof, ProofMetric, ProofOutcome, Run, RunnerUp};
 
 use super::outcome::{
     CLOSE, SHOWN, close, dependent, doubted, has_own_lever, is_astray, lever_of, only_others, proven, refuted, suspect,
@@ -55,7 +55,7 @@ pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
         in_slots(proof, verdict, said);
     }
     if !proof.trials.is_empty() || said.is_some() {
-        verdict.sureness = Sureness::of(verdict.confidence);
+        verdict.sureness = Certainty::from_confidence(verdict.confidence);
     }
 }
 
@@ -76,7 +76,7 @@ fn in_turns(proof: &mut Proof, verdict: &mut Bottleneck) -> Option<PredictionChe
     (proof.outcome, verdict.confidence) = match said {
         PredictionCheck::Confirmed => (ProofOutcome::Proven, verdict.confidence.max(SHOWN)),
         PredictionCheck::Refuted if suspect.refutes => (ProofOutcome::Refuted, verdict.confidence.min(REFUTED)),
-        PredictionCheck::Refuted | PredictionCheck::Open => (ProofOutcome::NotTried, verdict.confidence.min(CLOSE)),
+        PredictionCheck::Refuted | PredictionCheck::Open => (ProofOutcome::NoResult, verdict.confidence.min(CLOSE)),
     };
     proof.measured = Some(measured);
     Some(said)
@@ -89,7 +89,7 @@ fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<Predictio
         Ok(found) => found,
         Err(why) => {
             if turns.is_none() {
-                (proof.outcome, proof.why) = (ProofOutcome::NotTried, why);
+                (proof.outcome, proof.why) = (ProofOutcome::NoResult, why);
             }
             return;
         }
@@ -128,7 +128,7 @@ fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<Predictio
         Weighed::Close => close(proof, verdict, &shares),
     }
     if let Some(before) = of_turns.filter(|_| proof.measured.is_some()) {
-        proof.why = format!("{before}; {}", shares_sentence(ProofOf::Throughput, &shares));
+        proof.why = format!("{before}; {}", shares_sentence(ProofMetric::Throughput, &shares));
     }
 }
 

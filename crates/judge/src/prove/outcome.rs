@@ -1,6 +1,6 @@
 //! Effect of the weighed slots on the proof and on the verdict.
 
-use run::{Bottleneck, Estimate, NextBottleneck, Proof, ProofOf, ProofOutcome};
+use run::{Bottleneck, Estimate, NextBottleneck, Proof, ProofMetric, ProofOutcome};
 
 use super::suspects::{SUSPECTS, Suspect, suspect_of};
 use super::words::{REMAINDER, dependent_sentence, effect_sentence, evidence, expected, in_words, shares_sentence};
@@ -45,7 +45,7 @@ pub(super) fn refuted(
     let id = bottleneck_of(lever);
     proof.outcome = if predicted { ProofOutcome::Refuted } else { ProofOutcome::Proven };
     proof.why = match predicted {
-        true => format!("the counters pointed to {}; {}", verdict.id, shares_sentence(ProofOf::Throughput, shares)),
+        true => format!("the counters pointed to {}; {}", verdict.id, shares_sentence(ProofMetric::Throughput, shares)),
         false => effect_sentence(proof),
     };
     verdict.missing.clear();
@@ -67,12 +67,12 @@ pub(super) fn refuted(
 
 /// Concludes from parts that add up to more than 1: a lever slows more than its own resource, so no part is reliable.
 pub(super) fn dependent(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
-    undecided(proof, verdict, dependent_sentence(ProofOf::Throughput, shares));
+    undecided(proof, verdict, dependent_sentence(ProofMetric::Throughput, shares));
 }
 
 /// Concludes nothing from an experiment: the verdict is no surer than one of two that are too close.
 fn undecided(proof: &mut Proof, verdict: &mut Bottleneck, why: String) {
-    (proof.outcome, proof.why) = (ProofOutcome::NotTried, why);
+    (proof.outcome, proof.why) = (ProofOutcome::NoResult, why);
     verdict.confidence = verdict.confidence.min(CLOSE);
 }
 
@@ -84,7 +84,7 @@ pub(super) fn has_own_lever(proof: &Proof, verdict: &Bottleneck) -> bool {
 
 /// Concludes where throughput followed nothing that was slowed, as the verdict predicts, and the named resource itself was not slowed.
 pub(super) fn only_others(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
-    proof.outcome = ProofOutcome::NotTried;
+    proof.outcome = ProofOutcome::NoResult;
     proof.why = format!("what the verdict names could not be changed; {}", effect_sentence(proof));
     verdict.evidence.extend(evidence(shares));
 }
@@ -100,7 +100,7 @@ pub(super) fn is_astray(proof: &Proof) -> bool {
 
 /// Concludes where something else changed throughput as much as a lever does, or where the prediction failed.
 pub(super) fn doubted(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)], doubt: String) {
-    undecided(proof, verdict, format!("{doubt}: {}", shares_sentence(ProofOf::Throughput, shares)));
+    undecided(proof, verdict, format!("{doubt}: {}", shares_sentence(ProofMetric::Throughput, shares)));
 }
 
 pub(super) fn close(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
@@ -109,13 +109,13 @@ pub(super) fn close(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(Stri
     if verdict.id == "unknown" {
         verdict.missing.push(format!(
             "a surer experiment: a longer one (loadline prove), on a machine that does nothing else; in this one, {}",
-            shares_sentence(ProofOf::Throughput, shares)
+            shares_sentence(ProofMetric::Throughput, shares)
         ));
     }
     let own = lever_of(proof, verdict);
     let other = shares.iter().map(|(lever, _)| lever.as_str()).find(|l| own != Some(l) && *l != REMAINDER);
     let Some(other) = other.filter(|l| shares.iter().any(|(lever, e)| lever == l && e.high > 0.2)) else { return };
     let why =
-        format!("{} carries a share of its own: {}", in_words(other), shares_sentence(ProofOf::Throughput, shares));
+        format!("{} carries a share of its own: {}", in_words(other), shares_sentence(ProofMetric::Throughput, shares));
     verdict.next = Some(NextBottleneck { id: bottleneck_of(other).into(), rate: None, why });
 }

@@ -6,7 +6,7 @@
 //! upstreams included. The effect of a single lever over that effect is its share. For the mean of an open network (Jackson 1957) the shares
 //! of all stations and delays add up to exactly 1, at doses of any size.
 
-use run::{Estimate, LeverSlots, ProofOf, ProofTrial, SlotHist};
+use run::{Estimate, LeverSlots, ProofMetric, ProofTrial, SlotHist};
 use stats::bootstrap::{resample, small_sample_factor};
 use stats::fieller::Quotient;
 
@@ -44,24 +44,24 @@ pub fn fewest_slots_at_a_rate(levers: usize) -> usize {
 }
 
 /// Returns the fewest requests that all slots of a lever need together.
-pub fn fewest_requests(of: ProofOf) -> f64 {
+pub fn fewest_requests(of: ProofMetric) -> f64 {
     BEYOND / beyond(of)
 }
 
 /// Returns the share of requests beyond the percentile; a mean counts as the median.
-fn beyond(of: ProofOf) -> f64 {
+fn beyond(of: ProofMetric) -> f64 {
     match of {
-        ProofOf::P99 => 0.01,
-        ProofOf::P999 => 0.001,
-        ProofOf::P50 | ProofOf::Mean | ProofOf::Throughput => 0.5,
+        ProofMetric::P99 => 0.01,
+        ProofMetric::P999 => 0.001,
+        ProofMetric::P50 | ProofMetric::Mean | ProofMetric::Throughput => 0.5,
     }
 }
 
 /// Returns the figure of the response times whose ratios are taken, microseconds.
-pub fn response_us(of: ProofOf, times: &SlotHist) -> Option<f64> {
+pub fn response_us(of: ProofMetric, times: &SlotHist) -> Option<f64> {
     match of {
-        ProofOf::Mean | ProofOf::Throughput => times.mean_us(),
-        ProofOf::P50 | ProofOf::P99 | ProofOf::P999 => times.quantile_us(1.0 - beyond(of)),
+        ProofMetric::Mean | ProofMetric::Throughput => times.mean_us(),
+        ProofMetric::P50 | ProofMetric::P99 | ProofMetric::P999 => times.quantile_us(1.0 - beyond(of)),
     }
 }
 
@@ -84,7 +84,7 @@ struct PredictedResponse {
 }
 
 /// Estimates the trial's levers. The lever on the rate has a ratio but no share. The error says what is missing.
-pub(super) fn estimate(trial: &ProofTrial, of: ProofOf) -> Result<Estimates, String> {
+pub(super) fn estimate(trial: &ProofTrial, of: ProofMetric) -> Result<Estimates, String> {
     let rate_at = trial.levers.iter().position(|l| l.lever == RATE);
     let rate_at =
         rate_at.ok_or("the offered rate was not changed, so that nothing says what all parts make together")?;
@@ -172,7 +172,7 @@ fn together<'a>(slots: impl Iterator<Item = &'a SlotHist>, span: usize) -> Optio
 }
 
 /// Checks that the slots of each lever hold enough requests for the percentile.
-fn enough(blocks: &[&Block], of: ProofOf) -> Result<(), String> {
+fn enough(blocks: &[&Block], of: ProofMetric) -> Result<(), String> {
     let cells = blocks.first().map_or(0, |block| block.times.len());
     let held = |cell: usize| blocks.iter().flat_map(|block| &block.times[cell]).sum::<u64>();
     let fewest = (0..cells).map(held).min().unwrap_or(0);
@@ -186,7 +186,7 @@ fn enough(blocks: &[&Block], of: ProofOf) -> Result<(), String> {
     }
 }
 
-fn block_response(blocks: &[&Block], of: ProofOf, rate_at: usize) -> Option<PredictedResponse> {
+fn block_response(blocks: &[&Block], of: ProofMetric, rate_at: usize) -> Option<PredictedResponse> {
     let cells = blocks.first()?.times.len();
     let mut figures = Vec::with_capacity(cells);
     for cell in 0..cells {
@@ -230,7 +230,7 @@ impl Whole {
 }
 
 /// Returns the responses of blocks that are drawn again and again.
-fn drawn(blocks: &[Block], of: ProofOf, rate_at: usize) -> Vec<PredictedResponse> {
+fn drawn(blocks: &[Block], of: ProofMetric, rate_at: usize) -> Vec<PredictedResponse> {
     let mut random = fastrand::Rng::with_seed(1);
     let mut draw = |_| block_response(&resample(blocks, &mut random), of, rate_at);
     (0..DRAWS).filter_map(&mut draw).collect()
@@ -269,7 +269,7 @@ mod tests {
 
     /// Of how many seeds the intervals hold the truth, the remainder's last; the mean error, and the mean half of an interval. Where
     /// nothing is told, nothing false is; that is a few of a hundred.
-    fn covered(network: &OpenNetwork, of: ProofOf, seeds: u64) -> Vec<(u32, f64, f64)> {
+    fn covered(network: &OpenNetwork, of: ProofMetric, seeds: u64) -> Vec<(u32, f64, f64)> {
         let exact = network.exact_shares(of);
         let truth: Vec<f64> = exact.iter().copied().chain([1.0 - exact.iter().sum::<f64>()]).collect();
         let (mut held, mut silent) = (vec![(0, 0.0, 0.0); truth.len()], 0);
@@ -294,11 +294,11 @@ mod tests {
     fn intervals_cover_the_exact_shares_of_open_networks() {
         let network = |demands: &[f64], delay_s| OpenNetwork { demands: demands.to_vec(), delay_s, dose: 0.1 };
         for (network, of) in [
-            (network(&[0.6, 0.5], 0.0), ProofOf::Mean),
-            (network(&[0.7, 0.4, 0.2], 3.0), ProofOf::Mean),
+            (network(&[0.6, 0.5], 0.0), ProofMetric::Mean),
+            (network(&[0.7, 0.4, 0.2], 3.0), ProofMetric::Mean),
             // A delay that is the same for all only moves the percentiles of one queue.
-            (network(&[0.7], 3.0), ProofOf::P50),
-            (network(&[0.5], 3.0), ProofOf::P99),
+            (network(&[0.7], 3.0), ProofMetric::P50),
+            (network(&[0.5], 3.0), ProofMetric::P99),
         ] {
             let held = covered(&network, of, 100);
             assert!(held.iter().all(|(n, ..)| *n >= 93), "{network:?} {of:?}: {held:?}");
@@ -313,16 +313,16 @@ mod tests {
         let trial = network.trial(1);
         let refused = |trial: ProofTrial, of| estimate(&trial, of).unwrap_err();
         let cut = |levers: Vec<LeverSlots>| ProofTrial { levers, ..trial.clone() };
-        assert!(refused(cut(trial.levers[..1].to_vec()), ProofOf::P50).contains("offered rate was not changed"));
+        assert!(refused(cut(trial.levers[..1].to_vec()), ProofMetric::P50).contains("offered rate was not changed"));
         let short = |l: &LeverSlots| LeverSlots { on: vec![true], ..l.clone() };
-        assert!(refused(cut(trial.levers.iter().map(short).collect()), ProofOf::P50).contains("are not those"));
+        assert!(refused(cut(trial.levers.iter().map(short).collect()), ProofMetric::P50).contains("are not those"));
         let idle = |l: &LeverSlots| LeverSlots { speed: vec![1.0; l.speed.len()], ..l.clone() };
         let slack = vec![idle(&trial.levers[0]), trial.levers[1].clone()];
-        assert!(refused(cut(slack), ProofOf::P50).contains("too little to show"));
+        assert!(refused(cut(slack), ProofMetric::P50).contains("too little to show"));
         let few = ProofTrial {
             slot_times: trial.slot_times.iter().map(|_| SlotHist::from(vec![(100, 1)])).collect(),
             ..trial.clone()
         };
-        assert!(refused(few, ProofOf::P99).contains("too few for p99"));
+        assert!(refused(few, ProofMetric::P99).contains("too few for p99"));
     }
 }

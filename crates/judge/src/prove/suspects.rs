@@ -1,6 +1,6 @@
 //! Levers that try verdicts, and the effect that each verdict predicts.
 
-use run::{BehindLimit, Bottleneck, Run, Trial};
+use run::{Bottleneck, Run, Trial, UpstreamLimit};
 
 use crate::single::good;
 
@@ -12,7 +12,7 @@ pub struct Suspect {
     /// Row of `LEVERS`.
     pub lever: &'static str,
     /// Limit of the upstream that the server is said to wait for; none where the verdict is about the server, the client or the link.
-    pub behind: Option<BehindLimit>,
+    pub behind: Option<UpstreamLimit>,
     /// Whether unchanged throughput refutes the bottleneck. A rate limit need not be one per address.
     pub refutes: bool,
     /// Predicted throughput with the lever over that without it, after a dose.
@@ -29,11 +29,11 @@ pub const SUSPECTS: &[Suspect] = &[
     suspect("server-disk", "disk", what_is_left),
     suspect("network-medium", "link", what_is_left),
     suspect("network-medium", "request-bytes", what_is_left),
-    behind(BehindLimit::Cpu, "behind-cpu"),
-    behind(BehindLimit::Thread, "behind-cpu"),
-    behind(BehindLimit::Lock, "behind-cpu"),
-    behind(BehindLimit::Quota, "behind-quota"),
-    behind(BehindLimit::Disk, "disk"),
+    behind(UpstreamLimit::Cpu, "behind-cpu"),
+    behind(UpstreamLimit::Thread, "behind-cpu"),
+    behind(UpstreamLimit::Lock, "behind-cpu"),
+    behind(UpstreamLimit::Quota, "behind-quota"),
+    behind(UpstreamLimit::Disk, "disk"),
     Suspect { refutes: false, ..suspect("server-rate-limit", "sources", what_is_left) },
     suspect("client-ports", "sources", what_is_left),
     suspect("tcp-window", "window", what_is_left),
@@ -46,14 +46,14 @@ const fn suspect(bottleneck: &'static str, lever: &'static str, ratio: fn(&Run, 
     Suspect { bottleneck, lever, behind: None, refutes: true, ratio }
 }
 
-const fn behind(limit: BehindLimit, lever: &'static str) -> Suspect {
+const fn behind(limit: UpstreamLimit, lever: &'static str) -> Suspect {
     Suspect { behind: Some(limit), ..suspect("server-concurrency", lever, what_is_left) }
 }
 
 /// Returns the rows that try a verdict; the first lever that can be pulled is used.
 pub fn suspects_of(verdict: &Bottleneck) -> impl Iterator<Item = &'static Suspect> {
     // Older runs do not say which limit an upstream met: only its CPUs were read.
-    let behind = verdict.waits_for.as_ref().map(|waits_for| waits_for.limit.unwrap_or(BehindLimit::Cpu));
+    let behind = verdict.waits_for.as_ref().map(|waits_for| waits_for.limit.unwrap_or(UpstreamLimit::Cpu));
     let id = verdict.id.clone();
     SUSPECTS.iter().filter(move |suspect| suspect.behind == behind && (behind.is_some() || suspect.bottleneck == id))
 }

@@ -1,6 +1,6 @@
 //! Sentences about an experiment.
 
-use run::{Effect, Estimate, Evidence, Proof, ProofOf};
+use run::{Effect, Estimate, Evidence, Proof, ProofMetric};
 
 use super::response::RATE;
 use crate::number::percent;
@@ -61,7 +61,7 @@ pub(super) fn expected(predicted: &Effect, measured: &Effect) -> f64 {
     if is_to_change(predicted, measured) { 1.0 - measured.dose } else { 1.0 }
 }
 
-fn change(of: ProofOf, predicted: &Effect, measured: &Effect) -> String {
+fn change(of: ProofMetric, predicted: &Effect, measured: &Effect) -> String {
     if of.is_throughput() { percent(1.0 - expected(predicted, measured)) } else { percent(predicted.ratio - 1.0) }
 }
 
@@ -75,7 +75,7 @@ fn moved(ratio: f64) -> String {
 }
 
 /// Returns the sentence about parts that together surely exceed 1.
-pub(super) fn dependent_sentence(of: ProofOf, shares: &[(String, Estimate)]) -> String {
+pub(super) fn dependent_sentence(of: ProofMetric, shares: &[(String, Estimate)]) -> String {
     let (largest, shares) = (shares.first().map_or(REMAINDER, |(lever, _)| lever), shares_sentence(of, shares));
     if !["server-cpu", "client-cpu", "behind-cpu"].contains(&largest) {
         return format!("the lever took more of {} than was measured of it: {shares}", in_words(largest));
@@ -86,7 +86,7 @@ pub(super) fn dependent_sentence(of: ProofOf, shares: &[(String, Estimate)]) -> 
     )
 }
 
-pub(super) fn shares_sentence(of: ProofOf, shares: &[(String, Estimate)]) -> String {
+pub(super) fn shares_sentence(of: ProofMetric, shares: &[(String, Estimate)]) -> String {
     let one =
         |(lever, e): &(String, Estimate)| format!("{} {:.2} ({:.2} to {:.2})", in_words(lever), e.value, e.low, e.high);
     let all = shares.iter().map(one).collect::<Vec<_>>().join(", ");

@@ -113,7 +113,7 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
 fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
     let trial = facts.decisive.filter(|t| !matches!(t.intensity, Intensity::Closed { .. }))?;
     let (completed, offered) = (trial.rates.completed_rate, trial.rates.offered_rate);
-    let kept = facts.plateau == Plateau::NotTried && facts.failing.is_none() && holds(trial, &facts.limits);
+    let kept = facts.plateau == Plateau::NoResult && facts.failing.is_none() && holds(trial, &facts.limits);
     (kept && completed >= ALL_ANSWERED * offered).then_some(completed)
 }
 

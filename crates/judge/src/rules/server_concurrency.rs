@@ -67,9 +67,9 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
             Ok(Some(format!("from {} to {} clients the rate {}", figure(from), figure(to), grew(growth))))
         }
         // The kernel counts throttled periods, so no second load is needed.
-        Plateau::Grows | Plateau::NotTried if upstreams::held(&facts.upstreams) => Ok(None),
+        Plateau::Grows | Plateau::NoResult if upstreams::held(&facts.upstreams) => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("more clients still brought more throughput".into())),
-        Plateau::NotTried => Err(cannot_say("a sweep over the number of clients (loadline find)")),
+        Plateau::NoResult => Err(cannot_say("a sweep over the number of clients (loadline find)")),
     }
 }
 
@@ -95,7 +95,7 @@ fn idles(view: &View<'_>) -> Result<run::Evidence, Verdict> {
     }
     let text =
         format!("the server used {} of {} CPUs, its busiest thread {}", figure(used), figure(allowed), percent(thread));
-    Ok(measured(view, ("process.cpu", ""), (used, FigureUnit::Processors), Some(allowed), text))
+    Ok(measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(allowed), text))
 }
 
 /// Checks that Xmax R1 counts workers at all.

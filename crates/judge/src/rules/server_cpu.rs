@@ -113,7 +113,7 @@ fn bind(
     confidence: f64,
 ) -> Verdict {
     let text = format!("the server's processes used {} of the {} CPUs they may use", figure(used), figure(allowed));
-    let mut evidence = vec![measured(view, ("process.cpu", ""), (used, FigureUnit::Processors), Some(allowed), text)];
+    let mut evidence = vec![measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(allowed), text)];
     evidence.extend(view.workers().iter().filter(|t| t.busy >= 0.1).take(4).map(|t| thread_line(view, t)));
     if let Some(b) = busy {
         evidence.push(measured(
@@ -155,12 +155,7 @@ fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
     if host.busy < FULL * host.online {
         return Verdict::RuledOut(text);
     }
-    let evidence = vec![measured(
-        view,
-        ("cpu.idle", "total"),
-        (host.busy, FigureUnit::Processors),
-        Some(host.online),
-        text.clone(),
-    )];
+    let evidence =
+        vec![measured(view, ("cpu.idle", "total"), (host.busy, FigureUnit::Cpus), Some(host.online), text.clone())];
     Verdict::Binds { confidence: 0.6, sentence: text, evidence }
 }

@@ -40,7 +40,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let used = view.cpu_used();
     if let (Some(q), Some(u)) = (quota, used) {
         let text = format!("the server used {} of the {} CPUs that the quota gives", figure(u), figure(q));
-        evidence.push(measured(&view, ("process.cpu", ""), (u, FigureUnit::Processors), Some(q), text));
+        evidence.push(measured(&view, ("process.cpu", ""), (u, FigureUnit::Cpus), Some(q), text));
     }
     let near = quota.zip(used).and_then(|(q, u)| ratio(u, q)).is_none_or(|s| s >= QUOTA_USED);
     let of = quota.map_or(String::new(), |q| format!(" of {} CPUs", figure(q)));

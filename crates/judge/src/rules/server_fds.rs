@@ -55,7 +55,7 @@ fn share(f: &(String, f64, f64)) -> f64 {
 }
 
 fn fullest(view: &View<'_>) -> Option<(String, f64, f64)> {
-    let ours = view.side.own();
+    let ours = view.side.instance_filter();
     let own = view.instances("process.fds").into_iter().filter(|(name, _)| ours.has(name));
     let [limits, levels] = ["process.fd_limit", "process.fds"].map(|id| view.side.recording.instances(id));
     let both = own.filter_map(|(name, mean)| {

@@ -33,7 +33,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let Some(worst) = trials().max_by(|a, b| refused(a).total_cmp(&refused(b))) else {
         return Verdict::CannotSay(vec!["no trial completed anything".into()]);
     };
-    if !facts.run.asked() {
+    if !facts.run.sent_requests() {
         return Verdict::CannotSay(vec!["the status of the answers".into()]);
     }
     if refused(worst) < REFUSED {
@@ -112,7 +112,7 @@ fn bind(worst: &Trial, confidence: f64, limit: f64, trials: usize) -> Verdict {
     ];
     if let Some(used) = view.cpu_used().filter(|_| view.role == "server") {
         let text = format!("the server used {} CPUs meanwhile", figure(used));
-        evidence.push(measured(&view, ("process.cpu", ""), (used, FigureUnit::Processors), view.cpu_allowed(), text));
+        evidence.push(measured(&view, ("process.cpu", ""), (used, FigureUnit::Cpus), view.cpu_allowed(), text));
     }
     let sentence = format!("the server lets {} through and refuses the rest on purpose", rate(limit));
     Verdict::Binds { confidence, sentence, evidence }

@@ -39,7 +39,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     if let Some(host) = view.host() {
         let idle = (host.online - host.busy).max(0.0);
         let text = format!("{} of {} CPUs were idle meanwhile", figure(idle), figure(host.online));
-        evidence.push(measured(&view, ("cpu.idle", "total"), (idle, FigureUnit::Processors), None, text));
+        evidence.push(measured(&view, ("cpu.idle", "total"), (idle, FigureUnit::Cpus), None, text));
     }
     evidence.extend(super::handshakes::work(facts, &view));
     Ok(Verdict::Binds {

@@ -65,8 +65,8 @@ fn watched(trial: &Trial) -> Verdict {
 
 /// Returns a sentence about the answers where none was good.
 pub(crate) fn none_good(run: &Run) -> Option<String> {
-    let answered = || run.trials.iter().filter(|t| !t.kind.apart() && t.measured.tally.completed > 0);
-    if !run.asked() || answered().next().is_none() || answered().any(|t| good(t) > 0.0) {
+    let answered = || run.trials.iter().filter(|t| !t.kind.is_auxiliary() && t.measured.tally.completed > 0);
+    if !run.sent_requests() || answered().next().is_none() || answered().any(|t| good(t) > 0.0) {
         return None;
     }
     let mut by_status: BTreeMap<&str, u64> = BTreeMap::new();
@@ -87,7 +87,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return watched(trial);
     }
     let Some(client) = facts.client() else {
-        let sentence = if !facts.run.asked() && !facts.run.trials.is_empty() {
+        let sentence = if !facts.run.sent_requests() && !facts.run.trials.is_empty() {
             "these trials timed calls and sent no requests, so there is no bottleneck to look for"
         } else {
             "no trial completed anything, so there is nothing to judge"
@@ -117,7 +117,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             "the queue is outside the measured devices, and which device it is at is not known"
         }
         (true, _) => "the rate has stopped growing, and the counters do not show why",
-        (false, Some(_)) if facts.plateau == Plateau::NotTried => {
+        (false, Some(_)) if facts.plateau == Plateau::NoResult => {
             "no device that is known was at its limit, and one load alone does not show what more of it would bring"
         }
         (false, _) => "the evidence does not single out one cause",

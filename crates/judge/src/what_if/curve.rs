@@ -1,6 +1,6 @@
 //! Throughput and response time over users, or over arrivals.
 
-use run::WithUsers;
+use run::LoadPoint;
 
 use super::model::Model;
 use super::solve::{arriving, cap, contended, stations, with_users};
@@ -11,7 +11,7 @@ pub(super) const MOST_USERS: u32 = 100_000;
 const POINTS: u32 = 10;
 
 /// Returns the curve up to twice the load in question.
-pub(super) fn curve(then: &Model) -> Vec<WithUsers> {
+pub(super) fn curve(then: &Model) -> Vec<LoadPoint> {
     match then.arrivals {
         Some(rate) => against_arrivals(then, rate),
         None => against_users(then),
@@ -19,22 +19,22 @@ pub(super) fn curve(then: &Model) -> Vec<WithUsers> {
 }
 
 /// Returns the curve over users, in steps of about one half more.
-fn against_users(then: &Model) -> Vec<WithUsers> {
+fn against_users(then: &Model) -> Vec<LoadPoint> {
     let (stations, cap, end) = (stations(then), cap(then), then.users.saturating_mul(2).min(MOST_USERS));
     let steps = std::iter::successors(Some(1u32), |n| Some((n + n.div_ceil(2)).min(end)).filter(|next| next > n));
     let point = |users| {
         let (rate, response_s) = contended(then, with_users(&stations, cap, users, then.think_s), users);
-        WithUsers { users, rate, response_us: response_s * 1e6, ..WithUsers::default() }
+        LoadPoint { users, rate, response_us: response_s * 1e6, ..LoadPoint::default() }
     };
     steps.map(point).collect()
 }
 
-fn against_arrivals(then: &Model, asked: f64) -> Vec<WithUsers> {
+fn against_arrivals(then: &Model, asked: f64) -> Vec<LoadPoint> {
     let point = |at: u32| {
         let arrivals = asked * f64::from(at) / f64::from(POINTS);
         let (rate, response_s) = arriving(then, arrivals);
         let users = under_way(rate, response_s);
-        WithUsers { users, arrivals: Some(arrivals), rate, response_us: response_s * 1e6, ..WithUsers::default() }
+        LoadPoint { users, arrivals: Some(arrivals), rate, response_us: response_s * 1e6, ..LoadPoint::default() }
     };
     (1..=2 * POINTS).map(point).collect()
 }

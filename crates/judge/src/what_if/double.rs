@@ -1,6 +1,6 @@
 //! Resources that twice the capacity needs, by the same model and rule as `what-if`.
 
-use run::{Bottleneck, Capacity, Needed};
+use run::{Bottleneck, Capacity, ResourceNeed};
 
 use super::beside;
 use super::model::{Model, Part};
@@ -16,7 +16,7 @@ const MAX_REPORTED_FACTOR: f64 = 16.0;
 
 /// Returns the resources that would be full before twice the capacity, in the order in which they would stop the server. Empty where the
 /// verdict names no resource.
-pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict: &Bottleneck) -> Vec<Needed> {
+pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict: &Bottleneck) -> Vec<ResourceNeed> {
     let Some(capacity) = capacity.filter(|c| c.held && !NO_RESOURCE.contains(&verdict.id.as_str())) else {
         return Vec::new();
     };
@@ -30,7 +30,7 @@ pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict:
         let factor = target / part.limit();
         then.times(part.id, factor);
         let reaches = capacity.rate * moved(&model, &then);
-        Needed { id: part.id.into(), device: part.device.clone(), factor, reaches }
+        ResourceNeed { id: part.id.into(), device: part.device.clone(), factor, reaches }
     };
     parts.iter().map(needed).filter(|n| n.factor.is_finite() && n.reaches.is_finite()).collect()
 }

@@ -131,7 +131,7 @@ impl AgentGroup {
             let event = match event {
                 PipeEvent::Gone(how) => AgentEvent::Gone(how),
                 PipeEvent::Line { text, at_ns } => match serde_json::from_str::<AgentReport>(&text) {
-                    Ok(AgentReport::Beat) => continue,
+                    Ok(AgentReport::Heartbeat) => continue,
                     Ok(AgentReport::Pong { n, mono_ns }) => AgentEvent::Pong(n, mono_ns, at_ns),
                     Ok(report) => AgentEvent::Report(report.cleaned()),
                     Err(e) => AgentEvent::Gone(format!(
@@ -166,7 +166,7 @@ impl AgentGroup {
                 AgentEvent::Report(AgentReport::Watching(found)) => {
                     ready[number] = Some(Ready { watching: Some(*found), ..Ready::default() });
                 }
-                AgentEvent::Report(AgentReport::Found(found)) => {
+                AgentEvent::Report(AgentReport::LeverWorks(found)) => {
                     ready[number] = Some(Ready { found: Some(found), ..Ready::default() });
                 }
                 AgentEvent::Report(AgentReport::Failed { error }) => {
@@ -265,7 +265,7 @@ pub struct Ready {
     /// Findings of an observer on its host.
     pub watching: Option<run::WatchedHost>,
     /// Findings about a lever on its host.
-    pub found: Option<run::LeverFound>,
+    pub found: Option<run::LeverCheck>,
 }
 
 #[cfg(test)]

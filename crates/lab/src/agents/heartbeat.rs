@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use run::{AgentCommand, AgentReport, SILENCE_S};
+use run::{AgentCommand, AgentReport, SILENCE_TIMEOUT_S};
 use sys::clock;
 
 use super::report_line::send_report;
@@ -58,7 +58,9 @@ impl Heartbeat {
     pub(super) fn explain_end(&self) -> Option<String> {
         let ended = self.ended.load(Ordering::Relaxed);
         ended.then(|| {
-            format!("a generator ended its load by itself: it heard nothing of its conductor for {SILENCE_S:.0} s")
+            format!(
+                "a generator ended its load by itself: it heard nothing of its conductor for {SILENCE_TIMEOUT_S:.0} s"
+            )
         })
     }
 
@@ -68,7 +70,7 @@ impl Heartbeat {
 
     /// Returns once the conductor was silent for too long.
     fn wait_for_silence(&self) {
-        while self.silent_s() < SILENCE_S {
+        while self.silent_s() < SILENCE_TIMEOUT_S {
             std::thread::sleep(CHECK_INTERVAL);
         }
     }
@@ -89,7 +91,7 @@ impl Heartbeat {
 pub(super) fn guard_hello() -> Sender<()> {
     let (said, waits) = channel::<()>();
     std::thread::spawn(move || {
-        if waits.recv_timeout(Duration::from_secs_f64(SILENCE_S)) == Err(RecvTimeoutError::Timeout) {
+        if waits.recv_timeout(Duration::from_secs_f64(SILENCE_TIMEOUT_S)) == Err(RecvTimeoutError::Timeout) {
             std::process::exit(1);
         }
     });
@@ -100,7 +102,7 @@ pub(super) fn guard_hello() -> Sender<()> {
 pub(super) fn send_all() {
     loop {
         std::thread::sleep(INTERVAL);
-        send_report(&AgentReport::Beat);
+        send_report(&AgentReport::Heartbeat);
     }
 }
 
@@ -115,11 +117,11 @@ mod tests {
             Heartbeat { heard_ns, ..Heartbeat::new() }
         };
         let (gone, there) = (heard(40), heard(4));
-        assert!(there.silent_s() >= 4.0 && there.silent_s() < SILENCE_S, "{}", there.silent_s());
+        assert!(there.silent_s() >= 4.0 && there.silent_s() < SILENCE_TIMEOUT_S, "{}", there.silent_s());
         assert!(gone.silent_s() >= 40.0);
         gone.wait_for_silence();
         gone.heard();
-        assert!(gone.silent_s() < SILENCE_S);
+        assert!(gone.silent_s() < SILENCE_TIMEOUT_S);
     }
 
     #[test]
@@ -129,8 +131,8 @@ mod tests {
         let first = heartbeat.begin_task();
         heartbeat.pass_on(AgentCommand::Count);
         let second = heartbeat.begin_task();
-        heartbeat.pass_on(AgentCommand::Glance);
+        heartbeat.pass_on(AgentCommand::Latest);
         assert_eq!(first.iter().collect::<Vec<_>>(), [AgentCommand::Count], "and it is over");
-        assert_eq!(second.try_iter().collect::<Vec<_>>(), [AgentCommand::Glance]);
+        assert_eq!(second.try_iter().collect::<Vec<_>>(), [AgentCommand::Latest]);
     }
 }

@@ -27,7 +27,7 @@ impl PipeEvent {
 
     /// Returns whether the next event of this kind replaces this one.
     fn is_replaceable(&self) -> bool {
-        matches!(self, Self::Line { text, .. } if text.starts_with(r#"{"is":"tick""#) || text.starts_with(r#"{"is":"beat""#))
+        matches!(self, Self::Line { text, .. } if text.starts_with(r#"{"is":"tick""#) || text.starts_with(r#"{"is":"heartbeat""#))
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use load::Start;
-use run::{Address, AgentCommand, AgentReport, AgentSpec, ColdPlan, Hello, LoadPlan, ServePlan, Tick, WIRE};
+use run::{Address, AgentCommand, AgentReport, AgentSpec, ColdPlan, Hello, LoadPlan, ServePlan, Tick, WIRE_VERSION};
 
 use super::heartbeat::{self, GRACE, Heartbeat};
 use super::inside_watch;
@@ -68,11 +68,11 @@ fn work((spec, commands): Task, heartbeat: &Heartbeat) -> Result<(), String> {
         AgentSpec::Lever(plan) => {
             levers::pull(&plan, commands, || ready(Vec::new())).map(|part| send_report(&AgentReport::Lever(part)))
         }
-        AgentSpec::Look(plan) => levers::check(&plan).map(|found| {
-            send_report(&AgentReport::Found(found));
+        AgentSpec::CheckLever(plan) => levers::check(&plan).map(|found| {
+            send_report(&AgentReport::LeverWorks(found));
             wait_for_stop(&commands);
         }),
-        AgentSpec::PutBack => {
+        AgentSpec::RestoreLevers => {
             ready(levers::put_back());
             wait_for_stop(&commands);
             Ok(())
@@ -92,7 +92,7 @@ fn wait_for_stop(commands: &Receiver<AgentCommand>) {
 
 fn hello() -> Hello {
     Hello {
-        wire: WIRE,
+        wire: WIRE_VERSION,
         version: env!("CARGO_PKG_VERSION").into(),
         mono_ns: sys::clock::monotonic_ns(),
         machine: probe::boot_id(),
@@ -122,7 +122,7 @@ fn hear(heartbeat: &Heartbeat, tasks: Sender<Task>) {
         heartbeat.heard();
         match serde_json::from_str(&line) {
             Ok(AgentCommand::Ping { n }) => send_report(&AgentReport::Pong { n, mono_ns: sys::clock::monotonic_ns() }),
-            Ok(AgentCommand::Beat) => {}
+            Ok(AgentCommand::Heartbeat) => {}
             Ok(command) => heartbeat.pass_on(command),
             Err(_) => {
                 if let Ok(spec) = serde_json::from_str(&line) {

@@ -14,7 +14,7 @@ use super::report_line::send_report;
 /// Interval between checks of the observed processes.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Values of a recording in one line: at 20 bytes each, half of the longest line.
-const VALUES_PER_LINE: usize = run::PART_BYTES / 40;
+const VALUES_PER_LINE: usize = run::MAX_LONG_LINE_BYTES / 40;
 /// Maximum lead of an ordered sample, nanoseconds.
 const MAX_LEAD_NS: u64 = 30_000_000_000;
 
@@ -35,10 +35,10 @@ pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
                 trial = observer.watch(&pids, interval_s, Origin::at_ns(origin_ns)).ok();
             }
             Ok(AgentCommand::Edge { at_ns }) => edge(trial.as_ref(), at_ns),
-            Ok(AgentCommand::Glance) => {
+            Ok(AgentCommand::Latest) => {
                 // Empty before the first samples.
                 let newest = trial.as_ref().and_then(Watching::glance).unwrap_or_default();
-                send_report(&AgentReport::Glance(Box::new(newest)));
+                send_report(&AgentReport::Latest(Box::new(newest)));
             }
             Ok(AgentCommand::SoFar) => send_observed(trial.as_ref().and_then(Watching::so_far).unwrap_or_default()),
             Ok(AgentCommand::Collect) => {

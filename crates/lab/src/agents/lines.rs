@@ -1,7 +1,7 @@
 //! Splits an agent's output into lines of bounded length. Anything before the agent's first line is skipped, such as
 //! a shell's start-up messages.
 
-use run::{LINE_BYTES, PART_BYTES, is_long};
+use run::{MAX_LINE_BYTES, MAX_LONG_LINE_BYTES, is_long_line};
 
 /// Beginnings of the first line of an agent, or of the script that starts it.
 const FIRST_LINES: [&[u8]; 2] = [br#"{"is":"hello""#, br#"{"is":"wants""#];
@@ -49,7 +49,7 @@ impl Lines {
             }
         }
         self.greeted |= line.starts_with(FIRST_LINES[0]);
-        let most = if is_long(line) { PART_BYTES } else { LINE_BYTES };
+        let most = if is_long_line(line) { MAX_LONG_LINE_BYTES } else { MAX_LINE_BYTES };
         if line.len() > most {
             return Err(too_long(most));
         }
@@ -59,7 +59,7 @@ impl Lines {
 
     /// Checks that the unfinished line is not too long.
     fn check(&self) -> Result<(), String> {
-        let most = if is_long(&self.held) { PART_BYTES } else { LINE_BYTES };
+        let most = if is_long_line(&self.held) { MAX_LONG_LINE_BYTES } else { MAX_LINE_BYTES };
         match self.begun {
             false if self.noise + self.held.len() > MAX_NOISE_BYTES => {
                 Err(format!("it wrote more than {MAX_NOISE_BYTES} bytes and no line of an agent was among them"))
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn what_a_shell_says_first_is_skipped_even_without_an_end_of_its_line() {
         let said = all(&[b"Welcome to a!\nprompt> {\"is\":\"hel", b"lo\",\"wire\":2}\n{\"is\":\"be", b"at\"}\n"]);
-        assert_eq!(said.unwrap(), [r#"{"is":"hello","wire":2}"#, r#"{"is":"beat"}"#]);
+        assert_eq!(said.unwrap(), [r#"{"is":"hello","wire":2}"#, r#"{"is":"heartbeat"}"#]);
     }
 
     #[test]
@@ -108,11 +108,11 @@ mod tests {
     #[test]
     fn no_line_takes_memory_without_bound() {
         let hello: &[u8] = b"{\"is\":\"hello\",\"wire\":2}\n";
-        let long = vec![b'x'; LINE_BYTES + 1];
+        let long = vec![b'x'; MAX_LINE_BYTES + 1];
         assert!(all(&[hello, &long]).unwrap_err().contains("a line of more than 65536 bytes"));
         let part = [br#"{"is":"part","#.as_slice(), &long, b"\n"].concat();
         assert_eq!(all(&[hello, &part]).unwrap().len(), 2);
-        let half = vec![b'x'; PART_BYTES / 2];
+        let half = vec![b'x'; MAX_LONG_LINE_BYTES / 2];
         assert!(all(&[hello, br#"{"is":"part","#, &half, &half]).unwrap_err().contains("16777216"));
         let noise = vec![b'\n'; MAX_NOISE_BYTES + 1];
         assert!(all(&[&noise]).unwrap_err().contains("no line of an agent"));

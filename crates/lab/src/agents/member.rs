@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use run::{AgentCommand, AgentSpec, Hello, WIRE};
+use run::{AgentCommand, AgentSpec, Hello, WIRE_VERSION};
 
 use super::agent_place::AgentPlace;
 use super::clock::Clock;
@@ -145,9 +145,9 @@ impl Agent {
 
     /// Handles its hello and sends it the task.
     pub(super) fn greeted(&mut self, hello: Hello) -> Result<(), String> {
-        if hello.wire != WIRE {
+        if hello.wire != WIRE_VERSION {
             return Err(format!(
-                "on {} runs loadline {} with wire version {}, this one {WIRE}: use one version on all hosts (--agent-path \
+                "on {} runs loadline {} with wire version {}, this one {WIRE_VERSION}: use one version on all hosts (--agent-path \
                  names another program there)",
                 self.host, hello.version, hello.wire
             ));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-use run::SILENCE_S;
+use run::SILENCE_TIMEOUT_S;
 use sys::poll::{self, Entry};
 use sys::wake::Waker;
 
@@ -220,11 +220,11 @@ impl AgentPipes {
 
     /// Reports the end of an agent once nothing more can come.
     fn end(&mut self) {
-        let silent = self.lines.greeted() && self.heard.elapsed().as_secs_f64() > SILENCE_S;
+        let silent = self.lines.greeted() && self.heard.elapsed().as_secs_f64() > SILENCE_TIMEOUT_S;
         let how = match self.ended {
             Some(at) if self.stderr_ended || at.elapsed() > STDERR_TIMEOUT => self.describe_end(),
             None if silent => {
-                format!("nothing was heard of it for {SILENCE_S:.0} s; it, its host or the network there hangs")
+                format!("nothing was heard of it for {SILENCE_TIMEOUT_S:.0} s; it, its host or the network there hangs")
             }
             _ => return,
         };

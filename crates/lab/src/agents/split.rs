@@ -118,7 +118,7 @@ fn share(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
     let part = |n: u32| n / agents + u32::from(i < n % agents);
     let mut share = plan.clone();
     share.threads = part(plan.threads).max(1);
-    share.phase = plan.phase_of(i, agents);
+    share.phase = plan.share_phase(i, agents);
     share.seed = plan.seed.wrapping_add(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     share.connect_rate = plan.connect_rate / f64::from(agents);
     for stage in &mut share.stages {

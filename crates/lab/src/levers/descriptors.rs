@@ -1,7 +1,7 @@
 //! Doubles the descriptor limit of the server's processes: a server that had run out of descriptors then takes twice
 //! as many connections.
 
-use run::{Intensity, LeverFound, LeverPlan, LoadPlan, Prove};
+use run::{Intensity, LeverCheck, LeverPlan, LoadPlan, Prove};
 
 use super::lever::{Lever, LeverHost, LeverTargets, Pull};
 use super::undo::{Change, Undo};
@@ -32,7 +32,7 @@ fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
 }
 
 /// Returns the total descriptor limit of the server's processes while this lever is on.
-fn check(plan: &LeverPlan) -> Result<LeverFound, String> {
+fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     let limits: Option<Vec<(u64, u64)>> = plan.pids.iter().map(|pid| probe::descriptor_limits(*pid)).collect();
     let limits = limits.ok_or("the server's limits of descriptors cannot be read, or there is none")?;
     let most = limits.iter().map(|(soft, _)| *soft).max().unwrap_or(0);
@@ -40,11 +40,11 @@ fn check(plan: &LeverPlan) -> Result<LeverFound, String> {
         return Err(format!("the server may hold {most} descriptors, more than an experiment has connections"));
     }
     let descriptors = limits.iter().map(|(soft, _)| soft.saturating_mul(LIMIT_FACTOR)).fold(0, u64::saturating_add);
-    Ok(LeverFound { descriptors })
+    Ok(LeverCheck { descriptors })
 }
 
 /// Returns the load with as many connections as the raised limits allow.
-fn load(found: &LeverFound, load: &LoadPlan) -> LoadPlan {
+fn load(found: &LeverCheck, load: &LoadPlan) -> LoadPlan {
     let wanted = found.descriptors.min(LIMIT_FACTOR * MAX_LIMIT) as u32;
     let mut load = load.clone();
     if let Intensity::Closed { connections, .. } = &mut load.intensity {

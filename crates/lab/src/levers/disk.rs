@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::Receiver;
 
-use run::{AgentCommand, LeverFound, LeverPart, LeverPlan, Prove};
+use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan, Prove};
 use sys::clock;
 
 use super::lever::{Lever, LeverHost, LeverTargets, Pull};
@@ -59,8 +59,8 @@ fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
     Ok(LeverPlan { lever: ROW.id.into(), path: Some(dir), ..LeverPlan::default() })
 }
 
-fn check(plan: &LeverPlan) -> Result<LeverFound, String> {
-    open_target(plan).map(|_| LeverFound::default())
+fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
+    open_target(plan).map(|_| LeverCheck::default())
 }
 
 /// Returns a file to write to, and the counters of its disk.

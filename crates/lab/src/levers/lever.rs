@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 
 use judge::prove::RequestWay;
-use run::{AgentCommand, LeverFound, LeverPart, LeverPlan, LoadPlan, Prove};
+use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan, LoadPlan, Prove};
 
 use super::undo::Undo;
 
 /// Check on the host of a lever that changes nothing. The error says why the lever cannot be pulled there.
-pub type HostCheck = fn(&LeverPlan) -> Result<LeverFound, String>;
+pub type HostCheck = fn(&LeverPlan) -> Result<LeverCheck, String>;
 
 /// Ways to pull a lever. The plan holds what the conductor knows; the lever's host looks up the rest.
 #[derive(Clone, Copy)]
@@ -35,7 +35,7 @@ pub enum Pull {
         /// Check on its host.
         check: HostCheck,
         /// Returns the load that shows the effect, given the findings on the host.
-        load: fn(&LeverFound, &LoadPlan) -> LoadPlan,
+        load: fn(&LeverCheck, &LoadPlan) -> LoadPlan,
         /// Makes the change and keeps it until the result is dropped.
         hold: fn(&LeverPlan) -> Result<Undo, String>,
     },

@@ -33,7 +33,7 @@ pub use undo::Undo;
 pub(crate) use undo::put_back;
 pub(crate) use window::in_flight;
 
-use run::{AgentCommand, LeverFound, LeverPart, LeverPlan};
+use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan};
 
 /// All levers.
 pub const LEVERS: &[Lever] = &[
@@ -61,10 +61,10 @@ fn row_of(plan: &LeverPlan) -> Result<&'static Lever, String> {
 }
 
 /// Checks on the lever's host whether it can be pulled.
-pub(crate) fn check(plan: &LeverPlan) -> Result<LeverFound, String> {
+pub(crate) fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     match row_of(plan)?.pull {
         Pull::Slots { check: Some(check), .. } | Pull::TurnsWithChange { check, .. } => check(plan),
-        Pull::Slots { check: None, .. } | Pull::Turns(_) | Pull::Offered => Ok(LeverFound::default()),
+        Pull::Slots { check: None, .. } | Pull::Turns(_) | Pull::Offered => Ok(LeverCheck::default()),
     }
 }
 
@@ -123,7 +123,7 @@ mod tests {
         let (say, commands) = std::sync::mpsc::channel();
         let origin_ns = sys::clock::monotonic_ns() + 3_000_000_000;
         for pids in [vec![], vec![7]] {
-            say.send(AgentCommand::Beat).unwrap();
+            say.send(AgentCommand::Heartbeat).unwrap();
             say.send(AgentCommand::Follow { pids, origin_ns, interval_s: 0.0 }).unwrap();
         }
         let told = [await_start(&plan, &commands).unwrap(), await_start(&plan, &commands).unwrap()];

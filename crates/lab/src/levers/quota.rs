@@ -3,7 +3,7 @@
 use std::sync::mpsc::Receiver;
 
 use probe::CpuQuota;
-use run::{AgentCommand, LeverFound, LeverPart, LeverPlan, Prove};
+use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan, Prove};
 
 use super::lever::{Lever, LeverHost, LeverTargets, Pull};
 use super::slot_clock::SlotClock;
@@ -35,11 +35,11 @@ fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
 }
 
 /// Checks whether the quota of the plan's processes can be written. Workers share the first process's quota.
-pub(super) fn check(plan: &LeverPlan) -> Result<LeverFound, String> {
+pub(super) fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     let quota = quota_of(plan)?;
     let write = std::fs::OpenOptions::new().write(true).open(&quota.file);
     write.map_err(|e| format!("{} cannot be written: {e}", quota.file.display()))?;
-    Ok(LeverFound::default())
+    Ok(LeverCheck::default())
 }
 
 fn quota_of(plan: &LeverPlan) -> Result<CpuQuota, String> {

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::Receiver;
 
-use run::{AgentCommand, LeverFound, LeverPart, LeverPlan, Prove};
+use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan, Prove};
 
 use super::lever::{Lever, LeverHost, LeverTargets, Pull};
 use super::slot_clock::SlotClock;
@@ -34,8 +34,8 @@ fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
     targets.on_server(ROW.id)
 }
 
-fn check(plan: &LeverPlan) -> Result<LeverFound, String> {
-    workers(plan).map(|_| LeverFound::default())
+fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
+    workers(plan).map(|_| LeverCheck::default())
 }
 
 /// Returns the server's processes whose parent is also one of them; there must be at least two.

@@ -128,7 +128,7 @@ impl Connection {
             }
             AgentEvent::Report(AgentReport::Rows(rows)) => self.rows(*rows),
             AgentEvent::Report(AgentReport::Observed(seen)) => self.observed(*seen),
-            AgentEvent::Report(AgentReport::Glance(seen)) => (self.glance, self.asked) = (Some(*seen), false),
+            AgentEvent::Report(AgentReport::Latest(seen)) => (self.glance, self.asked) = (Some(*seen), false),
             AgentEvent::Report(_) => {}
         }
     }
@@ -235,7 +235,7 @@ impl RemoteSampling {
         connection.handle_waiting();
         if !connection.asked && connection.lost.is_none() {
             connection.asked = true;
-            connection.group.tell_all(&AgentCommand::Glance);
+            connection.group.tell_all(&AgentCommand::Latest);
         }
         connection.glance.clone()
     }

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use run::{AgentSpec, LeverFound, LeverPlan};
+use run::{AgentSpec, LeverCheck, LeverPlan};
 
 use crate::agents::{AgentGroup, Ready};
 use crate::levers::{self, Lever, LeverHost};
@@ -14,10 +14,10 @@ use crate::{Host, Lab, LabError, TargetSetup};
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Asks the host of a lever whether it can be pulled there; the error says why not.
-pub(super) fn check(setup: &TargetSetup, program: &Path, row: &Lever, plan: &LeverPlan) -> Result<LeverFound, String> {
-    let mut found = LeverFound::default();
+pub(super) fn check(setup: &TargetSetup, program: &Path, row: &Lever, plan: &LeverPlan) -> Result<LeverCheck, String> {
+    let mut found = LeverCheck::default();
     for host in setup.hosts_of(row.place) {
-        found = ask(host, program, row.id, &AgentSpec::Look(plan.clone()))?.found.unwrap_or_default();
+        found = ask(host, program, row.id, &AgentSpec::CheckLever(plan.clone()))?.found.unwrap_or_default();
     }
     Ok(found)
 }
@@ -26,7 +26,7 @@ pub(super) fn check(setup: &TargetSetup, program: &Path, row: &Lever, plan: &Lev
 pub(super) fn put_back(lab: &mut Lab<'_>, setup: &TargetSetup) {
     let mut told = Vec::new();
     for host in setup.hosts_of(LeverHost::Server).into_iter().filter(|host| host.is_remote()) {
-        match ask(host, lab.program(), "undo", &AgentSpec::PutBack) {
+        match ask(host, lab.program(), "undo", &AgentSpec::RestoreLevers) {
             Ok(ready) => told.extend(ready.notes.iter().map(|note| format!("on {}, {note}", host.name()))),
             Err(why) => told.push(format!("what a killed experiment may have left changed was not looked for: {why}")),
         }

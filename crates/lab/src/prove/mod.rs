@@ -16,7 +16,7 @@ mod slots;
 mod turns;
 
 pub use prove_target::prove_target;
-use run::Untried;
+use run::UnusedLever;
 
 use self::choose::{allowed, load_pair, own, switchable};
 use self::host_questions::put_back;
@@ -121,7 +121,7 @@ fn predict(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, operatin
 }
 
 fn untried(lab: &mut Lab<'_>, row: &Lever, why: String) {
-    let untried = Untried { lever: row.id.into(), why };
+    let untried = UnusedLever { lever: row.id.into(), why };
     lab.run.findings.proof.iter_mut().for_each(|proof| proof.untried.push(untried.clone()));
 }
 

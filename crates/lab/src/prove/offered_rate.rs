@@ -2,7 +2,7 @@
 //! long that one slot's queue is gone in the next. The rate itself is one of the levers.
 
 use judge::prove::{AtRate, RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};
-use run::{Intensity, LeverSlots, LoadPlan, ProofOf, ProofTrial, SlotHist, SlotPlan, Stage, Trial};
+use run::{Intensity, LeverSlots, LoadPlan, ProofMetric, ProofTrial, SlotHist, SlotPlan, Stage, Trial};
 
 use super::operating_point::OperatingPoint;
 use super::schedule::{RECOVERY_SLOTS, one_at_a_time};
@@ -71,7 +71,14 @@ fn relaxation_s(at: &AtRate, dose: f64) -> f64 {
 }
 
 /// Plans the slots for a number of levers within some seconds; the error says what is lacking.
-fn slots(at: &AtRate, dose: f64, of: ProofOf, levers: usize, least_s: f64, seconds: f64) -> Result<SlotPlan, String> {
+fn slots(
+    at: &AtRate,
+    dose: f64,
+    of: ProofMetric,
+    levers: usize,
+    least_s: f64,
+    seconds: f64,
+) -> Result<SlotPlan, String> {
     let relaxed_s = relaxation_s(at, dose);
     let wanted_s = (RELAXATION_TIMES.0 * relaxed_s).max(least_s).max(SLOT_RANGE_S.0);
     let room_s = seconds - FIRST_S;
@@ -101,7 +108,7 @@ fn slots(at: &AtRate, dose: f64, of: ProofOf, levers: usize, least_s: f64, secon
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
-    (operating_point, at, of): (&OperatingPoint, &AtRate, ProofOf),
+    (operating_point, at, of): (&OperatingPoint, &AtRate, ProofMetric),
     rows: &[&'static Lever],
     targets: &LeverTargets,
     seconds: f64,
@@ -135,7 +142,7 @@ fn with_steps(load: LoadPlan, slots: &SlotPlan, more: &[bool], times: f64) -> Lo
 
 fn proof_trial(
     trial: &Trial,
-    of: ProofOf,
+    of: ProofMetric,
     slots: SlotPlan,
     levers: Vec<LeverSlots>,
     offered: f64,
@@ -208,15 +215,15 @@ mod tests {
 
     #[test]
     fn slots_outlast_the_queue_of_the_one_before_or_there_are_none() {
-        let found = slots(&at(1500.0, 0.6, 0.0004), 0.13, ProofOf::P99, 3, 0.06, 40.0).unwrap();
+        let found = slots(&at(1500.0, 0.6, 0.0004), 0.13, ProofMetric::P99, 3, 0.06, 40.0).unwrap();
         assert!(
             found.end_s() <= 40.0 + 1e-9 && found.count as usize % block(3) == RECOVERY_SLOTS % block(3),
             "{found:?}"
         );
         assert!(found.slot_s >= 6.0 * relaxation_s(&at(1500.0, 0.6, 0.0004), 0.13), "{found:?}");
         let refused = |at: AtRate, of, seconds| slots(&at, 0.05, of, 3, 0.06, seconds).unwrap_err();
-        assert!(refused(at(10.0, 0.9, 0.1), ProofOf::P50, 40.0).contains("too short for slots"));
-        assert!(refused(at(20.0, 0.5, 0.01), ProofOf::P99, 60.0).contains("too few for p99"));
+        assert!(refused(at(10.0, 0.9, 0.1), ProofMetric::P50, 40.0).contains("too short for slots"));
+        assert!(refused(at(20.0, 0.5, 0.01), ProofMetric::P99, 60.0).contains("too few for p99"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use run::{AgentSpec, LeverPlan, LoadPlan, ProofOf, SwitchTrial, TrialKind};
+use run::{AgentSpec, LeverPlan, LoadPlan, ProofMetric, SwitchTrial, TrialKind};
 
 use super::operating_point::OperatingPoint;
 use crate::agents::AgentGroup;
@@ -95,16 +95,22 @@ fn hold(lab: &Lab<'_>, hosts: &[&dyn Host], plan: &LeverPlan) -> Result<AgentGro
 }
 
 /// Returns the result of one turn: good answers per second, or the response time in microseconds.
-fn turn(lab: &mut Lab<'_>, setup: &TargetSetup, plan: LoadPlan, label: String, of: ProofOf) -> Result<f64, LabError> {
+fn turn(
+    lab: &mut Lab<'_>,
+    setup: &TargetSetup,
+    plan: LoadPlan,
+    label: String,
+    of: ProofMetric,
+) -> Result<f64, LabError> {
     let point = Point { label, kind: TrialKind::Proof, ..Point::default() };
     let loads = setup.single_load(plan);
     let trial = lab.conduct(&setup.observation, &loads, &point)?;
     Ok(match of {
-        ProofOf::Throughput => judge::good(&trial),
-        ProofOf::P50 => trial.latency_us.p50,
-        ProofOf::Mean => trial.latency_us.mean,
-        ProofOf::P99 => trial.latency_us.p99,
-        ProofOf::P999 => trial.latency_us.p99_9,
+        ProofMetric::Throughput => judge::good(&trial),
+        ProofMetric::P50 => trial.latency_us.p50,
+        ProofMetric::Mean => trial.latency_us.mean,
+        ProofMetric::P99 => trial.latency_us.p99,
+        ProofMetric::P999 => trial.latency_us.p99_9,
     })
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use run::{Intensity, Plan, Run, TrialKind, Turns};
+use run::{Intensity, Plan, Run, TrialKind, WindowOrder};
 
 use crate::search::live_target::LiveTarget;
 use crate::search::{Budget, Finder};
@@ -32,7 +32,7 @@ pub struct InTurns {
     /// Run of each server; the windows are its trials.
     pub runs: [Run; 2],
     /// Order of the turns.
-    pub turns: Turns,
+    pub turns: WindowOrder,
     /// Sentences about what weakens the comparison.
     pub notes: Vec<String>,
     /// Whether the user ended it.
@@ -46,7 +46,7 @@ pub fn in_turns(plans: [Plan; 2], budget_s: f64, watch: &dyn Watch) -> Result<In
     let [a, b] = plans;
     let (mut watch_a, mut watch_b) = (Nobody, Nobody);
     let mut sides = [prepare(a, &mut watch_a)?, prepare(b, &mut watch_b)?];
-    let mut turns = RecordedOrder { order: TurnOrder::new(seed), turns: Turns { seed, new_first: Vec::new() } };
+    let mut turns = RecordedOrder { order: TurnOrder::new(seed), turns: WindowOrder { seed, new_first: Vec::new() } };
     let search_s = Some(CAPACITY_SHARE * budget_s / 2.0).filter(|s| *s >= MIN_SEARCH_S);
     let until_s = budget_s - 2.0 * search_s.unwrap_or(0.0);
     let notes = windows(&mut sides, &mut turns, Deadline { began, until_s }, watch)?;
@@ -137,7 +137,7 @@ fn notes_on_windows(pairs: u64, window_s: f64, response_s: f64, stopped: bool) -
 /// Pairs of turns with a record of their order.
 struct RecordedOrder {
     order: TurnOrder,
-    turns: Turns,
+    turns: WindowOrder,
 }
 
 impl RecordedOrder {

@@ -32,7 +32,7 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
         Prove::Default | Prove::Intrusive if !users => Budget::with_proof(search_s),
         _ => (Budget::new(search_s), 0.0),
     };
-    for repeat in 0..live.lab.run.plan.times() {
+    for repeat in 0..live.lab.run.plan.repeat_count() {
         live.search(repeat, budget)?;
     }
     handshake_turns::conduct(&mut live, handshakes_s)?;

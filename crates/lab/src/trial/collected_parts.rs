@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use run::{HostLoad, LoadPart, Window, WindowsApart};
+use run::{HostLoad, LoadPart, Window, WindowSkew};
 
 /// State of one agent's part.
 #[derive(Clone, Debug, Default)]
@@ -108,9 +108,9 @@ impl CollectedParts {
 
     /// Returns how far apart the windows of several parts are. `samples_s` are the distances of edge samples from
     /// their ordered moment. `clock_s` is the error of clock comparisons, and `drift_s` the drift during the load.
-    pub(crate) fn apart(&self, samples_s: &[f64], (clock_s, drift_s): (f64, Option<f64>)) -> Option<WindowsApart> {
+    pub(crate) fn apart(&self, samples_s: &[f64], (clock_s, drift_s): (f64, Option<f64>)) -> Option<WindowSkew> {
         let some = self.windows.len() > 1 || clock_s > 0.0;
-        some.then(|| WindowsApart {
+        some.then(|| WindowSkew {
             begin_us: spread_us(self.windows.iter().map(|w| w.begin_s)),
             end_us: spread_us(self.windows.iter().map(|w| w.end_s)),
             sample_us: samples_s.iter().copied().reduce(f64::max).map(|s| s * 1e6),

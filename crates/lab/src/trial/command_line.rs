@@ -12,7 +12,7 @@ pub(crate) fn line(arguments: impl IntoIterator<Item = OsString>, secrets: &Secr
     let mut words = arguments.into_iter();
     let program = words.next().unwrap_or_else(|| "loadline".into());
     let name = Path::new(&program).file_name().map_or_else(|| "loadline".into(), |n| n.to_string_lossy().into_owned());
-    let rest = words.map(|word| quoted(&secrets.keep_word(&word.to_string_lossy())));
+    let rest = words.map(|word| quoted(&secrets.redact_word(&word.to_string_lossy())));
     std::iter::once(quoted(&name)).chain(rest).collect::<Vec<_>>().join(" ")
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use run::{AgentCommand, AgentSpec, Around, Incident, IncidentKind, LoadPart, LoadPlan, Phase, Trial, Window};
+use run::{AgentCommand, AgentSpec, Incident, IncidentKind, LoadPart, LoadPlan, Phase, Trial, TrialOverhead, Window};
 use sys::clock::Origin;
 
 use crate::agents::files;
@@ -102,7 +102,7 @@ pub(crate) fn conduct(
     *kept = group;
     let whole_s = began.elapsed().as_secs_f64();
     let drain_s = (origin.now_s() - window.end_s).max(0.0);
-    trial.measured.around = Some(Around { start_s: (whole_s - origin.now_s()).max(0.0), drain_s });
+    trial.measured.around = Some(TrialOverhead { start_s: (whole_s - origin.now_s()).max(0.0), drain_s });
     trial.steady = steady;
     trial.notes.extend(spread);
     trial.notes.extend(ready.into_iter().flat_map(|r| r.notes));

@@ -42,7 +42,7 @@ pub struct Lab<'w> {
 
 /// Rejects loads of different kinds, since a trial has one intensity.
 fn check_one_kind(loads: &[Load<'_>], point: &Point) -> Result<(), LabError> {
-    let together = Intensity::together(loads.iter().map(|load| &load.plan.intensity));
+    let together = Intensity::sum(loads.iter().map(|load| &load.plan.intensity));
     if loads.is_empty() || together.is_some() {
         return Ok(());
     }
@@ -53,7 +53,7 @@ fn check_one_kind(loads: &[Load<'_>], point: &Point) -> Result<(), LabError> {
 impl<'w> Lab<'w> {
     /// Begins a run. It makes the directory first, so that an unwritable one is found before any load.
     pub fn begin(mut plan: Plan, out: Option<&Path>, watch: &'w mut dyn Watch) -> Result<Self, LabError> {
-        plan.seal(&[]);
+        plan.redact_secrets(&[]);
         plan.check()?;
         let dir = out.map(RunDir::create).transpose()?;
         let program = own_program()?;
@@ -193,7 +193,7 @@ impl<'w> Lab<'w> {
         };
         let (mut trial, ended) = conduct::conduct(&setup, &mut self.generators, point, open, self.watch)?;
         // After the end of a server or a generator, further trials would measure something else.
-        let broken = ended == TrialEnd::Broken || trial.incidents.iter().any(|i| i.kind.breaks());
+        let broken = ended == TrialEnd::Broken || trial.incidents.iter().any(|i| i.kind.invalidates_trial());
         self.stopped |= ended == TrialEnd::ByUser || broken && !observation.is_blind();
         if ended == TrialEnd::ByUser {
             trial.notes.push(format!("interrupted after {:.1} s of measuring", trial.measured.length_s));
@@ -239,7 +239,7 @@ impl<'w> Lab<'w> {
     /// Adds a trial to the run, judges it and saves the run.
     pub fn keep(&mut self, mut trial: Trial) -> Result<&Trial, LabError> {
         trial.repeat = self.repeat;
-        if self.run.plan.times() > 1 {
+        if self.run.plan.repeat_count() > 1 {
             trial.label += &format!(", repeat {}", self.repeat + 1);
         }
         let single = std::mem::take(&mut self.single);

@@ -13,7 +13,7 @@ pub fn load(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     let target_setup = TargetSetup::prepare(&mut lab)?;
     let rest_s = lab.run.plan.observe.at_rest_s;
     lab.rest(&target_setup.observation, rest_s);
-    for repeat in 0..lab.run.plan.times() {
+    for repeat in 0..lab.run.plan.repeat_count() {
         if lab.stopped() {
             break;
         }

@@ -1,7 +1,7 @@
 //! Rate of an open loop that the user changes while it runs. The agents are told, and the trial records the rate that
 //! was really offered.
 
-use run::{AgentCommand, Intensity, LoadPlan, RateByHand, Trial, Window};
+use run::{AgentCommand, Intensity, LoadPlan, RateChange, Trial, Window};
 
 /// Minimum interval between two changes, seconds: a held key makes dozens a second.
 const MIN_INTERVAL_S: f64 = 0.1;
@@ -9,7 +9,7 @@ const MIN_INTERVAL_S: f64 = 0.1;
 /// Rates so far; none until the user changes the rate.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ManualRate {
-    rates: Vec<RateByHand>,
+    rates: Vec<RateChange>,
     factor: Option<f64>,
 }
 
@@ -21,10 +21,10 @@ impl ManualRate {
             return None;
         }
         if self.rates.is_empty() {
-            self.rates.push(RateByHand { t_s: 0.0, rate: planned });
+            self.rates.push(RateChange { t_s: 0.0, rate: planned });
         }
         self.factor = Some(factor);
-        self.rates.push(RateByHand { t_s: now_s.max(0.0), rate: planned * factor });
+        self.rates.push(RateChange { t_s: now_s.max(0.0), rate: planned * factor });
         Some(AgentCommand::Rate { factor })
     }
 
@@ -49,7 +49,7 @@ impl ManualRate {
     /// Returns the mean rate of a window; none for an empty one.
     fn mean(&self, window: Window) -> Option<f64> {
         let ends = self.rates.iter().skip(1).map(|next| next.t_s).chain([f64::INFINITY]);
-        let within = |(given, end_s): (&RateByHand, f64)| {
+        let within = |(given, end_s): (&RateChange, f64)| {
             given.rate * (end_s.min(window.end_s) - given.t_s.max(window.begin_s)).max(0.0)
         };
         let requests: f64 = self.rates.iter().zip(ends).map(within).sum();

@@ -17,7 +17,7 @@ pub struct Point {
 
 /// Returns the trial of these loads from the merged part of all agents.
 pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window) -> Trial {
-    let intensity = Intensity::together(loads.iter().copied()).unwrap_or_default();
+    let intensity = Intensity::sum(loads.iter().copied()).unwrap_or_default();
     let summary = |name: &str| part.histograms.get(name).map_or_else(Summary::default, Hist::summary);
     Trial {
         label: point.label.clone(),

@@ -184,7 +184,7 @@ impl<'w> RunningTrial<'w> {
             return false;
         }
         self.check_at = now + INCIDENT_INTERVAL;
-        self.samplers.incidents().iter().any(|i| i.kind.breaks())
+        self.samplers.incidents().iter().any(|i| i.kind.invalidates_trial())
     }
 
     fn hear(&mut self, until: Instant) {

@@ -23,7 +23,7 @@ pub struct Resolved {
 /// decides the kind; details of the same kind are kept.
 pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
     let fail = |why: String| LabError::Target { target: target.into(), why };
-    let parts = UrlParts::of(target);
+    let parts = UrlParts::parse(target);
     let (scheme, (name, by_unix)) = (parts.scheme_or_http(), parts.transport());
     let (row, written) = proto::by_scheme(name).ok_or_else(|| fail(unknown(scheme)))?;
     if by_unix {

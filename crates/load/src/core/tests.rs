@@ -289,7 +289,7 @@ fn the_first_connects_of_several_processes_interleave() {
     let whole = LoadPlan { drain_s: 0.0, ..plan(sclients(25, 500.0), 0.4) };
     let mut syns: Vec<u64> = (0..4)
         .flat_map(|i| {
-            simulate(&LoadPlan { phase: whole.phase_of(i, 4), ..whole.clone() }, &full_listener()).unwrap().1.syns_ns
+            simulate(&LoadPlan { phase: whole.share_phase(i, 4), ..whole.clone() }, &full_listener()).unwrap().1.syns_ns
         })
         .collect();
     syns.sort_unstable();

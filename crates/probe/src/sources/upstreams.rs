@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use run::{Address, Behind};
+use run::{Address, Upstream};
 use sys::diag::Diag;
 
 use crate::Scope;
@@ -34,8 +34,8 @@ const MAX_UPSTREAMS: usize = 64;
 const MAX_ENDS: usize = 16_384;
 
 /// A step of the chain: an address, the processes that answer there, and the origin of the connections to it.
-struct Upstream {
-    behind: Behind,
+struct Step {
+    behind: Upstream,
     pids: Vec<u32>,
     /// Distinct quotas of its processes.
     throttles: Vec<Throttle>,
@@ -49,7 +49,7 @@ struct UpstreamChain {
     family: Family,
     quotas: Family,
     mounts: Option<Vec<Mount>>,
-    stops: Vec<Upstream>,
+    stops: Vec<Step>,
     /// Addresses at which the server answers to itself.
     own: HashSet<String>,
     /// Holder of each socket by inode: the index in the chain (0: the server), or none for other processes.
@@ -225,10 +225,10 @@ impl UpstreamChain {
             Some(stop) => (stop.behind.address.clone(), stop.behind.depth + 1),
             None => (String::new(), 1),
         };
-        let behind = Behind { address, depth, from, ..Behind::default() };
+        let behind = Upstream { address, depth, from, ..Upstream::default() };
         round.process_set.met(behind.clone(), pids.clone());
         let throttles = self.throttles(&pids, round.tree);
-        self.stops.push(Upstream { behind, pids, throttles });
+        self.stops.push(Step { behind, pids, throttles });
     }
 }
 

@@ -65,7 +65,7 @@ fn sentence_of(how: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use run::CpuTold;
+    use run::CpuEstimate;
 
     use super::*;
 
@@ -73,7 +73,7 @@ mod tests {
         ClassFinding {
             name: name.into(),
             share: Some(share),
-            server_cpu: Some(CpuTold { us, low: Some(0.9 * us), high: Some(1.1 * us) }),
+            server_cpu: Some(CpuEstimate { us, low: Some(0.9 * us), high: Some(1.1 * us) }),
             server_cpu_share: Some(cpu),
             ..ClassFinding::default()
         }

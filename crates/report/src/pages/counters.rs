@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use run::{CounterId, CounterSpec, Kind, Moment, RateByHand, Reading, Run, Side, Stage, TENTH_S, Trial, counter};
+use run::{CounterId, CounterSpec, Kind, Moment, RateChange, Reading, Run, Side, Stage, TENTH_S, Trial, counter};
 
 use super::pick;
 use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
@@ -63,7 +63,7 @@ fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
     let changes = !stages.is_empty() || !by_hand.is_empty();
     let offered = |at_s: f64| {
         let since_s = trial.measured.window.begin_s + at_s;
-        (at_s, if by_hand.is_empty() { Stage::rate_at(stages, since_s) } else { RateByHand::rate_at(by_hand, since_s) })
+        (at_s, if by_hand.is_empty() { Stage::rate_at(stages, since_s) } else { RateChange::rate_at(by_hand, since_s) })
     };
     let rates = &trial.measured.series_completed;
     let step_s = trial.measured.series_step_s.unwrap_or(TENTH_S);
@@ -129,7 +129,7 @@ fn over_time(trial: &Trial, id: &str) -> Option<Plot> {
     if let Some(server) = &trial.server {
         series.extend(line("server", Hue::Main, server, trial, spec));
     }
-    let shared = trial.in_common(spec.scope());
+    let shared = trial.shares_scope(spec.scope());
     if !shared {
         series.extend(line("client", Hue::Second, &trial.client, trial, spec));
     }

@@ -1,6 +1,6 @@
 //! What it would take to double the capacity.
 
-use run::{Needed, Run};
+use run::{ResourceNeed, Run};
 
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
 use run::number::{number, quantity};
@@ -9,7 +9,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if run.findings.what_if.is_empty() {
         return Vec::new();
     }
-    let row = |n: &Needed| -> Vec<Cell> {
+    let row = |n: &ResourceNeed| -> Vec<Cell> {
         let times = format!("{} times", number(n.factor));
         vec![Cell::new(n.device.clone()), Cell::new(times), Cell::new(quantity(n.reaches, Unit::PerSecond))]
     };

@@ -29,7 +29,7 @@ mod verdict;
 
 pub use trials::{busiest_device, words as error_words};
 
-use run::{Run, Sureness};
+use run::{Certainty, Run};
 
 use crate::{Doc, Section, Unit};
 use run::number::{number, quantity};
@@ -116,7 +116,7 @@ fn title(run: &Run) -> String {
             "unknown" | "not-saturated" | "" => String::new(),
             _ if figures::judged_by_row(run) => String::new(),
             // A guess is no headline.
-            id if found.bottleneck.sureness >= Sureness::Likely => format!("limited by {id}; "),
+            id if found.bottleneck.sureness >= Certainty::Likely => format!("limited by {id}; "),
             _ => String::new(),
         };
         return match found.checks.len() {
@@ -152,17 +152,17 @@ fn title(run: &Run) -> String {
 }
 
 /// How a headline names a verdict that is not certain.
-fn hedge(sureness: Sureness) -> &'static str {
+fn hedge(sureness: Certainty) -> &'static str {
     match sureness {
-        Sureness::Sure | Sureness::Likely => "",
-        Sureness::Possible => "probably ",
-        Sureness::Guess | Sureness::Undecided => "perhaps ",
+        Certainty::Sure | Certainty::Likely => "",
+        Certainty::Possible => "probably ",
+        Certainty::Guess | Certainty::Undecided => "perhaps ",
     }
 }
 
 /// What ended a run before its time, and what was measured until then.
 fn died(run: &Run) -> Option<String> {
-    let (trial, incident) = run.died()?;
+    let (trial, incident) = run.ended_by()?;
     let mut text = incident.text.clone();
     text.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
     let of = if run.trials.len() > 1 { format!(" ({})", trial.label) } else { String::new() };

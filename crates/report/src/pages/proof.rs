@@ -1,6 +1,6 @@
 //! The verdict held against an experiment: what was predicted, what came out, and whose speed throughput follows.
 
-use run::{Effect, Estimate, Proof, ProofOutcome, ProofTrial, Run, Steadiness, Untried};
+use run::{Effect, Estimate, Proof, ProofOutcome, ProofTrial, Run, Steadiness, UnusedLever};
 
 use crate::plot::{Axis, BarRow, Bars, Hue, Look, Plot, Scale, Segment, Series};
 use crate::{Block, Cell, Col, KeyFigure, Note, Section, Table, Tone, Unit, Weight};
@@ -28,7 +28,7 @@ fn word(outcome: ProofOutcome) -> &'static str {
     match outcome {
         ProofOutcome::Proven => "proven",
         ProofOutcome::Refuted => "refuted",
-        ProofOutcome::NotTried => "not proven",
+        ProofOutcome::NoResult => "not proven",
     }
 }
 
@@ -36,7 +36,7 @@ fn tone(outcome: ProofOutcome) -> Tone {
     match outcome {
         ProofOutcome::Proven => Tone::Good,
         ProofOutcome::Refuted => Tone::Warn,
-        ProofOutcome::NotTried => Tone::Quiet,
+        ProofOutcome::NoResult => Tone::Quiet,
     }
 }
 
@@ -93,7 +93,7 @@ fn in_turns(proof: &Proof) -> Option<Block> {
 
 /// What was not tried, and why.
 fn untried(proof: &Proof) -> Option<Block> {
-    let row = |u: &Untried| vec![Cell::new(u.lever.clone()), Cell::new(u.why.clone())];
+    let row = |u: &UnusedLever| vec![Cell::new(u.lever.clone()), Cell::new(u.why.clone())];
     let columns = vec![Col::words("not tried", 0), Col::words("why", 0)];
     let rows: Vec<Vec<Cell>> = proof.untried.iter().map(row).collect();
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))

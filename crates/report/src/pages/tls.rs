@@ -1,6 +1,6 @@
 //! What TLS costs: CPU time of a handshake on both sides, and bytes on the wire beside bytes of the answer.
 
-use run::{CpuTold, HandshakeCost, Run, Trial};
+use run::{CpuEstimate, HandshakeCost, Run, Trial};
 
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
 use run::number::{count, quantity};
@@ -46,7 +46,7 @@ fn handshake(cost: &HandshakeCost) -> Vec<Vec<Cell>> {
         .collect()
 }
 
-fn time(told: CpuTold) -> String {
+fn time(told: CpuEstimate) -> String {
     let us = |us: f64| quantity(us, Unit::Micros);
     let within = told.low.zip(told.high).map(|(low, high)| format!(" ({} to {})", us(low.max(0.0)), us(high)));
     format!("{}{}", us(told.us), within.unwrap_or_default())
@@ -90,8 +90,8 @@ mod tests {
         assert!(sections(&run).is_empty());
         run.plan.load.tls = Some(run::TlsPlan::default());
         run.findings.tls_handshake_cpu_us = Some(HandshakeCost {
-            server: Some(CpuTold { us: 800.0, low: Some(700.0), high: Some(900.0) }),
-            client_resumed: Some(CpuTold { us: 40.0, ..CpuTold::default() }),
+            server: Some(CpuEstimate { us: 800.0, low: Some(700.0), high: Some(900.0) }),
+            client_resumed: Some(CpuEstimate { us: 40.0, ..CpuEstimate::default() }),
             how: "in turns".into(),
             handshakes: 1234,
             ..HandshakeCost::default()

@@ -1,6 +1,6 @@
 //! How far the figures can be relied on.
 
-use run::{Run, Spent};
+use run::{Run, TimeSpent};
 
 use super::verdict::FIRST_WARNINGS;
 use crate::{Block, Item, KeyFigure, List, Note, Section, Tone, Unit, Weight};
@@ -65,7 +65,7 @@ fn figures(run: &Run) -> Vec<KeyFigure> {
 }
 
 /// What a run's time was spent on besides windows.
-fn rest(spent: &Spent) -> String {
+fn rest(spent: &TimeSpent) -> String {
     let parts = [
         ("warm-ups", spent.settle_s),
         ("starting agents", spent.start_s),

@@ -23,7 +23,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 /// The verdict of an experiment stands behind its own conclusions. Where no request was sent there is none, and where each
 /// trial has its own it is in the table of these.
 pub(super) fn of_experiment(run: &Run) -> Vec<Section> {
-    let together = run.plan.experiment().is_some() && run.asked() && !figures::judged_by_row(run);
+    let together = run.plan.experiment().is_some() && run.sent_requests() && !figures::judged_by_row(run);
     if together { judged(run, "What the counters say") } else { Vec::new() }
 }
 

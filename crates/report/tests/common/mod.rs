@@ -229,7 +229,7 @@ fn findings() -> Findings {
         bottleneck: Bottleneck {
             id: "server-single-thread".into(),
             confidence: 0.93,
-            sureness: Sureness::of(0.93),
+            sureness: Certainty::from_confidence(0.93),
             sentence: "Thread 1240 of nginx:1234 is full while 0.9 of 2 CPUs idle.".into(),
             evidence: vec![
                 evidence("thread 1240 used 99.1 % of one CPU", "thread.cpu", 0.991, FigureUnit::Plain, 1.0),
@@ -268,7 +268,7 @@ fn findings() -> Findings {
             held: vec!["Little's law: 63.9 in flight against 48,400/s × 1.32 ms = 63.8".into()],
             probe_share: Some(0.0031),
             measured_share: Some(0.71),
-            spent: Some(run::Spent {
+            spent: Some(run::TimeSpent {
                 measured_s: 21.3,
                 at_rest_s: 0.6,
                 start_s: 0.4,
@@ -287,25 +287,25 @@ fn findings() -> Findings {
 
 /// The same with a chain behind the server, whose names are a stranger's and long.
 pub fn behind() -> Run {
-    let load = |address: String, from: &str, depth, limit| run::BehindLoad {
-        behind: run::Behind {
+    let load = |address: String, from: &str, depth, limit| run::UpstreamLoad {
+        behind: run::Upstream {
             address,
             from: from.into(),
             depth,
             processes: vec!["<i>a-process-with-a-long-name</i>:812".into(), "python3:813".into()],
-            ..run::Behind::default()
+            ..run::Upstream::default()
         },
         connections: Some(1_048_576.0),
         cpu_used: Some(0.98),
         cpu_allowed: Some(2.0),
         busiest_thread: Some(0.98),
         limit,
-        ..run::BehindLoad::default()
+        ..run::UpstreamLoad::default()
     };
     let long = format!("unix:/{}", "a-directory/".repeat(30));
     let mut run = find();
     run.findings.behind = vec![
-        load("127.0.0.1:8001".into(), "", 1, Some(run::BehindLimit::Thread)),
+        load("127.0.0.1:8001".into(), "", 1, Some(run::UpstreamLimit::Thread)),
         load(long.clone(), "127.0.0.1:8001", 2, None),
         load("[2001:db8:1111:2222:3333:4444:5555:6666]:65535".into(), &long, 3, None),
     ];

@@ -94,7 +94,7 @@ fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
 /// Returns the message of serde_json without its place, which the caller adds.
 pub(super) fn words(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    run::said(text.rfind(" at line ").map_or(text.as_str(), |at| &text[..at]))
+    run::add_suggestion(text.rfind(" at line ").map_or(text.as_str(), |at| &text[..at]))
 }
 
 #[cfg(test)]

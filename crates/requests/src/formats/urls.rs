@@ -44,7 +44,7 @@ fn parse_line(line: &str) -> Result<Found, String> {
         (Some(method), Some(target), None) if method.bytes().all(|b| b.is_ascii_uppercase()) => (method, target),
         _ => return Err("write a line as URL, /PATH or METHOD URL".into()),
     };
-    if !target.starts_with('/') && run::UrlParts::of(target).scheme.is_none() {
+    if !target.starts_with('/') && run::UrlParts::parse(target).scheme.is_none() {
         return Err("begin it with http://, https:// or /".into());
     }
     let (origin, path) = url::split(target)?;

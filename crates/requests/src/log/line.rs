@@ -107,7 +107,7 @@ fn json(line: &str, fields: &Fields) -> Result<Logged, (usize, String)> {
         })
     };
     let (method, path) = match (text(&fields.path), text(&fields.request)) {
-        (Some(path), _) if path.starts_with('/') || run::UrlParts::of(&path).scheme.is_some() => {
+        (Some(path), _) if path.starts_with('/') || run::UrlParts::parse(&path).scheme.is_some() => {
             (text(&fields.method).unwrap_or_else(|| "GET".into()), path)
         }
         (_, Some(line)) => request(&line).map_err(|why| (1, why))?,

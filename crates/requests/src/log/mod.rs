@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
-use run::{MOST_REQUESTS, RequestPlan};
+use run::{MAX_REQUESTS, RequestPlan};
 
 use crate::error::{ReadError, shown};
 use crate::formats::is_target;
@@ -166,11 +166,11 @@ impl Log {
         let mut different: Vec<((String, String), u32)> = std::mem::take(&mut self.places).into_iter().collect();
         let count = |place: u32| self.counts[place as usize].0;
         different.sort_by(|a, b| count(b.1).cmp(&count(a.1)).then_with(|| a.0.cmp(&b.0)));
-        let rare: u64 = different.iter().skip(MOST_REQUESTS).map(|(_, place)| count(*place)).sum();
+        let rare: u64 = different.iter().skip(MAX_REQUESTS).map(|(_, place)| count(*place)).sum();
         if rare > 0 {
             self.left_out.insert("of the rarest beyond 65,535 different ones".into(), rare);
         }
-        different.truncate(MOST_REQUESTS);
+        different.truncate(MAX_REQUESTS);
         let mut to = vec![None; self.counts.len()];
         (0..).zip(&different).for_each(|(item, (_, place)): (u16, _)| to[*place as usize] = Some(item));
         let requests = different.into_iter().map(|((method, path), place)| {

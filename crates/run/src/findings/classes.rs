@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Breach, CpuTold, Hist, unsaid};
+use crate::{Breach, CpuEstimate, Hist, skip_empty};
 
 /// Counts for one class of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub struct ClassTally {
     /// Requests that failed, alone or with their connection.
     pub failed: u64,
     /// Response bytes including headers (HTTP/2: bodies only). 0 if the protocol does not separate classes.
-    #[serde(skip_serializing_if = "unsaid::is_no_count")]
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub bytes: u64,
 }
 
@@ -113,7 +113,7 @@ pub struct ClassFinding {
     pub first_to_fail: bool,
     /// Server CPU time per request of this class. An estimate; `class_costs` says how it was made.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub server_cpu: Option<CpuTold>,
+    pub server_cpu: Option<CpuEstimate>,
     /// Estimated share of the class in the CPU time of all requests in the reported trial, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpu_share: Option<f64>,

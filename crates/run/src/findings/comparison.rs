@@ -18,22 +18,22 @@ pub struct Comparison {
     pub differences: Vec<String>,
     /// CPU cost of TLS per request, if only one of the two sides speaks TLS.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tls: Option<TlsShare>,
+    pub tls: Option<TlsCost>,
     /// Weaknesses of the comparison, in sentences: windows without responses, a budget that was too short.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Order in which two live servers took turns; absent for stored runs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub turns: Option<Turns>,
+    pub turns: Option<WindowOrder>,
     /// One entry per figure.
-    pub comparisons: Vec<Compared>,
+    pub comparisons: Vec<ComparedFigure>,
     /// Both sides as curves.
     pub curves: ComparedCurves,
     /// Smallest relative change that is worth acting on.
     #[serde(with = "Figure")]
     pub threshold: f64,
     /// Overall result of all figures.
-    pub verdict: ComparedWord,
+    pub verdict: ComparisonResult,
     /// Name of the figure that decided the result; absent if none did.
     pub decided_by: Option<String>,
     /// Whether any figure became worse by more than the threshold.
@@ -44,7 +44,7 @@ pub struct Comparison {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Turns {
+pub struct WindowOrder {
     /// Seed of the order. The arrivals and think times of pair N use this seed plus N.
     pub seed: u64,
     /// Whether the new server's window came first, for each pair. Of every two pairs, one begins with the new server.
@@ -57,16 +57,16 @@ pub struct Turns {
 #[serde(default)]
 pub struct ComparedCurves {
     /// Good responses per second by number of clients, if several numbers were tried.
-    pub rates: Vec<BothAt>,
+    pub rates: Vec<CurvePoint>,
     /// Response time in microseconds by percentile (0 to 1), over all windows of one load.
-    pub response_us: Vec<BothAt>,
+    pub response_us: Vec<CurvePoint>,
 }
 
 /// One point of both curves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct BothAt {
+pub struct CurvePoint {
     /// Horizontal position: clients, or a percentile from 0 to 1.
     #[serde(with = "Figure")]
     pub at: f64,
@@ -82,7 +82,7 @@ pub struct BothAt {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Compared {
+pub struct ComparedFigure {
     /// Name of the figure.
     pub figure: String,
     /// Unit of the figure; empty for counts.
@@ -106,7 +106,7 @@ pub struct Compared {
     /// relatives). Only Student's if there are few windows, none overlap, and ranks cannot give a smaller p-value.
     pub p: Option<f64>,
     /// Result for this figure.
-    pub word: ComparedWord,
+    pub word: ComparisonResult,
     /// Number of old and of new windows behind the figure.
     pub windows: (usize, usize),
     /// Whether this is a secondary server cost, shown only if it differs.
@@ -117,7 +117,7 @@ pub struct Compared {
     pub more: Option<f64>,
     /// Kind of the additional data.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub more_of: Option<MoreOf>,
+    pub more_of: Option<NeededData>,
     /// New value minus the old one with its 95 % interval, for a share that may be 0. A ratio to 0 does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Estimate>,
@@ -130,7 +130,7 @@ pub struct Compared {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum MoreOf {
+pub enum NeededData {
     /// More windows, from a longer run.
     Windows,
     /// More runs or repeats. Windows of one run cannot show how much runs differ.
@@ -141,7 +141,7 @@ pub enum MoreOf {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum ComparedWord {
+pub enum ComparisonResult {
     /// The new side is better.
     Faster,
     /// The new side is worse.
@@ -153,7 +153,7 @@ pub enum ComparedWord {
     NotEnough,
 }
 
-impl ComparedWord {
+impl ComparisonResult {
     /// Returns the word used in JSON and in tables.
     pub const fn name(self) -> &'static str {
         match self {
@@ -169,7 +169,7 @@ impl ComparedWord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct TlsShare {
+pub struct TlsCost {
     /// Share of the server CPU time per TLS request that plain requests do not need, 0 to 1. Below 0 if plain requests
     /// cost more.
     #[serde(with = "Figure")]

@@ -106,7 +106,8 @@ pub struct Breach {
 #[serde(rename_all = "kebab-case")]
 pub enum LoadState {
     /// The user fixed the load, which may not saturate anything.
-    Asked,
+    #[serde(rename = "asked")]
+    Requested,
     /// More load brought no more throughput, broke the objective, or filled the resource that the verdict names.
     Saturated,
     /// The highest rate that was tried; nothing was full.
@@ -117,7 +118,7 @@ impl LoadState {
     /// Returns the words shown beside figures of that trial.
     pub const fn word(self) -> &'static str {
         match self {
-            Self::Asked => "as asked",
+            Self::Requested => "as asked",
             Self::Saturated => "saturated",
             Self::Highest => "highest rate tried",
         }
@@ -169,7 +170,7 @@ pub enum Failure {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Sureness {
+pub enum Certainty {
     /// No evidence.
     #[default]
     Undecided,
@@ -183,9 +184,9 @@ pub enum Sureness {
     Sure,
 }
 
-impl Sureness {
+impl Certainty {
     /// Returns the step for a confidence from 0 to 1.
-    pub fn of(confidence: f64) -> Self {
+    pub fn from_confidence(confidence: f64) -> Self {
         match confidence {
             c if c >= 0.9 => Self::Sure,
             c if c >= 0.7 => Self::Likely,

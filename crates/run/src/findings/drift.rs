@@ -9,7 +9,7 @@ use crate::figure::Figure;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum DriftOf {
+pub enum DriftMetric {
     /// A gauge of the server; `counter` names it.
     #[default]
     Level,
@@ -25,7 +25,7 @@ pub enum DriftOf {
 pub struct Drift {
     /// The quantity.
     #[serde(default)]
-    pub of: DriftOf,
+    pub of: DriftMetric,
     /// Counter of a gauge, summed over the server's processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter: Option<CounterId>,

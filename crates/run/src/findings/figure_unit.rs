@@ -29,7 +29,7 @@ pub enum FigureUnit {
     Share,
     /// CPUs.
     #[serde(rename = "processors")]
-    Processors,
+    Cpus,
     /// Requests in flight.
     #[serde(rename = "requests")]
     Requests,
@@ -56,7 +56,7 @@ impl FigureUnit {
             Self::BytesPerRequest => "B per request",
             Self::Size => "B, binary",
             Self::Share => "share",
-            Self::Processors => "processors",
+            Self::Cpus => "processors",
             Self::Requests => "requests",
             Self::PerRequest => "per request",
             Self::HandshakesPerRequest => "handshakes per request",
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn a_run_holds_the_symbol_and_an_unknown_one_is_a_plain_number() {
         let bytes = [Bytes, BytesPerSecond, BytesPerRequest, Size];
-        let others = [Micros, PerSecond, Share, Processors, Requests, PerRequest, HandshakesPerRequest, Plain];
+        let others = [Micros, PerSecond, Share, Cpus, Requests, PerRequest, HandshakesPerRequest, Plain];
         for unit in bytes.into_iter().chain(others) {
             assert_eq!(serde_json::to_value(unit).unwrap(), unit.symbol());
             assert_eq!(serde_json::from_value::<FigureUnit>(unit.symbol().into()).unwrap(), unit);

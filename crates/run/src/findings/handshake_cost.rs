@@ -12,16 +12,16 @@ pub struct HandshakeCost {
     /// Full handshake, server processes. Absent if their CPU time is unknown or no handshake was full. If no window had
     /// one kind alone, an average over both kinds, weighted as `resumed` says.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub server: Option<CpuTold>,
+    pub server: Option<CpuEstimate>,
     /// Full handshake, generator processes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub client: Option<CpuTold>,
+    pub client: Option<CpuEstimate>,
     /// Resumed handshake, server processes; absent if no session was resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub server_resumed: Option<CpuTold>,
+    pub server_resumed: Option<CpuEstimate>,
     /// Resumed handshake, generator processes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_resumed: Option<CpuTold>,
+    pub client_resumed: Option<CpuEstimate>,
     /// Whether the cost includes the one request of the connection. Without a separate measurement of requests the cost
     /// is an upper bound.
     pub with_request: bool,
@@ -37,7 +37,7 @@ pub struct HandshakeCost {
 /// CPU time estimate, microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct CpuTold {
+pub struct CpuEstimate {
     /// The estimate.
     #[serde(with = "Figure")]
     pub us: f64,

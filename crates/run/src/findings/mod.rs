@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 use crate::{
-    BehindLoad, Device, Expected, Failure, FigureUnit, Limits, Needed, Outcome, Picks, Proof, Reading, Sureness,
-    WaitsFor,
+    Certainty, Device, ExpectationResult, Failure, FigureUnit, Limits, Outcome, Picks, Proof, Reading, ResourceNeed,
+    UpstreamLoad, WaitsFor,
 };
 
 /// All conclusions of a run.
@@ -64,19 +64,19 @@ pub struct Findings {
     pub bottleneck: Bottleneck,
     /// Upstream services of the server, nearest first, and how busy they were.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub behind: Vec<BehindLoad>,
+    pub behind: Vec<UpstreamLoad>,
     /// Result of the experiment that tests the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
     /// Resources needed to double the capacity, in the order in which they limit the server.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub what_if: Vec<Needed>,
+    pub what_if: Vec<ResourceNeed>,
     /// Result of each repeat.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<crate::Repeat>,
     /// The user's expectations and their results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub expected: Vec<Expected>,
+    pub expected: Vec<ExpectationResult>,
     /// Findings for each class in a mix of requests, in the order of the mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<crate::ClassFinding>,
@@ -136,7 +136,7 @@ pub struct Capacity {
     pub variation: Option<f64>,
     /// Time left out because a machine stood still, and the capacity with that time included.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<LeftOut>,
+    pub left_out: Option<ExcludedTime>,
 }
 
 impl Capacity {
@@ -155,7 +155,7 @@ fn no_windows(n: &usize) -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct LeftOut {
+pub struct ExcludedTime {
     /// Length of that time within the windows, seconds.
     #[serde(with = "Figure")]
     pub seconds: f64,
@@ -197,7 +197,7 @@ pub struct Bottleneck {
     #[serde(with = "Figure")]
     pub confidence: f64,
     /// Confidence as a step.
-    pub sureness: Sureness,
+    pub sureness: Certainty,
     /// The verdict in one sentence.
     pub sentence: String,
     /// Evidence, one entry per line.
@@ -220,7 +220,7 @@ impl Default for Bottleneck {
         Self {
             id: "unknown".into(),
             confidence: 0.0,
-            sureness: Sureness::Undecided,
+            sureness: Certainty::Undecided,
             sentence: String::new(),
             evidence: Vec::new(),
             ruled_out: Vec::new(),
@@ -286,7 +286,7 @@ pub struct Check {
     /// Computed value.
     #[serde(with = "Figure")]
     pub value: f64,
-    /// Expected value or bound.
+    /// ExpectationResult value or bound.
     #[serde(with = "Figure")]
     pub limit: f64,
     /// Whether the check passed.
@@ -297,7 +297,7 @@ pub struct Check {
 
 impl Check {
     /// Makes a check. A value that is not a number never passes.
-    pub fn of(name: impl Into<String>, value: f64, relation: Relation, limit: f64) -> Self {
+    pub fn new(name: impl Into<String>, value: f64, relation: Relation, limit: f64) -> Self {
         let pass = match relation {
             Relation::AtLeast => value >= limit,
             Relation::AtMost => value <= limit,
@@ -399,14 +399,14 @@ pub struct Trust {
     pub measured_share: Option<f64>,
     /// Division of the run's time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub spent: Option<Spent>,
+    pub spent: Option<TimeSpent>,
 }
 
 /// Division of a run's time, seconds. Only `measured_s` describes the server under load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Spent {
+pub struct TimeSpent {
     /// Measured windows of trials.
     #[serde(with = "Figure")]
     pub measured_s: f64,
@@ -487,8 +487,10 @@ mod tests {
     #[test]
     fn what_is_no_number_passes_nothing() {
         for relation in [Relation::AtLeast, Relation::AtMost, Relation::Equals] {
-            assert!(!Check::of("x", f64::NAN, relation, 1.0).pass && Check::of("x", 1.0, relation, 1.0).pass);
+            assert!(!Check::new("x", f64::NAN, relation, 1.0).pass && Check::new("x", 1.0, relation, 1.0).pass);
         }
-        assert!(!Check::of("x", 0.9, Relation::AtLeast, 1.0).pass && !Check::of("x", 1.1, Relation::AtMost, 1.0).pass);
+        assert!(
+            !Check::new("x", 0.9, Relation::AtLeast, 1.0).pass && !Check::new("x", 1.1, Relation::AtMost, 1.0).pass
+        );
     }
 }

@@ -16,14 +16,15 @@ pub enum ProofOutcome {
     Refuted,
     /// No experiment was made, or the experiment was inconclusive; `why` says which.
     #[default]
-    NotTried,
+    #[serde(rename = "not-tried")]
+    NoResult,
 }
 
 /// Quantity whose ratio an experiment measures, with the lever on divided by off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum ProofOf {
+pub enum ProofMetric {
     /// Requests completed per second, with closed-loop clients.
     #[default]
     Throughput,
@@ -38,7 +39,7 @@ pub enum ProofOf {
     P999,
 }
 
-impl ProofOf {
+impl ProofMetric {
     /// Returns the name for people.
     pub fn name(self) -> &'static str {
         match self {
@@ -66,8 +67,8 @@ pub struct Proof {
     /// Reason for the outcome, in one sentence with figures.
     pub why: String,
     /// Quantity of the ratios; absent for throughput.
-    #[serde(skip_serializing_if = "ProofOf::is_throughput")]
-    pub of: ProofOf,
+    #[serde(skip_serializing_if = "ProofMetric::is_throughput")]
+    pub of: ProofMetric,
     /// Predicted effect, recorded before the experiment.
     pub prediction: Option<Effect>,
     /// For response times: predicted share of this lever in the growth when every resource slows by the same factor.
@@ -97,7 +98,7 @@ pub struct Proof {
     pub effects: Vec<Effect>,
     /// Levers that were not used, with the reasons.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub untried: Vec<Untried>,
+    pub untried: Vec<UnusedLever>,
 }
 
 /// The next bottleneck: prediction before the experiment, and measurement.
@@ -135,7 +136,7 @@ pub struct Steadiness {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Untried {
+pub struct UnusedLever {
     /// Row of `LEVERS`.
     pub lever: String,
     /// Reason, in one sentence.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 
 /// Maximum number of repeats.
-pub const MOST_REPEATS: u32 = 100;
+pub const MAX_REPEATS: u32 = 100;
 
 /// Result of one repeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

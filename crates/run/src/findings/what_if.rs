@@ -66,7 +66,7 @@ pub struct Resource {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct WithUsers {
+pub struct LoadPoint {
     /// Users, or requests in flight.
     pub users: u32,
     /// Arrivals per second, if the question is about arrivals.
@@ -117,7 +117,7 @@ pub struct WhatIf {
     /// All resources after the change, the first to be full first.
     pub resources: Vec<Resource>,
     /// Throughput and response time by users or by arrivals after the change.
-    pub curve: Vec<WithUsers>,
+    pub curve: Vec<LoadPoint>,
     /// Assumptions, in sentences.
     pub assumptions: Vec<String>,
 }
@@ -126,7 +126,7 @@ pub struct WhatIf {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Needed {
+pub struct ResourceNeed {
     /// Bottleneck id of this resource, one of `BOTTLENECKS`.
     pub id: String,
     /// Resource in words.

@@ -1,9 +1,9 @@
 //! Formatting of numbers. This file formats for tables, charts and headlines: three significant digits and SI units.
-//! [`count`] keeps every digit of an exact count. [`said`] formats for sentences.
+//! [`count`] keeps every digit of an exact count. [`prose`] formats for sentences.
 //!
 //! A missing value is written as `n/a`, never as 0; infinity has a word of its own.
 
-pub mod said;
+pub mod prose;
 
 use crate::FigureUnit;
 
@@ -28,9 +28,9 @@ pub enum Unit {
     /// A share from 0 to 1, written in percent.
     Share,
     /// CPUs.
-    Processors,
+    Cpus,
     /// A plain number with a custom suffix.
-    Of(&'static str),
+    Named(&'static str),
 }
 
 impl From<FigureUnit> for Unit {
@@ -42,11 +42,11 @@ impl From<FigureUnit> for Unit {
             FigureUnit::BytesPerSecond => Self::BytesPerSecond,
             FigureUnit::Size => Self::Size,
             FigureUnit::Share => Self::Share,
-            FigureUnit::Processors => Self::Processors,
+            FigureUnit::Cpus => Self::Cpus,
             FigureUnit::Requests
             | FigureUnit::PerRequest
             | FigureUnit::BytesPerRequest
-            | FigureUnit::HandshakesPerRequest => Self::Of(unit.symbol()),
+            | FigureUnit::HandshakesPerRequest => Self::Named(unit.symbol()),
             FigureUnit::Plain => Self::Plain,
         }
     }
@@ -58,9 +58,9 @@ impl From<crate::Unit> for Unit {
             crate::Unit::Count | crate::Unit::Share => Self::Plain,
             crate::Unit::Bytes => Self::Bytes,
             crate::Unit::Microseconds => Self::Micros,
-            crate::Unit::Pages => Self::Of(unit.symbol()),
+            crate::Unit::Pages => Self::Named(unit.symbol()),
             crate::Unit::BytesPerSecond => Self::BytesPerSecond,
-            crate::Unit::Processors => Self::Processors,
+            crate::Unit::Cpus => Self::Cpus,
         }
     }
 }
@@ -79,8 +79,8 @@ pub fn quantity(value: f64, unit: impl Into<Unit>) -> String {
         Unit::Size => size(value),
         Unit::BytesPerSecond => prefixed(value, "B/s"),
         Unit::Share => format!("{} %", significant(value * 100.0)),
-        Unit::Processors => format!("{} CPU{}", significant(value), if value == 1.0 { "" } else { "s" }),
-        Unit::Of(word) => format!("{} {word}", number(value)),
+        Unit::Cpus => format!("{} CPU{}", significant(value), if value == 1.0 { "" } else { "s" }),
+        Unit::Named(word) => format!("{} {word}", number(value)),
     }
 }
 

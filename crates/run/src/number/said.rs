@@ -1,14 +1,13 @@
-//! Formatting of numbers in sentences: whole numbers in full, all others in three significant digits.
+//! How figures are written in sentences: what is whole in full, as counts of things are; else three significant digits.
 
 use super::separated;
 
-/// Formats a number with three significant digits, or a whole number in full, with separated thousands: `0.0123`,
-/// `4.56`, `78.9`, `12,345`.
+/// A number with three significant digits, thousands apart; whole numbers in full: `0.0123`, `4.56`, `78.9`, `12,345`.
 pub fn figure(x: f64) -> String {
     if !x.is_finite() {
         return "unknown".into();
     }
-    // Whole numbers, such as counts, need no decimals.
+    // Counts of things, and what is whole anyway, need no decimals.
     if x.fract() == 0.0 && x.abs() < 1e15 {
         return thousands(&format!("{x:.0}"));
     }
@@ -18,17 +17,17 @@ pub fn figure(x: f64) -> String {
     if decimals == 0 { thousands(&text) } else { text }
 }
 
-/// Formats a share in percent: `0.123` is `12.3 %`.
+/// A share as per cent: `0.123` is `12.3 %`.
 pub fn percent(share: f64) -> String {
     format!("{} %", figure(share * 100.0))
 }
 
-/// Formats a change in words: `grew by 3 %`, `fell by 3 %`.
+/// A growth in words: `grew by 3 %`, `fell by 3 %`.
 pub fn grew(share: f64) -> String {
     format!("{} by {}", if share < 0.0 { "fell" } else { "grew" }, percent(share.abs()))
 }
 
-/// Formats a duration in microseconds with the unit that a person would use.
+/// A duration in microseconds with the unit a person would use.
 pub fn duration(us: f64) -> String {
     match us.abs() {
         t if t >= 1e6 => format!("{} s", figure(us / 1e6)),
@@ -37,7 +36,7 @@ pub fn duration(us: f64) -> String {
     }
 }
 
-/// Formats a request rate.
+/// A rate of requests.
 pub fn rate(per_s: f64) -> String {
     format!("{}/s", figure(per_s))
 }

@@ -2,11 +2,11 @@
 
 use crate::plan::intensity::pool;
 use crate::{
-    Arrival, Intensity, LoadPlan, MOST_REQUESTS, Objective, Plan, RecordedTimes, RequestOrder, RequestSet, Stage,
+    Arrival, Intensity, LoadPlan, MAX_REQUESTS, Objective, Plan, RecordedTimes, RequestOrder, RequestSet, Stage,
 };
 
 /// Maximum duration of a load or a watch: one year.
-pub const LONGEST_S: f64 = 366.0 * 24.0 * 3600.0;
+pub const MAX_DURATION_S: f64 = 366.0 * 24.0 * 3600.0;
 
 /// Error in a plan.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +36,7 @@ impl Plan {
     pub fn from_toml(file: &str, text: &str) -> Result<Self, PlanError> {
         let mut plan: Self = toml::from_str(text)
             .map_err(|e| PlanError::Toml { file: file.into(), message: crate::suggest::toml_message(text, &e) })?;
-        plan.load.follow_stages();
+        plan.load.derive_from_stages();
         plan.check()?;
         Ok(plan)
     }
@@ -60,7 +60,7 @@ impl Plan {
         let (precision, budget_s) = (self.search.precision, self.search.budget_s);
         range((0.001..=1.0).contains(&precision), "search.precision", precision, "give 0.1% to 100%, such as 3%")?;
         range((1.0..=86_400.0).contains(&budget_s), "search.budget_s", budget_s, "give 1 second to 24 hours")?;
-        range(self.repeats <= crate::MOST_REPEATS, "repeats", f64::from(self.repeats), "give 1 to 100")
+        range(self.repeats <= crate::MAX_REPEATS, "repeats", f64::from(self.repeats), "give 1 to 100")
     }
 
     fn check_cold(&self) -> Result<(), PlanError> {
@@ -95,7 +95,7 @@ fn range(fits: bool, what: &'static str, value: f64, advice: &'static str) -> Re
 
 impl LoadPlan {
     /// Returns the phase of share `i` of `shares` equal shares. Shares can be split again and stay evenly spaced.
-    pub fn phase_of(&self, i: u32, shares: u32) -> f64 {
+    pub fn share_phase(&self, i: u32, shares: u32) -> f64 {
         (self.phase + f64::from(i)) / f64::from(shares.max(1))
     }
 
@@ -136,7 +136,7 @@ impl LoadPlan {
     pub fn check(&self) -> Result<(), PlanError> {
         let (duration_s, timeout_s) = (self.duration_s, self.timeout_s);
         range((1..=1024).contains(&self.threads), "load.threads", f64::from(self.threads), "give 1 to 1024")?;
-        range((0.001..=LONGEST_S).contains(&duration_s), "load.duration_s", duration_s, "give 1 ms to 366 days")?;
+        range((0.001..=MAX_DURATION_S).contains(&duration_s), "load.duration_s", duration_s, "give 1 ms to 366 days")?;
         range(timeout_s > 0.0 && timeout_s.is_finite(), "load.timeout_s", timeout_s, "give a time above zero")?;
         range((0.0..1.0).contains(&self.phase), "load.phase", self.phase, "give a share of a gap, 0 to below 1")?;
         self.check_blocks()?;
@@ -185,7 +185,7 @@ fn a_rate(rate: f64) -> Result<(), PlanError> {
 impl LoadPlan {
     /// Derives the mean rate and the duration from the stages, for fields that the file leaves at their defaults. The
     /// stages are measured from their start, so there is no warm-up.
-    fn follow_stages(&mut self) {
+    fn derive_from_stages(&mut self) {
         let sum = |of: fn(&Stage) -> f64| self.stages.iter().map(of).sum::<f64>();
         let (length_s, requests) = (sum(|stage| stage.seconds), sum(Stage::requests));
         if length_s <= 0.0 {
@@ -259,7 +259,7 @@ fn pipelined(plan: &LoadPlan) -> bool {
 fn check_requests(set: &RequestSet) -> Result<(), PlanError> {
     let wrong = |what, value: String, advice| Err(PlanError::Range { what, value, advice });
     let n = set.requests.len();
-    if n == 0 || n > MOST_REQUESTS {
+    if n == 0 || n > MAX_REQUESTS {
         return wrong("the number of requests", n.to_string(), "give 1 to 65,535");
     }
     let bad = set.requests.iter().find(|r| !(0.0..=1e12).contains(&r.weight));

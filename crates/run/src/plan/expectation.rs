@@ -9,7 +9,7 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Expectation {
-    /// One of [`EXPECTED`].
+    /// One of [`EXPECTABLE_FIGURES`].
     pub figure: String,
     /// Whether the limit is a minimum; otherwise it is a maximum.
     pub at_least: bool,
@@ -24,7 +24,7 @@ pub struct Expectation {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Expected {
+pub struct ExpectationResult {
     /// The expectation as written.
     pub text: String,
     /// Measured value in the unit of the expectation; absent if not measured.
@@ -51,7 +51,7 @@ pub enum ExpectedUnit {
 }
 
 /// Figures that can be expected.
-pub const EXPECTED: &[(&str, ExpectedUnit)] = &[
+pub const EXPECTABLE_FIGURES: &[(&str, ExpectedUnit)] = &[
     ("p50", ExpectedUnit::Time),
     ("p99", ExpectedUnit::Time),
     ("p99.9", ExpectedUnit::Time),
@@ -64,12 +64,12 @@ pub const EXPECTED: &[(&str, ExpectedUnit)] = &[
 impl Expectation {
     /// Reads `FIGURE<LIMIT` (also `<=`, `>`, `>=`); `limit` reads the limit in the figure's unit.
     pub fn parse(text: &str, limit: impl Fn(ExpectedUnit, &str) -> Result<f64, String>) -> Result<Self, String> {
-        let known = || EXPECTED.iter().map(|e| e.0).collect::<Vec<_>>().join(", ");
+        let known = || EXPECTABLE_FIGURES.iter().map(|e| e.0).collect::<Vec<_>>().join(", ");
         let at = text
             .find(['<', '>'])
             .ok_or_else(|| format!("write it as 'p99<20ms' or 'capacity>=5000' (of {})", known()))?;
         let (name, rest) = text.split_at(at);
-        let row = EXPECTED.iter().find(|e| e.0 == name.trim());
+        let row = EXPECTABLE_FIGURES.iter().find(|e| e.0 == name.trim());
         let (figure, unit) =
             row.ok_or_else(|| format!("{:?} is not a figure to expect; take one of {}", name.trim(), known()))?;
         let at_least = rest.starts_with('>');

@@ -106,7 +106,7 @@ impl Default for Intensity {
 impl Intensity {
     /// Returns the sum of several loads of one trial: connections, rates and descriptors added up. The first load
     /// provides pipeline, think time, arrival process and T. `None` for no load or for loads of different kinds.
-    pub fn together<'a>(loads: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
+    pub fn sum<'a>(loads: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut loads = loads.into_iter();
         let first = loads.next()?.clone();
         loads.try_fold(first, Self::plus)
@@ -194,18 +194,18 @@ mod tests {
     #[test]
     fn several_loads_ask_for_the_sum() {
         let closed = |connections| Intensity::Closed { connections, pipeline: 2, think: ThinkTime::default() };
-        assert_eq!(Intensity::together(&[closed(1000), closed(1000), closed(500)]), Some(closed(2500)));
+        assert_eq!(Intensity::sum(&[closed(1000), closed(1000), closed(500)]), Some(closed(2500)));
         let open = |rate, max_connections| Intensity::Open { rate, arrival: Arrival::Constant, max_connections };
-        assert_eq!(Intensity::together(&[open(10.0, 7), open(2.5, 3)]), Some(open(12.5, 10)));
+        assert_eq!(Intensity::sum(&[open(10.0, 7), open(2.5, 3)]), Some(open(12.5, 10)));
         let s_clients = |descriptors, rate| Intensity::SClients {
             descriptors,
             connect_timeout_ms: 500.0,
             think: ThinkTime::default(),
             pace: Some(Pace { rate, arrival: Arrival::Constant }),
         };
-        assert_eq!(Intensity::together(&[s_clients(3, 1.0), s_clients(4, 2.0)]), Some(s_clients(7, 3.0)));
-        assert_eq!(Intensity::together(&[]), None);
-        assert_eq!(Intensity::together(&[closed(1000), open(10.0, 7)]), None, "what both are together has no name");
+        assert_eq!(Intensity::sum(&[s_clients(3, 1.0), s_clients(4, 2.0)]), Some(s_clients(7, 3.0)));
+        assert_eq!(Intensity::sum(&[]), None);
+        assert_eq!(Intensity::sum(&[closed(1000), open(10.0, 7)]), None, "what both are together has no name");
     }
 
     #[test]

@@ -7,8 +7,8 @@ pub(crate) mod expectation;
 pub(crate) mod hosts;
 pub(crate) mod intensity;
 pub(crate) mod protocol;
+pub(crate) mod redact;
 pub(crate) mod requests;
-pub(crate) mod seal;
 pub(crate) mod secrets;
 pub(crate) mod tls;
 pub(crate) mod url_parts;
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ArrivalTimes, Blocks, ColdPlan, Expectation, HostPlan, Intensity, Protocol, RecordedTimes, RequestSet, Secrets,
-    SlotPlan, Stage, TlsPlan, UrlParts, unsaid,
+    SlotPlan, Stage, TlsPlan, UrlParts, skip_empty,
 };
 
 /// Everything that one command will do.
@@ -38,7 +38,7 @@ pub struct Plan {
     pub cold: ColdPlan,
     /// Limits that define a good response.
     pub objective: Objective,
-    /// Expected results; a run that does not meet them fails.
+    /// ExpectationResult results; a run that does not meet them fails.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<Expectation>,
     /// Length and end of the search.
@@ -63,7 +63,7 @@ fn is_once(repeats: &u32) -> bool {
 
 impl Plan {
     /// Returns the number of repeats, at least one.
-    pub fn times(&self) -> u32 {
+    pub fn repeat_count(&self) -> u32 {
         self.repeats.max(1)
     }
 
@@ -121,7 +121,7 @@ impl Target {
     /// Returns whether only its own host reaches the target (127.0.0.0/8, ::1, localhost), without any lookup. `None`
     /// if the target has no address.
     pub fn loopback(&self) -> Option<bool> {
-        let written = UrlParts::of(&self.url);
+        let written = UrlParts::parse(&self.url);
         let authority = match written.transport() {
             (_, true) => return Some(true),
             _ if written.authority.is_empty() => return None,
@@ -163,7 +163,7 @@ pub struct LoadPlan {
     pub new_connections: bool,
     /// Connects per second of a closed loop. No connection sends before the last one is open or the window begins. 0
     /// connects all clients at once, or spread over the first think time.
-    #[serde(skip_serializing_if = "unsaid::is_zero")]
+    #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub connect_rate: f64,
     /// Closed loop with blocks of connections that are opened once (source 4).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -193,7 +193,7 @@ pub struct LoadPlan {
     pub seed: u64,
     /// Start of this process within its first gap, 0 to below 1. Processes of one load have different phases, so
     /// together they also send at equal gaps.
-    #[serde(skip_serializing_if = "unsaid::is_zero")]
+    #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub phase: f64,
     /// Slots in which an experiment needs the completed rate.
     #[serde(skip_serializing_if = "Option::is_none")]

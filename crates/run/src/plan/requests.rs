@@ -7,13 +7,13 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 /// Maximum requests per set, since their indexes are 16-bit numbers.
-pub const MOST_REQUESTS: usize = 65_535;
+pub const MAX_REQUESTS: usize = 65_535;
 /// Maximum classes with separate results. The rarest classes beyond that share one.
-pub const MOST_CLASSES: usize = 64;
+pub const MAX_CLASSES: usize = 64;
 /// Maximum requests of a set that a run stores. For larger sets it stores the number of requests.
-const KEPT: usize = 200;
+const MAX_STORED_REQUESTS: usize = 200;
 /// Class shared by the requests without a class of their own.
-const OTHER: &str = "other";
+const OTHER_CLASS: &str = "other";
 
 /// Decodes base64.
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
@@ -50,7 +50,7 @@ pub struct RequestSet {
     pub data: Option<DataTable>,
     /// Recorded times at which the requests are replayed; a run does not store them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub recorded: Option<Recorded>,
+    pub recorded: Option<RecordedTimes>,
 }
 
 /// Table of values for the placeholders in requests.
@@ -65,7 +65,7 @@ pub struct DataTable {
     pub rows: Vec<Vec<String>>,
     /// Order of the rows.
     pub order: DataOrder,
-    /// First row of this process. Together with `step` it divides the rows among processes without overlap.
+    /// First row of this process. Aggregation with `step` it divides the rows among processes without overlap.
     pub first: u64,
     /// Distance to the next row of this process; 0 means 1.
     pub step: u64,
@@ -89,7 +89,7 @@ pub enum DataOrder {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Recorded {
+pub struct RecordedTimes {
     /// Time since the previous request, microseconds; for the first request, time since the start.
     pub gaps_us: Vec<u64>,
     /// Index of each request in `requests`; empty if only times were recorded.
@@ -99,7 +99,7 @@ pub struct Recorded {
     pub speed: f64,
 }
 
-impl Recorded {
+impl RecordedTimes {
     /// Returns every `processes`-th request from the `i`-th on: the share of one process.
     #[must_use]
     pub fn share(&self, i: u32, processes: u32) -> Self {
@@ -134,7 +134,7 @@ pub struct ArrivalTimes {
     pub count: u64,
     /// The times; a run does not store them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub times: Option<Recorded>,
+    pub times: Option<RecordedTimes>,
 }
 
 /// Order of the requests of a set.
@@ -175,7 +175,7 @@ pub struct RequestPlan {
     /// Body in base64, if it is not text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub body_base64: String,
-    /// Expected status besides 2xx and 3xx.
+    /// ExpectationResult status besides 2xx and 3xx.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_status: Option<u16>,
     /// Text that the body of the response must contain.
@@ -234,7 +234,7 @@ impl RequestPlan {
 }
 
 impl RequestSet {
-    /// Returns the names of the classes, and for each request the index of its class. Beyond [`MOST_CLASSES`], the
+    /// Returns the names of the classes, and for each request the index of its class. Beyond [`MAX_CLASSES`], the
     /// classes with the lowest weights become one class called `other`.
     pub fn classes(&self) -> (Vec<String>, Vec<u16>) {
         let mut names: Vec<String> = Vec::new();
@@ -251,25 +251,25 @@ impl RequestSet {
             weights[at] += request.weight;
             of.push(at);
         }
-        if names.len() <= MOST_CLASSES {
+        if names.len() <= MAX_CLASSES {
             return (names, of.into_iter().map(|at| at as u16).collect());
         }
         let mut by_weight: Vec<usize> = (0..names.len()).collect();
         by_weight.sort_by(|a, b| weights[*b].total_cmp(&weights[*a]));
-        by_weight.truncate(MOST_CLASSES - 1);
+        by_weight.truncate(MAX_CLASSES - 1);
         by_weight.sort_unstable();
         let mut place = vec![by_weight.len() as u16; names.len()];
         (0..).zip(&by_weight).for_each(|(to, &from)| place[from] = to);
         let mut kept: Vec<String> = by_weight.iter().map(|&at| names[at].clone()).collect();
-        kept.push(OTHER.into());
+        kept.push(OTHER_CLASS.into());
         (kept, of.into_iter().map(|at| place[at]).collect())
     }
 
     /// Returns the part that a run stores: the first requests, and the number of requests.
     #[must_use]
     pub fn abridged(&self) -> Self {
-        let requests: Vec<_> = self.requests.iter().take(KEPT).cloned().collect();
-        let of = self.of.or((self.requests.len() > KEPT).then_some(self.requests.len() as u64));
+        let requests: Vec<_> = self.requests.iter().take(MAX_STORED_REQUESTS).cloned().collect();
+        let of = self.of.or((self.requests.len() > MAX_STORED_REQUESTS).then_some(self.requests.len() as u64));
         let data = self.data.clone().map(|data| DataTable { rows: Vec::new(), ..data });
         let (from, summary) = (self.from.clone(), self.summary.clone());
         Self { from, order: self.order, requests, of, summary, templates: self.templates, data, recorded: None }
@@ -306,13 +306,13 @@ mod tests {
         let names: Vec<String> = (0..100).map(|i| format!("c{i}")).collect();
         let all: Vec<_> = names.iter().map(|n| (n.as_str(), if n == "c90" { 9.0 } else { 1.0 })).collect();
         let (names, of) = set(&all).classes();
-        assert_eq!((names.len(), names[63].as_str(), names[62].as_str()), (MOST_CLASSES, "other", "c90"));
+        assert_eq!((names.len(), names[63].as_str(), names[62].as_str()), (MAX_CLASSES, "other", "c90"));
         assert_eq!((of[0], of[90], of[99]), (0, 62, 63));
     }
 
     #[test]
     fn shares_of_recorded_times_are_all_of_them() {
-        let all = Recorded { gaps_us: vec![1, 2, 3, 4], items: vec![0, 1, 2, 3], speed: 1.0 };
+        let all = RecordedTimes { gaps_us: vec![1, 2, 3, 4], items: vec![0, 1, 2, 3], speed: 1.0 };
         let of = |i| all.share(i, 3);
         assert_eq!((of(0).gaps_us, of(0).items), (vec![1, 9], vec![0, 3]));
         assert_eq!((of(1).gaps_us, of(2).items), (vec![3], vec![2]));
@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn a_long_set_is_written_down_in_part_and_says_so() {
         let long = RequestSet { requests: vec![RequestPlan::default(); 1000], ..RequestSet::default() };
-        assert_eq!((long.abridged().requests.len(), long.abridged().count()), (KEPT, 1000));
+        assert_eq!((long.abridged().requests.len(), long.abridged().count()), (MAX_STORED_REQUESTS, 1000));
         assert_eq!(long.abridged().abridged(), long.abridged());
         assert_eq!(set(&[("a", 1.0)]).abridged().of, None);
     }

@@ -30,9 +30,9 @@ pub const SECRET_WORDS: &[&str] =
 const SECRET_PARAMETERS: &[&str] = &["key", "sig", "sid", "pwd", "pass", "pw", "jwt", "code"];
 
 /// Minimum length of a token in a query: a value this long with letters and digits is secret under any name.
-const TOKEN_LENGTH: usize = 32;
+const MIN_TOKEN_LENGTH: usize = 32;
 /// Minimum length of a secret to search for in free text. Shorter values would match everywhere.
-const SHORTEST_IN_TEXT: usize = 6;
+const MIN_SEARCHED_LENGTH: usize = 6;
 
 const BEGIN: &str = "<redacted:";
 /// Digits in a placeholder.
@@ -54,7 +54,7 @@ impl fmt::Debug for Secrets {
 
 impl Secrets {
     /// Stores a value and returns its placeholder. Placeholders and empty texts stay as they are.
-    pub fn keep(&mut self, value: &str) -> String {
+    pub fn redact(&mut self, value: &str) -> String {
         if value.is_empty() || value.starts_with(BEGIN) {
             return value.into();
         }
@@ -70,27 +70,27 @@ impl Secrets {
     }
 
     /// Replaces user information and token-like query values in a URL or a path with a query.
-    pub fn keep_url(&mut self, url: &str) -> String {
-        let UrlParts { scheme, authority, path, .. } = UrlParts::of(url);
+    pub fn redact_url(&mut self, url: &str) -> String {
+        let UrlParts { scheme, authority, path, .. } = UrlParts::parse(url);
         let mut out = scheme.map_or_else(String::new, |scheme| format!("{scheme}://"));
         match authority.rsplit_once('@') {
-            Some((user, host)) => out.extend([&self.keep(user), "@", host]),
+            Some((user, host)) => out.extend([&self.redact(user), "@", host]),
             None => out.push_str(authority),
         }
         let (path, query) = path.find(['?', '#']).map_or((path, ""), |at| path.split_at(at));
         out.push_str(path);
-        query.split_inclusive(['?', '#', '&', ';']).for_each(|piece| self.keep_parameter(piece, &mut out));
+        query.split_inclusive(['?', '#', '&', ';']).for_each(|piece| self.redact_parameter(piece, &mut out));
         out
     }
 
     /// Appends one `name=value` of a query with its separator, with a placeholder if the value is secret.
-    fn keep_parameter(&mut self, piece: &str, out: &mut String) {
+    fn redact_parameter(&mut self, piece: &str, out: &mut String) {
         let (parameter, end) = match piece.char_indices().last() {
             Some((at, '?' | '#' | '&' | ';')) => piece.split_at(at),
             _ => (piece, ""),
         };
         match parameter.split_once('=') {
-            Some((name, value)) if is_secret_parameter(name, value) => out.extend([name, "=", &self.keep(value)]),
+            Some((name, value)) if is_secret_parameter(name, value) => out.extend([name, "=", &self.redact(value)]),
             _ => out.push_str(parameter),
         }
         out.push_str(end);
@@ -98,20 +98,20 @@ impl Secrets {
 
     /// Replaces secrets in one word of a command line: a header with a secret name, a URL, or a text with a known
     /// secret in it.
-    pub fn keep_word(&mut self, word: &str) -> String {
+    pub fn redact_word(&mut self, word: &str) -> String {
         if let Some(line) =
             word.strip_prefix("--curl=").or(Some(word)).filter(|line| line.trim_start().starts_with("curl "))
         {
-            return format!("{}{}", &word[..word.len() - line.len()], self.keep(line));
+            return format!("{}{}", &word[..word.len() - line.len()], self.redact(line));
         }
         let header = word.strip_prefix("--header=").or(word.strip_prefix("-H")).unwrap_or(word);
         let before = &word[..word.len() - header.len()];
         match header.split_once(':') {
             Some((name, value)) if is_secret_header(name) && !value.trim().is_empty() && !value.contains("$env:") => {
-                format!("{before}{name}: {}", self.keep(value.trim()))
+                format!("{before}{name}: {}", self.redact(value.trim()))
             }
-            _ if UrlParts::of(word).scheme.is_some() => {
-                let kept = self.keep_url(word);
+            _ if UrlParts::parse(word).scheme.is_some() => {
+                let kept = self.redact_url(word);
                 self.scrub(&kept)
             }
             _ => self.scrub(word),
@@ -126,7 +126,7 @@ impl Secrets {
             found.push((value, placeholder));
             found.extend(parts(value).map(|part| (part, placeholder.as_str())));
         }
-        found.retain(|(value, _)| value.len() >= SHORTEST_IN_TEXT);
+        found.retain(|(value, _)| value.len() >= MIN_SEARCHED_LENGTH);
         found.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
         found.into_iter().fold(text.to_string(), |text, (value, placeholder)| text.replace(value, placeholder))
     }
@@ -149,26 +149,26 @@ impl Secrets {
 
     /// Replaces the secrets of a protocol: values of secret headers (well-known ones and `names`), and values in the
     /// query of the path.
-    pub(crate) fn keep_protocol(&mut self, protocol: &mut Protocol, names: &[String]) {
+    pub(crate) fn redact_protocol(&mut self, protocol: &mut Protocol, names: &[String]) {
         let Some((path, headers)) = protocol.path_and_headers() else { return };
-        *path = self.keep_url(path);
+        *path = self.redact_url(path);
         for (name, value) in headers {
             if is_secret_header(name) || names.iter().any(|n| n.eq_ignore_ascii_case(name)) {
-                *value = self.keep(value);
+                *value = self.redact(value);
             }
         }
     }
 
     /// Replaces the secrets of a set of requests: headers, queries and bodies.
-    pub(crate) fn keep_requests(&mut self, set: &mut RequestSet, names: &[String]) {
+    pub(crate) fn redact_requests(&mut self, set: &mut RequestSet, names: &[String]) {
         for request in &mut set.requests {
-            request.path = self.keep_url(&request.path);
+            request.path = self.redact_url(&request.path);
             for (name, value) in &mut request.headers {
                 if is_secret_header(name) || names.iter().any(|n| n.eq_ignore_ascii_case(name)) {
-                    *value = self.keep(value);
+                    *value = self.redact(value);
                 }
             }
-            (request.body, request.body_base64) = (self.keep(&request.body), self.keep(&request.body_base64));
+            (request.body, request.body_base64) = (self.redact(&request.body), self.redact(&request.body_base64));
         }
     }
 
@@ -178,7 +178,7 @@ impl Secrets {
     }
 
     /// Stores the data rows of a set.
-    pub fn keep_rows(&mut self, rows: Vec<Vec<String>>) {
+    pub fn set_rows(&mut self, rows: Vec<Vec<String>>) {
         self.rows = rows;
     }
 
@@ -211,7 +211,7 @@ pub fn is_secret_header(name: &str) -> bool {
 fn is_secret_parameter(name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let has = |class: fn(&u8) -> bool| value.bytes().any(|byte| class(&byte));
-    let token = value.len() >= TOKEN_LENGTH && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
+    let token = value.len() >= MIN_TOKEN_LENGTH && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
     SECRET_PARAMETERS.contains(&name.as_str()) || holds_secret_word(&name) || token
 }
 
@@ -239,15 +239,15 @@ mod tests {
     use crate::Plan;
 
     fn sealed(url: &str) -> String {
-        Secrets::default().keep_url(url)
+        Secrets::default().redact_url(url)
     }
 
     #[test]
     fn a_value_becomes_the_first_digits_of_its_sha256() {
         let mut secrets = Secrets::default();
         // printf %s abc | sha256sum
-        assert_eq!(secrets.keep("abc"), "<redacted:ba7816bf>");
-        assert_eq!(secrets.keep("<redacted:ba7816bf>"), "<redacted:ba7816bf>");
+        assert_eq!(secrets.redact("abc"), "<redacted:ba7816bf>");
+        assert_eq!(secrets.redact("<redacted:ba7816bf>"), "<redacted:ba7816bf>");
         assert_eq!(secrets.reveal("a <redacted:ba7816bf>"), "a abc");
         assert!(!format!("{secrets:?}").contains("abc"));
     }
@@ -257,7 +257,7 @@ mod tests {
         for url in ["http://h:1/a?b=c&page=2#top", "127.0.0.1:80/x?key", "tcp://[::1]:7", "", "http://h/?q=a;b"] {
             assert_eq!(sealed(url), url);
         }
-        assert_eq!(sealed("http://u:p@h/"), format!("http://{}@h/", Secrets::default().keep("u:p")));
+        assert_eq!(sealed("http://u:p@h/"), format!("http://{}@h/", Secrets::default().redact("u:p")));
         assert_eq!(sealed("/x?a=1&access_token=abc&b=2"), "/x?a=1&access_token=<redacted:ba7816bf>&b=2");
         assert_eq!(
             sealed("h/x?API-Key=abc#id_token=abc"),
@@ -269,18 +269,18 @@ mod tests {
     #[test]
     fn words_of_a_command_line_are_cleaned_however_they_are_joined() {
         let mut secrets = Secrets::default();
-        assert_eq!(secrets.keep_word("-HCookie: abc"), "-HCookie: <redacted:ba7816bf>");
-        assert_eq!(secrets.keep_word("--header=X-Api-Key:abc"), "--header=X-Api-Key: <redacted:ba7816bf>");
-        assert_eq!(secrets.keep_word("Authorization: $env:TOKEN"), "Authorization: $env:TOKEN");
-        assert_eq!(secrets.keep_word("Accept: text/html"), "Accept: text/html");
-        assert_eq!(secrets.keep_word("http://h/?token=abc"), "http://h/?token=<redacted:ba7816bf>");
+        assert_eq!(secrets.redact_word("-HCookie: abc"), "-HCookie: <redacted:ba7816bf>");
+        assert_eq!(secrets.redact_word("--header=X-Api-Key:abc"), "--header=X-Api-Key: <redacted:ba7816bf>");
+        assert_eq!(secrets.redact_word("Authorization: $env:TOKEN"), "Authorization: $env:TOKEN");
+        assert_eq!(secrets.redact_word("Accept: text/html"), "Accept: text/html");
+        assert_eq!(secrets.redact_word("http://h/?token=abc"), "http://h/?token=<redacted:ba7816bf>");
     }
 
     #[test]
     fn a_server_that_echoes_part_of_a_secret_is_scrubbed() {
         let mut secrets = Secrets::default();
-        let bearer = secrets.keep("Bearer topsecret1");
-        let cookie = secrets.keep("theme=dark; session=cookiesecret");
+        let bearer = secrets.redact("Bearer topsecret1");
+        let cookie = secrets.redact("theme=dark; session=cookiesecret");
         assert_eq!(secrets.scrub("no topsecret1 for Bearer topsecret1"), format!("no {bearer} for {bearer}"));
         assert_eq!(secrets.scrub("you sent cookiesecret, a session"), format!("you sent {cookie}, a session"));
     }
@@ -293,11 +293,11 @@ mod tests {
         let headers: Vec<_> = headers.map(|(n, v)| (n.to_string(), v.to_string())).into();
         let (path, slot) = plan.load.protocol.path_and_headers().unwrap();
         (*slot, *path) = (headers.clone(), "/?token=abc".into());
-        plan.seal(&["x-mine".into()]);
+        plan.redact_secrets(&["x-mine".into()]);
         let text = serde_json::to_string(&plan).unwrap() + &format!("{plan:?}");
         assert!(!text.contains("abc") && !text.contains("c=1") && !text.contains("\"mine\""), "{text}");
         let once = plan.clone();
-        plan.seal(&[]);
+        plan.redact_secrets(&[]);
         assert_eq!(plan, once, "a second time changes nothing");
         let shown = plan.load.revealed().protocol;
         let shown = shown.http().unwrap();

@@ -15,7 +15,7 @@ pub struct UrlParts<'a> {
 
 impl<'a> UrlParts<'a> {
     /// Splits a text.
-    pub fn of(url: &'a str) -> Self {
+    pub fn parse(url: &'a str) -> Self {
         let (scheme, rest) = url.split_once("://").map_or((None, url), |(scheme, rest)| (Some(scheme), rest));
         let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
         Self { scheme, rest, authority, path }
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn a_text_is_taken_to_pieces() {
         let of = |url| {
-            let parts = UrlParts::of(url);
+            let parts = UrlParts::parse(url);
             (parts.scheme, parts.authority, parts.path)
         };
         assert_eq!(of("HTTP://u@h:1/a?b#c"), (Some("HTTP"), "u@h:1", "/a?b#c"));
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_scheme_says_protocol_and_transport() {
-        let of = |url| UrlParts::of(url).transport();
+        let of = |url| UrlParts::parse(url).transport();
         assert_eq!((of("h:1"), of("https://h")), (("http", false), ("https", false)));
         assert_eq!((of("UNIX:///s"), of("echo+Unix:///s")), (("http", true), ("echo", true)));
         assert_eq!((of("+unix:///s"), of("é+unix://")), (("+unix", false), ("é", true)));

@@ -18,7 +18,7 @@ pub enum Unit {
     /// Bytes per second: a speed or a limit.
     BytesPerSecond,
     /// CPUs; may be fractional, as in a quota.
-    Processors,
+    Cpus,
     /// Share of a whole, 0 to 1.
     Share,
 }
@@ -32,7 +32,7 @@ impl Unit {
             Self::Microseconds => "us",
             Self::Pages => "pages",
             Self::BytesPerSecond => "B/s",
-            Self::Processors => "CPUs",
+            Self::Cpus => "CPUs",
             Self::Share => "",
         }
     }
@@ -51,16 +51,16 @@ pub enum Kind {
 
 /// Rule that combines the instances of a counter into one value per side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Together {
+pub enum Aggregation {
     /// Sum, for growth and sizes.
     Sum,
     /// Largest instance, for limits, means and levels that do not add up.
     Largest,
 }
 
-impl Together {
+impl Aggregation {
     /// Combines the values of all instances.
-    pub fn of(self, values: impl Iterator<Item = f64>) -> Option<f64> {
+    pub fn combine(self, values: impl Iterator<Item = f64>) -> Option<f64> {
         match self {
             Self::Sum => values.reduce(|a, b| a + b),
             Self::Largest => values.reduce(f64::max),
@@ -122,7 +122,7 @@ pub struct CounterSpec {
     /// Cumulative or gauge.
     pub kind: Kind,
     /// Rule that combines the instances.
-    pub together: Together,
+    pub together: Aggregation,
     /// Source in the kernel (file and field), and the meaning in one sentence.
     pub help: &'static str,
 }
@@ -130,7 +130,7 @@ pub struct CounterSpec {
 impl CounterSpec {
     /// Combines instances by their largest value.
     pub(crate) const fn largest(self) -> Self {
-        Self { together: Together::Largest, ..self }
+        Self { together: Aggregation::Largest, ..self }
     }
 
     /// Returns the scope of the counter.
@@ -157,8 +157,8 @@ mod tests {
     #[test]
     fn growth_adds_up_over_instances() {
         let grows = |row: &&CounterSpec| row.kind == Kind::Cumulative;
-        assert!(COUNTERS.iter().filter(grows).all(|row| row.together == Together::Sum));
-        assert_eq!(Together::Sum.of([1.0, 2.0].into_iter()), Some(3.0));
-        assert_eq!(Together::Largest.of([1.0, 2.0].into_iter()), Some(2.0));
+        assert!(COUNTERS.iter().filter(grows).all(|row| row.together == Aggregation::Sum));
+        assert_eq!(Aggregation::Sum.combine([1.0, 2.0].into_iter()), Some(3.0));
+        assert_eq!(Aggregation::Largest.combine([1.0, 2.0].into_iter()), Some(2.0));
     }
 }

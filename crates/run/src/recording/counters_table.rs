@@ -3,11 +3,11 @@
 //! To add a counter, add a row here and read it in a file of `probe/src/sources/`.
 
 use crate::recording::counter_spec::Kind::{Cumulative, Gauge};
-use crate::recording::counter_spec::Unit::{Bytes, BytesPerSecond, Count, Microseconds, Pages, Processors, Share};
-use crate::recording::counter_spec::{CounterSpec, Kind, Together, Unit};
+use crate::recording::counter_spec::Unit::{Bytes, BytesPerSecond, Count, Cpus, Microseconds, Pages, Share};
+use crate::recording::counter_spec::{Aggregation, CounterSpec, Kind, Unit};
 
 const fn c(id: &'static str, object: &'static str, unit: Unit, kind: Kind, help: &'static str) -> CounterSpec {
-    CounterSpec { id, object, unit, kind, together: Together::Sum, help }
+    CounterSpec { id, object, unit, kind, together: Aggregation::Sum, help }
 }
 
 /// All counters.
@@ -26,7 +26,7 @@ pub const COUNTERS: &[CounterSpec] = &[
     c("cpu.iowait", "CPU", Microseconds, Cumulative, "/proc/stat iowait: idle time while a disk request was in flight"),
     c("cpu.steal", "CPU", Microseconds, Cumulative, "/proc/stat steal: time taken by the hypervisor"),
     c("cpu.idle", "CPU", Microseconds, Cumulative, "/proc/stat idle: idle time"),
-    c("cpu.online", "System", Processors, Gauge, "CPUs that are online"),
+    c("cpu.online", "System", Cpus, Gauge, "CPUs that are online"),
     // The whole host.
     c("system.interrupts", "System", Count, Cumulative, "/proc/stat intr: hardware interrupts"),
     c("system.context_switches", "System", Count, Cumulative, "/proc/stat ctxt: context switches of all CPUs"),
@@ -97,8 +97,7 @@ pub const COUNTERS: &[CounterSpec] = &[
     ),
     c("process.read_bytes", "Process", Bytes, Cumulative, "/proc/PID/io read_bytes: bytes read from a disk"),
     c("process.write_bytes", "Process", Bytes, Cumulative, "/proc/PID/io write_bytes: bytes written to a disk"),
-    c("process.cpus_allowed", "Process", Processors, Gauge, "/proc/PID/status Cpus_allowed: CPUs that it may use")
-        .largest(),
+    c("process.cpus_allowed", "Process", Cpus, Gauge, "/proc/PID/status Cpus_allowed: CPUs that it may use").largest(),
     c(
         "process.cpu_mask",
         "Process",
@@ -120,14 +119,8 @@ pub const COUNTERS: &[CounterSpec] = &[
         Cumulative,
         "/proc/PID/task/TID/schedstat field 2: time ready to run without a CPU",
     ),
-    c(
-        "thread.cpus_allowed",
-        "Thread",
-        Processors,
-        Gauge,
-        "/proc/PID/task/TID/status Cpus_allowed: CPUs that it may use",
-    )
-    .largest(),
+    c("thread.cpus_allowed", "Thread", Cpus, Gauge, "/proc/PID/task/TID/status Cpus_allowed: CPUs that it may use")
+        .largest(),
     c(
         "thread.cpu_mask",
         "Thread",
@@ -289,7 +282,7 @@ pub const COUNTERS: &[CounterSpec] = &[
         Gauge,
         "sock_diag: connections of the server, or of its upstream services, to this address",
     ),
-    c("behind.cpu_quota", "Behind", Processors, Gauge, "CPU quotas of the control groups behind this address, in CPUs"),
+    c("behind.cpu_quota", "Behind", Cpus, Gauge, "CPU quotas of the control groups of the upstream service, in CPUs"),
     c(
         "behind.cpu_periods",
         "Behind",
@@ -415,7 +408,7 @@ pub const COUNTERS: &[CounterSpec] = &[
         Cumulative,
         "/proc/net/softnet_stat column 3: times that packet processing used up its budget",
     ),
-    // Slab: instances by cache name; a cache that the kernel merged with another of its size has no row.
+    // Slab: instances by cache name. A cache that the kernel merged with another one of its size has no row.
     c("slab.objects", "Slab", Count, Gauge, "/proc/slabinfo: active objects of socket caches"),
     c("slab.bytes", "Slab", Bytes, Gauge, "/proc/slabinfo: memory of socket caches"),
     // Disks.
@@ -445,8 +438,8 @@ pub const COUNTERS: &[CounterSpec] = &[
     ),
     c("pressure.io_some", "Pressure", Microseconds, Cumulative, "/proc/pressure/io some: a thread waited for I/O"),
     c("pressure.io_full", "Pressure", Microseconds, Cumulative, "/proc/pressure/io full: all threads waited for I/O"),
-    // Control groups: instance is the path of a group that holds a process of this side. Quota, periods, limits and limit
-    // events are those of the group up the tree that binds (the smallest quota or limit).
+    // Control groups: the instance is the path of a group with a process of this side. Quota, periods, limits and limit
+    // events come from the ancestor with the smallest quota or limit.
     c("cgroup.cpu_time", "Cgroup", Microseconds, Cumulative, "cpu.stat usage_usec (v1: cpuacct.usage): CPU time"),
     c("cgroup.cpu_periods", "Cgroup", Count, Cumulative, "cpu.stat nr_periods: periods with an enforced quota"),
     c(
@@ -466,7 +459,7 @@ pub const COUNTERS: &[CounterSpec] = &[
     c(
         "cgroup.cpu_quota",
         "Cgroup",
-        Processors,
+        Cpus,
         Gauge,
         "cpu.max (v1: cfs_quota_us): quota over period, the tightest up the tree",
     )
@@ -493,8 +486,8 @@ pub const COUNTERS: &[CounterSpec] = &[
     // Connection tracking.
     c("conntrack.entries", "Conntrack", Count, Gauge, "net/netfilter/nf_conntrack_count: tracked connections"),
     c("conntrack.limit", "Conntrack", Count, Gauge, "net/netfilter/nf_conntrack_max: most tracked connections"),
-    // Queueing disciplines: instance `device kind handle` for the one at the root of the device (`eth0 tbf 8001:`), and
-    // `device kind handle in parent` for inner ones, whose packets the root counts too.
+    // Queueing disciplines: instance `device kind handle` for the root of a device (`eth0 tbf 8001:`), and `device kind
+    // handle in parent` for inner ones. The root also counts the packets of inner ones.
     c("qdisc.bytes", "Qdisc", Bytes, Cumulative, "rtnetlink TCA_STATS2: bytes sent"),
     c("qdisc.packets", "Qdisc", Count, Cumulative, "rtnetlink TCA_STATS2: packets sent"),
     c("qdisc.backlog", "Qdisc", Bytes, Gauge, "rtnetlink TCA_STATS2: bytes that wait in the queue"),
@@ -525,12 +518,12 @@ pub const COUNTERS: &[CounterSpec] = &[
     c("medium.queue", "Medium", Bytes, Gauge, "bytes that wait for the wire"),
     c("medium.rate", "Medium", BytesPerSecond, Gauge, "rate of the wire, both directions together if it is shared")
         .largest(),
-    // The record server of an experiment counts these itself: no file of the kernel tells one record's origin.
+    // Counted by an experiment's record server, since no kernel file tells the origin of a record.
     c("record.cache_hits", "Records", Count, Cumulative, "records read from the page cache"),
     c("record.disk_reads", "Records", Count, Cumulative, "records read from the disk, in whole or in part"),
     c("record.large_reads", "Records", Count, Cumulative, "reads above 4096 bytes that got a large buffer"),
     c("record.large_refused", "Records", Count, Cumulative, "reads above 4096 bytes without a large buffer, split"),
-    // So does the server of another experiment: its own view of its load.
+    // Counted by an experiment's server: its own view of its load.
     c("server.connections", "Server", Count, Gauge, "open connections that the server accepted"),
     c("server.threads", "Server", Count, Gauge, "threads that serve requests"),
     c("server.bytes_in", "Server", Bytes, Cumulative, "bytes that the server read from sockets"),

@@ -23,7 +23,7 @@ pub struct CpuTimes {
 
 impl CpuTimes {
     /// Builds the times from counters by name; `None` if the idle time is unknown.
-    pub fn of(part: impl Fn(&str) -> Option<f64>) -> Option<Self> {
+    pub fn from_counters(part: impl Fn(&str) -> Option<f64>) -> Option<Self> {
         let or_none = |id: &str| part(id).unwrap_or(0.0).max(0.0);
         Some(Self {
             user_us: or_none("cpu.user"),
@@ -66,7 +66,7 @@ impl CpuTimes {
 impl Recording {
     /// Returns the times of a CPU (`0`), or of all CPUs (`total`), in a window; `None` if its idle time is unknown.
     pub fn cpu_times(&self, cpu: &str, window: Window) -> Option<CpuTimes> {
-        CpuTimes::of(|id| self.reading(id, cpu, window).value())
+        CpuTimes::from_counters(|id| self.reading(id, cpu, window).value())
     }
 }
 

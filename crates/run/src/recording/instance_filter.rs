@@ -2,32 +2,32 @@
 
 use std::collections::HashSet;
 
-use crate::{Instance, Side, Together, counter};
+use crate::{Aggregation, Instance, Side, counter};
 
 /// Processes of a side, by name and id.
-pub struct Own<'a> {
+pub struct InstanceFilter<'a> {
     names: HashSet<&'a str>,
     pids: HashSet<u32>,
 }
 
 impl Side {
     /// Returns a filter for this side's own processes.
-    pub fn own(&self) -> Own<'_> {
-        Own::of(&self.processes)
+    pub fn instance_filter(&self) -> InstanceFilter<'_> {
+        InstanceFilter::new(&self.processes)
     }
 
     /// Returns the combined instances of a counter at each sample: seconds and value.
     pub fn over_time(&self, id: &str) -> Vec<(f64, f64)> {
-        let (own, together) = (self.own(), counter(id).map_or(Together::Sum, |spec| spec.together));
+        let (own, together) = (self.instance_filter(), counter(id).map_or(Aggregation::Sum, |spec| spec.together));
         let columns: Vec<_> = self.recording.columns_of(id).filter(|c| own.counts(id, &c.instance)).collect();
-        let at = |row: usize| together.of(columns.iter().filter_map(|c| c.values.get(row).copied().flatten()));
+        let at = |row: usize| together.combine(columns.iter().filter_map(|c| c.values.get(row).copied().flatten()));
         self.recording.t_s.iter().enumerate().filter_map(|(row, t_s)| Some((*t_s, at(row)?))).collect()
     }
 }
 
-impl<'a> Own<'a> {
+impl<'a> InstanceFilter<'a> {
     /// Makes a filter from instances of process counters.
-    pub fn of(processes: impl IntoIterator<Item = &'a String>) -> Self {
+    pub fn new(processes: impl IntoIterator<Item = &'a String>) -> Self {
         let names: HashSet<&str> = processes.into_iter().map(String::as_str).collect();
         let pids = names.iter().copied().filter_map(pid).collect();
         Self { names, pids }

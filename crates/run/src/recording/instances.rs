@@ -14,7 +14,7 @@ pub struct Instances<'a> {
 
 /// Contents of a recording for one counter.
 #[derive(Clone, Debug, Default)]
-pub struct Recorded<'a> {
+pub struct RecordedCounter<'a> {
     /// Columns of the counter.
     pub columns: Vec<&'a Column>,
     /// Reason why the counter, or a part of it, is missing.
@@ -32,8 +32,8 @@ impl Recording {
     }
 
     /// Returns every counter that was recorded or is missing as a whole.
-    pub fn by_counter(&self) -> BTreeMap<&CounterId, Recorded<'_>> {
-        let mut all: BTreeMap<&CounterId, Recorded<'_>> = BTreeMap::new();
+    pub fn by_counter(&self) -> BTreeMap<&CounterId, RecordedCounter<'_>> {
+        let mut all: BTreeMap<&CounterId, RecordedCounter<'_>> = BTreeMap::new();
         for column in &self.columns {
             all.entry(&column.counter).or_default().columns.push(column);
         }
@@ -44,7 +44,7 @@ impl Recording {
     }
 }
 
-impl Recorded<'_> {
+impl RecordedCounter<'_> {
     /// Returns the reason for a missing value.
     pub fn why_absent(&self, id: &str) -> Reading {
         Reading::absent(self.absent.map_or_else(|| format!("{id} was not recorded"), str::to_string))

@@ -54,7 +54,7 @@ pub struct Run {
 
 impl Run {
     /// Whether any trial sent requests to a server. Trials that only time a library do not.
-    pub fn asked(&self) -> bool {
+    pub fn sent_requests(&self) -> bool {
         self.trials.iter().any(|t| t.tally.attempted > 0 || t.tally.sent > 0)
     }
 
@@ -65,7 +65,7 @@ impl Run {
 
     /// Returns the trial and the incident in which a server or a generator, or the only observer, stopped and ended the
     /// run.
-    pub fn died(&self) -> Option<(&Trial, &crate::Incident)> {
+    pub fn ended_by(&self) -> Option<(&Trial, &crate::Incident)> {
         self.trials.iter().find_map(|t| Some((t, t.incidents.iter().find(|i| t.kind.ends_with(i.kind))?)))
     }
 

@@ -165,7 +165,7 @@ pub fn parse_run(name: &str, text: &str) -> Result<Run, RunDirError> {
     )?;
     drop(head);
     let mut run: Run = serde_json::from_str(text).map_err(parse)?;
-    run.seal();
+    run.redact_secrets();
     Ok(run)
 }
 

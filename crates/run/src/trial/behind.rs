@@ -1,83 +1,83 @@
-//! Upstream services of a server: the addresses that its processes connect to, and the processes that listen there.
+//! What stands behind a server: whom its processes hold connections to, and who answers there.
 
 use serde::{Deserialize, Serialize};
 
-/// An address that the server's processes, or those of another upstream service, connect to. The counter
-/// `behind.connections` of this address has the number of connections.
+/// An address that processes of the server, or of what stands behind it, are connected to. How many connections there
+/// were is the counter `behind.connections` of this address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Behind {
-    /// Remote end of the connections: `127.0.0.1:8001`, or `unix:` and the path of a socket.
+    /// The other end of the connections: `127.0.0.1:8001`, or `unix:` and the path of a socket.
     pub address: String,
-    /// Distance from the server: 1 for its own connections, 2 for connections of those upstream services, and so on.
+    /// Steps from the server: 1 for its own connections, 2 for those of the processes at these, and so on.
     pub depth: u32,
-    /// Address of the upstream service that holds the connections; empty for the server itself.
+    /// The address whose processes hold the connections; empty where they are the server's own.
     pub from: String,
-    /// Listening processes, as instances of process counters (`python3:812`). Empty if they are on no watched host or
-    /// not accessible.
+    /// Who listens there, as instances of process counters (`python3:812`); empty where that is on no host that is
+    /// watched, or may not be looked into.
     pub processes: Vec<String>,
-    /// Process ids on the host of this side, in the same order; empty in runs of older versions.
+    /// Their ids on the host of this side, in the same order; empty in runs of older versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pids: Vec<u32>,
 }
 
-/// Load of an upstream service while the server was at its limit.
+/// What it did while the load was at its limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct BehindLoad {
-    /// The upstream service.
+pub struct UpstreamLoad {
+    /// Where it stands, and who answers there.
     #[serde(flatten)]
     pub behind: Behind,
-    /// Maximum number of connections at the same time.
+    /// Connections to it at once, at most.
     pub connections: Option<f64>,
-    /// CPU time of its processes, in CPUs; absent if unknown.
+    /// CPU time that its processes used, in CPUs; absent where they are not known.
     pub cpu_used: Option<f64>,
-    /// Number of CPUs that it may use.
+    /// CPUs that they may use.
     pub cpu_allowed: Option<f64>,
-    /// CPU quota of its control groups, in CPUs. Absent without a quota and in runs of older versions.
+    /// CPUs that the quotas of its control groups give; absent where there is none, or in runs of older versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<f64>,
-    /// Share of quota periods in which the quota was used up, 0 to 1.
+    /// Share of the quota's periods, 0 to 1, in which it ran out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<f64>,
-    /// Share of time in which its busiest thread ran or wanted to run, 0 to 1.
+    /// Share of the time, 0 to 1, in which its busiest thread ran or wanted to.
     pub busiest_thread: Option<f64>,
-    /// Full resource; absent if none is full.
-    pub limit: Option<BehindLimit>,
+    /// What of it is full; absent where nothing is.
+    pub limit: Option<UpstreamLimit>,
 }
 
-/// Resource of an upstream service that is full.
+/// What of a process behind the server is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum BehindLimit {
-    /// CPU quota, which stops the service for the rest of each period.
+pub enum UpstreamLimit {
+    /// Its CPU quota: it is stopped for the rest of the periods in which that ran out.
     Quota,
-    /// All CPUs that the service may use.
+    /// All CPUs that it may use.
     Cpu,
     /// One thread, while other CPUs idle.
     Thread,
-    /// A total of one CPU, spread over several threads: a lock lets only one of them run (Python's, for example).
+    /// One CPU's worth of time and no more, of whichever of its threads: a lock lets one of them run (Python's, say).
     Lock,
-    /// Disk of its host that the service reads or writes.
+    /// The disk of its host, which it reads from or writes to.
     Disk,
 }
 
-/// Upstream service that the server waits for.
+/// What a server waits for, where that was found behind it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WaitsFor {
-    /// Address, as in [`Behind::address`].
+    /// As in [`Behind::address`].
     pub address: String,
-    /// Processes, as in [`Behind::processes`].
+    /// As in [`Behind::processes`].
     pub processes: Vec<String>,
-    /// Process ids, as in [`Behind::pids`].
+    /// As in [`Behind::pids`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pids: Vec<u32>,
-    /// Full resource; absent in runs of older versions.
+    /// What of it is full; absent in runs of older versions.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<BehindLimit>,
+    pub limit: Option<UpstreamLimit>,
 }

@@ -44,7 +44,7 @@ pub struct HostFinding {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct WindowsApart {
+pub struct WindowSkew {
     /// Time between the first and the last window start, microseconds.
     #[serde(with = "Figure")]
     pub begin_us: f64,

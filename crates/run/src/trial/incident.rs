@@ -47,7 +47,7 @@ pub enum IncidentKind {
 
 impl IncidentKind {
     /// Whether such an incident makes a trial useless for the server's capacity.
-    pub const fn breaks(self) -> bool {
+    pub const fn invalidates_trial(self) -> bool {
         match self {
             Self::ServerStopped
             | Self::ServerEnded

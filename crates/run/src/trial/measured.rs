@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
-use crate::{SlotHist, Tally, Tenths, Window, WindowsApart};
+use crate::{SlotHist, Tally, Tenths, Window, WindowSkew};
 
 /// Counts of the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -40,20 +40,20 @@ pub struct Measured {
     pub held_up: Vec<Window>,
     /// Opening of the connections, if they were opened one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub opened: Option<Opened>,
+    pub opened: Option<ConnectionOpening>,
     /// Time differences between the windows of several agents.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub apart: Option<WindowsApart>,
+    pub apart: Option<WindowSkew>,
     /// Time spent besides warm-up and window.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub around: Option<Around>,
+    pub around: Option<TrialOverhead>,
 }
 
 /// Opening of a load's connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Opened {
+pub struct ConnectionOpening {
     /// Maximum number of open connections, summed over agents.
     pub connections: u64,
     /// Time when the last connection opened, seconds since the load began.
@@ -61,7 +61,7 @@ pub struct Opened {
     pub at_s: f64,
 }
 
-impl Opened {
+impl ConnectionOpening {
     /// Adds the connections of another agent.
     pub fn merge(&mut self, other: Self) {
         self.connections = self.connections.saturating_add(other.connections);
@@ -73,7 +73,7 @@ impl Opened {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Around {
+pub struct TrialOverhead {
     /// Time until the load began: agents, observers, lead time of the common start; seconds.
     #[serde(with = "Figure")]
     pub start_s: f64,

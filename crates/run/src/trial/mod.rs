@@ -1,7 +1,6 @@
 //! Trials: one load, the responses, and the counters of both sides meanwhile.
 
 pub(crate) mod axes;
-pub(crate) mod behind;
 pub(crate) mod blocks;
 pub(crate) mod coarse;
 pub(crate) mod hist;
@@ -15,6 +14,7 @@ pub(crate) mod side;
 pub(crate) mod status;
 pub(crate) mod tally;
 pub(crate) mod tenths;
+pub(crate) mod upstream;
 pub(crate) mod window;
 
 use std::collections::BTreeMap;
@@ -55,11 +55,11 @@ pub enum TrialKind {
 impl TrialKind {
     /// Whether such an incident ends the trial. A trial that only watches ends with its observer.
     pub const fn ends_with(self, kind: IncidentKind) -> bool {
-        kind.breaks() || matches!((self, kind), (Self::Watched, IncidentKind::ObserverLost))
+        kind.invalidates_trial() || matches!((self, kind), (Self::Watched, IncidentKind::ObserverLost))
     }
 
     /// Whether the trial measures something else than the server's capacity. A search ignores such trials.
-    pub const fn apart(self) -> bool {
+    pub const fn is_auxiliary(self) -> bool {
         matches!(self, Self::Proof | Self::Handshakes | Self::Classes)
     }
 }
@@ -85,7 +85,7 @@ pub struct Trial {
     pub intensity: Intensity,
     /// All rates of an open loop that the user changed by hand. `intensity` has their mean over the measured window.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub by_hand: Vec<RateByHand>,
+    pub by_hand: Vec<RateChange>,
     /// Counts of the whole trial.
     #[serde(flatten)]
     pub tally: Tally,
@@ -143,19 +143,19 @@ impl Trial {
     /// Returns the incident that made the figures useless for the server's capacity, if it began before the measured
     /// window ended.
     pub fn broken(&self) -> Option<&Incident> {
-        self.incidents.iter().find(|i| i.kind.breaks() && i.begin_s < self.measured.window.end_s)
+        self.incidents.iter().find(|i| i.kind.invalidates_trial() && i.begin_s < self.measured.window.end_s)
     }
 
     /// Whether client and server use CPUs of one machine, as far as known.
     pub fn one_host(&self) -> bool {
-        self.in_common(Scope::Machine)
+        self.shares_scope(Scope::Machine)
     }
 
     /// Whether counters of this scope have the same values on both sides.
-    pub fn in_common(&self, scope: Scope) -> bool {
+    pub fn shares_scope(&self, scope: Scope) -> bool {
         self.server.as_ref().is_some_and(|server| match scope {
             Scope::Side => false,
-            Scope::Machine => server.same_processors(&self.client),
+            Scope::Machine => server.same_cpus(&self.client),
             Scope::Network => server.same_network(&self.client),
         })
     }
@@ -168,7 +168,7 @@ fn is_first(repeat: &u32) -> bool {
 /// A rate of an open loop, set by hand.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct RateByHand {
+pub struct RateChange {
     /// Time from which the rate holds, seconds since the load began.
     #[serde(with = "Figure")]
     pub t_s: f64,
@@ -177,7 +177,7 @@ pub struct RateByHand {
     pub rate: f64,
 }
 
-impl RateByHand {
+impl RateChange {
     /// Returns the rate that was set at a time since the start of the load.
     pub fn rate_at(given: &[Self], at_s: f64) -> f64 {
         given.iter().rev().find(|given| given.t_s <= at_s).map_or(0.0, |given| given.rate)

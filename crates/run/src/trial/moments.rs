@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
-use crate::unsaid;
+use crate::skip_empty;
 
 /// Part of a trial's measured window, one second or longer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub struct Moment {
     /// Failed requests and responses with an unexpected status.
     pub failed: u64,
     /// Responses among `completed` with an unexpected status.
-    #[serde(skip_serializing_if = "unsaid::is_no_count")]
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unexpected: u64,
     /// Median response time, microseconds, within 9 %; absent without responses.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -21,7 +21,7 @@ pub struct Side {
     /// Upstream services that a server may wait for. The recording has their counters, but `processes` does not include
     /// them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub behind: Vec<crate::Behind>,
+    pub behind: Vec<crate::Upstream>,
     /// Whether client and server share these CPUs.
     pub shared: bool,
     /// Counter samples.
@@ -34,7 +34,7 @@ pub struct Side {
 
 impl Side {
     /// Whether the `cpu.*` counters of both sides describe the same CPUs. Compares host names if a machine is unknown.
-    pub fn same_processors(&self, other: &Self) -> bool {
+    pub fn same_cpus(&self, other: &Self) -> bool {
         let known = !self.machine.is_empty() && !other.machine.is_empty();
         if known { self.machine == other.machine } else { !self.host.is_empty() && self.host == other.host }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::unsaid;
+use crate::skip_empty;
 
 /// Exact counts; nothing is sampled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -41,30 +41,30 @@ pub struct Tally {
     pub bytes_received: u64,
     /// Bytes of responses among `bytes_received`, as the protocol counts them inside TLS and framing (HTTP/2: bodies
     /// only). The remainder is overhead.
-    #[serde(skip_serializing_if = "unsaid::is_no_count")]
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answer_bytes: u64,
     /// Number of times that a waiting open-loop request did not open a connection, since the pool was large enough by
     /// Little's law. A connect for every such request would cause a storm of connects.
-    #[serde(skip_serializing_if = "unsaid::is_no_count")]
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_held_back: u64,
     /// Connections in the pool of an open loop that later turned out to be unnecessary.
-    #[serde(skip_serializing_if = "unsaid::is_no_count")]
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_past_need: u64,
     /// Requests that the server left unprocessed when it closed a connection (HTTP/2: beyond the last stream of a
     /// GOAWAY). Each was sent again on another connection with its original intended start. `sent` counts it once.
-    #[serde(skip_serializing_if = "unsaid::is_no_count")]
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unprocessed: u64,
     /// Completed protocol handshakes.
-    #[serde(skip_serializing_if = "unsaid::is_no_count")]
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub handshakes: u64,
     /// Handshakes among `handshakes` that resumed an earlier session (TLS).
-    #[serde(skip_serializing_if = "unsaid::is_no_count")]
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub handshakes_resumed: u64,
     /// Handshake bytes among `bytes_sent`.
-    #[serde(skip_serializing_if = "unsaid::is_no_count")]
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub handshake_bytes_sent: u64,
     /// Handshake bytes among `bytes_received`.
-    #[serde(skip_serializing_if = "unsaid::is_no_count")]
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub handshake_bytes_received: u64,
 }
 

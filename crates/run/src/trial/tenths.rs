@@ -15,14 +15,14 @@ pub struct Tenths {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub took_us: Vec<u64>,
     /// Late requests, one entry per limit.
-    pub over: Vec<Over>,
+    pub over: Vec<LateCounts>,
 }
 
 /// Requests that exceeded a limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Over {
+pub struct LateCounts {
     /// Limit of the response time, microseconds.
     #[serde(with = "Figure")]
     pub limit_us: f64,
@@ -40,7 +40,7 @@ impl Tenths {
     }
 
     /// Returns the counts for a limit, if it was counted.
-    pub fn over(&self, limit_us: f64) -> Option<&Over> {
+    pub fn over(&self, limit_us: f64) -> Option<&LateCounts> {
         self.over.iter().find(|o| (o.limit_us / limit_us - 1.0).abs() < 1e-6)
     }
 
@@ -71,7 +71,7 @@ mod tests {
         let of = |limit_us, late: &[u64]| Tenths {
             answered: vec![10; late.len()],
             took_us: vec![500; late.len()],
-            over: vec![Over { limit_us, late: late.to_vec() }],
+            over: vec![LateCounts { limit_us, late: late.to_vec() }],
         };
         let mut all = of(5.0, &[1, 2]);
         all.merge(&of(5.0, &[1, 0, 3]));

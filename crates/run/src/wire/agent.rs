@@ -6,8 +6,8 @@ use std::collections::btree_map::Entry;
 
 use crate::figure::Figure;
 use crate::{
-    Address, ClassPart, CoarseHist, ColdPlan, Errors, Hist, LeverPlan, LoadPlan, MOST_CLASSES, Opened, SlotHist, Tally,
-    Tenths, WatchSpec, Window, unsaid,
+    Address, ClassPart, CoarseHist, ColdPlan, ConnectionOpening, Errors, Hist, LeverPlan, LoadPlan, MAX_CLASSES,
+    SlotHist, Tally, Tenths, WatchSpec, Window, skip_empty,
 };
 
 /// Task of an agent: the first line that it reads. A load agent may get another task after it reported its results.
@@ -23,7 +23,7 @@ pub enum AgentSpec {
         /// Whether to start as soon as possible instead of waiting for [`crate::AgentCommand::Start`].
         #[serde(default)]
         at_once: bool,
-        /// Contents of the files named in the plan, by path, in base64. Needed because another host has other files.
+        /// Contents of the files named in the plan, by path, in base64. ResourceNeed because another host has other files.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         files: BTreeMap<String, String>,
         /// Whether some ticks carry [`TickDetail`], for a live display.
@@ -47,9 +47,9 @@ pub enum AgentSpec {
     /// Operate a lever during a load.
     Lever(LeverPlan),
     /// Check whether a lever works on this host.
-    Look(LeverPlan),
+    CheckLever(LeverPlan),
     /// Restore changes left on this host by killed lever agents.
-    PutBack,
+    RestoreLevers,
     /// Hold cold connections until stopped.
     Cold {
         /// Number of connections, and how they are opened.
@@ -156,7 +156,7 @@ pub struct TickDetail {
     /// Failures so far, by kind.
     pub errors: Errors,
     /// Responses with an unexpected status so far.
-    #[serde(skip_serializing_if = "unsaid::is_no_count")]
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unexpected: u64,
     /// Response times so far, including the warm-up.
     pub responses: CoarseHist,
@@ -175,11 +175,11 @@ impl TickDetail {
 }
 
 /// Maximum number of histograms per agent: twice the number that exist.
-const MOST_HISTOGRAMS: usize = 16;
+const MAX_HISTOGRAMS: usize = 16;
 /// Maximum number of an experiment's slots with response times.
-const MOST_SLOTS: usize = 1024;
+const MAX_SLOTS: usize = 1024;
 /// Maximum number of classes per agent: those of a plan, and `other`.
-const MOST_PARTS: usize = MOST_CLASSES + 1;
+const MAX_CLASS_PARTS: usize = MAX_CLASSES + 1;
 
 /// Results of one load agent. The results of several agents merge into one trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -194,7 +194,7 @@ pub struct LoadPart {
     /// Start of the measured window, seconds since the load began.
     pub measured_at_s: f64,
     /// Delay of the window's start against the requested time, seconds. The request came too late.
-    #[serde(skip_serializing_if = "unsaid::is_zero")]
+    #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub late_s: f64,
     /// Planned requests in the measured window: the planned rate times the time, so it may be fractional.
     pub offered: f64,
@@ -207,11 +207,11 @@ pub struct LoadPart {
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub slot_rates: Vec<f64>,
     /// Response times of the open-loop requests due in each slot of the plan's `slots`.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MOST_SLOTS, _, _>")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_SLOTS, _, _>")]
     pub slot_times: Vec<SlotHist>,
     /// Opening of the connections, if they were opened one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub opened: Option<Opened>,
+    pub opened: Option<ConnectionOpening>,
     /// Server's limit of concurrent requests per connection, the smallest of all connections (HTTP/2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_limit: Option<u32>,
@@ -227,10 +227,10 @@ pub struct LoadPart {
     /// Histograms of the measured window: `response`, `service`, `blocked`, `start_error`, `connect`. With handshakes
     /// also `handshake`, and `handshake_resumed` for resumed sessions. `under_way` holds the ages of requests without a
     /// response at the end of the window.
-    #[serde(deserialize_with = "crate::bounded::map::<MOST_HISTOGRAMS, _, _>")]
+    #[serde(deserialize_with = "crate::bounded::map::<MAX_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
     /// Results of each class in a mix of requests; empty if all requests belong to one class.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MOST_PARTS, _, _>")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_CLASS_PARTS, _, _>")]
     pub classes: Vec<ClassPart>,
     /// Notes in sentences.
     pub notes: Vec<String>,

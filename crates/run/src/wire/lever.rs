@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::unsaid;
+use crate::skip_empty;
 
 /// Slots of equal length, relative to the start of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -59,10 +59,10 @@ pub struct LeverPlan {
     /// CPUs that the lever slows; empty for those that its processes may use.
     pub cpus: Vec<u32>,
     /// Length of one turn on a CPU, nanoseconds; 0 for half a millisecond.
-    #[serde(skip_serializing_if = "unsaid::is_no_count")]
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub turn_ns: u64,
     /// Share of each CPU that the lever takes; 0 for a quarter.
-    #[serde(skip_serializing_if = "unsaid::is_zero")]
+    #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub share: f64,
     /// Processes that the lever slows or measures.
     pub pids: Vec<u32>,
@@ -75,7 +75,7 @@ pub struct LeverPlan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct LeverFound {
+pub struct LeverCheck {
     /// Descriptors that the processes may hold while the lever is on; 0 for levers on other resources.
     pub descriptors: u64,
 }

@@ -3,7 +3,7 @@
 //! An agent is `loadline agent`. It writes [`Hello`], reads one [`AgentSpec`](crate::AgentSpec) line and then
 //! [`AgentCommand`] lines from standard input, and writes [`AgentReport`] lines to standard output. A load agent then
 //! waits for another [`AgentSpec`](crate::AgentSpec); other agents end. Times are on the agent's own CLOCK_MONOTONIC,
-//! whose offset the conductor measures. An agent stops when its standard input ends or is silent for [`SILENCE_S`].
+//! whose offset the conductor measures. An agent stops when its standard input ends or is silent for [`SILENCE_TIMEOUT_S`].
 
 pub(crate) mod agent;
 pub(crate) mod lever;
@@ -16,29 +16,29 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ColdPart, Incident, LeverFound, LeverPart, LoadPart, Observed, Phase, Recording, Tick, WatchedHost};
+use crate::{ColdPart, Incident, LeverCheck, LeverPart, LoadPart, Observed, Phase, Recording, Tick, WatchedHost};
 
 /// Version of the protocol. Both ends must have the same version.
-pub const WIRE: u32 = 7;
+pub const WIRE_VERSION: u32 = 8;
 
-/// Maximum length of a line, bytes, except for those of [`is_long`].
-pub const LINE_BYTES: usize = 64 << 10;
+/// Maximum length of a line, bytes, except for those of [`is_long_line`].
+pub const MAX_LINE_BYTES: usize = 64 << 10;
 
 /// Maximum length of a line with results or a recording, bytes.
-pub const PART_BYTES: usize = 16 << 20;
+pub const MAX_LONG_LINE_BYTES: usize = 16 << 20;
 
 /// Silence after which one end considers the other lost, seconds. Each end sends a heartbeat every second.
-pub const SILENCE_S: f64 = 5.0;
+pub const SILENCE_TIMEOUT_S: f64 = 5.0;
 
-/// Whether the beginning of a line shows that it may have up to [`PART_BYTES`].
-pub fn is_long(begin: &[u8]) -> bool {
+/// Whether the beginning of a line shows that it may have up to [`MAX_LONG_LINE_BYTES`].
+pub fn is_long_line(begin: &[u8]) -> bool {
     [&br#"{"is":"part""#[..], br#"{"is":"observed""#, br#"{"is":"rows""#].iter().any(|long| begin.starts_with(long))
 }
 
 /// First line of an agent: its identity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// [`WIRE`] of the agent's program.
+    /// [`WIRE_VERSION`] of the agent's program.
     pub wire: u32,
     /// Version of the agent's program.
     #[serde(default)]
@@ -64,8 +64,8 @@ pub struct Hello {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum AgentCommand {
-    /// Heartbeat, once a second. An agent ends after [`SILENCE_S`] without input.
-    Beat,
+    /// Heartbeat, once a second. An agent ends after [`SILENCE_TIMEOUT_S`] without input.
+    Heartbeat,
     /// Request for the agent's clock.
     Ping {
         /// Number that the response repeats.
@@ -104,7 +104,7 @@ pub enum AgentCommand {
         at_ns: u64,
     },
     /// Request for an observer's newest samples, for a live display.
-    Glance,
+    Latest,
     /// Request for an observer's data so far; the observer continues.
     SoFar,
     /// End of the trial for an observer, which then reports its data.
@@ -128,7 +128,7 @@ pub enum AgentReport {
         system: String,
     },
     /// Heartbeat, once a second.
-    Beat,
+    Heartbeat,
     /// Response to [`AgentCommand::Ping`].
     Pong {
         /// Number from the request.
@@ -149,7 +149,7 @@ pub enum AgentReport {
         t_s: f64,
     },
     /// Newest samples of the counters that show what is busy, during the trial.
-    Glance(Box<Observed>),
+    Latest(Box<Observed>),
     /// First part of a recording that is too long for one line. More parts follow; the last part comes in
     /// [`AgentReport::Observed`].
     Rows(Box<Recording>),
@@ -171,7 +171,7 @@ pub enum AgentReport {
     /// Final results of a load agent.
     Part(Box<LoadPart>),
     /// A lever works on the agent's host. If it does not, the report is [`AgentReport::Failed`].
-    Found(LeverFound),
+    LeverWorks(LeverCheck),
     /// Final results of a lever agent.
     Lever(LeverPart),
     /// Final results of an agent with cold connections.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Address, Behind, Incident, Recording};
+use crate::{Address, Incident, Recording, Upstream};
 
 /// Side whose processes an observer watches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ pub struct Observed {
     pub machine: String,
     /// Upstream services of the processes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub behind: Vec<Behind>,
+    pub behind: Vec<Upstream>,
     /// Pauses of the host, seconds since the origin of the trial.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<crate::Window>,

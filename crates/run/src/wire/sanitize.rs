@@ -3,30 +3,30 @@
 use crate::{AgentReport, Incident, Observed, Recording, visible};
 
 /// Maximum length of an untrusted text, characters.
-const MOST_CHARS: usize = 4096;
+const MAX_TEXT_CHARS: usize = 4096;
 
 /// Makes a text safe to show and limits its length.
 fn clean(text: &mut String) {
-    if text.len() > MOST_CHARS {
-        *text = text.chars().take(MOST_CHARS).collect();
+    if text.len() > MAX_TEXT_CHARS {
+        *text = text.chars().take(MAX_TEXT_CHARS).collect();
     }
     *text = visible(text).into_owned();
 }
 
 /// Whether a name is short and safe to show unchanged.
 fn is_plain(name: &str) -> bool {
-    name.len() < MOST_NAME_BYTES && visible(name) == name
+    name.len() < MAX_NAME_BYTES && visible(name) == name
 }
 
 /// Maximum length of a counter's or histogram's name, bytes.
-const MOST_NAME_BYTES: usize = 100;
+const MAX_NAME_BYTES: usize = 100;
 
 fn clean_incidents(incidents: &mut [Incident]) {
     incidents.iter_mut().for_each(|incident| clean(&mut incident.text));
 }
 
 /// Maximum number of pauses per host.
-const MOST_PAUSES: usize = 10_000;
+const MAX_PAUSES: usize = 10_000;
 
 fn clean_observed(seen: &mut Observed) {
     seen.processes.iter_mut().for_each(clean);
@@ -35,16 +35,14 @@ fn clean_observed(seen: &mut Observed) {
         [&mut behind.address, &mut behind.from].into_iter().chain(&mut behind.processes).for_each(clean);
     }
     clean_incidents(&mut seen.incidents);
-    seen.pauses.truncate(MOST_PAUSES);
+    seen.pauses.truncate(MAX_PAUSES);
     clean_recording(&mut seen.recording);
 }
 
 fn clean_recording(recording: &mut Recording) {
     // A column of another length could make a merge take unlimited memory.
     let samples = recording.t_s.len();
-    recording
-        .columns
-        .retain(|column| column.values.len() == samples && column.counter.as_str().len() < MOST_NAME_BYTES);
+    recording.columns.retain(|column| column.values.len() == samples && column.counter.as_str().len() < MAX_NAME_BYTES);
     for column in &mut recording.columns {
         clean(&mut column.instance);
         clean(column.counter.0.to_mut());
@@ -76,7 +74,7 @@ impl AgentReport {
             }
             Self::Failed { error: words } | Self::Wants { system: words } => clean(words),
             Self::Incidents { incidents } => clean_incidents(incidents),
-            Self::Observed(seen) | Self::Glance(seen) => clean_observed(seen),
+            Self::Observed(seen) | Self::Latest(seen) => clean_observed(seen),
             Self::Rows(rows) => clean_recording(rows),
             Self::Watching(found) => {
                 let host = &mut found.host;
@@ -91,8 +89,8 @@ impl AgentReport {
                     .collect();
                 found.missing.iter_mut().for_each(clean);
             }
-            Self::Beat | Self::Pong { .. } | Self::Edge { .. } | Self::Tick(_) => {}
-            Self::Found(_) | Self::Lever(_) | Self::Held(_) => {}
+            Self::Heartbeat | Self::Pong { .. } | Self::Edge { .. } | Self::Tick(_) => {}
+            Self::LeverWorks(_) | Self::Lever(_) | Self::Held(_) => {}
         }
         self
     }
@@ -122,6 +120,6 @@ mod tests {
         let AgentReport::Failed { error } = (AgentReport::Failed { error: "x".repeat(9000) }).cleaned() else {
             panic!()
         };
-        assert_eq!(error.len(), MOST_CHARS);
+        assert_eq!(error.len(), MAX_TEXT_CHARS);
     }
 }

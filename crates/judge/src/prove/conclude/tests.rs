@@ -64,7 +64,7 @@ fn what_the_server_waits_for_is_proven_by_its_own_lever() {
     let (proof, verdict) = tried(0.97, None, "behind-cpu");
     assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "server-concurrency"), "{}", proof.why);
     assert!(proof.why.contains("the CPU of what the server waits for taken away"), "{}", proof.why);
-    let (proof, _) = tried(0.97, Some(run::BehindLimit::Quota), "behind-quota");
+    let (proof, _) = tried(0.97, Some(run::UpstreamLimit::Quota), "behind-quota");
     assert_eq!(proof.outcome, ProofOutcome::Proven, "{}", proof.why);
     assert!(proof.why.contains("the CPU quota of what the server waits for taken away"), "{}", proof.why);
     let (proof, verdict) = tried(0.02, None, "behind-cpu");
@@ -142,7 +142,7 @@ fn where_throughput_does_not_come_back_nothing_is_proven() {
     }
     proof.trials.push(trial);
     conclude(&mut proof, &mut verdict);
-    assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::NotTried, CLOSE), "{}", proof.why);
+    assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::NoResult, CLOSE), "{}", proof.why);
     assert!(proof.why.contains("not back within noise"), "{}", proof.why);
     assert_eq!(proof.steadiness.unwrap().is_back, Some(false));
 }
@@ -177,7 +177,7 @@ fn a_limit_by_address_is_proven_by_a_second_address() {
 #[test]
 fn a_limit_for_all_addresses_is_no_less_a_limit() {
     let (proof, verdict) = turned("server-rate-limit", 1.0, false);
-    assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::NotTried, CLOSE), "{}", proof.why);
+    assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::NoResult, CLOSE), "{}", proof.why);
     let (proof, verdict) = turned("server-rate-limit", 1.0, true);
     assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "server-rate-limit"), "{}", proof.why);
     assert!(proof.why.contains("source addresses") && proof.why.contains("no lever touched"), "{}", proof.why);
@@ -187,7 +187,7 @@ fn a_limit_for_all_addresses_is_no_less_a_limit() {
 #[test]
 fn what_was_predicted_of_a_lever_that_was_not_pulled_is_not_said_of_another() {
     let (proof, verdict) = tried("tcp-window", 0.0, 0.0);
-    assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::NotTried, "tcp-window"), "{}", proof.why);
+    assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::NoResult, "tcp-window"), "{}", proof.why);
     assert!(proof.why.starts_with("what the verdict names could not be changed"), "{}", proof.why);
     assert!(proof.prediction.as_ref().is_some_and(|p| p.lever == "window" && p.ratio < 1.0), "{proof:?}");
     assert!(proof.why.ends_with("throughput stayed (predicted: no change)"), "{}", proof.why);
@@ -204,7 +204,7 @@ fn what_its_own_lever_refutes_is_not_the_verdict() {
 #[test]
 fn a_near_tie_is_never_sure() {
     let (proof, verdict) = tried("server-cpu", 0.45, 0.42);
-    assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::NotTried, CLOSE), "{}", proof.why);
+    assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::NoResult, CLOSE), "{}", proof.why);
     assert_eq!(verdict.next.unwrap().id, "client-cpu");
 }
 
@@ -228,7 +228,7 @@ fn whatever_lever_comes_second_the_next_bottleneck_is_one() {
 #[test]
 fn parts_of_more_than_one_are_no_proof() {
     let (proof, verdict) = tried("server-cpu", 1.2, 0.5);
-    assert!(proof.outcome == ProofOutcome::NotTried && verdict.confidence <= CLOSE, "{}", proof.why);
+    assert!(proof.outcome == ProofOutcome::NoResult && verdict.confidence <= CLOSE, "{}", proof.why);
     assert!(proof.why.contains("not independent"), "{}", proof.why);
 }
 
@@ -239,13 +239,13 @@ fn one_part_of_a_little_more_than_one_is_a_proof() {
     assert!(proof.remainder.unwrap().high < 0.0, "{proof:#?}");
     assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "server-cpu"), "{}", proof.why);
     let (proof, _) = tried("server-cpu", 1.5, 0.0);
-    assert_eq!(proof.outcome, ProofOutcome::NotTried, "{}", proof.why);
+    assert_eq!(proof.outcome, ProofOutcome::NoResult, "{}", proof.why);
 }
 
 #[test]
 fn unknown_says_what_an_experiment_that_could_not_tell_lacks() {
     let (proof, verdict) = tried("unknown", 0.45, 0.4);
-    assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::NotTried, "unknown"), "{}", proof.why);
+    assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::NoResult, "unknown"), "{}", proof.why);
     assert!(verdict.missing.iter().any(|m| m.contains("a surer experiment")), "{verdict:?}");
 }
 
@@ -274,7 +274,7 @@ fn shares_do_not_prove_what_throughput_contradicts() {
         (proof, verdict)
     };
     let (proof, verdict) = tried(0.941);
-    assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::NotTried, CLOSE), "{}", proof.why);
+    assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::NoResult, CLOSE), "{}", proof.why);
     assert!(proof.why.contains("no change), which is no proof"), "{}", proof.why);
     assert_eq!(tried(0.3).0.outcome, ProofOutcome::Proven);
 }

@@ -48,7 +48,7 @@ pub(crate) fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestRespon
     let http = plan.protocol.http().is_some() && exchange.answer.0.starts_with(b"HTTP/");
     let status_line = http.then(|| scrub(exchange.answer.first_line()));
     let redirect = status_line.as_ref().and_then(|_| exchange.answer.redirect());
-    let redirect = redirect.map(|to| plan.secrets.clone().keep_url(&scrub(to)));
+    let redirect = redirect.map(|to| plan.secrets.clone().redact_url(&scrub(to)));
     let body = scrub(exchange.answer.body());
     Ok(TestResponse {
         took_us: begin.elapsed().as_secs_f64() * 1e6,

@@ -78,26 +78,26 @@ fn told(e: &Estimate) -> String {
 
 #[cfg(test)]
 mod tests {
-    use run::{Behind, BehindLimit, BehindLoad, Elasticity, Estimate, Proof, Run, Trial, WaitsFor};
+    use run::{Elasticity, Estimate, Proof, Run, Trial, Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 
     #[test]
     fn the_chain_is_drawn_with_what_is_full_and_what_throughput_followed() {
         let mut run = Run { trials: vec![Trial::default()], ..Run::default() };
-        let load = |address: &str, process: &[&str], limit| BehindLoad {
-            behind: Behind {
+        let load = |address: &str, process: &[&str], limit| UpstreamLoad {
+            behind: Upstream {
                 address: address.into(),
                 depth: 1,
                 processes: process.iter().map(|p| (*p).to_string()).collect(),
-                ..Behind::default()
+                ..Upstream::default()
             },
             connections: Some(8.0),
             limit,
-            ..BehindLoad::default()
+            ..UpstreamLoad::default()
         };
         let found = &mut run.findings;
         found.picks.shown = Some(0);
         found.behind =
-            vec![load("127.0.0.1:8001", &["<app>:812"], Some(BehindLimit::Thread)), load("10.0.0.9:5432", &[], None)];
+            vec![load("127.0.0.1:8001", &["<app>:812"], Some(UpstreamLimit::Thread)), load("10.0.0.9:5432", &[], None)];
         found.bottleneck.waits_for = Some(WaitsFor { address: "127.0.0.1:8001".into(), ..WaitsFor::default() });
         let elasticity =
             Elasticity { lever: "behind-cpu".into(), estimate: Estimate::around(0.97, 0.05), ..Default::default() };

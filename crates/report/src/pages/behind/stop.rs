@@ -1,6 +1,6 @@
 //! What is known of each in the chain: the two ends of the load, and what stands behind the server.
 
-use run::{BehindLimit, BehindLoad, Device, Estimate, ProofOf, Run, Side};
+use run::{Device, Estimate, ProofMetric, Run, Side, UpstreamLimit, UpstreamLoad};
 
 use super::super::pick;
 
@@ -72,11 +72,11 @@ fn busiest<'a>(run: &'a Run, side: &str) -> Option<&'a Device> {
 }
 
 /// What stands behind.
-fn stop(run: &Run, load: &BehindLoad) -> Stop {
+fn stop(run: &Run, load: &UpstreamLoad) -> Stop {
     let waited_for = run.findings.bottleneck.waits_for.as_ref().is_some_and(|w| w.address == load.behind.address);
     let lever = match load.limit {
-        Some(BehindLimit::Quota) => "behind-quota",
-        Some(BehindLimit::Disk) => "disk",
+        Some(UpstreamLimit::Quota) => "behind-quota",
+        Some(UpstreamLimit::Disk) => "disk",
         _ => "behind-cpu",
     };
     Stop {
@@ -94,25 +94,25 @@ fn stop(run: &Run, load: &BehindLoad) -> Stop {
 }
 
 /// What of it was the busiest: what is full, where something is.
-fn busy(load: &BehindLoad) -> Option<(String, f64)> {
+fn busy(load: &UpstreamLoad) -> Option<(String, f64)> {
     let cpus = load.cpu_used.zip(load.cpu_allowed).filter(|(_, allowed)| *allowed > 0.0);
     let cpus = cpus.map(|(used, allowed)| ("CPUs".to_string(), used / allowed));
     let thread = load.busiest_thread.map(|share| ("busiest thread".to_string(), share));
     match load.limit {
-        Some(BehindLimit::Quota) => load.throttled.map(|share| ("quota ran out".to_string(), share)),
-        Some(BehindLimit::Lock) => load.cpu_used.map(|used| ("one CPU".to_string(), used)),
-        Some(BehindLimit::Cpu) => cpus,
+        Some(UpstreamLimit::Quota) => load.throttled.map(|share| ("quota ran out".to_string(), share)),
+        Some(UpstreamLimit::Lock) => load.cpu_used.map(|used| ("one CPU".to_string(), used)),
+        Some(UpstreamLimit::Cpu) => cpus,
         _ => cpus.into_iter().chain(thread).max_by(|a, b| a.1.total_cmp(&b.1)),
     }
 }
 
-fn full(limit: BehindLimit) -> &'static str {
+fn full(limit: UpstreamLimit) -> &'static str {
     match limit {
-        BehindLimit::Quota => "its CPU quota",
-        BehindLimit::Disk => "its host's disk",
-        BehindLimit::Cpu => "its CPUs",
-        BehindLimit::Lock => "one thread at a time",
-        BehindLimit::Thread => "one thread",
+        UpstreamLimit::Quota => "its CPU quota",
+        UpstreamLimit::Disk => "its host's disk",
+        UpstreamLimit::Cpu => "its CPUs",
+        UpstreamLimit::Lock => "one thread at a time",
+        UpstreamLimit::Thread => "one thread",
     }
 }
 
@@ -125,7 +125,7 @@ fn found(run: &Run, lever: &str) -> Option<Estimate> {
 /// What the estimates of the run's experiment are.
 pub(super) fn figure(run: &Run) -> &'static str {
     match run.findings.proof.as_ref().map(|proof| proof.of) {
-        None | Some(ProofOf::Throughput) => "elasticity",
+        None | Some(ProofMetric::Throughput) => "elasticity",
         Some(_) => "share",
     }
 }

@@ -1,0 +1,66 @@
+//! Formatting of numbers in sentences: whole numbers in full, all others in three significant digits.
+
+use super::separated;
+
+/// Formats a number with three significant digits, or a whole number in full, with separated thousands: `0.0123`,
+/// `4.56`, `78.9`, `12,345`.
+pub fn figure(x: f64) -> String {
+    if !x.is_finite() {
+        return "unknown".into();
+    }
+    // Whole numbers, such as counts, need no decimals.
+    if x.fract() == 0.0 && x.abs() < 1e15 {
+        return thousands(&format!("{x:.0}"));
+    }
+    let magnitude = x.abs().log10().floor() as i32;
+    let decimals = (2 - magnitude).clamp(0, 9) as usize;
+    let text = format!("{x:.decimals$}");
+    if decimals == 0 { thousands(&text) } else { text }
+}
+
+/// Formats a share in percent: `0.123` is `12.3 %`.
+pub fn percent(share: f64) -> String {
+    format!("{} %", figure(share * 100.0))
+}
+
+/// Formats a change in words: `grew by 3 %`, `fell by 3 %`.
+pub fn grew(share: f64) -> String {
+    format!("{} by {}", if share < 0.0 { "fell" } else { "grew" }, percent(share.abs()))
+}
+
+/// Formats a duration in microseconds with the unit that a person would use.
+pub fn duration(us: f64) -> String {
+    match us.abs() {
+        t if t >= 1e6 => format!("{} s", figure(us / 1e6)),
+        t if t >= 1e3 => format!("{} ms", figure(us / 1e3)),
+        _ => format!("{} µs", figure(us)),
+    }
+}
+
+/// Formats a request rate.
+pub fn rate(per_s: f64) -> String {
+    format!("{}/s", figure(per_s))
+}
+
+fn thousands(text: &str) -> String {
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |d| ("-", d));
+    format!("{sign}{}", separated(digits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_and_a_unit_that_fits() {
+        assert_eq!(figure(12_345.6), "12,346");
+        assert_eq!(figure(-0.012_34), "-0.0123");
+        assert_eq!(figure(4.5), "4.50");
+        assert_eq!((figure(4.0), figure(0.0), figure(-12_000.0)), ("4".into(), "0".into(), "-12,000".into()));
+        assert_eq!(figure(f64::NAN), "unknown");
+        assert_eq!(duration(39_900.0), "39.9 ms");
+        assert_eq!((grew(0.02), grew(-0.02)), ("grew by 2 %".into(), "fell by 2 %".into()));
+        assert_eq!(percent(0.987), "98.7 %");
+        assert_eq!(rate(1_234_567.0), "1,234,567/s");
+    }
+}

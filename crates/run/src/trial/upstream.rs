@@ -1,0 +1,83 @@
+//! Upstream services of a server: the addresses that its processes connect to, and the processes that listen there.
+
+use serde::{Deserialize, Serialize};
+
+/// An address that the server's processes, or those of another upstream service, connect to. The counter
+/// `behind.connections` of this address has the number of connections.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Upstream {
+    /// Remote end of the connections: `127.0.0.1:8001`, or `unix:` and the path of a socket.
+    pub address: String,
+    /// Distance from the server: 1 for its own connections, 2 for connections of those upstream services, and so on.
+    pub depth: u32,
+    /// Address of the upstream service that holds the connections; empty for the server itself.
+    pub from: String,
+    /// Listening processes, as instances of process counters (`python3:812`). Empty if they are on no watched host or
+    /// not accessible.
+    pub processes: Vec<String>,
+    /// Process ids on the host of this side, in the same order; empty in runs of older versions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pids: Vec<u32>,
+}
+
+/// Load of an upstream service while the server was at its limit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct UpstreamLoad {
+    /// The upstream service.
+    #[serde(flatten)]
+    pub behind: Upstream,
+    /// Maximum number of connections at the same time.
+    pub connections: Option<f64>,
+    /// CPU time of its processes, in CPUs; absent if unknown.
+    pub cpu_used: Option<f64>,
+    /// Number of CPUs that it may use.
+    pub cpu_allowed: Option<f64>,
+    /// CPU quota of its control groups, in CPUs. Absent without a quota and in runs of older versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_quota: Option<f64>,
+    /// Share of quota periods in which the quota was used up, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throttled: Option<f64>,
+    /// Share of time in which its busiest thread ran or wanted to run, 0 to 1.
+    pub busiest_thread: Option<f64>,
+    /// Full resource; absent if none is full.
+    pub limit: Option<UpstreamLimit>,
+}
+
+/// Resource of an upstream service that is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum UpstreamLimit {
+    /// CPU quota, which stops the service for the rest of each period.
+    Quota,
+    /// All CPUs that the service may use.
+    Cpu,
+    /// One thread, while other CPUs idle.
+    Thread,
+    /// A total of one CPU, spread over several threads: a lock lets only one of them run (Python's, for example).
+    Lock,
+    /// Disk of its host that the service reads or writes.
+    Disk,
+}
+
+/// Upstream service that the server waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct WaitsFor {
+    /// Address, as in [`Upstream::address`].
+    pub address: String,
+    /// Processes, as in [`Upstream::processes`].
+    pub processes: Vec<String>,
+    /// Process ids, as in [`Upstream::pids`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pids: Vec<u32>,
+    /// Full resource; absent in runs of older versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<UpstreamLimit>,
+}
