@@ -28,17 +28,21 @@ dist: | cargo
 	mkdir -p target/dist && cp $(LOADLINE) target/dist/loadline && strip target/dist/loadline
 	cargo build --release --locked --bin loadline
 
+# Test targets of other crates that need longer: they are run by `make verify`.
+LONG_TESTS := line,media,pressure,speed
+comma := ,
+
 # Formatting, lints, unit and simulated tests, and one live test for each main path: minutes.
 test: lint dist
 	cargo test --workspace --locked --no-run --message-format=json-render-diagnostics >target/tests.json
-	target/debug/run-tests --since $(STARTED_S) target/tests.json paths
+	target/debug/run-tests --since $(STARTED_S) --skip $(LONG_TESTS) target/tests.json paths
 
 # Everything else, live: tests that measure one at a time, the others side by side. Run it before you call a change done.
 verify: test
-	cargo test --workspace --locked --no-run --message-format=json-render-diagnostics \
-	  --features loadline/verify --test verify --test alone >target/verify.json
+	cargo test --workspace --locked --no-run --message-format=json-render-diagnostics --features loadline/verify \
+	  --test verify --test alone $(addprefix --test ,$(subst $(comma), ,$(LONG_TESTS))) >target/verify.json
 	cargo test --locked --doc -p loadline-event -p loadline-testbed
-	target/debug/run-tests --since $(STARTED_S) target/verify.json alone
+	target/debug/run-tests --since $(STARTED_S) --skip none target/verify.json alone media speed line
 
 lint: | cargo
 	scripts/install-needs test

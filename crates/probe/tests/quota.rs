@@ -25,8 +25,11 @@ fn a_quota_that_runs_out_is_seen() {
         probe.sample(begin.elapsed().as_secs_f64());
         let r = probe.copy();
         let name = r.columns_of("cgroup.cpu_quota").next().map(|c| c.instance.clone()).unwrap_or_default();
-        let throttled = r.reading("cgroup.cpu_throttled_periods", &name, Window::ALL).value();
-        throttled.is_none_or(|periods| periods >= 2.0).then_some((r, name))
+        let throttled = |id: &str| r.reading(id, &name, Window::ALL).value();
+        // The kernel counts a period when it ends and its throttled time when the group runs again.
+        let seen = throttled("cgroup.cpu_throttled_periods").is_none_or(|periods| periods >= 2.0)
+            && throttled("cgroup.cpu_throttled_time").is_none_or(|time| time > 0.0);
+        seen.then_some((r, name))
     });
     let told = |id: &str| r.reading(id, &name, Window::ALL).value();
     // A mean over several samples of one figure.

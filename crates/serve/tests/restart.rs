@@ -39,7 +39,9 @@ fn a_stopped_server_on_io_uring_has_left_its_port() {
 }
 
 fn leaves_its_port(model: &str, threads: u32) {
-    let mut listen = "127.0.0.1:0".to_owned();
+    // An address of this test alone: elsewhere a connection of another program could take the port in between.
+    let [.., high, low] = std::process::id().to_be_bytes();
+    let mut listen = format!("127.9.{high}.{low}:0");
     for round in 0..20 {
         let server = serve(model, threads, &listen).unwrap();
         listen = server.local_addr().to_string();

@@ -3,9 +3,8 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
-use std::time::Duration;
 
-use testkit::{binary, eventually, has_testbed, signal};
+use testkit::{binary, eventually, has_testbed};
 
 fn loadline(dir: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(binary!());
@@ -61,48 +60,6 @@ fn a_named_testbed_serves_other_programs_until_it_is_taken_down() {
     said(&loadline(dir, &["down", "lan"]));
     gone(&pids);
     assert_eq!(said(&loadline(dir, &["status"])), "no testbed is up\n");
-    assert!(!dir.join("loadline").exists(), "no file is left");
-}
-
-#[test]
-fn nothing_is_left_when_the_keeper_is_killed() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
-    if !up(dir, "the_keeper_is_killed", &["up", "x", "--medium", "wan:delay=1ms"]) {
-        return;
-    }
-    let mut stubborn = Command::new(binary!())
-        .args(["testbed", "exec", "x", "client1", "--", "sleep", "600"])
-        .env("XDG_RUNTIME_DIR", dir)
-        .spawn()
-        .unwrap();
-    let found = status(dir);
-    let pids = holders(&found);
-    let keeper = found[0]["keeper"].as_u64().unwrap() as u32;
-    std::thread::sleep(Duration::from_millis(200));
-    signal(keeper, "KILL");
-    gone(&pids);
-    assert!(!stubborn.wait().unwrap().success());
-    assert_eq!(said(&loadline(dir, &["down", "x"])), "x was not up\n");
-    assert!(!dir.join("loadline").exists(), "no file is left");
-}
-
-#[test]
-fn a_keeper_that_was_stopped_is_told_and_taken_down_all_the_same() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
-    if !up(dir, "a_stopped_keeper", &["up", "x", "--medium", "switch:100M"]) {
-        return;
-    }
-    let found = status(dir);
-    let pids = holders(&found);
-    let keeper = found[0]["keeper"].as_u64().unwrap() as u32;
-    signal(keeper, "STOP");
-    let silent = loadline(dir, &["status", "x"]);
-    let words = String::from_utf8_lossy(&silent.stderr).into_owned();
-    assert!(words.contains("does not answer") && words.contains(&keeper.to_string()), "{words}");
-    assert_eq!(said(&loadline(dir, &["down", "x"])), "x is down\n");
-    gone(&pids);
     assert!(!dir.join("loadline").exists(), "no file is left");
 }
 

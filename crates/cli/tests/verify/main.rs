@@ -30,6 +30,7 @@ mod s_clients_faults;
 mod secrets;
 mod sequences;
 mod served_clients;
+mod testbed_keeper;
 mod tls_peers;
 mod tls_refusals;
 mod unix;

@@ -1,10 +1,7 @@
 //! Both causes of every feasible pair of bottlenecks in one run, and which of them the verdict names. See `docs/rule-matrix.md`.
 
-use std::path::Path;
-
 use run::Run;
 
-use super::matrix_page::page;
 use super::{PLANTED, PlantedRun, Who};
 use crate::RULES;
 
@@ -94,23 +91,6 @@ fn winner(mut run: Run) -> Winner {
     crate::judge(&mut run);
     let verdict = run.findings.bottleneck;
     Winner { id: verdict.id, confidence: verdict.confidence }
-}
-
-/// With LOADLINE_WRITE_MATRIX set, as `make docs` does, the file is written before it is compared.
-#[test]
-fn the_matrix_in_the_docs_is_what_the_rules_answer() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rule-matrix.md");
-    let made = page();
-    if std::env::var_os("LOADLINE_WRITE_MATRIX").is_some() {
-        std::fs::write(&file, &made).unwrap();
-    }
-    let kept = std::fs::read_to_string(&file).unwrap();
-    let differs = kept.lines().zip(made.lines()).find(|(kept, made)| kept != made);
-    assert!(
-        kept == made,
-        "a cell changed: `make docs` writes {}; the first line that differs: {differs:?}",
-        file.display()
-    );
 }
 
 /// Planting one cause beside another must not depend on which one is named first.

@@ -1,5 +1,7 @@
 //! The page `docs/rule-matrix.md`.
 
+use std::path::Path;
+
 use super::matrix::{INFEASIBLE, Infeasible, Winner, cell, ids};
 
 const HEAD: &str = "\
@@ -64,4 +66,21 @@ fn list(ids: &[&str], pairs: &[(usize, usize, &Cell)]) -> String {
         format!("- {} with {}: {named} ({confidence:.2})\n", ids[*row], ids[*column])
     };
     if pairs.is_empty() { "None.\n".into() } else { pairs.iter().map(line).collect() }
+}
+
+/// With LOADLINE_WRITE_MATRIX set, as `make docs` does, the file is written before it is compared.
+#[test]
+fn the_matrix_in_the_docs_is_what_the_rules_answer() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rule-matrix.md");
+    let made = page();
+    if std::env::var_os("LOADLINE_WRITE_MATRIX").is_some() {
+        std::fs::write(&file, &made).unwrap();
+    }
+    let kept = std::fs::read_to_string(&file).unwrap();
+    let differs = kept.lines().zip(made.lines()).find(|(kept, made)| kept != made);
+    assert!(
+        kept == made,
+        "a cell changed: `make docs` writes {}; the first line that differs: {differs:?}",
+        file.display()
+    );
 }

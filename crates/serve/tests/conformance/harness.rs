@@ -135,11 +135,3 @@ pub(crate) fn connect(server: &Server) -> TcpStream {
     stream.set_nodelay(true).unwrap();
     stream
 }
-
-/// Waits until the counts of a server are as expected, for a minute at most. The caller asserts them afterwards.
-pub(crate) fn wait_until(server: &Server, so: impl Fn(&serve::Stats) -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !so(&server.stats()) && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}

@@ -7,15 +7,16 @@ use serde_json::Value;
 
 use crate::job::Job;
 
-/// Returns one job per test of every test program that cargo named in the file at `path`.
+/// Returns one job per test of every test program that cargo named in the file at `path`, without the targets `skipped`.
 ///
 /// # Errors
 /// If the file cannot be read, or a test program does not list its tests.
-pub(crate) fn jobs(path: &str) -> Result<Vec<Job>, String> {
+pub(crate) fn jobs(path: &str, skipped: &[&str]) -> Result<Vec<Job>, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {path}: {e}"))?;
     let artifacts = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let mut jobs = Vec::new();
-    for program in artifacts.filter_map(|artifact| program(&artifact)) {
+    let programs = artifacts.filter_map(|artifact| program(&artifact));
+    for program in programs.filter(|program| !skipped.contains(&program.target.as_str())) {
         jobs.extend(tests(&program)?);
     }
     Ok(jobs)
@@ -44,31 +45,29 @@ fn program(artifact: &Value) -> Option<Program> {
 }
 
 fn tests(program: &Program) -> Result<Vec<Job>, String> {
-    let executable = &program.executable;
-    let listed = Command::new(executable).args(["--list", "--format", "terse"]).current_dir(&program.folder).output();
-    let listed = listed.map_err(|e| format!("cannot start {}: {e}", executable.display()))?;
-    if !listed.status.success() {
-        return Err(format!("{} did not list its tests: {}", executable.display(), listed.status));
-    }
-    let ignored = ignored(program)?;
-    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
-    let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
-    let wanted = names.filter(|name| !ignored.lines().any(|line| line.strip_suffix(": test") == Some(name)));
-    let job = |test: &str| Job {
+    let ignored = names(program, &["--ignored"])?;
+    let job = |test: String| Job {
         program: program.name.clone(),
         target: program.target.clone(),
-        test: test.to_owned(),
-        executable: executable.clone(),
+        test,
+        executable: program.executable.clone(),
         folder: program.folder.clone(),
     };
-    Ok(wanted.map(job).collect())
+    Ok(names(program, &[])?.into_iter().filter(|test| !ignored.contains(test)).map(job).collect())
 }
 
-fn ignored(program: &Program) -> Result<String, String> {
+/// Asks a test program for the names of its tests.
+fn names(program: &Program, more: &[&str]) -> Result<Vec<String>, String> {
+    let executable = program.executable.display();
     let listed = Command::new(&program.executable)
-        .args(["--list", "--format", "terse", "--ignored"])
+        .args(["--list", "--format", "terse"])
+        .args(more)
         .current_dir(&program.folder)
         .output()
-        .map_err(|e| format!("cannot start {}: {e}", program.executable.display()))?;
-    Ok(String::from_utf8_lossy(&listed.stdout).into_owned())
+        .map_err(|e| format!("cannot start {executable}: {e}"))?;
+    if !listed.status.success() {
+        return Err(format!("{executable} did not list its tests: {}", listed.status));
+    }
+    let text = String::from_utf8_lossy(&listed.stdout);
+    Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
 }

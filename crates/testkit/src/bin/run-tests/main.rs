@@ -1,11 +1,11 @@
 //! Runs the tests that cargo built, each in a process of its own, and says which were slow, left out or failed.
 //!
-//! usage: run-tests --since EPOCH_S LIST [TARGET...]
+//! usage: run-tests --since EPOCH_S --skip TARGETS LIST [TARGET...]
 //!
 //! LIST is the output of `cargo test --no-run --message-format=json`. The tests of every target run side by side, one
 //! per CPU. Targets named on the command line measure, so their tests run one at a time, after all others. EPOCH_S is
 //! when the whole command began, in seconds since 1970: the summary says how long everything took, the build included.
-//! LIST.times gets the time of each test.
+//! LIST.times gets the time of each test. TARGETS, divided by commas, are left to another run.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 mod job;
@@ -21,9 +21,10 @@ use job::{Job, Outcome};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [since, epoch_s, path, alone @ ..] = &arguments[..] else { return usage() };
-    let ("--since", Ok(epoch_s)) = (since.as_str(), epoch_s.parse()) else { return usage() };
-    let jobs = match list::jobs(path) {
+    let [since, epoch_s, skip, skipped, path, alone @ ..] = &arguments[..] else { return usage() };
+    let ("--since", Ok(epoch_s), "--skip") = (since.as_str(), epoch_s.parse(), skip.as_str()) else { return usage() };
+    let skipped: Vec<&str> = skipped.split(',').collect();
+    let jobs = match list::jobs(path, &skipped) {
         Ok(jobs) => jobs,
         Err(error) => {
             eprintln!("run-tests: {error}");
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: run-tests --since EPOCH_S LIST [TARGET...]");
+    eprintln!("usage: run-tests --since EPOCH_S --skip TARGETS LIST [TARGET...]");
     ExitCode::from(2)
 }
 
