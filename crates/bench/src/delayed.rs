@@ -68,9 +68,9 @@ mod tests {
     use super::*;
     use std::sync::{Arc, Mutex};
 
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Kept {
+    impl Write for SharedBuffer {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0.lock().map_err(|_| std::io::ErrorKind::Other)?.write(bytes)
         }
@@ -83,8 +83,11 @@ mod tests {
     #[test]
     fn what_is_passed_comes_whole_and_late() {
         let (kept, began) = (Arc::<Mutex<Vec<u8>>>::default(), Instant::now());
-        let passed =
-            pass(std::io::Cursor::new(b"all of it".to_vec()), Kept(Arc::clone(&kept)), Duration::from_millis(30));
+        let passed = pass(
+            std::io::Cursor::new(b"all of it".to_vec()),
+            SharedBuffer(Arc::clone(&kept)),
+            Duration::from_millis(30),
+        );
         assert!(passed.join().is_ok() && began.elapsed() >= Duration::from_millis(30));
         assert_eq!(kept.lock().map(|kept| kept.clone()).unwrap_or_default(), b"all of it");
     }

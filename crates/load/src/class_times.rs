@@ -92,7 +92,8 @@ impl ClassTimes {
     /// Returns the histogram of each class.
     pub(crate) fn hists(mut self) -> Vec<Hist> {
         self.flush();
-        let full = |at: usize| self.full.iter().filter(|of| **of as usize == at).count() as u64 * u64::from(u32::MAX);
+        let full =
+            |at: usize| self.full.iter().filter(|index| **index as usize == at).count() as u64 * u64::from(u32::MAX);
         let of_class = |(class, counts): (usize, &[u32])| {
             let mut hist = Hist::new();
             for (bucket, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {

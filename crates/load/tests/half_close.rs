@@ -17,7 +17,7 @@ use run::{Blocks, LoadPlan, Protocol};
 
 /// Connections that ended their side, and how many of these still held their socket then.
 #[derive(Default)]
-struct Seen {
+struct HalfCloseCounts {
     ended: AtomicU64,
     held: AtomicU64,
 }
@@ -33,7 +33,7 @@ fn held(peer: SocketAddr) -> bool {
     })
 }
 
-fn echo(mut stream: TcpStream, seen: &Seen, compat: bool) {
+fn echo(mut stream: TcpStream, seen: &HalfCloseCounts, compat: bool) {
     let mut bytes = [0; 4096];
     while let Ok(n) = stream.read(&mut bytes) {
         if n == 0 {
@@ -55,7 +55,7 @@ fn echo(mut stream: TcpStream, seen: &Seen, compat: bool) {
 fn a_block_ends_its_own_side_first_where_asked() {
     for io in drivers() {
         for compat in [true, false] {
-            let (listener, seen) = (TcpListener::bind("127.0.0.1:0").unwrap(), Arc::new(Seen::default()));
+            let (listener, seen) = (TcpListener::bind("127.0.0.1:0").unwrap(), Arc::new(HalfCloseCounts::default()));
             let (addr, counted) = (listener.local_addr().unwrap(), seen.clone());
             std::thread::spawn(move || {
                 for stream in listener.incoming().flatten() {

@@ -73,10 +73,10 @@ pub fn find_server(at: impl Into<Address>) -> Result<Found, FindError> {
         Address::Unix(path) => return of_unix(at, &unix_inodes(path).map_err(kernel)?),
     };
     match ask(addr, None).map_err(kernel)? {
-        Answer::Listens(sockets) => holders_of(addr, &sockets, None),
-        Answer::Silent => Err(FindError::NoListener(at.clone())),
-        Answer::Foreign if addr.ip().is_loopback() => Err(FindError::NotLocal(at.clone())),
-        Answer::Foreign => elsewhere(addr),
+        NamespaceAnswer::Listens(sockets) => holders_of(addr, &sockets, None),
+        NamespaceAnswer::Silent => Err(FindError::NoListener(at.clone())),
+        NamespaceAnswer::Foreign if addr.ip().is_loopback() => Err(FindError::NotLocal(at.clone())),
+        NamespaceAnswer::Foreign => elsewhere(addr),
     }
 }
 
@@ -115,15 +115,15 @@ pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
         Address::Unix(path) => return unix_inodes(path).map(|inodes| holders(&inodes)).unwrap_or_default(),
     };
     match ask(addr, netns_pid) {
-        Ok(Answer::Listens((inodes, _))) => holders(&inodes),
-        Ok(Answer::Foreign) => elsewhere(addr).map(|found| found.pids).unwrap_or_default(),
+        Ok(NamespaceAnswer::Listens((inodes, _))) => holders(&inodes),
+        Ok(NamespaceAnswer::Foreign) => elsewhere(addr).map(|found| found.pids).unwrap_or_default(),
         _ => Vec::new(),
     }
 }
 
 /// Result of searching one network namespace for an address.
 #[derive(Debug)]
-enum Answer {
+enum NamespaceAnswer {
     /// Inodes of the listeners and one bound address.
     Listens((Vec<u32>, SocketAddr)),
     /// The address belongs to the namespace, and nothing listens.
@@ -133,9 +133,9 @@ enum Answer {
 }
 
 /// Searches the network namespace of a process (`None`: ours).
-fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<Answer> {
+fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<NamespaceAnswer> {
     if !addr.ip().is_unspecified() && !rtnl_in(pid)?.is_local(addr.ip())? {
-        return Ok(Answer::Foreign);
+        return Ok(NamespaceAnswer::Foreign);
     }
     let mut inodes = Vec::new();
     let mut bound = None;
@@ -149,13 +149,13 @@ fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<Answer> {
             }
         })?;
     }
-    Ok(bound.map_or(Answer::Silent, |bound| Answer::Listens((inodes, bound))))
+    Ok(bound.map_or(NamespaceAnswer::Silent, |bound| NamespaceAnswer::Listens((inodes, bound))))
 }
 
 /// Searches the network namespaces of all processes, one process per namespace.
 fn elsewhere(addr: SocketAddr) -> Result<Found, FindError> {
     for pid in one_process_a_namespace() {
-        if let Ok(Answer::Listens(sockets)) = ask(addr, Some(pid)) {
+        if let Ok(NamespaceAnswer::Listens(sockets)) = ask(addr, Some(pid)) {
             return holders_of(addr, &sockets, Some(pid));
         }
     }

@@ -15,7 +15,7 @@ use testkit::skip;
 /// Number of packets; far more than other traffic brings to one CPU in that time.
 const PACKETS: u64 = 20_000;
 /// Packets between two pauses: fewer than a CPU's queue holds.
-const TURN: u64 = 200;
+const PACKETS_PER_TURN: u64 = 200;
 
 /// Returns the packets that reached a CPU since boot, processed (first column of its row) or dropped because it was
 /// busy (second); the thirteenth is its number.
@@ -49,7 +49,7 @@ fn packets_are_received_on_the_processor_of_their_host() {
     for n in 0..PACKETS {
         // Nobody listens; the next datagram reports the refusal of the previous one.
         let _ = socket.send_to(&[0], server);
-        if n % TURN == 0 {
+        if n % PACKETS_PER_TURN == 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
     }

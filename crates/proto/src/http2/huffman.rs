@@ -14,23 +14,23 @@ const LENGTHS: [u8; 257] = [
     27, 27, 27, 20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23, 26, 27, 26, 26, 27, 27, 27, 27, 27, 28,
     27, 27, 27, 27, 27, 26, 30,
 ];
-const SHORTEST: usize = 5;
-const LONGEST: usize = 30;
+const MIN_CODE_BITS: usize = 5;
+const MAX_CODE_BITS: usize = 30;
 const END_OF_STRING: u16 = 256;
 
 /// The code by length: the first code of each length, and the index of its symbols when sorted by length.
 struct Code {
-    first: [u32; LONGEST + 2],
-    begin: [u16; LONGEST + 2],
+    first: [u32; MAX_CODE_BITS + 2],
+    begin: [u16; MAX_CODE_BITS + 2],
     symbols: [u16; 257],
 }
 
 const CODE: Code = code();
 
 const fn code() -> Code {
-    let mut code = Code { first: [0; LONGEST + 2], begin: [0; LONGEST + 2], symbols: [0; 257] };
-    let (mut next, mut sorted, mut length) = (0_u32, 0_u16, SHORTEST);
-    while length <= LONGEST {
+    let mut code = Code { first: [0; MAX_CODE_BITS + 2], begin: [0; MAX_CODE_BITS + 2], symbols: [0; 257] };
+    let (mut next, mut sorted, mut length) = (0_u32, 0_u16, MIN_CODE_BITS);
+    while length <= MAX_CODE_BITS {
         code.first[length] = next;
         code.begin[length] = sorted;
         let mut symbol = 0;
@@ -45,7 +45,7 @@ const fn code() -> Code {
         next <<= 1;
         length += 1;
     }
-    code.begin[LONGEST + 1] = sorted;
+    code.begin[MAX_CODE_BITS + 1] = sorted;
     code
 }
 
@@ -58,10 +58,10 @@ pub(super) fn decode(coded: &[u8], to: &mut Vec<u8>, most: usize) -> Result<(), 
         for bit in (0..8).rev() {
             value = value << 1 | u32::from(byte >> bit & 1);
             length += 1;
-            if length < SHORTEST {
+            if length < MIN_CODE_BITS {
                 continue;
             }
-            if length > LONGEST {
+            if length > MAX_CODE_BITS {
                 return Err(INVALID);
             }
             let count = u32::from(CODE.begin[length + 1] - CODE.begin[length]);

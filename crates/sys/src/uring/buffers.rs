@@ -82,18 +82,18 @@ impl Buffers {
         // SAFETY: ids are only made from completions of this buffers' ring, and `count` is the size of that group. The
         // kernel leaves a buffer alone from its completion until `recycle` takes the id, which needs `&mut self`. The
         // memory is mapped, initialised (zeroed) and lives as long as `self`.
-        unsafe { std::slice::from_raw_parts(self.data.at(usize::from(id.0 % self.count) * self.bytes), len) }
+        unsafe { std::slice::from_raw_parts(self.data.address_of(usize::from(id.0 % self.count) * self.bytes), len) }
     }
 
     /// Returns a buffer to the kernel; the kernel sees it after [`Buffers::publish`].
     #[inline]
     pub fn recycle(&mut self, id: BufferId) {
         let at = usize::from(self.tail & (self.count - 1));
-        let addr = self.data.at(usize::from(id.0 % self.count) * self.bytes);
+        let addr = self.data.address_of(usize::from(id.0 % self.count) * self.bytes);
         // SAFETY: the entry lies inside the mapped ring (at < count) and is aligned (page-aligned base, 16-byte
         // entries). The kernel does not read entries at or behind the published tail. These setters do not write `resv`
         // of entry 0, which is the tail itself.
-        let entry = unsafe { &mut *self.ring.at(at * size_of::<BufRingEntry>()).cast::<BufRingEntry>() };
+        let entry = unsafe { &mut *self.ring.address_of(at * size_of::<BufRingEntry>()).cast::<BufRingEntry>() };
         entry.set_addr(addr as u64);
         entry.set_len(self.bytes as u32);
         entry.set_bid(id.0);
@@ -107,7 +107,7 @@ impl Buffers {
         // SAFETY: the base is a valid, page-aligned pointer to the first entry of the ring, as `tail` requires. The
         // kernel reads the tail with acquire semantics, so it is stored as an atomic of the same size and alignment.
         unsafe {
-            let tail = BufRingEntry::tail(self.ring.at(0).cast::<BufRingEntry>());
+            let tail = BufRingEntry::tail(self.ring.address_of(0).cast::<BufRingEntry>());
             (*tail.cast::<AtomicU16>()).store(self.tail, Ordering::Release);
         }
     }
@@ -115,7 +115,9 @@ impl Buffers {
     pub(super) fn register(&self, ring: &io_uring::IoUring) -> Result<()> {
         // SAFETY: the address is page-aligned and mapped for `count` entries, and the ring shares ownership of the
         // memory until it is gone.
-        let r = unsafe { ring.submitter().register_buf_ring_with_flags(self.ring.at(0) as u64, self.count, GROUP, 0) };
+        let r = unsafe {
+            ring.submitter().register_buf_ring_with_flags(self.ring.address_of(0) as u64, self.count, GROUP, 0)
+        };
         r.map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::INVAL))
     }
 }

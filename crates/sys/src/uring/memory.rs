@@ -38,7 +38,7 @@ impl Memory {
 
     /// Returns the address of a byte. The caller ensures `offset < len`.
     #[inline]
-    pub(super) fn at(&self, offset: usize) -> *mut u8 {
+    pub(super) fn address_of(&self, offset: usize) -> *mut u8 {
         debug_assert!(offset < self.len);
         self.base.as_ptr().wrapping_add(offset)
     }

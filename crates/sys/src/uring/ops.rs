@@ -22,7 +22,7 @@ impl Ring {
         let (at, len) = if slot < self.slot_count { (slot as usize, self.slot_bytes) } else { (0, 0) };
         // SAFETY: inside the mapped, zeroed region by the check above. The kernel only reads it, and no other slice of
         // it can exist while `self` is borrowed.
-        unsafe { std::slice::from_raw_parts_mut(self.slots.at(at * len), len) }
+        unsafe { std::slice::from_raw_parts_mut(self.slots.address_of(at * len), len) }
     }
 
     /// Opens a stream socket of the family of address `address` at index `at` in the table of registered files.
@@ -106,7 +106,7 @@ impl Ring {
         if slot >= self.slot_count || part.end > self.slot_bytes || part.start > part.end {
             return Err(Errno::INVAL);
         }
-        Ok(self.slots.at(slot as usize * self.slot_bytes).wrapping_add(part.start).cast_const())
+        Ok(self.slots.address_of(slot as usize * self.slot_bytes).wrapping_add(part.start).cast_const())
     }
 
     /// Sends bytes that live as long as the program, such as a file kept in memory.

@@ -10,9 +10,9 @@ use crate::http2::hpack::write_fields;
 use crate::http2::{ServerSession, frame};
 use crate::{Client, Outcome, Progress, Request, Requester, Session as _};
 
-struct One(Arc<Page>);
+struct OnePage(Arc<Page>);
 
-impl Site for One {
+impl Site for OnePage {
     fn now_s(&self) -> u64 {
         784_111_777
     }
@@ -26,11 +26,11 @@ impl Site for One {
     }
 }
 
-fn server(bytes: usize, most: u32) -> ServerSession<One> {
-    ServerSession::new(Arc::new(One(Page::new(200, "text/plain", "", vec![b'p'; bytes]))), most)
+fn server(bytes: usize, most: u32) -> ServerSession<OnePage> {
+    ServerSession::new(Arc::new(OnePage(Page::new(200, "text/plain", "", vec![b'p'; bytes]))), most)
 }
 
-fn said(server: &mut ServerSession<One>) -> Vec<SentFrame> {
+fn said(server: &mut ServerSession<OnePage>) -> Vec<SentFrame> {
     let (mut all, mut piece) = (Vec::new(), [0; 999]);
     while let n @ 1.. = server.transmit(&mut piece) {
         all.extend_from_slice(&piece[..n]);
