@@ -1,5 +1,7 @@
 //! Reference servers. Every I/O model serves every service, under every strategy that the model supports.
 //!
+//! Where a comment names "the source", it means the study of Windows servers that the models were taken from.
+//!
 //! [`start`] runs a server from a plan. All variants are in literal tables: [`MODELS`], [`SERVICES`], [`STRATEGIES`],
 //! [`BEHAVIOURS`], [`OPTIONS`].
 

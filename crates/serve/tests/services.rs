@@ -52,29 +52,31 @@ fn the_page_has_the_length_asked_for() {
     assert_eq!(stats.bytes_out as usize, text.len());
 }
 
-/// Time that 8 clients need for 3 requests each of a server whose workers sleep 10 ms a request.
-fn time_of_24_requests(workers: &str) -> Duration {
-    let server = serve::start(&plan("http", "auto", &[("workers", workers), ("sleep_ms", "10")])).unwrap();
+/// Time that 8 clients need for 2 requests each of a server with 4 workers that sleep for each request.
+fn time_of_16_requests(sleep: Duration) -> Duration {
+    let sleep_ms = sleep.as_millis().to_string();
+    let server = serve::start(&plan("http", "auto", &[("workers", "4"), ("sleep_ms", &sleep_ms)])).unwrap();
     assert_eq!(server.model(), "workers");
     let mut streams: Vec<TcpStream> = (0..8).map(|_| connect(&server)).collect();
     let begin = Instant::now();
     std::thread::scope(|scope| {
         for stream in &mut streams {
-            scope.spawn(|| (0..3).for_each(|_| exchange(stream)));
+            scope.spawn(|| (0..2).for_each(|_| exchange(stream)));
         }
     });
     let took = begin.elapsed();
     server.stop();
-    assert_eq!(server.join().requests, 24);
+    assert_eq!(server.join().requests, 16);
     took
 }
 
 #[test]
-fn workers_that_sleep_serve_as_many_requests_at_once_as_there_are() {
-    let (one, four) = (time_of_24_requests("1"), time_of_24_requests("4"));
-    // A sleep is never shorter than asked: 24 requests one by one, or six times four.
-    assert!(one >= Duration::from_millis(240) && four >= Duration::from_millis(60), "{one:?}, {four:?}");
-    assert!(one > 2 * four, "{one:?} with one worker, {four:?} with four");
+fn four_workers_that_sleep_serve_four_requests_at_once() {
+    let sleep = Duration::from_millis(25);
+    // A busy machine may hold threads up, but never makes one sleep less.
+    let shortest = (0..10).map(|_| time_of_16_requests(sleep)).find(|took| *took < 16 * sleep);
+    let took = shortest.expect("16 requests took as long as one after the other, ten times");
+    assert!(took >= 4 * sleep, "{took:?}: more than four at once");
 }
 
 #[test]
