@@ -10,6 +10,7 @@ mod parameters;
 mod records;
 mod repeats;
 mod sclients;
+mod values;
 
 use std::path::Path;
 

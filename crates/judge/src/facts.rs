@@ -200,8 +200,9 @@ mod tests {
     use crate::single::clients;
     use run::Key;
 
+    const DELAY_MS: run::ValueName<f64> = run::ValueName::new("delay_ms");
     const SIZE: fn(&mut Key, f64) = |key, v| key.record_bytes = Some(v as u64);
-    const DELAY: fn(&mut Key, f64) = |key, v| key.delay_ms = Some(v);
+    const DELAY: fn(&mut Key, f64) = |key, v| key.put(DELAY_MS, v);
 
     fn experiment_of(set: fn(&mut Key, f64), values: &[f64]) -> Run {
         let mut run = PlantedRun::new(1000.0, 4000.0).rates(&[]).run();
@@ -243,7 +244,7 @@ mod tests {
         run.trials.iter_mut().for_each(|t| t.rates.completed_rate = 90.0);
         run.trials[0].measured.tally.unanswered = 1000;
         run.trials[7].rates.completed_rate = 91.0;
-        assert_eq!(Facts::of(&run).decisive.and_then(|t| t.key.delay_ms), Some(2.0));
+        assert_eq!(Facts::of(&run).decisive.and_then(|t| t.key.get(DELAY_MS)), Some(2.0));
     }
 
     #[test]

@@ -27,7 +27,6 @@ mod facts;
 pub mod fit;
 mod generator;
 mod handshakes;
-pub mod held;
 mod knee;
 mod laws;
 mod number;
@@ -145,13 +144,4 @@ pub fn judge_so_far(run: &mut Run) {
     findings.expected = expect::expected(run, &findings);
     findings.failure = decide::failure(run, &findings);
     run.findings = findings;
-}
-
-/// Writes down what limited a trial that holds connections, as if it were the only one of its run: see [`held`].
-pub fn limited(trial: &mut Trial, offered_bytes_per_s: Option<f64>, ended: Option<&held::Ended>) {
-    let mut alone = Run { trials: vec![trial.clone()], ..Run::default() };
-    judge(&mut alone);
-    let (limited_by, why) = held::limited_by(trial, &alone.findings.bottleneck, offered_bytes_per_s, ended);
-    trial.notes.push(format!("what limited it: {limited_by} ({why})"));
-    trial.results.limited_by = Some(limited_by);
 }

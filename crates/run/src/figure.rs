@@ -57,13 +57,15 @@ impl<T: Figures> Figure<T> {
 mod tests {
     use serde_json::Value;
 
-    use crate::{Check, Fit, Recording, Run, Trial};
+    use crate::{Check, Fit, Recording, Run, Trial, ValueName};
+
+    const HELD: ValueName<f64> = ValueName::new("held");
 
     fn undefined() -> Run {
         let mut trial = Trial::default();
         trial.rates.completed_rate = f64::NAN;
         trial.latency_us.p99 = f64::INFINITY;
-        trial.results.held = Some(f64::NAN);
+        trial.results.put(HELD, f64::NAN);
         trial.measured.series_completed = vec![f64::NAN];
         trial.client.recording = Recording { t_s: vec![0.0, f64::NAN], ..Recording::default() };
         let mut run = Run { elapsed_s: f64::NAN, trials: vec![trial], ..Run::default() };
@@ -113,7 +115,7 @@ mod tests {
         let text = serde_json::to_string(&run).unwrap();
         let back: Run = serde_json::from_str(&text).unwrap();
         assert!(back.elapsed_s.is_nan() && back.trials[0].rates.completed_rate.is_nan());
-        assert!(back.trials[0].latency_us.p99.is_nan() && back.trials[0].results.held.is_some_and(f64::is_nan));
+        assert!(back.trials[0].latency_us.p99.is_nan() && back.trials[0].results.get(HELD).is_some_and(f64::is_nan));
         assert!(back.trials[0].client.recording.t_s[1].is_nan());
         assert!(back.findings.checks[0].value.is_nan() && back.findings.fits["usl"].coefficients["k"].is_nan());
         assert_eq!(back.findings.checks[0].limit, 2.0);

@@ -5,7 +5,6 @@
 //! depend on the shape of `run.json`: `loadline schema` prints it, [`FORMAT`] is its version.
 
 mod bounded;
-mod by_name;
 mod figure;
 mod findings;
 pub mod number;
@@ -27,7 +26,7 @@ pub use findings::decisions::{Breach, BreachKind, Certainty, Failure, Limits, Lo
 pub use findings::device::Device;
 pub use findings::drift::{Drift, DriftMetric};
 pub use findings::experiment_report::{
-    Chart, ChartAxis, ChartLevel, ChartSeries, ExperimentReport, ResultColumn, ResultTable,
+    Chart, ChartAxis, ChartLevel, ChartSeries, ComparedTime, ExperimentReport, ResultColumn, ResultTable,
 };
 pub use findings::figure_unit::FigureUnit;
 pub use findings::handshake_cost::{CpuEstimate, HandshakeCost};
@@ -87,6 +86,7 @@ pub use trial::status::{GRPC_STATUS, STATUS_CLASSES, is_refusing, status_class};
 pub use trial::tally::{ErrorKind, Errors, Tally};
 pub use trial::tenths::{LateCounts, TENTH_S, Tenths};
 pub use trial::upstream::{Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
+pub use trial::values::{StoredValue, ValueName, Values};
 pub use trial::window::Window;
 pub use trial::{RateChange, Rates, Steady, Trial, TrialKind};
 pub use visible::{is_invisible, visible};

@@ -3,7 +3,9 @@
 use run::Relation::{AtLeast, AtMost, Equals};
 use run::{Check, Run, Trial};
 
+use super::values::{CLIENT_MEMORY_PER_CONNECTION_BYTES, OPENED_S};
 use crate::Parameters;
+use crate::values::{CONNECTIONS, HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_CONNECTION_BYTES, PROCESSES};
 
 /// Most user memory of a connection on one side, bytes.
 const USER_BYTES: f64 = 200.0;
@@ -12,7 +14,7 @@ const ANSWERED: f64 = 0.95;
 
 pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
     let Some(trial) = run.trials.last() else { return };
-    let wanted = f64::from(trial.key.connections.unwrap_or(0));
+    let wanted = f64::from(trial.key.get(CONNECTIONS).unwrap_or(0));
     let rate = parameters.number("rate", 10_000.0);
     let results = &trial.results;
     let memory = |who: &str, bytes: Option<f64>| {
@@ -21,7 +23,7 @@ pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
     };
     let within_s = parameters.number("open_within_s", 60.0);
     run.findings.checks = vec![
-        Check::new("connections held at once", results.held.unwrap_or(0.0), AtLeast, wanted),
+        Check::new("connections held at once", results.get(HELD).unwrap_or(0.0), AtLeast, wanted),
         Check::new(
             "sockets in the kernel while messages are sent, over both ends",
             sockets(trial) / (2.0 * wanted),
@@ -29,9 +31,9 @@ pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
             1.0,
         ),
         Check::new("connections that failed or were lost", failed(trial), Equals, 0.0),
-        Check::new("seconds until all were up", results.opened_s.unwrap_or(f64::NAN), AtMost, within_s),
-        memory("generator", results.client_memory_per_connection_bytes),
-        memory("server", results.memory_per_connection_bytes),
+        Check::new("seconds until all were up", results.get(OPENED_S).unwrap_or(f64::NAN), AtMost, within_s),
+        memory("generator", results.get(CLIENT_MEMORY_PER_CONNECTION_BYTES)),
+        memory("server", results.get(MEMORY_PER_CONNECTION_BYTES)),
         Check::new("messages a second over those to be sent", trial.rates.completed_rate / rate, AtLeast, ANSWERED),
     ];
     run.findings.conclusions = vec![words(trial), beside(run).unwrap_or_default()];
@@ -52,16 +54,16 @@ fn failed(trial: &Trial) -> f64 {
 fn words(trial: &Trial) -> String {
     let r = &trial.results;
     let bytes = |of: Option<f64>| of.map_or_else(|| "an unknown number of".into(), |n| format!("{n:.0}"));
-    let held = r.held.unwrap_or(0.0);
+    let held = r.get(HELD).unwrap_or(0.0);
     format!(
         "{held:.0} connections were held by {0} processes on each side, opened in {1:.1} s: {2} bytes of user memory each at \
          the generator, {3} at the server, {4} in the kernel for both ends; {5:.0} messages/s on random ones of them took \
          {6:.0} us at the median, {7:.0} us at p99.",
-        trial.key.processes.unwrap_or(0),
-        r.opened_s.unwrap_or(0.0),
-        bytes(r.client_memory_per_connection_bytes),
-        bytes(r.memory_per_connection_bytes),
-        bytes(r.kernel_memory_per_connection_bytes),
+        trial.key.get(PROCESSES).unwrap_or(0),
+        r.get(OPENED_S).unwrap_or(0.0),
+        bytes(r.get(CLIENT_MEMORY_PER_CONNECTION_BYTES)),
+        bytes(r.get(MEMORY_PER_CONNECTION_BYTES)),
+        bytes(r.get(KERNEL_MEMORY_PER_CONNECTION_BYTES)),
         trial.rates.completed_rate,
         trial.latency_us.p50,
         trial.latency_us.p99,
@@ -72,7 +74,7 @@ fn words(trial: &Trial) -> String {
 fn beside(run: &Run) -> Option<String> {
     let (few, all) = (run.trials.first()?, run.trials.last()?);
     let cpu = |t: &Trial| t.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value();
-    let connections = few.key.connections.filter(|n| Some(*n) != all.key.connections)?;
+    let connections = few.key.get(CONNECTIONS).filter(|n| Some(*n) != all.key.get(CONNECTIONS))?;
     Some(format!(
         "With {connections} connections the same messages took {:.0} us at the median, {:.0} us at p99, and the server {:.1} us \
          of CPU time each, with all of them {:.1} us.",
@@ -90,14 +92,12 @@ mod tests {
 
     fn run(held: f64, client: f64) -> Run {
         let trial = |connections: u32, held: f64| Trial {
-            key: Key { connections: Some(connections), processes: Some(2), ..Key::default() },
-            results: Results {
-                held: Some(held),
-                opened_s: Some(2.0),
-                client_memory_per_connection_bytes: Some(client),
-                memory_per_connection_bytes: Some(120.0),
-                ..Results::default()
-            },
+            key: Key::default().with(CONNECTIONS, connections).with(PROCESSES, 2),
+            results: Results::default()
+                .with(HELD, held)
+                .with(OPENED_S, 2.0)
+                .with(CLIENT_MEMORY_PER_CONNECTION_BYTES, client)
+                .with(MEMORY_PER_CONNECTION_BYTES, 120.0),
             ..Trial::default()
         };
         Run { trials: vec![trial(10, 10.0), trial(100, held)], ..Run::default() }

@@ -2,7 +2,9 @@
 
 use run::number::Unit;
 
-use crate::figures::{COMPLETED, Client, Figures, Of, Server, TableSpec, c};
+use super::values::{CLIENT_MEMORY_PER_CONNECTION_BYTES, OPENED_S};
+use crate::figures::{COMPLETED, Client, Figures, Of, Server, TableSpec, c, set};
+use crate::values::{HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_CONNECTION_BYTES, PROCESSES};
 
 /// `connections`.
 pub(crate) const FIGURES: Figures = Figures {
@@ -10,15 +12,15 @@ pub(crate) const FIGURES: Figures = Figures {
         caption: "Few connections and all of them, held by as many processes. User memory is the growth \
                   from the one to the other, kernel memory too, both ends of a connection in it.",
         columns: &[
-            c("held", Of::Field(|t| t.results.held), Unit::Plain),
-            c("all up", Of::Field(|t| t.results.opened_s), Unit::Seconds),
+            c("held", Of::Measured(HELD), Unit::Plain),
+            c("all up", Of::Measured(OPENED_S), Unit::Seconds),
             c("p50", Of::Response(|s| s.p50), Unit::Micros),
             c("p99", Of::Response(|s| s.p99), Unit::Micros),
-            c("generator each", Of::Field(|t| t.results.client_memory_per_connection_bytes), Unit::Bytes),
-            c("server each", Of::Field(|t| t.results.memory_per_connection_bytes), Unit::Bytes),
-            c("kernel each", Of::Field(|t| t.results.kernel_memory_per_connection_bytes), Unit::Bytes),
+            c("generator each", Of::Measured(CLIENT_MEMORY_PER_CONNECTION_BYTES), Unit::Bytes),
+            c("server each", Of::Measured(MEMORY_PER_CONNECTION_BYTES), Unit::Bytes),
+            c("kernel each", Of::Measured(KERNEL_MEMORY_PER_CONNECTION_BYTES), Unit::Bytes),
             c("messages/s", COMPLETED, Unit::Plain),
-            c("processes a side", Of::Field(|t| t.key.processes.map(f64::from)), Unit::Plain),
+            c("processes a side", set(PROCESSES), Unit::Plain),
             c("generator resident", Of::Counter(Client, "process.rss"), Unit::Bytes),
             c("server resident", Of::Counter(Server, "process.rss"), Unit::Bytes),
             c("generator cpu per message", Of::Cost(Client, "process_cpu_us"), Unit::Micros),

@@ -3,12 +3,15 @@
 
 use run::{Side, Trial, Window};
 
+use super::values::CLIENT_MEMORY_PER_CONNECTION_BYTES;
+use crate::values::{CONNECTIONS, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_CONNECTION_BYTES};
+
 /// Bytes of a page of socket memory.
 const PAGE_BYTES: f64 = 4096.0;
 
 /// The trial with what each of its connections takes beyond those of the one with `few`.
 pub(super) fn put(mut trial: Trial, few: &Trial) -> Trial {
-    let more = f64::from(trial.key.connections.unwrap_or(0)) - f64::from(few.key.connections.unwrap_or(0));
+    let more = f64::from(trial.key.get(CONNECTIONS).unwrap_or(0)) - f64::from(few.key.get(CONNECTIONS).unwrap_or(0));
     let each = |of: &dyn Fn(&Trial) -> Option<f64>| {
         let grown = of(&trial)? - of(few)?;
         (more > 0.0).then(|| grown / more)
@@ -17,9 +20,9 @@ pub(super) fn put(mut trial: Trial, few: &Trial) -> Trial {
     let client = each(&|t| resident(&t.client, t.measured.window));
     let kernel = each(&kernel);
     let results = &mut trial.results;
-    results.memory_per_connection_bytes = server;
-    results.client_memory_per_connection_bytes = client;
-    results.kernel_memory_per_connection_bytes = kernel;
+    results.put(MEMORY_PER_CONNECTION_BYTES, server);
+    results.put(CLIENT_MEMORY_PER_CONNECTION_BYTES, client);
+    results.put(KERNEL_MEMORY_PER_CONNECTION_BYTES, kernel);
     trial
 }
 
@@ -61,7 +64,7 @@ mod tests {
             ..Side::default()
         };
         let mut trial = Trial {
-            key: Key { connections: Some(connections), ..Key::default() },
+            key: Key::default().with(CONNECTIONS, connections),
             client: side(client),
             server: Some(side(server)),
             ..Trial::default()
@@ -74,9 +77,9 @@ mod tests {
     fn what_is_there_without_connections_is_in_no_figure() {
         let (few, many) = (trial(100, 1e6, 2e6, 5e7), trial(1100, 1e6 + 150e3, 2e6 + 120e3, 5e7 + 6e6));
         let results = put(many, &few).results;
-        assert_eq!(results.client_memory_per_connection_bytes, Some(150.0));
-        assert_eq!(results.memory_per_connection_bytes, Some(120.0));
-        assert_eq!(results.kernel_memory_per_connection_bytes, Some(6000.0));
-        assert_eq!(put(few.clone(), &few).results.memory_per_connection_bytes, None, "nothing to divide by");
+        assert_eq!(results.get(CLIENT_MEMORY_PER_CONNECTION_BYTES), Some(150.0));
+        assert_eq!(results.get(MEMORY_PER_CONNECTION_BYTES), Some(120.0));
+        assert_eq!(results.get(KERNEL_MEMORY_PER_CONNECTION_BYTES), Some(6000.0));
+        assert_eq!(put(few.clone(), &few).results.get(MEMORY_PER_CONNECTION_BYTES), None, "nothing to divide by");
     }
 }

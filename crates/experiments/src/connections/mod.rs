@@ -9,6 +9,7 @@ mod room;
 mod stage;
 mod text;
 mod trial;
+mod values;
 
 pub(super) use figures::FIGURES;
 pub(super) use text::CONNECTIONS;

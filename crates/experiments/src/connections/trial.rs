@@ -8,7 +8,9 @@ use run::{Intensity, Io, Key, LoadPlan, Protocol, ServePlan, ThinkTime, Trial, T
 
 use super::layout::Pair;
 use super::stage::Stage;
+use super::values::OPENED_S;
 use crate::Parameters;
+use crate::values::{CONNECTIONS, HELD, PROCESSES};
 
 /// What is read meanwhile: nothing that looks at each socket.
 const SOURCES: &[&str] = &["process", "cpu", "sockstat", "memory", "observer"];
@@ -37,14 +39,14 @@ pub(super) fn conduct(
         plan: plan(parameters, connections, pair, i as u64),
     };
     let loads: Vec<Load<'_>> = pairs.iter().zip(&servers.addrs).enumerate().map(load).collect();
-    let key = Key { connections: Some(connections), processes: u32::try_from(pairs.len()).ok(), ..Key::default() };
+    let key = Key::default().with(CONNECTIONS, connections).with(PROCESSES, u32::try_from(pairs.len()).ok());
     let label = format!("{connections} connections");
     // A fixed load each, and no steps of a sweep: both are asked for the same messages.
     let point = Point { label, kind: TrialKind::Fixed, key, within_us: None };
     let mut trial = lab.conduct(&observation, &loads, &point)?;
     if let Some(opened) = trial.measured.opened {
-        trial.results.held = Some(opened.connections as f64);
-        trial.results.opened_s = Some(opened.at_s);
+        trial.results.put(HELD, opened.connections as f64);
+        trial.results.put(OPENED_S, opened.at_s);
     }
     Ok(trial)
 }

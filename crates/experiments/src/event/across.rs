@@ -3,12 +3,14 @@
 
 use std::time::Duration;
 
-use run::{AgentSpec, ColdPlan, Key, Results, ServePlan};
+use run::{AgentSpec, ColdPlan, Key, ServePlan};
 
 use super::bench::Timing;
 use super::relay::{LARGE_BYTES, Web, clients, proxy_plan};
-use super::stand::{Bench, Contender, HOT, on, trial};
+use super::stand::{Bench, Contender, HOT, on, summary, trial};
+use super::values::{CALL_US, P99_US, REJECTED, TRIMMED_US};
 use crate::Parameters;
+use crate::values::PROCESSES;
 use lab::agents::AgentGroup;
 use lab::{Lab, LabError, Local};
 
@@ -101,11 +103,13 @@ fn each(
             returned: since("call_events") as f64 / since("calls").max(1) as f64,
             ..Timing::default()
         };
-        let key = Key { processes: u32::try_from(number).ok(), cold: Some(cold), ..on(name) };
+        let key = Key { cold: Some(cold), ..on(name) }.with(PROCESSES, u32::try_from(number).ok());
         let mut one = trial((&format!("{name} processes"), &format!("{cold} cold, proxy {}", at + 1)), &timing, key);
         // Only the median is known of the calls of another process.
-        let Results { median_us, returned, calls, .. } = one.results;
-        one.results = Results { median_us, returned, calls, ..Results::default() };
+        for name in [CALL_US, P99_US, TRIMMED_US, REJECTED] {
+            one.results.put(name, None);
+        }
+        one.results.summary = Some(summary(timing.median_us, timing.calls));
         lab.keep(one)?;
     }
     Ok(())

@@ -8,6 +8,7 @@ use super::callers::Library;
 use super::declares::{Declares, declares};
 use super::hot::Hot;
 use super::stand::{Bench, Contender, HOT, on, trial};
+use super::values::{BARE_ADD_US, BARE_DELETE_US, DECLARE_US, DECLARE_WITH_STATE_US, EVENT_US, REVOKE_US};
 use super::{across, conclude, rate, sweeps};
 use crate::Parameters;
 use lab::cold::Cold;
@@ -80,10 +81,10 @@ fn cold_point(bench: &Bench, lab: &mut Lab<'_>, cold: u32, rounds: u32) -> Resul
 
 fn put_declares(trial: &mut Trial, timing: &Timing, declared: &Declares) {
     let results = &mut trial.results;
-    results.event_us = Some(timing.trimmed_us / timing.returned.max(1.0));
-    results.declare_us = Some(declared.declare.trimmed_us);
-    results.revoke_us = Some(declared.revoke.trimmed_us);
-    results.declare_with_state_us = Some(declared.with_state.trimmed_us);
-    results.bare_add_us = Some(declared.bare_add.trimmed_us);
-    results.bare_delete_us = Some(declared.bare_delete.trimmed_us);
+    results.put(EVENT_US, timing.trimmed_us / timing.returned.max(1.0));
+    results.put(DECLARE_US, declared.declare.trimmed_us);
+    results.put(REVOKE_US, declared.revoke.trimmed_us);
+    results.put(DECLARE_WITH_STATE_US, declared.with_state.trimmed_us);
+    results.put(BARE_ADD_US, declared.bare_add.trimmed_us);
+    results.put(BARE_DELETE_US, declared.bare_delete.trimmed_us);
 }

@@ -1,7 +1,13 @@
 //! The fits and checks of `lab event-api`: pure functions of its trials.
 
 use run::Relation::{AtLeast, AtMost};
-use run::{Check, Results, Run, Trial};
+use run::{Check, Run, Trial, ValueName};
+
+use super::values::{
+    ARRIVALS, BACKEND, BARE, BARE_ADD_US, BARE_DELETE_US, DECLARE_US, FULL, MEDIAN_US, RETURNED, REVOKE_US, SATURATED,
+    SMALL_DECLARE_US, SMALL_FILE, SMALL_REVOKE_US, TRIMMED_US, WHOLE_US,
+};
+use crate::values::PROCESSES;
 
 /// Back ends whose calls must not grow with cold connections.
 const FLAT: [&str; 2] = ["epoll", "uring"];
@@ -30,36 +36,31 @@ fn points(run: &Run, of: impl Fn(&Trial) -> Option<(f64, f64)>) -> Vec<(f64, f64
     run.trials.iter().filter_map(of).collect()
 }
 
-/// A result.
-type Figure = fn(&Results) -> Option<f64>;
-const TRIMMED_US: Figure = |r| r.trimmed_us;
-const MEDIAN_US: Figure = |r| r.median_us;
-
 /// The middle value of a result over some trials.
-fn middle(run: &Run, own: impl Fn(&Trial) -> bool, of: Figure) -> Option<f64> {
-    let mut list: Vec<f64> = run.trials.iter().filter(|t| own(t)).filter_map(|t| of(&t.results)).collect();
+fn middle(run: &Run, own: impl Fn(&Trial) -> bool, of: ValueName<f64>) -> Option<f64> {
+    let mut list: Vec<f64> = run.trials.iter().filter(|t| own(t)).filter_map(|t| t.results.get(of)).collect();
     list.sort_by(f64::total_cmp);
     list.get(list.len() / 2).copied()
 }
 
 /// Whether a trial is of a back end.
 fn on(trial: &Trial, backend: &str) -> bool {
-    trial.key.backend.as_deref() == Some(backend)
+    trial.key.get(BACKEND).as_deref() == Some(backend)
 }
 
 /// The cold connections of a trial of the sweep over them, in one process.
 fn cold(trial: &Trial) -> Option<f64> {
-    trial.key.cold.filter(|_| trial.key.processes.is_none()).map(f64::from)
+    trial.key.cold.filter(|_| trial.key.get(PROCESSES).is_none()).map(f64::from)
 }
 
 /// Cost of a call = a + b * events returned, with the largest number of clients.
 fn line_of_a_call(run: &mut Run, name: &str) {
-    let own = |t: &&Trial| on(t, name) && t.results.saturated == Some(true);
+    let own = |t: &&Trial| on(t, name) && t.results.get(SATURATED) == Some(true);
     let Some(most) = run.trials.iter().filter(own).filter_map(|t| t.key.clients).max() else { return };
     let found = points(run, |t| {
         let fits = own(&t) && t.key.clients == Some(most);
         // The median: network interrupts on the proxy's processor fall into a part of the calls.
-        fits.then_some((t.results.returned?, t.results.median_us?))
+        fits.then_some((t.results.get(RETURNED)?, t.results.get(MEDIAN_US)?))
     });
     let Some(fit) = judge::fit::line_fit(&found, "events", "call_us") else { return };
     let text = format!("{name}: R2 of the line of a call's cost against the events returned, {most} clients");
@@ -105,7 +106,7 @@ fn fit_name(name: &str) -> String {
 
 /// Fits the line; growth over the whole range relative to the cost without cold connections, that cost, the range.
 fn growth(run: &mut Run, name: &str) -> Option<(f64, f64, f64)> {
-    let found = points(run, |t| on(t, name).then_some((cold(t)?, t.results.trimmed_us?)));
+    let found = points(run, |t| on(t, name).then_some((cold(t)?, t.results.get(TRIMMED_US)?)));
     let fit = judge::fit::line_fit(&found, "cold", "call_us")?;
     let most = found.iter().map(|p| p.0).fold(0.0, f64::max);
     let least = found.iter().map(|p| p.0).fold(f64::INFINITY, f64::min);
@@ -119,14 +120,14 @@ fn growth(run: &mut Run, name: &str) -> Option<(f64, f64, f64)> {
 /// Many processes, each with its own cold connections.
 fn across(run: &mut Run, name: &str) {
     let own = |t: &Trial, with: bool| {
-        on(t, name) && t.key.processes.is_some() && t.key.cold.is_some_and(|cold| (cold > 0) == with)
+        on(t, name) && t.key.get(PROCESSES).is_some() && t.key.cold.is_some_and(|cold| (cold > 0) == with)
     };
     let of = |with: bool| middle(run, |t| own(t, with), MEDIAN_US);
     let (Some(without), Some(with)) = (of(false), of(true)) else { return };
     if without <= 0.0 || with <= 0.0 {
         return;
     }
-    let key = run.trials.iter().find(|t| own(t, true)).map(|t| (t.key.cold, t.key.processes));
+    let key = run.trials.iter().find(|t| own(t, true)).map(|t| (t.key.cold, t.key.get(PROCESSES)));
     let Some((Some(cold), Some(processes))) = key else { return };
     run.findings.conclusions.push(format!(
         "{name}: with {cold} cold connections in {processes} proxies a call of 10 events costs {with:.2} µs at the \
@@ -137,7 +138,7 @@ fn across(run: &mut Run, name: &str) {
 
 /// The library beside the bare call.
 fn share(run: &mut Run) {
-    let cost = |bare: bool| middle(run, |t| t.key.bare == Some(bare), TRIMMED_US);
+    let cost = |bare: bool| middle(run, |t| t.key.get(BARE) == Some(bare), TRIMMED_US);
     let (Some(bare), Some(library)) = (cost(true), cost(false)) else { return };
     let name = "the library's own share of a call over bare epoll_pwait2 at array_max 10";
     run.findings.checks.push(Check::new(name, library / bare.max(1e-9) - 1.0, AtMost, 0.05));
@@ -145,12 +146,12 @@ fn share(run: &mut Run) {
 
 /// io_uring beside epoll with an array of 64.
 fn full_array(run: &mut Run) {
-    let cost = |name: &str, of: Figure| middle(run, |t| on(t, name) && t.key.full.is_some(), of);
-    let over = |name: &str, of: Figure| Some(cost(name, of)? / cost("epoll", of)?.max(1e-9));
+    let cost = |name: &str, of: ValueName<f64>| middle(run, |t| on(t, name) && t.key.get(FULL).is_some(), of);
+    let over = |name: &str, of: ValueName<f64>| Some(cost(name, of)? / cost("epoll", of)?.max(1e-9));
     let mut checks = Vec::new();
     let mut conclusions = Vec::new();
     for (name, looks, limit) in RINGS {
-        let (Some(ratio), Some(whole)) = (over(name, TRIMMED_US), over(name, |r| r.whole_us)) else { continue };
+        let (Some(ratio), Some(whole)) = (over(name, TRIMMED_US), over(name, WHOLE_US)) else { continue };
         let text = format!("{name} ({looks}): cost of an event over epoll's at array_max 64");
         checks.extend(limit.map(|limit| Check::new(text, ratio, AtMost, limit)));
         conclusions.push(format!(
@@ -173,7 +174,7 @@ fn full_array(run: &mut Run) {
 /// More arrivals behind an event.
 fn hot_rate(run: &mut Run) {
     let cost = |run: &Run, name: &str, arrivals: u32| {
-        middle(run, |t| on(t, name) && t.key.arrivals == Some(arrivals), TRIMMED_US)
+        middle(run, |t| on(t, name) && t.key.get(ARRIVALS) == Some(arrivals), TRIMMED_US)
     };
     if let (Some(one), Some(eight)) = (cost(run, "epoll", 1), cost(run, "epoll", 8)) {
         let name = "epoll: a call with 8 arrivals behind each event over one with 1";
@@ -190,14 +191,14 @@ fn hot_rate(run: &mut Run) {
 
 /// Figure 7.
 fn declaring(run: &mut Run) {
-    let cost = |of: Figure| middle(run, |t| on(t, "epoll") && t.key.small_file == Some(true), of);
-    if let (Some(declare), Some(revoke)) = (cost(|r| r.small_declare_us), cost(|r| r.small_revoke_us)) {
+    let cost = |of: ValueName<f64>| middle(run, |t| on(t, "epoll") && t.key.get(SMALL_FILE) == Some(true), of);
+    if let (Some(declare), Some(revoke)) = (cost(SMALL_DECLARE_US), cost(SMALL_REVOKE_US)) {
         let name = "epoll: declaring over revoking, 32 S-Clients on a small file (the source: declaring is longer)";
         run.findings.checks.push(Check::new(name, declare / revoke.max(1e-9), AtLeast, 1.0));
     }
-    let of = |of: Figure| middle(run, |t| on(t, "epoll") && cold(t).is_some(), of);
+    let of = |of: ValueName<f64>| middle(run, |t| on(t, "epoll") && cold(t).is_some(), of);
     if let (Some(declare), Some(add), Some(revoke), Some(delete)) =
-        (of(|r| r.declare_us), of(|r| r.bare_add_us), of(|r| r.revoke_us), of(|r| r.bare_delete_us))
+        (of(DECLARE_US), of(BARE_ADD_US), of(REVOKE_US), of(BARE_DELETE_US))
     {
         run.findings.conclusions.push(format!(
             "epoll: declaring costs {declare:.3} µs, of which the system call alone is {add:.3}; revoking {revoke:.3} µs, \

@@ -3,11 +3,16 @@
 use run::FigureUnit;
 use run::number::Unit;
 
-use crate::figures::{COMPLETED, Figures, Lines, Of, Quantity, Server, TableSpec, c, chart, q};
+use super::values::{
+    ARRAY_MAX, ARRIVALS, BACKEND, BARE_ADD_US, BARE_DELETE_US, CALL_US, CALLS, DECLARE_US, DECLARE_WITH_STATE_US,
+    EVENT_US, MEDIAN_US, P99_US, REJECTED, REJECTED_ROUNDS, RETURNED, REVOKE_US, SMALL_DECLARE_US, SMALL_REVOKE_US,
+    TRIMMED_US, WHOLE_US,
+};
+use crate::figures::{COMPLETED, Figures, Lines, Of, Quantity, Server, TableSpec, c, chart, q, set};
 
 const COLD: Quantity = q(Of::Field(|t| t.key.cold.map(f64::from)), "cold connections", FigureUnit::Plain);
 const COMPLETED_RATE: Quantity = q(COMPLETED, "completed per second", FigureUnit::Plain);
-const ARRAY: Quantity = q(Of::Field(|t| t.key.array_max.map(f64::from)), "array_max", FigureUnit::Plain).log();
+const ARRAY: Quantity = q(set(ARRAY_MAX), "array_max", FigureUnit::Plain).log();
 
 /// `event-api`.
 pub(crate) const EVENT_API: Figures = Figures {
@@ -15,22 +20,22 @@ pub(crate) const EVENT_API: Figures = Figures {
         caption: "Every timing of get_next_event(). Rounds in which a call would have blocked are \
                   rejected; the timer's own cost is taken off.",
         columns: &[
-            c("mean", Of::Field(|t| t.results.call_us), Unit::Micros),
-            c("calls", Of::Field(|t| t.results.calls), Unit::Plain),
-            c("events a call", Of::Field(|t| t.results.returned), Unit::Plain),
-            c("median", Of::Field(|t| t.results.median_us), Unit::Micros),
-            c("p99", Of::Field(|t| t.results.p99_us), Unit::Micros),
-            c("rejected calls", Of::Field(|t| t.results.rejected), Unit::Plain),
-            c("rejected rounds", Of::Field(|t| t.results.rejected_rounds), Unit::Plain),
-            c("trimmed mean", Of::Field(|t| t.results.trimmed_us), Unit::Micros),
-            c("whole event", Of::Field(|t| t.results.whole_us), Unit::Micros),
-            c("declare", Of::Field(|t| t.results.declare_us), Unit::Micros),
-            c("epoll_ctl add", Of::Field(|t| t.results.bare_add_us), Unit::Micros),
-            c("revoke", Of::Field(|t| t.results.revoke_us), Unit::Micros),
-            c("epoll_ctl delete", Of::Field(|t| t.results.bare_delete_us), Unit::Micros),
-            c("declare with state", Of::Field(|t| t.results.declare_with_state_us), Unit::Micros),
-            c("declare, small file", Of::Field(|t| t.results.small_declare_us), Unit::Micros),
-            c("revoke, small file", Of::Field(|t| t.results.small_revoke_us), Unit::Micros),
+            c("mean", Of::Measured(CALL_US), Unit::Micros),
+            c("calls", Of::Measured(CALLS), Unit::Plain),
+            c("events a call", Of::Measured(RETURNED), Unit::Plain),
+            c("median", Of::Measured(MEDIAN_US), Unit::Micros),
+            c("p99", Of::Measured(P99_US), Unit::Micros),
+            c("rejected calls", Of::Measured(REJECTED), Unit::Plain),
+            c("rejected rounds", Of::Measured(REJECTED_ROUNDS), Unit::Plain),
+            c("trimmed mean", Of::Measured(TRIMMED_US), Unit::Micros),
+            c("whole event", Of::Measured(WHOLE_US), Unit::Micros),
+            c("declare", Of::Measured(DECLARE_US), Unit::Micros),
+            c("epoll_ctl add", Of::Measured(BARE_ADD_US), Unit::Micros),
+            c("revoke", Of::Measured(REVOKE_US), Unit::Micros),
+            c("epoll_ctl delete", Of::Measured(BARE_DELETE_US), Unit::Micros),
+            c("declare with state", Of::Measured(DECLARE_WITH_STATE_US), Unit::Micros),
+            c("declare, small file", Of::Measured(SMALL_DECLARE_US), Unit::Micros),
+            c("revoke, small file", Of::Measured(SMALL_REVOKE_US), Unit::Micros),
         ],
         published: Some((
             "Source 2 in words; ours are the checks and what is shown above.",
@@ -43,15 +48,15 @@ pub(crate) const EVENT_API: Figures = Figures {
             "Median cost of get_next_event() on epoll against array_max: clients on a 40 MB file, 750 \
              cold connections. The source: linear in array_max until the number of clients limits it.",
             ARRAY,
-            q(Of::Field(|t| t.results.median_us), "a call", FigureUnit::Micros).log(),
+            q(Of::Measured(MEDIAN_US), "a call", FigureUnit::Micros).log(),
             Lines::ByKey,
         )
-        .only(|t| t.key.backend.as_deref() == Some("epoll")),
+        .only(|t| t.key.get(BACKEND).as_deref() == Some("epoll")),
         chart(
             "The same on every back end",
             "32 clients on a 40 MB file, 750 cold connections.",
             ARRAY,
-            q(Of::Field(|t| t.results.median_us), "a call", FigureUnit::Micros).log(),
+            q(Of::Measured(MEDIAN_US), "a call", FigureUnit::Micros).log(),
             Lines::ByKey,
         )
         .only(|t| t.key.clients == Some(32)),
@@ -60,15 +65,15 @@ pub(crate) const EVENT_API: Figures = Figures {
             "get_next_event() per event returned, 32 hot connections, array_max 10. The source saw at \
              most 0.005 % of change up to 2,000.",
             COLD,
-            q(Of::Field(|t| t.results.event_us), "an event", FigureUnit::Micros).log(),
+            q(Of::Measured(EVENT_US), "an event", FigureUnit::Micros).log(),
             Lines::ByKey,
         ),
         chart(
             "More arrivals behind an event",
             "A call of 10 events against the arrivals that each event stands for. The source: a \
              higher rate does not make an event dearer.",
-            q(Of::Field(|t| t.key.arrivals.map(f64::from)), "arrivals an event", FigureUnit::Plain),
-            q(Of::Field(|t| t.results.trimmed_us), "a call", FigureUnit::Micros).log(),
+            q(set(ARRIVALS), "arrivals an event", FigureUnit::Plain),
+            q(Of::Measured(TRIMMED_US), "a call", FigureUnit::Micros).log(),
             Lines::ByKey,
         ),
         chart(
@@ -76,7 +81,7 @@ pub(crate) const EVENT_API: Figures = Figures {
             "declare_interest() with a new interest against cold connections. The source: slight \
              variation, perhaps an artefact.",
             COLD,
-            q(Of::Field(|t| t.results.declare_us), "a declaration", FigureUnit::Micros).log(),
+            q(Of::Measured(DECLARE_US), "a declaration", FigureUnit::Micros).log(),
             Lines::ByKey,
         ),
         chart(
@@ -84,9 +89,15 @@ pub(crate) const EVENT_API: Figures = Figures {
             "declare_interest() with no interest against cold connections. The source: shorter than \
              declaring.",
             COLD,
-            q(Of::Field(|t| t.results.revoke_us), "a revocation", FigureUnit::Micros).log(),
+            q(Of::Measured(REVOKE_US), "a revocation", FigureUnit::Micros).log(),
             Lines::ByKey,
         ),
+    ],
+    compared: &[
+        ("time of a call", &[TRIMMED_US, CALL_US]),
+        ("time of an event", &[EVENT_US]),
+        ("time of a declaration", &[DECLARE_US]),
+        ("time of a revocation", &[REVOKE_US]),
     ],
     ..Figures::NONE
 };

@@ -15,6 +15,7 @@ mod relay;
 mod rounds;
 mod stand;
 mod sweeps;
+mod values;
 
 use super::Experiment;
 

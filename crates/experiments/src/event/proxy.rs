@@ -6,6 +6,7 @@ use run::Relation::{AtLeast, AtMost};
 use run::{Check, ColdPlan, Intensity, Key, LoadPlan, Run, ServePlan, ThinkTime, Trial, TrialKind};
 
 use super::stand::{on, places};
+use super::values::BACKEND;
 use crate::Parameters;
 use lab::{CpuSplit, Lab, LabError, Load, Local, Observation, ObservedServer, Point, start_server, target};
 
@@ -109,7 +110,7 @@ fn sweep(
 fn conclude(run: &mut Run) {
     let mut conclusions = Vec::new();
     for name in ["epoll", "uring", "poll", "select"] {
-        let own = run.trials.iter().filter(|t| t.key.backend.as_deref() == Some(name));
+        let own = run.trials.iter().filter(|t| t.key.get(BACKEND).as_deref() == Some(name));
         let points: Vec<(f64, f64)> =
             own.map(|t| (f64::from(t.key.cold.unwrap_or(0)), t.rates.completed_rate)).collect();
         let (Some(first), Some(last)) = (points.first(), points.last()) else { continue };

@@ -2,17 +2,17 @@
 //! on the same queue and the same connections, and decoys make the work between two calls the same for all, so neither
 //! the machine's slower moments nor colder caches are taken for a cost of the arrivals.
 
-use run::Key;
 use sys::tsc::Calibration;
 
 use super::bench::{Amount, Timing, serve, timed};
 use super::callers::{Caller, Library};
 use super::hot::Hot;
 use super::stand::{Bench, Contender, on, trial};
+use super::values::ARRIVALS;
 use lab::{Lab, LabError};
 
 /// Arrivals that stand behind an event.
-const ARRIVALS: [usize; 4] = [1, 2, 4, 8];
+const ARRIVALS_TRIED: [usize; 4] = [1, 2, 4, 8];
 /// Connections, and room of a call: each call takes them all, so all of its events have the same number of arrivals.
 const EVENTS: usize = 10;
 /// Turns that are thrown away.
@@ -28,27 +28,27 @@ pub(super) fn rate(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
             return Ok(());
         }
         let found = bench.on_cpu(|bench| {
-            let mut hot = Hot::open_with_decoys(EVENTS, ARRIVALS[ARRIVALS.len() - 1])?;
+            let mut hot = Hot::open_with_decoys(EVENTS, ARRIVALS_TRIED[ARRIVALS_TRIED.len() - 1])?;
             let mut library = Library::new(*options, &mut hot, &bench.cold, EVENTS)?;
             Ok(in_turn(&mut library, &mut hot, amount, &bench.clock))
         })?;
-        for (arrivals, timing) in ARRIVALS.iter().zip(&found) {
-            let key = Key { arrivals: u32::try_from(*arrivals).ok(), ..on(name) };
+        for (arrivals, timing) in ARRIVALS_TRIED.iter().zip(&found) {
+            let key = on(name).with(ARRIVALS, u32::try_from(*arrivals).ok());
             lab.keep(trial((&format!("{name} hot rate"), &format!("{arrivals} arrivals an event")), timing, key))?;
         }
     }
     Ok(())
 }
 
-/// Times calls, `ARRIVALS` in turn.
+/// Times calls, `ARRIVALS_TRIED` in turn.
 fn in_turn(caller: &mut impl Caller, hot: &mut Hot, amount: Amount, clock: &Calibration) -> Vec<Timing> {
-    let mut counts: [Vec<u64>; ARRIVALS.len()] = Default::default();
-    let mut events = [0; ARRIVALS.len()];
-    let (mut rejected, mut turn, begin) = ([0; ARRIVALS.len()], 0, std::time::Instant::now());
+    let mut counts: [Vec<u64>; ARRIVALS_TRIED.len()] = Default::default();
+    let mut events = [0; ARRIVALS_TRIED.len()];
+    let (mut rejected, mut turn, begin) = ([0; ARRIVALS_TRIED.len()], 0, std::time::Instant::now());
     while counts[0].len() < amount.calls && begin.elapsed() < amount.at_most {
-        let which = turn % ARRIVALS.len();
+        let which = turn % ARRIVALS_TRIED.len();
         turn += 1;
-        hot.trigger(ARRIVALS[which]);
+        hot.trigger(ARRIVALS_TRIED[which]);
         let (cost, count) = timed(caller, EVENTS);
         serve(caller, hot, count);
         if turn <= WARM {
@@ -80,7 +80,7 @@ mod tests {
         let mut hot = Hot::open_with_decoys(EVENTS, 8).unwrap();
         let mut library = Library::new(Options::new(Backend::Epoll), &mut hot, &[], EVENTS).unwrap();
         let found = in_turn(&mut library, &mut hot, amount, &clock);
-        assert_eq!(found.len(), ARRIVALS.len());
+        assert_eq!(found.len(), ARRIVALS_TRIED.len());
         for timing in found {
             assert_eq!((timing.returned, timing.rejected), (EVENTS as f64, 0));
             assert!(timing.calls >= 39 && timing.median_us > 0.0, "{timing:?}");

@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ::event::{Backend, Options};
+use run::number::{Unit, quantity};
 use run::{ColdPlan, Key, Results, Trial, TrialKind};
 use sys::socket;
 use sys::tsc::Calibration;
 
 use super::bench::{Amount, Timing};
+use super::values::{BACKEND, CALL_US, CALLS, MEDIAN_US, P99_US, REJECTED, RETURNED, TRIMMED_US};
 use crate::Parameters;
 use lab::cold::Cold;
 use lab::{Lab, LabError};
@@ -156,23 +158,26 @@ fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<Owne
 
 /// A timing as a trial; `line` is what a figure calls its points, `rest` what tells them apart in a table.
 pub(super) fn trial((line, rest): (&str, &str), timing: &Timing, key: Key) -> Trial {
-    let results = Results {
-        call_us: Some(timing.mean_us),
-        median_us: Some(timing.median_us),
-        p99_us: Some(timing.p99_us),
-        trimmed_us: Some(timing.trimmed_us),
-        returned: Some(timing.returned),
-        calls: Some(timing.calls as f64),
-        rejected: Some(timing.rejected as f64),
-        ..Results::default()
-    };
+    let results = Results { summary: Some(summary(timing.mean_us, timing.calls)), ..Results::default() }
+        .with(CALL_US, timing.mean_us)
+        .with(MEDIAN_US, timing.median_us)
+        .with(P99_US, timing.p99_us)
+        .with(TRIMMED_US, timing.trimmed_us)
+        .with(RETURNED, timing.returned)
+        .with(CALLS, timing.calls as f64)
+        .with(REJECTED, timing.rejected as f64);
     let key = Key { line: Some(line.into()), ..key };
     Trial { label: format!("{line}, {rest}"), kind: TrialKind::Experiment, key, results, ..Trial::default() }
 }
 
+/// The time of a call and how many were timed, in a few words.
+pub(super) fn summary(us: f64, calls: usize) -> String {
+    format!("{} a call, {calls} calls", quantity(us, Unit::Micros))
+}
+
 /// The key of a trial on a back end.
 pub(super) fn on(backend: &str) -> Key {
-    Key { backend: Some(backend.into()), ..Key::default() }
+    Key::default().with(BACKEND, backend.to_string())
 }
 
 /// The processor for what is measured, and those for everything else.

@@ -10,6 +10,10 @@ use super::hot::Hot;
 use super::relay::{LARGE_BYTES, Relay, Web};
 use super::rounds::{Rounds, Sweep};
 use super::stand::{Bench, Contender, HOT, PACE, on, trial};
+use super::values::{
+    ARRAY_MAX, BARE, DECLARED, FULL, REJECTED_ROUNDS, REVOKED, SATURATED, SMALL_DECLARE_US, SMALL_FILE,
+    SMALL_REVOKE_US, WHOLE_US,
+};
 use crate::Parameters;
 use lab::{Lab, LabError};
 
@@ -52,11 +56,11 @@ fn keep_relayed(
     point: &Rounds,
     (name, clients, array): (&str, u32, usize),
 ) -> Result<(), LabError> {
-    let key = Key { array_max: u32::try_from(array).ok(), clients: Some(clients), ..on(name) };
+    let key = Key { clients: Some(clients), ..on(name) }.with(ARRAY_MAX, u32::try_from(array).ok());
     let words = (&*format!("{name} {clients} clients"), &*format!("array_max {array}"));
     let mut trial = trial(words, &point.timing(&bench.clock), key);
-    trial.results.saturated = Some(point.saturated());
-    trial.results.rejected_rounds = Some(point.rejected_rounds as f64);
+    trial.results.put(SATURATED, point.saturated());
+    trial.results.put(REJECTED_ROUNDS, point.rejected_rounds as f64);
     if !point.saturated() {
         trial.notes.push("in every round a call would have blocked: shown, and in no fit or check".into());
     }
@@ -89,10 +93,12 @@ pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, parameters: &Paramete
         let (declare_us, revoke_us) = (of(&found.declared), of(&found.revoked));
         let (declared, revoked) = (found.declared.len() as f64, found.revoked.len() as f64);
         rounds.add(found);
-        let key = Key { small_file: Some(true), ..on(name) };
+        let key = on(name).with(SMALL_FILE, true);
         let mut trial = trial((&format!("{name} small file"), "32 S-Clients"), &rounds.timing(&bench.clock), key);
-        (trial.results.small_declare_us, trial.results.small_revoke_us) = (declare_us, revoke_us);
-        (trial.results.declared, trial.results.revoked) = (Some(declared), Some(revoked));
+        trial.results.put(SMALL_DECLARE_US, declare_us);
+        trial.results.put(SMALL_REVOKE_US, revoke_us);
+        trial.results.put(DECLARED, declared);
+        trial.results.put(REVOKED, revoked);
         lab.keep(trial)?;
     }
     Ok(())
@@ -106,7 +112,7 @@ pub(super) fn share(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
         let mut library = Library::new(Options::new(Backend::Epoll), &mut hot, &bench.cold, 10)?;
         Ok(side_by_side((&mut bare, &mut library), &mut hot, 10, bench.amount, &bench.clock))
     })?;
-    let key = |bare| Key { bare: Some(bare), ..on("epoll") };
+    let key = |bare| on("epoll").with(BARE, bare);
     lab.keep(trial(("share", "bare epoll_pwait2"), &bare, key(true)))?;
     lab.keep(trial(("share", "library"), &library, key(false))).map(drop)
 }
@@ -125,9 +131,9 @@ pub(super) fn full_array(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabErro
                 let mut library = if *told { library } else { library.untold() };
                 Ok(calls(&mut library, &mut hot, ROOM, 1, part, &bench.clock))
             })?;
-            let key = Key { full: u32::try_from(ROOM).ok(), ..on(name) };
+            let key = on(name).with(FULL, u32::try_from(ROOM).ok());
             let mut trial = trial(("full array", &format!("{name}, round {}", round + 1)), &timing, key);
-            trial.results.whole_us = Some(timing.whole_us);
+            trial.results.put(WHOLE_US, timing.whole_us);
             lab.keep(trial)?;
         }
     }

@@ -7,14 +7,14 @@ mod ranked;
 mod table;
 mod value;
 
-use run::{ExperimentReport, ResultTable, Run};
+use run::{ComparedTime, ExperimentReport, ResultTable, Run, ValueName};
 
 pub(crate) use chart::{ChartSpec, Lines, Quantity, chart, q};
 pub(crate) use column::{Column, Show, above, c, words};
 pub(crate) use ranked::{Order, Ranking};
 pub(crate) use table::TableSpec;
 pub(crate) use value::Who::{Client, Server};
-pub(crate) use value::{Busy, COMPLETED, Of, RESPONSE, per_s, value};
+pub(crate) use value::{Busy, COMPLETED, Of, RESPONSE, per_s, set, value};
 
 /// The tables and charts of an experiment.
 #[derive(Clone, Copy)]
@@ -27,11 +27,13 @@ pub(crate) struct Figures {
     pub(crate) tables: &'static [TableSpec],
     /// Charts.
     pub(crate) charts: &'static [ChartSpec],
+    /// Times that two runs are compared by: what took them, and the values, of which the first that a trial has counts.
+    pub(crate) compared: &'static [(&'static str, &'static [ValueName<f64>])],
 }
 
 impl Figures {
     /// An experiment without tables and charts.
-    pub(crate) const NONE: Self = Self { rankings: &[], own_table: |_| None, tables: &[], charts: &[] };
+    pub(crate) const NONE: Self = Self { rankings: &[], own_table: |_| None, tables: &[], charts: &[], compared: &[] };
 
     /// Makes the tables and charts of a run.
     pub(crate) fn report(&self, run: &Run) -> ExperimentReport {
@@ -44,7 +46,13 @@ impl Figures {
             tables.extend(spec.published.map(|(caption, csv)| table::of_publication(caption, csv)));
         }
         let charts = self.charts.iter().filter_map(|spec| chart::of_trials(spec, &run.trials)).collect();
-        ExperimentReport { tables, charts, judged_by_trial: !self.rankings.is_empty() && run.trials.len() > 1 }
+        let time = |(name, values): &(&str, &[ValueName<f64>])| ComparedTime {
+            name: (*name).into(),
+            values: values.iter().map(|value| value.name().into()).collect(),
+        };
+        let compared = self.compared.iter().map(time).collect();
+        let judged_by_trial = !self.rankings.is_empty() && run.trials.len() > 1;
+        ExperimentReport { tables, charts, compared, judged_by_trial }
     }
 }
 

@@ -75,10 +75,11 @@ fn rounded(v: f64, digits: i32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::{BYTES_PER_S, ENTRY, HELD};
 
     fn trial(label: &str, entry: u32, held: f64, bytes_per_s: f64) -> Trial {
-        let key = run::Key { entry: Some(entry), ..run::Key::default() };
-        let results = run::Results { held: Some(held), bytes_per_s: Some(bytes_per_s), ..run::Results::default() };
+        let key = run::Key::default().with(ENTRY, entry);
+        let results = run::Results::default().with(HELD, held).with(BYTES_PER_S, bytes_per_s);
         Trial { label: label.into(), key, results, ..Trial::default() }
     }
 

@@ -1,13 +1,17 @@
 //! A value of a trial: what a figure's row puts on an axis, and a table's row in a column. Fields are named by the code
 //! that reads them; costs and counters by their ids, which tests look up.
 
-use run::{Recording, Side, Summary, Trial, Window};
+use run::{Recording, Side, Summary, Trial, ValueName, Window};
 
 /// Where the value is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Of {
     /// A field, or what follows from some.
     Field(fn(&Trial) -> Option<f64>),
+    /// A number that the experiment measured.
+    Measured(ValueName<f64>),
+    /// A number that the experiment set, by its name.
+    Set(&'static str),
     /// A figure of the response time, microseconds.
     Response(fn(&Summary) -> f64),
     /// The same of the time to connect.
@@ -37,6 +41,11 @@ pub(crate) enum Busy {
     Most,
 }
 
+/// A number that the experiment set.
+pub(crate) const fn set<T>(name: ValueName<T>) -> Of {
+    Of::Set(name.name())
+}
+
 /// Completed per second.
 pub(crate) const COMPLETED: Of = Of::Field(|t| Some(t.rates.completed_rate));
 /// Mean response time.
@@ -46,6 +55,8 @@ pub(crate) const RESPONSE: Of = Of::Response(|s| s.mean);
 pub(crate) fn value(trial: &Trial, of: Of) -> Option<f64> {
     let found = match of {
         Of::Field(field) => field(trial),
+        Of::Measured(name) => trial.results.get(name),
+        Of::Set(name) => trial.key.values.number(name),
         Of::Response(figure) => of_summary(&trial.latency_us, figure),
         Of::Connect(figure) => of_summary(&trial.connect_us, figure),
         Of::Cost(who, id) => side(trial, who)?.costs.get(id)?.per_request.value(),

@@ -5,8 +5,10 @@ use run::Relation::{AtLeast, AtMost, Equals};
 use run::{Check, Run, Trial};
 
 use super::rows::{PORT, SIX, row};
+use super::values::{CPU_US_IN_TURNS, HELD_THEN, THREADS_AT_REST, THREADS_BY_RULE, THREADS_THEN};
 use super::words;
 use crate::Parameters;
+use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MEMORY_PER_CONNECTION_BYTES};
 
 /// What the source's non-blocking server had accepted when it no longer moved a byte, of how many, entries 1 and 2.
 const COLLAPSED: [(u32, f64, f64); 2] = [(1, 4011.0, 7000.0), (2, 5779.0, 12_000.0)];
@@ -36,8 +38,8 @@ fn all_ran(rows: &[&Trial], parameters: &Parameters) -> Check {
 fn threads(rows: &[&Trial]) -> Vec<Check> {
     let one = |t: &&Trial| {
         let r = &t.results;
-        let (wanted, made) = (r.threads_by_rule?, r.threads_then? - r.threads_at_rest?);
-        let name = format!("{}, entry {}: threads for {} connections", t.label, t.key.entry?, r.held_then?);
+        let (wanted, made) = (r.get(THREADS_BY_RULE)?, r.get(THREADS_THEN)? - r.get(THREADS_AT_REST)?);
+        let name = format!("{}, entry {}: threads for {} connections", t.label, t.key.get(ENTRY)?, r.get(HELD_THEN)?);
         Some(Check::new(name, made, Equals, wanted))
     };
     rows.iter().filter_map(one).collect()
@@ -49,11 +51,11 @@ fn threads(rows: &[&Trial]) -> Vec<Check> {
 /// trial ends, so its throughput says nothing; the variant that accepts all is compared with select there, both with at
 /// least as many connections as the source's had.
 fn collapse(rows: &[&Trial]) -> Vec<Check> {
-    let as_many = |t: &&Trial| t.results.held.is_some_and(|held| held >= COLLAPSED[0].1);
-    let asked = |t: &&Trial| t.key.connections.is_some_and(|n| f64::from(n) >= COLLAPSED[0].1);
+    let as_many = |t: &&Trial| t.results.get(HELD).is_some_and(|held| held >= COLLAPSED[0].1);
+    let asked = |t: &&Trial| t.key.get(CONNECTIONS).is_some_and(|n| f64::from(n) >= COLLAPSED[0].1);
     let against = |array: &Trial, entry: u32, name: &str| {
         let bits = row(rows, "select", entry).filter(as_many)?;
-        let ratio = array.results.bytes_per_s? / bits.results.bytes_per_s?.max(1.0);
+        let ratio = array.results.get(BYTES_PER_S)? / bits.results.get(BYTES_PER_S)?.max(1.0);
         Some(Check::new(format!("select-array collapses: {name}, entry {entry}"), ratio, AtMost, LEFT))
     };
     let searches = row(rows, "select-array:accept_all", 1).filter(as_many);
@@ -62,21 +64,21 @@ fn collapse(rows: &[&Trial]) -> Vec<Check> {
     let accepted = COLLAPSED.iter().filter_map(|(entry, source, of)| {
         let array = row(rows, "select-array", *entry).filter(asked)?;
         let name = format!("select-array collapses: share of its connections that it accepted, entry {entry}");
-        Some(Check::new(name, array.results.held? / f64::from(array.key.connections?), AtMost, source / of))
+        Some(Check::new(name, array.results.get(HELD)? / f64::from(array.key.get(CONNECTIONS)?), AtMost, source / of))
     });
     searches.into_iter().chain(rare).chain(accepted).collect()
 }
 
 /// User memory of a connection that says something every 20 s, entry 3.
 fn idle_memory(rows: &[&Trial]) -> Option<Check> {
-    let bytes = row(rows, "uring+high-connections", 3)?.results.memory_per_connection_bytes?;
+    let bytes = row(rows, "uring+high-connections", 3)?.results.get(MEMORY_PER_CONNECTION_BYTES)?;
     let name = "uring with high-connections: user memory a mostly idle connection, entry 3, bytes";
     Some(Check::new(name, bytes, AtMost, IDLE_BYTES))
 }
 
 /// Processor time a message of `uring` over the least of the source's other five, entry 1, as it came out in turns.
 fn least_processor(rows: &[&Trial]) -> Option<Check> {
-    let us = |model: &str| row(rows, model, 1)?.results.cpu_us_in_turns;
+    let us = |model: &str| row(rows, model, 1)?.results.get(CPU_US_IN_TURNS);
     let others = SIX.iter().filter(|m| **m != PORT).filter_map(|m| us(m));
     let (port, least) = (us(PORT)?, others.fold(f64::INFINITY, f64::min));
     let name = "completion port: CPU time per message over the least of the source's other five, entry 1, in turns";

@@ -1,16 +1,17 @@
 //! One entry of one model: its server, its loads, and what became of both.
 
-use judge::held::Held;
 use lab::{CpuSplit, Lab, LabError, Load, Point};
 use run::{Key, LoadPlan, ServePlan, Trial, TrialKind};
 
 use super::contender::Contender;
+use super::held::{self, Held};
 use super::loads::{connections, loads, offered_bytes_per_s, put_bytes};
 use super::servers::{self, Servers};
 use super::stage::{Here, Stage};
 use super::{far, growth, threads};
 use crate::Parameters;
 use crate::records;
+use crate::values::{CONNECTIONS, ENTRY, MODEL, WIRE_USE};
 
 /// One entry of one model, from a server of its own. What cannot be conducted is a row with its reason.
 pub(super) fn one(
@@ -27,9 +28,10 @@ pub(super) fn one(
     };
     let plans = loads(parameters, entry, stage.clients(), &places.client);
     let attempted: u32 = plans.iter().map(connections).sum();
-    let named = Some(contender.name.clone());
-    let key =
-        Key { model: named.clone(), line: named, entry: Some(entry), connections: Some(attempted), ..Key::default() };
+    let key = Key { line: Some(contender.name.clone()), ..Key::default() }
+        .with(MODEL, contender.name.clone())
+        .with(ENTRY, entry)
+        .with(CONNECTIONS, attempted);
     let point = Point { label: contender.name.clone(), kind: TrialKind::Experiment, key, within_us: None };
     let played = match stage {
         Stage::Here(here) => conduct(lab, here, parameters, &point, contender, &plans, &places),
@@ -75,7 +77,7 @@ fn conduct(
     threads::put(&mut trial, &contender.model, held.still());
     servers::put_own_view(&mut trial, servers.group());
     growth::put(&mut trial, &before);
-    trial.results.wire_use = records::wire(&trial).map(|wire| wire.use_);
-    judge::limited(&mut trial, offered_bytes_per_s(plans), ended.as_ref());
+    trial.results.put(WIRE_USE, records::wire(&trial).map(|wire| wire.use_));
+    held::put_limited(&mut trial, offered_bytes_per_s(plans), ended.as_ref());
     Ok(trial)
 }

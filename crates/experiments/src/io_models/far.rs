@@ -5,6 +5,7 @@ use lab::{CpuSplit, HostsSetup, Lab, LabError, Load, Point};
 use run::{LoadPlan, Trial};
 
 use super::contender::Contender;
+use super::held;
 use super::loads::{offered_bytes_per_s, put_bytes};
 use super::servers::{self, COUNTED};
 use crate::Parameters;
@@ -32,8 +33,8 @@ pub(super) fn conduct(
     let loads: Vec<Load<'_>> = plans.iter().enumerate().map(load).collect();
     let mut trial = lab.conduct(&hosts.observation, &loads, point)?;
     put_bytes(&mut trial);
-    let ended = judge::held::put_counted(&mut trial);
+    let ended = held::put_counted(&mut trial);
     servers::put_own_view(&mut trial, &hosts.server());
-    judge::limited(&mut trial, offered_bytes_per_s(plans), ended.as_ref());
+    held::put_limited(&mut trial, offered_bytes_per_s(plans), ended.as_ref());
     Ok(trial)
 }

@@ -3,16 +3,24 @@
 use run::FigureUnit;
 use run::number::Unit;
 
+use super::values::{
+    KERNEL_PAGE_TABLES_BYTES, KERNEL_PAGE_TABLES_BYTES_NOISE, KERNEL_SLAB_BYTES, KERNEL_SLAB_BYTES_NOISE,
+    KERNEL_STACKS_BYTES, KERNEL_STACKS_BYTES_NOISE, KERNEL_TCP_PAGES_BYTES, KERNEL_TCP_PAGES_BYTES_NOISE,
+    SERVER_RECEIVES_BYTES_PER_S, SERVER_SENDS_BYTES_PER_S, SWITCHES_PER_S, THREADS,
+};
 use crate::figures::{
-    Busy, Figures, Lines, Of, Order, Quantity, Ranking, Server, TableSpec, above, c, chart, per_s, q, words,
+    Busy, Figures, Lines, Of, Order, Quantity, Ranking, Server, TableSpec, above, c, chart, per_s, q, set, words,
+};
+use crate::values::{
+    BYTES_PER_S, CONNECTIONS, ENTRY, HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_CONNECTION_BYTES, WIRE_USE,
 };
 
-const CONNECTIONS: Quantity = q(Of::Field(|t| t.key.connections.map(f64::from)), "connections", FigureUnit::Plain);
+const ATTEMPTED: Quantity = q(set(CONNECTIONS), "connections", FigureUnit::Plain);
 
 /// `io-models`.
 pub(crate) const FIGURES: Figures = Figures {
     rankings: &[Ranking {
-        group: Of::Field(|t| t.key.entry.map(f64::from)),
+        group: set(ENTRY),
         captions: &[
             (
                 1.0,
@@ -27,16 +35,16 @@ pub(crate) const FIGURES: Figures = Figures {
             (3.0, "Entry 3, as many as the model holds, limited the same way."),
         ],
         order: &[
-            Order { of: Of::Field(|t| t.results.held), most_first: true, digits: 0 },
-            Order { of: Of::Field(|t| t.results.bytes_per_s), most_first: true, digits: 2 },
+            Order { of: Of::Measured(HELD), most_first: true, digits: 0 },
+            Order { of: Of::Measured(BYTES_PER_S), most_first: true, digits: 2 },
             Order { of: Of::Cost(Server, "process_cpu_us"), most_first: false, digits: 0 },
         ],
         columns: &[
-            c("held", Of::Field(|t| t.results.held), Unit::Plain),
-            c("throughput", Of::Field(|t| t.results.bytes_per_s), Unit::BytesPerSecond),
+            c("held", Of::Measured(HELD), Unit::Plain),
+            c("throughput", Of::Measured(BYTES_PER_S), Unit::BytesPerSecond),
             c("cpu/message", Of::Cost(Server, "process_cpu_us"), Unit::Micros),
             words("limited by", |t| t.results.limited_by.as_ref().map(ToString::to_string)),
-            c("memory", Of::Field(|t| t.results.memory_per_connection_bytes), Unit::Bytes),
+            c("memory", Of::Measured(MEMORY_PER_CONNECTION_BYTES), Unit::Bytes),
         ],
     }],
     tables: &[
@@ -44,14 +52,14 @@ pub(crate) const FIGURES: Figures = Figures {
             caption: "Every entry of every model, and what limited it. CPU time per message (cpu), bytes sent \
                       and busy are the server's.",
             columns: &[
-                c("entry", Of::Field(|t| t.key.entry.map(f64::from)), Unit::Plain),
-                c("held", Of::Field(|t| t.results.held), Unit::Plain),
+                c("entry", set(ENTRY), Unit::Plain),
+                c("held", Of::Measured(HELD), Unit::Plain),
                 c("cpu", Of::Cost(Server, "process_cpu_us"), Unit::Micros),
-                c("sends", Of::Field(|t| t.results.server_sends_bytes_per_s), Unit::BytesPerSecond),
+                c("sends", Of::Measured(SERVER_SENDS_BYTES_PER_S), Unit::BytesPerSecond),
                 words("limited by", |t| t.results.limited_by.as_ref().map(ToString::to_string)),
                 c("busy", Of::Busy(Server, Busy::Mean), Unit::Share),
-                c("wire use", Of::Field(|t| t.results.wire_use), Unit::Share),
-                c("attempted", Of::Field(|t| t.key.connections.map(f64::from)), Unit::Plain),
+                c("wire use", Of::Measured(WIRE_USE), Unit::Share),
+                c("attempted", set(CONNECTIONS), Unit::Plain),
                 c("connected", Of::Field(|t| Some(t.tally.connected as f64)), Unit::Plain),
                 c("errors", Of::Field(|t| Some(t.tally.error_count() as f64)), Unit::Plain),
                 c("busy least", Of::Busy(Server, Busy::Least), Unit::Share),
@@ -65,31 +73,26 @@ pub(crate) const FIGURES: Figures = Figures {
             caption: "Memory of the server, and growth in the kernel since before the load, both ends of every \
                       connection. Below the noise of its looks: < that.",
             columns: &[
-                c("entry", Of::Field(|t| t.key.entry.map(f64::from)), Unit::Plain),
-                c("user per connection", Of::Field(|t| t.results.memory_per_connection_bytes), Unit::Bytes),
-                c("kernel per connection", Of::Field(|t| t.results.kernel_memory_per_connection_bytes), Unit::Bytes),
+                c("entry", set(ENTRY), Unit::Plain),
+                c("user per connection", Of::Measured(MEMORY_PER_CONNECTION_BYTES), Unit::Bytes),
+                c("kernel per connection", Of::Measured(KERNEL_MEMORY_PER_CONNECTION_BYTES), Unit::Bytes),
                 above(
                     "TCP pages",
-                    Of::Field(|t| t.results.kernel_tcp_pages_bytes),
-                    Of::Field(|t| t.results.kernel_tcp_pages_bytes_noise),
+                    Of::Measured(KERNEL_TCP_PAGES_BYTES),
+                    Of::Measured(KERNEL_TCP_PAGES_BYTES_NOISE),
                     Unit::Bytes,
                 ),
-                above(
-                    "slab",
-                    Of::Field(|t| t.results.kernel_slab_bytes),
-                    Of::Field(|t| t.results.kernel_slab_bytes_noise),
-                    Unit::Bytes,
-                ),
+                above("slab", Of::Measured(KERNEL_SLAB_BYTES), Of::Measured(KERNEL_SLAB_BYTES_NOISE), Unit::Bytes),
                 above(
                     "kernel stacks",
-                    Of::Field(|t| t.results.kernel_stacks_bytes),
-                    Of::Field(|t| t.results.kernel_stacks_bytes_noise),
+                    Of::Measured(KERNEL_STACKS_BYTES),
+                    Of::Measured(KERNEL_STACKS_BYTES_NOISE),
                     Unit::Bytes,
                 ),
                 above(
                     "page tables",
-                    Of::Field(|t| t.results.kernel_page_tables_bytes),
-                    Of::Field(|t| t.results.kernel_page_tables_bytes_noise),
+                    Of::Measured(KERNEL_PAGE_TABLES_BYTES),
+                    Of::Measured(KERNEL_PAGE_TABLES_BYTES_NOISE),
                     Unit::Bytes,
                 ),
                 c("resident", Of::Counter(Server, "process.rss"), Unit::Bytes),
@@ -101,11 +104,11 @@ pub(crate) const FIGURES: Figures = Figures {
         TableSpec {
             caption: "Threads, switches between them, and bytes each way as each end counts them.",
             columns: &[
-                c("entry", Of::Field(|t| t.key.entry.map(f64::from)), Unit::Plain),
-                c("threads", Of::Field(|t| t.results.threads), Unit::Plain),
-                c("switches/s", Of::Field(|t| t.results.switches_per_s), Unit::Plain),
+                c("entry", set(ENTRY), Unit::Plain),
+                c("threads", Of::Measured(THREADS), Unit::Plain),
+                c("switches/s", Of::Measured(SWITCHES_PER_S), Unit::Plain),
                 c("client sends", Of::Field(|t| per_s(t, t.measured.tally.bytes_sent)), Unit::BytesPerSecond),
-                c("server receives", Of::Field(|t| t.results.server_receives_bytes_per_s), Unit::BytesPerSecond),
+                c("server receives", Of::Measured(SERVER_RECEIVES_BYTES_PER_S), Unit::BytesPerSecond),
                 c("client receives", Of::Field(|t| per_s(t, t.measured.tally.bytes_received)), Unit::BytesPerSecond),
             ],
             published: Some((
@@ -119,22 +122,22 @@ pub(crate) const FIGURES: Figures = Figures {
         chart(
             "Throughput by model",
             "Bytes per second that the client received.",
-            CONNECTIONS,
-            q(Of::Field(|t| t.results.bytes_per_s), "bytes per second", FigureUnit::BytesPerSecond).log(),
+            ATTEMPTED,
+            q(Of::Measured(BYTES_PER_S), "bytes per second", FigureUnit::BytesPerSecond).log(),
             Lines::ByKey,
         ),
         chart(
             "CPU time of the server for one message",
             "Time of the server's processes.",
-            CONNECTIONS,
+            ATTEMPTED,
             q(Of::Cost(Server, "process_cpu_us"), "CPU time per message", FigureUnit::Micros).log(),
             Lines::ByKey,
         ),
         chart(
             "User memory of one connection",
             "Resident memory of the server over its connections.",
-            CONNECTIONS,
-            q(Of::Field(|t| t.results.memory_per_connection_bytes), "bytes per connection", FigureUnit::Bytes).log(),
+            ATTEMPTED,
+            q(Of::Measured(MEMORY_PER_CONNECTION_BYTES), "bytes per connection", FigureUnit::Bytes).log(),
             Lines::ByKey,
         ),
     ],

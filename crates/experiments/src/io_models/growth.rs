@@ -4,7 +4,14 @@
 use std::time::Duration;
 
 use probe::{Probe, Scope};
-use run::{Recording, Results, Trial, Window};
+use run::{Recording, Results, Trial, ValueName, Window};
+
+use super::values::{
+    KERNEL_PAGE_TABLES_BYTES, KERNEL_PAGE_TABLES_BYTES_NOISE, KERNEL_SLAB_BYTES, KERNEL_SLAB_BYTES_NOISE,
+    KERNEL_STACKS_BYTES, KERNEL_STACKS_BYTES_NOISE, KERNEL_TCP_PAGES_BYTES, KERNEL_TCP_PAGES_BYTES_NOISE,
+    SWITCHES_PER_S,
+};
+use crate::values::{HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES};
 
 /// Bytes of a page of socket memory.
 const PAGE_BYTES: f64 = 4096.0;
@@ -21,7 +28,7 @@ const RESTS_BYTES: f64 = 262_144.0;
 /// One part of the memory: where its growth is noted, or the noise that it is below; counter, bytes of its unit, whether
 /// only the servers' share counts.
 struct Part {
-    grown: fn(&mut Results) -> [&mut Option<f64>; 2],
+    grown: [ValueName<f64>; 2],
     counter: &'static str,
     unit_bytes: f64,
     mine: bool,
@@ -29,25 +36,20 @@ struct Part {
 
 const PARTS: [Part; 4] = [
     Part {
-        grown: |r| [&mut r.kernel_tcp_pages_bytes, &mut r.kernel_tcp_pages_bytes_noise],
+        grown: [KERNEL_TCP_PAGES_BYTES, KERNEL_TCP_PAGES_BYTES_NOISE],
         counter: "socket.tcp_memory",
         unit_bytes: PAGE_BYTES,
         mine: false,
     },
+    Part { grown: [KERNEL_SLAB_BYTES, KERNEL_SLAB_BYTES_NOISE], counter: "slab.bytes", unit_bytes: 1.0, mine: false },
     Part {
-        grown: |r| [&mut r.kernel_slab_bytes, &mut r.kernel_slab_bytes_noise],
-        counter: "slab.bytes",
-        unit_bytes: 1.0,
-        mine: false,
-    },
-    Part {
-        grown: |r| [&mut r.kernel_stacks_bytes, &mut r.kernel_stacks_bytes_noise],
+        grown: [KERNEL_STACKS_BYTES, KERNEL_STACKS_BYTES_NOISE],
         counter: "memory.kernel_stacks",
         unit_bytes: 1.0,
         mine: false,
     },
     Part {
-        grown: |r| [&mut r.kernel_page_tables_bytes, &mut r.kernel_page_tables_bytes_noise],
+        grown: [KERNEL_PAGE_TABLES_BYTES, KERNEL_PAGE_TABLES_BYTES_NOISE],
         counter: "process.page_tables",
         unit_bytes: 1.0,
         mine: true,
@@ -122,31 +124,31 @@ pub(super) fn put(trial: &mut Trial, before: &Before) {
     let switched = ["process.voluntary_switches", "process.involuntary_switches"];
     let switches: Option<f64> = switched.iter().map(|id| now.sum(id, window, mine).value()).sum();
     let switches = switches.map(|n| n / trial.measured.length_s.max(1e-9));
-    trial.results.switches_per_s = switches.filter(|v| v.is_finite());
+    trial.results.put(SWITCHES_PER_S, switches.filter(|v| v.is_finite()));
     put_parts(&mut trial.results, &parts.unwrap_or_default());
 }
 
 /// Where a growth is noted, and the growth.
-type Grown = (fn(&mut Results) -> [&mut Option<f64>; 2], Growth);
+type Grown = ([ValueName<f64>; 2], Growth);
 
 fn put_parts(results: &mut Results, parts: &[Grown]) {
     let mut together = 0.0;
-    for (grown, growth) in parts {
-        let [bytes, noise] = grown(results);
+    for ([bytes, noise], growth) in parts {
         match growth {
             Growth::Bytes(more) => {
                 together += more;
-                *bytes = Some(*more);
+                results.put(*bytes, *more);
             }
-            Growth::BelowNoise(level) => *noise = Some(*level),
+            Growth::BelowNoise(level) => results.put(*noise, *level),
         }
     }
-    let held = results.held.filter(|n| *n > 0.0 && !parts.is_empty());
-    results.kernel_memory_per_connection_bytes = held.map(|held| together / held);
+    let held = results.get(HELD).filter(|n| *n > 0.0 && !parts.is_empty());
+    results.put(KERNEL_MEMORY_PER_CONNECTION_BYTES, held.map(|held| together / held));
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::values::{KERNEL_SLAB_BYTES, KERNEL_SLAB_BYTES_NOISE, KERNEL_TCP_PAGES_BYTES};
     use super::*;
 
     #[test]
@@ -159,10 +161,10 @@ mod tests {
 
     #[test]
     fn a_part_below_the_noise_is_not_in_the_sum() {
-        let mut r = Results { held: Some(10.0), ..Results::default() };
+        let mut r = Results::default().with(HELD, 10.0);
         put_parts(&mut r, &[(PARTS[0].grown, Growth::Bytes(1000.0)), (PARTS[1].grown, Growth::BelowNoise(7.0))]);
-        let slab = (r.kernel_slab_bytes, r.kernel_slab_bytes_noise);
-        assert_eq!((r.kernel_tcp_pages_bytes, slab), (Some(1000.0), (None, Some(7.0))));
-        assert_eq!(r.kernel_memory_per_connection_bytes, Some(100.0));
+        let slab = (r.get(KERNEL_SLAB_BYTES), r.get(KERNEL_SLAB_BYTES_NOISE));
+        assert_eq!((r.get(KERNEL_TCP_PAGES_BYTES), slab), (Some(1000.0), (None, Some(7.0))));
+        assert_eq!(r.get(KERNEL_MEMORY_PER_CONNECTION_BYTES), Some(100.0));
     }
 }

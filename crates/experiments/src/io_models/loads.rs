@@ -3,6 +3,7 @@
 use run::{Blocks, Intensity, LoadPlan, Protocol, ThinkTime, Trial};
 
 use crate::Parameters;
+use crate::values::BYTES_PER_S;
 
 /// Connections in a block after the twelfth, as multiples of the first ones: the source's last machine had blocks of 4,000.
 const LATER_BLOCKS: u32 = 4;
@@ -81,7 +82,7 @@ pub(super) fn offered_bytes_per_s(plans: &[LoadPlan]) -> Option<f64> {
 /// What the clients received.
 pub(super) fn put_bytes(trial: &mut Trial) {
     let length_s = trial.measured.length_s.max(1e-9);
-    trial.results.bytes_per_s = Some(trial.measured.tally.bytes_received as f64 / length_s);
+    trial.results.put(BYTES_PER_S, trial.measured.tally.bytes_received as f64 / length_s);
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod entry;
 mod far;
 mod figures;
 mod growth;
+mod held;
 mod loads;
 mod rows;
 mod servers;
@@ -13,6 +14,7 @@ mod stage;
 mod text;
 mod threads;
 mod turns;
+mod values;
 mod words;
 
 pub(super) use figures::FIGURES;

@@ -2,6 +2,8 @@
 
 use run::Trial;
 
+use crate::values::{ENTRY, MODEL};
+
 /// The source's six models by our names.
 pub(super) const SIX: [&str; 6] = ["blocking", "select-array", "sigio", "event-groups", "uring-groups", "uring"];
 /// Of these the completion port.
@@ -9,7 +11,7 @@ pub(super) const PORT: &str = "uring";
 
 /// The row of a model under an entry.
 pub(super) fn row<'a>(rows: &[&'a Trial], model: &str, entry: u32) -> Option<&'a Trial> {
-    rows.iter().copied().find(|t| t.key.model.as_deref() == Some(model) && t.key.entry == Some(entry))
+    rows.iter().copied().find(|t| t.key.get(MODEL).as_deref() == Some(model) && t.key.get(ENTRY) == Some(entry))
 }
 
 /// Processor time of the server for a message, microseconds.

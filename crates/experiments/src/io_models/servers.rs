@@ -8,6 +8,9 @@ use lab::agents::AgentGroup;
 use lab::{Host, Lab, LabError, ServerCounters, start_servers};
 use run::{ServePlan, Trial};
 
+use super::held;
+use super::values::{SERVER_RECEIVES_BYTES_PER_S, SERVER_SENDS_BYTES_PER_S};
+
 /// Descriptors that a server needs besides its connections.
 const SPARE: u64 = 300;
 /// The object of the counters that servers are asked for.
@@ -97,9 +100,10 @@ impl Servers {
 
 /// The server's own view of a trial: what it moved in the measured window, and why threads of it ended.
 pub(super) fn put_own_view(trial: &mut Trial, group: &Mutex<AgentGroup>) {
-    let per_s = |id| judge::held::growth_per_s(&trial.server.as_ref()?.recording, id, trial.measured.window);
+    let per_s = |id| held::growth_per_s(&trial.server.as_ref()?.recording, id, trial.measured.window);
     let [receives, sends] = ["server.bytes_in", "server.bytes_out"].map(per_s);
-    (trial.results.server_receives_bytes_per_s, trial.results.server_sends_bytes_per_s) = (receives, sends);
+    trial.results.put(SERVER_RECEIVES_BYTES_PER_S, receives);
+    trial.results.put(SERVER_SENDS_BYTES_PER_S, sends);
     let (_, failures) = group.lock().unwrap_or_else(PoisonError::into_inner).counts(PATIENCE);
     if !failures.is_empty() {
         trial.notes.push(format!("the server: {}", failures.join("; ")));

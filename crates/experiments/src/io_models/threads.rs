@@ -1,7 +1,9 @@
 //! The threads that a model's rule asks for, and those that there are, in quiet moments of all processes.
 
-use judge::held::Levels;
 use run::Trial;
+
+use super::held::Levels;
+use super::values::{HELD_THEN, THREADS_BY_RULE, THREADS_THEN};
 
 /// Threads beyond those at rest that a model makes for the connections of one process.
 fn rule(model: &str, held: f64) -> Option<f64> {
@@ -23,9 +25,9 @@ pub(super) fn put(trial: &mut Trial, model: &str, still: Option<Vec<Levels>>) {
         return;
     };
     let sum = |of: &dyn Fn(&Levels) -> f64| still.iter().map(of).sum::<f64>();
-    trial.results.threads_by_rule = Some(sum(&|s| rule(model, s.accepted).unwrap_or(0.0)));
-    trial.results.threads_then = Some(sum(&|s| s.threads));
-    trial.results.held_then = Some(sum(&|s| s.accepted));
+    trial.results.put(THREADS_BY_RULE, sum(&|s| rule(model, s.accepted).unwrap_or(0.0)));
+    trial.results.put(THREADS_THEN, sum(&|s| s.threads));
+    trial.results.put(HELD_THEN, sum(&|s| s.accepted));
 }
 
 #[cfg(test)]
@@ -38,10 +40,13 @@ mod tests {
         let still = || Some(vec![level(126.0, 4.0), level(1.0, 3.0)]);
         let mut trial = Trial::default();
         put(&mut trial, "epoll", still());
-        assert_eq!(trial.results.threads_by_rule, None);
+        assert_eq!(trial.results.get(THREADS_BY_RULE), None);
         put(&mut trial, "event-groups", still());
         let r = &trial.results;
-        assert_eq!((r.threads_by_rule, r.threads_then, r.held_then), (Some(3.0), Some(7.0), Some(127.0)));
+        assert_eq!(
+            (r.get(THREADS_BY_RULE), r.get(THREADS_THEN), r.get(HELD_THEN)),
+            (Some(3.0), Some(7.0), Some(127.0))
+        );
         put(&mut trial, "blocking", None);
         assert!(trial.notes[0].contains("came all the time"));
     }

@@ -9,7 +9,9 @@ use super::contender::Contender;
 use super::entry::one;
 use super::rows::{PORT, SIX, cost, row};
 use super::stage::Stage;
+use super::values::CPU_US_IN_TURNS;
 use crate::Parameters;
+use crate::values::{ENTRY, MODEL};
 use lab::{Lab, LabError};
 
 /// Others that take part, the cheapest by their rows.
@@ -31,9 +33,9 @@ pub(super) fn play(lab: &mut Lab<'_>, stage: &Stage, parameters: &Parameters) ->
             costs.entry(model).or_default().extend(turn.trials.first().and_then(cost));
         }
     }
-    for trial in lab.run.trials.iter_mut().filter(|t| t.key.entry == Some(1)) {
-        let costs = trial.key.model.as_deref().and_then(|model| costs.remove(model));
-        trial.results.cpu_us_in_turns = costs.and_then(judge::median);
+    for trial in lab.run.trials.iter_mut().filter(|t| t.key.get(ENTRY) == Some(1)) {
+        let costs = trial.key.get(MODEL).as_deref().and_then(|model| costs.remove(model));
+        trial.results.put(CPU_US_IN_TURNS, costs.and_then(judge::median));
     }
     Ok(())
 }
@@ -56,7 +58,7 @@ mod tests {
     fn trial(model: &str, us: f64) -> Trial {
         let cost = Cost { per_request: Reading::Value(us), unit: run::FigureUnit::Micros };
         let server = Side { costs: [("process_cpu_us".to_string(), cost)].into(), ..Side::default() };
-        let key = Key { model: Some(model.into()), entry: Some(1), ..Key::default() };
+        let key = Key::default().with(MODEL, model.to_string()).with(ENTRY, 1);
         Trial { key, server: Some(server), ..Trial::default() }
     }
 

@@ -3,6 +3,7 @@
 use run::Trial;
 
 use super::rows::{SIX, cost, row};
+use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MODEL};
 
 /// Throughputs that are at least this share of the median are the same load, served.
 const SAME: f64 = 0.9;
@@ -14,13 +15,13 @@ pub(super) fn conclusions(rows: &[&Trial]) -> Vec<String> {
 }
 
 fn entry(rows: &[&Trial], n: u32) -> Option<String> {
-    let of: Vec<&Trial> = rows.iter().copied().filter(|t| t.key.entry == Some(n)).collect();
-    let attempted = of.first()?.key.connections?;
+    let of: Vec<&Trial> = rows.iter().copied().filter(|t| t.key.get(ENTRY) == Some(n)).collect();
+    let attempted = of.first()?.key.get(CONNECTIONS)?;
     let (full, short): (Vec<&Trial>, Vec<&Trial>) =
-        of.iter().copied().partition(|t| t.results.held.is_some_and(|held| held >= f64::from(attempted)));
+        of.iter().copied().partition(|t| t.results.get(HELD).is_some_and(|held| held >= f64::from(attempted)));
     let mut text = format!("Entry {n}: {} of {} hold all {attempted} connections", full.len(), of.len());
     if !short.is_empty() {
-        let held = |t: &&Trial| format!("{} {}", t.label, t.results.held.unwrap_or(0.0));
+        let held = |t: &&Trial| format!("{} {}", t.label, t.results.get(HELD).unwrap_or(0.0));
         text += &format!(" (fewer: {})", short.iter().map(held).collect::<Vec<_>>().join(", "));
     }
     text += &most_through(&full);
@@ -45,7 +46,7 @@ fn limits(of: &[&Trial]) -> String {
 
 /// Which moves most, unless all of them do what is offered.
 fn most_through(full: &[&Trial]) -> String {
-    let through = |t: &Trial| t.results.bytes_per_s.unwrap_or(0.0);
+    let through = |t: &Trial| t.results.get(BYTES_PER_S).unwrap_or(0.0);
     let mut sorted = full.to_vec();
     sorted.sort_by(|a, b| through(a).total_cmp(&through(b)));
     let (Some(least), Some(best)) = (sorted.first(), sorted.last()) else { return String::new() };
@@ -60,8 +61,7 @@ fn most_through(full: &[&Trial]) -> String {
 /// Which needs the least CPU time a message, and which of the source's six.
 fn least_processor(full: &[&Trial]) -> String {
     let least = |of: &dyn Fn(&str) -> bool| {
-        let known =
-            full.iter().filter_map(|t| Some((t.key.model.as_deref()?, cost(t)?))).filter(|(model, _)| of(model));
+        let known = full.iter().filter_map(|t| Some((t.key.get(MODEL)?, cost(t)?))).filter(|(model, _)| of(model));
         known.min_by(|a, b| a.1.total_cmp(&b.1))
     };
     let Some((best, us)) = least(&|_| true) else { return String::new() };
@@ -76,7 +76,7 @@ fn least_processor(full: &[&Trial]) -> String {
 fn collapse(rows: &[&Trial]) -> Vec<String> {
     let accepting = || {
         let array = row(rows, "select-array", 1)?;
-        let (held, asked) = (array.results.held?, array.key.connections?);
+        let (held, asked) = (array.results.get(HELD)?, array.key.get(CONNECTIONS)?);
         let rare = row(rows, "select-array", 2).and_then(cost).zip(row(rows, "select", 2).and_then(cost));
         let rare = rare.map_or_else(String::new, |(a, b)| {
             format!("; where few are ready at once (entry 2), a message takes {a:.0} µs of its CPU time, and {b:.0} µs of select's")
@@ -91,7 +91,7 @@ fn collapse(rows: &[&Trial]) -> Vec<String> {
         Some(format!(
             "Its searches alone (accept_all, {} held) cost {:.1} µs of user time a message in entry 1, select {:.1} µs: all \
              that are ready at a wait share them, so they slow it down and do not stop it.",
-            all.results.held?,
+            all.results.get(HELD)?,
             user(all)?,
             user(bits)?
         ))
@@ -105,8 +105,8 @@ mod tests {
     use run::{Key, LimitedBy, Results};
 
     fn trial(label: &str, held: f64, bytes_per_s: f64) -> Trial {
-        let key = Key { entry: Some(2), connections: Some(12), ..Key::default() };
-        let results = Results { held: Some(held), bytes_per_s: Some(bytes_per_s), ..Results::default() };
+        let key = Key::default().with(ENTRY, 2).with(CONNECTIONS, 12);
+        let results = Results::default().with(HELD, held).with(BYTES_PER_S, bytes_per_s);
         Trial { label: label.into(), key, results, ..Trial::default() }
     }
 

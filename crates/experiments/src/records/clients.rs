@@ -10,6 +10,8 @@ use super::derive::{busy, known};
 use super::figures;
 use super::step::steps;
 use super::test_bed::TestBed;
+use super::values::RESPONSE_N_OVER_X_US;
+use crate::values::WIRE_USE;
 use crate::{Experiment, Parameters};
 use lab::{Lab, LabError};
 
@@ -72,7 +74,7 @@ fn enough_places(lab: &mut Lab<'_>, bed: &TestBed, clients: u32) -> u32 {
 
 /// The largest distance of the measured mean response time from N/X, as a share.
 fn off_n_over_x(trials: &[Trial]) -> f64 {
-    let off = |t: &Trial| (t.latency_us.mean / known(t.results.response_n_over_x_us) - 1.0).abs();
+    let off = |t: &Trial| (t.latency_us.mean / known(t.results.get(RESPONSE_N_OVER_X_US)) - 1.0).abs();
     trials.iter().map(off).fold(0.0, |a, b| if b.is_nan() { f64::NAN } else { f64::max(a, b) })
 }
 
@@ -92,7 +94,7 @@ fn conclude(trials: &[Trial], bed: &TestBed, verdict: &str) -> (Vec<Check>, Vec<
     let n = trials.len();
     let off = off_n_over_x(trials);
     let mut checks = Vec::new();
-    let wire_use = known(last.results.wire_use);
+    let wire_use = known(last.results.get(WIRE_USE));
     let last_busiest = busiest(last);
     let host_change = (last_busiest - trials.get(n - 2).map_or(f64::NAN, busiest)).abs();
     let growth = format!("(a) growth of reads/s by the last client ({n})");
@@ -133,7 +135,7 @@ mod tests {
             let mut t = Trial::default();
             t.rates.completed_rate = x;
             t.key.clients = Some(n as u32);
-            t.results.response_n_over_x_us = Some(n / x * 1e6);
+            t.results.put(RESPONSE_N_OVER_X_US, n / x * 1e6);
             t.latency_us.mean = n / x * 1e6 * 1.01;
             t
         };

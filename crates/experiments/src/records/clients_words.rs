@@ -7,19 +7,23 @@ use run::number::{Unit, quantity};
 use super::derive::{busy, cost, known, processor_us, record_bytes, wire};
 use super::step::Step;
 use super::test_bed::TestBed;
+use super::values::{
+    BYTES_PER_FRAME, FRAMES_PER_READ, RESPONSE_N_OVER_X_US, WIRE_BYTES_PER_READ, WIRE_US_PER_READ,
+    WIRE_USE_WITHOUT_FRAMING,
+};
 
 /// Step 1: the demand of each device for one read, with one client.
 pub(super) fn demand(first: &Trial, bed: &TestBed) -> String {
     let mut parts = vec![
         ("server's process", cost(first.server.as_ref(), "process_cpu_us")),
         ("client's process", cost(Some(&first.client), "process_cpu_us")),
-        ("wire", first.results.wire_us_per_read),
+        ("wire", first.results.get(WIRE_US_PER_READ)),
     ];
     let largest = parts.iter().filter_map(|(name, v)| v.map(|v| (*name, v))).max_by(|a, b| a.1.total_cmp(&b.1));
     parts.push(("fixed time of the exchange", Some(bed.exchange_ms * 1000.0).filter(|v| *v > 0.0)));
     let list: Vec<String> =
         parts.into_iter().filter_map(|(name, v)| v.map(|v| format!("{name} {}", duration(v)))).collect();
-    let r = duration(known(first.results.response_n_over_x_us));
+    let r = duration(known(first.results.get(RESPONSE_N_OVER_X_US)));
     let named =
         largest.map_or(String::new(), |(name, _)| format!(" The largest demand of a device is that of the {name}."));
     format!("1. One client: a read takes {r}; it needs {}.{named}", list.join(", "))
@@ -27,7 +31,7 @@ pub(super) fn demand(first: &Trial, bed: &TestBed) -> String {
 
 pub(super) fn growth_words(trials: &[Trial], steps: &[Step]) -> String {
     let x: Vec<String> = trials.iter().map(|t| figure(t.rates.completed_rate)).collect();
-    let r: Vec<String> = trials.iter().map(|t| duration(known(t.results.response_n_over_x_us))).collect();
+    let r: Vec<String> = trials.iter().map(|t| duration(known(t.results.get(RESPONSE_N_OVER_X_US)))).collect();
     let last = steps.last().map_or(String::new(), |s| {
         format!(
             " Client {} brings {} reads/s in place of {}: growth {}.",
@@ -63,7 +67,8 @@ pub(super) fn server_words(first: &Trial, last: &Trial) -> String {
     let a_read = [first, last].map(|t| processor_us(t.server.as_ref()).unwrap_or(f64::NAN));
     let softirq = [first, last].map(|t| of(t, "cpu_softirq_us"));
     let process = [first, last].map(|t| of(t, "process_cpu_us"));
-    let meaning = where_the_delay_is(a_read, busy[1], [first, last].map(|t| known(t.results.response_n_over_x_us)));
+    let meaning =
+        where_the_delay_is(a_read, busy[1], [first, last].map(|t| known(t.results.get(RESPONSE_N_OVER_X_US))));
     format!(
         "3. The server's CPUs are {} busy by its own processes and interrupts with one client and {} with all; a read \
          costs them {} and then {} (soft interrupts {} and {}; the server's process {} and {}), {meaning}.",
@@ -79,7 +84,7 @@ pub(super) fn server_words(first: &Trial, last: &Trial) -> String {
 }
 
 pub(super) fn knee_words(first: &Trial, x_max: f64, step: &Step, each_us: f64) -> String {
-    let knee = known(first.results.response_n_over_x_us) / 1e6 * x_max;
+    let knee = known(first.results.get(RESPONSE_N_OVER_X_US)) / 1e6 * x_max;
     format!(
         "4. Knee N* = R1 Xmax = {knee:.2} clients. Past it each client adds 1/Xmax = {} to the response time; the last one \
          added {}, to {}.",
@@ -104,10 +109,10 @@ pub(super) fn wire_words(last: &Trial, bed: &TestBed, x_max: f64) -> String {
         quantity(wire.bytes_per_s, Unit::BytesPerSecond),
         quantity(wire.rate, Unit::BytesPerSecond),
         percent(wire.use_),
-        percent(known(last.results.wire_use_without_framing)),
-        figure(known(last.results.wire_bytes_per_read)),
-        figure(known(last.results.frames_per_read)),
-        figure(known(last.results.bytes_per_frame)),
+        percent(known(last.results.get(WIRE_USE_WITHOUT_FRAMING))),
+        figure(known(last.results.get(WIRE_BYTES_PER_READ))),
+        figure(known(last.results.get(FRAMES_PER_READ))),
+        figure(known(last.results.get(BYTES_PER_FRAME))),
         figure(limit),
         percent(x_max / limit),
     );

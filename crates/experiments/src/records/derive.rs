@@ -2,6 +2,12 @@
 
 use run::{Side, Trial};
 
+use super::values::{
+    BYTES_PER_FRAME, CLIENT_THROUGHPUT_SHARE, FRAMES_PER_READ, MESSAGE_BYTES_PER_S, MESSAGE_IN_BYTES,
+    MESSAGE_OUT_BYTES, RESPONSE_N_OVER_X_US, WIRE_BYTES_PER_READ, WIRE_US_PER_READ, WIRE_USE_WITHOUT_FRAMING,
+};
+use crate::values::{BYTES_PER_S, WIRE_USE};
+
 /// What the wire did in the measured window; of several wires, the busiest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wire {
@@ -60,22 +66,22 @@ pub(super) fn derive(trial: &mut Trial) {
     let (sent, received) = (each(whole.bytes_sent, whole.sent), each(whole.bytes_received, whole.completed));
     let wire = wire(trial);
     let results = &mut trial.results;
-    results.bytes_per_s = Some(x * record);
+    results.put(BYTES_PER_S, x * record);
     // What the source's counter figures: messages with their heads, both ways.
-    results.message_bytes_per_s = Some(x * messages);
-    results.message_out_bytes = Some(sent);
-    results.message_in_bytes = Some(received);
-    results.response_n_over_x_us = Some(clients / x * 1e6);
+    results.put(MESSAGE_BYTES_PER_S, x * messages);
+    results.put(MESSAGE_OUT_BYTES, sent);
+    results.put(MESSAGE_IN_BYTES, received);
+    results.put(RESPONSE_N_OVER_X_US, clients / x * 1e6);
     if let Some(wire) = wire {
         let (bytes, frames) = wire.all;
         // What each end says that it sent and received, as a share of the wire.
-        results.client_throughput_share = Some(x * messages / wire.rate);
-        results.wire_use = Some(wire.use_);
-        results.wire_use_without_framing = Some((wire.bytes_per_s - FRAMING * wire.frames_per_s) / wire.rate);
-        results.wire_bytes_per_read = Some(bytes / x);
-        results.frames_per_read = Some(frames / x);
-        results.bytes_per_frame = Some(bytes / frames.max(1e-9));
-        results.wire_us_per_read = Some(bytes / x / wire.rate * 1e6);
+        results.put(CLIENT_THROUGHPUT_SHARE, x * messages / wire.rate);
+        results.put(WIRE_USE, wire.use_);
+        results.put(WIRE_USE_WITHOUT_FRAMING, (wire.bytes_per_s - FRAMING * wire.frames_per_s) / wire.rate);
+        results.put(WIRE_BYTES_PER_READ, bytes / x);
+        results.put(FRAMES_PER_READ, frames / x);
+        results.put(BYTES_PER_FRAME, bytes / frames.max(1e-9));
+        results.put(WIRE_US_PER_READ, bytes / x / wire.rate * 1e6);
     }
 }
 
@@ -118,7 +124,7 @@ pub(super) fn of_size(trials: &[Trial], size: f64) -> Option<&Trial> {
 
 /// Throughput at a size; NaN where it was not measured.
 pub(super) fn at(trials: &[Trial], size: f64) -> f64 {
-    of_size(trials, size).map_or(f64::NAN, |t| known(t.results.bytes_per_s))
+    of_size(trials, size).map_or(f64::NAN, |t| known(t.results.get(BYTES_PER_S)))
 }
 
 #[cfg(test)]
@@ -180,9 +186,12 @@ mod tests {
         let mut t = trial(2.4e6, 3000.0);
         derive(&mut t);
         let r = &t.results;
-        assert_eq!((known(r.wire_use), known(r.wire_bytes_per_read), known(r.frames_per_read)), (0.96, 2400.0, 3.0));
-        assert_eq!((known(r.response_n_over_x_us), known(r.bytes_per_s)), (10_000.0, 1_024_000.0));
-        assert_eq!(known(r.wire_us_per_read), 1920.0);
+        assert_eq!(
+            (known(r.get(WIRE_USE)), known(r.get(WIRE_BYTES_PER_READ)), known(r.get(FRAMES_PER_READ))),
+            (0.96, 2400.0, 3.0)
+        );
+        assert_eq!((known(r.get(RESPONSE_N_OVER_X_US)), known(r.get(BYTES_PER_S))), (10_000.0, 1_024_000.0));
+        assert_eq!(known(r.get(WIRE_US_PER_READ)), 1920.0);
         assert!(known(None).is_nan());
     }
 }

@@ -4,9 +4,14 @@ use run::FigureUnit;
 use run::number::Unit;
 
 use super::plateau;
+use super::values::{
+    BYTES_PER_FRAME, CLIENT_PROCESSOR_US, CLIENT_THROUGHPUT_SHARE, FRAMES_PER_READ, MESSAGE_BYTES_PER_S,
+    MODEL_US_PER_READ, SERVER_PROCESSOR_US, SERVER_THROUGHPUT_SHARE, WIRE_US_PER_READ,
+};
 use crate::figures::{
     Busy, COMPLETED, Client, Column, Figures, Lines, Of, Quantity, RESPONSE, Server, Show, TableSpec, c, chart, q,
 };
+use crate::values::{BYTES_PER_S, WIRE_USE};
 
 const RECORD: Quantity = q(Of::Field(|t| t.key.record_bytes.map(|n| n as f64)), "bytes a record", FigureUnit::Size);
 const CLIENTS: Quantity = q(Of::Field(|t| t.key.clients.map(f64::from)), "clients", FigureUnit::Plain);
@@ -20,20 +25,20 @@ pub(crate) const THROUGHPUT_PROFILE: Figures = Figures {
         caption: "Both ends at every record size. Interrupts are net of the rate at rest.",
         columns: &[
             c("reads/s", COMPLETED, Unit::Plain),
-            c("throughput", Of::Field(|t| t.results.bytes_per_s), Unit::BytesPerSecond),
+            c("throughput", Of::Measured(BYTES_PER_S), Unit::BytesPerSecond),
             c("response", RESPONSE, Unit::Micros),
             c("client privileged", Of::Privileged(Client), Unit::Share),
             c("server privileged", Of::Privileged(Server), Unit::Share),
-            c("client cpu per read", Of::Field(|t| t.results.client_processor_us), Unit::Micros),
-            c("server cpu per read", Of::Field(|t| t.results.server_processor_us), Unit::Micros),
+            c("client cpu per read", Of::Measured(CLIENT_PROCESSOR_US), Unit::Micros),
+            c("server cpu per read", Of::Measured(SERVER_PROCESSOR_US), Unit::Micros),
             c("segments in per read", Of::Cost(Client, "segments_in"), Unit::Plain),
             c("segments out per read", Of::Cost(Client, "segments_out"), Unit::Plain),
             c("client softirqs per read", Of::Cost(Client, "softirqs_net_rx"), Unit::Plain),
-            c("frames per read", Of::Field(|t| t.results.frames_per_read), Unit::Plain),
-            c("bytes a frame", Of::Field(|t| t.results.bytes_per_frame), Unit::Bytes),
-            c("wire time per read", Of::Field(|t| t.results.wire_us_per_read), Unit::Micros),
-            c("sum of the parts", Of::Field(|t| t.results.model_us_per_read), Unit::Micros),
-            c("wire use", Of::Field(|t| t.results.wire_use), Unit::Share),
+            c("frames per read", Of::Measured(FRAMES_PER_READ), Unit::Plain),
+            c("bytes a frame", Of::Measured(BYTES_PER_FRAME), Unit::Bytes),
+            c("wire time per read", Of::Measured(WIRE_US_PER_READ), Unit::Micros),
+            c("sum of the parts", Of::Measured(MODEL_US_PER_READ), Unit::Micros),
+            c("wire use", Of::Measured(WIRE_USE), Unit::Share),
             c("cache hits per read", Of::Cost(Server, "cache_hits"), Unit::Plain),
             c("disk reads per read", Of::Cost(Server, "disk_reads"), Unit::Plain),
         ],
@@ -45,7 +50,7 @@ pub(crate) const THROUGHPUT_PROFILE: Figures = Figures {
             "Messages with their heads, both ways, as the source counted them; hollow: the three \
              points that it printed.",
             RECORD,
-            q(Of::Field(|t| t.results.message_bytes_per_s), "bytes per second", FigureUnit::BytesPerSecond),
+            q(Of::Measured(MESSAGE_BYTES_PER_S), "bytes per second", FigureUnit::BytesPerSecond),
             Lines::One("throughput"),
         )
         .published(include_str!("../../data/profile_throughput.csv")),
@@ -55,7 +60,7 @@ pub(crate) const THROUGHPUT_PROFILE: Figures = Figures {
             RECORD,
             q(NOTHING, "share", FigureUnit::Share),
             Lines::Values(&[
-                ("throughput", Of::Field(|t| t.results.client_throughput_share)),
+                ("throughput", Of::Measured(CLIENT_THROUGHPUT_SHARE)),
                 ("privileged time", Of::Privileged(Client)),
             ]),
         ),
@@ -66,7 +71,7 @@ pub(crate) const THROUGHPUT_PROFILE: Figures = Figures {
             RECORD,
             q(NOTHING, "share", FigureUnit::Share),
             Lines::Values(&[
-                ("throughput", Of::Field(|t| t.results.server_throughput_share)),
+                ("throughput", Of::Measured(SERVER_THROUGHPUT_SHARE)),
                 ("privileged time", Of::Privileged(Server)),
             ]),
         ),
@@ -86,7 +91,7 @@ pub(crate) const ADDING_CLIENTS: Figures = Figures {
             Column { show: Show::Change, ..c("change", RESPONSE, Unit::Micros) },
             c("cpu per read", Of::Cost(Server, "cpu_us"), Unit::Micros),
             Column { show: Show::Change, ..c("change", Of::Cost(Server, "cpu_us"), Unit::Micros) },
-            c("wire use", Of::Field(|t| t.results.wire_use), Unit::Share),
+            c("wire use", Of::Measured(WIRE_USE), Unit::Share),
             c("softirq time per read", Of::Cost(Server, "cpu_softirq_us"), Unit::Micros),
             Column { show: Show::Change, ..c("change", Of::Cost(Server, "cpu_softirq_us"), Unit::Micros) },
             c("interrupts per read", Of::Cost(Server, "interrupts_net"), Unit::Plain),

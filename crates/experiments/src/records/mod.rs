@@ -16,6 +16,7 @@ mod profile;
 mod profile_words;
 mod step;
 mod test_bed;
+mod values;
 
 pub(super) use clients::EXPERIMENT as ADDING_CLIENTS;
 pub(super) use derive::wire;

@@ -5,6 +5,7 @@
 
 use run::{ResultColumn, ResultTable, Run, Trial};
 
+use super::values::{FRAMES_PER_READ, MESSAGE_IN_BYTES, MESSAGE_OUT_BYTES, WIRE_BYTES_PER_READ};
 use crate::figures::{Client, Of, Server, value};
 
 /// The record size that the source takes apart, bytes.
@@ -24,9 +25,9 @@ struct Level {
 const LEVELS: &[Level] = &[
     Level {
         name: "messages, client",
-        bytes_out: Some(Of::Field(|t| t.results.message_out_bytes)),
+        bytes_out: Some(Of::Measured(MESSAGE_OUT_BYTES)),
         packets_out: None,
-        bytes_in: Some(Of::Field(|t| t.results.message_in_bytes)),
+        bytes_in: Some(Of::Measured(MESSAGE_IN_BYTES)),
         packets_in: None,
         source: "redirector: 60 out, 2108 in",
     },
@@ -56,8 +57,8 @@ const LEVELS: &[Level] = &[
     },
     Level {
         name: "wire, both ways",
-        bytes_out: Some(Of::Field(|t| t.results.wire_bytes_per_read)),
-        packets_out: Some(Of::Field(|t| t.results.frames_per_read)),
+        bytes_out: Some(Of::Measured(WIRE_BYTES_PER_READ)),
+        packets_out: Some(Of::Measured(FRAMES_PER_READ)),
         bytes_in: None,
         packets_in: None,
         source: "",
@@ -115,7 +116,7 @@ mod tests {
     fn only_levels_that_were_counted_have_a_row() {
         let mut trial = Trial::default();
         trial.key.record_bytes = Some(RECORD);
-        (trial.results.message_out_bytes, trial.results.message_in_bytes) = (Some(60.0), Some(2108.0));
+        trial.results = run::Results::default().with(MESSAGE_OUT_BYTES, 60.0).with(MESSAGE_IN_BYTES, 2108.0);
         let run = Run { trials: vec![Trial::default(), trial], ..Run::default() };
         let table = table(&run).unwrap();
         let text: Vec<&str> = table.rows[0].iter().flatten().map(String::as_str).collect();

@@ -8,6 +8,11 @@ use super::derive::{at, cost, known, of_size, processor_us, record_bytes, wire};
 use super::figures;
 use super::profile_words::words;
 use super::test_bed::TestBed;
+use super::values::{
+    CLIENT_PROCESSOR_US, FIXED_US_PER_READ, MODEL_US_PER_READ, SERVER_PROCESSOR_US, SERVER_THROUGHPUT_SHARE,
+    WIRE_US_PER_READ,
+};
+use crate::values::{BYTES_PER_S, WIRE_USE};
 use crate::{Experiment, Parameters};
 use lab::{Lab, LabError};
 
@@ -67,18 +72,19 @@ fn exchanges(record: f64) -> f64 {
 fn model(trial: &mut Trial, bed: &TestBed) {
     let record = record_bytes(trial);
     let parts =
-        [processor_us(trial.server.as_ref()), processor_us(Some(&trial.client)), trial.results.wire_us_per_read];
+        [processor_us(trial.server.as_ref()), processor_us(Some(&trial.client)), trial.results.get(WIRE_US_PER_READ)];
     let fixed = bed.exchange_ms * 1000.0 * exchanges(record);
     let sum: f64 = parts.into_iter().flatten().sum::<f64>() + fixed;
     let server = |id: &str| cost(trial.server.as_ref(), id);
     let server_bytes = server("bytes_out").zip(server("bytes_in")).map(|(out, back)| out + back);
     if let Some((wire, bytes)) = wire(trial).zip(server_bytes) {
         let share = bytes * trial.rates.completed_rate / wire.rate;
-        trial.results.server_throughput_share = Some(share);
+        trial.results.put(SERVER_THROUGHPUT_SHARE, share);
     }
-    [trial.results.server_processor_us, trial.results.client_processor_us, _] = parts;
-    trial.results.fixed_us_per_read = Some(fixed);
-    trial.results.model_us_per_read = Some(sum);
+    trial.results.put(SERVER_PROCESSOR_US, parts[0]);
+    trial.results.put(CLIENT_PROCESSOR_US, parts[1]);
+    trial.results.put(FIXED_US_PER_READ, fixed);
+    trial.results.put(MODEL_US_PER_READ, sum);
 }
 
 fn checks(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Check> {
@@ -93,7 +99,7 @@ fn checks(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Check> {
     }
     checks.push(no_disk(trials));
     if bed.exchange_ms <= 0.0 {
-        let most = trials.iter().map(|t| known(t.results.wire_use)).fold(f64::NAN, f64::max);
+        let most = trials.iter().map(|t| known(t.results.get(WIRE_USE))).fold(f64::NAN, f64::max);
         checks.extend(wire_and_verdict(most, verdict));
         // The shape is that of machines whose exchanges cost a fixed time; at this machine's speed it is not claimed.
         return checks;
@@ -101,7 +107,7 @@ fn checks(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Check> {
     let rise: Vec<(f64, f64)> = [512.0, 1024.0, 2048.0, 4096.0].into_iter().map(|s| (s, at(trials, s))).collect();
     let r2 = judge::fit::linear(&rise).map_or(f64::NAN, |line| line.r2);
     let plateau: Vec<f64> =
-        trials.iter().filter(|t| record_bytes(t) >= 32768.0).map(|t| known(t.results.bytes_per_s)).collect();
+        trials.iter().filter(|t| record_bytes(t) >= 32768.0).map(|t| known(t.results.get(BYTES_PER_S))).collect();
     let most = plateau.iter().copied().fold(f64::NAN, f64::max);
     let least = plateau.iter().copied().fold(f64::NAN, f64::min);
     let gain = |from: f64, to: f64| at(trials, to) / at(trials, from) - 1.0;

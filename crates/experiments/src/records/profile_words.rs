@@ -6,6 +6,11 @@ use run::{Side, Trial};
 
 use super::derive::{at, cost, known, of_size, processor_us, record_bytes, wire};
 use super::test_bed::TestBed;
+use super::values::{
+    BYTES_PER_FRAME, CLIENT_PROCESSOR_US, FIXED_US_PER_READ, FRAMES_PER_READ, MESSAGE_BYTES_PER_S, MODEL_US_PER_READ,
+    SERVER_PROCESSOR_US, WIRE_BYTES_PER_READ, WIRE_US_PER_READ,
+};
+use crate::values::{BYTES_PER_S, WIRE_USE};
 
 /// The sentences.
 pub(super) fn words(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<String> {
@@ -27,10 +32,10 @@ fn largest(trials: &[Trial], verdict: &str) -> String {
     let of = |t: &Trial| {
         let r = &t.results;
         let parts = [
-            ("the server's CPU", r.server_processor_us),
-            ("the client's CPU", r.client_processor_us),
-            ("the wire", r.wire_us_per_read),
-            ("the fixed time of the exchange", r.fixed_us_per_read),
+            ("the server's CPU", r.get(SERVER_PROCESSOR_US)),
+            ("the client's CPU", r.get(CLIENT_PROCESSOR_US)),
+            ("the wire", r.get(WIRE_US_PER_READ)),
+            ("the fixed time of the exchange", r.get(FIXED_US_PER_READ)),
         ];
         let measured = parts.into_iter().filter_map(|(name, us)| Some((name, us?)));
         measured.max_by(|a, b| a.1.total_cmp(&b.1))
@@ -46,11 +51,12 @@ fn largest(trials: &[Trial], verdict: &str) -> String {
 }
 
 fn shape(trials: &[Trial]) -> String {
-    let best = trials.iter().max_by(|a, b| known(a.results.bytes_per_s).total_cmp(&known(b.results.bytes_per_s)));
+    let best =
+        trials.iter().max_by(|a, b| known(a.results.get(BYTES_PER_S)).total_cmp(&known(b.results.get(BYTES_PER_S))));
     let best = best.map_or(String::new(), |t| {
         format!(
             " Most, {}, at {} bytes.",
-            quantity(known(t.results.bytes_per_s), Unit::BytesPerSecond),
+            quantity(known(t.results.get(BYTES_PER_S)), Unit::BytesPerSecond),
             figure(record_bytes(t))
         )
     });
@@ -73,7 +79,7 @@ fn rate_of(t: &Trial) -> String {
     format!(
         "{} reads/s and {} both ways",
         figure(t.rates.completed_rate),
-        quantity(known(t.results.message_bytes_per_s), Unit::BytesPerSecond)
+        quantity(known(t.results.get(MESSAGE_BYTES_PER_S)), Unit::BytesPerSecond)
     )
 }
 
@@ -112,11 +118,11 @@ fn disk_words(server: Option<&Side>) -> String {
 fn segments(t: &Trial) -> String {
     format!(
         "2048 bytes, wire: {} frames a read of {} bytes on average, {} bytes with framing, {} of the wire's time; the wire is {} busy.",
-        figure(known(t.results.frames_per_read)),
-        figure(known(t.results.bytes_per_frame)),
-        figure(known(t.results.wire_bytes_per_read)),
-        duration(known(t.results.wire_us_per_read)),
-        percent(known(t.results.wire_use)),
+        figure(known(t.results.get(FRAMES_PER_READ))),
+        figure(known(t.results.get(BYTES_PER_FRAME))),
+        figure(known(t.results.get(WIRE_BYTES_PER_READ))),
+        duration(known(t.results.get(WIRE_US_PER_READ))),
+        percent(known(t.results.get(WIRE_USE))),
     )
 }
 
@@ -179,8 +185,8 @@ fn overlap(more_us: f64, catches_up_us: f64) -> String {
 /// The sum of the parts against the whole.
 fn parts(t: &Trial, bed: &TestBed) -> String {
     let measured = t.latency_us.mean;
-    let sum = known(t.results.model_us_per_read);
-    let fixed = known(t.results.fixed_us_per_read);
+    let sum = known(t.results.get(MODEL_US_PER_READ));
+    let fixed = known(t.results.get(FIXED_US_PER_READ));
     let server = processor_us(t.server.as_ref()).unwrap_or(f64::NAN);
     let client = processor_us(Some(&t.client)).unwrap_or(f64::NAN);
     let what = if sum > measured {
@@ -193,7 +199,7 @@ fn parts(t: &Trial, bed: &TestBed) -> String {
             duration(missing / 2.0)
         )
     };
-    let wire = t.results.wire_us_per_read.map_or(String::new(), |v| format!(" + wire {}", duration(v)));
+    let wire = t.results.get(WIRE_US_PER_READ).map_or(String::new(), |v| format!(" + wire {}", duration(v)));
     let fixed = if bed.exchange_ms > 0.0 { format!(" + fixed {}", duration(fixed)) } else { String::new() };
     format!(
         "{} bytes, simple model: server {} + client {}{wire}{fixed} = {}; measured {}. {what}.",

@@ -3,6 +3,7 @@
 use run::Trial;
 
 use super::derive::known;
+use super::values::RESPONSE_N_OVER_X_US;
 
 /// One step: how throughput and response time changed with one more client.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +17,7 @@ pub(super) struct Step {
 
 pub(super) fn steps(trials: &[Trial]) -> Vec<Step> {
     let one = |t: &Trial| {
-        (known(t.key.clients.map(f64::from)), t.rates.completed_rate, known(t.results.response_n_over_x_us))
+        (known(t.key.clients.map(f64::from)), t.rates.completed_rate, known(t.results.get(RESPONSE_N_OVER_X_US)))
     };
     trials
         .windows(2)

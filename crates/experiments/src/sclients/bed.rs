@@ -12,6 +12,7 @@ use testbed::{Spec, Testbed};
 
 use super::counts::{put_kernel, syns_sent};
 use super::deal::deal;
+use super::values::{SYNS_FILTER, SYNS_GENERATOR};
 use lab::agents::AgentGroup;
 use lab::{CpuSplit, Lab, LabError, Load, NamespaceHost, Observation, ObservedServer, Point};
 
@@ -177,8 +178,8 @@ struct Counts {
 
 /// The three counts, all of the whole trial.
 fn put_counts(trial: &mut Trial, before: Counts, after: Counts) {
-    trial.results.syns_generator = Some(syns_sent(trial));
-    trial.results.syns_filter = Some((after.filter - before.filter) as f64);
+    trial.results.put(SYNS_GENERATOR, syns_sent(trial));
+    trial.results.put(SYNS_FILTER, (after.filter - before.filter) as f64);
     let grown = |of: fn(&Counts) -> Option<f64>| of(&after).zip(of(&before)).map(|(a, b)| a - b);
     put_kernel(trial, grown(|c| c.opens), grown(|c| c.drops), grown(|c| c.cookies));
 }

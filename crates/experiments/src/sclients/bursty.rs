@@ -6,6 +6,7 @@ use run::{Arrival, Check, Key, LoadPlan, Run, Trial};
 
 use super::arena::Arena;
 use super::plans::{paced, server};
+use super::values::{LOST_SHARE, MEAN_RATE, PEAK, SHARE};
 use crate::Parameters;
 use lab::{Lab, LabError};
 
@@ -21,8 +22,8 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
             }
             let mean = share * capacity;
             let label = format!("{name}, mean {mean:.0}/s");
-            let (line, mean_rate) = (Some(name), Some(mean));
-            let key = Key { line, mean_rate, peak: Some(peak), share: Some(at_peak), ..Key::default() };
+            let key =
+                Key { line: Some(name), ..Key::default() }.with(MEAN_RATE, mean).with(PEAK, peak).with(SHARE, at_peak);
             let trial = arena.trial(lab, &label, key, &offering(parameters, mean, peak, arrival))?;
             lab.keep(trial)?;
         }
@@ -61,12 +62,12 @@ fn put_losses(run: &mut Run) {
     let steady: Vec<(f64, f64)> = run
         .trials
         .iter()
-        .filter(|t| t.key.peak == Some(1.0))
-        .filter_map(|t| Some((t.key.mean_rate?, done(t))))
+        .filter(|t| t.key.get(PEAK) == Some(1.0))
+        .filter_map(|t| Some((t.key.get(MEAN_RATE)?, done(t))))
         .collect();
     for trial in &mut run.trials {
-        let base = steady.iter().find(|(mean, _)| trial.key.mean_rate == Some(*mean)).map(|(_, base)| base);
-        trial.results.lost_share = base.map(|base| 1.0 - done(trial) / base);
+        let base = steady.iter().find(|(mean, _)| trial.key.get(MEAN_RATE) == Some(*mean)).map(|(_, base)| base);
+        trial.results.put(LOST_SHARE, base.map(|base| 1.0 - done(trial) / base));
     }
 }
 
@@ -76,10 +77,10 @@ fn done(trial: &Trial) -> f64 {
 }
 
 fn conclude(run: &mut Run) {
-    let lost = |t: &Trial| t.results.lost_share.unwrap_or(0.0);
-    let bursts: Vec<&Trial> = run.trials.iter().filter(|t| t.key.peak.is_some_and(|p| p > 1.0)).collect();
+    let lost = |t: &Trial| t.results.get(LOST_SHARE).unwrap_or(0.0);
+    let bursts: Vec<&Trial> = run.trials.iter().filter(|t| t.key.get(PEAK).is_some_and(|p| p > 1.0)).collect();
     let Some(worst) = bursts.iter().max_by(|a, b| lost(a).total_cmp(&lost(b))) else { return };
-    let published = bursts.iter().filter(|t| t.key.peak == Some(6.0) && t.key.share == Some(0.05));
+    let published = bursts.iter().filter(|t| t.key.get(PEAK) == Some(6.0) && t.key.get(SHARE) == Some(0.05));
     let six_five = published.map(|t| lost(t)).fold(0.0, f64::max);
     let conclusions = vec![
         format!(
@@ -113,10 +114,11 @@ fn conclude(run: &mut Run) {
 /// What the longest peaks of a height cost more than the shortest of it, at the mean where that is least; `None` where no
 /// height has two lengths.
 fn longer_costs_more(bursts: &[&Trial]) -> Option<f64> {
-    let same = |a: &Trial, b: &Trial| (a.key.peak, a.key.mean_rate) == (b.key.peak, b.key.mean_rate);
-    let lost = |t: &Trial| t.results.lost_share.unwrap_or(f64::NAN);
+    let same =
+        |a: &Trial, b: &Trial| (a.key.get(PEAK), a.key.get(MEAN_RATE)) == (b.key.get(PEAK), b.key.get(MEAN_RATE));
+    let lost = |t: &Trial| t.results.get(LOST_SHARE).unwrap_or(f64::NAN);
     let pairs = bursts.iter().flat_map(|long| bursts.iter().map(move |short| (long, short)));
-    let pairs = pairs.filter(|(long, short)| same(long, short) && long.key.share > short.key.share);
+    let pairs = pairs.filter(|(long, short)| same(long, short) && long.key.get(SHARE) > short.key.get(SHARE));
     pairs.map(|(long, short)| lost(long) - lost(short)).reduce(f64::min)
 }
 
@@ -127,8 +129,8 @@ mod tests {
     #[test]
     fn peaks_of_one_height_and_mean_are_compared() {
         let trial = |peak: f64, share: f64, mean: f64, lost: f64| {
-            let key = Key { peak: Some(peak), share: Some(share), mean_rate: Some(mean), ..Key::default() };
-            let results = run::Results { lost_share: Some(lost), ..run::Results::default() };
+            let key = Key::default().with(PEAK, peak).with(SHARE, share).with(MEAN_RATE, mean);
+            let results = run::Results::default().with(LOST_SHARE, lost);
             Trial { key, results, ..Trial::default() }
         };
         let all = [trial(6.0, 0.05, 52.0, 0.1), trial(6.0, 0.1, 52.0, 0.3), trial(3.0, 0.2, 52.0, 0.0)];

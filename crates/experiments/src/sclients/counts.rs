@@ -2,6 +2,8 @@
 
 use run::{ErrorKind, Trial};
 
+use super::values::{OPENS_KERNEL, SYNS_KERNEL};
+
 /// Connection requests that left the generator.
 pub(super) fn syns_sent(trial: &Trial) -> f64 {
     let errors = &trial.tally.errors.0;
@@ -12,11 +14,11 @@ pub(super) fn syns_sent(trial: &Trial) -> f64 {
 /// What the server's kernel accepted, dropped and answered with a cookie. Its count of SYNs is exact only without cookies: one
 /// that was answered so is not counted until its acknowledgement comes back.
 pub(super) fn put_kernel(trial: &mut Trial, opens: Option<f64>, drops: Option<f64>, cookies: Option<f64>) {
-    trial.results.opens_kernel = opens;
+    trial.results.put(OPENS_KERNEL, opens);
     match cookies.filter(|n| *n > 0.0) {
         Some(n) => {
             trial.notes.push(format!("the kernel's count of SYNs is left out: it answered {n} of them with cookies"));
         }
-        None => trial.results.syns_kernel = opens.zip(drops).map(|(opens, drops)| opens + drops),
+        None => trial.results.put(SYNS_KERNEL, opens.zip(drops).map(|(opens, drops)| opens + drops)),
     }
 }

@@ -4,6 +4,7 @@
 use run::{LoadPlan, ServePlan, Trial, Window};
 
 use super::counts::{put_kernel, syns_sent};
+use super::values::SYNS_GENERATOR;
 use crate::Parameters;
 use lab::{HostsSetup, Lab, LabError, Load, Point};
 
@@ -43,7 +44,7 @@ impl Far {
 
 /// Both of the whole trial: the server's observer looks before the load begins and after its drain.
 fn put_counts(trial: &mut Trial) {
-    trial.results.syns_generator = Some(syns_sent(trial));
+    trial.results.put(SYNS_GENERATOR, syns_sent(trial));
     let grown = |id| trial.server.as_ref()?.recording.sum(id, Window::ALL, |_| true).value();
     let [opens, drops, cookies] = ["tcp.passive_opens", "tcp.listen_drops", "tcp.syncookies_sent"].map(grown);
     put_kernel(trial, opens, drops, cookies);

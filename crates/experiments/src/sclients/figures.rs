@@ -3,7 +3,11 @@
 use run::FigureUnit;
 use run::number::Unit;
 
-use crate::figures::{COMPLETED, Figures, Lines, Of, Quantity, TableSpec, c, chart, q};
+use super::values::{
+    COOKIES_SENT_PER_S, DELAY_MS, DESCRIPTORS, LOSS, LOST_SHARE, MEAN_RATE, OPEN_CONNECTIONS, OVERFLOWS_PER_S,
+    PHANTOMS, SYN_RATE, SYNS_FILTER, SYNS_GENERATOR, SYNS_KERNEL, US_PER_DROPPED_SYN,
+};
+use crate::figures::{COMPLETED, Figures, Lines, Of, Quantity, TableSpec, c, chart, q, set};
 
 const COMPLETED_RATE: Quantity = q(COMPLETED, "completed per second", FigureUnit::Plain);
 
@@ -13,10 +17,10 @@ pub(crate) const REQUEST_RATE: Figures = Figures {
         caption: "Connection requests, counted three ways over each whole trial: by the generator, by the \
                   server's kernel, by a packet filter at its interface.",
         columns: &[
-            c("by generator", Of::Field(|t| t.results.syns_generator), Unit::Plain),
-            c("by kernel", Of::Field(|t| t.results.syns_kernel), Unit::Plain),
-            c("by filter", Of::Field(|t| t.results.syns_filter), Unit::Plain),
-            c("at server/s", Of::Field(|t| t.results.syn_rate), Unit::Plain),
+            c("by generator", Of::Measured(SYNS_GENERATOR), Unit::Plain),
+            c("by kernel", Of::Measured(SYNS_KERNEL), Unit::Plain),
+            c("by filter", Of::Measured(SYNS_FILTER), Unit::Plain),
+            c("at server/s", Of::Measured(SYN_RATE), Unit::Plain),
             c("sent/s", Of::Field(|t| Some(t.rates.sent_rate)), Unit::Plain),
             c("completed/s", COMPLETED, Unit::Plain),
             c("connect p99", Of::Connect(|s| s.p99), Unit::Micros),
@@ -29,7 +33,7 @@ pub(crate) const REQUEST_RATE: Figures = Figures {
             "Connection requests per second at the server against the number of simple clients. The \
              source's stayed at about 130.",
             q(Of::Field(|t| t.key.clients.map(f64::from)), "simple clients", FigureUnit::Plain),
-            q(Of::Field(|t| t.results.syn_rate), "connection requests per second", FigureUnit::Plain),
+            q(Of::Measured(SYN_RATE), "connection requests per second", FigureUnit::Plain),
             Lines::One("simple clients"),
         )
         .levels(&[(130.0, "published: 130/s")])
@@ -38,12 +42,12 @@ pub(crate) const REQUEST_RATE: Figures = Figures {
             "S-Clients offer what their descriptors ask for",
             "Connection requests per second at the server against descriptors; hollow: the source's \
              last point, D from its T of 500 ms.",
-            q(Of::Field(|t| t.key.descriptors.map(f64::from)), "descriptors", FigureUnit::Plain),
-            q(Of::Field(|t| t.results.syn_rate), "connection requests per second", FigureUnit::Plain),
+            q(set(DESCRIPTORS), "descriptors", FigureUnit::Plain),
+            q(Of::Measured(SYN_RATE), "connection requests per second", FigureUnit::Plain),
             Lines::One("S-Clients"),
         )
         .published(include_str!("../../data/request_rate.csv"))
-        .only(|t| t.key.descriptors.is_some()),
+        .only(|t| t.key.get(DESCRIPTORS).is_some()),
     ],
     ..Figures::NONE
 };
@@ -56,10 +60,10 @@ pub(crate) const OVERLOAD: Figures = Figures {
         columns: &[
             c("offered/s", Of::Field(|t| Some(t.rates.offered_rate)), Unit::Plain),
             c("completed/s", COMPLETED, Unit::Plain),
-            c("a drop costs", Of::Field(|t| t.results.us_per_dropped_syn), Unit::Micros),
-            c("overflows/s", Of::Field(|t| t.results.overflows_per_s), Unit::Plain),
-            c("phantoms", Of::Field(|t| t.results.phantoms), Unit::Plain),
-            c("cookies/s", Of::Field(|t| t.results.cookies_sent_per_s), Unit::Plain),
+            c("a drop costs", Of::Measured(US_PER_DROPPED_SYN), Unit::Micros),
+            c("overflows/s", Of::Measured(OVERFLOWS_PER_S), Unit::Plain),
+            c("phantoms", Of::Measured(PHANTOMS), Unit::Plain),
+            c("cookies/s", Of::Measured(COOKIES_SENT_PER_S), Unit::Plain),
             c("sent/s", Of::Field(|t| Some(t.rates.sent_rate)), Unit::Plain),
             c("goodput/s", Of::Field(|t| Some(t.rates.goodput)), Unit::Plain),
         ],
@@ -80,7 +84,7 @@ pub(crate) const OVERLOAD: Figures = Figures {
             "Established at the client and never answered, because the server's accept queue was \
              full.",
             q(Of::Field(|t| Some(t.rates.offered_rate)), "offered connections per second", FigureUnit::Plain).log(),
-            q(Of::Field(|t| t.results.phantoms), "phantom connections", FigureUnit::Plain),
+            q(Of::Measured(PHANTOMS), "phantom connections", FigureUnit::Plain),
             Lines::ByKey,
         ),
     ],
@@ -92,10 +96,10 @@ pub(crate) const BURSTY: Figures = Figures {
     tables: &[TableSpec {
         caption: "Each arrival process at each mean rate.",
         columns: &[
-            c("mean/s", Of::Field(|t| t.key.mean_rate), Unit::Plain),
+            c("mean/s", set(MEAN_RATE), Unit::Plain),
             c("offered/s", Of::Field(|t| Some(t.rates.offered_rate)), Unit::Plain),
             c("completed/s", COMPLETED, Unit::Plain),
-            c("lost", Of::Field(|t| t.results.lost_share), Unit::Share),
+            c("lost", Of::Measured(LOST_SHARE), Unit::Share),
             c("p99", Of::Response(|s| s.p99), Unit::Micros),
         ],
         published: None,
@@ -105,7 +109,7 @@ pub(crate) const BURSTY: Figures = Figures {
             "What bursts cost at the same mean rate",
             "Completed per second against the mean offered rate; the names are (peak over mean, share \
              of time at peak).",
-            q(Of::Field(|t| t.key.mean_rate), "mean offered rate", FigureUnit::Plain),
+            q(set(MEAN_RATE), "mean offered rate", FigureUnit::Plain),
             COMPLETED_RATE,
             Lines::ByKey,
         ),
@@ -113,8 +117,8 @@ pub(crate) const BURSTY: Figures = Figures {
             "Throughput lost to bursts",
             "Share of the steady load's throughput that is lost at the same mean. The source lost 12 \
              to 20 % to peaks of 6 for 5 % of the time.",
-            q(Of::Field(|t| t.key.mean_rate), "mean offered rate", FigureUnit::Plain),
-            q(Of::Field(|t| t.results.lost_share), "throughput lost", FigureUnit::Share),
+            q(set(MEAN_RATE), "mean offered rate", FigureUnit::Plain),
+            q(Of::Measured(LOST_SHARE), "throughput lost", FigureUnit::Share),
             Lines::ByKey,
         )
         .levels(&[(0.12, "published, (6, 5 %): from 12 %"), (0.2, "to 20 %")]),
@@ -127,10 +131,10 @@ pub(crate) const WAN: Figures = Figures {
     tables: &[TableSpec {
         caption: "Each line. The round trip is twice the delay.",
         columns: &[
-            c("ms each way", Of::Field(|t| t.key.delay_ms), Unit::Plain),
-            c("loss", Of::Field(|t| t.key.loss), Unit::Share),
+            c("ms each way", set(DELAY_MS), Unit::Plain),
+            c("loss", set(LOSS), Unit::Share),
             c("completed/s", COMPLETED, Unit::Plain),
-            c("open", Of::Field(|t| t.results.open_connections), Unit::Plain),
+            c("open", Of::Measured(OPEN_CONNECTIONS), Unit::Plain),
             c("p50", Of::Response(|s| s.p50), Unit::Micros),
             c("p99", Of::Response(|s| s.p99), Unit::Micros),
         ],
@@ -140,15 +144,15 @@ pub(crate) const WAN: Figures = Figures {
         chart(
             "Throughput against delay",
             "Completed per second behind a forwarder that delays and drops.",
-            q(Of::Field(|t| t.key.delay_ms), "ms of delay each way", FigureUnit::Plain),
+            q(set(DELAY_MS), "ms of delay each way", FigureUnit::Plain),
             COMPLETED_RATE,
             Lines::ByKey,
         ),
         chart(
             "Connections that are open at once",
             "Established connections at the server, behind the same forwarder.",
-            q(Of::Field(|t| t.key.delay_ms), "ms of delay each way", FigureUnit::Plain),
-            q(Of::Field(|t| t.results.open_connections), "open connections", FigureUnit::Plain),
+            q(set(DELAY_MS), "ms of delay each way", FigureUnit::Plain),
+            q(Of::Measured(OPEN_CONNECTIONS), "open connections", FigureUnit::Plain),
             Lines::ByKey,
         ),
     ],

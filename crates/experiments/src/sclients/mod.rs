@@ -15,5 +15,6 @@ mod deal;
 mod far;
 mod plans;
 mod text;
+mod values;
 
 pub(super) use text::{BURSTY, OVERLOAD, REQUEST_RATE, WAN};

@@ -6,6 +6,10 @@ use run::{Arrival, Check, Key, LoadPlan, Run, Trial};
 
 use super::arena::Arena;
 use super::plans::{descriptors_for, paced, sclients, server, timeout_ms};
+use super::values::{
+    COOKIES_SENT_PER_S, MULTIPLE, OFFERED_RATE, OPENS_KERNEL, OVERFLOWS_PER_S, PHANTOMS, SYNCOOKIES, SYNS_FILTER,
+    SYNS_GENERATOR, US_PER_DROPPED_SYN,
+};
 use crate::Parameters;
 use lab::{Lab, LabError};
 
@@ -26,13 +30,10 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
             let offered = multiple * capacity;
             let load = offering(parameters, offered, multiple);
             let label = format!("syncookies {cookies}, {multiple} x");
-            let key = Key {
-                line: Some(format!("syncookies {cookies}")),
-                offered_rate: Some(offered),
-                multiple: Some(multiple),
-                syncookies: Some(cookies == "on"),
-                ..Key::default()
-            };
+            let key = Key { line: Some(format!("syncookies {cookies}")), ..Key::default() }
+                .with(OFFERED_RATE, offered)
+                .with(MULTIPLE, multiple)
+                .with(SYNCOOKIES, cookies == "on");
             let mut trial = arena.trial(lab, &label, key, &load)?;
             put_counts(&mut trial);
             lab.keep(trial)?;
@@ -58,13 +59,13 @@ const DECLINED: f64 = 0.97;
 /// What each dropped connection request cost where the rate declined: (1 - X/X0) of a processor over the dropped rate, X0
 /// the best rate of the same setting.
 fn put_costs(run: &mut Run) {
-    let rates: Vec<_> = run.trials.iter().map(|t| (t.key.syncookies, t.rates.completed_rate)).collect();
+    let rates: Vec<_> = run.trials.iter().map(|t| (t.key.get(SYNCOOKIES), t.rates.completed_rate)).collect();
     for trial in &mut run.trials {
-        let own = trial.key.syncookies;
+        let own = trial.key.get(SYNCOOKIES);
         let best = rates.iter().filter(|(c, _)| *c == own).map(|(_, rate)| *rate).fold(f64::MIN_POSITIVE, f64::max);
         let (left, dropped) = (trial.rates.completed_rate / best, trial.rates.sent_rate - trial.rates.completed_rate);
         if dropped > best && left <= DECLINED {
-            trial.results.us_per_dropped_syn = Some(1e6 * (1.0 - left) / dropped);
+            trial.results.put(US_PER_DROPPED_SYN, 1e6 * (1.0 - left) / dropped);
         }
     }
 }
@@ -75,15 +76,15 @@ fn put_counts(trial: &mut Trial) {
     let Some(server) = &trial.server else { return };
     let sum = |id: &str| server.recording.sum(id, window, |_| true).value();
     let per_s = |id: &str| sum(id).map(|n| n / window.length_s().max(1e-9));
-    trial.results.overflows_per_s = per_s("tcp.listen_overflows");
-    trial.results.cookies_sent_per_s = per_s("tcp.syncookies_sent");
+    trial.results.put(OVERFLOWS_PER_S, per_s("tcp.listen_overflows"));
+    trial.results.put(COOKIES_SENT_PER_S, per_s("tcp.syncookies_sent"));
     // Up for the client, unknown to the server: what the one calls established less what the other opened.
     let connected = trial.tally.connected as f64;
-    trial.results.phantoms = trial.results.opens_kernel.map(|opens| (connected - opens).max(0.0));
+    trial.results.put(PHANTOMS, trial.results.get(OPENS_KERNEL).map(|opens| (connected - opens).max(0.0)));
 }
 
 fn conclude(run: &mut Run, capacity: f64) {
-    let off: Vec<&Trial> = run.trials.iter().filter(|t| t.key.syncookies == Some(false)).collect();
+    let off: Vec<&Trial> = run.trials.iter().filter(|t| t.key.get(SYNCOOKIES) == Some(false)).collect();
     let best = off.iter().map(|t| t.rates.completed_rate).fold(f64::MIN_POSITIVE, f64::max);
     let Some(last) = off.iter().max_by(|a, b| a.rates.sent_rate.total_cmp(&b.rates.sent_rate)) else { return };
     let (most, left) = (last.rates.sent_rate, last.rates.completed_rate / best);
@@ -111,7 +112,7 @@ fn conclude(run: &mut Run, capacity: f64) {
 
 /// Largest relative difference of completed and offered well below the capacity.
 fn missing_below_capacity(trials: &[&Trial]) -> f64 {
-    let below = trials.iter().filter(|t| t.key.multiple.is_some_and(|m| m <= 0.8));
+    let below = trials.iter().filter(|t| t.key.get(MULTIPLE).is_some_and(|m| m <= 0.8));
     below.map(|t| (t.rates.completed_rate / t.rates.offered_rate.max(1e-9) - 1.0).abs()).fold(0.0, f64::max)
 }
 
@@ -122,7 +123,7 @@ fn decline(last: &Trial, best: f64) -> String {
         "The server completes {best:.0} requests/s at best. Offered {most:.0}/s it completes {at_most:.0}/s, {:.0} % of that",
         100.0 * at_most / best
     );
-    match last.results.us_per_dropped_syn {
+    match last.results.get(US_PER_DROPPED_SYN) {
         Some(us) => format!(
             "{said}: every connection request that it drops takes {us:.1} µs of its CPU, so the more it is offered, the \
              less it completes."
@@ -133,8 +134,8 @@ fn decline(last: &Trial, best: f64) -> String {
 
 fn phantoms(run: &Run) -> String {
     let sum = |cookies: bool| -> f64 {
-        let own = run.trials.iter().filter(|t| t.key.syncookies == Some(cookies));
-        own.filter_map(|t| t.results.phantoms).sum()
+        let own = run.trials.iter().filter(|t| t.key.get(SYNCOOKIES) == Some(cookies));
+        own.filter_map(|t| t.results.get(PHANTOMS)).sum()
     };
     format!(
         "Connections that the client holds for established and the server does not know: {:.0} without syncookies, {:.0} \
@@ -147,7 +148,7 @@ fn phantoms(run: &Run) -> String {
 /// Relative difference of what the generator sent and what the filter at the server's interface saw. Not the kernel's
 /// count: it also counts last acknowledgements that met a full accept queue, which are the phantoms'.
 fn unarrived(trial: &Trial) -> Option<f64> {
-    let (sent, arrived) = (trial.results.syns_generator?, trial.results.syns_filter?);
+    let (sent, arrived) = (trial.results.get(SYNS_GENERATOR)?, trial.results.get(SYNS_FILTER)?);
     Some((sent - arrived).abs() / sent.max(1.0))
 }
 
@@ -159,14 +160,14 @@ mod tests {
     fn a_drop_costs_something_only_where_the_rate_declined() {
         let trial = |cookies: bool, sent: f64, completed: f64| {
             let mut trial = Trial::default();
-            trial.key.syncookies = Some(cookies);
+            trial.key.put(SYNCOOKIES, cookies);
             (trial.rates.sent_rate, trial.rates.completed_rate) = (sent, completed);
             trial
         };
         let trials = [(false, 128.0, 128.0), (false, 2_000.0, 126.0), (false, 33_428.0, 96.0), (true, 4_000.0, 110.0)];
         let mut run = Run { trials: trials.map(|(c, s, x)| trial(c, s, x)).to_vec(), ..Run::default() };
         put_costs(&mut run);
-        let costs: Vec<_> = run.trials.iter().map(|t| t.results.us_per_dropped_syn).collect();
+        let costs: Vec<_> = run.trials.iter().map(|t| t.results.get(US_PER_DROPPED_SYN)).collect();
         // A quarter of a processor over 33,332 drops a second; the best rate with cookies is the only one.
         assert_eq!(costs, [None, None, Some(1e6 * 0.25 / 33_332.0), None]);
     }

@@ -6,6 +6,7 @@ use run::{Check, Key, Run, Trial};
 
 use super::arena::Arena;
 use super::plans::{sclients, server, simple, timeout_ms};
+use super::values::{DESCRIPTORS, SYN_RATE, SYNS_FILTER, SYNS_GENERATOR, SYNS_KERNEL};
 use crate::Parameters;
 use lab::{Lab, LabError};
 
@@ -52,7 +53,7 @@ fn s_clients(
         let mut plan = sclients(parameters, d as u32);
         plan.threads = parameters.count("s_clients_a_host", 3);
         let label = format!("S-Clients, D = {d}");
-        let trial = arena.trial(lab, &label, Key { descriptors: Some(d as u32), ..Key::default() }, &plan)?;
+        let trial = arena.trial(lab, &label, Key::default().with(DESCRIPTORS, d as u32), &plan)?;
         let (sent, wanted) = (trial.rates.sent_rate, d / t_s);
         let limit = (sent < KEEPS_UP * wanted).then(|| limit_of(&trial, arena.client_cpus(&trial)));
         keep(lab, trial)?;
@@ -94,7 +95,7 @@ fn keep(lab: &mut Lab<'_>, mut trial: Trial) -> Result<(), LabError> {
         let sum = |id| server.recording.sum(id, window, |_| true).value();
         if let (Some(opens), Some(drops)) = (sum("tcp.passive_opens"), sum("tcp.listen_drops")) {
             let rate = (opens + drops) / window.length_s().max(1e-9);
-            trial.results.syn_rate = Some(rate);
+            trial.results.put(SYN_RATE, rate);
         }
     }
     lab.keep(trial).map(drop)
@@ -102,12 +103,12 @@ fn keep(lab: &mut Lab<'_>, mut trial: Trial) -> Result<(), LabError> {
 
 /// Connection requests a second that the server saw.
 fn syns(trial: &Trial) -> f64 {
-    trial.results.syn_rate.unwrap_or(trial.rates.sent_rate)
+    trial.results.get(SYN_RATE).unwrap_or(trial.rates.sent_rate)
 }
 
 fn conclude(run: &mut Run, capacity: f64, timeout_ms: f64, ends: Option<&str>) {
     let (mean, spread) = flat(run);
-    let most = run.trials.iter().filter(|t| t.key.descriptors.is_some()).map(syns).fold(0.0, f64::max);
+    let most = run.trials.iter().filter(|t| t.key.get(DESCRIPTORS).is_some()).map(syns).fold(0.0, f64::max);
     let flat = "simple clients are flat: largest deviation from their mean, from 4 clients on";
     let mut checks = vec![
         Check::new(flat, spread, AtMost, FLAT),
@@ -134,7 +135,7 @@ fn flat(run: &Run) -> (f64, f64) {
 
 /// The line of the S-Clients' rate against descriptors: kept as a fit, and what is checked of it.
 fn line(run: &mut Run, capacity: f64, timeout_ms: f64) -> Vec<Check> {
-    let sent = run.trials.iter().filter_map(|t| Some((f64::from(t.key.descriptors?), t.rates.sent_rate)));
+    let sent = run.trials.iter().filter_map(|t| Some((f64::from(t.key.get(DESCRIPTORS)?), t.rates.sent_rate)));
     let points: Vec<(f64, f64)> =
         sent.filter(|(d, _)| d / timeout_ms * 1e3 <= capacity * PAST_CAPACITY * 1.01).collect();
     let Some(fit) = judge::fit::line_fit(&points, "descriptors", "requests_per_s") else { return Vec::new() };
@@ -176,9 +177,9 @@ fn simple_clients(mean: f64, spread: f64) -> String {
 /// Largest relative difference between the generator's, the kernel's and the filter's count of one trial. Only trials
 /// of S-Clients: a simple client's kernel sends a SYN again after a second, which the generator does not see.
 fn counts_apart(trial: &Trial) -> Option<f64> {
-    trial.key.descriptors?;
+    trial.key.get(DESCRIPTORS)?;
     let of = &trial.results;
-    let counts = [of.syns_generator?, of.syns_kernel?, of.syns_filter?];
+    let counts = [of.get(SYNS_GENERATOR)?, of.get(SYNS_KERNEL)?, of.get(SYNS_FILTER)?];
     let (low, high) = counts.iter().fold((f64::MAX, 0.0_f64), |(l, h), c| (l.min(*c), h.max(*c)));
     Some((high - low) / high.max(1.0))
 }

@@ -7,7 +7,9 @@ use run::{Arrival, Check, Intensity, Key, LoadPlan, Run, Trial};
 
 use super::arena::Arena;
 use super::plans::{load, server};
+use super::values::{DELAY_MS, LOSS, OPEN_CONNECTIONS};
 use crate::Parameters;
+use crate::values::MODEL;
 use lab::{Lab, LabError};
 
 /// The model with threads for each connection; the others are event-driven.
@@ -48,31 +50,30 @@ fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, lo
         request.headers.push(("Connection".into(), "keep-alive".into()));
     }
     let label = format!("{model} {:.0} % loss, {delay:.0} ms", loss * 100.0);
-    let key = Key {
-        model: Some(model.into()),
-        line: Some(format!("{model} {:.0} % loss", loss * 100.0)),
-        delay_ms: Some(delay),
-        loss: Some(loss),
-        ..Key::default()
-    };
+    let key = Key { line: Some(format!("{model} {:.0} % loss", loss * 100.0)), ..Key::default() }
+        .with(MODEL, model.to_string())
+        .with(DELAY_MS, delay)
+        .with(LOSS, loss);
     let mut trial = arena.trial(lab, &label, key, &plan)?;
     let window = trial.measured.window;
     let server = trial.server.as_ref();
-    trial.results.open_connections = server.and_then(|s| s.recording.reading("tcp.established", "", window).value());
+    trial
+        .results
+        .put(OPEN_CONNECTIONS, server.and_then(|s| s.recording.reading("tcp.established", "", window).value()));
     Ok(trial)
 }
 
 fn delay_ms(trial: &Trial) -> f64 {
-    trial.key.delay_ms.unwrap_or(f64::NAN)
+    trial.key.get(DELAY_MS).unwrap_or(f64::NAN)
 }
 
 fn open(trial: &Trial) -> f64 {
-    trial.results.open_connections.unwrap_or(f64::NAN)
+    trial.results.get(OPEN_CONNECTIONS).unwrap_or(f64::NAN)
 }
 
 /// The trials without loss of the model with threads or of the others, at no delay and at the longest.
 fn ends(run: &Run, limited: bool) -> Option<(&Trial, &Trial)> {
-    let own = |t: &&Trial| t.key.loss == Some(0.0) && (t.key.model.as_deref() == Some(LIMITED)) == limited;
+    let own = |t: &&Trial| t.key.get(LOSS) == Some(0.0) && (t.key.get(MODEL).as_deref() == Some(LIMITED)) == limited;
     let clean = || run.trials.iter().filter(own);
     let by_delay = |a: &&Trial, b: &&Trial| delay_ms(a).total_cmp(&delay_ms(b));
     Some((clean().min_by(by_delay)?, clean().max_by(by_delay)?))

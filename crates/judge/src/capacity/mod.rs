@@ -219,7 +219,7 @@ mod tests {
         let mut run = PlantedRun::new(1000.0, 4000.0).rates(&[]).run();
         for (i, t) in run.trials.iter_mut().enumerate() {
             t.kind = run::TrialKind::Experiment;
-            t.key.delay_ms = Some(i as f64);
+            t.key.put(run::ValueName::new("delay_ms"), i as f64);
         }
         let best = run.trials.iter().map(|t| t.rates.completed_rate).fold(0.0, f64::max);
         let most = run.trials.iter().map(|t| t.rates.completed_rate * 1.01).fold(0.0, f64::max);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use run::{FigureUnit, Run, Trial};
+use run::{ComparedFigure, ComparedTime, FigureUnit, Run, Trial};
 
 use crate::number::{finite, positive};
 use crate::single::good;
@@ -46,8 +46,8 @@ pub(crate) const CAPACITY: &str = "capacity";
 pub(crate) const FAILED: &str = "failed share";
 
 /// Returns whether a figure has a part in the verdict.
-pub(crate) fn decides(name: &str) -> bool {
-    [CAPACITY, FAILED].contains(&name) || FIGURES.iter().any(|f| f.name == name && f.decides)
+pub(crate) fn decides(compared: &ComparedFigure) -> bool {
+    !compared.beside && !FIGURES.iter().any(|f| f.name == compared.figure && !f.decides)
 }
 
 /// Name of the first figure of the table.
@@ -66,10 +66,6 @@ pub(crate) const FIGURES: &[FigureSpec] = &[
     percentile("p50", 0.5, |t| positive(t.latency_us.p50)),
     percentile("p99", 0.99, |t| positive(t.latency_us.p99)),
     percentile("p99.9", 0.999, |t| positive(t.latency_us.p99_9)),
-    less("time of a call", FigureUnit::Micros, |t| timed(t, t.results.trimmed_us.or(t.results.call_us))),
-    less("time of an event", FigureUnit::Micros, |t| timed(t, t.results.event_us)),
-    less("time of a declaration", FigureUnit::Micros, |t| timed(t, t.results.declare_us)),
-    less("time of a revocation", FigureUnit::Micros, |t| timed(t, t.results.revoke_us)),
     beside("voluntary switches", |t| server(t, IN_TABLE[3])),
     beside("involuntary switches", |t| server(t, IN_TABLE[4])),
     FigureSpec {
@@ -96,14 +92,20 @@ pub(crate) fn asked(trial: &Trial) -> bool {
     trial.rates.completed_rate > 0.0 || trial.tally.sent > 0 || trial.tally.attempted > 0
 }
 
-/// Returns a time that was taken without any request.
-fn timed(trial: &Trial, us: Option<f64>) -> Option<f64> {
+/// Returns a time that an experiment took without any request.
+pub(crate) fn timed(trial: &Trial, time: &ComparedTime) -> Option<f64> {
+    let us = time.values.iter().find_map(|name| trial.results.values.number(name));
     us.and_then(positive).filter(|_| !asked(trial))
+}
+
+/// Returns the times that the experiment of these runs is compared by.
+pub(crate) fn times(runs: &[Run]) -> &[ComparedTime] {
+    runs.iter().find_map(|run| run.findings.experiment.as_ref()).map_or(&[], |shown| &shown.compared)
 }
 
 /// Returns whether a trial has only such times.
 pub(crate) fn times_calls(trial: &Trial) -> bool {
-    !asked(trial) && trial.results.figures().next().is_some()
+    !asked(trial) && trial.results.values.numbers().next().is_some()
 }
 
 /// Returns one cost of the server per request.

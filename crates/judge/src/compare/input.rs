@@ -80,10 +80,21 @@ impl ComparisonInput<'_> {
 
     /// Compares a cost of the server that has no line of its own in the table.
     pub(super) fn cost(&self, name: &str, unit: FigureUnit, of: &dyn Fn(&Trial) -> Option<f64>) -> Option<Line> {
+        let mut line = self.line(name, unit, of)?;
+        line.compared.beside = true;
+        Some(line)
+    }
+
+    /// A time of an experiment.
+    pub(super) fn time(&self, name: &str, of: &dyn Fn(&Trial) -> Option<f64>) -> Option<Line> {
+        self.line(name, FigureUnit::Micros, of)
+    }
+
+    fn line(&self, name: &str, unit: FigureUnit, of: &dyn Fn(&Trial) -> Option<f64>) -> Option<Line> {
         let cells = self.cells(of);
         let apart = contrast(&cells, self.pairing)?;
         let (error_terms, compared) = (self.error_terms(Some(&apart), false), compared(apart, counts(&cells)));
-        let compared = ComparedFigure { figure: name.into(), unit, beside: true, ..compared };
+        let compared = ComparedFigure { figure: name.into(), unit, ..compared };
         Some(Line { compared, settled: None, error_terms })
     }
 

@@ -21,7 +21,7 @@ use run::{Comparison, Run, Trial, TrialKind};
 
 use capacities::capacity;
 pub use contrast::Pairing;
-use figures::{FIGURES, costs, server, times_calls};
+use figures::{FIGURES, costs, server, timed, times, times_calls};
 use input::{ComparisonInput, Line};
 use percentiles::Sides;
 use words::{regressed, verdict, words};
@@ -40,6 +40,7 @@ pub fn compare(
     let pairs = windows::pairs(old.1, new.1, pairing);
     let both = ComparisonInput { runs: [old.1, new.1], sides: Sides::of(&pairs), pairs, pairing };
     let mut lines: Vec<Line> = FIGURES.iter().filter_map(|f| both.figure(f)).collect();
+    lines.extend(times(old.1).iter().filter_map(|time| both.time(&time.name, &|t| timed(t, time))));
     lines.extend(failures::failed(&both));
     lines.extend(capacity(old.1, new.1, pairing));
     if lines.is_empty() {

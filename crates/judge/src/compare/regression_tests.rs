@@ -193,7 +193,7 @@ fn a_curve_is_of_all_conditions_of_as_many_clients() {
         let mut run = PlantedRun::new(1000.0, 4000.0).steps(&[1, 1, 8, 8]).rates(&[]).run();
         for (at, (trial, rate)) in run.trials.iter_mut().zip(rates).enumerate() {
             trial.kind = TrialKind::Sweep;
-            trial.key.delay_ms = Some(at as f64);
+            trial.key.put(run::ValueName::new("delay_ms"), at as f64);
             trial.rates.completed_rate = rate;
         }
         run
@@ -210,11 +210,14 @@ fn runs_that_only_timed_calls_compare() {
     let timed = |us: f64| {
         let trial = |at: usize| {
             let mut trial = Trial { kind: TrialKind::Experiment, ..Trial::default() };
-            trial.key.array_max = Some(at as u32 % 4);
-            (trial.results.trimmed_us, trial.results.calls) = (Some(us * (1.0 + 0.001 * at as f64)), Some(100.0));
+            trial.key.put(run::ValueName::new("array_max"), at as u32 % 4);
+            trial.results.put(run::ValueName::new("trimmed_us"), us * (1.0 + 0.001 * at as f64));
             trial
         };
-        Run { trials: (0..40).map(trial).collect(), ..Run::default() }
+        let compared = vec![run::ComparedTime { name: "time of a call".into(), values: vec!["trimmed_us".into()] }];
+        let mut run = Run { trials: (0..40).map(trial).collect(), ..Run::default() };
+        run.findings.experiment = Some(run::ExperimentReport { compared, ..run::ExperimentReport::default() });
+        run
     };
     let c = compare(("a", &[timed(10.0)]), ("b", &[timed(11.0)]), 0.03, Kept).unwrap();
     let call = of(&c, "time of a call");

@@ -17,7 +17,7 @@ const LEAST_MORE: f64 = 1.5;
 /// must not make them harder to be sure of.
 fn sure(all: &[Line], deciding: bool) -> Vec<usize> {
     let chance = |i: &usize| all[*i].compared.p.unwrap_or(1.0);
-    let family = |i: &usize| all[*i].compared.p.is_some() && decides(&all[*i].compared.figure) == deciding;
+    let family = |i: &usize| all[*i].compared.p.is_some() && decides(&all[*i].compared) == deciding;
     let mut order: Vec<usize> = (0..all.len()).filter(family).collect();
     order.sort_by(|a, b| chance(a).total_cmp(&chance(b)));
     let looked = order.len();
@@ -43,7 +43,7 @@ pub(super) fn words(mut all: Vec<Line>, threshold: f64, allowed: f64) -> Vec<Com
 fn word(line: &mut Line, sure: bool, threshold: f64) {
     let Line { compared: c, error_terms, .. } = line;
     let Some((low, high)) = c.low.zip(c.high) else {
-        let alike = (c.ratio - 1.0).abs() <= threshold && !decides(&c.figure);
+        let alike = (c.ratio - 1.0).abs() <= threshold && !decides(c);
         c.word = if alike { ComparisonResult::Same } else { ComparisonResult::NotEnough };
         // This factor makes an interval possible; its width is not known yet.
         let fewest = c.windows.0.min(c.windows.1).max(1);
@@ -92,13 +92,13 @@ pub(super) fn regressed(c: &ComparedFigure, threshold: f64, allowed: f64) -> boo
         Some(_) => c.new > allowed && (c.new / c.old - 1.0).abs() >= threshold,
         None => !c.ratio.is_finite() || (c.ratio - 1.0).abs() >= threshold,
     };
-    decides(&c.figure) && c.word == ComparisonResult::Slower && beyond
+    decides(c) && c.word == ComparisonResult::Slower && beyond
 }
 
 /// Returns the word of all figures and the figure that decided: worse counts before better, and the surest decides.
 pub(super) fn verdict(all: &[ComparedFigure]) -> (ComparisonResult, Option<String>) {
     let surest = |word: ComparisonResult| {
-        let of = all.iter().filter(|c| c.word == word && decides(&c.figure));
+        let of = all.iter().filter(|c| c.word == word && decides(c));
         of.min_by(|a, b| a.p.unwrap_or(1.0).total_cmp(&b.p.unwrap_or(1.0))).map(|c| c.figure.clone())
     };
     for word in [ComparisonResult::Slower, ComparisonResult::Faster] {
@@ -107,6 +107,6 @@ pub(super) fn verdict(all: &[ComparedFigure]) -> (ComparisonResult, Option<Strin
         }
     }
     // Of equal servers the first, steadiest figures decide. A p99.9 never does, and a lack of failures says nothing of speed.
-    let same = all.iter().find(|c| c.word == ComparisonResult::Same && decides(&c.figure) && c.figure != FAILED);
+    let same = all.iter().find(|c| c.word == ComparisonResult::Same && decides(c) && c.figure != FAILED);
     same.map_or((ComparisonResult::NotEnough, None), |c| (ComparisonResult::Same, Some(c.figure.clone())))
 }

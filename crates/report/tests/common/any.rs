@@ -77,7 +77,7 @@ pub fn trial() -> impl Strategy<Value = Trial> {
                     p99: f[11],
                     ..hist.summary()
                 },
-                key: Key { offered_rate: Some(f[0]), ..Key::default() },
+                key: Key::default().with(ValueName::new("offered_rate"), f[0]),
                 histograms: [("response".to_string(), hist)].into(),
                 client,
                 server,

@@ -475,5 +475,5 @@ fn shown(rates: &[f64; 5]) -> ExperimentReport {
         levels: vec![ChartLevel { y: 7000.0, label: "published: 7 ms".into() }],
         ..one.clone()
     };
-    ExperimentReport { tables: vec![table], charts: vec![one, two], judged_by_trial: false }
+    ExperimentReport { tables: vec![table], charts: vec![one, two], ..ExperimentReport::default() }
 }

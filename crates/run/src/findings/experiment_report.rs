@@ -17,10 +17,24 @@ pub struct ExperimentReport {
     /// The charts, in reading order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub charts: Vec<Chart>,
+    /// Times that two runs are compared by.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub compared: Vec<ComparedTime>,
     /// The trials are of several servers, each with its own verdict in its row of a table: a verdict on all of them
     /// together says nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub judged_by_trial: bool,
+}
+
+/// A time that a trial without requests measured, microseconds; less is better.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ComparedTime {
+    /// What took this time, in words.
+    pub name: String,
+    /// Names of the value in the results of a trial; the first that a trial has counts.
+    pub values: Vec<String>,
 }
 
 /// Curves over one horizontal axis, with published points beside them.

@@ -1,7 +1,6 @@
-//! How trials stand in `run.json`: as their types are, and once more with `axes`, the figures of [`Key`] and [`Results`](crate::Results)
-//! by name, which programs read since before those were types. Runs of that time have `axes` alone: their figures are put
-//! into the fields of the same names, and what else their labels and notes said into the fields that say it now. This is
-//! the only place that reads either.
+//! Trials in `run.json`: their types, and once more all numbers of [`Key`] and [`Results`](crate::Results) by name as `axes`,
+//! which programs have read since before those types. A run of that time has `axes` alone: its numbers go where they
+//! belong, and so does what only its labels and notes said. Only this file reads either.
 
 use std::collections::BTreeMap;
 
@@ -9,35 +8,84 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Key, LimitedBy, Trial, TrialKind};
 
+/// Names of settings among the `axes` of a run without keys; every other number was measured.
+const SETTINGS: [&str; 14] = [
+    "descriptors",
+    "connections",
+    "entry",
+    "processes",
+    "array_max",
+    "full",
+    "arrivals",
+    "delay_ms",
+    "loss",
+    "offered_rate",
+    "multiple",
+    "mean_rate",
+    "peak",
+    "share",
+];
+/// The same of settings that are on or off, stored as 1 or 0.
+const SWITCHES: [&str; 3] = ["bare", "small_file", "syncookies"];
+
 impl Trial {
-    /// All figures of the key and the results, by name, and those that this version does not know.
+    /// All numbers of the key and the results by name.
     pub fn axes(&self) -> BTreeMap<&str, f64> {
-        let mut axes: BTreeMap<&str, f64> = self.results.other.iter().map(|(name, v)| (name.as_str(), *v)).collect();
-        for (name, value) in self.key.figures().chain(self.results.figures()) {
-            axes.insert(name, value);
-        }
-        axes
+        self.results.values.numbers().chain(self.key.numbers()).collect()
     }
 
-    fn take_axes(&mut self, axes: BTreeMap<String, Option<f64>>) {
+    /// Takes the numbers that stand nowhere else.
+    fn take_axes(&mut self, axes: BTreeMap<String, Option<f64>>, old: bool) {
         for (name, value) in axes {
             let value = value.unwrap_or(f64::NAN);
-            if !self.key.take(&name, value) && !self.results.take(&name, value) {
-                self.results.other.insert(name, value);
+            if self.key.has(&name) || self.results.values.has(&name) || (old && self.key.take(&name, value)) {
+                continue;
             }
+            self.results.values.insert(&name, value);
         }
     }
 
-    /// What older runs said in words only.
+    /// Takes what older runs said in words only.
     fn take_words(&mut self) {
         const LIMITED: &str = "what limited it: ";
         let limited = self.notes.iter().find_map(|note| note.strip_prefix(LIMITED)?.split_whitespace().next());
         self.results.limited_by = limited.map(LimitedBy::of_word);
         let line = self.label.split(", ").next().unwrap_or_default();
-        let name = line.split(' ').next().unwrap_or_default();
+        let name = line.split(' ').next().unwrap_or_default().to_string();
         self.key.line = Some(line.into());
-        self.key.backend = self.key.array_max.map(|_| name.into());
-        self.key.model = (self.key.entry.is_some() || self.results.other.contains_key("model")).then(|| name.into());
+        if self.key.has("array_max") {
+            self.key.values.insert("backend", name.clone());
+        }
+        if self.key.has("entry") || self.results.values.has("model") {
+            self.key.values.insert("model", name);
+        }
+    }
+}
+
+impl Key {
+    fn has(&self, name: &str) -> bool {
+        let field = match name {
+            "record_bytes" => self.record_bytes.is_some(),
+            "clients" => self.clients.is_some(),
+            "cold" => self.cold.is_some(),
+            _ => false,
+        };
+        field || self.values.has(name)
+    }
+
+    /// Takes a number of a run without keys; `false` where it is no setting, or cannot have this value.
+    fn take(&mut self, name: &str, value: f64) -> bool {
+        let whole = (value.fract() == 0.0 && (0.0..2f64.powi(53)).contains(&value)).then_some(value as u64);
+        let count = || whole.and_then(|n| u32::try_from(n).ok());
+        match name {
+            "record_bytes" => self.record_bytes = whole,
+            "clients" => self.clients = count(),
+            "cold" => self.cold = count(),
+            _ if SETTINGS.contains(&name) => self.values.insert(name, value),
+            _ if SWITCHES.contains(&name) && [0.0, 1.0].contains(&value) => self.values.insert(name, value == 1.0),
+            _ => {}
+        }
+        self.has(name)
     }
 }
 
@@ -49,7 +97,7 @@ impl Trial {
 pub(crate) struct Written<'a> {
     #[serde(flatten)]
     trial: &'a Trial,
-    /// All figures of `key` and `results` by name, and those of newer versions or other programs.
+    /// All numbers of `key` and `results` by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     #[cfg_attr(test, schemars(with = "BTreeMap<String, Option<f64>>"))]
     axes: BTreeMap<&'a str, f64>,
@@ -68,7 +116,7 @@ impl Read {
     fn trial(self) -> Trial {
         let (mut trial, old) = (self.trial, self.key.is_none());
         trial.key = self.key.unwrap_or_default();
-        trial.take_axes(self.axes);
+        trial.take_axes(self.axes, old);
         if old && trial.kind == TrialKind::Experiment {
             trial.take_words();
         }
@@ -87,25 +135,24 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Trial>,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Intensity, Results, Run};
+    use crate::{Intensity, Run, ValueName};
+
+    const SYNCOOKIES: ValueName<bool> = ValueName::new("syncookies");
+    const TRIMMED_US: ValueName<f64> = ValueName::new("trimmed_us");
+    const DELAY_MS: ValueName<f64> = ValueName::new("delay_ms");
+    const ARRAY_MAX: ValueName<u32> = ValueName::new("array_max");
+    const MODEL: ValueName<String> = ValueName::new("model");
+    const BACKEND: ValueName<String> = ValueName::new("backend");
 
     fn again(run: &Run) -> Run {
         serde_json::from_str(&serde_json::to_string(run).unwrap()).unwrap()
     }
 
     #[test]
-    fn a_name_is_of_the_key_or_of_the_results() {
-        let names = |value: &serde_json::Value| value["properties"].as_object().unwrap().keys().cloned().collect();
-        let key: Vec<String> = names(&schemars::schema_for!(Key).to_value());
-        let results: Vec<String> = names(&schemars::schema_for!(Results).to_value());
-        assert!(key.len() > 20 && results.len() > 60);
-        assert!(key.iter().all(|name| !results.contains(name)), "{key:?}");
-    }
-
-    #[test]
-    fn figures_stand_in_run_json_by_type_and_by_name() {
+    fn numbers_stand_in_run_json_by_type_and_by_name() {
         let mut trial = Trial { kind: TrialKind::Experiment, label: "epoll, 750 cold".into(), ..Trial::default() };
-        (trial.key.cold, trial.key.syncookies, trial.results.trimmed_us) = (Some(750), Some(true), Some(1.5));
+        trial.key = Key { cold: Some(750), ..Key::default() }.with(SYNCOOKIES, true);
+        trial.results.put(TRIMMED_US, 1.5);
         trial.key.loads = vec![Intensity::default(); 2];
         let run = Run { trials: vec![trial], ..Run::default() };
         let written = serde_json::to_value(&run).unwrap();
@@ -114,6 +161,8 @@ mod tests {
             serde_json::json!({"cold": 750.0, "syncookies": 1.0, "trimmed_us": 1.5})
         );
         assert_eq!(written["trials"][0]["key"]["cold"], 750);
+        assert_eq!(written["trials"][0]["key"]["syncookies"], true);
+        assert_eq!(written["trials"][0]["results"], serde_json::json!({"trimmed_us": 1.5}));
         assert_eq!(again(&run), run, "and a label says nothing that the key does not");
     }
 
@@ -128,16 +177,17 @@ mod tests {
 
     #[test]
     fn an_older_run_has_its_figures_and_words_in_their_fields() {
-        let trial = older("epoll 32 clients, array_max 10", r#"{"array_max":10.0,"clients":32.0,"saturated":1.0}"#);
-        assert_eq!((trial.key.array_max, trial.key.clients, trial.results.saturated), (Some(10), Some(32), Some(true)));
+        let trial = older("epoll 32 clients, array_max 10", r#"{"array_max":10.0,"clients":32.0,"syncookies":1.0}"#);
+        let key = &trial.key;
+        assert_eq!((key.get(ARRAY_MAX), key.clients, key.get(SYNCOOKIES)), (Some(10), Some(32), Some(true)));
         assert_eq!(
-            (trial.key.line.as_deref(), trial.key.backend.as_deref()),
+            (trial.key.line.as_deref(), trial.key.get(BACKEND).as_deref()),
             (Some("epoll 32 clients"), Some("epoll"))
         );
         let limited = trial.results.limited_by.unwrap();
         assert!(limited.id == "client-cpu" && !limited.sure && limited.to_string() == "client-cpu?");
         let wan = older("blocking 2 % loss, 10 ms", r#"{"model":0.0,"delay_ms":10.0}"#);
-        assert_eq!((wan.key.model.as_deref(), wan.key.delay_ms), (Some("blocking"), Some(10.0)));
+        assert_eq!((wan.key.get(MODEL).as_deref(), wan.key.get(DELAY_MS)), (Some("blocking"), Some(10.0)));
     }
 
     #[test]

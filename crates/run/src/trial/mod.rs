@@ -15,6 +15,7 @@ pub(crate) mod status;
 pub(crate) mod tally;
 pub(crate) mod tenths;
 pub(crate) mod upstream;
+pub(crate) mod values;
 pub(crate) mod window;
 
 use std::collections::BTreeMap;

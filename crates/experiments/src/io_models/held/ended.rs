@@ -9,11 +9,11 @@ const SPARE: f64 = 100.0;
 
 /// The bottleneck's id where that is told, and in words.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ended {
+pub(crate) struct Ended {
     /// Row of `loadline list bottlenecks`.
-    pub id: Option<&'static str>,
+    pub(crate) id: Option<&'static str>,
     /// In words.
-    pub words: String,
+    pub(crate) words: String,
 }
 
 impl Ended {

@@ -1,9 +1,10 @@
 //! What limited a trial that holds connections, and why: what ended them; else nothing, where all that they offer is
 //! served; else what the trial alone says.
 
-use run::{Bottleneck, LimitedBy, Trial};
+use run::{Bottleneck, LimitedBy, Run, Trial};
 
 use super::ended::Ended;
+use crate::values::BYTES_PER_S;
 
 /// Share of what is offered from which all of it is served: a window begins and ends between two messages. As much beyond
 /// the whole, what had piled up is served, and then something else limits.
@@ -11,18 +12,22 @@ const SERVED: f64 = 0.95;
 /// A verdict that is less sure is a guess.
 const SURE: f64 = 0.6;
 
+/// Writes down what limited a trial, judged as if it were the only one of its run.
+pub(crate) fn put_limited(trial: &mut Trial, offered_bytes_per_s: Option<f64>, ended: Option<&Ended>) {
+    let mut alone = Run { trials: vec![trial.clone()], ..Run::default() };
+    judge::judge(&mut alone);
+    let (limited_by, why) = limited_by(trial, &alone.findings.bottleneck, offered_bytes_per_s, ended);
+    trial.notes.push(format!("what limited it: {limited_by} ({why})"));
+    trial.results.limited_by = Some(limited_by);
+}
+
 /// What limited a trial, with the reason. `found` is what is judged of it alone; `offered` is what its connections send at
 /// most, bytes a second, absent where only their answers limit them.
-pub(crate) fn limited_by(
-    trial: &Trial,
-    found: &Bottleneck,
-    offered: Option<f64>,
-    ended: Option<&Ended>,
-) -> (LimitedBy, String) {
+fn limited_by(trial: &Trial, found: &Bottleneck, offered: Option<f64>, ended: Option<&Ended>) -> (LimitedBy, String) {
     if let Some((id, ended)) = ended.and_then(|e| Some((e.id?, e))) {
         return (surely(id), ended.words.clone());
     }
-    let sent = trial.results.bytes_per_s.unwrap_or(0.0);
+    let sent = trial.results.get(BYTES_PER_S).unwrap_or(0.0);
     match offered.filter(|offered| ended.is_none() && (SERVED..=1.0 / SERVED).contains(&(sent / offered))) {
         Some(offered) => (surely("not-saturated"), not_saturated(offered, found)),
         None => said(found, offered.filter(|offered| sent * SERVED > *offered)),
@@ -64,7 +69,7 @@ mod tests {
     fn nothing_limits_a_row_that_holds_all_and_serves_what_they_offer() {
         let of = |sent: f64, ended: Option<&Ended>| {
             let mut trial = Trial::default();
-            trial.results.bytes_per_s = Some(sent);
+            trial.results.put(BYTES_PER_S, sent);
             limited_by(&trial, &found("unknown", 0.0), Some(200_000.0), ended)
         };
         let served = |share: f64| of(share * 200_000.0, None).0 == surely("not-saturated");

@@ -7,17 +7,17 @@ const STALLED_S: f64 = 2.0;
 
 /// The levels at one moment, or the highest of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Levels {
+pub(crate) struct Levels {
     /// Connections that were accepted.
-    pub accepted: f64,
+    pub(crate) accepted: f64,
     /// Connections that wait to be accepted.
-    pub waiting: f64,
+    pub(crate) waiting: f64,
     /// Resident memory, bytes.
-    pub rss_bytes: f64,
+    pub(crate) rss_bytes: f64,
     /// Threads.
-    pub threads: f64,
+    pub(crate) threads: f64,
     /// Open descriptors.
-    pub descriptors: f64,
+    pub(crate) descriptors: f64,
 }
 
 /// The highest levels of a process, and those of a quiet moment: while connections come, their threads are counted a

@@ -10,15 +10,18 @@ use std::net::SocketAddr;
 
 use run::{Recording, Trial, Window};
 
-pub use ended::Ended;
-pub use levels::Levels;
-pub(crate) use limited::limited_by;
+pub(super) use levels::Levels;
+pub(super) use limited::put_limited;
 
+use ended::Ended;
 use levels::Looks;
+
+use super::values::{THREADS, THREADS_AT_REST};
+use crate::values::{CONNECTIONS, HELD, MEMORY_PER_CONNECTION_BYTES, PROCESSES};
 
 /// See the head of this file.
 #[derive(Clone, Debug, Default)]
-pub struct Held {
+pub(super) struct Held {
     /// Of each server process.
     each: Vec<Looks>,
     /// Descriptors that each may have.
@@ -27,7 +30,7 @@ pub struct Held {
 
 impl Held {
     /// What the recording of a trial's server says of these processes, each with the address that it listens on.
-    pub fn of(recording: &Recording, servers: &[(u32, SocketAddr)]) -> Self {
+    pub(super) fn of(recording: &Recording, servers: &[(u32, SocketAddr)]) -> Self {
         let looks = |(pid, addr): &(u32, SocketAddr)| Looks::of(recording, *pid, &addr.to_string());
         let limit = |(pid, _): &(u32, SocketAddr)| {
             let of_pid = |instance: &str| run::Instance::read(instance).is_some_and(|i| i.pid == *pid);
@@ -38,18 +41,19 @@ impl Held {
     }
 
     /// Writes it among the results of a trial; gives what ended it where not everything was held.
-    pub fn put(&self, trial: &mut Trial) -> Option<Ended> {
+    pub(super) fn put(&self, trial: &mut Trial) -> Option<Ended> {
         let (rest, most) = (self.sum(|one| one.rest), self.sum(|one| one.most));
-        trial.key.processes = u32::try_from(self.each.len()).ok();
+        trial.key.put(PROCESSES, u32::try_from(self.each.len()).ok());
         let results = &mut trial.results;
-        (results.threads, results.threads_at_rest) = (Some(most.threads), Some(rest.threads));
+        results.put(THREADS, most.threads);
+        results.put(THREADS_AT_REST, rest.threads);
         put(trial, most.accepted, Some((most.rss_bytes - rest.rss_bytes).max(0.0)), |trial| {
             self.descriptors().unwrap_or_else(|| Ended::by_errors(trial, most.threads))
         })
     }
 
     /// The levels of all processes in quiet moments; absent where connections came all the time.
-    pub fn still(&self) -> Option<Vec<Levels>> {
+    pub(super) fn still(&self) -> Option<Vec<Levels>> {
         let still: Option<Vec<Levels>> = self.each.iter().map(|one| one.still).collect();
         still.filter(|s| !s.is_empty())
     }
@@ -68,23 +72,25 @@ impl Held {
 /// What a server held, and what that took, among the results of a trial; gives what ended it where that is less than was
 /// attempted. `grown` is how much its resident memory grew, bytes.
 fn put(trial: &mut Trial, held: f64, grown: Option<f64>, ended: impl FnOnce(&Trial) -> Ended) -> Option<Ended> {
-    let attempted = f64::from(trial.key.connections.unwrap_or(0));
+    let attempted = f64::from(trial.key.get(CONNECTIONS).unwrap_or(0));
     let results = &mut trial.results;
-    results.held = Some(held);
-    results.memory_per_connection_bytes = grown.filter(|_| held > 0.0).map(|grown| grown / held);
+    results.put(HELD, held);
+    results.put(MEMORY_PER_CONNECTION_BYTES, grown.filter(|_| held > 0.0).map(|grown| grown / held));
     let ended = (held < attempted).then(|| ended(trial))?;
     trial.notes.push(format!("held {held} of {attempted} connections; ended by {}", ended.words));
     Some(ended)
 }
 
 /// The same by what a server on another host counted itself; nothing ended it where its count is not known.
-pub fn put_counted(trial: &mut Trial) -> Option<Ended> {
-    trial.key.processes = Some(1);
+pub(super) fn put_counted(trial: &mut Trial) -> Option<Ended> {
+    trial.key.put(PROCESSES, 1);
     let recording = &trial.server.as_ref()?.recording;
     let threads = ends_of(recording, "server.threads");
     let held = ends_of(recording, "server.connections").map(|(_, most)| most);
     let grown = ends_of(recording, "process.rss").map(|(first, most)| most - first);
-    (trial.results.threads_at_rest, trial.results.threads) = threads.unzip();
+    let (rest, most) = threads.unzip();
+    trial.results.put(THREADS_AT_REST, rest);
+    trial.results.put(THREADS, most);
     put(trial, held?, grown, |trial| Ended::by_errors(trial, threads.map_or(f64::NAN, |(_, most)| most)))
 }
 
@@ -99,7 +105,7 @@ fn ends_of(recording: &Recording, id: &str) -> Option<(f64, f64)> {
 }
 
 /// Growth of a counter a second, between its first and its last sample in a window.
-pub fn growth_per_s(recording: &Recording, id: &str, window: Window) -> Option<f64> {
+pub(super) fn growth_per_s(recording: &Recording, id: &str, window: Window) -> Option<f64> {
     let samples = recording.columns_of(id).next()?.values.iter().zip(&recording.t_s);
     let mut inside = samples.filter_map(|(value, t_s)| Some((*t_s, (*value)?))).filter(|(t_s, _)| window.holds(*t_s));
     let (first, last) = (inside.next()?, inside.next_back()?);
@@ -117,7 +123,7 @@ mod tests {
     }
 
     fn trial() -> Trial {
-        Trial { key: Key { connections: Some(200), ..Key::default() }, ..Trial::default() }
+        Trial { key: Key::default().with(CONNECTIONS, 200), ..Trial::default() }
     }
 
     /// A process that came to hold so many with as many threads, and may have so many descriptors.
@@ -144,8 +150,8 @@ mod tests {
         let (mut trial, held) = (trial(), held(&recording(126.0, 4.0, 1024.0)));
         let ended = held.put(&mut trial);
         let r = &trial.results;
-        assert_eq!((r.held, r.threads, r.threads_at_rest), (Some(126.0), Some(4.0), Some(2.0)));
-        assert_eq!((trial.key.processes, r.memory_per_connection_bytes), (Some(1), Some(100.0)));
+        assert_eq!((r.get(HELD), r.get(THREADS), r.get(THREADS_AT_REST)), (Some(126.0), Some(4.0), Some(2.0)));
+        assert_eq!((trial.key.get(PROCESSES), r.get(MEMORY_PER_CONNECTION_BYTES)), (Some(1), Some(100.0)));
         assert_eq!(held.still().map(|s| (s.len(), s[0].accepted, s[0].threads)), Some((1, 126.0, 4.0)));
         assert!(ended.is_some_and(|e| e.id.is_none() && e.words.starts_with("time")));
     }
@@ -174,6 +180,6 @@ mod tests {
         let mut trial = Trial { server: Some(Side { recording, ..Side::default() }), ..trial() };
         assert!(put_counted(&mut trial).is_some());
         let r = &trial.results;
-        assert_eq!((r.held, r.threads_at_rest, r.threads), (Some(150.0), Some(1.0), Some(3.0)));
+        assert_eq!((r.get(HELD), r.get(THREADS_AT_REST), r.get(THREADS)), (Some(150.0), Some(1.0), Some(3.0)));
     }
 }

@@ -1,0 +1,186 @@
+//! Values of a trial by name: what one experiment sets or measures beside what every trial has.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Number, Value};
+
+/// Name of a value in `run.json`, with the type of the value.
+#[derive(Debug)]
+pub struct ValueName<T>(&'static str, PhantomData<fn() -> T>);
+
+impl<T> ValueName<T> {
+    /// A name.
+    pub const fn new(name: &'static str) -> Self {
+        Self(name, PhantomData)
+    }
+
+    /// The name as it stands in `run.json`.
+    pub const fn name(self) -> &'static str {
+        self.0
+    }
+}
+
+impl<T> Clone for ValueName<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for ValueName<T> {}
+
+/// Values by name: numbers, words, yes or no. `null` is a number that is none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(from = "BTreeMap<String, Value>")]
+pub struct Values(BTreeMap<String, Value>);
+
+impl From<BTreeMap<String, Value>> for Values {
+    /// Whole numbers are kept without a fraction, so that equal values are written alike.
+    fn from(values: BTreeMap<String, Value>) -> Self {
+        let alike = |value: Value| if value.is_f64() { value.as_f64().map_or(value, number) } else { value };
+        Self(values.into_iter().map(|(name, value)| (name, alike(value))).collect())
+    }
+}
+
+impl Values {
+    /// The value of this name, if there is one of its type.
+    pub fn get<T: StoredValue>(&self, name: ValueName<T>) -> Option<T> {
+        T::read(self.0.get(name.0)?)
+    }
+
+    /// Sets the value of this name, or takes it away.
+    pub fn put<T: StoredValue>(&mut self, name: ValueName<T>, value: impl Into<Option<T>>) {
+        match value.into() {
+            Some(value) => self.insert(name.0, value),
+            None => drop(self.0.remove(name.0)),
+        }
+    }
+
+    /// The number of this name, yes as 1 and no as 0.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        as_number(self.0.get(name)?)
+    }
+
+    /// All numbers.
+    pub fn numbers(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.0.iter().filter_map(|(name, value)| Some((name.as_str(), as_number(value)?)))
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    pub(crate) fn insert(&mut self, name: &str, value: impl StoredValue) {
+        self.0.insert(name.into(), value.store());
+    }
+}
+
+fn as_number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::Bool(yes) => Some(f64::from(u8::from(*yes))),
+        Value::Null => Some(f64::NAN),
+        _ => None,
+    }
+}
+
+/// The largest whole number below which every whole number is exact.
+const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+
+fn number(value: f64) -> Value {
+    if value.fract() == 0.0 && value.abs() < MAX_EXACT {
+        return Value::from(value as i64);
+    }
+    Number::from_f64(value).map_or(Value::Null, Value::Number)
+}
+
+/// A type that values may have.
+pub trait StoredValue: Sized {
+    /// As it is stored.
+    fn store(self) -> Value;
+    /// From a stored value, if that is of this type.
+    fn read(value: &Value) -> Option<Self>;
+}
+
+impl StoredValue for f64 {
+    fn store(self) -> Value {
+        number(self)
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        as_number(value)
+    }
+}
+
+impl StoredValue for u32 {
+    fn store(self) -> Value {
+        self.into()
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        value.as_u64()?.try_into().ok()
+    }
+}
+
+impl StoredValue for bool {
+    fn store(self) -> Value {
+        self.into()
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        // The oldest runs have all values as numbers.
+        value.as_bool().or_else(|| match value.as_u64()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        })
+    }
+}
+
+impl StoredValue for String {
+    fn store(self) -> Value {
+        self.into()
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        value.as_str().map(Self::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HELD: ValueName<f64> = ValueName::new("held");
+    const ENTRY: ValueName<u32> = ValueName::new("entry");
+    const MODEL: ValueName<String> = ValueName::new("model");
+    const BARE: ValueName<bool> = ValueName::new("bare");
+
+    #[test]
+    fn values_have_the_type_of_their_name_and_survive_json() {
+        let mut values = Values::default();
+        values.put(HELD, f64::NAN);
+        values.put(ENTRY, 3);
+        values.put(MODEL, Some("epoll".to_string()));
+        values.put(BARE, true);
+        let back: Values = serde_json::from_str(&serde_json::to_string(&values).unwrap()).unwrap();
+        assert_eq!(back, values);
+        assert!(back.get(HELD).is_some_and(f64::is_nan));
+        assert_eq!((back.get(ENTRY), back.get(MODEL).as_deref(), back.get(BARE)), (Some(3), Some("epoll"), Some(true)));
+        assert_eq!(back.get(ValueName::<f64>::new("model")), None, "words are no number");
+        values.put(ENTRY, None);
+        assert_eq!((values.get(ENTRY), values.numbers().count()), (None, 2));
+    }
+
+    #[test]
+    fn equal_numbers_are_written_alike() {
+        let read: Values = serde_json::from_str(r#"{"held":10.0,"entry":2.5}"#).unwrap();
+        let mut made = Values::default();
+        made.put(HELD, 10.0);
+        made.insert("entry", 2.5);
+        assert_eq!((read.get(ENTRY), &read), (None, &made), "2.5 is no count");
+        assert_eq!(serde_json::to_string(&read).unwrap(), r#"{"entry":2.5,"held":10}"#);
+    }
+}
