@@ -7,11 +7,9 @@
 use run::{ClassCosts, ClassFinding, CpuEstimate, Run, Trial, TrialKind};
 
 use crate::number::{finite, ratio};
+use crate::thresholds::FEWEST_REQUESTS;
 use crate::view::View;
 use stats::fit::{Coefficient, proportional};
-
-/// Fewest completed requests of a window.
-const FEWEST: u64 = 20;
 
 /// A window: the shares of the columns, the server's CPU time per completed request in microseconds, and the number of requests.
 type Window = (Vec<f64>, f64, f64);
@@ -40,7 +38,7 @@ pub(crate) fn tell(run: &Run, classes: &mut [ClassFinding]) -> Option<ClassCosts
 /// Returns the shares of the named classes in a trial, with all others last, and the cost of a request.
 fn window(trial: &Trial, names: &[&str]) -> Option<Window> {
     let completed = trial.measured.tally.completed;
-    let cpu_us = cpu_us(trial).filter(|_| completed >= FEWEST)?;
+    let cpu_us = cpu_us(trial).filter(|_| completed >= FEWEST_REQUESTS)?;
     let of = |name: &&str| trial.classes.iter().find(|class| class.name == **name);
     let share = |name| of(name).map_or(0.0, |class| class.measured.completed as f64 / completed as f64);
     let mut shares: Vec<f64> = names.iter().map(share).collect();

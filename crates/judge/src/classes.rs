@@ -6,6 +6,7 @@ use crate::Facts;
 use crate::number::{finite, positive, ratio};
 use crate::objective::breach;
 use crate::single::failed_share;
+use crate::thresholds::FEWEST_REQUESTS;
 
 /// Returns the findings of each class in the order of the mix; none where there is one class.
 pub(crate) fn classes(facts: &Facts<'_>, picks: &Picks) -> Vec<ClassFinding> {
@@ -69,7 +70,7 @@ fn failing<'a>(facts: &Facts<'a>, at: usize) -> Option<(&'a Trial, Breach)> {
     for trial in by_load.iter().rev() {
         let class = trial.classes.get(at)?;
         // A class with few requests in a trial says nothing there.
-        if class.measured.begun < FEWEST {
+        if class.measured.begun < FEWEST_REQUESTS {
             continue;
         }
         match breach(&alone(trial, class), &facts.limits) {
@@ -79,9 +80,6 @@ fn failing<'a>(facts: &Facts<'a>, at: usize) -> Option<(&'a Trial, Breach)> {
     }
     lowest
 }
-
-/// Fewest requests of a class for percentiles.
-const FEWEST: u64 = 20;
 
 /// Makes a trial of one class alone: its requests and its times.
 fn alone(trial: &Trial, class: &ClassPart) -> Trial {

@@ -8,6 +8,7 @@ use run::{CpuEstimate, HandshakeCost, Run, Trial, TrialKind};
 
 use crate::number::{finite, percent, positive, ratio};
 use crate::single::{closed, sides_of};
+use crate::thresholds::FEWEST_REQUESTS;
 use crate::view::View;
 use stats::fit::linear;
 
@@ -21,9 +22,6 @@ const MANY: f64 = 0.5;
 /// each connection has no session to resume.
 const MOSTLY_FULL: f64 = 0.1;
 const RESUMED: f64 = 0.5;
-/// Fewest handshakes of a window.
-const FEWEST: u64 = 20;
-
 /// Returns the handshakes per completed request in the measured window.
 pub(crate) fn each(trial: &Trial) -> Option<f64> {
     let tally = &trial.measured.tally;
@@ -32,7 +30,7 @@ pub(crate) fn each(trial: &Trial) -> Option<f64> {
 
 /// Returns whether each request of a trial came with a handshake of its own.
 pub(crate) fn one_each(trial: &Trial) -> bool {
-    trial.measured.tally.handshakes >= FEWEST && each(trial).is_some_and(|each| each >= EACH)
+    trial.measured.tally.handshakes >= FEWEST_REQUESTS && each(trial).is_some_and(|each| each >= EACH)
 }
 
 /// Returns the cost, where it can be told; `None` without TLS.
@@ -57,7 +55,7 @@ fn turns(run: &Run) -> Option<HandshakeCost> {
     }
     let [full, again] = by_kind(&anew);
     let told = |side: &str, anew: &[&Trial]| {
-        if counted(anew).handshakes < FEWEST {
+        if counted(anew).handshakes < FEWEST_REQUESTS {
             return None;
         }
         let kept = windows.iter().filter(|t| each(t).is_some_and(|each| each < MANY));

@@ -280,6 +280,8 @@ thresholds! {
     "Windows" {
         FEWEST_WINDOWS: usize = 3, "windows, runs or pairs", "a scatter that can be estimated from too few values",
             Given, "Student's t of fewer has no useful interval", "too_little_that_was_repeated_has_no_interval";
+        FEWEST_REQUESTS: u64 = 20, "requests", "a class or a kind of handshake with enough requests from one that says nothing",
+            Chosen, "fewer have no percentile and a cost that one outlier decides", "a_class_with_errors_fails_and_one_that_held_at_the_highest_load_does_not";
         CATCHES_UP: f64 = 20.0, "times a pause", "the time in which a server still catches up with a pause from time that counts",
             Simulated, "12 made 92 of 100 intervals hold the exact capacity of a machine that pauses; 20 make it 94", "the_capacity_of_both_sides_is_made_by_one_rule";
         HARMLESS: f64 = 0.25, "share of the limit", "a pause that makes answers late from one that does not",
@@ -312,6 +314,8 @@ thresholds! {
             Simulated, "1 for one client, 1.9 to 2.1 in networks of one to four stations", "intervals_cover_the_exact_elasticities_of_networks";
         SKEWED: f64 = 1.12, "factor", "the scatter of blocks at a fixed rate, widened",
             Simulated, "without it intervals hold the truth in 91 of 100", "intervals_cover_the_exact_shares_of_open_networks";
+        BUSIEST: f64 = 0.95, "utilization", "a queue whose response time shows its utilization from one that only looks endless",
+            Chosen, "a response time near saturation is not known exactly enough for more", "how_busy_a_rate_keeps_a_server_shows_in_its_response_time";
         UNWANTED: f64 = 0.15, "share of the time", "a resource that its victim hardly wants from one that it uses",
             Chosen, "an elasticity is at most the utilization", "what_its_victim_hardly_wants_carries_at_most_what_it_wants";
     }

@@ -12,6 +12,7 @@ use super::words::{REMAINDER, dependent_sentence, effect_sentence, evidence, sha
 use crate::Facts;
 use crate::number::ratio;
 use crate::single::{closed, r1_us};
+use crate::thresholds::BUSIEST;
 use crate::what_if::{Slowed, slowed};
 
 /// Levers with a prediction, and the part of the network that each slows.
@@ -20,8 +21,6 @@ const PREDICTED: &[(&str, &[&str])] = &[
     ("client-cpu", &["client-cpu"]),
     ("disk", &["server-disk"]),
 ];
-/// Greatest utilization of a queue that its response time alone can show.
-const BUSIEST: f64 = 0.95;
 
 /// Load of a server at a rate, before any lever.
 #[derive(Clone, Copy, Debug, PartialEq)]

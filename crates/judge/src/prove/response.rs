@@ -12,7 +12,7 @@ use stats::fieller::Quotient;
 
 use super::Estimates;
 use super::estimate::too_little;
-use crate::thresholds::SKEWED;
+use crate::thresholds::{BUSIEST, SKEWED};
 use stats::Sample;
 use stats::student::t95;
 
@@ -30,8 +30,6 @@ const DRAWS: usize = 200;
 const LEFT_OPEN: f64 = 0.01;
 /// Least dose that shows anything.
 const LEAST_DOSE: f64 = 0.01;
-/// Greatest utilization that is assumed when doses of different size are compared.
-const BUSIEST: f64 = 0.95;
 
 /// Returns the slots of a block in which each of so many levers is on once, one at a time.
 pub fn block(levers: usize) -> usize {
