@@ -3,7 +3,7 @@
 //! Benchmark*, 2020).
 
 use super::constraint::{Constraint, ConstraintKind, WindowObservation};
-use super::{mean_spread, worth};
+use super::dispersion::{mean_spread, worth};
 use crate::moments::normal_tail;
 
 /// Steps of the sum over all shares that the window may come from.

@@ -14,6 +14,7 @@
 
 mod chance;
 mod constraint;
+mod dispersion;
 mod estimate;
 mod grid;
 mod slow;
@@ -26,12 +27,10 @@ pub use constraint::{Constraint, ConstraintKind, WindowObservation};
 pub use estimate::CapacityEstimate;
 pub use transient::Span;
 
-use constraint::SPREAD;
+use dispersion::{EXPECTED, dispersions};
 use grid::{Grid, scatter};
 use slow::widened;
 
-/// Prior dispersion as a multiple of that of M/M/1: with Poisson arrivals, and with equal gaps.
-const EXPECTED: (f64, f64) = (1.0, 0.3);
 /// Number of windows that the prior dispersion counts for.
 const THOUGHT: f64 = 8.0;
 /// Least and greatest factor that the scatter of windows may put on the dispersion. A machine whose speed changes scatters windows too;
@@ -59,42 +58,4 @@ pub fn estimate(windows: &[WindowObservation], constraint: &Constraint) -> Optio
     let dispersions = dispersions(&windows, constraint, found, dispersion);
     let near = Grid::new(&windows, constraint, grid.posterior(&dispersions).span());
     near.posterior(&dispersions).estimate().map(|found| widened(found, constraint))
-}
-
-/// Greatest number of draws that a window past saturation is worth. The moment at which its queue passes the limit depends on when the
-/// load began and on the server's speed just then, both known only to some percent of the window.
-const PAST: f64 = 50.0;
-
-/// Returns the independent draws that one window is worth by the prior dispersion.
-fn worth(window: &WindowObservation, constraint: &Constraint) -> f64 {
-    let dispersion = dispersions(std::slice::from_ref(window), constraint, None, EXPECTED.0);
-    dispersion.first().map_or(1.0, |dispersion| window.answered / dispersion)
-}
-
-/// Greatest number of refused requests that are worth one draw: a limiter's burst bounds how long it remembers.
-const LIMITER: f64 = 100.0;
-
-/// Returns the standard deviation of the logarithm of a mean of so many draws.
-fn mean_spread(draws: f64) -> f64 {
-    (SPREAD / draws).sqrt()
-}
-
-/// Returns for each window the number of answers that are worth one draw: twice the relaxation time of M/M/1 times the rate, on
-/// either side of saturation. A window is worth at least one draw.
-fn dispersions(
-    windows: &[WindowObservation],
-    constraint: &Constraint,
-    found: Option<CapacityEstimate>,
-    scale: f64,
-) -> Vec<f64> {
-    let full = constraint.full.or(found.map(|f| constraint.saturation(f.rate, f.steep)));
-    let of = |w: &WindowObservation| {
-        let short = full.map_or(0.1, |full| (1.0 - w.rate / full).abs());
-        let forgets = if let ConstraintKind::Refused { .. } = constraint.kind { LIMITER } else { f64::INFINITY };
-        let kind = if w.equal_gaps { EXPECTED.1 / EXPECTED.0 } else { 1.0 };
-        let past = full.is_some_and(|full| w.rate > full);
-        let least = if past { w.answered / PAST } else { 1.0 };
-        (scale * kind * (4.0 / (short * short)).min(forgets)).max(least).clamp(1.0, w.answered.max(1.0))
-    };
-    windows.iter().map(of).collect()
 }
