@@ -101,7 +101,7 @@ pub struct Arrivals {
 
 impl Arrivals {
     /// Creates the share of shard `shard` of `shards` in a process of `rate` requests per second in total. `phase` (0
-    /// to 1) is the position of the shard's first arrival in an equal gap ([`run::LoadPlan::phase_of`]).
+    /// to 1) is the position of the shard's first arrival in an equal gap ([`run::LoadPlan::share_phase`]).
     pub fn new(arrival: &Arrival, rate: f64, (shard, shards): (u32, u32), phase: f64, seed: u64) -> Self {
         let shards = shards.max(1);
         let rate_ns = (rate / f64::from(shards) / 1e9).max(1e-18);

@@ -34,7 +34,7 @@ pub(super) fn adopt(ops: &mut EpollOps, f: &mut impl FnMut(&mut EpollOps, Comple
                 f(ops, Completion::Adopted { conn, start: Start { intended_ns: value(1), sent_ns: value(2) } });
             }
             (PHASE_MESSAGE, _) => {
-                (message.phase, message.at_ns) = (share_phase(bytes[1]), value(1));
+                (message.phase, message.at_ns) = (phase_of(bytes[1]), value(1));
                 partner.message.set(message);
             }
             _ => {}
@@ -42,7 +42,7 @@ pub(super) fn adopt(ops: &mut EpollOps, f: &mut impl FnMut(&mut EpollOps, Comple
     }
 }
 
-fn share_phase(number: u8) -> Phase {
+fn phase_of(number: u8) -> Phase {
     match number {
         0 => Phase::WarmUp,
         1 => Phase::Measure,
