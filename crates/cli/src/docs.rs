@@ -1,13 +1,13 @@
-//! The generated pages of docs/: the tables of the code as Markdown. A test holds that they are current.
+//! The generated pages of docs/: the tables of the code as Markdown. A test checks that they are current.
 
 use crate::tables::{Row, TABLES, Table};
 use crate::terms;
 
-/// One page.
+/// A page.
 pub(crate) struct Page {
     /// File name in docs/.
     pub(crate) file: &'static str,
-    /// Its text.
+    /// Text of the page.
     pub(crate) text: fn() -> String,
 }
 
@@ -96,7 +96,7 @@ fn capital(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The fields of `run.json`, from its schema: what `loadline schema` prints, for people.
+/// Renders the fields of `run.json` from its schema, for people.
 fn run_format() -> String {
     let schema = run::schema();
     let mut text = format!(
@@ -141,7 +141,7 @@ fn object(name: &str, schema: &serde_json::Value) -> String {
     text
 }
 
-/// The value of the field that tells the variants of a tagged type apart.
+/// Returns the tag value of a variant of a tagged type.
 fn tag(variant: &serde_json::Value) -> Option<String> {
     let fields = variant.get("properties")?.as_object()?;
     fields.iter().find_map(|(field, spec)| Some(format!("{field}: {}", spec.get("const")?.as_str()?)))

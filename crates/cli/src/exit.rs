@@ -1,15 +1,15 @@
-//! How a command ends.
+//! Exit status of a command.
 
 use std::process::ExitCode;
 
-/// How a command ended; the numbers are part of the contract with other programs.
+/// Outcome of a command; other programs depend on the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done.
     Done,
-    /// An objective or a comparison failed, or nothing came back.
+    /// An objective or a comparison failed, or nothing completed.
     Failed,
-    /// Ended early by the user, with what was measured saved.
+    /// The user ended the command early; the measurements are saved.
     Interrupted,
 }
 

@@ -1,4 +1,4 @@
-//! How a run ends for the user: the verdict on the screen, the report beside `run.json`, the exit status.
+//! The end of a run: the verdict on the screen, the report beside `run.json`, the exit status.
 
 use run::{Failure, Run, RunDir};
 
@@ -6,18 +6,18 @@ use crate::args::OutArgs;
 use crate::kept::{KEPT, Kept};
 use crate::{Exit, output};
 
-/// Where the result goes.
+/// Destination of the result.
 pub(crate) struct Ends {
-    /// Where the run is kept, if anywhere.
+    /// Directory of the run; `None` if it is only printed.
     pub(crate) kept: Option<Kept>,
     /// Print run.json instead of text.
     pub(crate) json: bool,
-    /// Lines that the screen showed before, where all of it is to fit one; absent: the whole report is printed.
+    /// Lines already on the screen, if the report has to fit one screen; `None` prints the whole report.
     pub(crate) used: Option<usize>,
 }
 
 impl Ends {
-    /// One screen, unless everything was asked for.
+    /// Returns the destination for one screen of text, or for everything with --verbose.
     pub(crate) fn of(out: &OutArgs, kept: Option<Kept>, used: usize) -> Self {
         Self { kept, json: out.json, used: (!out.verbose).then_some(used) }
     }
@@ -30,10 +30,10 @@ impl Ends {
     }
 }
 
-/// Lines for a report without the line before it and the two behind it: one screen of 45.
+/// Most lines of a report: a screen of 45, less the line before and the two after it.
 const LINES: usize = 42;
 
-/// Prints and writes everything: the verdict first, which a full disk must not hide.
+/// Prints and writes everything. The verdict comes first, so that a full disk cannot hide it.
 fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     match ends.json {
         true => output::print(&report::render("json", &run, &output::plain())?)?,
@@ -50,22 +50,22 @@ fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     Ok(status(&run))
 }
 
-/// Ends a run that came to its end, or one that could not go on: then the error says where what was measured is.
+/// Ends a run that finished or failed; the error of a failed one names the directory of its measurements.
 pub(crate) fn ended<E>(result: Result<Run, E>, ends: &Ends) -> anyhow::Result<Exit>
 where
     E: std::error::Error + Send + Sync + 'static,
 {
     match result {
-        // A run whose report could not be written is the latest all the same.
+        // A run is the latest one even if its report could not be written.
         Ok(run) => finish(run, ends).inspect_err(|_| drop(ends.kept.as_ref().and_then(Kept::cut_short))),
         Err(error) => match ends.kept.as_ref().and_then(Kept::cut_short) {
-            Some(place) => Err(anyhow::anyhow!("{error}; what was measured until then is in {place}")),
+            Some(place) => Err(anyhow::anyhow!("{error}; the measurements until then are in {place}")),
             None => Err(error.into()),
         },
     }
 }
 
-/// What the run means for a script.
+/// Returns the exit status of a run.
 fn status(run: &Run) -> Exit {
     match run.findings.failure {
         Some(Failure::Died) => Exit::Failed,

@@ -1,5 +1,6 @@
-//! Where a run is kept. Nothing that is there is overwritten: an earlier run moves to a sibling named by its time, a file
-//! that loadline did not write is refused, and without `--out` each run has a directory of its own under `loadline-runs/`.
+//! The directory of a run. Nothing is overwritten: an earlier run moves to a sibling directory named by its time, and
+//! files that loadline did not write are refused. Without `--out` each run has its own directory under
+//! `loadline-runs/`.
 
 use std::fs;
 use std::io::Read as _;
@@ -8,34 +9,34 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use jiff::Timestamp;
 
-/// Where runs are kept that no `--out` places, with a link to the latest of them.
+/// Directory of runs without `--out`, with a link to the latest one.
 const RUNS: &str = "loadline-runs";
 const LATEST: &str = "latest";
-/// What a report is known by, in its first bytes.
+/// First bytes of every report.
 const REPORT_MARK: &str = "· loadline</title>";
-/// What a `run.json` is known by, in its first bytes.
+/// First bytes of every `run.json`.
 const RUN_MARK: &str = "\"format\":\"loadline-run/";
 
-/// The directory of one run. Dropped without a `run.json` in it, everything is as it was before.
+/// Directory of one run. Dropping it without a `run.json` restores the state before.
 #[derive(Debug)]
 pub(crate) struct Kept {
     dir: PathBuf,
-    /// Whether the directory was made for this run.
+    /// The directory was made for this run.
     made: bool,
-    /// Where the files of an earlier run went.
+    /// New place of an earlier run's files.
     aside: Option<PathBuf>,
-    /// A link that shall lead to this run.
+    /// Link to this run, made when the run is complete.
     link: Option<PathBuf>,
 }
 
 impl Kept {
-    /// The directory that `--out` names, or one by time; none where the run goes to standard output alone.
+    /// Returns the directory of `--out`, or one named by time; `None` if the run goes to standard output alone.
     pub(crate) fn prepare(out: Option<&Path>, force: bool, json: bool) -> anyhow::Result<Option<Self>> {
         match out {
             Some(out) => Self::named(out, force).map(Some),
             None if json => Ok(None),
             None => Ok(Self::by_time(Path::new(RUNS), Path::new(RUNS).join(LATEST))
-                .map_err(|why| eprintln!("note: the run is not kept: {why:#}; name a directory with --out"))
+                .map_err(|why| eprintln!("note: the run is not saved: {why:#}; name a directory with --out"))
                 .ok()),
         }
     }
@@ -50,7 +51,7 @@ impl Kept {
         let report = is_ours(&out.join("report.html"), REPORT_MARK)?;
         ensure!(
             earlier != Some(false) && report != Some(false) && (earlier.is_some() || report.is_none()),
-            "{} holds a run.json or report.html that is not a run of loadline; name another directory with --out",
+            "{} holds a run.json or report.html that loadline did not write; name another directory with --out",
             out.display()
         );
         if earlier.is_some() && !force {
@@ -65,12 +66,12 @@ impl Kept {
         Ok(Self { dir, made: true, aside: None, link: Some(link) })
     }
 
-    /// The directory.
+    /// Returns the directory.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The run is complete: the link leads to it, and the last line says where it is.
+    /// Points the link to the complete run and prints its directory.
     pub(crate) fn settle(&self) -> anyhow::Result<String> {
         let earlier = self.aside.as_ref().map(|aside| format!("the earlier run is now in {}\n", aside.display()));
         if let Some(link) = &self.link {
@@ -81,7 +82,7 @@ impl Kept {
 }
 
 impl Kept {
-    /// The run ended in the middle: where what was measured is, if anything was. The link leads to it.
+    /// Points the link to an interrupted run and returns the place of its measurements, if there are any.
     pub(crate) fn cut_short(&self) -> Option<String> {
         if !self.dir.join("run.json").exists() {
             return None;
@@ -97,7 +98,7 @@ impl Drop for Kept {
         if self.dir.join("run.json").exists() {
             return;
         }
-        // Nothing was measured. What cannot be put back stays where the note of a later run finds it: beside.
+        // Nothing was measured. Files that cannot be moved back stay beside.
         if let Some(aside) = &self.aside {
             let _ = move_files(aside, &self.dir);
             let _ = fs::remove_dir(aside);
@@ -108,7 +109,7 @@ impl Drop for Kept {
     }
 }
 
-/// Whether a file was written by loadline; `None` where there is none.
+/// Returns true if loadline wrote a file; `None` if there is no file.
 fn is_ours(file: &Path, mark: &str) -> anyhow::Result<Option<bool>> {
     let Ok(found) = fs::File::open(file) else { return Ok(None) };
     let mut head = Vec::new();
@@ -116,9 +117,10 @@ fn is_ours(file: &Path, mark: &str) -> anyhow::Result<Option<bool>> {
     Ok(Some(String::from_utf8_lossy(&head).contains(mark)))
 }
 
-/// Moves the files of the run that is in a directory to a sibling that is named by the run's time.
+/// Moves the files of the run in a directory to a sibling named by the run's time.
 fn set_aside(dir: &Path) -> anyhow::Result<PathBuf> {
-    let advice = || format!("cannot keep the run that is in {}; name another directory, or --force", dir.display());
+    let advice =
+        || format!("cannot keep the earlier run in {}; name another directory, or give --force", dir.display());
     let whole = fs::canonicalize(dir).with_context(advice)?;
     let name = whole.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned());
     let written = fs::metadata(dir.join("run.json")).and_then(|m| m.modified()).with_context(advice)?;
@@ -142,7 +144,7 @@ fn move_files(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A new directory of this name, or with a number behind it.
+/// Makes a directory of this name, with a number appended if needed.
 fn fresh(under: &Path, name: &str) -> anyhow::Result<PathBuf> {
     for number in 1..1000 {
         let dir = under.join(if number == 1 { name.to_string() } else { format!("{name}-{number}") });
@@ -155,7 +157,8 @@ fn fresh(under: &Path, name: &str) -> anyhow::Result<PathBuf> {
     bail!("{} holds a thousand runs of {name}", under.display())
 }
 
-/// Makes a link lead to a directory beside it, in one step. A run that an older version kept under the link's name is moved.
+/// Points a link to a directory beside it, in one step. A run that an older version kept under the link's name is
+/// moved.
 fn point(link: &Path, dir: &Path) -> anyhow::Result<()> {
     if link.is_dir() && !link.is_symlink() {
         let moved = fs::metadata(link)?.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
@@ -167,12 +170,12 @@ fn point(link: &Path, dir: &Path) -> anyhow::Result<()> {
     made.and_then(|()| fs::rename(&new, link)).with_context(|| format!("cannot make the link {}", link.display()))
 }
 
-/// A time as a name that sorts: `20261122-031500`, UTC.
+/// Returns a time as a sortable name: `20261122-031500`, UTC.
 fn stamp(time: Timestamp) -> String {
     time.strftime("%Y%m%d-%H%M%S").to_string()
 }
 
-/// Forms that are written into the directory of a run besides `run.json`.
+/// Forms written into the directory of a run besides `run.json`.
 pub(crate) const KEPT: &[(&str, &str)] = &[("html", "report.html"), ("hdr", "latency.hlog")];
 
 #[cfg(test)]
@@ -237,14 +240,14 @@ mod tests {
             kept.settle().unwrap();
             assert!(read(&latest).contains(run));
         }
-        // One that ends in the middle is the latest, too, and one without a trial is none.
+        // An interrupted run is the latest, too; a run without a trial is not.
         let kept = Kept::by_time(&runs, latest.clone()).unwrap();
         assert_eq!(kept.cut_short(), None);
         put(kept.dir(), "half");
         assert_eq!(kept.cut_short().unwrap(), kept.dir().display().to_string());
         drop(kept);
         assert!(read(&latest).contains("half"));
-        // A link given as --out means the same.
+        // A link given as --out has the same effect.
         let kept = Kept::named(&latest, false).unwrap();
         put(kept.dir(), "third");
         kept.settle().unwrap();

@@ -1,4 +1,4 @@
-//! The `loadline` command: finds how much load a network server takes, what stops it, and why.
+//! The `loadline` command: finds how much load a network server can take, what limits it, and why.
 
 mod args;
 mod commands;
@@ -13,6 +13,8 @@ mod own_server;
 mod screen;
 mod tables;
 mod terms;
+#[cfg(test)]
+mod words;
 
 use std::process::ExitCode;
 
@@ -20,7 +22,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use commands::Command;
 pub(crate) use exit::Exit;
 
-/// Finds how much load a network server takes, what stops it, and why.
+/// Find how much load a network server can take, what limits it, and why.
 #[derive(Parser)]
 #[command(name = "loadline", version, propagate_version = true, max_term_width = 100)]
 #[command(after_help = "Start with `loadline find`, or `loadline find http://127.0.0.1:8080/`.")]
@@ -29,12 +31,12 @@ struct Cli {
     command: Command,
 }
 
-/// The command line, with the default of every flag in its help.
+/// Returns the command line, with the default of every flag in its help.
 pub(crate) fn command() -> clap::Command {
     args::defaults::shown(Cli::command())
 }
 
-/// Ends with what is wrong with the command line. It quotes words of it, so secrets in them are taken out first.
+/// Prints an error of the command line and exits. The error quotes words of it, so secrets are removed first.
 fn usage(error: &clap::Error) -> ! {
     let mut text = error.render().to_string();
     let mut secrets = run::Secrets::default();
@@ -56,7 +58,7 @@ fn main() -> ExitCode {
     if cli.command.only_prints() {
         output::quiet_on_closed_pipe();
     }
-    // Should it fail, a file past the limit of its size ends the program instead of being an error.
+    // If this fails, a file beyond the size limit ends the program instead of being an error.
     let _ = sys::limits::large_files_are_errors();
     match cli.command.run(command) {
         Ok(exit) => exit.into(),

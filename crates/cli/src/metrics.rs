@@ -1,5 +1,5 @@
-//! `--metrics ADDR:PORT`: the figures of the trial that is on, as OpenMetrics over HTTP, so that a run stands beside its
-//! user's own dashboards. One thread, one client at a time, each for a moment: nobody there can hold up the run.
+//! `--metrics ADDR:PORT`: the figures of the current trial as OpenMetrics over HTTP, for dashboards. One thread serves
+//! one client at a time, each only briefly, so no client can delay the run.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,25 +10,25 @@ use run::{Rates, Trial};
 
 use crate::live::{Model, Shared};
 
-/// A client that has not asked and taken its answer by then is sent away.
+/// Longest time for one client, from its request to the end of its answer.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// One that says nothing for so long holds up those behind it no longer.
+/// Longest silence of a client.
 const SILENCE: Duration = Duration::from_millis(200);
-/// Longest head of a request, bytes.
+/// Longest request head, bytes.
 const HEAD: usize = 8192;
-/// Their answer, as its form wants it.
+/// Content type of the answer.
 const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Where to listen: an address with a port, or a port of the loopback interface (`9100`, `:9100`).
+/// Parses the address to listen on: an address with a port, or a port of the loopback interface (`9100`, `:9100`).
 pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     let port = text.strip_prefix(':').unwrap_or(text).parse::<u16>().ok();
     let addr = port.map(|port| SocketAddr::from(([127, 0, 0, 1], port))).or_else(|| text.parse().ok());
-    addr.ok_or_else(|| format!("{text:?} is not an address; write it like 9100 (loopback) or 192.0.2.1:9100"))
+    addr.ok_or_else(|| format!("{text:?} is not an address; write 9100 (loopback) or 192.0.2.1:9100"))
 }
 
-/// Listens, and answers until the program ends.
+/// Listens and answers until the program ends.
 pub(crate) fn serve(at: SocketAddr, shared: &Shared) -> anyhow::Result<()> {
-    let advice = || format!("cannot serve --metrics at {at}; is something else listening there? Take another port");
+    let advice = || format!("cannot serve --metrics at {at}; does another program listen there? Use another port");
     let listener = TcpListener::bind(at).with_context(advice)?;
     let at = listener.local_addr().with_context(advice)?;
     eprintln!("metrics: http://{at}/metrics");
@@ -38,14 +38,14 @@ pub(crate) fn serve(at: SocketAddr, shared: &Shared) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Answers one request. A client that goes or dawdles is its own affair.
+/// Answers one request and ignores a client that leaves or is too slow.
 fn answer(mut client: TcpStream, shared: &Shared) {
     let until = Instant::now() + PATIENCE;
     let Some(head) = head(&mut client, until) else { return };
     let (status, kind, body) = match path(&head) {
         Some("/metrics" | "/") => ("200 OK", KIND, now(&shared.lock().clone())),
         Some(_) => ("404 Not Found", "text/plain", "the figures are at /metrics\n".into()),
-        None => ("405 Method Not Allowed", "text/plain", "ask by GET\n".into()),
+        None => ("405 Method Not Allowed", "text/plain", "use GET\n".into()),
     };
     let length = body.len();
     let text = format!(
@@ -61,7 +61,7 @@ fn answer(mut client: TcpStream, shared: &Shared) {
     }
 }
 
-/// The head of a request; none where it does not come in time, or is too long.
+/// Reads the head of a request; `None` if it is late or too long.
 fn head(client: &mut TcpStream, until: Instant) -> Option<Vec<u8>> {
     client.set_read_timeout(Some(SILENCE)).ok()?;
     let (mut head, mut piece) = (Vec::new(), [0; 1024]);
@@ -75,14 +75,14 @@ fn head(client: &mut TcpStream, until: Instant) -> Option<Vec<u8>> {
     None
 }
 
-/// The path that a GET asks for, without its query.
+/// Returns the path of a GET, without its query.
 fn path(head: &[u8]) -> Option<&str> {
     let line = head.split(|b| *b == b'\r').next().and_then(|line| std::str::from_utf8(line).ok())?;
     let path = line.strip_prefix("GET ")?.split(' ').next()?;
     path.split('?').next()
 }
 
-/// The figures of the trial that is on.
+/// Returns the figures of the current trial.
 fn now(model: &Model) -> String {
     let (tick, detail) = (&model.now.tick, &model.now.detail);
     let moment = model.moment.as_ref();

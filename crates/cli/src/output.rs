@@ -1,17 +1,17 @@
-//! Where text goes and how it looks there.
+//! Printing: destination and style of text.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use anyhow::Context as _;
 
-/// The reader of a pipe may leave early: that is no error of ours, and no message.
+/// Ends the program silently when the reader of its pipe leaves.
 pub(crate) fn quiet_on_closed_pipe() {
-    // Should it fail, a closed pipe is a write error with a message: worse, but not wrong.
+    // If this fails, a closed pipe is a write error with a message, which is also correct.
     let _ = sys::terminal::end_on_closed_pipe();
 }
 
-/// Writes to standard output. A reader that left has seen what it wanted: that is no error.
+/// Writes to standard output. A reader that left is no error.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -20,19 +20,19 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Writes to a file, or to standard output where none is named.
+/// Writes to a file, or to standard output if none is named.
 pub(crate) fn save_or_print(file: Option<&Path>, text: &str) -> anyhow::Result<()> {
     let Some(file) = file else { return print(text) };
     std::fs::write(file, text)
         .map_err(|e| anyhow::anyhow!("cannot write {}: {e}; name a file that you may write", file.display()))
 }
 
-/// How text looks there.
+/// Returns the style of text at its destination.
 pub(crate) fn style_for(file: Option<&Path>) -> report::Style {
     if file.is_some() { plain() } else { style() }
 }
 
-/// An error and its causes as one sentence; a cause that a message already tells is not told twice.
+/// Returns an error and its causes as one sentence; a cause that a message already contains is not repeated.
 pub(crate) fn sentence(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -44,29 +44,29 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
     text
 }
 
-/// A text of several lines in which strangers' words can change nothing else on the screen.
+/// Returns text of several lines without control characters, since parts come from other programs.
 pub(crate) fn safe(text: &str) -> String {
     text.lines().map(run::visible).collect::<Vec<_>>().join("\n")
 }
 
-/// How text looks on standard output: as wide as the terminal, colours only there and only without `NO_COLOR`.
+/// Returns the style of standard output: the terminal's width, and colours only on a terminal without `NO_COLOR`.
 pub(crate) fn style() -> report::Style {
     report::Style { width: sys::terminal::width().unwrap_or(80), color: colors() }
 }
 
-/// Whether standard output is a terminal on which colours are wanted.
+/// Returns true if standard output is a terminal and colours are wanted.
 pub(crate) fn colors() -> bool {
     io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
 }
 
-/// How text looks in files.
+/// Returns the style of files.
 pub(crate) fn plain() -> report::Style {
     report::Style { width: 80, color: false }
 }
 
-/// From now on Ctrl-C ends a run in order instead of at once.
+/// Makes Ctrl-C end a run in order instead of at once.
 pub(crate) fn catch_interrupts() {
-    // Should it fail, Ctrl-C ends the program at once; every trial is saved when it ends, so little is lost.
+    // If this fails, Ctrl-C ends the program at once. Every finished trial is saved, so little is lost.
     let _ = sys::interrupt::catch();
 }
 

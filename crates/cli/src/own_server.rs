@@ -1,4 +1,4 @@
-//! A server that a command starts itself, for as long as it measures.
+//! A server that a command starts for its measurement.
 
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use run::{Address, visible};
 
-/// How long it may take until it accepts connections.
+/// Longest time until the server accepts connections.
 const STARTS: Duration = Duration::from_secs(15);
-/// How long it may take to end after it was asked to.
+/// Longest time for the server to end after a signal.
 const ENDS: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(20);
-/// What of its last words is told, bytes.
+/// Most bytes of the server's last output in an error.
 const LAST_WORDS: usize = 400;
 
-/// A server in a process group of its own, ended with this value.
+/// Server in its own process group; dropping this ends it.
 pub(crate) struct OwnServer {
     child: Child,
     said: Arc<Mutex<Vec<u8>>>,
@@ -26,10 +26,10 @@ pub(crate) struct OwnServer {
 }
 
 impl OwnServer {
-    /// Runs a command of the shell and waits until something accepts connections at the address.
+    /// Runs a shell command and waits until something accepts connections at the address.
     pub(crate) fn start(command: &str, at: &Address) -> anyhow::Result<Self> {
         if accepts(at) {
-            bail!("something listens at {at} already, so {command:?} was not started: end it, or take another port");
+            bail!("something already listens on {at}, so {command:?} was not started: stop it, or use another port");
         }
         let mut shell = Command::new("sh");
         shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
@@ -43,10 +43,10 @@ impl OwnServer {
         let deadline = Instant::now() + STARTS;
         while !accepts(at) {
             if let Some(status) = server.child.try_wait().with_context(|| format!("waiting for {command:?}"))? {
-                bail!("{command:?} ended ({status}) before it listened at {at}{}", server.last_words());
+                bail!("{command:?} ended ({status}) before it listened on {at}{}", server.last_words());
             }
             if Instant::now() > deadline {
-                bail!("{command:?} does not listen at {at} after {} s{}", STARTS.as_secs(), server.last_words());
+                bail!("{command:?} does not listen on {at} after {} s{}", STARTS.as_secs(), server.last_words());
             }
             std::thread::sleep(LOOK);
         }
@@ -61,7 +61,7 @@ impl OwnServer {
 
 impl Drop for OwnServer {
     fn drop(&mut self) {
-        // Its group has its own id: children that outlived the shell end as well.
+        // The signal goes to the process group, so that children of the shell end, too.
         let group = self.child.id();
         let _ = sys::signal::end_group(group);
         let deadline = Instant::now() + ENDS;
@@ -70,7 +70,7 @@ impl Drop for OwnServer {
         }
         let _ = sys::signal::kill_group(group);
         let _ = self.child.wait();
-        // The kernel may hold its port a moment longer (io_uring), which whoever starts the next one would meet.
+        // The kernel may hold the port a moment longer (io_uring), which would fail the next server.
         while Instant::now() < deadline && accepts(&self.at) {
             std::thread::sleep(LOOK);
         }
@@ -84,7 +84,7 @@ fn accepts(at: &Address) -> bool {
     }
 }
 
-/// Reads to the end, so that its writer never waits, and keeps the last of it.
+/// Reads to the end, so that the writer never waits, and keeps the last bytes.
 fn keep_last(mut from: impl std::io::Read, said: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 4096];
     while let Ok(n) = from.read(&mut buffer).map(|n| n.min(buffer.len())) {

@@ -1,5 +1,4 @@
-//! What a run shows while it goes on: a bar with the last step where standard error is a terminal, a line a step where
-//! that was asked for.
+//! The screen during a run: a bar with the last step on a terminal, or one line per step with --verbose.
 
 use std::cell::{Cell, RefCell};
 use std::io::{IsTerminal as _, Write as _};
@@ -15,39 +14,39 @@ use crate::args::{OutArgs, SeeArgs};
 use crate::live::{Model, Shared, View};
 use crate::metrics;
 
-/// Shorter phases get no bar.
+/// Shortest phase with a bar, seconds.
 const WORTH_A_BAR_S: f64 = 2.0;
 
 /// The user's screen, as [`lab`] sees it.
 pub(crate) struct Screen {
-    /// Step lines go to standard error, because standard output belongs to the JSON text.
+    /// Step lines go to standard error, since standard output is for JSON.
     json: bool,
-    /// Steps have lines of their own.
+    /// Each step gets its own line.
     steps: bool,
     /// Lines printed so far.
     lines: Cell<usize>,
-    /// The last step, for the bar.
+    /// Last step, for the bar.
     last: String,
     began: bool,
     bar: Option<ProgressBar>,
     terminal: bool,
-    /// The whole run is expected to take so many seconds; 0 is unknown.
+    /// Expected length of the whole run, seconds; 0 if unknown.
     budget_s: f64,
     start: std::time::Instant,
     broken_pipe: AtomicBool,
-    /// What is known of the run, where somebody looks on.
+    /// State of the run, for the view and --metrics.
     shared: Option<Shared>,
-    /// The terminal is to be taken for a view when the first phase begins.
+    /// Start the view when the first phase begins.
     live: bool,
     view: Option<View>,
-    /// Lines that wait for the end of the view.
+    /// Lines to print after the view ends.
     waiting: RefCell<Vec<String>>,
-    /// When a line was told last, seconds, where each second has one.
+    /// Time of the last line, seconds, if there is one per second.
     told_s: Option<f64>,
 }
 
 impl Screen {
-    /// The same with a view, where one is wanted. `title` says what is done to whom.
+    /// Adds a view, if one is wanted. `title` names the command and the target.
     pub(crate) fn seen(out: &OutArgs, see: &SeeArgs, budget_s: f64, title: &str) -> anyhow::Result<Self> {
         let live = see.live(out, budget_s);
         let model = || Model::new(run::visible(title).into_owned(), head(), budget_s);
@@ -58,7 +57,7 @@ impl Screen {
         Ok(Self { live, shared, ..Self::new(out, budget_s) })
     }
 
-    /// A screen for a server that is only watched, for so many seconds or until the user stops: the view, or a line a second.
+    /// Returns the screen for a watched server: the view, or one line per second.
     pub(crate) fn watching(out: &OutArgs, see: &SeeArgs, seconds: Option<f64>, title: &str) -> anyhow::Result<Self> {
         let budget_s = seconds.unwrap_or(0.0);
         let live = see.live(out, seconds.unwrap_or(f64::INFINITY));
@@ -69,14 +68,14 @@ impl Screen {
         Ok(Self { live, shared: Some(shared), told_s: Some(0.0), ..Self::new(out, budget_s) })
     }
 
-    /// The same where the rate of an open loop may be changed by hand.
+    /// Allows changing the rate of an open loop by hand.
     #[must_use]
     pub(crate) fn by_hand(self, rate: Option<f64>) -> Self {
         self.shared.iter().for_each(|shared| shared.lock().rate = rate);
         self
     }
 
-    /// A line a second where a server is watched without a view.
+    /// Prints one line per second for a watched server without a view.
     fn told(&mut self, t_s: f64) {
         let due = self.told_s.is_some_and(|told_s| t_s >= told_s + 1.0) && self.view.is_none();
         let line = self.shared.as_ref().filter(|_| due).and_then(|shared| shared.lock().line());
@@ -86,7 +85,7 @@ impl Screen {
         }
     }
 
-    /// A screen for a run of about so many seconds.
+    /// Returns the screen for a run of about `seconds`.
     pub(crate) fn new(out: &OutArgs, budget_s: f64) -> Self {
         Self {
             json: out.json,
@@ -107,9 +106,9 @@ impl Screen {
         }
     }
 
-    /// Writes a line where this run's lines go. A reader that left ends the run as Ctrl-C does: quietly, and saved.
+    /// Writes a line of the run. If its reader left, the run ends as with Ctrl-C: silently, and saved.
     fn line(&self, text: &str) {
-        // Names and first answers come from strangers.
+        // Names and first answers come from other programs.
         let text = run::visible(text);
         if self.view.is_some() {
             return self.waiting.borrow_mut().push(text.into_owned());
@@ -132,7 +131,7 @@ impl Screen {
         }
     }
 
-    /// Takes the view or the bar away; returns how many lines were printed. What waited for the end of the view comes now.
+    /// Ends the view or the bar, prints the waiting lines, and returns the number of printed lines.
     pub(crate) fn done(&mut self) -> usize {
         drop(self.view.take());
         self.waiting.take().iter().for_each(|line| self.line(line));
@@ -214,7 +213,7 @@ impl Watch for Screen {
         if let Some(shared) = &self.shared {
             shared.lock().note(sentence);
         }
-        // A file or another program takes a line as long as it is.
+        // A file or a pipe gets lines of full length.
         let room = sys::terminal::width().map_or(usize::MAX, |width| width.saturating_sub(6));
         for (i, line) in report::wrap(sentence, room).iter().enumerate() {
             self.line(&format!("{}{line}", if i == 0 { "note: " } else { "      " }));
@@ -231,25 +230,25 @@ impl Watch for Screen {
     }
 }
 
-/// What a plan does to whom, for the head of a view.
+/// Returns the command and target of a plan, for the head of a view.
 pub(crate) fn title(plan: &run::Plan) -> String {
     let target = if plan.target.url.is_empty() { "the embedded server" } else { &plan.target.url };
     format!("loadline {} {target}", plan.command)
 }
 
-/// The head of the lines of steps.
+/// Returns the head of the step lines.
 fn head() -> String {
     row("step", ["completed", "p50", "p99", "errors"], "busiest")
 }
 
 fn row(label: &str, figures: [&str; 4], busiest: &str) -> String {
     let [rate, p50, p99, errors] = figures;
-    // 80 characters with a label of up to 25 and a device such as `server thread 99.9 %`.
+    // 80 characters, with a label of up to 25 and a device such as `server thread 99.9 %`.
     let line = format!("{label:<25} {rate:>9} {p50:>7} {p99:>7} {errors:>6}  {busiest}");
     line.trim_end().to_string()
 }
 
-/// A step under load. Times of answers that never came are absent, not zero.
+/// Formats a step under load. Missing response times are absent, not zero.
 fn loaded(trial: &Trial) -> String {
     let answered = trial.latency_us.count > 0;
     let time = |us: f64| if answered { quantity(us, Unit::Micros) } else { "n/a".into() };
@@ -263,7 +262,7 @@ fn loaded(trial: &Trial) -> String {
     row(&trial.label, figures.each_ref().map(String::as_str), &busiest)
 }
 
-/// A step without load, which timed calls, say: it has none of the figures of the others, so no columns either.
+/// Formats a step without load, such as timed calls: it has no columns.
 fn unloaded(trial: &Trial) -> String {
     let summary = trial.results.summary.as_ref();
     summary.map_or_else(|| trial.label.clone(), |summary| format!("{}: {summary}", trial.label))

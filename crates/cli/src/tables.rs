@@ -1,25 +1,24 @@
-//! Every table of loadline as rows of text: what `list` prints, `explain` looks up, and the generated pages of docs/
-//! are made of.
+//! Every table of loadline as rows of text, for `list`, `explain` and the generated pages of docs/.
 
 use crate::terms::{TERMS, Term};
 
-/// One row.
+/// Row of a table.
 pub(crate) struct Row {
-    /// Its id.
+    /// Id of the row.
     pub(crate) id: String,
-    /// One line.
+    /// One line of help.
     pub(crate) help: String,
-    /// Everything there is to say, for `explain`; empty when the line says it all.
+    /// Full text for `explain`; empty if the line is enough.
     pub(crate) page: String,
 }
 
-/// One table.
+/// Table of rows.
 pub(crate) struct Table {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub(crate) name: &'static str,
-    /// What its rows are.
+    /// Description of the rows.
     pub(crate) what: &'static str,
-    /// The rows.
+    /// Makes the rows.
     pub(crate) rows: fn() -> Vec<Row>,
 }
 
@@ -27,7 +26,7 @@ fn row(id: &str, help: &str, page: impl Into<String>) -> Row {
     Row { id: id.into(), help: help.into(), page: page.into() }
 }
 
-/// All tables.
+/// All tables of loadline.
 pub(crate) const TABLES: &[Table] = &[
     Table { name: "experiments", what: "experiments that `loadline lab` runs", rows: experiments },
     Table { name: "bottlenecks", what: "bottlenecks that a verdict can name", rows: bottlenecks },

@@ -1,13 +1,12 @@
-//! The words that loadline uses, each with its one meaning: docs/terms.md is made from this table, `loadline explain`
-//! looks them up.
+//! The terms of loadline, each with one meaning, for docs/terms.md and `loadline explain`.
 
-/// One word.
+/// Term.
 pub(crate) struct Term {
-    /// The word.
+    /// Name of the term.
     pub(crate) name: &'static str,
-    /// What it means here.
+    /// Meaning of the term.
     pub(crate) meaning: &'static str,
-    /// Other names that people look it up by.
+    /// Other names to find the term by.
     pub(crate) also: &'static [&'static str],
 }
 
@@ -19,7 +18,7 @@ const fn also(name: &'static str, meaning: &'static str, also: &'static [&'stati
     Term { name, meaning, also }
 }
 
-/// The table, in reading order.
+/// All terms, in reading order.
 pub(crate) const TERMS: &[Term] = &[
     term("offered rate", "requests per second that the plan asks for (S-Clients: connection attempts per second)"),
     term("sent rate", "requests per second that the generator really sent"),
@@ -75,9 +74,9 @@ pub(crate) const TERMS: &[Term] = &[
         "client that keeps D sockets connecting and gives each up after the time T, so that it offers D/T connects per second whatever the server does",
         &["S-Clients"],
     ),
-    term("descriptor", "one socket of an S-Client that is trying to connect"),
+    term("descriptor", "a connecting socket of an S-Client"),
     term("T", "the connect timeout of an S-Client"),
-    term("phantom", "a connection that is established for the client and unknown to the server"),
+    term("phantom", "a connection that is established for the client but unknown to the server"),
     also(
         "idle connection",
         "open connection that carries no requests; one that does is active (source 2 calls them cold and hot)",
@@ -110,7 +109,7 @@ pub(crate) const TERMS: &[Term] = &[
     term("absent", "said of a value that could not be read, with the reason; an absent value is never shown as 0"),
 ];
 
-/// The page docs/terms.md, without its first lines.
+/// Returns the page docs/terms.md, without its first lines.
 pub(crate) fn page() -> String {
     let mut text = "# Terms\n\nCode, reports and pages use each of these words with this meaning only. \
                     `loadline explain WORD` prints one.\n\n| term | meaning |\n|---|---|\n"

@@ -40,7 +40,7 @@ fn growth(facts: &Facts<'_>, steps: &[Step]) -> Option<String> {
         .skip(1)
         .map(|s| {
             format!(
-                "{} clients {} ({} times the first, {})",
+                "{} completed {} ({} times the first, {})",
                 figure(s.n),
                 rate(s.x),
                 ratio(s.x, one.x).map_or_else(|| "?".into(), figure),
@@ -50,9 +50,14 @@ fn growth(facts: &Facts<'_>, steps: &[Step]) -> Option<String> {
         .collect();
     let end = match facts.plateau {
         Plateau::Flat { from, to, growth } => {
-            format!("From {} to {} clients the rate {}: it has stopped growing", figure(from), figure(to), grew(growth))
+            format!(
+                "From {} to {} clients throughput {}: it has stopped growing",
+                figure(from),
+                figure(to),
+                grew(growth)
+            )
         }
-        _ => "The rate was still growing at the last step".into(),
+        _ => "Throughput was still growing at the last step".into(),
     };
     Some(format!("Adding clients: {}. {end}.", list.join("; ")))
 }
@@ -61,9 +66,9 @@ fn knee(findings: &Findings, steps: &[Step]) -> Option<String> {
     let k = findings.knee.as_ref()?;
     let each = ratio(1e6, k.x_max)?;
     let last = steps.iter().rev().find_map(|s| s.dr_us).filter(|d| *d > 0.0);
-    let seen = last.map_or(String::new(), |d| format!(" (the last step added {} a client)", duration(d)));
+    let seen = last.map_or(String::new(), |d| format!(" (the last step added {} per client)", duration(d)));
     Some(format!(
-        "The knee is at N* = R1 Xmax = {} times {} = {} requests in flight; past it each further client only waits, and adds 1/Xmax = {} to the response time{seen}.",
+        "The server is full with R1 × Xmax = {} × {} = {} requests in flight (the knee). Each further client only waits and adds 1/Xmax = {} to the response time{seen}.",
         duration(k.r1_us),
         rate(k.x_max),
         figure(k.concurrency),
@@ -77,9 +82,9 @@ fn cost_change(facts: &Facts<'_>) -> Option<String> {
     let (a, b) = (cost(one)?, cost(top)?);
     let change = ratio(b, a)? - 1.0;
     let meaning = if change <= -0.1 {
-        "it gets cheaper with load, so the growing response time is not work but waiting"
+        "it gets cheaper with load, so the longer response time is waiting, not work"
     } else if change >= 0.1 {
-        "it gets dearer with load"
+        "it gets more expensive with load"
     } else {
         "it hardly changes with load"
     };
@@ -97,15 +102,15 @@ fn ranking(facts: &Facts<'_>) -> Option<String> {
         .take(5)
         .map(|d| format!("{} {} ({} in use)", d.device, duration(d.seconds * 1e6), percent(d.utilisation)))
         .collect();
-    (!list.is_empty()).then(|| format!("Demands of one request, largest first: {}.", list.join("; ")))
+    (!list.is_empty()).then(|| format!("One request needs, largest first: {}.", list.join("; ")))
 }
 
 fn objective(findings: &Findings) -> Option<String> {
     let c = findings.capacity.as_ref()?;
     if !c.held {
-        return Some(format!("The objective ({}) did not hold at any load that was tried.", c.objective));
+        return Some(format!("The objective ({}) failed at every load.", c.objective));
     }
-    let failed = c.failed_at.map_or(String::new(), |f| format!("; it broke when {} were offered", rate(f)));
+    let failed = c.failed_at.map_or(String::new(), |f| format!("; it failed at an offered {}", rate(f)));
     let interval = match (c.low, c.high) {
         (Some(low), Some(high)) => format!(" (95 % interval {} to {})", rate(low), rate(high)),
         _ => String::new(),

@@ -92,11 +92,11 @@ fn cpu(told: Coefficient) -> CpuEstimate {
 fn how(windows: usize, raised: usize, classes: usize) -> String {
     let others = match classes - raised {
         0 => "",
-        _ => "; classes that were asked for least are not told apart",
+        _ => "; the rarest classes are merged",
     };
     format!(
-        "an estimate: a regression over {windows} short windows of a closed loop, in which each class in turns was asked for \
-         more than the mix has it{others}"
+        "an estimate: a regression over {windows} short windows of a closed loop, in which each class in turn had a larger \
+         part of the mix{others}"
     )
 }
 

@@ -38,7 +38,10 @@ pub(crate) fn among(facts: &Facts<'_>) -> Option<(String, String)> {
     let one =
         |side: &Side| format!("{} at {}", side.host, percent(pressure(&View::new("client", trial, side)).min(1.0)));
     let others: Vec<String> = trial.client_hosts.iter().map(one).collect();
-    Some((format!("on {}, ", trial.client.host), format!("; the busiest threads of the others: {}", others.join(", "))))
+    Some((
+        format!("on {}, ", trial.client.host),
+        format!("; busiest threads of the other hosts: {}", others.join(", ")),
+    ))
 }
 
 /// Returns a sentence where hosts completed unevenly for their shares of the load.
@@ -51,10 +54,10 @@ pub(crate) fn uneven(facts: &Facts<'_>) -> Option<String> {
         return None;
     }
     let one = |load: &HostLoad| {
-        Some(format!("{} {} for {} of the load", load.host, rate(completed_rate(trial, load)?), percent(load.share)))
+        Some(format!("{} {} with {} of the load", load.host, rate(completed_rate(trial, load)?), percent(load.share)))
     };
     let all: Vec<String> = trial.host_loads.iter().map(one).collect::<Option<_>>()?;
-    Some(format!("the hosts of the generators completed unevenly: {}", all.join(", ")))
+    Some(format!("the generator hosts completed unevenly: {}", all.join(", ")))
 }
 
 fn completed_rate(trial: &Trial, load: &HostLoad) -> Option<f64> {
@@ -115,7 +118,7 @@ mod tests {
         let found = &run.findings.bottleneck;
         assert_eq!(found.id, "client-cpu");
         let said = serde_json::to_string(found).unwrap();
-        assert!(said.contains("on b, ") && said.contains("of the others: a at"), "{said}");
+        assert!(said.contains("on b, ") && said.contains("of the other hosts: a at"), "{said}");
     }
 
     #[test]

@@ -133,7 +133,7 @@ mod tests {
         crate::judge(&mut run);
         let verdict = &run.findings.bottleneck;
         assert_eq!((run.findings.failure, verdict.id.as_str(), run.findings.picks.decisive), (None, "unknown", None));
-        assert!(verdict.sentence.contains("not made here") && verdict.sentence.contains("CPU"), "{verdict:?}");
+        assert!(verdict.sentence.contains("only watched") && verdict.sentence.contains("CPU"), "{verdict:?}");
         assert!(verdict.missing.len() == 2 && verdict.missing[0].contains("response times"), "{verdict:?}");
         assert!(verdict.evidence.iter().any(|e| e.counter.as_str() == "cpu.idle"), "{verdict:?}");
     }

@@ -92,7 +92,7 @@ pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
         id: found.id.into(),
         rate: Some(limit),
         why: format!(
-            "the next largest demand: {1} per request on {0}, full at {2}",
+            "{0} would be full next: {1} per request, so at {2}",
             found.device,
             duration(found.seconds * 1e6),
             rate(limit)

@@ -55,8 +55,8 @@ fn of_trial(trial: &Trial, opened: f64) -> Vec<Drift> {
 fn of_level(side: &Side, window: Window, (id, what, words): Level, opened: f64) -> Option<Drift> {
     let found = growth(&parts(window, side.over_time(id).into_iter()), window)?;
     let sentence = format!(
-        "the server's {what} grew all through the window, by {} in {} s, which is {} an hour: a leak, or a cache that is not \
-         full yet; a longer run tells them apart",
+        "the server's {what} grew by {} in {} s ({} an hour): a leak, or a cache that still fills; a longer run tells them \
+         apart",
         words(found.grown),
         figure(window.length_s()),
         words(found.per_s * 3600.0)
@@ -70,8 +70,8 @@ fn of_response(trial: &Trial, window: Window) -> Option<Drift> {
     let medians = trial.moments.iter().filter_map(|m| Some((m.t_s, m.p50_us?)));
     let found = growth(&parts(window, medians), window)?;
     let sentence = format!(
-        "the median response time grew all through the window under one load, by {} in {} s, from about {}: something piles up \
-         (a queue, a table, a heap), or the machine slows down",
+        "the median response time grew by {} in {} s under a constant load, from about {}: a queue, a table or the heap \
+         grows, or the machine slows down",
         duration(found.grown),
         figure(window.length_s()),
         duration((found.median - found.grown / 2.0).max(0.0))
@@ -83,7 +83,7 @@ fn of_failures(trial: &Trial, window: Window) -> Option<Drift> {
     let shares = trial.moments.iter().filter_map(|m| Some((m.t_s, m.failed_share()?)));
     let found = growth(&parts(window, shares), window)?;
     let sentence = format!(
-        "the share of requests that failed grew all through the window under one load, by {} of all in {} s: something runs out",
+        "the share of failed requests grew by {} of all in {} s under a constant load: some resource runs out",
         percent(found.grown),
         figure(window.length_s())
     );

@@ -26,13 +26,13 @@ pub(crate) fn measured(
 /// Makes a line about the CPU use of a thread.
 pub(crate) fn thread_line(view: &View<'_>, task: &Task) -> Evidence {
     let waited =
-        task.wait.filter(|w| *w >= 0.01).map_or(String::new(), |w| format!(" and waited for one {}", percent(w)));
+        task.wait.filter(|w| *w >= 0.01).map_or(String::new(), |w| format!(" and waited {} for a CPU", percent(w)));
     measured(
         view,
         (task.counter, &task.name),
         (task.busy, FigureUnit::Cpus),
         Some(1.0),
-        format!("{} was on CPU {} of the time{waited}", task.name, percent(task.busy)),
+        format!("{} ran {} of the time{waited}", task.name, percent(task.busy)),
     )
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn throttled(view: &View<'_>) -> Option<Throttled> {
     let held = view.value("cgroup.cpu_throttled_periods")?;
     let share = (held / periods).clamp(0.0, 1.0);
     let quota = view.value("cgroup.cpu_quota").map_or(String::new(), |q| format!(" of {} CPUs", figure(q)));
-    let text = format!("the quota{quota} ran out in {} of {} periods", figure(held), figure(periods));
+    let text = format!("the CPU quota{quota} ran out in {} of {} periods", figure(held), figure(periods));
     let evidence = measured(view, ("cgroup.cpu_throttled_periods", ""), (held, FigureUnit::Plain), Some(periods), text);
     Some(Throttled { share, evidence })
 }

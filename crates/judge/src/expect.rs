@@ -180,9 +180,9 @@ fn missing(parts: &[Option<Seen<'_>>], findings: &Findings, figure: &str, all: u
     let nothing = parts.iter().filter(|seen| seen.is_none()).count();
     let held_none = findings.repeats.iter().filter(|repeat| repeat.capacity.is_none()).count();
     match (figure == "capacity", nothing, held_none) {
-        (false, 1.., _) if all > 1 => format!("it was not measured: {nothing} of {all} repeats completed nothing"),
-        (true, _, 1..) => format!("it was not measured: {held_none} of {all} repeats held no rate"),
-        _ => "it was not measured".into(),
+        (false, 1.., _) if all > 1 => format!("not measured: {nothing} of {all} repeats completed nothing"),
+        (true, _, 1..) => format!("not measured: {held_none} of {all} repeats held the objective at no rate"),
+        _ => "not measured".into(),
     }
 }
 

@@ -63,17 +63,19 @@ fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     }
     let mut evidence: Vec<Evidence> = threads.iter().take(4).map(|t| thread_line(view, t)).collect();
     let completed = view.trial.rates.completed_rate;
-    let with_that = format!("it completed {} meanwhile", rate(completed));
+    let with_that = format!("{} completed", rate(completed));
     evidence.push(measured(view, ("completed_rate", ""), (completed, FigureUnit::PerSecond), None, with_that));
     evidence.extend(piled_up.and_then(|w| w.line(facts)));
-    let ran =
-        format!("its threads were on CPU {} of the time and waited for one {}", percent(busy), percent(wants - busy));
+    let ran = format!("its threads ran {} of the time and waited {} for a CPU", percent(busy), percent(wants - busy));
     let sentence = if full {
-        format!("the generator's own threads were {} busy, so the server was not taken to its limit", percent(busy))
+        format!(
+            "the generator's CPU is full: its threads were {} busy, so the server's limit was not reached",
+            percent(busy)
+        )
     } else if let Some(waiting) = piled_up {
-        format!("the generator was too slow: {ran}, and {} of the answers waited for it", percent(waiting.client))
+        format!("the generator is too slow: {ran}, and {} of the answers waited for it", percent(waiting.client))
     } else {
-        format!("the generator was starved: {ran}")
+        format!("the generator gets too little CPU: {ran}")
     };
     let confidence = match (full || always, piled_up.is_some()) {
         (true, true) => 0.95,
@@ -116,15 +118,18 @@ fn by_ceiling(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
         ("completed_rate", ""),
         (reached, FigureUnit::PerSecond),
         Some(ceiling),
-        format!("{} of the {} that the generator reaches with no network at all", percent(share), rate(ceiling)),
+        format!("{} of the {} that the generator reaches without a network", percent(share), rate(ceiling)),
     )];
-    let sentence = format!("the generator was at {} of its own ceiling", percent(share));
+    let sentence = format!(
+        "the generator is near its own limit: {} of the rate that it reaches without a network",
+        percent(share)
+    );
     Some(ClientLimit { confidence: 0.8, sentence, evidence })
 }
 
 fn by_quota(view: &View<'_>) -> Option<ClientLimit> {
     let throttled = throttled(view)?;
-    let sentence = "the generator's own control group ran out of its CPU quota".to_string();
+    let sentence = "the generator's CPU quota is used up".to_string();
     (throttled.share >= THROTTLED).then(|| ClientLimit {
         confidence: 0.85,
         sentence,

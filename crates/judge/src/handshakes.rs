@@ -154,8 +154,8 @@ fn counted(windows: &[&Trial]) -> HandshakeCost {
 pub(crate) fn kinds(trial: &Trial) -> String {
     let tally = &trial.measured.tally;
     match ratio(tally.handshakes_resumed as f64, tally.handshakes as f64) {
-        Some(share) if share > 0.0 => format!("{} of them resumed", percent(share)),
-        _ => "all of them full ones".into(),
+        Some(share) if share > 0.0 => format!("{} resumed", percent(share)),
+        _ => "none resumed".into(),
     }
 }
 

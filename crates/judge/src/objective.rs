@@ -61,7 +61,7 @@ pub fn limits(run: &Run) -> Limits {
     };
     let missing = match (longest_mean_us(&limits).is_some(), several_sizes(run)) {
         (true, _) => None,
-        (false, true) => Some("no limit on the response time (requests of several sizes)"),
+        (false, true) => Some("no limit on the response time (several request sizes)"),
         (false, false) => Some("no limit on the response time (no unloaded trial)"),
     };
     Limits { text: text(&limits, own, missing), ..limits }
@@ -69,14 +69,14 @@ pub fn limits(run: &Run) -> Limits {
 
 /// Returns the objective in words.
 fn text(limits: &Limits, own: bool, missing: Option<&str>) -> String {
-    let one = |name: &str, limit: Option<f64>| limit.map(|us| format!("{name} <= {}", duration(us)));
-    let p50 = one("p50", limits.p50_us).map(|text| match own {
+    let one = |name: &str, limit: Option<f64>| limit.map(|us| format!("{name} under {}", duration(us)));
+    let p50 = one("median", limits.p50_us).map(|text| match own {
         true => text,
-        false => format!("{text} ({DEFAULT_MEDIANS} times the unloaded one)"),
+        false => format!("{text} (default: {DEFAULT_MEDIANS} × unloaded; set --p50)"),
     });
     let named = [p50, one("mean", limits.mean_us), one("p99", limits.p99_us), one("p99.9", limits.p99_9_us)];
     let all: Vec<String> = named.into_iter().flatten().chain(missing.map(str::to_owned)).collect();
-    format!("{} and errors <= {}", all.join(", "), percent(limits.errors))
+    format!("{} and errors at most {}", all.join(", "), percent(limits.errors))
 }
 
 /// Returns the median response time of the lightest step, microseconds: the better of the two lightest, since one may have been disturbed. Of
@@ -158,11 +158,11 @@ pub(crate) fn words(breach: &Breach) -> String {
     match breach.kind {
         BreachKind::NothingCompleted => "nothing completed".into(),
         BreachKind::Errors => format!("{} of the requests failed", percent(value)),
-        BreachKind::Behind => format!("{} of the offered load was completed", percent(value)),
+        BreachKind::Behind => format!("{} of the offered load completed", percent(value)),
         BreachKind::Unanswered => {
-            format!("{} of the requests were never answered, so p99 has no value", percent(value))
+            format!("{} of the requests were never answered, so p99 is unknown", percent(value))
         }
-        BreachKind::P50 => format!("p50 was {}", duration(value)),
+        BreachKind::P50 => format!("the median was {}", duration(value)),
         BreachKind::P99 => format!("p99 was {}", duration(value)),
         BreachKind::P999 => format!("p99.9 was {}", duration(value)),
         BreachKind::Mean => format!("the mean was {}", duration(value)),
@@ -205,7 +205,7 @@ mod tests {
         run.plan.objective.p99_9_us = Some(900.0);
         let limits = limits(&run);
         assert_eq!((limits.p50_us, limits.p99_us), (None, None));
-        assert!(limits.text.starts_with("mean <= 70") && limits.text.contains("p99.9 <= 900"), "{}", limits.text);
+        assert!(limits.text.starts_with("mean under 70") && limits.text.contains("p99.9 under 900"), "{}", limits.text);
         let mut seen = trial(5000.0, 1000, 0);
         (seen.latency_us.mean, seen.latency_us.p99_9) = (60.0, 800.0);
         assert!(holds(&seen, &limits));

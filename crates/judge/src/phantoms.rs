@@ -12,16 +12,16 @@ pub(crate) fn unanswered(unanswered: u64, ours: f64, seen: Option<f64>) -> Optio
     let so = match seen {
         Some(seen) if ours - seen > EDGES * ours => {
             format!(
-                "the server's host knows {} of {} connections, so some exist for the client alone",
+                "the server's host saw only {} of {} connections, so some exist for the client alone",
                 figure(seen),
                 figure(ours)
             )
         }
-        Some(_) => "the server's host knew all connections, so they waited to be accepted".into(),
-        None => "the server's own counters would tell whether it knew them".into(),
+        Some(_) => "the server's host saw all connections, so these waited to be accepted".into(),
+        None => "the server's counters would show if it saw them".into(),
     };
     let n = figure(unanswered as f64);
-    (unanswered > 0).then(|| format!("{n} connections were established for the client and never answered: {so}"))
+    (unanswered > 0).then(|| format!("{n} connections were established but never answered: {so}"))
 }
 
 #[cfg(test)]
@@ -32,8 +32,8 @@ mod tests {
     fn only_the_servers_count_tells_a_phantom_from_one_that_waits() {
         assert_eq!(unanswered(0, 800.0, Some(400.0)), None);
         let said = |seen| unanswered(30, 800.0, seen).unwrap();
-        assert!(said(Some(800.0)).ends_with("so they waited to be accepted"), "{}", said(Some(800.0)));
-        assert!(said(Some(770.0)).contains("knows 770 of 800"), "{}", said(Some(770.0)));
-        assert!(said(None).contains("would tell"), "{}", said(None));
+        assert!(said(Some(800.0)).ends_with("so these waited to be accepted"), "{}", said(Some(800.0)));
+        assert!(said(Some(770.0)).contains("saw only 770 of 800"), "{}", said(Some(770.0)));
+        assert!(said(None).contains("would show"), "{}", said(None));
     }
 }

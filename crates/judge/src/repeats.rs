@@ -85,7 +85,7 @@ pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
     if logs.len() < repeats.len() {
         // A capacity that some repeats could not hold at all has no interval.
         (capacity.low, capacity.high) = (None, None);
-        capacity.method += &format!("; only {} of {} repeats held any rate", logs.len(), repeats.len());
+        capacity.method += &format!("; only {} of {} repeats held the objective", logs.len(), repeats.len());
         return;
     }
     let Some(Sample { n, mean, sd }) = Sample::of(&logs) else { return };
@@ -109,7 +109,7 @@ pub(crate) fn agree(bottleneck: &mut Bottleneck, repeats: &[Repeat]) {
     bottleneck.confidence = bottleneck.confidence.min(CONTRADICTED);
     bottleneck.sureness = Certainty::from_confidence(bottleneck.confidence);
     bottleneck.sentence += &format!(
-        " (but {} of {} repeats say otherwise: {})",
+        " (but {} of {} repeats disagree: {})",
         figure(others.len() as f64),
         figure(repeats.len() as f64),
         first.bottleneck

@@ -32,7 +32,7 @@ pub fn steady(series: &[f64]) -> Steady {
 
 fn answer(series: &[f64]) -> (bool, String) {
     if series.len() < LEAST {
-        return (false, format!("{} intervals so far, {LEAST} are needed", series.len()));
+        return (false, format!("only {} intervals so far, {LEAST} are needed", series.len()));
     }
     let take = (series.len() / 2).clamp(LEAST, MOST);
     let last = &series[series.len() - take..];

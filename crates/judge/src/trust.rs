@@ -37,7 +37,7 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     let limited = client_limit(facts);
     let probe_share = facts.decisive.and_then(probe_share);
     placement(facts, &mut report);
-    generator(facts, limited.as_ref().map(|l| l.sentence.as_str()), &mut report);
+    generator(facts, limited.is_some(), &mut report);
     if let Some(trial) = facts.decisive {
         trial.incidents.iter().for_each(|incident| report.warn(incident.text.clone()));
         little_law(trial, &mut report);
@@ -90,28 +90,31 @@ fn placement(facts: &Facts<'_>, report: &mut TrustReport) {
     let online = facts.client().and_then(|v| v.online()).map_or(String::new(), |n| format!(" {}", figure(n)));
     if facts.shared() {
         report.warn(format!(
-            "client and server compete for CPU: they share the{online} CPUs of one host, and the capacity is that of both"
+            "client and server share the{online} CPUs of one host: the capacity is that of both together"
         ));
     } else if facts.server().zip(facts.client()).is_some_and(|(s, c)| s.side.same_cpus(c.side)) {
-        report
-            .warn("client and server are on one machine, each with its own CPUs; they share memory and caches".into());
+        report.warn(
+            "client and server run on one machine, each on its own CPUs, but with shared memory and caches".into(),
+        );
     }
     if facts.server().is_some() && crate::facts::loopback(facts.run) {
-        report.warn("on loopback the side that sends more looks costlier than it is".into());
+        report.warn(
+            "on loopback the kernel bills receive work to the sender, so CPU cost per side is approximate".into(),
+        );
     }
 }
 
-fn generator(facts: &Facts<'_>, limited: Option<&str>, report: &mut TrustReport) {
-    if let Some(how) = limited {
-        report.warn(format!("{how}: the rates are those of the generator, the server takes at least as much"));
+fn generator(facts: &Facts<'_>, limited: bool, report: &mut TrustReport) {
+    if limited {
+        report.warn("the generator was at its limit: the server can take at least this rate".into());
     } else if let Some(busy) = client_limit_threads(facts) {
         let text = format!("the generator's threads used {} of a CPU each at the limit", percent(busy));
-        if busy > BUSY { report.warn(format!("{text}: little is left")) } else { report.hold(text) }
+        if busy > BUSY { report.warn(format!("{text}: little headroom is left")) } else { report.hold(text) }
     }
     crate::client_hosts::uneven(facts).into_iter().for_each(|text| report.warn(text));
     if let Some((ceiling, share)) = facts.run.findings.trust.generator_ceiling.zip(ceiling_used(facts)) {
         report.hold(format!(
-            "the rate is {} of what the generator reaches with no network ({})",
+            "the rate is {} of the {} that the generator reaches without a network",
             percent(share),
             rate(ceiling)
         ));
@@ -120,7 +123,7 @@ fn generator(facts: &Facts<'_>, limited: Option<&str>, report: &mut TrustReport)
     let late = late.filter(|t| t.start_error_us.count > 0 && t.start_error_us.p99 > SENT_LATE_US);
     if let Some(worst) = late.max_by(|a, b| a.start_error_us.p99.total_cmp(&b.start_error_us.p99)) {
         report.warn(format!(
-            "the generator sent late: p99 {} at {}, which the response times include",
+            "the generator sent requests late (p99 {} at {}); response times include this delay",
             duration(worst.start_error_us.p99),
             rate(worst.rates.offered_rate)
         ));
@@ -135,16 +138,16 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
     let long = ratio(trial.latency_us.p99 / 1e6, trial.measured.length_s).unwrap_or(0.0);
     let edges = few.max(long);
     let text = format!(
-        "Little's law: {} in flight, rate times service time gives {} ({} apart)",
+        "{} requests in flight, and rate × service time gives {} ({} apart)",
         figure(seen),
         figure(law),
         percent(difference)
     );
     // Between the two limits the edges may explain the difference, and nothing is shown either way.
     if difference > LITTLE_DIFFERS + edges {
-        report.warn(format!("{text}: a count or a time is wrong"));
+        report.warn(format!("Little's law fails, so a count or a time is wrong: {text}"));
     } else if difference <= LITTLE_DIFFERS {
-        report.hold(text);
+        report.hold(format!("Little's law holds: {text}"));
     }
 }
 
@@ -157,7 +160,7 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
         let ticks = view.span_s.map_or(0.0, |s| 0.04 / s);
         if host.busy > (1.0 + MORE_THAN_ALL + ticks) * host.online {
             report.warn(format!(
-                "{}: {} CPUs' worth of work on {} CPUs: the counters contradict each other",
+                "{}: the counters contradict each other: {} of {} CPUs were busy",
                 view.place(""),
                 figure(host.busy),
                 figure(host.online)
@@ -166,7 +169,7 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
         let own = view.cpu_used().unwrap_or(0.0);
         if own > (1.0 + CHARGED_APART) * host.busy + CHARGED_APART {
             report.warn(format!(
-                "{}: its processes used {} CPUs, the host says only {} were busy: time is charged in different ways",
+                "{}: its processes used {} CPUs, but only {} of the host's were busy: the kernel counts the two differently",
                 view.place(""),
                 figure(own),
                 figure(host.busy)
@@ -179,15 +182,15 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     let foretold = before * trial.rates.completed_rate;
     let used = at_limit * trial.rates.completed_rate;
     let text = format!(
-        "utilisation law: {} per request half-way predicts {} busy CPUs at the limit, {} were",
+        "{} per request at half load predicts {} busy CPUs at the limit, {} were",
         duration(before * 1e6),
         figure(foretold),
         figure(used)
     );
     if (foretold - used).abs() <= DEMAND_CHANGES * used {
-        report.hold(text)
+        report.hold(format!("the CPU cost per request stays the same: {text}"))
     } else {
-        report.warn(format!("{text}: the cost per request changes with the load"))
+        report.warn(format!("the CPU cost per request changes with the load: {text}"))
     }
 }
 
@@ -196,7 +199,7 @@ fn bounds(facts: &Facts<'_>, report: &mut TrustReport) {
     let Some(r1) = facts.unloaded.filter(|_| facts.sweep.len() >= 2).and_then(crate::single::r1_us) else { return };
     match crate::laws::beyond_bound(facts) {
         Some(t) => report.warn(format!(
-            "{} clients did more than {} times the work of one: R1 and the knee are too high, since one client alone pays for every wake-up",
+            "R1 and the knee are too high: {} clients did more than {} times the work of one, which alone pays for every wake-up",
             figure(crate::single::clients(t)),
             figure(crate::single::clients(t))
         )),
@@ -210,7 +213,7 @@ fn ceiling(facts: &Facts<'_>, report: &mut TrustReport) {
     let most = facts.search.iter().copied().max_by(|a, b| good(a).total_cmp(&good(b)));
     if let Some(most) = most.filter(|t| good(t) > (1.0 + PAST_XMAX) * knee.x_max) {
         report.warn(format!(
-            "the open loop completed {} at {} offered, the sweep {}: the sweep did not reach the highest rate, and the knee is higher than {}",
+            "the closed loop did not reach the highest rate: the open loop completed {} (offered: {}), the closed loop {}; the knee is above {}",
             rate(good(most)),
             rate(most.rates.offered_rate),
             rate(knee.x_max),
@@ -224,7 +227,7 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
     let known = t.completed.saturating_add(t.error_count()).saturating_add(t.unanswered);
     if t.sent > known {
         report.warn(format!(
-            "{} requests were sent and neither answered nor counted as failed",
+            "{} requests are unaccounted for: sent, but neither answered nor failed",
             figure((t.sent - known) as f64)
         ));
     }
@@ -234,13 +237,19 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
         report.warn(text);
     }
     let Some(seen) = seen.filter(|seen| ours.max(*seen) >= 20.0) else { return };
-    let text = format!("the client counts {} new connections, the server's host {}", figure(ours), figure(seen));
     // Both sides are read one after the other, some 10 ms apart, with connections in flight at either edge.
     let edges = 5.0 + trial.rates.concurrency + 0.01 * ratio(ours, trial.measured.length_s).unwrap_or(0.0);
     if (seen - ours).abs() <= 0.02 * ours.max(seen) + edges {
-        report.hold(text);
+        report.hold(format!(
+            "client and server's host agree on new connections: {} and {}",
+            figure(ours),
+            figure(seen)
+        ));
+    } else if seen > ours {
+        report.warn(format!("{} connections on the server's host were not ours", figure((seen - ours).round())));
     } else {
-        report.warn(format!("{text}: others connect too, or connections were lost on the way"));
+        let (lost, ours) = (figure((ours - seen).round()), figure(ours));
+        report.warn(format!("{lost} of our {ours} new connections did not reach the server's host"));
     }
 }
 
@@ -249,7 +258,7 @@ fn window(trial: &Trial, report: &mut TrustReport) {
     // Without a longest response time there was no histogram: the figures were collected elsewhere.
     if n < 1000 && trial.latency_us.max > 0.0 {
         report.warn(format!(
-            "only {} requests were measured at the limit: p99 rests on {} of them",
+            "only {} requests were measured at the limit: p99 depends on {} of them",
             figure(n as f64),
             figure((n as f64 / 100.0).ceil())
         ));
@@ -258,9 +267,9 @@ fn window(trial: &Trial, report: &mut TrustReport) {
         report.warn(text);
     }
     if !trial.steady.steady && !trial.steady.reason.is_empty() {
-        report.warn(format!("the rate had not settled when measuring began: {}", trial.steady.reason));
+        report.warn(format!("throughput had not settled when measuring began: {}", trial.steady.reason));
     } else if trial.steady.steady {
-        report.hold(format!("the rate had settled: {}", trial.steady.reason));
+        report.hold(format!("throughput had settled: {}", trial.steady.reason));
     }
 }
 
@@ -270,8 +279,7 @@ fn stood_at_the_end(trial: &Trial) -> Option<String> {
     let longest = positive(trial.latency_us.max)?;
     (ages.max > OLDER * longest && ages.max > OLD_US).then(|| {
         format!(
-            "{} requests had no answer when the window ended, the oldest for {}; the longest answer took {}: something stood \
-             still",
+            "something stalled: {} requests had no answer when measuring ended, the oldest for {} (longest answer: {})",
             figure(ages.count as f64),
             duration(ages.max),
             duration(longest)
@@ -289,8 +297,8 @@ fn hypervisor(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     }
     if let Some(share) = facts.failing.map(crate::stolen).filter(|share| *share > 0.0) {
         report.warn(format!(
-            "the hypervisor took a CPU away for {} of the step that broke the objective: the capacity may be higher on a \
-             machine of its own",
+            "the hypervisor took a CPU away for {} of the step that failed the objective: the capacity may be higher on \
+             dedicated hardware",
             percent(share)
         ));
     }
@@ -300,11 +308,11 @@ fn hypervisor(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
 fn left_out(capacity: Option<&Capacity>, report: &mut TrustReport) {
     let Some((capacity, l)) = capacity.and_then(|c| Some((c, c.left_out?))) else { return };
     let became = l.rate.map_or_else(
-        || "too little is left without them, so they are in it: measure again on a quiet machine".into(),
-        |with| format!("they are left out; with them the capacity is {}", rate(with)),
+        || "without the pauses too little is left, so they are included: measure again on a quiet machine".into(),
+        |with| format!("the pauses are left out; with them the capacity is {}", rate(with)),
     );
     report.warn(format!(
-        "a host paused {} times, {} s in all, during the search for the capacity of {}: {became}",
+        "a host paused {} times ({} s in all) during the search for the capacity of {}: {became}",
         l.pauses,
         figure(l.seconds),
         rate(capacity.rate)
@@ -335,16 +343,13 @@ fn probe(decisive: Option<&Trial>, share: Option<f64>, report: &mut TrustReport)
     let late = decisive.map(sides_of).unwrap_or_default();
     let late = late.iter().filter_map(|v| v.value("probe.late")).reduce(f64::max);
     if let Some(n) = late.filter(|n| *n >= 1.0) {
-        report.warn(format!("{} samples were taken late: the host was too busy to read its own counters", figure(n)));
+        report.warn(format!("{} counter samples were late: the host was too busy to read them in time", figure(n)));
     }
 }
 
 fn whole(run: &Run, report: &mut TrustReport) {
-    if run.interrupted {
-        report.warn("the run was ended early: what is here was measured, the rest is not known".into());
-    }
     // Trials that time a library send no requests: there is no server to read, and no verdict.
     if run.sent_requests() && run.trials.iter().all(|t| t.server.is_none()) {
-        report.warn("nothing of the server's side was read: the verdict rests on the client's side alone".into());
+        report.warn("no counter of the server was read: the verdict depends on the client's side alone".into());
     }
 }

@@ -88,12 +88,12 @@ pub(crate) fn waits_for(loads: &[UpstreamLoad]) -> Option<WaitsFor> {
 pub(crate) fn advice(waits_for: &WaitsFor) -> String {
     let do_this = match waits_for.limit {
         Some(UpstreamLimit::Quota) => {
-            "raise its CPU quota (cpu.max, `--cpus`, `limits.cpu`), or have it do less a request"
+            "raise its CPU quota (cpu.max, `--cpus`, `limits.cpu`), or make it do less per request"
         }
-        Some(UpstreamLimit::Disk) => "have it serve from memory, flush less often, or give it a faster disk",
+        Some(UpstreamLimit::Disk) => "let it serve from memory, flush less often, or give it a faster disk",
         _ => "give it more workers or CPUs, or profile it at this load",
     };
-    format!("What answers at {} is full and the server is not: {do_this}.", waits_for.address)
+    format!("The upstream at {} is full and the server is not: {do_this}.", waits_for.address)
 }
 
 /// Returns the sentence of a verdict that names the upstream.
@@ -101,27 +101,27 @@ pub(crate) fn sentence(load: &UpstreamLoad) -> String {
     let (used, allowed) = (load.cpu_used.unwrap_or(0.0), load.cpu_allowed.unwrap_or(0.0));
     match load.limit {
         Some(UpstreamLimit::Thread) => format!(
-            "the server waits for {}, of which one thread ran or waited for a CPU {} of the time",
+            "the server waits for {}: one thread of it ran or waited for a CPU {} of the time",
             named(&load.behind),
             percent(load.busiest_thread.unwrap_or(0.0))
         ),
         Some(UpstreamLimit::Lock) => format!(
-            "the server waits for {}, whose threads together used {} CPUs of {}: one at a time",
+            "the server waits for {}: its threads used {} CPUs of {}, one at a time (a lock)",
             named(&load.behind),
             figure(used),
             figure(allowed)
         ),
         Some(UpstreamLimit::Quota) => format!(
-            "the server waits for {}, whose CPU quota{} ran out in {} of its periods",
+            "the server waits for {}: its CPU quota{} ran out in {} of its periods",
             named(&load.behind),
             load.cpu_quota.map_or_else(String::new, |cpus| format!(" of {} CPUs", figure(cpus))),
             percent(load.throttled.unwrap_or(0.0))
         ),
         Some(UpstreamLimit::Disk) => {
-            format!("the server waits for {}, which waits for the full disk of its host", named(&load.behind))
+            format!("the server waits for {}, and that waits for the full disk of its host", named(&load.behind))
         }
         _ => format!(
-            "the server waits for {}, which used {} of the {} CPUs that it may use",
+            "the server waits for {}: it used {} of its {} CPUs",
             named(&load.behind),
             figure(used),
             figure(allowed)
@@ -150,13 +150,13 @@ pub(crate) fn evidence(view: &View<'_>, loads: &[UpstreamLoad]) -> Vec<Evidence>
 fn line(view: &View<'_>, load: &UpstreamLoad) -> Evidence {
     let whose = match load.behind.from.as_str() {
         "" => "the server holds".to_string(),
-        from => format!("what answers at {from} holds"),
+        from => format!("the upstream at {from} holds"),
     };
     let connections = load.connections.unwrap_or(0.0);
     let does = match load.cpu_used {
         Some(used) => match load.throttled {
             Some(share) if share >= THROTTLED => {
-                format!("used {} CPUs and was held by its quota in {} of the periods", figure(used), percent(share))
+                format!("used {} CPUs and was throttled in {} of the periods", figure(used), percent(share))
             }
             _ => format!("used {} CPUs", figure(used)),
         },
@@ -259,7 +259,7 @@ mod tests {
         let (verdict, load) = (&found.bottleneck, &found.behind[0]);
         assert_eq!((load.limit, load.cpu_quota), (Some(UpstreamLimit::Quota), Some(0.2)), "{verdict:#?}");
         assert!(load.throttled.is_some_and(|share| (0.85..=0.95).contains(&share)), "{load:?}");
-        assert!(verdict.sentence.contains("whose CPU quota of 0.200 CPUs ran out in 90"), "{}", verdict.sentence);
+        assert!(verdict.sentence.contains("its CPU quota of 0.200 CPUs ran out in 90"), "{}", verdict.sentence);
         assert!(verdict.advice.iter().any(|advice| advice.contains("raise its CPU quota")), "{:?}", verdict.advice);
         let one_load = held_under(&[64], 9.0, 0.0, 0.0, 0.0).findings.bottleneck;
         assert!(one_load.id == "server-concurrency" && one_load.sentence.contains("CPU quota"), "{one_load:#?}");
@@ -281,7 +281,7 @@ mod tests {
     fn the_chain_is_followed_to_where_it_is_full() {
         let verdict = proxy(0.2, 0.99).findings.bottleneck;
         assert!(verdict.sentence.contains("waits for 127.0.0.1:5432 (postgres:900)"), "{}", verdict.sentence);
-        assert!(verdict.evidence.iter().any(|e| e.text.starts_with("what answers at 127.0.0.1:8001 holds")));
+        assert!(verdict.evidence.iter().any(|e| e.text.starts_with("the upstream at 127.0.0.1:8001 holds")));
     }
 
     #[test]

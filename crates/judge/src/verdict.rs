@@ -4,14 +4,14 @@ use run::{Bottleneck, RuledOut};
 
 use crate::Facts;
 use crate::demand::next;
-use crate::number::figure;
 use crate::rules::{RULES, Rule, Verdict, none_good};
+use crate::sweep::Plateau;
 use crate::thresholds::{DISTURBED, SURE};
 
 /// Facts that no counter of a server shows.
 const NOT_WATCHED: [&str; 2] = [
-    "requests, response times and errors: they are counted where the load is made (loadline load, loadline find)",
-    "the generator's side: whether it, the network or the server was the limit (loadline find)",
+    "requests, response times and errors: only the load generator counts them (run `loadline load` or `loadline find`)",
+    "the generator's side: it shows if the generator or the network was the limit (run `loadline find`)",
 ];
 
 /// Returns why each other rule is not the verdict, and what is missing for those that cannot say.
@@ -23,18 +23,31 @@ fn others(winner: &Rule, confidence: f64, answers: &[(&Rule, Verdict)]) -> (Vec<
             Verdict::RuledOut(why) => out(why.clone()),
             // Missing counters that matter only behind a sure verdict are not listed.
             Verdict::CannotSay(what) if winner.id == "unknown" || confidence < SURE => {
-                missing.extend(what.iter().map(|w| format!("{}: {w}", rule.id)));
+                missing.extend(what.iter().map(|w| (rule.id, w.as_str())));
             }
             Verdict::CannotSay(_) => {}
             Verdict::Binds { sentence: also, .. } => {
-                out(format!("its signs are there too ({also}), but {} comes before it and explains them", winner.id));
+                out(format!("explained by {}, though its signs are there: {also}", winner.id));
             }
         }
     }
-    (ruled_out, missing)
+    (ruled_out, merged(&missing))
 }
 
-/// Asks all rules.
+/// Merges the rules that miss one and the same thing into one line.
+fn merged(missing: &[(&str, &str)]) -> Vec<String> {
+    let first = |at: usize| !missing[..at].iter().any(|(_, what)| *what == missing[at].1);
+    let line = |at: usize| {
+        let (id, what) = missing[at];
+        match missing.iter().filter(|(_, w)| *w == what).count() {
+            1 => format!("{id}: {what}"),
+            all => format!("{id} and {} more: {what}", all - 1),
+        }
+    };
+    (0..missing.len()).filter(|at| first(*at)).map(line).collect()
+}
+
+/// Asks all rules for the verdict.
 pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
     // No rule reads the counters of a trial in which the server or the generator died.
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
@@ -53,7 +66,10 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
     }
     let (confidence, sentence) = weakened(facts, *confidence, sentence);
     let waits_for = if winner.waits { crate::upstreams::waits_for(&facts.upstreams) } else { None };
-    let of_rule = winner.advice.iter().map(|a| (*a).to_string());
+    let of_rule = match is_unknown {
+        true => advice_without_a_cause(facts, &missing),
+        false => winner.advice.iter().map(|a| (*a).to_string()).collect(),
+    };
     Bottleneck {
         id: winner.id.into(),
         confidence,
@@ -66,6 +82,26 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
         advice: waits_for.iter().map(crate::upstreams::advice).chain(of_rule).collect(),
         waits_for,
     }
+}
+
+/// Returns the next steps where no cause was found: each names something that is in fact missing.
+fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String]) -> Vec<String> {
+    if facts.run.only_watched() || !facts.run.sent_requests() || facts.client().is_none() {
+        return Vec::new();
+    }
+    let unread = facts.server().is_none();
+    let refused = |side: &run::Side| side.recording.absent.iter().any(|a| a.reason.starts_with("no permission"));
+    let forbidden = !missing.is_empty() && facts.server().is_some_and(|view| refused(view.side));
+    let one_load = facts.plateau == Plateau::NoResult && facts.search.is_empty();
+    [
+        (unread, "Run loadline on the server's host, or name its process: --server-pid PID."),
+        (one_load, "Try several load levels: run `loadline find URL`."),
+        (forbidden, "Run loadline as root: it may not read some of the counters that are missing."),
+    ]
+    .into_iter()
+    .filter(|(is_missing, _)| *is_missing)
+    .map(|(_, text)| text.to_string())
+    .collect()
 }
 
 /// Lowers the confidence for CPU use of other programs and for incidents of the server, and adds both to the sentence.
@@ -84,7 +120,7 @@ fn weakened(facts: &Facts<'_>, confidence: f64, sentence: &str) -> (f64, String)
     }
     if let Some((taken, online)) = facts.other_processes_cpu() {
         confidence = confidence.min((SURE - taken / online).max(DISTURBED));
-        sentence += &format!("; other programs used {} of {} CPUs meanwhile", figure(taken), figure(online));
+        sentence += "; less sure because of other programs";
     }
     (confidence, sentence)
 }

@@ -51,7 +51,7 @@ impl Waiting {
         let view = if self.client > self.server { facts.client()? } else { facts.server()? };
         let bytes = view.value("connection.receive_queue")?;
         let text = format!(
-            "of {} messages under way {} waited unread as answers at the generator, {} as requests at the server",
+            "of {} requests in flight, {} waited as unread answers at the generator and {} as unread requests at the server",
             figure(view.trial.rates.concurrency),
             percent(self.client),
             percent(self.server)
@@ -158,9 +158,9 @@ mod tests {
         let b = verdict([0.83, 0.05, 3500.0], [0.55, 0.09, 40.0]);
         assert!(b.id == "client-cpu" && b.confidence < 0.8, "{b:#?}");
         let b = verdict([0.6, 0.05, 100.0], [0.8, 0.1, 3500.0]);
-        assert!(b.id == "server-cpu" && b.sentence.contains("nearly always busy"), "{b:#?}");
+        assert!(b.id == "server-cpu" && b.sentence.contains("nearly full"), "{b:#?}");
         let b = verdict([0.6, 0.05, 1000.0], [0.8, 0.1, 1500.0]);
-        assert!(b.id == "unknown" && b.sentence.contains("one load alone"), "{b:#?}");
+        assert!(b.id == "unknown" && b.sentence.contains("one load level"), "{b:#?}");
     }
 
     #[test]

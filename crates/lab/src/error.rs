@@ -5,7 +5,7 @@
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// The target cannot be used as it is written.
-    #[error("{target:?} cannot be used as a target: {why}")]
+    #[error("{target:?} is not a usable target: {why}")]
     Target {
         /// Target as the user wrote it.
         target: String,
@@ -13,7 +13,7 @@ pub enum LabError {
         why: String,
     },
     /// The test request, sent before any load, showed that the target cannot be measured.
-    #[error("one request to {target} before any load: {why}")]
+    #[error("test request to {target} failed: {why}")]
     Preflight {
         /// The target.
         target: String,
@@ -21,7 +21,7 @@ pub enum LabError {
         why: String,
     },
     /// An agent did not start, or gave up.
-    #[error("the {name} agent cannot work: {why}")]
+    #[error("the {name} agent failed: {why}")]
     Agent {
         /// Name of the agent.
         name: String,
@@ -54,7 +54,7 @@ pub enum LabError {
     #[error(transparent)]
     Testbed(#[from] testbed::TestbedError),
     /// Nothing has the name that was asked for.
-    #[error("there is no {what} {name:?}{near}; `loadline list` shows all")]
+    #[error("no {what} is called {name:?}{near}; `loadline list` shows all")]
     Name {
         /// Kind of thing.
         what: &'static str,

@@ -1,4 +1,4 @@
-//! Answers that are no run: a comparison, a what-if. The forms that tell them.
+//! Forms of answers that are not a run: comparisons and predictions.
 
 use run::Run;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::{Doc, FORMS, ReportError, Style};
 /// Forms that need only a document.
 const KNOWN: [&str; 3] = ["text", "markdown", "html"];
 
-/// An answer in a form: its document as text, Markdown or HTML, or itself as JSON.
+/// Renders an answer: its document as text, Markdown or HTML, or itself as JSON.
 pub(crate) fn render<T: Serialize>(form: &str, answer: &T, doc: &Doc, style: &Style) -> Result<String, ReportError> {
     if form == "json" {
         return Ok(serde_json::to_string_pretty(answer)

@@ -13,11 +13,11 @@ pub fn render_comparison(form: &str, comparison: &Comparison, style: &Style) -> 
 
 fn document(comparison: &Comparison) -> Doc {
     let mut blocks: Vec<Block> =
-        comparison.differences.iter().map(|d| Note::block(Tone::Warn, format!("Not the same: {d}"))).collect();
+        comparison.differences.iter().map(|d| Note::block(Tone::Warn, format!("Differs: {d}"))).collect();
     blocks.extend(comparison.notes.iter().map(|note| Note::block(Tone::Warn, note.clone())));
     blocks.push(Block::KeyFigures(vec![KeyFigure {
         name: "Verdict".into(),
-        value: comparison.verdict.name().into(),
+        value: word(comparison.verdict).into(),
         detail: decided(comparison),
         tone: tone(comparison.verdict),
     }]));
@@ -33,7 +33,7 @@ fn document(comparison: &Comparison) -> Doc {
     }
 }
 
-/// What it takes to make the same windows again.
+/// Returns the seed and number of pairs, which reproduce the order of the windows.
 fn in_turns(turns: &WindowOrder) -> Block {
     let text = format!("{} pairs of windows, in the order of --seed {}.", turns.new_first.len(), turns.seed);
     Note::block(Tone::Plain, text)
@@ -41,33 +41,38 @@ fn in_turns(turns: &WindowOrder) -> Block {
 
 fn title(comparison: &Comparison) -> String {
     let threshold = significant(100.0 * comparison.threshold);
-    // A share that failed and a capacity that is gone are no matter of speed.
+    // A share of failures and a lost capacity are not a matter of speed.
     let by = comparison.comparisons.iter().find(|c| Some(&c.figure) == comparison.decided_by.as_ref());
     let failed = by.is_some_and(|c| c.difference.is_some());
     let gone = by.and_then(|c| c.said.clone()).filter(|_| by.is_some_and(|c| !c.ratio.is_finite()));
     match comparison.verdict {
-        ComparisonResult::Faster if failed => "The new one fails less".into(),
+        ComparisonResult::Faster if failed => "The new server fails less".into(),
         ComparisonResult::Slower if failed && comparison.regression => {
-            "The new one fails more than the objective allows".into()
+            "The new server fails more than the objective allows".into()
         }
-        ComparisonResult::Slower if failed => "The new one fails more, as the objective allows".into(),
+        ComparisonResult::Slower if failed => "The new server fails more, but within the objective".into(),
         ComparisonResult::Faster | ComparisonResult::Slower if gone.is_some() => {
             format!("Capacity: {}", gone.unwrap_or_default())
         }
-        ComparisonResult::Faster => "The new one is faster".into(),
+        ComparisonResult::Faster => "The new server is faster".into(),
         ComparisonResult::Slower if comparison.regression => format!("Slower by more than {threshold} %"),
         ComparisonResult::Slower => format!("Slower, by less than {threshold} %"),
         ComparisonResult::Same => format!("The same within {threshold} %"),
-        ComparisonResult::NotEnough => "Not enough data to tell them apart or to call them the same".into(),
+        ComparisonResult::NotEnough => "Undecided: too little data to call them different or the same".into(),
     }
 }
 
 fn decided(comparison: &Comparison) -> String {
     let Some(figure) = &comparison.decided_by else {
-        return "no figure could be decided; measure longer, or repeat".into();
+        return "no figure could be decided: measure longer, or repeat".into();
     };
     let ratio = comparison.comparisons.iter().find(|c| c.figure == *figure).map(change).unwrap_or_default();
     format!("decided by {figure}: {ratio}")
+}
+
+/// Returns the word for the screen; in files `not-enough` is its id.
+fn word(word: ComparisonResult) -> &'static str {
+    if word == ComparisonResult::NotEnough { "undecided" } else { word.name() }
 }
 
 fn tone(word: ComparisonResult) -> Tone {
@@ -93,7 +98,7 @@ fn change(c: &ComparedFigure) -> String {
     }
 }
 
-/// The ratio of each figure with its interval; figures of no interval are in the table alone.
+/// Returns the ratios with their intervals; figures without an interval are only in the table.
 fn intervals(comparison: &Comparison) -> Option<Block> {
     let row = |c: &ComparedFigure| {
         let (low, high) = c.low.zip(c.high)?;
@@ -108,8 +113,7 @@ fn intervals(comparison: &Comparison) -> Option<Block> {
     (!rows.is_empty()).then(|| {
         Block::Intervals(Intervals {
             title: "New over old".into(),
-            caption: "Ratio of each figure with its 95 % interval; an interval that holds 1 tells nothing apart."
-                .into(),
+            caption: "Ratio of each figure with its 95 % interval. An interval around 1 shows no difference.".into(),
             unit: Unit::Plain,
             against: 1.0,
             rows,
@@ -117,7 +121,7 @@ fn intervals(comparison: &Comparison) -> Option<Block> {
     })
 }
 
-/// Both curves: throughput against clients, and response times in full.
+/// Returns both curves: throughput against clients, and all percentiles of the response time.
 fn curves(comparison: &Comparison) -> Vec<Block> {
     let both = |points: &[CurvePoint]| {
         let of = |side: fn(&CurvePoint) -> f64| points.iter().map(|p| (p.at, side(p))).collect();
@@ -136,8 +140,8 @@ fn curves(comparison: &Comparison) -> Vec<Block> {
         ..Plot::default()
     };
     let response = || Plot {
-        title: "Response time in full".into(),
-        caption: "All windows of one load together.".into(),
+        title: "Response time at every percentile".into(),
+        caption: "All windows of one load level together.".into(),
         x: Axis::new("share of requests", Unit::Share, Scale::Nines),
         y: Axis::new("response time", Unit::Micros, Scale::Log),
         series: both(responses),
@@ -147,7 +151,7 @@ fn curves(comparison: &Comparison) -> Vec<Block> {
     plots.into_iter().flatten().map(|plot| Block::Plot(Box::new(plot))).collect()
 }
 
-/// Costs that are only listed are shown where they differ: there are dozens.
+/// Returns the figures to show: of dozens of costs only those that differ.
 fn shown(comparison: &Comparison) -> impl Iterator<Item = &ComparedFigure> {
     let differs = |c: &ComparedFigure| matches!(c.word, ComparisonResult::Faster | ComparisonResult::Slower);
     comparison.comparisons.iter().filter(move |c| !c.beside || differs(c))
@@ -163,19 +167,19 @@ fn table(comparison: &Comparison) -> Table {
     Table { columns, rows: shown(comparison).map(row).collect(), notes: notes(comparison), ..Table::default() }
 }
 
-/// What more of would decide what is open, and what figures do not say.
+/// Returns what would decide undecided figures, and the figures' own remarks.
 fn notes(comparison: &Comparison) -> Vec<String> {
     let open =
         |of: NeededData| shown(comparison).any(|c| c.more.is_some() && c.more_of.unwrap_or(NeededData::Windows) == of);
-    let windows = "not-enough (×N windows): about N times as many windows would decide it: N times the time";
-    let runs = "not-enough (×N runs): no number of windows of the same runs decides it, about N times as many runs or repeats of each \
-                side would (--repeat N, --old RUN… --new RUN…)";
+    let windows = "undecided (×N windows): needs about N times the time";
+    let runs = "undecided (×N runs): more time will not help; use about N times as many runs or repeats of each side (--repeat N, \
+                --old RUN… --new RUN…)";
     let open = [(NeededData::Windows, windows), (NeededData::Runs, runs)].into_iter().filter(|(of, _)| open(*of));
     let said = shown(comparison).filter_map(|c| Some(format!("{}: {}", c.figure, c.said.as_ref()?)));
     open.map(|(_, note)| note.to_string()).chain(said).collect()
 }
 
-/// Old or new of a figure; of a share in percent.
+/// Formats the old or new value of a figure; a share as per cent.
 fn value(c: &ComparedFigure, value: f64) -> String {
     if c.difference.is_some() { quantity(value, Unit::Share) } else { quantity(value, c.unit) }
 }
@@ -183,7 +187,7 @@ fn value(c: &ComparedFigure, value: f64) -> String {
 fn row(c: &ComparedFigure) -> Vec<Cell> {
     let of = if c.more_of == Some(NeededData::Runs) { "runs" } else { "windows" };
     let more = c.more.filter(|m| *m > 1.0).map(|m| format!(" (×{} {of})", significant(m.ceil())));
-    let word = format!("{}{}", c.word.name(), more.unwrap_or_default());
+    let word = format!("{}{}", word(c.word), more.unwrap_or_default());
     let p = c.p.map_or_else(|| "-".into(), |p| if p < 1e-4 { "<0.0001".into() } else { significant(p) });
     vec![
         c.figure.as_str().into(),

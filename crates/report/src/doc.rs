@@ -1,57 +1,57 @@
-//! What a report says, before it has any form: sections of blocks. Pages make it, forms print it.
+//! The document of a report, independent of its form: sections of blocks. Pages make it, forms print it.
 
 use std::collections::HashSet;
 
 use crate::plot::{Bars, Chain, Intervals, Plot};
 
-/// A whole report.
+/// Whole report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Doc {
-    /// The result in one line.
+    /// Result in one line.
     pub title: String,
-    /// What was done, when and for how long.
+    /// Command, start and duration.
     pub subtitle: String,
-    /// The pages that had something to say, in reading order.
+    /// Sections in reading order.
     pub sections: Vec<Section>,
 }
 
-/// What one page says.
+/// Section of a document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
     /// Anchor: a word without spaces.
     pub id: String,
     /// Heading; empty for the verdict, which needs none.
     pub title: String,
-    /// Who needs it.
+    /// Readers who need it.
     pub weight: Weight,
-    /// What it says.
+    /// Contents.
     pub blocks: Vec<Block>,
 }
 
-/// Who needs a section.
+/// Readers who need a section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// Everybody, and first: it is in the brief form of the terminal, too.
+    /// Everybody, first: also in the brief form of the terminal.
     First,
-    /// Everybody: it is in every whole form.
+    /// Everybody: in every complete form.
     #[default]
     Main,
-    /// Readers of the full report, not of the terminal.
+    /// Readers of the full report, but not in the terminal.
     Full,
-    /// Those who check the details: folded in HTML, not in the terminal.
+    /// Readers who check details: folded in HTML, not in the terminal.
     Detail,
 }
 
-/// One thing that is said.
+/// Block of a section.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     /// Sentences.
     Paragraph(String),
-    /// A sentence to notice.
+    /// Sentence to notice.
     Note(Note),
-    /// The few figures that the section is about.
+    /// Main figures of the section.
     KeyFigures(Vec<KeyFigure>),
-    /// Why the verdict is what it is.
+    /// Evidence of the verdict.
     Evidence(Vec<EvidenceLine>),
     /// Short entries.
     List(List),
@@ -59,182 +59,183 @@ pub enum Block {
     Table(Table),
     /// Curves.
     Plot(Box<Plot>),
-    /// Bars, one a device or side.
+    /// Bars, one per device or side.
     Bars(Bars),
-    /// Estimates with intervals beside a value; a table has the same figures.
+    /// Estimates with intervals beside a reference value; a table has these figures, too.
     Intervals(Intervals),
-    /// Boxes joined by arrows: who waits for whom.
+    /// Boxes joined by arrows that show which one waits for which.
     Chain(Chain),
-    /// Small charts side by side, one a counter.
+    /// Small charts side by side, one per counter.
     Multiples(Vec<Plot>),
 }
 
-/// How something is meant.
+/// Tone of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// As it stands.
+    /// Neutral.
     #[default]
     Plain,
-    /// Held, passed.
+    /// Good: held or passed.
     Good,
-    /// To be careful with.
+    /// Needs care.
     Warn,
     /// Failed.
     Bad,
-    /// Of less weight.
+    /// Less important.
     Quiet,
 }
 
-/// A sentence to notice.
+/// Sentence to notice.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Note {
-    /// How it is meant.
+    /// Tone.
     pub tone: Tone,
-    /// The sentence.
+    /// Sentence.
     pub text: String,
-    /// Id of the section that says more, where a form can lead there; empty for none.
+    /// Id of the section with more details, for forms with links; empty for none.
     pub to: &'static str,
 }
 
-/// A figure that the reader came for.
+/// Main figure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeyFigure {
-    /// What it is, in a word.
+    /// Name in one word.
     pub name: String,
-    /// The figure with its unit.
+    /// Figure with its unit.
     pub value: String,
-    /// How it is to be read.
+    /// Explanation.
     pub detail: String,
-    /// How it is meant.
+    /// Tone.
     pub tone: Tone,
 }
 
-/// One line of evidence, with the value and its limit where they are figures.
+/// Line of evidence, with value and limit where they are figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EvidenceLine {
-    /// The line.
+    /// Text of the line.
     pub text: String,
-    /// Counter or cost that it rests on.
+    /// Counter or cost that it is based on.
     pub counter: String,
     /// Side, host and instance.
     pub place: String,
-    /// The value as text; empty when there is none.
+    /// Value as text; empty for none.
     pub value: String,
-    /// The limit as text; empty when there is none.
+    /// Limit as text; empty for none.
     pub limit: String,
-    /// Value over limit, when both are known and comparable.
+    /// Value over limit, if both are known and comparable.
     pub share: Option<f64>,
 }
 
-/// Entries, each with a term in front.
+/// List of entries, each with a term in front.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct List {
-    /// What the entries are, in a word.
+    /// Title of the list.
     pub title: String,
-    /// The entries.
+    /// Entries.
     pub items: Vec<Item>,
-    /// How many a short form shows before it only counts the rest.
+    /// Number of entries in a short form, which only counts the rest.
     pub brief: usize,
 }
 
-/// An entry of a list.
+/// Entry of a list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Item {
-    /// A name in front, may be empty.
+    /// Name in front; may be empty.
     pub term: String,
-    /// The sentence.
+    /// Sentence.
     pub text: String,
-    /// How it is meant.
+    /// Tone.
     pub tone: Tone,
 }
 
 /// Rows and columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// What it shows, in a sentence; may be empty.
+    /// Caption; may be empty.
     pub caption: String,
-    /// The columns.
+    /// Columns.
     pub columns: Vec<Col>,
-    /// The rows, each as long as `columns`.
+    /// Rows, each as long as `columns`.
     pub rows: Vec<Vec<Cell>>,
-    /// Sentences below it: reasons of absent values.
+    /// Sentences below the table, such as reasons of absent values.
     pub notes: Vec<String>,
-    /// Rows that the terminal shows before it only counts the rest; 0 leaves the table to fuller forms; absent: all.
+    /// Number of rows in the terminal, which only counts the rest; 0: not in the terminal; `None`: all.
     pub brief: Option<usize>,
 }
 
-/// A column.
+/// Column of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Col {
-    /// Heading, with the unit where the cells do not say it.
+    /// Heading, with the unit unless the cells have it.
     pub name: String,
-    /// Figures stand to the right.
+    /// Align to the right, as figures are.
     pub right: bool,
-    /// 0 is always shown; where room is short, the highest ranks go first, and the terminal shows none above 4.
+    /// Rank: 0 is always shown. Without enough room the highest ranks are dropped first; the terminal shows none above
+    /// 4.
     pub rank: u8,
 }
 
-/// A cell.
+/// Cell of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// What it says.
+    /// Contents.
     pub text: String,
-    /// How it is meant.
+    /// Tone.
     pub tone: Tone,
-    /// More about it, for forms that can show it on demand.
+    /// Details, for forms that can show them on demand.
     pub hint: String,
 }
 
 impl Section {
-    /// A section of a page.
+    /// Makes a section.
     pub fn new(id: &str, title: &str, weight: Weight, blocks: Vec<Block>) -> Self {
         Self { id: id.into(), title: title.into(), weight, blocks }
     }
 }
 
 impl Note {
-    /// A note block.
+    /// Makes a note block.
     pub fn block(tone: Tone, text: impl Into<String>) -> Block {
         Block::Note(Self { tone, text: text.into(), to: "" })
     }
 
-    /// The same with the section that says more.
+    /// Makes a note block with a link to a section.
     pub fn leading(tone: Tone, text: impl Into<String>, to: &'static str) -> Block {
         Block::Note(Self { tone, text: text.into(), to })
     }
 }
 
 impl Item {
-    /// An entry of a list.
+    /// Entry of a list.
     pub fn new(term: impl Into<String>, text: impl Into<String>) -> Self {
         Self { term: term.into(), text: text.into(), tone: Tone::Plain }
     }
 }
 
 impl Col {
-    /// A column of words.
+    /// Makes a column of words.
     pub fn words(name: &str, rank: u8) -> Self {
         Self { name: name.into(), right: false, rank }
     }
 
-    /// A column of figures.
+    /// Makes a column of figures.
     pub fn figures(name: &str, rank: u8) -> Self {
         Self { name: name.into(), right: true, rank }
     }
 }
 
 impl Cell {
-    /// A cell that says something.
+    /// Makes a cell.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// A cell without a value, with the reason.
+    /// Makes a cell without a value, with the reason.
     pub fn absent(reason: impl Into<String>) -> Self {
         Self { text: "–".into(), tone: Tone::Quiet, hint: reason.into() }
     }
 
-    /// The same cell, meant differently.
+    /// Returns the cell with another tone.
     pub fn toned(mut self, tone: Tone) -> Self {
         self.tone = tone;
         self
@@ -254,7 +255,7 @@ impl From<&str> for Cell {
 }
 
 impl Table {
-    /// Takes so many rows out of the middle, and says so below.
+    /// Removes rows from the middle and says so below.
     pub fn leave_out(&mut self, rows: usize) {
         let begin = (self.rows.len() - rows.min(self.rows.len())) * 2 / 3;
         let out = self.rows.drain(begin..(begin + rows).min(self.rows.len())).count();

@@ -1,5 +1,5 @@
 //! Documents made from runs. A [`run::Run`] goes in, text comes out; nothing here reads a clock, a file or the network,
-//! so any old run can be drawn again.
+//! so any old run can be rendered again.
 //!
 //! Pages ([`PAGES`]) turn a run into a [`Doc`]: sections of blocks without any form. Forms ([`FORMS`]) print it.
 
@@ -11,6 +11,7 @@ mod pages;
 mod plot;
 mod style;
 mod what_if;
+mod words;
 
 pub use comparison::render_comparison;
 pub use doc::{Block, Cell, Col, Doc, EvidenceLine, Item, KeyFigure, List, Note, Section, Table, Tone, Weight};
@@ -24,17 +25,17 @@ pub use run::number::{Unit, count, number, quantity, significant};
 pub use style::{ReportError, Style};
 pub use what_if::render_what_if;
 
-/// Everything that the pages have to say about a run.
+/// Returns the document of a run with all pages.
 pub fn document(run: &run::Run) -> Doc {
     pages::document(run)
 }
 
-/// What a person must know of a run, on one screen: the verdict, why, what to do, and the trials, in at most so many lines.
+/// Returns the essentials of a run for one screen: verdict, reasons, advice and trials, in at most `most` lines.
 pub fn brief(run: &run::Run, style: &Style, most: usize) -> String {
     forms::brief(&document(run), style, most)
 }
 
-/// A run in one of the [`FORMS`].
+/// Renders a run in one of the [`FORMS`].
 pub fn render(form: &str, run: &run::Run, style: &Style) -> Result<String, ReportError> {
     let row = FORMS.iter().find(|f| f.name == form).ok_or_else(|| ReportError::UnknownForm {
         asked: form.into(),

@@ -1,11 +1,11 @@
-//! For whom a form is made.
+//! Properties of the reader's screen, and errors of forms.
 
 /// Properties of the reader's screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns of the terminal; anything below 40 counts as 40.
+    /// Columns of the terminal; fewer than 40 count as 40.
     pub width: usize,
-    /// Whether colours may be used: standard output is a terminal and `NO_COLOR` is not set.
+    /// Colours may be used: standard output is a terminal and `NO_COLOR` is not set.
     pub color: bool,
 }
 
@@ -15,23 +15,23 @@ impl Default for Style {
     }
 }
 
-/// Why a report could not be made.
+/// Error of rendering a report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// No such form.
+    /// Unknown form.
     #[error("there is no report form {asked:?}; take one of {known}")]
     UnknownForm {
-        /// What was asked for.
+        /// Requested form.
         asked: String,
-        /// What there is.
+        /// Known forms.
         known: String,
     },
-    /// A form could not be written.
+    /// A form could not be made.
     #[error("cannot make the {form} report: {message}; the run itself is kept in run.json, please report this")]
     Broken {
-        /// Which form.
+        /// Name of the form.
         form: &'static str,
-        /// What happened.
+        /// Cause.
         message: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What would come of other resources or other users.
+//! The prediction for other resources or another number of users.
 
 use run::{Estimate, LoadPoint, Resource, WhatIf};
 
@@ -6,7 +6,7 @@ use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Cell, Col, Doc, Item, KeyFigure, List, ReportError, Section, Style, Table, Tone, Unit, Weight};
 use run::number::{number, quantity};
 
-/// An answer as text, Markdown, HTML or JSON. `run` is how the run is called.
+/// Renders a prediction as text, Markdown, HTML or JSON. `run` is the name of the run.
 pub fn render_what_if(form: &str, answer: &WhatIf, run: &str, style: &Style) -> Result<String, ReportError> {
     crate::answer::render(form, answer, &document(answer, run), style)
 }
@@ -24,7 +24,7 @@ fn document(answer: &WhatIf, run: &str) -> Doc {
         subtitle: format!("what if · from the run {run}"),
         sections: vec![
             Section::new("what-if", "", Weight::First, then),
-            Section::new("assumed", "Taken for granted", Weight::Main, assumed),
+            Section::new("assumed", "Assumptions", Weight::Main, assumed),
         ],
     }
 }
@@ -35,8 +35,8 @@ fn title(answer: &WhatIf) -> String {
     }
     let rate = format!("{} requests/s with {} users", number(answer.rate.value), answer.users);
     match &answer.bottleneck {
-        Some(resource) => format!("{rate}: then {} stops it", resource.id),
-        None => format!("{rate}, and room left everywhere"),
+        Some(resource) => format!("{rate}, limited by {}", resource.id),
+        None => format!("{rate}, and nothing is full"),
     }
 }
 
@@ -44,12 +44,12 @@ fn of_arrivals(answer: &WhatIf, asked: f64) -> String {
     let mean = quantity(answer.response_us.value, Unit::Micros);
     match &answer.bottleneck {
         Some(resource) if answer.rate.value < asked => {
-            format!("{} requests/s are more than it takes: {} stops it", number(asked), resource.id)
+            format!("{} requests/s are too many: {} is full", number(asked), resource.id)
         }
         Some(resource) => {
             format!("{} requests/s in {mean} on average: {} is nearly full", number(asked), resource.id)
         }
-        None => format!("{} requests/s in {mean} on average, and room left everywhere", number(asked)),
+        None => format!("{} requests/s in {mean} on average, and nothing is full", number(asked)),
     }
 }
 
@@ -58,8 +58,7 @@ fn key_figures(answer: &WhatIf) -> Vec<KeyFigure> {
         |name: &str, value: String, detail: String| KeyFigure { name: name.into(), value, detail, tone: Tone::Plain };
     let between = |e: &Estimate, unit| format!("{} to {}", quantity(e.low, unit), quantity(e.high, unit));
     let rate = |e: &Estimate| format!("{} requests/s", number(e.value));
-    let now =
-        format!("{}; {} as it is now", between(&answer.rate, Unit::PerSecond), quantity(answer.now, Unit::PerSecond));
+    let now = format!("{}; now {}", between(&answer.rate, Unit::PerSecond), quantity(answer.now, Unit::PerSecond));
     let mut figures = vec![
         figure("Throughput", rate(&answer.rate), now),
         response(&answer.response_us),
@@ -77,7 +76,7 @@ fn response(response_us: &Estimate) -> KeyFigure {
         |value: String, detail: String| KeyFigure { name: "Response".into(), value, detail, tone: Tone::Plain };
     let quantity = |us| quantity(us, Unit::Micros);
     match (response_us.value.is_finite(), response_us.high.is_finite()) {
-        (false, _) => figure("grows without end".into(), "more requests arrive than are served".into()),
+        (false, _) => figure("grows without limit".into(), "more requests arrive than are served".into()),
         (true, false) => {
             figure(quantity(response_us.value), format!("{} or more on average", quantity(response_us.low)))
         }
@@ -102,10 +101,10 @@ fn resources(answer: &WhatIf) -> Table {
     Table { columns, rows: answer.resources.iter().map(row).collect(), ..Table::default() }
 }
 
-/// A figure of a point of the curve, with the ends of its interval.
+/// Figure of a point of the curve, with the ends of its interval.
 type Place = fn(&LoadPoint) -> [f64; 3];
 
-/// One figure against users or arrivals, between the ends of its interval, as far as it has an end.
+/// Returns one figure against users or arrivals, with the ends of its interval where they are finite.
 fn between(answer: &WhatIf, of: Place) -> Vec<Series> {
     let x = |p: &LoadPoint| p.arrivals.unwrap_or(f64::from(p.users));
     let points = |at: usize| answer.curve.iter().map(|p| (x(p), of(p)[at])).filter(|(_, y)| y.is_finite()).collect();

@@ -103,7 +103,7 @@ fn shares(run: &Run) -> BTreeSet<String> {
     let written: Vec<String> = all.into_iter().flatten().map(|share| quantity(share, Unit::Share)).collect();
     let mut known = in_words(found, SHARES);
     known.extend(figures(&written.join(" "), SHARES));
-    // A word of the page itself: "95 % reached at".
+    // The pages themselves say "95 % interval".
     known.insert("95".into());
     known
 }

@@ -1,36 +1,36 @@
-//! Blocks of connections, for echo targets.
+//! Flags for blocks of connections, for echo targets.
 
 use clap::Args;
 use run::{Blocks, Plan};
 
 use super::units;
 
-/// The client of source 4.
+/// Flags of the client of source 4.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct BlockArgs {
-    /// Connections are made once, in blocks of N
+    /// Open all connections once, in blocks of N
     #[arg(long, value_name = "N", help_heading = "Blocks (echo)", requires = "connections")]
     block: Option<u32>,
-    /// Bytes a second that a block sends at most; without it, as fast as answers come
+    /// Most bytes per second that a block sends
     #[arg(long, value_name = "BYTES", value_parser = units::bytes, help_heading = "Blocks (echo)", requires = "connections")]
     block_rate: Option<u64>,
-    /// A connection sends 1 + N messages and closes; without it, until the end
+    /// Messages of one connection after the first; then it closes
     #[arg(long, value_name = "N", help_heading = "Blocks (echo)", requires = "connections")]
     sends_per_connection: Option<u32>,
-    /// The source's integer arithmetic for the pause between sends, and its spacing of connects
+    /// Use the source's integer arithmetic for pauses between sends, and its spacing of connects
     #[arg(long, help_heading = "Blocks (echo)", requires = "connections")]
     compat: bool,
 }
 
 impl BlockArgs {
-    /// Puts the flags that were given into the plan.
+    /// Puts the given flags into the plan.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         let asked =
             self.block.is_some() || self.block_rate.is_some() || self.sends_per_connection.is_some() || self.compat;
         if asked {
             anyhow::ensure!(
                 plan.load.protocol.echoed_bytes().is_some(),
-                "--block, --block-rate, --sends-per-connection and --compat need an echo target: give echo://HOST:PORT, not {:?}",
+                "--block, --block-rate, --sends-per-connection and --compat need an echo target: write echo://HOST:PORT, not {:?}",
                 plan.target.url
             );
             let blocks = plan.load.blocks.get_or_insert_with(Blocks::default);

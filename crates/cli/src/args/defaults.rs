@@ -1,25 +1,25 @@
-//! What a flag means that is not given: help takes it from the default plan itself, so that it cannot say anything else.
+//! Defaults of the flags. Help takes them from the default plan, so it is always right.
 
 use clap::{Arg, Command};
 use run::{Blocks, Objective, Plan};
 
-/// Commands whose flags end in a plan.
+/// Commands with a plan.
 const PLANNED: &[&str] = &["find", "load", "prove"];
 
-/// A flag, of one command or of all (`""`), and what it is without being given.
+/// A flag of one command, or of all (`""`), with its default.
 type Row = (&'static str, &'static str, fn(&Plan) -> String);
 
 const DEFAULTS: &[Row] = &[
     ("", "server_pid", |_| "found from the listening socket".into()),
     ("", "method", |_| "GET, with --body POST".into()),
-    ("", "expect_status", |_| "2xx and 3xx are right".into()),
+    ("", "expect_status", |_| "2xx or 3xx".into()),
     ("", "expect_bytes", |_| "all until the server closes".into()),
     ("", "message_bytes", |_| "by the protocol".into()),
     ("", "record_bytes", |_| "by the protocol".into()),
     ("", "threads", |p| p.load.threads.to_string()),
     ("", "io", |_| super::rows::io_default()),
-    ("", "source", |_| "what the kernel chooses".into()),
-    ("", "cpus", |_| "those that a local server does not use".into()),
+    ("", "source", |_| "chosen by the kernel".into()),
+    ("", "cpus", |_| "all that a local server does not use".into()),
     ("", "seed", |p| p.load.seed.to_string()),
     ("", "warmup", |p| time(p.load.warmup_s)),
     ("", "timeout", |p| time(p.load.timeout_s)),
@@ -28,18 +28,18 @@ const DEFAULTS: &[Row] = &[
     ("", "think", |_| "no pause".into()),
     ("", "interval", |p| time(p.observe.interval_s)),
     ("", "at_rest", |p| time(p.observe.at_rest_s)),
-    ("find", "p50", |_| "10 times the unloaded median, where no limit is given".into()),
-    ("find", "p99", |_| "then 100ms or 100 unloaded medians, whichever is longer".into()),
+    ("find", "p50", |_| "10 times the unloaded median, unless another limit is given".into()),
+    ("find", "p99", |_| "with the default --p50: 100ms or 100 unloaded medians, whichever is longer".into()),
     ("", "p99_9", |_| "no limit".into()),
     ("", "mean", |_| "no limit".into()),
     ("find", "precision", |p| format!("{}%", 100.0 * p.search.precision)),
     ("find", "errors", |_| format!("{}%", 100.0 * Objective::default().errors)),
     ("find", "budget", |p| time(p.search.budget_s)),
     ("find", "connections", |p| p.search.max_connections.to_string()),
-    ("find", "prove_dir", |_| "the disk is not tried".into()),
+    ("find", "prove_dir", |_| "the disk is not slowed".into()),
     ("prove", "connections", |_| crate::commands::prove::CONNECTIONS.to_string()),
     ("prove", "budget", |_| time(crate::commands::prove::BUDGET_S)),
-    ("prove", "prove_dir", |_| "the disk is not tried".into()),
+    ("prove", "prove_dir", |_| "the disk is not slowed".into()),
     ("load", "connections", |_| "1".into()),
     ("load", "connect_rate", |_| "all at once".into()),
     ("load", "arrival", |_| super::rows::arrival_default()),
@@ -56,7 +56,7 @@ const DEFAULTS: &[Row] = &[
     ("load", "sends_per_connection", |_| "until the end".into()),
 ];
 
-/// The command line with the default of every flag in its help.
+/// Returns the command line with the default of every flag in its help.
 pub(crate) fn shown(command: Command) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_string()).collect();
     names.into_iter().fold(command, |command, name| {
@@ -76,12 +76,12 @@ fn with_default(command: &str, arg: Arg) -> Arg {
     arg.help(format!("{help} [default: {value}]"))
 }
 
-/// The id of a flag, however it was made.
+/// Returns the id of a flag.
 fn id(arg: &Arg) -> String {
     arg.get_id().as_str().replace('-', "_")
 }
 
-/// Seconds as they are written on a command line.
+/// Formats seconds as on the command line.
 fn time(seconds: f64) -> String {
     if seconds < 1.0 { format!("{}ms", seconds * 1e3) } else { format!("{seconds}s") }
 }

@@ -1,13 +1,13 @@
-//! `--header`: `K: V`, with `$env:NAME` in the value for a variable of the environment, or `@FILE` with a header a line.
-//! What comes from a file or the environment is a secret: it is kept out of everything that is printed or written down.
+//! `--header`: `K: V`, with `$env:NAME` in the value for a variable of the environment, or `@FILE` with one header per
+//! line. Values from a file or the environment are secret: they are never printed or written down.
 
 use anyhow::Context as _;
 use run::Secrets;
 
-/// One header as it goes into a plan; a secret value is a placeholder already.
+/// Header for a plan; a secret value is already a placeholder.
 type Header = (String, String);
 
-/// The headers that a flag gives. No error shows a value, since it may be a secret.
+/// Returns the headers of a flag. No error shows a value, since it may be secret.
 pub(crate) fn read(flag: &str, secrets: &mut Secrets) -> anyhow::Result<Vec<Header>> {
     let Some(file) = flag.strip_prefix('@') else { return Ok(vec![header(flag, secrets)?]) };
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the headers in {file}"))?;
@@ -20,16 +20,16 @@ pub(crate) fn read(flag: &str, secrets: &mut Secrets) -> anyhow::Result<Vec<Head
 }
 
 fn header(text: &str, secrets: &mut Secrets) -> anyhow::Result<Header> {
-    let (name, value) = text.split_once(':').context("a header has no colon; write it like 'K: V'")?;
+    let (name, value) = text.split_once(':').context("a header has no colon; write 'K: V'")?;
     let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     anyhow::ensure!(
         !name.is_empty() && name.chars().all(token) && !value.contains(['\r', '\n']),
-        "a header has a name that is not a valid name, or a line end in its value; write it like 'K: V'"
+        "a header has an invalid name, or a line end in its value; write 'K: V'"
     );
     Ok((name.into(), from_environment(name, value.trim(), secrets)?))
 }
 
-/// A header's value with variables in the place of `$env:NAME`.
+/// Replaces `$env:NAME` in a header's value by the variable.
 pub(crate) fn from_environment(header: &str, value: &str, secrets: &mut Secrets) -> anyhow::Result<String> {
     let mut pieces = value.split("$env:");
     let mut out = pieces.next().unwrap_or_default().to_string();
@@ -38,7 +38,7 @@ pub(crate) fn from_environment(header: &str, value: &str, secrets: &mut Secrets)
         let (variable, rest) = piece.split_at(end);
         let set = std::env::var(variable).ok().filter(|v| !variable.is_empty() && !v.contains(['\r', '\n']));
         let set = set.with_context(|| {
-            format!("header {header:?} needs $env:{variable}, which is not set to one line of text: export it first")
+            format!("header {header:?} needs the variable $env:{variable}, which is not set to one line of text; export it first")
         })?;
         out.extend([set.as_str(), rest]);
     }
@@ -69,7 +69,7 @@ mod tests {
         let from_file = tried(&format!("@{}", file.display())).unwrap();
         assert!(from_file.iter().all(|(_, value)| value.starts_with("<redacted:")), "{from_file:?}");
         assert_eq!(from_file.len(), 2);
-        // A variable that every test process has.
+        // PATH is set in every test process.
         let (_, path) = tried("X-Path: a $env:PATH").unwrap().remove(0);
         assert!(path.starts_with("<redacted:"), "{path}");
         assert!(tried("X: $env:LOADLINE_NO_SUCH").unwrap_err().contains("export it"));

@@ -1,40 +1,41 @@
-//! Which other hosts take part.
+//! Flags of other hosts.
 
 use clap::Args;
 use run::{HostPlan, Plan, Role};
 
-/// The name that stands for all nodes of an allocation.
+/// Name for all nodes of an allocation.
 const SLURM: &str = "slurm";
-/// The engine when nothing is said.
+/// Default engine.
 const SSH: &str = "ssh";
 
-/// Where the server is, and what starts processes on other hosts.
+/// Host of the server, and engine for other hosts.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ServerHostArgs {
-    /// Read the server's counters and processes on this host, where it listens at the target's port
+    /// Host of the server: read its counters and processes there, by the target's port
     #[arg(long, value_name = "HOST", help_heading = "Other hosts")]
     server_host: Option<String>,
-    /// What starts processes there (`loadline list engines`), or a command of your own: 'CMD {host} …' [default: ssh]
+    /// Engine that starts processes on other hosts (`loadline list engines`), or your own command: 'CMD {host} …'
+    /// [default: ssh]
     #[arg(long, value_name = "ENGINE", help_heading = "Other hosts")]
     via: Option<String>,
-    /// The same for the server's host alone
+    /// Engine for the server's host alone
     #[arg(long, value_name = "ENGINE", help_heading = "Other hosts", requires = "server_host")]
     server_via: Option<String>,
-    /// Path of loadline on the other hosts; without it, this program is copied to a folder of yours there
+    /// Path of loadline on the other hosts; otherwise this program is copied to your cache folder there
     #[arg(long, value_name = "FILE", help_heading = "Other hosts")]
     agent_path: Option<String>,
 }
 
-/// Which other hosts take part.
+/// Flags of other hosts.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HostArgs {
-    /// Generate the load on these hosts, all together: a,b,c; or slurm: all nodes of the allocation
+    /// Generate the load on these hosts together: a,b,c; slurm means all nodes of the allocation
     #[arg(long, value_name = "HOSTS", value_delimiter = ',', help_heading = "Other hosts")]
     client_hosts: Vec<String>,
-    /// Generators on each of them [default: 1]
+    /// Generator processes on each host [default: 1]
     #[arg(long, value_name = "N", help_heading = "Other hosts", requires = "client_hosts")]
     agents_per_host: Option<u32>,
-    /// --via for the clients' hosts alone
+    /// Engine for the clients' hosts alone
     #[arg(long, value_name = "ENGINE", help_heading = "Other hosts", requires = "client_hosts")]
     client_via: Option<String>,
     #[command(flatten)]
@@ -42,16 +43,16 @@ pub(crate) struct HostArgs {
 }
 
 impl ServerHostArgs {
-    /// Its name, if one was given.
+    /// Returns the given server host.
     pub(crate) fn name(&self) -> Option<&str> {
         self.server_host.as_deref()
     }
 
-    /// Puts the server's host into the plan, in the place of its file's, if it was named.
+    /// Puts a given server host into the plan instead of the plan file's.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.server_host.is_some() || !plan.hosts.is_empty() || self.via.is_none() && self.agent_path.is_none(),
-            "--via and --agent-path are about other hosts: name some with --client-hosts or --server-host"
+            "--via and --agent-path need other hosts: give --client-hosts or --server-host"
         );
         if let Some(name) = &self.server_host {
             plan.hosts.retain(|host| host.role != Role::Server);
@@ -67,19 +68,19 @@ impl ServerHostArgs {
 }
 
 impl HostArgs {
-    /// Whether any flag of other hosts was given; the others need one of these.
+    /// Returns true if a flag names another host; the remaining flags need one.
     pub(crate) fn given(&self) -> bool {
         let ServerHostArgs { server_host, via, agent_path, .. } = &self.server;
         !self.client_hosts.is_empty() || server_host.is_some() || via.is_some() || agent_path.is_some()
     }
 
-    /// The same with another host of the server, if one is given.
+    /// Returns these flags with another server host, if one is given.
     pub(crate) fn with_server_host(&self, name: Option<&String>) -> Self {
         let server_host = name.or(self.server.server_host.as_ref()).cloned();
         Self { server: ServerHostArgs { server_host, ..self.server.clone() }, ..self.clone() }
     }
 
-    /// Puts the flags that were given into the plan: hosts of a side that are named here replace those of its file.
+    /// Puts the given flags into the plan; named hosts of a side replace those of the plan file.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         if !self.client_hosts.is_empty() {
             plan.hosts.retain(|host| host.role != Role::Client);
@@ -101,7 +102,7 @@ impl HostArgs {
             return Ok(of(&self.client_hosts, SSH));
         }
         let mut nodes = lab::via::allocation()?;
-        // The server has its node for itself.
+        // The server's node generates no load.
         nodes.retain(|node| Some(node) != self.server.server_host.as_ref());
         Ok(of(&nodes, SLURM))
     }

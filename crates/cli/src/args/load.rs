@@ -1,4 +1,4 @@
-//! How much load, and how it is made.
+//! Flags of the generator.
 
 use clap::Args;
 use run::{Intensity, Io, LoadPlan, Plan, ThinkTime};
@@ -6,7 +6,7 @@ use run::{Intensity, Io, LoadPlan, Plan, ThinkTime};
 use super::rows::{self, io};
 use super::units;
 
-/// How requests are made and when.
+/// Generator and its timing.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct LoadArgs {
     /// Generator threads
@@ -14,7 +14,7 @@ pub(crate) struct LoadArgs {
     threads: Option<u32>,
     #[arg(long, value_name = "IO", value_parser = io, help = rows::io_help(), help_heading = "Generator")]
     io: Option<Io>,
-    /// A new connection for each request: connect, one exchange, close
+    /// Open a new connection for each request
     #[arg(long, help_heading = "Generator")]
     new_connections: bool,
     /// Local addresses to spread connections over: 127.0.0.2-127.0.0.9
@@ -26,7 +26,7 @@ pub(crate) struct LoadArgs {
     /// Seed of every random choice
     #[arg(long, value_name = "N", help_heading = "Generator")]
     seed: Option<u64>,
-    /// Longest warm-up; it ends earlier when the rate is steady
+    /// Longest warm-up; it ends as soon as throughput is steady
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Generator")]
     warmup: Option<f64>,
     /// A response that takes longer is an error
@@ -41,19 +41,19 @@ pub(crate) struct LoadArgs {
     /// Pause between an answer and the next request; exp:20ms draws it at random
     #[arg(long, value_name = "TIME", value_parser = think, help_heading = "Generator")]
     think: Option<ThinkTime>,
-    /// S-Clients as two processes joined by a socket pair, as in the source: one connects, one handles
+    /// Run S-Clients as two processes, as in the source: one connects, the other handles the connections
     #[arg(long, help_heading = "Generator")]
     two_process: bool,
     /// Time between two samples of the counters
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Counters")]
     interval: Option<f64>,
-    /// How long to read the counters at rest, before any load
+    /// Time for reading the counters at rest, before any load
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Counters")]
     at_rest: Option<f64>,
 }
 
 impl LoadArgs {
-    /// Puts the flags that were given into the plan.
+    /// Puts the given flags into the plan.
     pub(crate) fn apply(&self, plan: &mut Plan) {
         let load = &mut plan.load;
         put(&mut load.threads, self.threads);
@@ -85,7 +85,7 @@ impl LoadArgs {
         }
     }
 
-    /// A flag that was given and that this intensity has no use for.
+    /// Returns a given flag that this intensity does not use.
     pub(crate) fn out_of_place(&self, intensity: &Intensity) -> Option<&'static str> {
         let closed = matches!(intensity, Intensity::Closed { .. });
         let thinks = !matches!(intensity, Intensity::Open { .. });

@@ -1,4 +1,4 @@
-//! The flags of a set of requests.
+//! Flags of a set of requests.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use run::{DataOrder, Intensity, Plan, RecordedTimes, RequestOrder, RequestSet, U
 
 use crate::output;
 
-/// Requests in the place of one. Boxed: commands hold their arguments by value.
+/// Set of requests. Boxed, since commands hold their arguments by value.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct MixArgs {
     #[command(flatten)]
@@ -20,33 +20,34 @@ pub(crate) struct MixArgs {
 struct Given {
     #[arg(long, value_name = "FILE", help = forms(), help_heading = "Requests")]
     requests: Option<PathBuf>,
-    /// Form of the file of requests, where its content does not tell
+    /// Format of the file, if its content does not show it
     #[arg(long, value_name = "FORM", requires = "requests", help_heading = "Requests")]
     requests_format: Option<String>,
-    /// The request of a curl command line, as a browser copies it: 'curl -X POST http://… -d …'
+    /// Send the request of a curl command line, as copied from a browser: 'curl -X POST http://… -d …'
     #[arg(long, value_name = "COMMAND", conflicts_with = "requests", help_heading = "Requests")]
     curl: Option<String>,
-    /// The requests of an access log (nginx, Apache, Common Log Format, JSON lines; gzip too), each as often as it was made
+    /// Send the requests of an access log (nginx, Apache, Common Log Format, JSON lines; also gzip), as often as they
+    /// occur in it
     #[arg(long, value_name = "LOG", conflicts_with_all = ["requests", "curl"], help_heading = "Requests")]
     replay: Option<PathBuf>,
-    /// Further methods of the log that may be made, such as POST,PUT: they may change things
+    /// More methods of the log to send, such as POST,PUT; they may change data on the server
     #[arg(long, value_name = "METHODS", value_delimiter = ',', help_heading = "Requests")]
     allow: Vec<String>,
-    /// Names of the fields of JSON lines: path=uri,method=verb,time=at,status=code
+    /// Field names of JSON lines: path=uri,method=verb,time=at,status=code
     #[arg(long, value_name = "NAMES", requires = "replay", help_heading = "Requests")]
     replay_fields: Option<String>,
-    /// Values for {{column}} in paths, headers and bodies: CSV with a line of names, or an object a line of JSON
+    /// Values for {{column}} in paths, headers and bodies: CSV with a header line, or one JSON object per line
     #[arg(long, value_name = "FILE", help_heading = "Requests")]
     data: Option<PathBuf>,
-    /// cycle: row by row, and again; unique: each row at most once (with --rate); random: any row [default: cycle]
+    /// cycle: in order, repeated; unique: each row at most once (with --rate); random: any row [default: cycle]
     #[arg(long, value_name = "ORDER", value_parser = data_order, requires = "data", help_heading = "Requests")]
     data_order: Option<DataOrder>,
-    /// weighted: at random by weight; sequence: as written, on each connection; shuffle: all, each round anew
+    /// weighted: random by weight; sequence: in file order on each connection; shuffle: a new order in each round
     #[arg(long, value_name = "ORDER", value_parser = order, help_heading = "Requests")]
     order: Option<RequestOrder>,
 }
 
-/// How files of requests may be written, for the help.
+/// Returns the formats of request files, for the help.
 fn forms() -> String {
     let each: Vec<&str> = requests::FORMATS.iter().map(|row| row.name).collect();
     format!("Make the requests of a file: {} (`loadline list formats`)", each.join(", "))
@@ -75,17 +76,17 @@ fn order(text: &str) -> Result<RequestOrder, String> {
 }
 
 impl MixArgs {
-    /// Reads the set into the plan. Where the target is not given, it is what the requests were made to.
+    /// Reads the set into the plan. Without a target, the requests' own origin is the target.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         if let Some(log) = &self.given.replay {
             return self.replay(log, plan);
         }
-        ensure!(self.given.allow.is_empty(), "--allow is for the methods of an access log: give it with --replay");
+        ensure!(self.given.allow.is_empty(), "--allow needs an access log: give --replay, too");
         let set = self.given.requests.is_some() || self.given.curl.is_some();
-        ensure!(set || self.given.data.is_none(), "--data is for a set of requests: give it with --requests");
+        ensure!(set || self.given.data.is_none(), "--data needs a set of requests: give --requests, too");
         ensure!(
             self.given.order.is_none() || self.given.requests.is_some(),
-            "--order is for a file of requests (--requests)"
+            "--order needs a file of requests: give --requests, too"
         );
         let (mut imported, mut from) = match (&self.given.requests, &self.given.curl) {
             (Some(file), _) => {
@@ -109,11 +110,11 @@ impl MixArgs {
         Ok(())
     }
 
-    /// Reads an access log into the plan, and says what it is like.
+    /// Reads an access log into the plan and describes it.
     fn replay(&self, log: &std::path::Path, plan: &mut Plan) -> anyhow::Result<()> {
         ensure!(
             self.given.order.is_none(),
-            "--order is for a file of requests; a log is made by frequency, or by --speed in time"
+            "--order needs a file of requests; a log is replayed by frequency, or in time with --speed"
         );
         let options = ReplayOptions {
             allow: self.given.allow.clone(),
@@ -129,7 +130,7 @@ impl MixArgs {
         summary.iter().for_each(|line| eprintln!("  {}", output::safe(line)));
         let (times, items): (Vec<u64>, Vec<u16>) = replay.times.into_iter().unzip();
         let gaps_us = times.iter().scan(0, |before, &at| Some(at - std::mem::replace(before, at))).collect();
-        // Made in time only where a speed is asked for.
+        // The recorded times count only with a given speed.
         let recorded =
             (!times.is_empty() && plan.command == "load").then_some(RecordedTimes { gaps_us, items, speed: 0.0 });
         plan.load.requests =
@@ -137,14 +138,13 @@ impl MixArgs {
         Ok(())
     }
 
-    /// Whether there is a set.
+    /// Returns true if a set is given.
     pub(crate) fn given(&self) -> bool {
         self.given.requests.is_some() || self.given.curl.is_some() || self.given.replay.is_some()
     }
 }
 
-/// Leaves out what was made to others than the target, or than the first request where that was made elsewhere; then the
-/// target stands in their place.
+/// Keeps only requests to the target's origin, or to the first request's origin, which the target then replaces.
 fn aim(imported: &mut Imported, target: &mut String) {
     let Some(first) = imported.origin().map(str::to_owned) else { return };
     let asked = UrlParts::parse(target).authority.to_ascii_lowercase();
@@ -156,11 +156,11 @@ fn aim(imported: &mut Imported, target: &mut String) {
     }
 }
 
-/// The times of a log are of use in one command, which asks for their speed.
+/// Checks that the command uses the times of a log.
 pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()> {
-    ensure!(plan.command == "load" || plan.load.stages.is_empty(), "stages of a rate are for `loadline load`");
+    ensure!(plan.command == "load" || plan.load.stages.is_empty(), "only `loadline load` takes a rate with stages");
     let Some(set) = &mut plan.load.requests else {
-        ensure!(speed.is_none(), "--speed is for recorded times: give it with --replay or --arrivals");
+        ensure!(speed.is_none(), "--speed needs recorded times: give --replay or --arrivals, too");
         return Ok(());
     };
     let Some(speed) = speed else {
@@ -168,12 +168,14 @@ pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()>
         return Ok(());
     };
     let times = set.recorded.as_mut().filter(|times| times.items.len() > 1);
-    let Some(times) = times else { anyhow::bail!("a line of the log has no time, so it cannot be made in time") };
+    let Some(times) = times else {
+        anyhow::bail!("a line of the log has no time, so the log cannot be replayed in time")
+    };
     times.speed = speed;
     Ok(())
 }
 
-/// Whether there are rows for all requests, where each is for one: only an open loop knows how many it makes.
+/// Checks that `unique` rows suffice for all requests: only an open loop knows their number.
 pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
     let data = plan.load.requests.as_ref().and_then(|set| set.data.as_ref());
     if data.is_none_or(|data| data.order != DataOrder::Unique) {
@@ -182,23 +184,23 @@ pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
     let rate = match plan.load.intensity {
         Intensity::Open { rate, .. } if plan.command == "load" => rate,
         _ => anyhow::bail!(
-            "--data-order unique is for `load --rate R`: how many requests another load makes is not known before"
+            "--data-order unique needs `load --rate R`: the number of requests of another load is unknown"
         ),
     };
-    // As many again as an unsteady process may make beyond its mean, and the request before the load.
+    // Reserve for an arrival process beyond its mean, and for the test request.
     let needs = rate * (plan.load.duration_s + plan.load.warmup_s + SPARE_S);
     let (rows, needs) = (plan.load.secrets.rows(), (needs + 5.0 * needs.sqrt()).ceil() as usize + 1);
     ensure!(
         rows >= needs,
-        "{rows} rows of data are not enough for {needs} requests that may be made; give more, or --data-order cycle"
+        "{rows} rows of data are too few for up to {needs} requests; give more rows, or --data-order cycle"
     );
     Ok(())
 }
 
-/// How much longer a load may go on than it was asked to, seconds.
+/// Reserve for a load that lasts longer than planned, seconds.
 const SPARE_S: f64 = 0.5;
 
-/// A set of requests is for HTTP, and has the methods and bodies itself.
+/// Checks that the target speaks HTTP and that no other flag sets methods or bodies.
 pub(crate) fn check(plan: &Plan, single: &[&str]) -> anyhow::Result<()> {
     if plan.load.requests.is_none() {
         return Ok(());
@@ -212,7 +214,7 @@ pub(crate) fn check(plan: &Plan, single: &[&str]) -> anyhow::Result<()> {
     );
     ensure!(
         single.is_empty(),
-        "--{} is for a single request; with a set of them, write it into the file",
+        "--{} is for a single request; in a set of requests, write it into the file",
         single.first().copied().unwrap_or_default()
     );
     Ok(())

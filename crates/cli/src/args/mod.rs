@@ -1,4 +1,4 @@
-//! Flags that several commands share, and the plan they become.
+//! Flags that several commands share, and the plan made from them.
 
 mod blocks;
 pub(crate) mod defaults;
@@ -31,8 +31,8 @@ pub(crate) use see::SeeArgs;
 pub(crate) use target::{TargetArgs, protocol_of, read_variables};
 pub(crate) use tls::TlsArgs;
 
-/// T of S-Clients when none is given, milliseconds (source 1).
+/// Default connect timeout of S-Clients, milliseconds (T in source 1).
 pub(crate) const T_MS: f64 = 500.0;
 
-/// Connections that the pool of an open loop may grow to when nothing is said.
+/// Default limit of connections in an open loop's pool.
 pub(crate) const POOL: u32 = 10_000;

@@ -1,5 +1,5 @@
-//! Values that name a row of a table: help and completions offer the rows, and a wrong name is answered by the command
-//! itself, with the nearest right one.
+//! Values that name a row of a table. Help and completions offer the rows; the command itself answers a wrong name with
+//! the nearest one.
 
 use std::ffi::OsStr;
 
@@ -7,12 +7,12 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
 use crate::tables::TABLES;
 
-/// Names that are offered.
+/// Names to offer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Names {
-    /// The rows of one table of `loadline list`; of all tables where the name is empty.
+    /// Rows of one table of `loadline list`; of all tables if the name is empty.
     Rows(&'static str),
-    /// The tables themselves.
+    /// Names of the tables.
     Tables,
 }
 

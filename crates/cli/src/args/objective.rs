@@ -1,23 +1,23 @@
-//! What a good answer is.
+//! Flags of the objective: limits on response time and errors.
 
 use clap::Args;
 use run::{Expectation, ExpectedUnit, Plan};
 
 use super::units;
 
-/// Limits that all have to hold.
+/// Limits of the objective; all have to hold.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ObjectiveArgs {
-    /// Longest median response time allowed
+    /// Highest median response time allowed
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Objective")]
     p50: Option<f64>,
-    /// Longest 99th percentile of the response time allowed
+    /// Highest 99th percentile of the response time allowed
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Objective")]
     p99: Option<f64>,
-    /// Longest 99.9th percentile of the response time allowed
+    /// Highest 99.9th percentile of the response time allowed
     #[arg(long = "p99.9", value_name = "TIME", value_parser = units::seconds, help_heading = "Objective")]
     p99_9: Option<f64>,
-    /// Longest mean response time allowed
+    /// Highest mean response time allowed
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Objective")]
     mean: Option<f64>,
     /// Largest share of failed requests allowed
@@ -37,7 +37,7 @@ fn expectation(text: &str) -> Result<Expectation, String> {
 }
 
 impl ObjectiveArgs {
-    /// Puts the limits that were given into the plan.
+    /// Puts the given limits into the plan.
     pub(crate) fn apply(&self, plan: &mut Plan) {
         let objective = &mut plan.objective;
         let limits = [

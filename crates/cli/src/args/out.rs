@@ -1,4 +1,4 @@
-//! Where the result goes.
+//! Flags that say where the result goes.
 
 use std::path::PathBuf;
 
@@ -6,31 +6,31 @@ use clap::Args;
 
 use crate::kept::Kept;
 
-/// Where the result goes.
+/// Flags that say where the result goes.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OutArgs {
-    /// Directory for run.json and report.html; a run that is there moves to DIR-TIME [default: loadline-runs/TIME, and
-    /// loadline-runs/latest leads to it]
+    /// Directory for run.json and report.html; an earlier run there moves to DIR-TIME [default: loadline-runs/TIME,
+    /// linked as loadline-runs/latest]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
-    /// Overwrite the run that is in DIR
+    /// Overwrite an earlier run in DIR
     #[arg(long, requires = "out", help_heading = "Output")]
     force: bool,
-    /// Print run.json to standard output, and nothing else there; without --out it is kept nowhere else
+    /// Print run.json and nothing else to standard output; without --out it is kept nowhere else
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
-    /// Print every step while it runs, and the whole report at the end
+    /// Print every step during the run, and the whole report at the end
     #[arg(long, short, help_heading = "Output")]
     pub(crate) verbose: bool,
 }
 
 impl OutArgs {
-    /// The same with everything printed.
+    /// Returns these flags with --verbose.
     pub(crate) fn whole(&self) -> Self {
         Self { verbose: true, ..self.clone() }
     }
 
-    /// The directory of the run; none where it is only printed.
+    /// Returns the directory of the run; `None` if the run is only printed.
     pub(crate) fn prepare(&self) -> anyhow::Result<Option<Kept>> {
         Kept::prepare(self.out.as_deref(), self.force, self.json)
     }

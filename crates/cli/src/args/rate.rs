@@ -1,27 +1,27 @@
-//! `--rate`: one for the whole load, or a course of it in time.
+//! The flag `--rate`: one rate, or stages over time.
 
 use run::Stage;
 
 use super::units;
 
-/// What `--rate` asks for.
+/// Parsed value of `--rate`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rate {
-    /// Requests per second in the mean.
+    /// Mean requests per second.
     pub(crate) mean: f64,
-    /// Its course; empty where it is the same all the time.
+    /// Stages over time; empty for a constant rate.
     pub(crate) stages: Vec<Stage>,
-    /// Whether the stages begin again after the last.
+    /// The stages repeat after the last one.
     repeats: bool,
 }
 
-/// Straight pieces that stand for a period of a sine.
+/// Number of straight pieces per period of a sine.
 const PIECES: u32 = 32;
-/// How a rate may be written.
+/// Forms of a rate, for the error.
 const WRITTEN: &str = "write it like 5000 or 5k (per second), 100..5000/60s (a ramp), 100,200,400/10s (steps of 10 s), \
                        sine:100..500/20s (a period of 20 s) or spike:100..1000/30s,2s (every 30 s for 2 s)";
 
-/// Reads one.
+/// Parses a rate.
 pub(crate) fn rate(text: &str) -> Result<Rate, String> {
     let bad = |why: String| format!("{text:?}: {why}; {WRITTEN}");
     let (kind, rest) = text.split_once(':').unwrap_or(("", text));
@@ -36,11 +36,11 @@ pub(crate) fn rate(text: &str) -> Result<Rate, String> {
         other => {
             let near =
                 run::nearest(other, ["sine", "spike"]).map_or(String::new(), |n| format!("; did you mean {n}:?"));
-            Err(format!("there is no course {other:?}{near}"))
+            Err(format!("no shape of a rate is called {other:?}{near}"))
         }
     };
     let rate = parsed.map_err(&bad)?;
-    if rate.mean > 0.0 { Ok(rate) } else { Err(bad("no request would be made".into())) }
+    if rate.mean > 0.0 { Ok(rate) } else { Err(bad("it makes no request".into())) }
 }
 
 fn even(rate: f64) -> Rate {
@@ -59,29 +59,29 @@ fn seconds(stages: &[Stage]) -> f64 {
     stages.iter().map(|stage| stage.seconds).sum()
 }
 
-/// `100..500/20s`.
+/// Parses a ramp: `100..500/20s`.
 fn span(text: &str) -> Result<((f64, f64), f64), String> {
-    let (rates, time) = text.rsplit_once('/').ok_or("there is no time behind a /")?;
-    let (from, to) = rates.split_once("..").ok_or("there is no .. between two rates")?;
+    let (rates, time) = text.rsplit_once('/').ok_or("it needs a duration: 100..3000/20s")?;
+    let (from, to) = rates.split_once("..").ok_or("it needs .. between two rates: 100..3000/20s")?;
     let seconds = units::seconds(time)?;
-    if seconds > 0.0 { Ok(((one(from)?, one(to)?), seconds)) } else { Err("its time is 0".into()) }
+    if seconds > 0.0 { Ok(((one(from)?, one(to)?), seconds)) } else { Err("its duration is 0".into()) }
 }
 
-/// A rate that may be 0.
+/// Parses a rate that may be 0.
 fn one(text: &str) -> Result<f64, String> {
     if text.trim() == "0" { Ok(0.0) } else { units::rate(text.trim()) }
 }
 
 fn steps(text: &str) -> Result<Vec<Stage>, String> {
-    let (rates, time) = text.rsplit_once('/').ok_or("there is no time behind a /")?;
+    let (rates, time) = text.rsplit_once('/').ok_or("it needs a duration: 100..3000/20s")?;
     let seconds = units::seconds(time)?;
     if seconds <= 0.0 {
-        return Err("its time is 0".into());
+        return Err("its duration is 0".into());
     }
     rates.split(',').map(|rate| one(rate).map(|rate| Stage { seconds, from: rate, to: rate })).collect()
 }
 
-/// A period that begins and ends at the low rate.
+/// Returns one period of a sine that begins and ends at the low rate.
 fn sine(low: f64, high: f64, period: f64) -> Vec<Stage> {
     let at = |piece: u32| {
         let turn = std::f64::consts::TAU * f64::from(piece) / f64::from(PIECES);
@@ -90,19 +90,19 @@ fn sine(low: f64, high: f64, period: f64) -> Vec<Stage> {
     (0..PIECES).map(|i| Stage { seconds: period / f64::from(PIECES), from: at(i), to: at(i + 1) }).collect()
 }
 
-/// `100..1000/30s,2s`: the low rate, and at the end of each 30 s the high one for 2 s.
+/// Parses `100..1000/30s,2s`: the low rate, with the high one for the last 2 s of each 30 s.
 fn spike(text: &str) -> Result<Vec<Stage>, String> {
-    let (span_text, length) = text.rsplit_once(',').ok_or("there is no length of the spike behind a comma")?;
+    let (span_text, length) = text.rsplit_once(',').ok_or("it needs the length of the spike: 100..1000/30s,2s")?;
     let (((low, high), every), length) = (span(span_text)?, units::seconds(length)?);
     if !(length > 0.0 && length < every) {
-        return Err("a spike is shorter than the time from one to the next".into());
+        return Err("a spike must be shorter than its period".into());
     }
     let stage = |seconds, rate| Stage { seconds, from: rate, to: rate };
     Ok(vec![stage(every - length, low), stage(length, high)])
 }
 
 impl Rate {
-    /// The stages of a load of so many seconds, or of one pass through them; with the seconds that it takes.
+    /// Returns the stages for a load of `seconds`, or for one pass, with their total seconds.
     pub(crate) fn over(&self, duration_s: Option<f64>) -> (Vec<Stage>, f64) {
         let once = seconds(&self.stages);
         let duration_s = duration_s.unwrap_or(once);
@@ -138,13 +138,13 @@ mod tests {
     fn what_is_no_rate_says_how_to_write_one() {
         for (text, says) in [
             ("fast", "100..5000/60s"),
-            ("100..5000", "no time"),
+            ("100..5000", "needs a duration"),
             ("100..5000/60", "no unit"),
             ("sin:1..2/3s", "did you mean sine:?"),
             ("spike:1..2/3s,4s", "shorter than"),
             ("0..0/3s", "no request"),
             ("1,2,x/3s", "not a rate"),
-            ("1..2/0s", "its time is 0"),
+            ("1..2/0s", "its duration is 0"),
         ] {
             let refused = rate(text).unwrap_err();
             assert!(refused.contains(says), "{text}: {refused}");

@@ -1,4 +1,4 @@
-//! The flags of the protocols: one for each that a row of `PROTOCOLS` names.
+//! Flags of the protocols, one for each flag in a row of `PROTOCOLS`.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use proto::{Flag, FlagValue, PROTOCOLS, ProtocolSpec};
@@ -7,12 +7,12 @@ use run::LoadPlan;
 use super::headers::read;
 use super::units;
 
-/// What was given of a request.
+/// Given flags of a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RequestArgs(ArgMatches);
 
 impl RequestArgs {
-    /// Puts the flags of this protocol that were given into its settings. The embedded server speaks one protocol.
+    /// Puts the given flags of this protocol into its settings.
     pub(crate) fn apply(&self, load: &mut LoadPlan, embedded: bool) -> anyhow::Result<()> {
         let (protocol, secrets) = (&mut load.protocol, &mut load.secrets);
         let row = proto::spec(protocol);
@@ -21,7 +21,7 @@ impl RequestArgs {
         {
             let schemes: Vec<String> = row.schemes.iter().map(|scheme| format!("{}://", scheme.name)).collect();
             anyhow::bail!(
-                "--{} is for {} targets; the embedded server speaks HTTP/1.1",
+                "--{} needs a target with {}; the embedded server speaks HTTP/1.1",
                 flag.name,
                 schemes.join(" and ")
             );
@@ -44,13 +44,13 @@ impl RequestArgs {
         Ok(())
     }
 
-    /// Flags that were given and say something of a single request.
+    /// Returns the given flags about a single request.
     pub(crate) fn of_one(&self) -> Vec<&'static str> {
         let given = |name: &&str| self.0.value_source(name) == Some(clap::parser::ValueSource::CommandLine);
         ["body", "method", "body-type"].into_iter().filter(given).collect()
     }
 
-    /// The switches that were given, each with the first row that has it.
+    /// Returns the given switches, each with the first row that has it.
     fn switches(&self) -> impl Iterator<Item = (&'static ProtocolSpec, &'static Flag)> {
         let mut seen = std::collections::BTreeSet::new();
         let all = PROTOCOLS.iter().flat_map(|row| row.flags.iter().map(move |flag| (row, flag)));

@@ -10,23 +10,23 @@ use super::units;
 pub(super) fn io(text: &str) -> Result<Io, String> {
     let row = DRIVERS.iter().find(|row| row.name == text);
     let found = row.map(|row| row.io).or_else(|| (text == "auto").then_some(Io::Auto));
-    found.ok_or_else(|| format!("possible are auto, {}", listed(DRIVERS.iter().map(|row| row.name.into()))))
+    found.ok_or_else(|| format!("known are auto, {}", listed(DRIVERS.iter().map(|row| row.name.into()))))
 }
 
-/// What `--io` takes, for its help.
+/// Returns the values of `--io`, for its help.
 pub(super) fn io_help() -> String {
     let names = |auto| listed(DRIVERS.iter().filter(|row| row.auto == auto).map(|row| row.name.into()));
     format!("Client driver: auto, {} ({} need no network)", names(true), names(false))
 }
 
-/// What `auto` comes to, for the help.
+/// Returns the driver that `auto` chooses, for the help.
 pub(super) fn io_default() -> String {
     let systems = DRIVERS.iter().filter(|row| row.auto).map(|row| row.system);
     format!("auto: {}", systems.collect::<Vec<_>>().join(" where it is allowed, else "))
 }
 
-/// How the starts of an open loop are spread: the name of a row, behind a colon the values of its parameters in their
-/// order, parted by commas. What is left out has the row's value.
+/// Arrival process of an open loop: the name of a row, then a colon and its parameters in order, separated by commas. A
+/// missing parameter has its default.
 pub(crate) fn arrival(text: &str) -> Result<Arrival, String> {
     let (name, given) = text.split_once(':').unwrap_or((text, ""));
     let given: Vec<&str> = given.split(',').filter(|_| !given.is_empty()).collect();
@@ -42,12 +42,12 @@ pub(crate) fn arrival(text: &str) -> Result<Arrival, String> {
     Ok(arrival)
 }
 
-/// What `--arrival` takes, for its help.
+/// Returns the values of `--arrival`, for its help.
 pub(crate) fn arrival_help() -> String {
     format!("How an open loop's requests arrive: {}", listed(ARRIVALS.iter().map(written)))
 }
 
-/// What an open loop's arrivals are without the flag, for the help.
+/// Returns the default of `--arrival`, for the help.
 pub(super) fn arrival_default() -> String {
     arrivals::spec(&Arrival::default()).0.name.into()
 }
@@ -65,10 +65,10 @@ fn possible() -> String {
         [] => row.name.to_string(),
         all => format!("{} ({})", written(row), all.iter().map(|p| p.help).collect::<Vec<_>>().join(", ")),
     };
-    format!("possible are {}", listed(ARRIVALS.iter().map(explained)))
+    format!("known are {}", listed(ARRIVALS.iter().map(explained)))
 }
 
-/// A row as the command line takes it, with the values that hold where none is given.
+/// Returns a row as written on the command line, with its default parameters.
 fn written(row: &ArrivalSpec) -> String {
     let values: Vec<&str> = row.parameters.iter().map(|p| p.default).collect();
     if values.is_empty() { row.name.into() } else { format!("{}:{}", row.name, values.join(",")) }
@@ -111,7 +111,7 @@ mod tests {
         for (text, says) in [
             ("uniform", "bursty:6,5%,100s"),
             ("poisson:1", "Hurst parameter"),
-            ("bursty:6,5%,100s,1", "possible are constant"),
+            ("bursty:6,5%,100s,1", "known are constant"),
             ("bursty:x", "peak rate over mean rate"),
             ("bursty:6,5%,100", "no unit"),
             ("bursty:nan", "1 or more"),

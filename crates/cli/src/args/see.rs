@@ -1,4 +1,4 @@
-//! How a run is shown while it goes on.
+//! Flags that say how a run is shown.
 
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
@@ -8,25 +8,25 @@ use clap::Args;
 use super::OutArgs;
 use crate::metrics;
 
-/// A shorter run ends before its view is read, seconds.
+/// Shortest run with a full-screen view, seconds.
 const WORTH_A_VIEW_S: f64 = 5.0;
 
-/// How a run is shown while it goes on.
+/// Flags that say how a run is shown.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SeeArgs {
-    /// Show a full-screen view while it runs [default: on a terminal, for more than 5 s, without --json and --verbose]
+    /// Show a full-screen view of the run [default: on a terminal, for more than 5 s, without --json and --verbose]
     #[arg(long, overrides_with = "no_live", help_heading = "Output")]
     live: bool,
     /// Show no full-screen view
     #[arg(long, overrides_with = "live", help_heading = "Output")]
     no_live: bool,
-    /// Serve the figures of the trial that is on as OpenMetrics by HTTP; a bare port is of the loopback interface
+    /// Serve the current figures as OpenMetrics over HTTP; a bare port listens on loopback
     #[arg(long, value_name = "ADDR:PORT", value_parser = metrics::address, help_heading = "Output")]
     pub(crate) metrics: Option<SocketAddr>,
 }
 
 impl SeeArgs {
-    /// Whether a run of about so many seconds is shown in a view. Only a terminal of ours that can move its cursor is asked.
+    /// Returns true if a run of about `seconds` gets a full-screen view: on a terminal that can move its cursor.
     pub(crate) fn live(&self, out: &OutArgs, expected_s: f64) -> bool {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         let wanted = self.live || expected_s > WORTH_A_VIEW_S && !out.verbose;

@@ -1,4 +1,4 @@
-//! Whom to load and what to say to it.
+//! Flags of the target and of its requests.
 
 use std::path::PathBuf;
 
@@ -11,28 +11,29 @@ use super::mix::{self, MixArgs};
 use super::request::RequestArgs;
 use super::tls::TlsArgs;
 
-/// The target and what is said to it.
+/// Target and its requests.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TargetArgs {
     #[arg(help = targets())]
     pub(crate) target: Option<String>,
-    /// The server's process; its children belong to it
+    /// Process of the server, with its children
     #[arg(long, value_name = "PID", help_heading = "Target")]
     pub(crate) server_pid: Option<u32>,
-    /// The target is outside this machine and private networks, and loading it is allowed
+    /// Confirm that you may load a target outside this machine and private networks
     #[arg(long, help_heading = "Target")]
     pub(crate) authorized: bool,
-    /// CPU time per request of the embedded server; 0 for its bare page [default: 50us]
+    /// CPU time per request of the embedded server; 0: only its page [default: 50us]
     #[arg(long, value_name = "TIME", value_parser = super::units::seconds, help_heading = "Target")]
     embedded_work: Option<f64>,
     #[command(flatten)]
     request: RequestArgs,
     #[command(flatten)]
     pub(crate) mix: MixArgs,
-    /// A header whose value is a secret, besides Authorization, Cookie and the like: never printed, never written down
+    /// Header with a secret value, which is never printed or written down; Authorization, Cookie and the like always
+    /// are
     #[arg(long, value_name = "NAME", help_heading = "Request")]
     secret_header: Vec<String>,
-    /// Read the plan from a TOML file; flags win over it
+    /// Read the plan from a TOML file; flags override it
     #[arg(long, value_name = "FILE", help_heading = "Target")]
     pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
@@ -42,7 +43,7 @@ pub(crate) struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// The plan that the file gives, or the default, with the target's flags put in.
+    /// Returns the plan of the file, or the default one, with the target's flags.
     pub(crate) fn plan(&self, command: &str) -> anyhow::Result<Plan> {
         let mut plan = match &self.config {
             Some(file) => {
@@ -56,7 +57,7 @@ impl TargetArgs {
         if let Some(target) = &self.target {
             anyhow::ensure!(
                 !target.trim().is_empty(),
-                "the target is empty; is a variable of your script not set? Without any target the embedded server is measured"
+                "the target is empty: is a variable of your script not set? Leave it out to measure the embedded server"
             );
             plan.target.url = target.clone();
         }
@@ -80,7 +81,7 @@ impl TargetArgs {
     }
 }
 
-/// Headers of a plan file may name variables of the environment.
+/// Replaces variables of the environment in the headers of a plan file.
 pub(crate) fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
     let Some((_, headers)) = load.protocol.path_and_headers() else { return Ok(()) };
     let of_set = load.requests.iter_mut().flat_map(|set| &mut set.requests).flat_map(|request| &mut request.headers);
@@ -90,15 +91,15 @@ pub(crate) fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The protocol that a target's scheme names; keeps what a plan file already said of the same protocol. Schemes that nobody speaks
-/// are refused with their reason where the target is resolved.
+/// Returns the protocol of a target's scheme, with the settings of a plan file for that protocol. An unknown scheme is
+/// refused later, where the target is resolved.
 pub(crate) fn protocol_of(url: &str, given: &Protocol) -> Protocol {
     let row = proto::by_scheme(run::UrlParts::parse(url).transport().0);
     let fresh = row.map_or_else(Protocol::default, |(row, _)| (row.defaults)());
     if fresh.name() == given.name() { given.clone() } else { fresh }
 }
 
-/// How targets are written, for the help.
+/// Returns the forms of a target, for the help.
 fn targets() -> String {
     let written = |s: &proto::Scheme| format!("{}://HOST:PORT{}", s.name, if s.path { "/PATH" } else { "" });
     let all: Vec<String> = proto::PROTOCOLS.iter().flat_map(|row| row.schemes).map(written).collect();

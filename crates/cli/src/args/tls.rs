@@ -5,10 +5,10 @@ use run::{Plan, TlsPlan, TlsVersion};
 
 use super::units;
 
-/// How TLS is spoken.
+/// TLS of the target.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct TlsArgs {
-    /// Certificates (PEM) of the authorities to trust, instead of the system's
+    /// Certificates (PEM) of trusted authorities, instead of the system's
     #[arg(long, value_name = "FILE", help_heading = "TLS")]
     cacert: Option<String>,
     /// The client's certificate chain (PEM)
@@ -20,21 +20,21 @@ pub(crate) struct TlsArgs {
     /// Accept any server certificate; every result says so
     #[arg(long, help_heading = "TLS")]
     insecure: bool,
-    /// The only version to offer, 1.2 or 1.3 [default: both]
+    /// Offer only this version, 1.2 or 1.3 [default: both]
     #[arg(long = "tls", value_name = "VERSION", help_heading = "TLS")]
     tls_version: Option<TlsVersion>,
-    /// Connections that resume an earlier session: on, off or a share such as 50% [default: off]
+    /// Share of connections that resume a session: on, off or 50% [default: off]
     #[arg(long, value_name = "SHARE", value_parser = resume, help_heading = "TLS")]
     resume: Option<f64>,
 }
 
 impl TlsArgs {
-    /// Puts what was given into the plan; an error where the target has no TLS.
+    /// Puts the given flags into the plan; fails if the target has no TLS.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         if !within(&plan.target.url) {
             anyhow::ensure!(
                 !self.any(),
-                "--cacert, --cert, --key, --insecure, --tls and --resume are for targets over TLS: write https://HOST:PORT/PATH"
+                "--cacert, --cert, --key, --insecure, --tls and --resume need a target over TLS: write https://HOST:PORT/PATH"
             );
             return Ok(());
         }
@@ -52,12 +52,12 @@ impl TlsArgs {
         Ok(())
     }
 
-    /// The same for one of two targets: what is given may be for the other.
+    /// Puts the given flags into the plan of one of two targets; they may be for the other one.
     pub(crate) fn apply_to_either(&self, plan: &mut Plan, both: &[String]) -> anyhow::Result<()> {
         if within(&plan.target.url) || !both.iter().any(|url| within(url)) { self.apply(plan) } else { Ok(()) }
     }
 
-    /// Whether any flag was given.
+    /// Returns true if any flag was given.
     pub(crate) fn any(&self) -> bool {
         self.cacert.is_some()
             || self.cert.is_some()
@@ -67,7 +67,7 @@ impl TlsArgs {
     }
 }
 
-/// Whether a target is spoken to within TLS.
+/// Returns true if the target's scheme has TLS.
 fn within(url: &str) -> bool {
     proto::by_scheme(run::UrlParts::parse(url).transport().0).is_some_and(|(_, scheme)| scheme.tls)
 }
@@ -76,6 +76,6 @@ fn resume(text: &str) -> Result<f64, String> {
     match text {
         "on" => Ok(1.0),
         "off" => Ok(0.0),
-        _ => units::share(text).map_err(|e| format!("{e}; on and off are possible too")),
+        _ => units::share(text).map_err(|e| format!("{e}; or on, off")),
     }
 }

@@ -1,9 +1,9 @@
-//! Values with units as people write them: `20ms`, `0.1%`, `16KiB`, `5k`, `127.0.0.2-127.0.0.9`.
+//! Values with units, as written on the command line: `20ms`, `0.1%`, `16KiB`, `5k`, `127.0.0.2-127.0.0.9`.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Seconds from `500us`, `20ms`, `3s`, `2m`, `1h`. A number needs its unit: 20 is a long p99 in seconds and a short budget
-/// in milliseconds, so neither is guessed.
+/// Parses seconds from `500us`, `20ms`, `3s`, `2m`, `1h`. The unit is required: a bare 20 could mean seconds or
+/// milliseconds.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let (number, unit) = split(text);
     let factor = match unit {
@@ -23,31 +23,31 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
 }
 
 fn not_a_time(text: &str) -> String {
-    format!("{text:?} is not a time; write it like 500us, 20ms, 3s or 2m")
+    format!("{text:?} is not a time; write 500us, 20ms, 3s or 2m")
 }
 
-/// A share (0 to 1) from `0.1%` or `0.001`.
+/// Parses a share (0 to 1) from `0.1%` or `0.001`.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = split(text);
     let factor = match unit {
         "%" => 0.01,
         "" => 1.0,
-        _ => return Err(format!("{text:?} is not a share; write it like 0.1% or 0.001")),
+        _ => return Err(format!("{text:?} is not a share; write 0.1% or 0.001")),
     };
     let value = positive(number, factor).filter(|v| *v <= 1.0);
-    value.ok_or_else(|| format!("{text:?} is not a share from 0 to 1; write it like 0.1% or 0.001"))
+    value.ok_or_else(|| format!("{text:?} is not a share from 0 to 1; write 0.1% or 0.001"))
 }
 
-/// A rate per second from `5000`, `5k`, `1.2M`, `5000/s`.
+/// Parses a rate per second from `5000`, `5k`, `1.2M`, `5000/s`.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
-    let bad = || format!("{text:?} is not a rate; write it like 5000, 5k or 1.2M (per second)");
+    let bad = || format!("{text:?} is not a rate; write 5000, 5k or 1.2M (per second)");
     let (number, unit) = split(text.strip_suffix("/s").unwrap_or(text));
     positive(number, thousands(unit).ok_or_else(bad)?).filter(|v| *v > 0.0).ok_or_else(bad)
 }
 
-/// Bytes from `1294`, `16k`, `16KiB`, `40MB`: `k`, `M`, `G` are powers of 1000, `Ki`, `Mi`, `Gi` of 1024.
+/// Parses bytes from `1294`, `16k`, `16KiB`, `40MB`: `k`, `M`, `G` are powers of 1000, `Ki`, `Mi`, `Gi` of 1024.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
-    let bad = || format!("{text:?} is not a size; write it like 1294, 16KiB or 40MB");
+    let bad = || format!("{text:?} is not a size; write 1294, 16KiB or 40MB");
     let (number, unit) = split(text);
     let unit = unit.strip_suffix(['B', 'b']).unwrap_or(unit);
     let factor = match unit {
@@ -59,9 +59,9 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     positive(number, factor).map(|v| v.round() as u64).ok_or_else(bad)
 }
 
-/// Bytes of a rate in bits, `100mbit`, `1gbit` (decimal, per second), as bits per second.
+/// Parses bits per second from `100mbit`, `1gbit` (decimal).
 pub(crate) fn bits_per_s(text: &str) -> Result<f64, String> {
-    let bad = || format!("{text:?} is not the rate of a link; write it like 100mbit or 1gbit");
+    let bad = || format!("{text:?} is not the rate of a link; write 100mbit or 1gbit");
     let (number, unit) = split(text);
     let factor = match unit.trim_end_matches("/s").to_ascii_lowercase().as_str() {
         "bit" => 1.0,
@@ -73,9 +73,9 @@ pub(crate) fn bits_per_s(text: &str) -> Result<f64, String> {
     positive(number, factor).filter(|v| *v > 0.0).ok_or_else(bad)
 }
 
-/// A change as a share, above -1: `-20%`, `+0.1`.
+/// Parses a relative change above -1: `-20%`, `+0.1`.
 pub(crate) fn change(text: &str) -> Result<f64, String> {
-    let bad = || format!("{text:?} is not a change; write it like -20% or +10%");
+    let bad = || format!("{text:?} is not a change; write -20% or +10%");
     let text = text.trim();
     let (sign, size) = match text.strip_prefix('-') {
         Some(size) => (-1.0, size),
@@ -90,19 +90,19 @@ pub(crate) fn change(text: &str) -> Result<f64, String> {
     positive(number, factor).map(|v| sign * v).filter(|v| *v > -1.0 && *v <= 100.0).ok_or_else(bad)
 }
 
-/// A number above 0, of which a part may be enough: `0.5`, `4`; at most 4096.
+/// Parses a number above 0, which may be a fraction: `0.5`, `4`; at most 4096.
 pub(crate) fn many(text: &str) -> Result<f64, String> {
-    let bad = || format!("{text:?} is not a number above 0 and up to 4096; write it like 0.5 or 4");
+    let bad = || format!("{text:?} is not a number above 0 and up to 4096; write 0.5 or 4");
     text.trim().parse::<f64>().ok().filter(|v| *v > 0.0 && *v <= 4096.0).ok_or_else(bad)
 }
 
-/// Addresses from `127.0.0.2`, `127.0.0.2,127.0.0.7`, or a range `127.0.0.2-127.0.0.9` (IPv4, at most 65,536).
+/// Parses addresses from `127.0.0.2`, `127.0.0.2,127.0.0.7`, or a range `127.0.0.2-127.0.0.9` (IPv4, at most 65,536).
 pub(crate) fn addresses(text: &str) -> Result<Vec<IpAddr>, String> {
     text.split(',').map(range).collect::<Result<Vec<_>, _>>().map(|lists| lists.concat())
 }
 
 fn range(text: &str) -> Result<Vec<IpAddr>, String> {
-    let bad = || format!("{text:?} is not an address or a range; write it like 127.0.0.2 or 127.0.0.2-127.0.0.9");
+    let bad = || format!("{text:?} is not an address or a range; write 127.0.0.2 or 127.0.0.2-127.0.0.9");
     let Some((first, last)) = text.split_once('-') else {
         return text.trim().parse().map(|a| vec![a]).map_err(|_| bad());
     };
@@ -114,9 +114,9 @@ fn range(text: &str) -> Result<Vec<IpAddr>, String> {
     Ok((first..=last).map(|n| IpAddr::V4(n.into())).collect())
 }
 
-/// CPU numbers from `0`, `0,2`, `1-3`.
+/// Parses CPU numbers from `0`, `0,2`, `1-3`.
 pub(crate) fn cpus(text: &str) -> Result<Vec<u32>, String> {
-    let bad = || format!("{text:?} is not a list of CPUs; write it like 0,2 or 1-3");
+    let bad = || format!("{text:?} is not a list of CPUs; write 0,2 or 1-3");
     let number = |t: &str| t.trim().parse::<u32>().ok().filter(|n| *n < 4096).ok_or_else(bad);
     let mut list = Vec::new();
     for part in text.split(',') {
@@ -128,9 +128,9 @@ pub(crate) fn cpus(text: &str) -> Result<Vec<u32>, String> {
     if list.is_empty() { Err(bad()) } else { Ok(list) }
 }
 
-/// `name=value`.
+/// Splits `name=value`.
 pub(crate) fn pair(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or_else(|| format!("{text:?} has no =; write it like name=value"))?;
+    let (name, value) = text.split_once('=').ok_or_else(|| format!("{text:?} has no =; write name=value"))?;
     Ok((name.trim().to_string(), value.trim().to_string()))
 }
 

@@ -1,8 +1,8 @@
-//! `loadline agent`: what the conductor starts; not for people.
+//! `loadline agent`: started by the conductor, not by users.
 
 use crate::Exit;
 
-/// Works on the task that comes on standard input.
+/// Reads a task from standard input and runs it.
 pub(crate) fn run() -> anyhow::Result<Exit> {
     lab::agents::inside::run()?;
     Ok(Exit::Done)

@@ -1,4 +1,4 @@
-//! `loadline compare`: old runs against new ones, or two live servers in turns.
+//! `loadline compare`: compares old runs with new ones, or two live servers in turns.
 
 use std::path::{Path, PathBuf};
 
@@ -11,32 +11,33 @@ use crate::args::{HostArgs, TlsArgs, protocol_of, read_variables, units};
 use crate::own_server::OwnServer;
 use crate::{Exit, output};
 
-/// Where named baselines are kept.
+/// Directory of named baselines.
 const BASELINES: &str = "loadline-runs/baselines";
-/// Time for all windows of two live servers, seconds.
+/// Default time for all windows of two live servers, seconds.
 const BUDGET_S: f64 = 60.0;
-/// Connections of the closed loop that two live servers are compared under.
+/// Default connections of the closed loop for two live servers.
 const CONNECTIONS: u32 = 16;
 
-/// Arguments.
+/// Arguments of `compare`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Two runs (directories or their run.json), old before new; or the addresses of two live servers
     #[arg(value_name = "OLD NEW", num_args = 0..=2)]
     both: Vec<String>,
-    /// Old runs, where there are several: repeats
+    /// Old runs, if there are several (repeats)
     #[arg(long, value_name = "RUN", num_args = 1..)]
     old: Vec<PathBuf>,
     /// New runs
     #[arg(long, value_name = "RUN", num_args = 1..)]
     new: Vec<PathBuf>,
-    /// The old run is the one kept under this name, or in this directory; the first run under a name is kept as it
+    /// Use the run kept under this name, or in this directory, as the old one; the first run under a name becomes the
+    /// baseline
     #[arg(long, value_name = "NAME", conflicts_with = "old")]
     baseline: Option<String>,
-    /// The new run takes the place of the baseline with this name, and nothing is compared
+    /// Replace the baseline of this name by the new run, without comparing
     #[arg(long, requires = "baseline")]
     replace: bool,
-    /// Changes below this share do not count; a larger one for the worse ends with status 1
+    /// Ignore changes below this share; a larger change for the worse exits with status 1
     #[arg(long, value_name = "SHARE", value_parser = units::share, default_value = "3%")]
     threshold: f64,
     /// Two live servers: time for all windows [default: 60s]
@@ -45,16 +46,16 @@ pub(crate) struct Args {
     /// Two live servers: connections of the closed loop, each waits for its answer [default: 16]
     #[arg(long, value_name = "N")]
     connections: Option<u32>,
-    /// Two live servers: seed of the order of their windows, and of every other random choice [default: 1]
+    /// Two live servers: seed of the order of their windows and of all random choices [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Two live servers: a shell command that starts the first one, which is ended with the comparison
+    /// Two live servers: shell command that starts the first one; it ends with the comparison
     #[arg(long, value_name = "COMMAND")]
     command_a: Option<String>,
-    /// Two live servers: the same for the second
+    /// Two live servers: shell command that starts the second one
     #[arg(long, value_name = "COMMAND")]
     command_b: Option<String>,
-    /// Two live servers: loading targets outside this machine and private networks is allowed
+    /// Two live servers: confirm that you may load targets outside this machine and private networks
     #[arg(long)]
     authorized: bool,
     #[command(flatten)]
@@ -63,24 +64,24 @@ pub(crate) struct Args {
     tls: TlsArgs,
     #[command(flatten)]
     hosts: HostArgs,
-    /// The host of the second of two live servers, where that is another one than the first's
+    /// Host of the second live server, if it is not the first's host
     #[arg(long, value_name = "HOST", help_heading = "Other hosts", requires = "server_host")]
     server_host_b: Option<String>,
     /// text, markdown, html or json
     #[arg(long, value_name = "FORM", default_value = "text")]
     form: String,
-    /// The same as --form json
+    /// Same as --form json
     #[arg(long)]
     json: bool,
 }
 
-/// Compares, prints, and says by the exit status whether the new one is worse.
+/// Compares and prints; the exit status tells if the new side is worse.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let of_requests = args.mix.given() || args.tls.any();
     let live = args.both.iter().filter(|one| UrlParts::parse(one).scheme.is_some()).count();
-    ensure!(live > 0 || !of_requests, "requests and TLS are for two live servers");
+    ensure!(live > 0 || !of_requests, "flags of requests and TLS need two live servers");
     if live != 2 && (args.command_a.is_some() || args.command_b.is_some()) {
-        bail!("--command-a and --command-b start the servers of two addresses: give both as http://HOST:PORT/");
+        bail!("--command-a and --command-b need two addresses: give both as http://HOST:PORT/");
     }
     let comparison = match live {
         0 => {
@@ -96,12 +97,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             };
             Some((comparison, interrupted))
         }
-        _ => bail!("one of {:?} is an address and the other is not: give two runs, or two addresses", args.both),
+        _ => bail!("only one of {:?} is an address: give two runs, or two addresses", args.both),
     };
     let Some((comparison, interrupted)) = comparison else { return Ok(Exit::Done) };
     let form = if args.json { "json" } else { &args.form };
     output::print(&report::render_comparison(form, &comparison, &output::style())?)?;
-    // What was cut short is shown, and no verdict of a script's to act on.
+    // A comparison that was cut short is shown, but its exit status reports no regression.
     Ok(match (interrupted, comparison.regression) {
         (true, _) => Exit::Interrupted,
         (false, true) => Exit::Failed,
@@ -109,7 +110,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     })
 }
 
-/// Flags that say how to load are of no use for runs that were kept: they were loaded as they were.
+/// Refuses flags about the load for saved runs, whose load is over.
 fn only_of_servers(args: &Args) -> anyhow::Result<()> {
     let given = [
         ("--budget", args.budget.is_some()),
@@ -119,12 +120,12 @@ fn only_of_servers(args: &Args) -> anyhow::Result<()> {
         ("--client-hosts, --server-host or --via", args.hosts.given()),
     ];
     match given.iter().find(|(_, given)| *given) {
-        Some((flag, _)) => bail!("{flag} is for two live servers, and these are runs that were kept: leave it out"),
+        Some((flag, _)) => bail!("{flag} needs two live servers, but these are saved runs: leave it out"),
         None => Ok(()),
     }
 }
 
-/// Flags that name runs are of no use for two live servers.
+/// Refuses flags that name runs for two live servers.
 fn only_of_runs(args: &Args) -> anyhow::Result<()> {
     let given = [
         ("--baseline", args.baseline.is_some()),
@@ -153,7 +154,7 @@ fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
             let new: Vec<PathBuf> = args.new.iter().cloned().chain(path(0)).collect();
             ensure!(
                 args.both.len() <= 1 && !new.is_empty(),
-                "with --baseline give the new run: compare RUN --baseline NAME"
+                "--baseline needs the new run: compare RUN --baseline NAME"
             );
             let Some(old) = baseline(name, &new, args.replace)? else { return Ok(None) };
             (vec![old], new)
@@ -169,7 +170,7 @@ fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
     judged((&names(&old), &a), (&names(&new), &b), args.threshold, Pairing::Kept).map(Some)
 }
 
-/// A run that is named twice is no repeat of itself: its scatter would seem half as wide.
+/// Refuses a run that is named twice: it is no repeat, and the interval would be too narrow.
 fn once(side: &str, paths: &[PathBuf]) -> anyhow::Result<()> {
     let place = |path: &PathBuf| {
         let file = if path.is_dir() { path.join("run.json") } else { path.clone() };
@@ -177,7 +178,7 @@ fn once(side: &str, paths: &[PathBuf]) -> anyhow::Result<()> {
     };
     let mut seen = std::collections::BTreeSet::new();
     match paths.iter().find(|path| !seen.insert(place(path))) {
-        Some(twice) => bail!("{side} names {} twice: a run is not a repeat of itself; name each once", twice.display()),
+        Some(twice) => bail!("{side} names {} twice: name each run once", twice.display()),
         None => Ok(()),
     }
 }
@@ -200,7 +201,7 @@ fn judged(old: (&str, &[Run]), new: (&str, &[Run]), threshold: f64, pairing: Pai
     judge::compare(old, new, threshold, pairing).map_err(anyhow::Error::msg)
 }
 
-/// Where a baseline is; a name that none is kept under takes the new run, and so does any with `replace`.
+/// Finds a baseline. Under an unused name, or with `replace`, the new run becomes the baseline.
 fn baseline(name: &str, new: &[PathBuf], replace: bool) -> anyhow::Result<Option<PathBuf>> {
     let path = Path::new(name);
     let is_path = path.components().count() > 1 || path.join("run.json").is_file();
@@ -216,20 +217,15 @@ fn baseline(name: &str, new: &[PathBuf], replace: bool) -> anyhow::Result<Option
     if kept && !replace {
         return Ok(Some(place));
     }
-    ensure!(
-        !is_path || !kept,
-        "--replace is for a baseline with a name: {name} is the directory of a run, which is left as it is"
-    );
-    let [new] = new else {
-        bail!("{} new runs, and one is kept as the baseline {name}: name the one that it is to be", new.len())
-    };
+    ensure!(!is_path || !kept, "--replace needs the name of a baseline, but {name} is the directory of a run");
+    let [new] = new else { bail!("{} new runs, but only one can be the baseline {name}: name that one", new.len()) };
     let run = run::load_run(new)?;
     run::RunDir::create(&place)?.save(&run).with_context(|| format!("keeping the baseline {name}"))?;
     output::print(&format!("{} is now the baseline {name} ({})\n", new.display(), place.display()))?;
     Ok(None)
 }
 
-/// The comparison, and whether the user ended it.
+/// Returns the comparison, and true if the user ended it.
 fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
     output::catch_interrupts();
     let plans = [plan(args, 0)?, plan(args, 1)?];
@@ -248,22 +244,18 @@ fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
     Ok((comparison.map(with_turns), interrupted))
 }
 
-/// The servers that are started here. They are ended when this is dropped.
+/// Servers started by this command; dropping this ends them.
 fn own_servers(args: &Args, plans: &[Plan; 2]) -> anyhow::Result<Vec<OwnServer>> {
     let at = |plan: &Plan| lab::resolve(&plan.target.url, &plan.load.protocol).map(|resolved| resolved.addr);
     let commands = [&args.command_a, &args.command_b];
     if commands.iter().all(|command| command.is_some()) {
-        ensure!(
-            at(&plans[0])? != at(&plans[1])?,
-            "both servers are at {}: give each a port of its own",
-            at(&plans[0])?
-        );
+        ensure!(at(&plans[0])? != at(&plans[1])?, "both servers are at {}: give each its own port", at(&plans[0])?);
     }
     let started = commands.into_iter().zip(plans).filter_map(|(command, plan)| Some((command.as_ref()?, plan)));
     started.map(|(command, plan)| OwnServer::start(command, &at(plan)?)).collect()
 }
 
-/// Ctrl-C ends the windows; what was measured is compared.
+/// Ctrl-C ends the windows; the finished ones are compared.
 struct Interrupts;
 
 impl lab::Watch for Interrupts {

@@ -1,11 +1,11 @@
-//! `loadline completions SHELL`: made from the same types as the flags.
+//! `loadline completions SHELL`: completions made from the types of the flags.
 
 use clap::Command;
 use clap_complete::Shell;
 
 use crate::{Exit, output};
 
-/// Arguments.
+/// Arguments of `completions`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// bash, elvish, fish, powershell or zsh
@@ -25,7 +25,7 @@ fn script(shell: Shell, whole: &Command) -> String {
     String::from_utf8_lossy(&text).into_owned() + &more
 }
 
-/// A command without the parts that are not for people: the generators would offer them.
+/// Returns a command without its hidden parts, which the generators would offer.
 fn visible(command: &Command) -> Command {
     let arguments = command.get_arguments().cloned();
     let commands = command.get_subcommands().filter(|c| !c.is_hide_set()).map(visible);
@@ -33,7 +33,7 @@ fn visible(command: &Command) -> Command {
     command.get_about().into_iter().fold(shown, |shown, about| shown.about(about.clone()))
 }
 
-/// The names that a command takes: fish's generator offers values of flags only.
+/// Returns the names that a command takes: fish's generator offers only values of flags.
 fn names_for_fish(whole: &Command) -> String {
     let of = |command: &Command| {
         let taken = command.get_positionals().flat_map(clap::Arg::get_possible_values);

@@ -1,26 +1,26 @@
-//! `loadline explain ID`: everything that the tables say of one thing.
+//! `loadline explain ID`: everything that the tables say about one id.
 
 use crate::args::Names;
 use crate::tables::TABLES;
 use crate::terms::TERMS;
 use crate::{Exit, output};
 
-/// Arguments.
+/// Arguments of `explain`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Id of a bottleneck, counter, cost, model, … (`loadline list`), or a word of a report: knee, p99, S-Client
+    /// Id of a bottleneck, counter, cost, model, … (`loadline list`), or a word from a report: knee, p99, S-Client
     #[arg(required = true, value_parser = Names::Rows(""), hide_possible_values = true)]
     id: Vec<String>,
 }
 
-/// Prints the page.
+/// Prints the pages of an id.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let text = pages(&args.id.join(" "), output::style().width.min(100))?;
     output::print(&text)?;
     Ok(Exit::Done)
 }
 
-/// What all tables say of a name.
+/// Returns the pages of a name from all tables.
 fn pages(name: &str, width: usize) -> anyhow::Result<String> {
     let (mut text, wanted) = (String::new(), plain(name));
     let mut ids = Vec::new();
@@ -41,7 +41,7 @@ fn pages(name: &str, width: usize) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// A name as it is compared: without case, hyphens and the plural's s.
+/// Returns a name without case, hyphens and a plural s, for comparison.
 fn plain(name: &str) -> String {
     let name = name.trim().to_lowercase().replace(['-', '_'], " ");
     name.strip_suffix('s').map(String::from).unwrap_or(name)

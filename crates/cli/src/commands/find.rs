@@ -1,4 +1,4 @@
-//! `loadline find`: the capacity of a server and what stops it.
+//! `loadline find`: the capacity of a server and its bottleneck.
 
 use run::Plan;
 
@@ -8,7 +8,7 @@ use crate::kept::Kept;
 use crate::screen::{self, Screen};
 use crate::{Exit, output};
 
-/// Arguments.
+/// Arguments of `find`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -26,37 +26,36 @@ pub(crate) struct Args {
     /// Time for the whole search
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Search")]
     budget: Option<f64>,
-    /// End the search early once half the 95 % interval is this share of the capacity
+    /// End early once the 95 % interval is this exact: half of it as a share of the capacity
     #[arg(long, value_name = "SHARE", value_parser = units::share, help_heading = "Search")]
     precision: Option<f64>,
-    /// Most connections of the closed-loop sweep and of the open loop's pool
+    /// Most connections, in the closed and in the open loop
     #[arg(long, visible_alias = "max-connections", value_name = "N", help_heading = "Search")]
     connections: Option<u32>,
-    /// Look for the capacity in users, at most so many, each with a connection, who think for --think between an answer and
-    /// the next request
+    /// Find the capacity in users, at most N; each has a connection and pauses for --think after each answer
     #[arg(long, value_name = "N", requires = "think", conflicts_with_all = ["connections", "pipeline"], help_heading = "Search")]
     users: Option<u32>,
-    /// Test the verdict by an experiment: a quarter of the budget, with busy threads at a lower priority beside
-    /// server and generator
+    /// Test the verdict by an experiment, in a quarter of the budget: busy threads of low priority slow server and
+    /// generator in turn
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Proving::Default, help_heading = "Search")]
     prove: Proving,
-    /// Directory on the server's disk (on its host) in which the experiment may write: tries the disk, too
+    /// Writable directory on the server's disk, so that the experiment can slow the disk, too
     #[arg(long, value_name = "DIR", help_heading = "Search")]
     prove_dir: Option<std::path::PathBuf>,
 }
 
-/// How far an experiment may go.
+/// Experiments that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Proving {
     /// No experiment
     Off,
-    /// What this user's rights allow
+    /// Levers that change nothing of the server
     Default,
-    /// Also what touches the server: its CPU quota, one of its workers
+    /// Also change the server: its CPU quota, one of its workers
     Intrusive,
 }
 
-/// Finds, reports, and keeps.
+/// Runs the search, reports and saves it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     output::catch_interrupts();

@@ -1,25 +1,25 @@
-//! `loadline import`: requests in any form as TOML, to edit and keep.
+//! `loadline import`: converts requests of any format to TOML.
 
 use std::path::PathBuf;
 
 use crate::{Exit, output};
 
-/// Arguments.
+/// Arguments of `import`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A file of requests: a list of URLs, command lines of curl, a HAR file, vegeta's JSON targets, an access log
+    /// File of requests: a list of URLs, curl command lines, a HAR file, vegeta's JSON targets, or an access log
     file: PathBuf,
-    /// Its form, where its content does not tell; `loadline list formats` names them
+    /// Format of the file, if its content does not show it (`loadline list formats`)
     #[arg(long, value_name = "FORM")]
     format: Option<String>,
-    /// Only requests to this scheme and authority, such as https://example.org
+    /// Keep only requests to this scheme and host, such as https://example.org
     #[arg(long, value_name = "ORIGIN")]
     origin: Option<String>,
 }
 
 /// Reads and prints.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    // Vegeta's targets have a method and a URL as log lines may have, but say so in one line of their own form.
+    // Vegeta's targets look like log lines with a method and a URL, so they are tried first.
     let other = requests::read_file(&args.file, args.format.as_deref());
     if args.format.is_none() && other.is_err() && requests::looks_like_log(&args.file) {
         return of_log(&args.file);
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     anyhow::ensure!(
         !imported.found.is_empty(),
-        "no request of {} is to {}",
+        "{} has no request to {}",
         args.file.display(),
         origin.unwrap_or_default()
     );
@@ -44,15 +44,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if !secrets.is_empty() {
         let names = secrets.join(", ");
         text += &format!(
-            "# Secrets may stand here ({names}): put $env:NAME in their place to keep them out of this file.\n"
+            "# These headers may hold secrets ({names}): write $env:NAME instead to keep them out of this file.\n"
         );
     }
-    text += "# Make them with: loadline find http://HOST:PORT/ --requests THIS-FILE\n\n";
+    text += "# Send them with: loadline find http://HOST:PORT/ --requests THIS-FILE\n\n";
     output::print(&(text + &requests::to_toml(&set)))?;
     Ok(Exit::Done)
 }
 
-/// The different requests of an access log, each as often as it was made.
+/// Returns the distinct requests of an access log, weighted by their number.
 fn of_log(file: &std::path::Path) -> anyhow::Result<Exit> {
     let replay = requests::replay(file, &requests::ReplayOptions::default())?;
     let mut text = format!("# {} different requests of {} (access log)\n", replay.requests.len(), file.display());
@@ -63,7 +63,7 @@ fn of_log(file: &std::path::Path) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Headers whose values are secrets.
+/// Returns the headers with secret values.
 fn secrets(imported: &requests::Imported) -> Vec<String> {
     let headers = imported.found.iter().flat_map(|found| &found.request.headers);
     let names: std::collections::BTreeSet<String> =

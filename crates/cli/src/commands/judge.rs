@@ -1,4 +1,4 @@
-//! `loadline judge`: counters that somebody else collected, or an old run: what follows from them.
+//! `loadline judge`: judges counters from another tool, or an old run.
 
 use std::path::PathBuf;
 
@@ -9,12 +9,12 @@ use report::{Block, Cell, Col, FORMS, Section, Table, Tone, Weight};
 use crate::args::Names;
 use crate::{Exit, output};
 
-/// Arguments.
+/// Arguments of `judge`.
 #[derive(clap::Args)]
 #[command(after_help = columns_help())]
 pub(crate) struct Args {
-    /// A CSV file of counters, one line an operating point, or a run. At most 10,000 lines and 8 MiB of CSV, 10,000 trials
-    /// and 256 MiB of run.json
+    /// CSV file of counters with one line per operating point, or a run. At most 10,000 lines and 8 MiB of CSV, 10,000
+    /// trials and 256 MiB of run.json
     file: PathBuf,
     /// Output form (`loadline list forms`)
     #[arg(long, value_name = "FORM", default_value = "text", value_parser = Names::Rows("forms"))]
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-/// What the columns of a CSV file may be.
+/// Returns the known columns of a CSV file.
 fn columns_help() -> String {
     format!(
         "The first line of a CSV file names its columns, beginning with `case`, the name of the operating point. Columns \
@@ -34,7 +34,7 @@ fn columns_help() -> String {
     )
 }
 
-/// Derives, judges and prints. A printed figure that the counters contradict is a comparison that failed.
+/// Derives, judges and prints. A printed figure that contradicts the counters is a failed comparison.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let csv = !args.file.is_dir() && args.file.extension().is_none_or(|e| e != "json");
     let (mut run, derived) = if csv {
@@ -73,7 +73,7 @@ fn table(derived: &[Derived]) -> Table {
         }
     }
     Table {
-        caption: "Recomputed from the counters, beside what a text prints where it does.".into(),
+        caption: "Recomputed from the counters, beside printed values.".into(),
         columns: words.into_iter().chain(figures).chain(rest).collect(),
         rows: derived.iter().map(row).collect(),
         notes,
@@ -85,7 +85,7 @@ fn row(d: &Derived) -> Vec<Cell> {
     let unit = |v: f64| format!("{} {}", digits(v), d.quantity.unit).trim_end().to_string();
     let agrees = match d.agrees() {
         None => Cell::new(""),
-        Some(true) if d.source_error().is_some() => Cell::new("yes, and yet a slip").toned(Tone::Warn),
+        Some(true) if d.source_error().is_some() => Cell::new("yes, despite an error of the source").toned(Tone::Warn),
         Some(true) => Cell::new("yes").toned(Tone::Good),
         Some(false) => Cell::new("no").toned(Tone::Bad),
     };
@@ -99,7 +99,7 @@ fn row(d: &Derived) -> Vec<Cell> {
     ]
 }
 
-/// Six significant digits without trailing zeros: what a comparison within 0.5 % needs, and a text prints at most.
+/// Formats six significant digits without trailing zeros, enough for a comparison within 0.5 %.
 fn digits(value: f64) -> String {
     let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
     let decimals = (5 - magnitude).clamp(0, 12) as usize;

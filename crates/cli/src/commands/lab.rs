@@ -1,4 +1,4 @@
-//! `loadline lab NAME`: an experiment of the sources.
+//! `loadline lab NAME`: an experiment from the sources.
 
 use std::path::PathBuf;
 
@@ -10,16 +10,16 @@ use crate::kept::Kept;
 use crate::screen::Screen;
 use crate::{Exit, output};
 
-/// Arguments.
+/// Arguments of `lab`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Which experiment (`loadline list experiments`)
+    /// Name of the experiment (`loadline list experiments`)
     #[arg(value_parser = Names::Rows("experiments"))]
     name: String,
     /// Fewer and shorter trials
     #[arg(long)]
     quick: bool,
-    /// Read the plan from a TOML file instead of the one that comes with the experiment
+    /// Read the plan from a TOML file instead of the built-in one
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Set a parameter of the experiment (`loadline explain NAME`), may be repeated
@@ -28,10 +28,10 @@ pub(crate) struct Args {
     /// I/O models to compare (io-models): epoll,uring
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = Names::Rows("models"))]
     model: Vec<String>,
-    /// What joins server and clients, where the experiment has hosts: hub100, switch:1G (`loadline list media`)
+    /// Medium between server and clients, if the experiment has hosts: hub100, switch:1G (`loadline list media`)
     #[arg(long, value_name = "MEDIUM", value_parser = Names::Rows("media"))]
     medium: Option<String>,
-    /// Where the experiment's own server listens, on --server-host, as the clients reach it [default: that host's name]
+    /// Address of the experiment's server on --server-host, as the clients reach it [default: that host's name]
     #[arg(long, value_name = "ADDRESS[:PORT]", help_heading = "Other hosts")]
     listen: Option<String>,
     /// Print the experiment's plan and do nothing
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     out: OutArgs,
 }
 
-/// Runs, reports, and keeps.
+/// Runs the experiment, reports and saves it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let experiment = experiments::experiment(&args.name)?;
     if args.show_plan {
@@ -80,24 +80,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     args.repeat.apply(&mut plan);
     output::catch_interrupts();
     let kept = args.out.prepare()?;
-    // What an experiment shows is its steps.
+    // An experiment's screen shows its steps.
     let mut screen = Screen::new(&args.out.whole(), if args.quick { 30.0 } else { 120.0 });
     let result = experiments::run(experiment, plan, args.quick, kept.as_ref().map(Kept::dir), &mut screen);
     screen.done();
     finish::ended(result, &Ends { kept, json: args.out.json, used: None })
 }
 
-/// The hosts of the experiment, where some were named: they are joined by what joins them.
+/// Returns the named hosts of the experiment, which need no medium.
 fn on_hosts(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
     args.hosts.apply(plan)?;
     if plan.hosts.is_empty() {
-        anyhow::ensure!(
-            args.listen.is_none(),
-            "--listen is for a server on another host: name that with --server-host"
-        );
+        anyhow::ensure!(args.listen.is_none(), "--listen needs a server on another host: give --server-host, too");
         return Ok(());
     }
-    anyhow::ensure!(args.medium.is_none(), "real hosts have a network of their own: leave --medium out");
+    anyhow::ensure!(args.medium.is_none(), "real hosts have their own network: leave --medium out");
     plan.lab.remove("medium");
     if let Some(listen) = &args.listen {
         set(plan, "listen", listen.clone().into());
@@ -105,7 +102,7 @@ fn on_hosts(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A parameter, for the quick run too.
+/// Sets a parameter, also of the quick run.
 fn set(plan: &mut Plan, name: &str, value: serde_json::Value) {
     plan.lab.insert(name.into(), value);
     if let Some(quick) = plan.lab.get_mut("quick").and_then(|q| q.as_object_mut()) {

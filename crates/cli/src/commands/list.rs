@@ -1,4 +1,4 @@
-//! `loadline list`: every table, or one; and the generated pages of docs/.
+//! `loadline list`: all tables, or one of them; also writes the generated pages of docs/.
 
 use std::path::PathBuf;
 
@@ -6,21 +6,21 @@ use crate::args::Names;
 use crate::tables::{TABLES, Table};
 use crate::{Exit, docs, output};
 
-/// Arguments.
+/// Arguments of `list`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// One table; none: all of them
+    /// Name of a table [default: all]
     #[arg(value_parser = Names::Tables)]
     table: Option<String>,
     /// As Markdown
     #[arg(long)]
     markdown: bool,
-    /// Write the generated pages of the documentation into a directory
+    /// Write the generated pages of docs/ into a directory
     #[arg(long, value_name = "DIR")]
     write_docs: Option<PathBuf>,
 }
 
-/// Prints or writes.
+/// Prints the tables or writes the pages.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(dir) = &args.write_docs {
         for page in docs::PAGES {

@@ -1,4 +1,4 @@
-//! `loadline load`: one fixed intensity.
+//! `loadline load`: one fixed load.
 
 use run::{Arrival, Intensity, Plan};
 
@@ -11,51 +11,52 @@ use crate::kept::Kept;
 use crate::screen::{self, Screen};
 use crate::{Exit, output};
 
-/// Arguments.
+/// Arguments of `load`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
-    /// Closed loop: clients, each waits for its answer
+    /// Closed loop: clients that each wait for their answer
     #[arg(long, value_name = "N", help_heading = "Intensity", conflicts_with_all = ["rate", "s_clients"])]
     connections: Option<u32>,
-    /// Closed loop of people: so many, each with a connection, who think for --think between an answer and the next request
+    /// Closed loop: users, each with a connection, who pause for --think after each answer
     #[arg(long, value_name = "N", help_heading = "Intensity", requires = "think", conflicts_with_all = ["rate", "s_clients", "connections", "speed"])]
     users: Option<u32>,
-    /// Closed loop: open R connections per second, one after the other; requests begin when all are open
+    /// Closed loop: open R connections per second; requests begin when all are open
     #[arg(long, value_name = "R", value_parser = units::rate, help_heading = "Intensity", conflicts_with_all = ["rate", "s_clients", "new_connections"])]
     connect_rate: Option<f64>,
-    /// Open loop: requests per second, whatever the server does; with --s-clients, connects per second. 100..5000/60s is a
-    /// ramp, 100,200,400/10s are steps, sine:100..500/20s and spike:100..1000/30s,2s repeat; [[load.stages]] of --config are any
+    /// Open loop: requests per second, even if the server is slower; with --s-clients, connects per second. Ramp:
+    /// 100..5000/60s; steps: 100,200,400/10s; repeated: sine:100..500/20s, spike:100..1000/30s,2s; any other:
+    /// [[load.stages]] of --config
     #[arg(long, value_name = "R", value_parser = rate, help_heading = "Intensity")]
     rate: Option<Rate>,
-    /// Make requests at the times in a file: seconds, one a line, or a column of a CSV file (--arrivals-column)
+    /// Send requests at the times in a file: seconds, one per line, or a CSV column (--arrivals-column)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "connections", "s_clients", "users", "replay"], help_heading = "Intensity")]
     arrivals: Option<std::path::PathBuf>,
-    /// The column of the times
+    /// CSV column with the times
     #[arg(long, value_name = "NAME", requires = "arrivals", help_heading = "Intensity")]
     arrivals_column: Option<String>,
-    /// Keep the recorded times of --replay or --arrivals, N times as fast
+    /// Keep the recorded times of --replay or --arrivals, N times faster
     #[arg(long, value_name = "N", value_parser = speed, conflicts_with_all = ["rate", "connections", "s_clients"], help_heading = "Intensity")]
     speed: Option<f64>,
     #[arg(long, value_name = "HOW", value_parser = arrival, help = arrival_help(), help_heading = "Intensity", requires = "rate")]
     arrival: Option<Arrival>,
-    /// Open loop: most connections in the pool, grown while requests wait, to twice their need by Little's law
+    /// Open loop: most connections in the pool, which grows while requests wait, up to twice the need by Little's law
     #[arg(long, value_name = "N", help_heading = "Intensity", requires = "rate", conflicts_with = "s_clients")]
     max_connections: Option<u32>,
-    /// S-Clients: D descriptors that are always connecting, each for at most --connect-timeout
+    /// S-Clients: keep D sockets connecting, each for at most --connect-timeout
     #[arg(long, value_name = "D", help_heading = "Intensity")]
     s_clients: Option<u32>,
     /// Also hold N idle connections
     #[arg(long, value_name = "N", help_heading = "Idle connections")]
     cold: Option<u32>,
-    /// Connections opened per second
+    /// Idle connections opened per second
     #[arg(long, value_name = "R", value_parser = units::rate, help_heading = "Idle connections", requires = "cold")]
     cold_rate: Option<f64>,
-    /// Send one byte on each of them this often
+    /// Send one byte on each idle connection this often
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Idle connections", requires = "cold")]
     cold_trickle: Option<f64>,
-    /// How long to measure
+    /// Measured time
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Intensity")]
     duration: Option<f64>,
     #[command(flatten)]
@@ -72,7 +73,7 @@ pub(crate) struct Args {
     see: SeeArgs,
 }
 
-/// Loads, reports, and keeps.
+/// Runs the load, reports and saves it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     output::catch_interrupts();
@@ -80,7 +81,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let expected = plan.observe.at_rest_s + once_s * f64::from(plan.repeat_count());
     let kept = args.target.out.prepare()?;
     let screen = Screen::seen(&args.target.out, &args.see, expected, &screen::title(&plan))?;
-    // A course of its own is not for a hand to change.
+    // A rate with stages cannot be changed by hand.
     let mut screen = screen.by_hand(args.rate.as_ref().filter(|rate| rate.stages.is_empty()).map(|rate| rate.mean));
     let result = lab::load(plan, kept.as_ref().map(Kept::dir), &mut screen);
     let used = screen.done();
@@ -115,7 +116,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// Connects at a rate take their time, before the rate of requests can settle.
+/// Connects at a limited rate take time before the request rate can settle.
 fn one_after_the_other(plan: &mut Plan, connect_rate: Option<f64>) {
     let (Some(rate), Intensity::Closed { connections, .. }) = (connect_rate, &plan.load.intensity) else { return };
     let opening_s = f64::from(*connections) / rate.max(1e-3);
@@ -124,20 +125,20 @@ fn one_after_the_other(plan: &mut Plan, connect_rate: Option<f64>) {
     plan.load.least_warmup_s += opening_s;
 }
 
-/// The times of a file.
+/// Reads the times of a file.
 fn arrivals(file: &std::path::Path, args: &Args) -> anyhow::Result<run::ArrivalTimes> {
     let mut times = requests::read_arrivals(file, args.arrivals_column.as_deref())?;
     times.speed = args.speed.unwrap_or(1.0);
     Ok(run::ArrivalTimes { from: file.display().to_string(), count: times.gaps_us.len() as u64, times: Some(times) })
 }
 
-/// How many times as fast a log is made.
+/// Returns the speed of a replayed log.
 fn speed(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches(['x', 'X']).parse().ok().filter(|n| (0.001..=100_000.0).contains(n));
-    number.ok_or_else(|| format!("{text:?} is not a speed; write it like 1, 10 or 0.5"))
+    number.ok_or_else(|| format!("{text:?} is not a speed; write 1, 10 or 0.5"))
 }
 
-/// The open loop of recorded times: its own mean rate, and as long as it takes.
+/// Returns the open loop of recorded times, with its mean rate and duration.
 fn replayed(plan: &mut Plan) {
     let Some((span_s, n)) = plan.load.recorded().map(|times| (times.span_s(), times.gaps_us.len())) else { return };
     let rate = n as f64 / span_s.max(0.001);
@@ -145,8 +146,8 @@ fn replayed(plan: &mut Plan) {
     (plan.load.duration_s, plan.load.warmup_s) = (span_s.max(0.001) + AFTER_S, 0.0);
 }
 
-/// How long the load goes on after the last recorded request, seconds: as the measured window begins a little late, and as a
-/// machine that stands still for a moment then must not lose the last requests.
+/// Time that the load goes on after the last recorded request, seconds. The window begins a little late, and a paused
+/// machine must not lose the last requests.
 const AFTER_S: f64 = 0.5;
 
 fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
@@ -162,7 +163,7 @@ fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
     match (args.s_clients, args.rate.as_ref()) {
         (Some(descriptors), rate) => {
             let even = rate.is_none_or(|rate| rate.stages.is_empty());
-            anyhow::ensure!(even, "the rate of S-Clients is the same all the time: give --rate R");
+            anyhow::ensure!(even, "S-Clients need a constant rate: give --rate R");
             let pace = rate.map(|rate| run::Pace { rate: rate.mean, arrival: arrival() });
             let think = run::ThinkTime::default();
             *intensity = Intensity::SClients { descriptors, connect_timeout_ms: T_MS, think, pace };
@@ -171,7 +172,7 @@ fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
             let max_connections = args.max_connections.unwrap_or(POOL);
             *intensity = Intensity::Open { rate: rate.mean, arrival: arrival(), max_connections };
             if !rate.stages.is_empty() {
-                // A course begins with the load: what is measured is all of it.
+                // Stages begin with the load, so all of it is measured.
                 let (stages, length_s) = rate.over(args.duration);
                 (plan.load.stages, plan.load.duration_s, plan.load.warmup_s) = (stages, length_s, 0.0);
             }

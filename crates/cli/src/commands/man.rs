@@ -1,4 +1,4 @@
-//! `loadline man DIR`: one page a command, made from the same types as the flags.
+//! `loadline man DIR`: one page per command, made from the types of the flags.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,10 @@ use anyhow::Context as _;
 
 use crate::{Exit, output};
 
-/// Arguments.
+/// Arguments of `man`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Directory that the pages are written to
+    /// Directory for the pages
     dir: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! One file a command; this enum is their table.
+//! The commands: one file each, and the enum that lists them.
 
 mod agent;
 mod compare;
@@ -27,35 +27,35 @@ use crate::Exit;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Find the capacity of a server, and what stops it
+    /// Find the capacity of a server and its bottleneck
     Find(Box<find::Args>),
-    /// Load a server at one fixed intensity
+    /// Load a server at one fixed load
     Load(Box<load::Args>),
-    /// Try by experiment what stops a server at a given load
+    /// Prove a server's bottleneck by experiment, at a given load
     Prove(Box<prove::Args>),
-    /// Compare runs, or two live servers in turns
+    /// Compare two runs, or two live servers
     Compare(Box<compare::Args>),
     /// Watch the counters of a server without loading it
     Watch(Box<watch::Args>),
-    /// Print requests of any form (URLs, curl, HAR, vegeta) as TOML, to edit and keep
+    /// Convert requests (URLs, curl, HAR, vegeta, access logs) to TOML
     Import(import::Args),
-    /// Predict what a measured server would do with other resources or other users
+    /// Predict a measured server's capacity with other resources or other users
     WhatIf(what_if::Args),
     /// Run a reference server
     Serve(Box<serve::Args>),
-    /// Run an experiment
+    /// Run an experiment from the sources
     Lab(Box<lab::Args>),
-    /// Judge an old run again and draw its report
+    /// Judge an old run again and render its report
     Report(report::Args),
     /// Judge counters from another tool (CSV), or an old run
     Judge(judge::Args),
-    /// List what there is: models, protocols, counters, rules, experiments, …
+    /// List models, protocols, counters, rules, experiments and more
     List(list::Args),
-    /// Explain one thing by its id
+    /// Explain a bottleneck, counter, term or anything else by its id
     Explain(explain::Args),
-    /// Measure this machine's own limits: the generator's ceiling, the cost of observing
+    /// Measure this machine's limits: the generator's highest rate, the cost of observing
     Selftest(selftest::Args),
-    /// Run a workload of reads, writes, thinking and computing from a script
+    /// Run a scripted workload of reads, writes, pauses and computing
     Probe(probe::Args),
     /// Make test hosts and media for other programs
     #[command(subcommand)]
@@ -72,7 +72,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs it; `whole` makes the whole command line, for those that describe it.
+    /// Runs the command; `whole` makes the whole command line, for commands that describe it.
     pub(crate) fn run(self, whole: fn() -> clap::Command) -> anyhow::Result<Exit> {
         match self {
             Self::Find(args) => find::run(&args),
@@ -98,7 +98,8 @@ impl Command {
         }
     }
 
-    /// Commands that only print may end with the reader of their pipe; the others have processes and runs to look after.
+    /// Returns true for commands that only print: they may end with the reader of their pipe. All others have processes
+    /// and runs to save.
     pub(crate) fn only_prints(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! `loadline probe`: a workload from a script, against a file or a record server.
+//! `loadline probe`: a scripted workload against a file or a record server.
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +7,13 @@ use workload::{self, Workload};
 
 use crate::{Exit, output};
 
-/// Arguments.
+/// Arguments of `probe`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Workload: a TOML file, or a script of Response Probe (.SCR)
     #[arg(required_unless_present = "child")]
     workload: Option<PathBuf>,
-    /// Length of the trial in seconds; the workload's own without
+    /// Length of the trial, seconds [default: the workload's own]
     #[arg(long, value_name = "S")]
     seconds: Option<f64>,
     /// Print the workload as TOML and do nothing
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// Also write the table to a file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// One process of a workload; started by this command itself
+    /// Be one process of a workload; started by this command itself
     #[arg(long, hide = true)]
     child: bool,
 }
@@ -41,12 +41,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         output::print(&toml::to_string(&workload)?)?;
         return Ok(Exit::Done);
     }
-    let program = std::env::current_exe().context("cannot find this program, which the workload's processes run")?;
+    let program =
+        std::env::current_exe().context("cannot find the path of this program, which the workload's processes run")?;
     let outcome = workload::run(&workload, &path.display().to_string(), &program, &["probe", "--child"])?;
     if let Some(out) = &args.out {
         std::fs::write(out, outcome.text(usize::MAX)).with_context(|| format!("cannot write {}", out.display()))?;
     }
-    // A file or another program takes a row as wide as it is.
+    // A file or a pipe gets rows of full width.
     let width = sys::terminal::width().unwrap_or(usize::MAX);
     let text = if args.json { serde_json::to_string(&outcome)? + "\n" } else { outcome.text(width) };
     output::print(&text)?;

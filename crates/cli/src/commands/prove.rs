@@ -1,4 +1,4 @@
-//! `loadline prove`: the verdict tried by experiment, with every lever that can be pulled.
+//! `loadline prove`: an experiment on the verdict, with every lever that can be used.
 
 use std::path::PathBuf;
 
@@ -10,21 +10,21 @@ use crate::kept::Kept;
 use crate::screen::Screen;
 use crate::{Exit, output};
 
-/// Clients when nothing is said.
+/// Default number of clients.
 pub(crate) const CONNECTIONS: u32 = 64;
-/// Time when nothing is said, seconds.
+/// Default budget, seconds.
 pub(crate) const BUDGET_S: f64 = 60.0;
 
-/// Arguments.
+/// Arguments of `prove`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
-    /// Closed loop of so many clients: a lever shows in the throughput
+    /// Closed loop of N clients: slowing the bottleneck lowers throughput
     #[arg(long, value_name = "N", help_heading = "Intensity", conflicts_with = "rate")]
     connections: Option<u32>,
-    /// Open loop of so many requests per second: a lever shows in the objective's percentile of the response time (the median
-    /// where no objective is named)
+    /// Open loop of R requests per second: slowing the bottleneck raises the objective's percentile of the response
+    /// time (the median without an objective)
     #[arg(long, value_name = "R", value_parser = units::rate, help_heading = "Intensity")]
     rate: Option<f64>,
     #[arg(long, value_name = "HOW", value_parser = arrival, help = arrival_help(), help_heading = "Intensity", requires = "rate")]
@@ -35,10 +35,10 @@ pub(crate) struct Args {
     /// Time for the whole experiment
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Experiment")]
     budget: Option<f64>,
-    /// Also pull levers that touch the server's own limits and processes: its CPU quota, one of its workers
+    /// Also change the server: its CPU quota, one of its workers
     #[arg(long, help_heading = "Experiment")]
     intrusive: bool,
-    /// Directory on the server's disk (on its host) in which the experiment may write: tries the disk, too
+    /// Writable directory on the server's disk, so that the experiment can slow the disk, too
     #[arg(long, value_name = "DIR", help_heading = "Experiment")]
     prove_dir: Option<PathBuf>,
     #[command(flatten)]
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     hosts: HostArgs,
 }
 
-/// Proves, reports, and keeps.
+/// Runs the experiment, reports and saves it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     output::catch_interrupts();
@@ -75,7 +75,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// The load that was asked for, else that of a file, else so many clients.
+/// Returns the given load, else that of the plan file, else the default number of clients.
 fn set_intensity(args: &Args, plan: &mut Plan) {
     let intensity = &mut plan.load.intensity;
     let closed = |connections| Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() };

@@ -1,11 +1,11 @@
-//! `loadline report`: an old run, judged and drawn again by this version.
+//! `loadline report`: judges and renders an old run again with this version.
 
 use std::path::PathBuf;
 
 use crate::args::Names;
 use crate::{Exit, output};
 
-/// Arguments.
+/// Arguments of `report`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Directory of a run, or its run.json

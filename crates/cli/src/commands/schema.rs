@@ -1,4 +1,4 @@
-//! `loadline schema`: the contract of run.json.
+//! `loadline schema`: the JSON schema of run.json.
 
 use crate::{Exit, output};
 

@@ -1,4 +1,4 @@
-//! `loadline selftest`: what this machine allows, and what loadline itself costs, before anything is blamed on a server.
+//! `loadline selftest`: the limits of this machine and the cost of loadline itself.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use run::{Intensity, Io, LoadPlan, ThinkTime};
 
 use crate::{Exit, output};
 
-/// Arguments.
+/// Arguments of `selftest`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Generator threads
@@ -20,7 +20,7 @@ pub(crate) struct Args {
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let descriptors = sys::limits::raise_descriptors().unwrap_or_else(|_| sys::limits::descriptors().0);
-    let mut text = format!("descriptors per process  {descriptors}\n");
+    let mut text = format!("files per process  {descriptors}\n");
     text.push_str(&format!("CPUs allowed       {:?}\n", sys::limits::allowed_cpus().unwrap_or_default()));
     let plan = LoadPlan {
         io: Io::Null,
@@ -31,12 +31,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let ceiling = load::ceiling(&plan)?;
     text.push_str(&format!(
-        "generator's own ceiling  {:.0} requests/s, {:.3} µs of CPU per request (null driver, {} threads)\n",
+        "generator's limit  {:.0} requests/s, {:.3} µs of CPU per request (null driver, {} threads)\n",
         ceiling.rate, ceiling.cpu_us_per_request, args.threads
     ));
     let (samples, cost_us) = observe();
     text.push_str(&format!(
-        "cost of observing        {:.0} µs a sample; at two a second {:.3} % of one CPU\n",
+        "cost of observing  {:.0} µs per sample; with two per second {:.3} % of one CPU\n",
         cost_us / samples as f64,
         cost_us / samples as f64 * 2.0 / 1e4
     ));
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Samples everything a few times; returns how many samples and their CPU time.
+/// Samples all counters a few times; returns the number of samples and their CPU time.
 fn observe() -> (u32, f64) {
     let scope = probe::Scope { processes: vec![std::process::id()], ..probe::Scope::default() };
     let mut probe = probe::Probe::new(scope);

@@ -1,4 +1,4 @@
-//! `loadline serve`: a reference server, to be loaded by anything.
+//! `loadline serve`: a reference server for any load generator.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,19 +9,19 @@ use run::ServePlan;
 use crate::args::{Names, units};
 use crate::{Exit, output};
 
-/// Arguments.
+/// Arguments of `serve`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What is served (`loadline list services`)
+    /// Service (`loadline list services`)
     #[arg(default_value = "http", value_parser = Names::Rows("services"))]
     service: String,
-    /// Address to listen on; port 0 picks one
+    /// Address to listen on; port 0 picks a free port
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
     listen: String,
-    /// How input and output are done (`loadline list models`)
+    /// I/O model (`loadline list models`)
     #[arg(long, value_name = "MODEL", default_value = "auto", value_parser = Names::Rows("models"))]
     model: String,
-    /// Admission and protection (`loadline list strategies`)
+    /// Admission control and protection (`loadline list strategies`)
     #[arg(long, value_name = "NAME", value_parser = Names::Rows("strategies"))]
     strategy: Option<String>,
     /// Worker threads
@@ -39,28 +39,28 @@ pub(crate) struct Args {
     /// CPUs the server may run on: 0,2 or 1-3 [default: all]
     #[arg(long, value_name = "LIST", value_parser = units::cpus)]
     cpus: Option<std::vec::Vec<u32>>,
-    /// Hold this service rate, by work or sleep (--option capacity_by=work|sleep)
+    /// Serve at most R requests per second, by work or sleep (--option capacity_by=work|sleep)
     #[arg(long, value_name = "R", value_parser = units::rate)]
     capacity: Option<f64>,
-    /// proxy: where requests are forwarded
+    /// proxy: address that requests are forwarded to
     #[arg(long, value_name = "HOST:PORT")]
     upstream: Option<String>,
     /// proxy and model event: back end of the event API (epoll, uring, poll, select)
     #[arg(long, value_name = "NAME")]
     events: Option<String>,
-    /// Longest time for the head of a request, then 408; 0s: no limit
+    /// Longest time for receiving a request's headers, then 408; 0s: no limit
     #[arg(long, value_name = "TIME", value_parser = units::seconds, default_value = "10s")]
     header_timeout: f64,
-    /// Serve over TLS, with a self-signed certificate where none is given
+    /// Serve over TLS, with a self-signed certificate unless --cert gives one
     #[arg(long)]
     tls: bool,
     /// The server's certificate chain (PEM); serves over TLS
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<String>,
-    /// Its private key (PEM)
+    /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Option<String>,
-    /// Further option of service, model or strategy, may be repeated
+    /// Option of a service, model or strategy (`loadline list options`), may be repeated
     #[arg(long = "option", short = 'o', value_name = "NAME=VALUE", value_parser = units::pair)]
     options: Vec<(String, String)>,
 }
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     ))?;
     if stats.cache_hits + stats.disk_reads > 0 {
         output::print(&format!(
-            "{} records came out of the page cache, {} from the disk\n",
+            "{} records came from the page cache, {} from the disk\n",
             stats.cache_hits, stats.disk_reads
         ))?;
     }

@@ -11,7 +11,7 @@ use testbed::{Medium, Spec};
 use crate::args::Names;
 use crate::{Exit, output};
 
-/// What to do.
+/// Subcommands.
 #[derive(Subcommand)]
 pub(crate) enum Args {
     /// Make hosts joined by a medium and keep them under a name
@@ -26,9 +26,9 @@ pub(crate) enum Args {
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
         command: Vec<String>,
     },
-    /// Show what is up, and what its medium did
+    /// Show running testbeds and the counters of their media
     Status {
-        /// Name of the testbed; all of them without
+        /// Name of the testbed [default: all]
         name: Option<String>,
         /// Print JSON
         #[arg(long)]
@@ -39,21 +39,21 @@ pub(crate) enum Args {
         /// Names of the testbeds
         #[arg(required_unless_present = "all")]
         names: Vec<String>,
-        /// All that are up
+        /// All running testbeds
         #[arg(long)]
         all: bool,
     },
-    /// What runs in the background between up and down
+    /// Keep a testbed running; started by `up`
     #[command(hide = true)]
     Keep(Up),
 }
 
-/// What to make.
+/// Arguments of `up`.
 #[derive(clap::Args)]
 pub(crate) struct Up {
     /// Name of the testbed
     name: String,
-    /// What joins the hosts: ethernet10, hub100, switch:100M, wan:delay=50ms,loss=1%, loopback
+    /// Medium between the hosts: ethernet10, hub100, switch:100M, wan:delay=50ms,loss=1%, loopback
     #[arg(long, value_name = "MEDIUM", default_value = "ethernet10", value_parser = Names::Rows("media"))]
     medium: String,
     /// Names of the hosts, separated by commas [default: server and those of --clients]
@@ -73,7 +73,7 @@ impl Up {
     }
 }
 
-/// Does it.
+/// Runs the subcommand.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match args {
         Args::Up(up) => make(up)?,
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 fn make(up: &Up) -> anyhow::Result<()> {
     Medium::parse(&up.medium)?;
-    let program = std::env::current_exe().context("cannot find this program, which keeps the testbed")?;
+    let program = std::env::current_exe().context("cannot find the path of this program, which keeps the testbed")?;
     let hosts = up.spec().hosts.join(",");
     let arguments = ["testbed", "keep", &up.name, "--medium", &up.medium, "--hosts", &hosts].map(String::from);
     let status = named::up(&up.name, &program, &arguments)?;
@@ -95,9 +95,9 @@ fn make(up: &Up) -> anyhow::Result<()> {
 }
 
 fn exec(name: &str, host: &str, command: &[String]) -> anyhow::Result<()> {
-    let (program, arguments) = command.split_first().context("give a program to run")?;
+    let (program, arguments) = command.split_first().context("name a program to run")?;
     let error = named::command(name, host, program)?.args(arguments).exec();
-    let advice = "a host sees this machine's files: name a program that is installed here, or give its path";
+    let advice = "a host sees this machine's files: name an installed program, or its path";
     Err(anyhow::anyhow!("cannot run {program} in {host} of {name}: {error}; {advice}"))
 }
 
@@ -108,7 +108,7 @@ fn status(name: Option<&str>, json: bool) -> anyhow::Result<()> {
         found.extend(named::status(name)?);
     }
     if let (Some(name), true) = (name, found.is_empty()) {
-        anyhow::bail!("testbed {name:?} is not up; `loadline testbed up {name}` makes it");
+        anyhow::bail!("testbed {name:?} is not up; make it with `loadline testbed up {name}`");
     }
     match (json, found.is_empty()) {
         (true, _) => output::print(&format!("{}\n", serde_json::to_string(&found)?)),

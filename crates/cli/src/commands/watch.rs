@@ -1,4 +1,4 @@
-//! `loadline watch`: the counters of a server that somebody else loads.
+//! `loadline watch`: the counters of a server under an external load.
 
 use std::net::SocketAddr;
 
@@ -10,16 +10,16 @@ use crate::kept::Kept;
 use crate::screen::Screen;
 use crate::{Exit, output};
 
-/// Arguments.
+/// Arguments of `watch`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The server's process; its children belong to it
+    /// Process of the server, with its children
     #[arg(long, value_name = "PID", required_unless_present = "port")]
     server_pid: Option<u32>,
-    /// Where the server listens: a port, or an address with one
+    /// Port of the server, or address with a port
     #[arg(long, value_name = "PORT", value_parser = listener)]
     port: Option<SocketAddr>,
-    /// How long to watch [default: until Ctrl-C, or until the server ends]
+    /// Time to watch [default: until Ctrl-C, or until the server ends]
     #[arg(long, value_name = "TIME", value_parser = units::seconds)]
     duration: Option<f64>,
     /// Time between two samples of the counters [default: 500ms]
@@ -33,12 +33,12 @@ pub(crate) struct Args {
     out: OutArgs,
 }
 
-/// Watches, judges what can be, and keeps.
+/// Watches, judges and saves.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut plan = Plan { command: "watch".into(), ..Plan::default() };
     plan.target.server_pid = args.server_pid;
     plan.target.url = args.port.map(|at| format!("tcp://{at}")).unwrap_or_default();
-    // Without a duration it ends with the user or the server.
+    // Without a duration, the user or the server's end stops it.
     plan.load.duration_s = args.duration.unwrap_or(run::MAX_DURATION_S);
     plan.observe.interval_s = args.interval.unwrap_or(plan.observe.interval_s);
     args.host.apply(&mut plan)?;
@@ -56,9 +56,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     finish::ended(result, &Ends::of(&args.out, kept, used))
 }
 
-/// A bare port is that of every listener on this machine.
+/// A bare port means any listener on this machine.
 fn listener(text: &str) -> Result<SocketAddr, String> {
     let bare = text.parse::<u16>().ok().filter(|port| *port > 0).map(|port| SocketAddr::from(([0, 0, 0, 0], port)));
-    bare.or_else(|| text.parse().ok())
-        .ok_or_else(|| format!("{text:?} is not a port; write it like 8080 or 127.0.0.1:8080"))
+    bare.or_else(|| text.parse().ok()).ok_or_else(|| format!("{text:?} is not a port; write 8080 or 127.0.0.1:8080"))
 }

@@ -1,4 +1,4 @@
-//! `loadline what-if`: what a measured server would do with other resources or other users.
+//! `loadline what-if`: predicts a measured server's capacity with other resources or users.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use run::Change;
 use crate::args::units;
 use crate::{Exit, output};
 
-/// Arguments.
+/// Arguments of `what-if`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Directory of a run, or its run.json
@@ -15,25 +15,25 @@ pub(crate) struct Args {
     /// CPUs that the server may use
     #[arg(long, value_name = "N", value_parser = units::many)]
     server_cpus: Option<f64>,
-    /// CPUs' worth of time that its control group allows the server
+    /// CPU quota of the server's control group, in CPUs
     #[arg(long, value_name = "CPUS", value_parser = units::many)]
     quota: Option<f64>,
     /// Rate of the link: 100mbit, 1gbit
     #[arg(long, value_name = "RATE", value_parser = units::bits_per_s)]
     link: Option<f64>,
-    /// Round-trip time that is added
+    /// Added round-trip time
     #[arg(long, value_name = "TIME", value_parser = units::seconds)]
     delay: Option<f64>,
-    /// Requests that the server works on at a time: its workers, threads or slots
+    /// Requests that the server handles at a time: workers, threads or slots
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     workers: Option<u32>,
     /// Users, each with one request at a time [default: the clients of the run's decisive trial]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     users: Option<u32>,
-    /// Time that a user thinks between an answer and the next request
+    /// Pause of a user between an answer and the next request
     #[arg(long, value_name = "TIME", value_parser = units::seconds)]
     think: Option<f64>,
-    /// Requests per second that arrive at random, whatever became of those before them (an open loop)
+    /// Requests per second that arrive at random (open loop)
     #[arg(long, value_name = "RATE", value_parser = units::rate, conflicts_with_all = ["users", "think"])]
     rate: Option<f64>,
     /// Change of the server's CPU time per request: -20% or +10%
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// text, markdown, html or json
     #[arg(long, value_name = "FORM", default_value = "text")]
     form: String,
-    /// The same as --form json
+    /// Same as --form json
     #[arg(long)]
     json: bool,
 }

@@ -1,5 +1,5 @@
-//! Where ratatui draws: plain escape sequences on standard output. The terminal itself is taken and given back by
-//! `sys::terminal`, which a signal handler may do, so nothing else here changes it.
+//! The backend of ratatui: plain escape sequences on standard output. Only `sys::terminal` takes and restores the
+//! terminal, since a signal handler may do so.
 
 use std::io::{self, Write as _};
 
@@ -8,12 +8,12 @@ use ratatui_core::buffer::Cell;
 use ratatui_core::layout::{Position, Size};
 use ratatui_core::style::{Color, Modifier};
 
-/// A terminal that does not say its size.
+/// Size of a terminal that does not report one.
 const USUAL: Size = Size { width: 80, height: 24 };
-/// A larger one is a mistake, and its cells would take gigabytes.
+/// Largest size; a larger one is an error, and its cells would take gigabytes.
 const LARGEST: u16 = 1000;
 
-/// See the head of this file.
+/// Backend of ratatui; see the head of this file.
 #[derive(Debug, Default)]
 pub(super) struct Ansi {
     out: Vec<u8>,
@@ -40,7 +40,7 @@ impl Ansi {
     }
 }
 
-/// The few colours that the view uses, as every terminal has them.
+/// Returns the escape code of a colour of the view.
 const fn code(color: Color) -> Option<u8> {
     match color {
         Color::Red => Some(31),
@@ -70,7 +70,7 @@ impl Backend for Ansi {
                 look = Some((cell.fg, cell.modifier));
             }
             self.out.extend(cell.symbol().as_bytes());
-            // A symbol of two columns is followed by a cell that is not told.
+            // A symbol of two columns skips the next cell.
             at = x.checked_add(1).map(|next| (next, y)).filter(|_| cell.symbol().is_ascii());
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The picture of a run that goes on, in as many lines as the terminal has: readable at 80 x 24, and less of it below.
+//! Draws the view in as many lines as the terminal has: complete at 80 x 24, less on smaller ones.
 
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Stylize as _};
@@ -11,16 +11,16 @@ use super::history::Moment;
 use super::model::Model;
 use super::sides::{CpuKinds, SideNow};
 
-/// Columns of a bar.
+/// Width of a bar, columns.
 const BAR: usize = 30;
-/// Lines of a chart with its title, at least and at most.
+/// Fewest and most lines of a chart with its title.
 const CHART: (usize, usize) = (3, 12);
-/// Hosts of clients that are named.
+/// Most client hosts that are named.
 const HOSTS: usize = 5;
-/// Busiest devices that are named.
+/// Most busy devices that are named.
 const DEVICES: usize = 3;
 
-/// Draws all of it. `keys` says which keys do what.
+/// Draws the view. `keys` is the line that explains the keys.
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, keys: &str) {
     let area = frame.area();
     let mut page = Page { frame, area, y: 0 };
@@ -38,7 +38,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, keys: &str) {
     page.foot(keys);
 }
 
-/// What finds room, and how much of it.
+/// Number of lines for each part.
 struct Parts {
     chart: usize,
     cpu: Vec<Line<'static>>,
@@ -49,7 +49,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// The head, the figures of now, and the keys have their place first; then what matters most.
+    /// Divides the lines: head, current figures and keys first, then the rest by importance.
     fn of(model: &Model, height: usize) -> Self {
         let mut room = height.saturating_sub(2 + now(model).len() + 1);
         let mut take = |mut lines: Vec<Line<'static>>| {
@@ -64,7 +64,7 @@ impl Parts {
         let note = model.notes.back().map(|note| Line::from(format!("note     {note}")).dim());
         let notes: Vec<Line<'static>> = note.into_iter().take(room.min(1)).collect();
         room -= notes.len();
-        // Half of what is left for the charts, the rest for the steps so far.
+        // Half of the remaining lines for charts, the rest for the steps.
         let steps = steps(model, room.min(3 + room / 3));
         room -= steps.len();
         let chart = if least == 0 { 0 } else { (CHART.0 + room / charts).min(CHART.1) };
@@ -72,7 +72,7 @@ impl Parts {
     }
 }
 
-/// Where the next line goes.
+/// Position of the next line.
 struct Page<'p, 'f> {
     frame: &'p mut Frame<'f>,
     area: Rect,
@@ -94,7 +94,7 @@ impl Page<'_, '_> {
         }
     }
 
-    /// A chart of the whole run: a title with the largest value, and bars.
+    /// Draws a chart of the whole run: a title with the largest value, and bars.
     fn chart(&mut self, title: &str, height: usize, model: &Model, of: Of) {
         let Some(rect) = self.rect(height).filter(|rect| rect.height > 1) else { return };
         let values: Vec<f64> = model.history.in_columns(usize::from(rect.width)).iter().map(of.value).collect();
@@ -116,7 +116,7 @@ impl Page<'_, '_> {
     }
 }
 
-/// A bar a value, as lines from the top: full blocks, and an eighth of one as the smallest step.
+/// Returns one bar per value as lines from the top, in eighths of a block.
 fn bars(values: &[f64], most: f64, height: usize) -> Vec<String> {
     const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let eighths = |v: f64| if most > 0.0 && v.is_finite() { (v / most * (height * 8) as f64) as usize } else { 0 };
@@ -124,7 +124,7 @@ fn bars(values: &[f64], most: f64, height: usize) -> Vec<String> {
     (0..height).rev().map(line).collect()
 }
 
-/// What a chart shows of a moment.
+/// Figure of a moment in a chart.
 #[derive(Clone, Copy)]
 struct Of {
     value: fn(&Moment) -> f64,
@@ -169,7 +169,7 @@ fn step(model: &Model) -> Line<'static> {
     Line::from(format!("step {}: {name}{phase}, {}{of}", model.trials + 1, seconds(gone)))
 }
 
-/// Whole seconds, and minutes where they are many.
+/// Formats whole seconds, or minutes and seconds.
 fn seconds(s: f64) -> String {
     match s {
         s if s < 10.0 => format!("{s:.1} s"),
@@ -179,7 +179,7 @@ fn seconds(s: f64) -> String {
     }
 }
 
-/// The figures of the newest moment.
+/// Draws the figures of the newest moment.
 fn now(model: &Model) -> Vec<Line<'static>> {
     if model.watches {
         return Vec::new();
@@ -202,7 +202,7 @@ fn now(model: &Model) -> Vec<Line<'static>> {
     ))]
 }
 
-/// CPU by kind, once where both sides are one host, and what each side's processes use.
+/// Draws CPU by kind (once for a shared host) and the use of each side's processes.
 fn cpu(model: &Model) -> Vec<Line<'static>> {
     if model.sides.is_empty() {
         return vec![Line::from("CPU      no counters yet").dim()];
@@ -219,7 +219,7 @@ fn cpu(model: &Model) -> Vec<Line<'static>> {
     lines
 }
 
-/// How busy each host of clients is, the busiest first; the bar above is that one's.
+/// Draws the busy share of each client host, busiest first; the bar above belongs to the first.
 fn client_hosts(model: &Model) -> Option<Line<'static>> {
     let mut hosts: Vec<&(String, f64)> = model.client_hosts.iter().collect();
     hosts.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -254,17 +254,17 @@ fn uses(side: &SideNow) -> String {
     let uses = &side.uses;
     let cpus = uses.cpus.map(|cpus| format!("{cpus:.2} CPUs"));
     let memory = uses.memory.map(|bytes| quantity(bytes, Unit::Bytes));
-    // Two sides share a line of 80 columns.
+    // Two sides share one line of 80 columns.
     let descriptors = uses.descriptors.filter(|_| side.role == "server").map(|n| format!("{n:.0} descriptors"));
     let all: Vec<String> = cpus.into_iter().chain(memory).chain(descriptors).collect();
-    format!("{} {}", side.role, if all.is_empty() { "not known".into() } else { all.join(", ") })
+    format!("{} {}", side.role, if all.is_empty() { "unknown".into() } else { all.join(", ") })
 }
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// What is busiest, and how near its limit.
+/// Draws the busiest devices and their used share.
 fn devices(model: &Model) -> Vec<Line<'static>> {
     let line = |(i, device): (usize, &Device)| {
         let columns = ((device.busy * BAR as f64).round() as usize).min(BAR);
@@ -281,7 +281,7 @@ fn devices(model: &Model) -> Vec<Line<'static>> {
 
 fn errors(model: &Model) -> Line<'static> {
     if model.watches {
-        return Line::from("errors   not known: they are counted where the load is made").dim();
+        return Line::from("errors   unknown: only the load generator counts them").dim();
     }
     let all = model.errors();
     if all.is_empty() {
@@ -292,7 +292,7 @@ fn errors(model: &Model) -> Line<'static> {
     Line::from(format!("errors   {}", told.join(", "))).fg(Color::Red)
 }
 
-/// The newest steps, with a head.
+/// Draws the newest steps with their head.
 fn steps(model: &Model, most: usize) -> Vec<Line<'static>> {
     if model.steps.is_empty() || most < 2 {
         return Vec::new();

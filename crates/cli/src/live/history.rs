@@ -1,26 +1,26 @@
-//! The course of a run for the view: what a moment was like, in as many moments as a screen can show. When they are many, two
-//! become one, so a week takes no more memory than a minute.
+//! The history of a run for the view, in at most as many moments as a screen can show. Too many moments are merged in
+//! pairs, so a week takes no more memory than a minute.
 
 /// Most moments that are kept.
 const MOST: usize = 512;
 
-/// A stretch of time. What is not known is not a number.
+/// Moment of a run. Unknown figures are NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Moment {
     /// Length, seconds.
     pub(crate) seconds: f64,
-    /// Completed per second.
+    /// Completed requests per second.
     pub(crate) completed: f64,
-    /// Median of the response times, microseconds.
+    /// Median response time, microseconds.
     pub(crate) p50_us: f64,
-    /// 99th percentile of them; of several moments the largest.
+    /// 99th percentile of the response time, microseconds; the largest of merged moments.
     pub(crate) p99_us: f64,
-    /// Share of the CPUs that was busy, where only counters are watched.
+    /// Busy share of the CPUs, where only counters are watched.
     pub(crate) cpu: f64,
 }
 
 impl Moment {
-    /// Two that follow each other, as one.
+    /// Merges two consecutive moments.
     fn with(self, next: Self) -> Self {
         let seconds = self.seconds + next.seconds;
         let mean = |a: f64, b: f64| match (a.is_nan(), b.is_nan()) {
@@ -38,13 +38,13 @@ impl Moment {
     }
 }
 
-/// See the head of this file.
+/// History of a run; see the head of this file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     moments: Vec<Moment>,
-    /// The one that is not complete yet, and of how many it is.
+    /// Moment that is not complete yet, and its number of source moments.
     open: Option<(Moment, u32)>,
-    /// Moments of the source that are one here; 0 stands for 1.
+    /// Source moments per kept moment; 0 means 1.
     each: u32,
 }
 
@@ -65,7 +65,7 @@ impl History {
         }
     }
 
-    /// All of it in at most so many moments.
+    /// Returns the whole history in at most `most` moments.
     pub(crate) fn in_columns(&self, columns: usize) -> Vec<Moment> {
         let each = self.moments.len().div_ceil(columns.max(1)).max(1);
         pairs(&self.moments, each)

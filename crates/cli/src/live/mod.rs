@@ -1,5 +1,5 @@
-//! The full-screen view of a run. It only looks: the conductor's thread hands over what is known, a thread of its own draws
-//! it four times a second, and nothing waits for either.
+//! The full-screen view of a run. The conductor's thread updates the state, and a separate thread draws it four times
+//! per second. Neither waits for the other.
 
 mod backend;
 mod draw;
@@ -18,12 +18,12 @@ use sys::terminal::FullScreen;
 
 pub(crate) use model::Model;
 
-/// Between two drawings.
+/// Time between two drawings.
 const DRAW_EVERY: Duration = Duration::from_millis(250);
-/// Between two looks at the end of the run.
+/// Time between two checks for the end of the run.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What is known of a run, shared between who learns it and who shows it.
+/// State of a run, shared by the conductor and the view.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared(Arc<Mutex<Model>>);
 
@@ -39,15 +39,15 @@ impl Shared {
 
 #[derive(Debug, Default)]
 struct Flags {
-    /// The run is over.
+    /// The run has ended.
     end: AtomicBool,
-    /// The user wants it to be.
+    /// The user asked to end the run.
     quit: AtomicBool,
-    /// Steps by which the user changed the rate: up less down.
+    /// Net steps by which the user raised the rate.
     steps: AtomicI32,
 }
 
-/// A step of the rate by hand, and the most of them.
+/// Factor of one step of the rate, and the most steps.
 const STEP: f64 = 1.1;
 const MOST_STEPS: i32 = 48;
 
@@ -62,7 +62,7 @@ impl Flags {
     }
 }
 
-/// A view that is shown, until it is dropped.
+/// Shown view; dropping it restores the terminal.
 #[derive(Debug)]
 pub(crate) struct View {
     flags: Arc<Flags>,
@@ -70,7 +70,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Takes the terminal and begins to draw; none where the terminal cannot be had.
+    /// Takes the terminal and starts to draw; `None` if the terminal is not available.
     pub(crate) fn begin(shared: &Shared) -> Option<Self> {
         give_back_in_a_panic();
         let taken = FullScreen::take().ok()?;
@@ -83,12 +83,12 @@ impl View {
         Some(Self { flags, thread: Some(thread) })
     }
 
-    /// How many times the planned rate the user wants.
+    /// Returns the user's factor of the planned rate.
     pub(crate) fn factor(&self) -> f64 {
         self.flags.factor()
     }
 
-    /// Whether the user asked to end.
+    /// Returns true if the user asked to end.
     pub(crate) fn quits(&self) -> bool {
         self.flags.quit.load(Ordering::Relaxed)
     }
@@ -97,13 +97,13 @@ impl View {
 impl Drop for View {
     fn drop(&mut self) {
         self.flags.end.store(true, Ordering::Relaxed);
-        // A thread that panicked gave the terminal back in its hook.
+        // A panicking thread restores the terminal in its hook.
         self.thread.take().into_iter().for_each(|thread| drop(thread.join()));
         sys::terminal::give_back();
     }
 }
 
-/// A panic says what it has to say on the screen that the user keeps.
+/// Makes a panic restore the terminal before it prints its message.
 fn give_back_in_a_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -115,15 +115,15 @@ fn give_back_in_a_panic() {
     });
 }
 
-/// What the drawing thread owns.
+/// Drawing thread.
 struct Painter {
     taken: FullScreen,
     terminal: Terminal<backend::Ansi>,
     shared: Shared,
     flags: Arc<Flags>,
-    /// The view as it was when it was paused.
+    /// State at the time of the pause.
     frozen: Option<Model>,
-    /// The rate may be changed by hand.
+    /// The user may change the rate.
     by_hand: bool,
 }
 
@@ -134,13 +134,13 @@ impl Painter {
             if Instant::now() >= due {
                 due = Instant::now() + DRAW_EVERY;
                 if self.paint().is_err() {
-                    // A terminal that went away is heard of by SIGHUP.
+                    // A closed terminal sends SIGHUP.
                     return;
                 }
             }
             match self.taken.key(LOOK) {
                 Some(b'q' | b'Q') => self.flags.quit.store(true, Ordering::Relaxed),
-                // As they lie on the keys, without shift.
+                // The unshifted keys for + and - also work.
                 Some(b'+' | b'=') if self.by_hand => self.flags.step(1),
                 Some(b'-' | b'_') if self.by_hand => self.flags.step(-1),
                 Some(b' ') => self.frozen = if self.frozen.is_some() { None } else { Some(self.shared.lock().clone()) },
@@ -151,20 +151,20 @@ impl Painter {
 
     fn paint(&mut self) -> std::io::Result<()> {
         let keys = self.keys();
-        // The copy is made under the lock, the drawing is not.
+        // Only the copy is made under the lock, not the drawing.
         let model = self.frozen.clone().unwrap_or_else(|| self.shared.lock().clone());
         self.terminal.draw(|frame| draw::draw(frame, &model, &keys)).map(|_| ())
     }
 
     fn keys(&self) -> String {
         let rate = self.shared.lock().rate.filter(|_| self.by_hand);
-        // As wide as the others: 80 columns hold all of it.
+        // Short enough for 80 columns, like the other lines.
         let rate = rate.map(|rate| format!("   + - rate {}", quantity(rate * self.flags.factor(), Unit::PerSecond)));
         let keys = match (self.taken.has_keys(), self.flags.quit.load(Ordering::Relaxed), self.frozen.is_some()) {
-            (_, true, _) => return "ending: what was measured is kept".into(),
-            (false, ..) => return "Ctrl-C ends and keeps what was measured".into(),
-            (_, _, true) => "paused: space goes on   q ends and keeps what was measured",
-            _ => "q ends and keeps what was measured   space pauses the view",
+            (_, true, _) => return "ending: the measurements are saved".into(),
+            (false, ..) => return "Ctrl-C ends the run and saves the measurements".into(),
+            (_, _, true) => "paused: space continues   q ends the run and saves it",
+            _ => "q ends the run and saves it   space pauses the view",
         };
         format!("{keys}{}", rate.unwrap_or_default())
     }

@@ -1,22 +1,22 @@
-//! What the view shows of the newest counter samples: CPU by kind, what the processes use, what is busiest.
+//! Figures of the newest counter samples for the view: CPU by kind, use by processes, busiest devices.
 
 use run::{Side, Window};
 
-/// Shares of a host's CPUs by kind, 0 to 1.
+/// Shares of a host's CPU time by kind, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct CpuKinds {
     pub(crate) user: f64,
     pub(crate) system: f64,
-    /// Interrupts, hard and soft.
+    /// Hard and soft interrupts.
     pub(crate) interrupts: f64,
-    /// Taken by the hypervisor.
+    /// Taken by the hypervisor (steal).
     pub(crate) stolen: f64,
-    /// Waiting for a disk; idle, too.
+    /// Waiting for a disk, part of idle time.
     pub(crate) waiting: f64,
 }
 
 impl CpuKinds {
-    /// Of the newest samples of a side; none where fewer than two tell.
+    /// Returns the shares of a side's newest samples; `None` with fewer than two samples.
     pub(crate) fn of(side: &Side) -> Option<Self> {
         let times = side.recording.cpu_times("total", Window::ALL)?;
         let share = |us: f64| times.share_of(us).unwrap_or(0.0);
@@ -29,25 +29,25 @@ impl CpuKinds {
         })
     }
 
-    /// All that is not idle.
+    /// Returns the share that is not idle.
     pub(crate) fn busy(&self) -> f64 {
         self.user + self.system + self.interrupts + self.stolen
     }
 }
 
-/// What the processes of a side use.
+/// Resources that the processes of a side use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Uses {
-    /// CPUs' worth of time.
+    /// Used CPU time, in CPUs.
     pub(crate) cpus: Option<f64>,
     /// Resident memory, bytes.
     pub(crate) memory: Option<f64>,
-    /// Open descriptors.
+    /// Open file descriptors.
     pub(crate) descriptors: Option<f64>,
 }
 
 impl Uses {
-    /// Of all hosts of a side.
+    /// Returns the sum over all hosts of a side.
     fn with(self, other: &Self) -> Self {
         let sum = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(|a, b| a + b);
         Self {
@@ -75,10 +75,10 @@ impl Uses {
     }
 }
 
-/// A side as it is now.
+/// Current state of a side.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SideNow {
-    /// Whose it is: `client`, `server`.
+    /// Role: `client`, `server`.
     pub(crate) role: &'static str,
     pub(crate) cpu: Option<CpuKinds>,
     pub(crate) uses: Uses,
@@ -89,7 +89,7 @@ impl SideNow {
         Self { role, cpu: CpuKinds::of(side), uses: Uses::of(side) }
     }
 
-    /// The clients, wherever they are: CPU is that of their busiest host, what they use is of all.
+    /// Returns the clients' side: CPU of the busiest host, process use of all hosts.
     pub(crate) fn of_clients(hosts: &[Side]) -> Option<Self> {
         let all = hosts.iter().map(|side| Self::of("client", side)).filter(|host| host.cpu.is_some());
         all.reduce(|a, b| {

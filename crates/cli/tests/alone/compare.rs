@@ -77,7 +77,7 @@ fn what_became_worse_by_more_than_the_threshold_ends_with_1() {
     let (status, said) = with(&["--new", new, &new_again, "--baseline", "of-two"]);
     assert!(status == Some(2) && said.contains("2 new runs, and one is kept"), "{said}");
     let (status, said) = with(&[old, "--baseline", old, "--replace"]);
-    assert!(status == Some(2) && said.contains("left as it is"), "{said}");
+    assert!(status == Some(2) && said.contains("needs the name of a baseline"), "{said}");
 }
 
 /// One server sleeps 2 ms a request in each of its two workers and the other 3 ms: both searches are held against one objective.

@@ -132,7 +132,7 @@ fn find_tells_what_a_handshake_costs() {
         let those = turns.iter().filter(|trial| trial["label"] == label);
         those.map(|trial| trial[key].as_u64().unwrap_or(0)).sum()
     };
-    let (full, again) = ("a connection for each request", "a connection for each request, sessions taken up again");
+    let (full, again) = ("a connection for each request", "a connection for each request, sessions resumed");
     assert!(of(full, "handshakes") > 0 && of(full, "handshakes_resumed") == 0, "{}", of(full, "handshakes_resumed"));
     let (made, resumed) = (of(again, "handshakes"), of(again, "handshakes_resumed"));
     // Of each window's four connections the first handshake, or the first two, have nothing to take up.

@@ -55,7 +55,7 @@ fn targets_that_cannot_be_loaded_are_refused_before_any_load() {
     refused(&["find", "http://no-such-host.invalid/"], "cannot be found");
     refused(&["find", &refusing], "nothing listens on");
     refused(&["find", &refusing.replace("http:", "https:")], "nothing listens on");
-    refused(&["load", "ftp://127.0.0.1/"], "possible are http://");
+    refused(&["load", "ftp://127.0.0.1/"], "supported are http://");
     refused(&["load", "http://192.0.2.1/"], "--authorized");
     refused(&["load", &format!("http://{}/", answers(b"SSH-2.0-x\r\n", false))], "it speaks SSH");
     refused(&["load", &format!("http://{}/", answers(b"\0\0\0\0rubbish\r\n\r\n", false))], "is this a http1 server");
@@ -85,7 +85,7 @@ fn wrong_flags_files_and_directories_say_what_is_right() {
     refused(&["find", "--out", "/proc/nowhere"], "--out");
     refused(&["report", "/nonexistent"], "/nonexistent");
     refused(&["explain", "server-cpuu"], "did you mean \"server-cpu\"");
-    refused(&["lab", "no-such-experiment"], "there is no experiment");
+    refused(&["lab", "no-such-experiment"], "no experiment is called");
     let output = loadline(binary!(), &["find", "--p99", "20parsecs"]);
     assert!(output.status.code() == Some(2) && errors(&output).contains("20ms"));
 }

@@ -80,7 +80,7 @@ fn load(server: &Running, more: &str) -> String {
 
 /// What the view shows of any load.
 const PARTS: [&str; 8] =
-    ["loadline load http://", "completed", "p99", "now ", "both ", "busiest ", "errors   none", "q ends and keeps"];
+    ["loadline load http://", "completed", "p99", "now ", "both ", "busiest ", "errors   none", "q ends the run"];
 
 #[test]
 fn at_80_by_24_it_is_readable_and_q_keeps_what_was_measured() {
@@ -206,7 +206,7 @@ fn a_load_by_other_hosts_is_shown_and_its_rate_changed_by_hand() {
     let hosts = format!("--client-hosts a,b --agent-path {own} --via 'sh {} {{host}}'", via.display());
     let load = format!("{own} load http://{}/ --rate 100 --duration 60s --at-rest 0.2s {hosts}", server.addr);
     let terminal = Terminal::open(80, 24, &load);
-    terminal.shows(&["completed", "now ", "server ", "errors   none", "rate 100/s", "q ends and keeps"]);
+    terminal.shows(&["completed", "now ", "server ", "errors   none", "rate 100/s", "q ends the run"]);
     terminal.shows(&["measuring"]);
     // Both hosts of clients tell their CPU while the load is on.
     terminal.shows(&["clients  ", "a ", "b ", "use      client "]);

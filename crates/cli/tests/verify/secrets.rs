@@ -122,7 +122,7 @@ fn the_live_view_and_the_metrics_of_a_run_show_none() {
         let text = tmux(&["capture-pane", "-p", "-S", "-500"]);
         text.contains(word).then_some(text)
     };
-    let view = eventually(|| shown("q ends and keeps").filter(|text| text.contains("completed")));
+    let view = eventually(|| shown("q ends the run").filter(|text| text.contains("completed")));
     let metrics =
         eventually(|| got(("127.0.0.1", port)).filter(|text| text.contains("loadline_trial_response_seconds{")));
     tmux(&["send-keys", "q"]);

@@ -43,7 +43,7 @@ fn the_capacity_is_found_in_users() {
     // Full at 26 users (half a second and 20 ms over 20 ms); with twice as many each waits for half a second.
     assert!(held >= 3.0 && held < failed && failed <= 52.0, "{users}");
     assert!(run["trials"].as_array().unwrap().iter().all(|trial| trial["intensity"]["loop"] == "closed"));
-    assert!(users["failed_why"].as_str().is_some_and(|why| why.contains("p50 was")), "{users}");
+    assert!(users["failed_why"].as_str().is_some_and(|why| why.contains("the median was")), "{users}");
     // Each repeat searches for itself, and begins with few users again.
     let again =
         ["find", &url, "--users", "60", "--think", "exp:500ms", "--p50", "100ms", "--budget", "4s", "--repeat", "2"];

@@ -170,16 +170,16 @@ fn method(facts: &Facts<'_>, open: Option<&Trial>, closed: Option<&Trial>) -> St
             let bytes = facts.decisive.and_then(|t| t.key.record_bytes).unwrap_or(0) as f64;
             let per_s = facts.decisive.map_or(0.0, good_bytes);
             format!(
-                "the trial with the most bytes per second, {} kB/s in answers of {} bytes",
+                "the trial with the most bytes per second: {} kB/s in answers of {} bytes",
                 figure(per_s / 1e3),
                 figure(bytes)
             )
         }
         (None, None) => match facts.run.trials.len() {
-            0 | 1 => "one trial at one intensity: the capacity is at least this".into(),
-            all => format!(
-                "the best of {all} trials of chosen loads that held the objective: the capacity is at least this"
-            ),
+            0 | 1 => "one load level: the capacity is at least this".into(),
+            all => {
+                format!("the best of {all} chosen load levels that held the objective: the capacity is at least this")
+            }
         },
     }
 }
@@ -199,7 +199,7 @@ mod tests {
         let c = capacity(&PlantedRun::new(20_000.0, 200.0).rates(&[0.5, 0.93, 1.15]));
         assert!(c.held && (c.rate - 200.0).abs() < 1e-9 && c.method.contains("closed loop"), "{c:?}");
         assert!((c.failed_at.unwrap() - 230.0).abs() < 1e-9);
-        assert!(c.failed_why.unwrap().contains("of the offered load was completed"));
+        assert!(c.failed_why.unwrap().contains("of the offered load completed"));
     }
 
     #[test]

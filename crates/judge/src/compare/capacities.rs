@@ -94,9 +94,9 @@ fn said(runs: [&[Run]; 2], tried: &[Vec<Option<Held>>; 2]) -> Option<String> {
         let why = runs[side].iter().filter_map(|run| run.findings.capacity.as_ref()?.failed_why.as_ref()).next();
         let why = why.map_or(String::new(), |why| format!(" ({why})"));
         match (held, all) {
-            (0, 1) => Some(format!("the {word} held no rate that was tried{why}")),
-            (0, _) => Some(format!("the {word} held no rate in any of {all} searches{why}")),
-            _ if held < all => Some(format!("only {held} of {all} searches of the {word} held any rate")),
+            (0, 1) => Some(format!("the {word} server held the objective at no tried rate{why}")),
+            (0, _) => Some(format!("the {word} server held the objective in none of {all} searches{why}")),
+            _ if held < all => Some(format!("the {word} server held the objective in only {held} of {all} searches")),
             _ => None,
         }
     };

@@ -35,11 +35,11 @@ pub(super) fn differences(old: &[Run], new: &[Run]) -> Vec<String> {
     plans.truncate(TOLD);
     all.extend(plans);
     if more > 0 {
-        all.push(format!("{more} more keys of the plans"));
+        all.push(format!("{more} more keys of the plan"));
     }
     for (word, runs) in [("old", old), ("new", new)] {
         if runs.iter().any(|r| r.interrupted) {
-            all.push(format!("a run of the {word} was ended early: only what was measured before is compared"));
+            all.push(format!("an {word} run was ended early: only its measured part is compared"));
         }
     }
     all
@@ -62,9 +62,7 @@ fn apart(old: &Facts, new: &Facts) -> Vec<String> {
         of.map_or_else(|| "nothing".to_owned(), |values| values.iter().map(|v| cut(v)).collect::<Vec<_>>().join(" or "))
     };
     let differ = names.into_iter().filter(|name| old.get(*name) != new.get(*name));
-    differ
-        .map(|name| format!("{name}: {} in the old, {} in the new", told(old.get(name)), told(new.get(name))))
-        .collect()
+    differ.map(|name| format!("{name}: old {}, new {}", told(old.get(name)), told(new.get(name)))).collect()
 }
 
 fn cut(value: &str) -> String {
@@ -168,10 +166,10 @@ mod tests {
             let all = told(change);
             assert!(all.len() == 1 && all[0].contains(words), "{words}: {all:?}");
         };
-        one(|r| r.plan.objective.p99_us = Some(5e3), "objective.p99_us: nothing in the old, 5000.0 in the new");
-        one(|r| r.plan.search.max_connections = 7, "search.max_connections: 1024 in the old, 1024 or 7 in the new");
+        one(|r| r.plan.objective.p99_us = Some(5e3), "objective.p99_us: old nothing, new 5000.0");
+        one(|r| r.plan.search.max_connections = 7, "search.max_connections: old 1024, new 1024 or 7");
         one(|r| r.hosts[1].cpu_model = "other".into(), "CPU of the host");
-        one(|r| r.plan.load.tls = Some(run::TlsPlan::default()), "TLS: none in the old, none or yes in the new");
+        one(|r| r.plan.load.tls = Some(run::TlsPlan::default()), "TLS: old none, new none or yes");
     }
 
     #[test]

@@ -80,24 +80,24 @@ pub fn same_protocol(old: (&str, &[&str]), new: (&str, &[&str])) -> Result<(), S
         return Ok(());
     };
     Err(format!(
-        "{} speaks {} and {} speaks {}: figures of different protocols do not compare",
+        "{} speaks {} and {} speaks {}: loadline cannot compare different protocols",
         first.0, first.1, other.0, other.1
     ))
 }
 
 fn comparable((name, runs): (&str, &[Run])) -> Result<(), String> {
     if runs.is_empty() || runs.iter().all(|r| r.trials.is_empty()) {
-        return Err(format!("{name} has no trial: nothing was measured, so nothing can be compared"));
+        return Err(format!("{name} has no trial, so there is nothing to compare"));
     }
     if runs.iter().all(Run::only_watched) {
         return Err(format!(
-            "{name} only watched a server: its response times and errors are not known; measure it with `loadline \
-             load` or `loadline find`, and compare two such runs"
+            "{name} only watched a server, so its response times and errors are unknown; compare runs of `loadline load` \
+             or `loadline find`"
         ));
     }
     let something = |t: &Trial| t.measured.tally.completed > 0 || times_calls(t);
     if !runs.iter().any(|r| r.trials.iter().any(something)) {
-        return Err(format!("{name} completed no request: there is nothing to compare"));
+        return Err(format!("{name} completed no request, so there is nothing to compare"));
     }
     Ok(())
 }
@@ -110,11 +110,14 @@ fn nothing_in_common(old: (&str, &[Run]), new: (&str, &[Run])) -> String {
     };
     match [old, new].iter().find(|(_, runs)| !chosen(runs)) {
         Some((name, _)) => format!(
-            "{name} has only windows of a search or a proof, whose loads no other run has: compare whole runs of `loadline find`, or \
-             runs of `loadline load` with the same flags"
+            "{name} has only windows of a search or an experiment, whose loads no other run shares: compare whole runs of \
+             `loadline find`, or runs of `loadline load` with the same flags"
         ),
         None => {
-            format!("{} and {} have no load in common: compare runs of one command with the same flags", old.0, new.0)
+            format!(
+                "{} and {} have no load level in common: compare runs of one command with the same flags",
+                old.0, new.0
+            )
         }
     }
 }

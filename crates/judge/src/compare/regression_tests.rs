@@ -124,7 +124,7 @@ fn a_capacity_that_is_gone_is_a_regression_and_one_that_came_is_none() {
     let c = kept(std::slice::from_ref(&held), std::slice::from_ref(&gone));
     let capacity = of(&c, "capacity");
     assert!(capacity.word == ComparisonResult::Slower && c.regression, "{capacity:?}");
-    assert!(capacity.said.as_deref().is_some_and(|s| s.contains("held no rate")), "{capacity:?}");
+    assert!(capacity.said.as_deref().is_some_and(|s| s.contains("at no tried rate")), "{capacity:?}");
     let back = kept(std::slice::from_ref(&gone), std::slice::from_ref(&held));
     assert!(of(&back, "capacity").word == ComparisonResult::Faster && !back.regression, "{:?}", of(&back, "capacity"));
     // Of several repeats some held nothing: what the others held is no capacity to be sure of.
@@ -238,7 +238,7 @@ fn runs_of_nothing_that_others_have_get_a_sentence_that_says_what_to_do() {
     let say = |run: &Run| {
         compare(("a", std::slice::from_ref(&good)), ("b", std::slice::from_ref(run)), 0.03, Kept).unwrap_err()
     };
-    assert!(say(&of_kind(TrialKind::Proof)).contains("only windows of a search or a proof"));
+    assert!(say(&of_kind(TrialKind::Proof)).contains("only windows of a search or an experiment"));
     assert!(say(&of_kind(TrialKind::Watched)).contains("loadline load"));
 }
 

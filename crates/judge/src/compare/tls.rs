@@ -23,7 +23,7 @@ pub(super) fn share(old: (&str, &[Run]), new: (&str, &[Run]), all: &[ComparedFig
     let us = finite(if new_speaks { cpu.new - cpu.old } else { cpu.old - cpu.new })?;
     let words = within.map_or(String::new(), |(low, high)| format!(" ({} to {})", percent(low), percent(high)));
     let sentence = format!(
-        "TLS takes {}{words} of the server's CPU time of a request, {}, if both are the same server otherwise",
+        "TLS takes {}{words} of the server's CPU time per request ({}), if the servers are otherwise equal",
         percent(share),
         duration(us)
     );

@@ -63,8 +63,8 @@ pub(super) fn empty(pairs: &[Pair<'_>]) -> Vec<String> {
         let all = windows().count();
         (empty > 0).then(|| {
             format!(
-                "{empty} of {all} windows of the {word} completed nothing: they count as 0 in the completed rate, and have no response \
-                 time and no cost of a request"
+                "{empty} of {all} windows of the {word} server completed nothing: they count as rate 0, without response time \
+                 or cost per request"
             )
         })
     };

@@ -96,7 +96,7 @@ const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
         })
     }),
     // A request costs less CPU under load, so the rate passes one over the demand that one client shows: 1 / D.
-    (Some("the cost per request changes with the load"), || {
+    (Some("cost per request changes with the load"), || {
         let cost = |p: &Point| if p.n > 4.0 { 190.0 } else { 700.0 };
         let planted_run = PlantedRun::new(500.0, 20_000.0)
             .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x * cost(p))

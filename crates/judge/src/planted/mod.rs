@@ -12,6 +12,9 @@ mod matrix;
 #[cfg(test)]
 mod matrix_page;
 mod planted_run;
+mod proofs;
+mod warned;
+mod words;
 
 pub use cases::PLANTED;
 #[cfg(test)]
@@ -19,6 +22,7 @@ pub(crate) use cases::held_by_a_window;
 #[cfg(test)]
 pub(crate) use cases::refuses_beyond_500;
 pub use planted_run::{PlantedRun, Point, Who};
+pub use words::{Sentence, sentences};
 
 use run::Run;
 
@@ -186,7 +190,7 @@ mod tests {
     fn other_programs_on_its_processor_are_no_limit_of_the_servers_workers() {
         let b = disturbed((0.44, 0.55), (0.3, 0.05));
         assert_eq!(b.id, "server-cpu", "{b:#?}");
-        assert!(b.confidence <= 0.5 && b.sentence.contains("other programs used"), "{b:#?}");
+        assert!(b.confidence <= 0.5 && b.sentence.contains("other programs"), "{b:#?}");
         let b = disturbed((0.44, 0.3), (0.3, 0.05));
         assert_eq!(b.id, "unknown", "{b:#?}");
     }

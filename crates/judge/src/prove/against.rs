@@ -60,7 +60,7 @@ impl Against {
     }
 }
 
-const TOGETHER: &str = "the levers were on and off together and cannot be told apart";
+const TOGETHER: &str = "the levers were always on together, so their effects cannot be separated";
 
 /// Returns whether each lever is on in a slot, and the change of each since the slot before.
 pub(super) fn of_levers(levers: &[LeverSlots], t: usize) -> Vec<f64> {

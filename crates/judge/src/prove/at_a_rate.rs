@@ -80,7 +80,7 @@ fn network(run: &Run) -> Option<Slowed> {
 /// Predicts the effect of the lever with the largest effect at `dose`, by the network of queues from the counters. Arrivals and services are
 /// random in that network, so a percentile moves as the mean does.
 pub fn predicted_at_rate(run: &Run, of: ProofMetric, dose: f64) -> Proof {
-    let why = "the experiment was not made".to_string();
+    let why = "the experiment was not run".to_string();
     let proof = Proof { of, why, ..Proof::default() };
     let Some(network) = network(run) else { return proof };
     let whole = network.all(dose) - 1.0;
@@ -132,9 +132,9 @@ fn weighed(proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
         Weighed::Proven => (ProofOutcome::Proven, format!("{}; {told}", effect_sentence(proof))),
         Weighed::Other(_) if proof.prediction.is_none() => (ProofOutcome::Proven, told),
         Weighed::Other(_) => {
-            (ProofOutcome::Refuted, format!("{}, which was not predicted: {told}", effect_sentence(proof)))
+            (ProofOutcome::Refuted, format!("{}, against the prediction: {told}", effect_sentence(proof)))
         }
-        Weighed::Close => (ProofOutcome::NoResult, format!("tried, and too close to tell: {told}")),
+        Weighed::Close => (ProofOutcome::NoResult, format!("too close to tell: {told}")),
     };
     verdict.evidence.extend(evidence(&shares));
 }
@@ -168,8 +168,8 @@ mod tests {
     fn the_part_that_was_said_to_have_the_largest_share_is_proven() {
         let (proof, verdict) = tried([0.7, 0.1], 0.0, Some(("server-cpu", 0.9)));
         assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "not-saturated"), "{}", proof.why);
-        assert!(proof.why.contains("of the server's CPU taken away, mean response time rose by"), "{}", proof.why);
-        assert!(proof.why.contains("(predicted 40.0 %)"), "{}", proof.why);
+        assert!(proof.why.contains("of the server's CPU raised mean response time by"), "{}", proof.why);
+        assert!(proof.why.contains("(predicted: 40.0 %)"), "{}", proof.why);
         assert_eq!((verdict.confidence, verdict.sureness), (0.9, Certainty::default()));
         assert!(proof.effects.iter().any(|e| e.lever == RATE && e.ratio > 1.0), "{proof:?}");
     }
@@ -178,7 +178,11 @@ mod tests {
     fn another_part_than_was_said_refutes_and_the_shares_are_told() {
         let (proof, _) = tried([0.7, 0.1], 0.0, Some(("client-cpu", 0.8)));
         assert_eq!(proof.outcome, ProofOutcome::Refuted, "{}", proof.why);
-        assert!(proof.why.contains("was not predicted") && proof.why.contains("the server's CPU 0."), "{}", proof.why);
+        assert!(
+            proof.why.contains("against the prediction") && proof.why.contains("the server's CPU explains"),
+            "{}",
+            proof.why
+        );
         let (proof, _) = tried([0.2, 0.1], 9.0, Some(("server-cpu", 0.2)));
         assert_eq!(proof.outcome, ProofOutcome::Proven, "a delay was predicted: {}", proof.why);
         let (proof, _) = tried([0.6, 0.6], 0.0, Some(("server-cpu", 0.5)));

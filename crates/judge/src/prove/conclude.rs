@@ -33,7 +33,7 @@ pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
     let ratio = suspect.map_or(1.0, |suspect| (suspect.ratio)(run, dose));
     let lever = lever.to_string();
     let prediction = Effect { lever, dose, ratio, low: ratio, high: ratio, at: String::new() };
-    Proof { prediction: Some(prediction), why: "the experiment was not made".into(), ..Proof::default() }
+    Proof { prediction: Some(prediction), why: "the experiment was not run".into(), ..Proof::default() }
 }
 
 /// Predicts by the counters the effect of `lever` when it takes `dose` of the second suspect: no effect while the rest allows the completed
@@ -66,7 +66,7 @@ fn in_turns(proof: &mut Proof, verdict: &mut Bottleneck) -> Option<PredictionChe
     let predicted = proof.prediction.as_ref().filter(|p| p.lever == suspect.lever)?.ratio;
     let said = check(&measured, predicted);
     let found = format!(
-        "throughput is {} times that without it ({} to {}; predicted {})",
+        "throughput was {} times as high ({} to {}; predicted {})",
         figure(measured.ratio),
         figure(measured.low),
         figure(measured.high),
@@ -120,7 +120,7 @@ fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<Predictio
             only_others(proof, verdict, &shares);
         }
         Weighed::Proven if of_turns.is_none() && is_astray(proof) => {
-            let doubt = format!("{}, which is no proof", effect_sentence(proof));
+            let doubt = format!("{}, so the prediction failed", effect_sentence(proof));
             doubted(proof, verdict, &shares, doubt);
         }
         Weighed::Proven => proven(proof, verdict, &shares),

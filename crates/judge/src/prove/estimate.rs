@@ -118,7 +118,8 @@ impl<'a> Seen<'a> {
         let doses: Vec<Vec<f64>> = used.iter().map(|j| used.iter().map(|k| self.doses[*j][*k]).collect()).collect();
         let speeds: Vec<Vec<f64>> = used.iter().map(|j| self.speeds[*j].clone()).collect();
         effective_levers(used.iter().map(|j| &self.levers[*j]), &doses)?;
-        let by_dose = inverse(doses.clone()).ok_or("two levers act on the same resource and cannot be told apart")?;
+        let by_dose =
+            inverse(doses.clone()).ok_or("two levers slow the same resource, so their effects cannot be separated")?;
         let moved: Vec<f64> = used.iter().map(|j| self.moved.coefficients[*j]).collect();
         let elasticities = times(&by_dose, &moved);
         let covariance = self.spread(&speeds, &elasticities, &by_dose, used)?;
@@ -163,10 +164,10 @@ pub fn fewest_slots(levers: usize) -> usize {
 pub(super) fn usable(trial: &ProofTrial) -> Result<Vec<usize>, String> {
     let n = trial.completed_rate.len();
     if trial.levers.is_empty() {
-        return Err("no lever was pulled".into());
+        return Err("no lever was used".into());
     }
     if trial.levers.iter().any(|l| l.on.len() != n || l.speed.len() != n) {
-        return Err("the levers' slots are not those of the load".into());
+        return Err("the slots of the levers and of the load do not match".into());
     }
     let completed = |t: &usize| trial.completed_rate[*t].is_finite() && trial.completed_rate[*t] > 0.0;
     let read = |t: &usize| trial.levers.iter().all(|l| l.speed[*t].is_finite());
@@ -174,7 +175,7 @@ pub(super) fn usable(trial: &ProofTrial) -> Result<Vec<usize>, String> {
     let needed = fewest_slots(trial.levers.len());
     match slots.len() + 1 >= needed {
         true => Ok(slots),
-        false => Err(format!("only {} slots of {n} could be used, {needed} are needed", slots.len() + 1)),
+        false => Err(format!("only {} of {n} slots are usable, {needed} are needed", slots.len() + 1)),
     }
 }
 
@@ -191,7 +192,7 @@ fn effective_levers<'a>(levers: impl Iterator<Item = &'a LeverSlots>, doses: &[V
 
 /// Says that a lever took next to nothing.
 pub(super) fn too_little(lever: &LeverSlots, dose: f64) -> String {
-    format!("the lever {} took {:.1} % of its resource, too little to show anything", lever.lever, dose * 100.0)
+    format!("the lever {} took only {:.1} % of its resource, too little to show an effect", lever.lever, dose * 100.0)
 }
 
 /// Effect of the size of the doses on elasticities: a slowed resource becomes more of a bottleneck than the others.
@@ -392,7 +393,7 @@ mod tests {
         assert!(of(vec![]).contains("no lever"));
         assert!(of(vec![slots(on.clone(), |_| 1.0)]).contains("too little"));
         let same = || slots(on.clone(), |on| if on { 0.7 } else { 1.0 });
-        assert!(of(vec![same(), same()]).contains("cannot be told apart"));
-        assert!(of(vec![LeverSlots { on: vec![true], ..same() }]).contains("are not those"));
+        assert!(of(vec![same(), same()]).contains("cannot be separated"));
+        assert!(of(vec![LeverSlots { on: vec![true], ..same() }]).contains("do not match"));
     }
 }

@@ -3,7 +3,9 @@
 use run::{Bottleneck, Estimate, NextBottleneck, Proof, ProofMetric, ProofOutcome};
 
 use super::suspects::{SUSPECTS, Suspect, suspect_of};
-use super::words::{REMAINDER, dependent_sentence, effect_sentence, evidence, expected, in_words, shares_sentence};
+use super::words::{
+    REMAINDER, dependent_sentence, effect_sentence, evidence, expected, in_words, part, shares_sentence,
+};
 use crate::rules::RULES;
 
 /// Greatest confidence of a verdict when two resources are too close to tell apart.
@@ -45,14 +47,16 @@ pub(super) fn refuted(
     let id = bottleneck_of(lever);
     proof.outcome = if predicted { ProofOutcome::Refuted } else { ProofOutcome::Proven };
     proof.why = match predicted {
-        true => format!("the counters pointed to {}; {}", verdict.id, shares_sentence(ProofMetric::Throughput, shares)),
+        true => {
+            format!("the counters pointed to {}, but {}", verdict.id, shares_sentence(ProofMetric::Throughput, shares))
+        }
         false => effect_sentence(proof),
     };
     verdict.missing.clear();
     verdict.sentence = match lever {
         REMAINDER => "requests wait for something that is neither the server's nor the generator's CPU".into(),
-        "worker" => "throughput follows the number of workers that run".into(),
-        _ => format!("throughput follows {}", in_words(lever)),
+        "worker" => "throughput depends on the number of running workers".into(),
+        _ => format!("throughput depends on {}", in_words(lever)),
     };
     (verdict.id, verdict.confidence) = (id.into(), SHOWN);
     // The upstream that the verdict named did not carry it.
@@ -85,7 +89,7 @@ pub(super) fn has_own_lever(proof: &Proof, verdict: &Bottleneck) -> bool {
 /// Concludes where throughput followed nothing that was slowed, as the verdict predicts, and the named resource itself was not slowed.
 pub(super) fn only_others(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
     proof.outcome = ProofOutcome::NoResult;
-    proof.why = format!("what the verdict names could not be changed; {}", effect_sentence(proof));
+    proof.why = format!("the suspect itself could not be slowed; {}", effect_sentence(proof));
     verdict.evidence.extend(evidence(shares));
 }
 
@@ -104,18 +108,15 @@ pub(super) fn doubted(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(St
 }
 
 pub(super) fn close(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
-    doubted(proof, verdict, shares, "tried, and too close to tell".into());
+    doubted(proof, verdict, shares, "too close to tell".into());
     verdict.evidence.extend(evidence(shares));
     if verdict.id == "unknown" {
-        verdict.missing.push(format!(
-            "a surer experiment: a longer one (loadline prove), on a machine that does nothing else; in this one, {}",
-            shares_sentence(ProofMetric::Throughput, shares)
-        ));
+        verdict.missing.push("a surer experiment: run `loadline prove` for longer, on a quiet machine".into());
     }
     let own = lever_of(proof, verdict);
     let other = shares.iter().map(|(lever, _)| lever.as_str()).find(|l| own != Some(l) && *l != REMAINDER);
-    let Some(other) = other.filter(|l| shares.iter().any(|(lever, e)| lever == l && e.high > 0.2)) else { return };
-    let why =
-        format!("{} carries a share of its own: {}", in_words(other), shares_sentence(ProofMetric::Throughput, shares));
+    let large = |l: &&str| shares.iter().find(|(lever, e)| lever == l && e.high > 0.2);
+    let Some((other, share)) = other.as_ref().and_then(large) else { return };
+    let why = format!("{} also explains {}", in_words(other), part(share));
     verdict.next = Some(NextBottleneck { id: bottleneck_of(other).into(), rate: None, why });
 }

@@ -84,8 +84,7 @@ struct PredictedResponse {
 /// Estimates the trial's levers. The lever on the rate has a ratio but no share. The error says what is missing.
 pub(super) fn estimate(trial: &ProofTrial, of: ProofMetric) -> Result<Estimates, String> {
     let rate_at = trial.levers.iter().position(|l| l.lever == RATE);
-    let rate_at =
-        rate_at.ok_or("the offered rate was not changed, so that nothing says what all parts make together")?;
+    let rate_at = rate_at.ok_or("the offered rate was not changed, so the sum of all parts is unknown")?;
     let blocks = blocks(trial)?;
     let all: Vec<&Block> = blocks.iter().collect();
     enough(&all, of)?;
@@ -96,7 +95,7 @@ pub(super) fn estimate(trial: &ProofTrial, of: ProofMetric) -> Result<Estimates,
     let drawn = drawn(&blocks, of, rate_at);
     let n = blocks.len() as f64;
     let wider = SKEWED * t95(n - 1.0) * small_sample_factor(n);
-    let scattered = "the response time scatters too much from slot to slot to say what all parts make together: give a longer --budget";
+    let scattered = "the response time varies too much from slot to slot: give a longer --budget";
     let share = |adds: Figure<'_>| quotient(&found, &drawn, adds, wider).ok_or_else(|| scattered.to_string());
     let ratio = |j: usize| {
         let scatter =
@@ -117,7 +116,7 @@ pub(super) fn estimate(trial: &ProofTrial, of: ProofMetric) -> Result<Estimates,
 fn blocks(trial: &ProofTrial) -> Result<Vec<Block>, String> {
     let (levers, n) = (&trial.levers, trial.slot_times.len());
     if levers.iter().any(|l| l.on.len() != n || l.speed.len() != n) {
-        return Err("the levers' slots are not those of the load".into());
+        return Err("the slots of the levers and of the load do not match".into());
     }
     let used = trial.slot_times.iter().flat_map(|times| times.counts().map(|(bucket, _)| usize::from(bucket)));
     let span = used.max().map_or(0, |last| last + 1);
@@ -126,7 +125,7 @@ fn blocks(trial: &ProofTrial) -> Result<Vec<Block>, String> {
         slots.chunks(block(levers.len())).filter_map(|slots| one_block(trial, slots, span)).collect();
     match blocks.len() {
         0..FEWEST_BLOCKS => {
-            Err(format!("only {} blocks of slots could be used, {FEWEST_BLOCKS} are needed", blocks.len()))
+            Err(format!("only {} blocks of slots are usable, {FEWEST_BLOCKS} are needed", blocks.len()))
         }
         _ => Ok(blocks),
     }
@@ -177,7 +176,7 @@ fn enough(blocks: &[&Block], of: ProofMetric) -> Result<(), String> {
     match fewest as f64 >= fewest_requests(of) {
         true => Ok(()),
         false => Err(format!(
-            "{fewest} requests in the slots of a lever are too few for {}, {:.0} are needed",
+            "a lever's slots have only {fewest} requests, too few for {}: {:.0} are needed",
             of.name(),
             fewest_requests(of)
         )),
@@ -313,7 +312,7 @@ mod tests {
         let cut = |levers: Vec<LeverSlots>| ProofTrial { levers, ..trial.clone() };
         assert!(refused(cut(trial.levers[..1].to_vec()), ProofMetric::P50).contains("offered rate was not changed"));
         let short = |l: &LeverSlots| LeverSlots { on: vec![true], ..l.clone() };
-        assert!(refused(cut(trial.levers.iter().map(short).collect()), ProofMetric::P50).contains("are not those"));
+        assert!(refused(cut(trial.levers.iter().map(short).collect()), ProofMetric::P50).contains("do not match"));
         let idle = |l: &LeverSlots| LeverSlots { speed: vec![1.0; l.speed.len()], ..l.clone() };
         let slack = vec![idle(&trial.levers[0]), trial.levers[1].clone()];
         assert!(refused(cut(slack), ProofMetric::P50).contains("too little to show"));

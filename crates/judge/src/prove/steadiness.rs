@@ -7,6 +7,7 @@ use run::{Estimate, ProofTrial, Steadiness};
 
 use super::against::{Against, of_levers};
 use super::estimate::{throughput, usable};
+use super::words::part;
 use stats::fit::{linear, robust};
 use stats::student::t95;
 use stats::{Sample, average};
@@ -40,17 +41,15 @@ pub(super) fn steadiness(trial: &ProofTrial) -> Option<Steadiness> {
 
 /// Returns why the slots prove nothing: something else changed as much as the levers did.
 pub(super) fn doubt(steadiness: &Steadiness) -> Option<String> {
-    let told = |e: &Estimate| format!("{:.2} ({:.2} to {:.2})", e.value, e.low, e.high);
-    let other = "another program, or a server that reacts to what is done to it";
+    let other = "another program, or the server itself";
     match &steadiness.back {
         Some(back) if steadiness.is_back == Some(false) => Some(format!(
-            "after the levers were off, throughput was {} of that before and not back within noise, so that something else changed it \
-             meanwhile ({other})",
-            told(back)
+            "throughput did not return after the experiment: {} of what it was before, so something else changed it ({other})",
+            part(back)
         )),
         _ if surely(&steadiness.drift) > DRIFTED => Some(format!(
-            "throughput changed by itself while the levers were switched, to {} of what it was at first ({other})",
-            told(&steadiness.drift)
+            "throughput drifted during the experiment, to {} of what it was at the start ({other})",
+            part(&steadiness.drift)
         )),
         _ => None,
     }
@@ -146,7 +145,7 @@ mod tests {
         let stays = |t: usize| if t >= SLOTS - AFTER { 0.7 } else { 1.0 };
         assert!(doubted(0.05, stays) as f64 > 0.95 * SEEDS as f64);
         let said = doubt(&steadiness(&trial(1, 0.02, stays)).unwrap()).unwrap();
-        assert!(said.contains("not back within noise"), "{said}");
+        assert!(said.contains("did not return"), "{said}");
     }
 
     #[test]
@@ -154,7 +153,7 @@ mod tests {
         let grows = |t: usize| 1.0 + 1.5 * t as f64 / SLOTS as f64;
         assert!(doubted(0.05, grows) as f64 > 0.95 * SEEDS as f64);
         let said = doubt(&steadiness(&trial(1, 0.02, grows)).unwrap()).unwrap();
-        assert!(said.contains("changed by itself"), "{said}");
+        assert!(said.contains("drifted during the experiment"), "{said}");
     }
 
     /// A program that begins in mid-trial and takes a fifth of the machine: the levers' figures hold, and are less exact.

@@ -13,11 +13,11 @@ pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
     let n = logs.len();
     if n < FEWEST_WINDOWS {
         return Err(format!(
-            "{n} of {} pairs of turns completed anything, {FEWEST_WINDOWS} are needed",
+            "only {n} of {} pairs of turns completed requests, {FEWEST_WINDOWS} are needed",
             trial.off.len()
         ));
     }
-    let sample = Sample::of(&logs).ok_or("one pair has no scatter")?;
+    let sample = Sample::of(&logs).ok_or("one pair is too few for an interval")?;
     let (mean, half) = (sample.mean, t95(sample.n - 1.0) * sample.error());
     let at = String::new();
     let (ratio, low, high) = (mean.exp(), (mean - half).exp(), (mean + half).exp());

@@ -3,7 +3,7 @@
 use run::{Effect, Estimate, Evidence, Proof, ProofMetric};
 
 use super::response::RATE;
-use crate::number::percent;
+use crate::number::{figure, percent};
 
 /// Name of the part that no lever touched.
 pub(super) const REMAINDER: &str = "remainder";
@@ -17,10 +17,10 @@ pub(super) fn in_words(lever: &str) -> &'static str {
         "disk" => "the server's disk",
         "link" => "the link",
         "worker" => "the server's workers",
-        "behind-cpu" => "the CPU of what the server waits for",
+        "behind-cpu" => "the upstream's CPU",
         RATE => "the offered rate",
-        "behind-quota" => "the CPU quota of what the server waits for",
-        _ => "what no lever touched",
+        "behind-quota" => "the upstream's CPU quota",
+        _ => "something untested",
     }
 }
 
@@ -30,10 +30,10 @@ pub(super) fn with_lever(lever: &str) -> &'static str {
         "sources" => "with twice the source addresses",
         "client-threads" => "with more threads of the generator",
         "window" => "with half of the bytes in flight",
-        "request-bytes" => "with requests that put a third more on the link",
-        "quick-ack" => "with acknowledgements at once",
-        "keep-alive" => "with connections that are kept",
-        "descriptors" => "with twice as many descriptors",
+        "request-bytes" => "with requests a third larger on the link",
+        "quick-ack" => "with immediate ACKs",
+        "keep-alive" => "with kept connections",
+        "descriptors" => "with twice as many file descriptors",
         _ => "with the lever",
     }
 }
@@ -42,12 +42,12 @@ pub(super) fn with_lever(lever: &str) -> &'static str {
 pub(super) fn effect_sentence(proof: &Proof) -> String {
     let Some(m) = &proof.measured else { return String::new() };
     let predicted = match &proof.prediction {
-        Some(p) if is_to_change(p, m) => format!(" (predicted {})", change(proof.of, p, m)),
+        Some(p) if is_to_change(p, m) => format!(" (predicted: {})", change(proof.of, p, m)),
         Some(_) => " (predicted: no change)".into(),
         None => String::new(),
     };
     let what = proof.of.name();
-    format!("with {} of {} taken away, {what} {}{predicted}", percent(m.dose), in_words(&m.lever), moved(m.ratio))
+    format!("taking away {} of {} {}{predicted}", percent(m.dose), in_words(&m.lever), moved(what, m.ratio))
 }
 
 /// Returns whether the verdict predicts a change for the lever that was seen. If its own lever could not be pulled, it predicts no change for
@@ -66,11 +66,11 @@ fn change(of: ProofMetric, predicted: &Effect, measured: &Effect) -> String {
 }
 
 /// Returns the change of a figure in words.
-fn moved(ratio: f64) -> String {
+fn moved(figure: &str, ratio: f64) -> String {
     match ratio {
-        r if r < 0.99 => format!("fell by {}", percent(1.0 - r)),
-        r if r > 1.01 => format!("rose by {}", percent(r - 1.0)),
-        _ => "stayed".into(),
+        r if r < 0.99 => format!("cut {figure} by {}", percent(1.0 - r)),
+        r if r > 1.01 => format!("raised {figure} by {}", percent(r - 1.0)),
+        _ => format!("did not change {figure}"),
     }
 }
 
@@ -78,27 +78,33 @@ fn moved(ratio: f64) -> String {
 pub(super) fn dependent_sentence(of: ProofMetric, shares: &[(String, Estimate)]) -> String {
     let (largest, shares) = (shares.first().map_or(REMAINDER, |(lever, _)| lever), shares_sentence(of, shares));
     if !["server-cpu", "client-cpu", "behind-cpu"].contains(&largest) {
-        return format!("the lever took more of {} than was measured of it: {shares}", in_words(largest));
+        return format!("slowing {} also slowed something else: {shares}", in_words(largest));
     }
     format!(
-        "the CPUs are not independent of each other (one core, one hypervisor, or so few requests under way that what stops one side \
-         stops the other): {shares}"
+        "slowing one CPU also slowed the other (a shared core or hypervisor, or very few requests in flight): {shares}"
     )
 }
 
 pub(super) fn shares_sentence(of: ProofMetric, shares: &[(String, Estimate)]) -> String {
-    let one =
-        |(lever, e): &(String, Estimate)| format!("{} {:.2} ({:.2} to {:.2})", in_words(lever), e.value, e.low, e.high);
-    let all = shares.iter().map(one).collect::<Vec<_>>().join(", ");
+    let one = |(at, (lever, e)): (usize, &(String, Estimate))| {
+        format!("{}{} {}", in_words(lever), if at == 0 { " explains" } else { "" }, part(e))
+    };
+    let all = shares.iter().enumerate().map(one).collect::<Vec<_>>().join(", ");
     match of.is_throughput() {
-        true => format!("throughput follows this share of a change of speed: {all}"),
-        false => format!("shares of the growth of {} when everything is slower: {all}", of.name()),
+        true => all,
+        false => format!("of the growth of {} when everything slows down, {all}", of.name()),
     }
+}
+
+/// Returns a part with its interval: `32 % (0 to 64 %)`.
+pub(super) fn part(e: &Estimate) -> String {
+    let whole = |x: f64| figure((100.0 * x).round() + 0.0);
+    format!("{} % ({} to {} %)", whole(e.value), whole(e.low), whole(e.high))
 }
 
 pub(super) fn evidence(shares: &[(String, Estimate)]) -> Vec<Evidence> {
     let line = |(lever, e): &(String, Estimate)| Evidence {
-        text: format!("elasticity of {}: {:.2} ({:.2} to {:.2})", in_words(lever), e.value, e.low, e.high),
+        text: format!("experiment: {} explains {}", in_words(lever), part(e)),
         counter: format!("elasticity.{lever}"),
         value: Some(e.value),
         ..Evidence::default()

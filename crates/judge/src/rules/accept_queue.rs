@@ -16,13 +16,13 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     judge,
     advice: &[
-        "Raise the backlog that the server passes to listen(), and net.core.somaxconn, which caps it.",
-        "Accept everything that waits each time the listener is ready, in a thread that does nothing else or in every worker.",
+        "Raise the backlog that the server passes to listen(), and net.core.somaxconn, which limits it.",
+        "Accept all waiting connections each time the listener is ready, in a thread of its own or in every worker.",
     ],
-    explain: "When the accept queue is full (backlog + 1), Linux drops the SYN and tells the client nothing. The \
-              client sends it again after 1 s. So a few connects take 1 s, 2 s or more, all others are fast, and the \
-              server idles. The kernel counts these events as ListenOverflows and ListenDrops. A server whose CPUs or \
-              workers are full overflows its queue, too, but only beyond the rate that it cannot serve anyway.",
+    explain: "Linux drops the SYN when the accept queue (backlog + 1) is full. It does not tell the client, which repeats the \
+              SYN after 1 s. A few connects then take 1 s, 2 s or more while all others are fast, and the server idles. The \
+              kernel counts ListenOverflows and ListenDrops. With full CPUs or workers the queue overflows only beyond the \
+              rate that the server cannot serve anyway.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -37,7 +37,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         });
     };
     let text =
-        format!("{} of the connects met a full accept queue ({} drops)", percent(worst.share), figure(worst.drops));
+        format!("{} of the connects found the accept queue full ({} drops)", percent(worst.share), figure(worst.drops));
     if !worst.counts() {
         return Verdict::RuledOut(text);
     }
@@ -51,7 +51,7 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
     let limit = view.instances("listen.limit").into_iter().map(|(_, l)| l).reduce(f64::min);
     if let Some(queue) = view.max("listen.queue") {
         let full = limit.is_some_and(|l| queue >= l);
-        let of = limit.map_or(String::new(), |l| format!(" (its limit is {})", figure(l)));
+        let of = limit.map_or(String::new(), |l| format!(" (limit {})", figure(l)));
         evidence.push(measured(
             view,
             ("listen.queue", ""),
@@ -66,11 +66,11 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
         confidence += 0.1;
     }
     if let Some(used) = view.cpu_used().zip(view.cpu_allowed()).and_then(|(u, a)| ratio(u, a)) {
-        let text = format!("the server used {} of its CPUs meanwhile", percent(used));
+        let text = format!("the server used {} of its CPU", percent(used));
         evidence.push(measured(view, ("process.cpu", ""), (used, FigureUnit::Plain), None, text));
     }
     let sentence = format!(
-        "the server accepts too slowly for its backlog{}: {} of the connects were dropped and tried again a second later",
+        "the server accepts connections too slowly: its backlog{} overflows, and {} of the connects wait a second longer",
         limit.map_or(String::new(), |l| format!(" of {}", figure(l))),
         percent(worst.share)
     );
@@ -83,11 +83,11 @@ fn slow_connects(trial: &Trial) -> Option<run::Evidence> {
     let c = trial.connect_us;
     let slow = [("connect_us.p99", c.p99), ("connect_us.p99_9", c.p99_9), ("connect_us.max", c.max)];
     if let Some((id, us)) = slow.into_iter().find(|(_, us)| *us >= SYN_AGAIN_US && us.is_finite()) {
-        let text = format!("connects took up to {} ({id}): the SYN was sent again after 1 s", duration(us));
+        let text = format!("connects took up to {} ({id}): the client repeats a dropped SYN after 1 s", duration(us));
         return Some(measured(&client, (id, ""), (us, FigureUnit::Micros), Some(1e6), text));
     }
     let failed = trial.tally.errors.0.get(&ErrorKind::ConnectTimeout).copied().unwrap_or(0) + trial.tally.phantom;
-    let text = format!("{} connects were not up in time or were never answered", figure(failed as f64));
+    let text = format!("{} connects timed out or got no answer", figure(failed as f64));
     (failed > 0).then(|| measured(&client, ("errors", ""), (failed as f64, FigureUnit::Plain), Some(0.0), text))
 }
 
@@ -101,10 +101,9 @@ fn by_client(facts: &Facts<'_>) -> Option<Verdict> {
     if syn < FEW_DROPS || syn / tried < CONNECTS_DROPPED || all - syn > 0.1 * syn {
         return None;
     }
-    let text = format!("{} SYNs were sent again, and hardly any other segment", figure(syn));
+    let text = format!("{} SYNs were retransmitted, and hardly any other segment", figure(syn));
     let evidence = vec![measured(&view, ("tcp.syn_retrans", ""), (syn, FigureUnit::Plain), Some(0.0), text), slow];
-    let sentence =
-        "connects are dropped and nothing else is: the server's accept queue overflows (seen from the client only)";
+    let sentence = "the server's accept queue overflows: only connects are dropped (seen from the client alone)";
     Some(Verdict::Binds { confidence: 0.5, sentence: sentence.into(), evidence })
 }
 

@@ -13,14 +13,14 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     judge,
     advice: &[
-        "Give the generator more threads (--threads) or CPUs of its own, or generate from another machine.",
-        "Until then the figures are a lower bound: the server takes at least this much.",
+        "Give the generator more threads (--threads) or its own CPUs, or run it on another machine (--client-hosts HOST).",
+        "Until then the figures are a lower bound: the server can take at least this rate.",
     ],
-    explain: "A generator at its own limit measures itself. Any of five signs is enough: its load threads use 95 % of \
-              a CPU each; they wait for a CPU nearly all the time that they do not run; they are hardly ever idle, and \
-              answers of a closed loop wait unread at the generator while no requests wait at the server; its control \
-              group is throttled; or the rate is within 20 % of the generator's rate with the null driver (`loadline \
-              selftest`). While one of these holds, loadline does not blame the server, however busy that is.",
+    explain: "A generator at its own limit measures itself. Five signs show it. Its threads use 95 % of a CPU each. They \
+              wait for a CPU nearly all the time that they do not run. They hardly rest while answers wait unread at the \
+              generator, not requests at the server. Its control group is throttled. Or the rate is within 20 % of the \
+              rate that the generator reaches without a network (`loadline selftest`). As long as one of these holds, \
+              loadline does not blame the server, however busy it is.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -44,7 +44,7 @@ fn beside_server(facts: &Facts<'_>, limit: ClientLimit) -> Verdict {
     let Some((used, allowed)) = full.filter(|_| !Waiting::of(facts).is_some_and(|w| w.at_client())) else {
         return Verdict::Binds { confidence, sentence, evidence };
     };
-    let too = if used >= FULL * allowed { "are full too" } else { "are nearly always busy, too" };
-    sentence += &format!("; the server's CPUs {too} ({} of {})", figure(used), figure(allowed));
+    let too = if used >= FULL * allowed { "is full too" } else { "is nearly full too" };
+    sentence += &format!("; the server's CPU {too} ({} of {})", figure(used), figure(allowed));
     Verdict::Binds { confidence: confidence.min(0.5), sentence, evidence }
 }

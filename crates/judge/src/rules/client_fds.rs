@@ -1,4 +1,4 @@
-//! The generator has no descriptors left: connects that failed with EMFILE or ENFILE are counted one by one.
+//! The generator has no file descriptors left: it counts each connect that failed with EMFILE or ENFILE.
 
 use run::ErrorKind;
 
@@ -12,16 +12,16 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     judge,
     advice: &[
-        "Raise the descriptor limit of the generator: `ulimit -n`, or LimitNOFILE= of its unit, up to the hard limit.",
-        "More connections than one process may have are made by several agents: raise --threads.",
+        "Raise the generator's limit of file descriptors: `ulimit -n`, or LimitNOFILE= of its systemd unit.",
+        "Spread the connections over more processes: raise --threads.",
     ],
-    explain: "The generator counts every connect that failed because its process (EMFILE) or its host (ENFILE) had no \
-              descriptor left. Such a connect never left the machine, so it says nothing about the server. One is \
-              enough for this verdict: the load was not the planned one.",
+    explain: "The generator counts every connect that failed because its process (EMFILE) or host (ENFILE) had no file \
+              descriptor left. These connects never left the machine, so they say nothing about the server. One is \
+              enough: the load was not the planned one.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
-    failed_locally(facts, ErrorKind::ClientFds, "process.fds", "descriptor", "process.fd_limit")
+    failed_locally(facts, ErrorKind::ClientFds, "process.fds", "file descriptor", "process.fd_limit")
 }
 
 #[cfg(test)]

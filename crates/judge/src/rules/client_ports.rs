@@ -1,4 +1,4 @@
-//! The generator has no local ports left: connects that failed with EADDRNOTAVAIL are counted one by one.
+//! The generator has no local ports left: it counts each connect that failed with EADDRNOTAVAIL.
 
 use run::ErrorKind;
 
@@ -12,14 +12,14 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     judge,
     advice: &[
-        "Use more source addresses: --source 127.0.0.2-127.0.0.9 on loopback, further addresses of the interface elsewhere.",
-        "Keep connections open instead of one per request, unless new connections are what you want to measure.",
-        "Widen net.ipv4.ip_local_port_range, or let the server close first, so that TIME_WAIT is on its side.",
+        "Use more source addresses: --source 127.0.0.2-127.0.0.9 on loopback, more addresses of the interface elsewhere.",
+        "Keep connections open, unless you want to measure new connections.",
+        "Widen net.ipv4.ip_local_port_range, or let the server close first, so that it holds the ports in TIME_WAIT.",
     ],
-    explain: "One source address can have as many connections to one server port as ip_local_port_range allows (28,232 \
-              by default). A port that the generator closed stays in TIME_WAIT for 60 s, which allows about 470 new \
-              connections a second per source address. A connect that failed for lack of a port never left the machine \
-              and says nothing about the server.",
+    explain: "One source address has as many connections to one server port as ip_local_port_range allows (28,232 by \
+              default). A port closed from this side stays in TIME_WAIT for 60 s, so each source address can open about \
+              470 new connections a second. Connects that failed for lack of a port never left the machine and say \
+              nothing about the server.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {

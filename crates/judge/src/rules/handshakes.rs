@@ -17,15 +17,15 @@ pub(super) fn work(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
     let cost = crate::handshakes::cost(facts.run).filter(|cost| !cost.with_request);
     let handshake_us = cost.and_then(|cost| server_us(&cost, view.trial));
     let of_it = match handshake_us.and_then(|us| Some((us, ratio(us, whole_us)?))) {
-        Some((us, share)) => format!("one takes {}, {} of it", duration(us), percent(share.min(1.0))),
-        None => "connections that are kept, or sessions that are resumed, show what of it the handshakes take".into(),
+        Some((us, share)) => format!("a handshake is {} of that ({})", duration(us), percent(share.min(1.0))),
+        None => "run with kept connections or resumed sessions to see the handshakes' part".into(),
     };
     let text = format!(
-        "a request comes with {} TLS handshakes ({}, {}), and costs the server {} with them: {of_it}",
+        "a request costs the server {} with {} TLS handshakes ({}, {}): {of_it}",
+        duration(whole_us),
         figure(a_request),
         rate(a_second),
-        kinds(view.trial),
-        duration(whole_us)
+        kinds(view.trial)
     );
     let value = (positive(a_request)?, FigureUnit::HandshakesPerRequest);
     Some(measured(view, ("tls_handshake_cpu_us", ""), value, None, text))
@@ -46,7 +46,7 @@ mod tests {
         let full: Vec<_> = PLANTED.iter().filter(|p| p.id == "server-cpu").collect();
         let of = |handshakes: bool| full.iter().find(|p| p.story.contains("handshake") == handshakes).unwrap();
         let text = told(of(true)).unwrap();
-        assert!(text.contains("1 TLS handshakes") && text.contains("all of them full ones"), "{text}");
+        assert!(text.contains("1 TLS handshakes") && text.contains("none resumed"), "{text}");
         assert_eq!(told(of(false)), None);
     }
 }

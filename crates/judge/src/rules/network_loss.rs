@@ -18,14 +18,14 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     judge,
     advice: &[
-        "Find where packets are dropped: error and drop counters of the interfaces on the way, of the queueing discipline, of softnet.",
+        "Find where packets are dropped: error and drop counters of the interfaces on the way (`ip -s link`), of queueing disciplines (`tc -s qdisc`) and of softnet.",
     ],
-    explain: "Sending one segment in a hundred again already costs much. A lost segment stops its connection for a \
-              round trip; a lost last segment stops it for a timer of 200 ms or more. Three kinds of drops are treated \
-              apart. Drops of a full accept queue (SYNs and the first requests behind them) are not network loss and \
-              are subtracted. On loopback only drops at an interface count. When the link is full, loss is a symptom: \
-              drops in that link's own queue do not count. SYNs that the client sent again although the accept queue \
-              was never full were lost on the way: something in between limits connects.",
+    explain: "One retransmitted segment in a hundred already costs much. A lost segment stops its connection for a round trip, \
+              a lost last one for a timer of 200 ms or more. A full accept queue also drops SYNs and the requests behind \
+              them; loadline does not count those as network loss. On loopback only packets dropped by an interface count. \
+              SYNs that the client retransmits although the accept queue was never full are lost on the way, for example \
+              by a connection limit in between. If the link is full, loss is a symptom: frames dropped by the medium's own \
+              queue count for that link.",
 };
 
 /// Counters of packets that were dropped on the way.
@@ -35,12 +35,11 @@ const DROPS: &[&str] = &["interface.rx_drops", "interface.tx_drops", "softnet.dr
 fn not_the_network(facts: &Facts<'_>, trial: &Trial, lost: f64) -> Option<String> {
     let full = server_of(trial).and_then(|v| v.value("tcp.listen_overflows")).unwrap_or(0.0);
     if full >= FEW_DROPS && lost <= AGAIN_PER_OVERFLOW * full {
-        return Some(format!("the server's accept queue was full {} times: it dropped them", figure(full)));
+        return Some(format!("the server's accept queue dropped them: it was full {} times", figure(full)));
     }
     let views = sides_of(trial);
     let dropped = views.iter().any(|v| DROPS.iter().any(|id| v.value(id).is_some_and(|n| n >= 1.0)));
-    (facts::loopback(facts.run) && !dropped)
-        .then(|| "on loopback, where no interface dropped any: it loses nothing".into())
+    (facts::loopback(facts.run) && !dropped).then(|| "loopback loses nothing, and no interface dropped a packet".into())
 }
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -49,7 +48,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::CannotSay(vec!["tcp.retrans_segs and tcp.out_segs of either side".into()]);
     };
     let share = lost / sent;
-    let text = format!("{} of {} segments were sent again ({})", figure(lost), figure(sent), percent(share));
+    let text = format!("{} of {} segments were retransmitted ({})", figure(lost), figure(sent), percent(share));
     if share < LOST || lost < FRAMES_COUNT {
         return syns_lost(facts).unwrap_or(Verdict::RuledOut(text));
     }
@@ -60,7 +59,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::RuledOut(format!("{text}, but {}", full.text));
     }
     if let Some(all) = all_came_back(facts) {
-        return Verdict::RuledOut(format!("{text}, but all of {} was completed", rate(all)));
+        return Verdict::RuledOut(format!("{text}, but all of the offered {} completed", rate(all)));
     }
     let mut evidence =
         vec![measured(&view, ("tcp.retrans_segs", ""), (lost, FigureUnit::Plain), Some(LOST * sent), text)];
@@ -79,7 +78,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
     Verdict::Binds {
         confidence: if share >= LOST_MUCH || evidence.len() > 1 { 0.85 } else { 0.65 },
-        sentence: format!("packets are lost: {} of the segments had to be sent again", percent(share)),
+        sentence: format!("the network loses packets: {} of the segments were retransmitted", percent(share)),
         evidence,
     }
 }
@@ -99,13 +98,13 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     }
     let client = View::new("client", trial, &trial.client);
     let text = format!(
-        "the client sent {} SYNs again for {} connects, and the server's accept queue was not full",
+        "the client retransmitted {} SYNs for {} connects, although the server's accept queue was not full",
         figure(syns),
         figure(opened)
     );
     let evidence =
         vec![measured(&client, ("tcp.syn_retrans", ""), (syns, FigureUnit::Plain), Some(LOST * opened), text)];
-    let sentence = "connects are lost on the way: something between client and server drops SYNs".into();
+    let sentence = "the network loses connects: something between client and server drops SYNs".into();
     Some(Verdict::Binds { confidence: 0.7, sentence, evidence })
 }
 
@@ -164,7 +163,7 @@ mod tests {
         let b = judged(&full());
         assert_eq!(b.id, "accept-queue", "{b:#?}");
         assert!(
-            b.ruled_out.iter().any(|r| r.id == "network-loss" && r.why.contains("accept queue was full")),
+            b.ruled_out.iter().any(|r| r.id == "network-loss" && r.why.contains("accept queue dropped them")),
             "{b:#?}"
         );
     }

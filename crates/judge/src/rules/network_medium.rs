@@ -25,13 +25,12 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     judge,
     advice: &[
-        "Send less per request (compression, smaller answers, fewer packets), or use a faster link; more CPUs will not help.",
+        "Send less per request (compression, smaller answers, fewer packets), or use a faster link. More CPUs will not help.",
     ],
-    explain: "On a full link throughput stops growing while every CPU idles, and each further client only adds 1 / \
-              Xmax to the response time. The rule then compares the bytes on the wire with what the link carries. It \
-              adds 24 B per packet for preamble, check sequence and gap. A shaper on an interface of these hosts shows \
-              as a backlog of its queueing discipline. A bottleneck further away shows as a round trip that grows with \
-              the load.",
+    explain: "With a full link throughput no longer grows while every CPU idles, and each further client only adds 1 / Xmax to \
+              the response time. loadline then compares the bytes on the wire (with 24 B of preamble, check sequence and \
+              gap per packet) with the link's speed. A shaper on an interface of these hosts shows as the backlog of its \
+              queueing discipline. A bottleneck further away shows as a round trip that grows with the load.",
 };
 
 /// Bytes of a packet on the wire that no counter includes: preamble 8, check sequence 4, gap 12.
@@ -126,7 +125,7 @@ pub(crate) fn carried(trial: &Trial) -> Option<f64> {
 fn entry(view: &View<'_>, counter: &'static str, name: &str, used: f64, rate: f64) -> MediumUse {
     let share = used / rate;
     let text = format!(
-        "{name} carried {} Mbit/s of {} Mbit/s, framing counted ({})",
+        "{name} carried {} of {} Mbit/s, framing included ({})",
         figure(used * 8e-6),
         figure(rate * 8e-6),
         percent(share)
@@ -146,7 +145,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if full || (share >= WIRE_BUSY && rising.is_some() && facts.limited()) {
         let confidence = if full { 0.8 } else { 0.6 } + 0.05 * held as f64;
         let evidence = medium.map(|m| m.evidence).into_iter().chain(rising).chain(laws).collect();
-        let sentence = format!("the link is full: it carries {} of what it can", percent(share));
+        let sentence = format!("the link is full: {} of its capacity used", percent(share));
         return Verdict::Binds { confidence, sentence, evidence };
     }
     if let Some((confidence, sentence, first)) = outside(facts, trial) {
@@ -155,7 +154,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
     match medium {
         Some(m) => Verdict::RuledOut(m.evidence.text),
-        None if facts::loopback(facts.run) => Verdict::RuledOut("loopback is memory: it has no rate of its own".into()),
+        None if facts::loopback(facts.run) => Verdict::RuledOut("loopback has no link speed".into()),
         None => Verdict::CannotSay(vec!["interface.speed or medium.rate of the link".into()]),
     }
 }
@@ -165,14 +164,14 @@ fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
     let (Some(client), Some(x_max)) = (facts.client(), facts.x_max()) else { return (Vec::new(), 0) };
     let mut lines = Vec::new();
     if let Plateau::Flat { from, to, growth } = facts.plateau {
-        let text = format!("from {} to {} clients the rate {}", figure(from), figure(to), grew(growth));
+        let text = format!("from {} to {} clients throughput {}", figure(from), figure(to), grew(growth));
         lines.push(line(&client, "completed_rate", "", text));
     }
     let each_us = 1e6 / x_max;
     let last = steps(facts).into_iter().rev().find_map(|s| s.dr_us);
     if let Some(dr) = last.filter(|dr| (dr / each_us - 1.0).abs() <= ADDS_1_OVER_X) {
         let text =
-            format!("each further client adds {} to the response time, 1/Xmax is {}", duration(dr), duration(each_us));
+            format!("each further client adds {} to the response time; 1/Xmax is {}", duration(dr), duration(each_us));
         lines.push(measured(&client, ("latency_us.mean", ""), (dr, FigureUnit::Micros), Some(each_us), text));
     }
     let hosts: Vec<f64> = facts
@@ -180,7 +179,7 @@ fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
         .map(|t| sides_of(t).iter().filter_map(|v| v.host()).filter_map(|h| ratio(h.busy, h.online)).collect())
         .unwrap_or_default();
     if let Some(most) = hosts.into_iter().reduce(f64::max).filter(|m| *m < BUSY) {
-        let text = format!("no host was busier than {}", percent(most));
+        let text = format!("the busiest host used {} of its CPU", percent(most));
         lines.push(measured(&client, ("cpu.idle", "total"), (most, FigureUnit::Plain), Some(BUSY), text));
     }
     let held = lines.len();
@@ -197,7 +196,7 @@ pub(crate) fn overflow(trial: &Trial) -> Option<Evidence> {
     let view = views.iter().find(|v| grown(v, "medium.drops") >= FRAMES_COUNT)?;
     let dropped = grown(view, "medium.drops");
     let text = format!(
-        "the medium's full queue dropped {} frames, {} segments were sent again",
+        "the medium's full queue dropped {} frames; {} segments were retransmitted",
         figure(dropped),
         figure(again)
     );
@@ -241,7 +240,7 @@ fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidenc
             let over = view.side.recording.reading("qdisc.overlimits", &name, view.window).value().unwrap_or(0.0);
             if over >= 1.0 {
                 let text = format!(
-                    "{} B waited in the queue of {name}, which held packets back {} times",
+                    "{} B waited in the queue of {name}, which delayed packets {} times",
                     figure(backlog),
                     figure(over)
                 );
@@ -262,14 +261,10 @@ fn grown_round_trip(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Ve
     if facts::loopback(facts.run) || !idle || rtt < TRIP_SHARE * r || rtt < TRIP_GREW * before {
         return None;
     }
-    let text = format!(
-        "the server's round trip grew from {} to {}, of a response time of {}",
-        duration(before),
-        duration(rtt),
-        duration(r)
-    );
+    let text =
+        format!("the round trip grew from {} to {} (response time {})", duration(before), duration(rtt), duration(r));
     let evidence = measured(&view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), Some(before), text);
-    Some((0.6, "the queue is in the network: a link on the way is full".into(), vec![evidence]))
+    Some((0.6, "a link on the way is full: the queue is in the network".into(), vec![evidence]))
 }
 
 #[cfg(test)]

@@ -17,19 +17,18 @@ pub(super) const RULE: Rule = Rule {
     needs: &["cpu.idle", "thread.cpu", "process.cpu", "interface.speed"],
     waits: false,
     judge,
-    advice: &["Try more: more connections, a higher rate, a larger --budget."],
-    explain: "The rate still grew with the last step, or the one rate that was offered was completed. The objective \
-              held, and no known device was above 85 %. The server takes at least the load that was tried; how much \
-              more is not known.",
+    advice: &["Try more load: more connections, a higher rate, or a larger --budget."],
+    explain: "Throughput still grew with the last step (or the one offered rate completed), the objective held, and no known \
+              device was above 85 %. The server can take at least the tried load; how much more is unknown.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     let Some(trial) = facts.decisive else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };
     if let Plateau::Flat { from, to, .. } = facts.plateau {
-        return Verdict::RuledOut(format!("from {} to {} clients the rate no longer grew", figure(from), figure(to)));
+        return Verdict::RuledOut(format!("throughput no longer grew from {} to {} clients", figure(from), figure(to)));
     }
     if let Some(failing) = facts.failing {
-        return Verdict::RuledOut(format!("the objective broke at {}", rate(failing.rates.offered_rate)));
+        return Verdict::RuledOut(format!("the objective failed at {}", rate(failing.rates.offered_rate)));
     }
     let kept = match &trial.intensity {
         Intensity::Closed { .. } => facts.plateau == Plateau::Grows || clients(trial) <= 1.0,
@@ -38,10 +37,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if !kept {
         return match &trial.intensity {
             Intensity::Closed { .. } => Verdict::CannotSay(vec![
-                "a second intensity: one closed loop does not tell a limit from a choice (loadline find)".into(),
+                "a second load level: one closed loop cannot show a limit (run `loadline find`)".into(),
             ]),
             _ => Verdict::RuledOut(format!(
-                "{} of {} came back",
+                "{} of the offered {} completed",
                 rate(trial.rates.completed_rate),
                 rate(trial.rates.offered_rate)
             )),
@@ -67,24 +66,22 @@ fn quiet(facts: &Facts<'_>, trial: &run::Trial) -> Verdict {
     if busiest > MAYBE_FULL {
         return Verdict::RuledOut(format!("a device was busy {} of the time", percent(busiest)));
     }
-    let what = if facts.plateau == Plateau::Grows {
-        format!(
-            "the rate still grew at {} clients, {}",
-            figure(facts.sweep.last().map_or(0.0, |t| clients(t))),
-            rate(trial.rates.completed_rate)
-        )
+    let completed = rate(trial.rates.completed_rate);
+    let (what, completed) = if facts.plateau == Plateau::Grows {
+        let n = figure(facts.sweep.last().map_or(0.0, |t| clients(t)));
+        (format!("throughput still grew at {n} clients"), format!("{completed} completed with {n} clients"))
     } else {
-        format!("all of {} was completed", rate(trial.rates.completed_rate))
+        ("all requests completed".into(), format!("all of the offered {completed} completed"))
     };
-    let text = format!("no device that is known was busier than {}", percent(busiest));
+    let text = format!("the busiest known device was busy {} of the time", percent(busiest));
     let busiest = (busiest, FigureUnit::Plain);
     let Some(client) = views.first() else { return Verdict::CannotSay(Vec::new()) };
     let mut evidence = vec![
-        line(client, "completed_rate", "", what.clone()),
+        line(client, "completed_rate", "", completed),
         measured(client, ("cpu.idle", ""), busiest, Some(MAYBE_FULL), text),
     ];
     // A limit of streams per connection is no limit of the server: more connections would carry the requests.
     evidence.extend(super::streams::waits(&View::new("client", trial, &trial.client)));
     let confidence = if trial.server.is_some() { 0.8 } else { 0.6 };
-    Verdict::Binds { confidence, sentence: format!("nothing was at its limit: {what}"), evidence }
+    Verdict::Binds { confidence, sentence: format!("nothing was full: {what}"), evidence }
 }

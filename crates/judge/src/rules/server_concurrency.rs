@@ -20,13 +20,13 @@ pub(super) const RULE: Rule = Rule {
     waits: true,
     judge,
     advice: &[
-        "Raise the number of workers, threads or connections to whatever the server waits for; the knee says how many it has now.",
-        "If that number is already large, look for one lock, or for a service behind the server that serves so many at a time.",
+        "Raise the number of workers or threads, or of connections to an upstream; the knee shows how many there are now.",
+        "If that number is already large, look for a lock, or for an upstream that handles only so many at a time.",
     ],
-    explain: "When each request holds one of W workers for a time S, the rate ends at W / S however idle the machine \
-              is. W is Xmax times R1. The workers may be processes or threads, the connections of a pool, a lock (W = \
-              1), or an upstream service. The rule needs a sweep that stopped growing, a server whose CPUs and threads \
-              are not full, and no queue in the network.",
+    explain: "If each request holds one of W workers for a time S, throughput ends at W / S however idle the machine is. Xmax \
+              times R1 gives W. The workers may be processes or threads, a connection pool, a lock (W = 1), or an upstream. \
+              The rule needs throughput that has stopped growing, a server whose CPUs and threads are not full, and a \
+              queue that is not in the network.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -41,7 +41,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     counts_places(facts)?;
     let Some((queue, confidence)) = queue_place(facts, &view) else {
         return Err(cannot_say(
-            "connection.rtt on the server's side: whether the queue is in the server or in the network",
+            "connection.rtt of the server's connections: it tells a queue in the server from one in the network",
         ));
     };
     let mut evidence: Vec<run::Evidence> =
@@ -64,12 +64,12 @@ fn cannot_say(missing: impl Into<String>) -> Verdict {
 fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
     match facts.plateau {
         Plateau::Flat { from, to, growth } => {
-            Ok(Some(format!("from {} to {} clients the rate {}", figure(from), figure(to), grew(growth))))
+            Ok(Some(format!("from {} to {} clients throughput {}", figure(from), figure(to), grew(growth))))
         }
         // The kernel counts throttled periods, so no second load is needed.
         Plateau::Grows | Plateau::NoResult if upstreams::held(&facts.upstreams) => Ok(None),
-        Plateau::Grows => Err(Verdict::RuledOut("more clients still brought more throughput".into())),
-        Plateau::NoResult => Err(cannot_say("a sweep over the number of clients (loadline find)")),
+        Plateau::Grows => Err(Verdict::RuledOut("throughput still grew with more clients".into())),
+        Plateau::NoResult => Err(cannot_say("throughput with more and more clients (run `loadline find`)")),
     }
 }
 
@@ -82,13 +82,13 @@ fn idles(view: &View<'_>) -> Result<run::Evidence, Verdict> {
     let thread = view.workers().iter().map(Task::wants).fold(0.0, f64::max);
     if view.processors_busy().is_some_and(|b| b > BUSY) && thread > HALF_BUSY {
         return Err(Verdict::RuledOut(format!(
-            "the server's CPUs were full with other work, and its busiest thread ran or waited for one {} of the time",
+            "other work filled the server's CPUs, and its busiest thread ran or waited for one {} of the time",
             percent(thread)
         )));
     }
     if share > BUSY || thread > NEARLY_FULL {
         return Err(Verdict::RuledOut(format!(
-            "the server was busy: {} of its CPUs, its busiest thread {}",
+            "the server was busy: {} of its CPU used, its busiest thread {}",
             percent(share),
             percent(thread)
         )));
@@ -105,16 +105,16 @@ fn counts_places(facts: &Facts<'_>) -> Result<(), Verdict> {
     if let Some(beyond) = crate::laws::beyond_bound(facts) {
         let n = figure(clients(beyond));
         return Err(cannot_say(format!(
-            "a response time of one client that is service alone: {n} clients did more than {n} times its work"
+            "the service time of one request: {n} clients did more than {n} times the work of one, whose response time includes wake-ups"
         )));
     }
     if facts.x_max().is_none() {
-        return Err(cannot_say("a rate of good answers"));
+        return Err(cannot_say("the rate of good answers"));
     }
     // One worker serves one client at full speed: less than one is no number of workers.
     match held_places(facts).filter(|p| *p < LEAST_PLACES) {
         Some(places) => Err(Verdict::RuledOut(format!(
-            "at most {} of what one client completed: a fixed number of places would keep that rate",
+            "at most {} of the rate of one client completed: a fixed number of workers would keep that rate",
             percent(places)
         ))),
         None => Ok(()),
@@ -131,8 +131,8 @@ fn waits_for_a_disk(view: &View<'_>) -> Option<run::Evidence> {
     let stalled = view.share_of_time("pressure.io_some").filter(|s| *s >= DISK_STALLED)?;
     let own = ["process.read_bytes", "process.write_bytes"].iter().filter_map(|id| view.per_request(id)).sum::<f64>();
     let text = format!(
-        "a request moves {} B to or from a disk, and a thread of the host waited for one {} of the time: that is what its \
-         threads wait for, and the disk itself is not full",
+        "a request moves {} B to or from a disk, and some thread of the host waited for it {} of the time: more threads \
+         would use the disk better",
         figure(own),
         percent(stalled)
     );
@@ -148,8 +148,7 @@ fn queue_place(facts: &Facts<'_>, view: &View<'_>) -> Option<(run::Evidence, f64
     let unread = view.value("connection.receive_queue").filter(|q| *q >= 1.0);
     let unaccepted = view.max("listen.queue").filter(|q| *q >= 1.0);
     if let Some(q) = unread {
-        let text =
-            format!("on each connection {} bytes of requests waited unread in the server's receive queue", figure(q));
+        let text = format!("{} bytes of requests waited unread in each receive queue of the server", figure(q));
         return Some((measured(view, ("connection.receive_queue", ""), (q, FigureUnit::Bytes), None, text), 0.9));
     }
     if let Some(q) = unaccepted {
@@ -160,8 +159,7 @@ fn queue_place(facts: &Facts<'_>, view: &View<'_>) -> Option<(run::Evidence, f64
         ));
     }
     if loopback(facts.run) {
-        let text =
-            "client and server talk over loopback: there is no network in which requests could queue".to_string();
+        let text = "on loopback there is no network in which requests could queue".to_string();
         return Some((line(view, "", "", text), 0.8));
     }
     let rtt = view.value("connection.rtt").filter(|rtt| *rtt < 0.5 * r)?;
@@ -181,14 +179,14 @@ fn places(facts: &Facts<'_>, view: &View<'_>) -> (String, Vec<run::Evidence>) {
     };
     let places = held_places(facts).unwrap_or(0.0);
     let text = format!(
-        "{} per request with one client times {} at most: as if {} requests were served at a time",
+        "{} per request with one client × {} at most = {} requests at a time",
         duration(r1),
         rate(x),
         figure(places)
     );
     let evidence = measured(view, ("latency_us.mean", ""), (places, FigureUnit::Requests), None, text);
     let sentence = format!(
-        "the server serves about {} requests at a time, {} each; the others wait while its threads sleep",
+        "the server handles only about {} requests at a time ({} each); the others wait while its threads sleep",
         figure(places),
         duration(r1)
     );
@@ -235,7 +233,7 @@ mod tests {
         let b = limited(Some(8));
         assert_eq!(b.id, "server-concurrency", "{b:#?}");
         let text = told(&b).unwrap();
-        assert!(text.contains("8 streams a connection") && text.contains(" waited in the generator"), "{text}");
+        assert!(text.contains("8 streams per connection") && text.contains(" waited in the generator"), "{text}");
         for enough in [None, Some(16), Some(128)] {
             assert_eq!(told(&limited(enough)), None);
         }
@@ -251,7 +249,7 @@ mod tests {
         };
         let b = judged(PlantedRun::new(20_000.0, 1e9).steps(&[16, 32, 64, 128]).rates(&[]).change(eight));
         let told = b.evidence.iter().find(|e| e.counter == "stream_limit");
-        assert!(b.id == "not-saturated" && told.is_some_and(|e| e.text.contains("8 streams a connection")), "{b:#?}");
+        assert!(b.id == "not-saturated" && told.is_some_and(|e| e.text.contains("8 streams per connection")), "{b:#?}");
     }
 
     /// The server in a namespace behind a veth, on this very machine: there is a network in which requests can wait.

@@ -18,14 +18,13 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     judge,
     advice: &[
-        "Give the server more CPUs, or make a request cheaper: the costs per request say where the time goes.",
-        "Much time in the kernel points at system calls and packets, much in user mode at the server's own code: profile it at this load.",
+        "Give the server more CPUs, or make a request cheaper: the costs per request show where the time goes.",
+        "Profile the server at this load: kernel time means system calls and packets, user time means its own code.",
     ],
-    explain: "There are three signs. The server's processes use all the time of the CPUs that they may use (their \
-              affinity, otherwise all online CPUs). Or those CPUs are full and the server's threads wait for one. Or \
-              the server's threads are hardly ever idle, and requests of a closed loop wait unread at the server. A \
-              master process that only waits does not widen the set of CPUs. The verdict server-single-thread is \
-              another case: there other CPUs are free, but the full thread cannot use them.",
+    explain: "One of three signs shows it. The server's processes use all the time of their CPUs (their affinity, else all \
+              online CPUs). Or those CPUs are full and the server's threads wait for one. Or its threads hardly rest while \
+              requests of a closed loop wait unread. A master process that only waits adds no CPUs to that set. With \
+              server-single-thread other CPUs are free, but the thread cannot use them.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -42,7 +41,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             "the server used {} of {} CPUs{}",
             figure(used),
             figure(allowed),
-            busy.map_or(String::new(), |b| format!(", which were {} busy in all", percent(b)))
+            busy.map_or(String::new(), |b| format!(", which were {} busy with all work", percent(b)))
         )),
     }
 }
@@ -88,11 +87,7 @@ fn beside_client(facts: &Facts<'_>, confidence: f64) -> (f64, String) {
     match waiting(facts).filter(|w| w.at_client() || !w.at_server() && busy >= BUSY) {
         Some(w) => (
             confidence.min(0.5),
-            format!(
-                "; {} of the messages waited for the generator, which was {} busy",
-                percent(w.client),
-                percent(busy)
-            ),
+            format!("; {} of the messages waited for the generator ({} busy)", percent(w.client), percent(busy)),
         ),
         None => (confidence, String::new()),
     }
@@ -112,7 +107,7 @@ fn bind(
     busy: Option<f64>,
     confidence: f64,
 ) -> Verdict {
-    let text = format!("the server's processes used {} of the {} CPUs they may use", figure(used), figure(allowed));
+    let text = format!("the server's processes used {} of their {} CPUs", figure(used), figure(allowed));
     let mut evidence = vec![measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(allowed), text)];
     evidence.extend(view.workers().iter().filter(|t| t.busy >= 0.1).take(4).map(|t| thread_line(view, t)));
     if let Some(b) = busy {
@@ -127,12 +122,16 @@ fn bind(
     evidence.extend(split(view));
     evidence.extend(super::handshakes::work(facts, view));
     let with = facts.full_client().and_then(|c| c.cpu_used()).filter(|_| facts.shared() && used / allowed < FULL);
-    let with = with.map_or(String::new(), |c| format!(", the generator on the same ones {}", figure(c)));
+    let with = with.map_or(String::new(), |c| format!(", and the generator {} on the same CPUs", figure(c)));
     evidence.extend(waiting(facts).filter(Waiting::at_server).and_then(|w| w.line(facts)));
     let (confidence, beside) = beside_client(facts, confidence);
-    let full =
-        if busy.is_some_and(|b| b < FULL) && used < FULL * allowed { "are nearly always busy" } else { "are full" };
-    let sentence = format!("the server's CPUs {full}: it used {} of {}{with}{beside}", figure(used), figure(allowed));
+    let full = if busy.is_some_and(|b| b < FULL) && used < FULL * allowed { "is nearly full" } else { "is full" };
+    let sentence = format!(
+        "the server's CPU {full}: {} used ({} of {} CPUs{with}){beside}",
+        percent(used / allowed),
+        figure(used),
+        figure(allowed)
+    );
     Verdict::Binds { confidence, sentence, evidence }
 }
 
@@ -151,11 +150,11 @@ fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
     if facts.shared() {
         return missing();
     }
-    let text = format!("the server's host was busy with {} of {} CPUs", figure(host.busy), figure(host.online));
+    let text = format!("{} of {} CPUs of the server's host were busy", figure(host.busy), figure(host.online));
     if host.busy < FULL * host.online {
         return Verdict::RuledOut(text);
     }
-    let evidence =
-        vec![measured(view, ("cpu.idle", "total"), (host.busy, FigureUnit::Cpus), Some(host.online), text.clone())];
-    Verdict::Binds { confidence: 0.6, sentence: text, evidence }
+    let evidence = vec![measured(view, ("cpu.idle", "total"), (host.busy, FigureUnit::Cpus), Some(host.online), text)];
+    let sentence = format!("the server's host is full: {} of its CPU used", percent(host.busy / host.online));
+    Verdict::Binds { confidence: 0.6, sentence, evidence }
 }

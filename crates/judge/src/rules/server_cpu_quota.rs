@@ -14,11 +14,11 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     judge,
     advice: &[
-        "Raise the quota (cpu.max of the control group, `--cpus` of a container, `limits.cpu` of a pod), or lower the server's thread count to what the quota can keep running.",
+        "Raise the CPU quota (cpu.max of the control group, `--cpus` of a container, `limits.cpu` of a pod), or run fewer server threads.",
     ],
-    explain: "A control group that has used up its CPU quota is stopped for the rest of the period, usually 100 ms. \
-              CPUs look idle, yet nothing runs, and response times show steps as long as the period. The kernel counts \
-              the periods and the throttled ones among them.",
+    explain: "The kernel stops a control group for the rest of a period (usually 100 ms) once its CPU quota is used up. CPUs \
+              look idle although nothing runs, and response times show steps of one period. The kernel counts the periods \
+              and the throttled ones among them.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -28,25 +28,28 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     };
     let Some(held) = throttled(&view) else {
         return match view.value("cgroup.cpu_periods") {
-            Some(_) => Verdict::RuledOut("the server's control group has no quota".into()),
+            Some(_) => Verdict::RuledOut("the server's control group has no CPU quota".into()),
             None => Verdict::CannotSay(vec!["cgroup.cpu_periods of the server's control group".into()]),
         };
     };
     if held.share < THROTTLED {
-        return Verdict::RuledOut(format!("the quota ran out in {} of the periods", percent(held.share)));
+        return Verdict::RuledOut(format!("the CPU quota ran out in {} of its periods", percent(held.share)));
     }
     let mut evidence = vec![held.evidence];
     let quota = view.value("cgroup.cpu_quota").and_then(positive);
     let used = view.cpu_used();
     if let (Some(q), Some(u)) = (quota, used) {
-        let text = format!("the server used {} of the {} CPUs that the quota gives", figure(u), figure(q));
+        let text = format!("the server used {} of its quota of {} CPUs", figure(u), figure(q));
         evidence.push(measured(&view, ("process.cpu", ""), (u, FigureUnit::Cpus), Some(q), text));
     }
     let near = quota.zip(used).and_then(|(q, u)| ratio(u, q)).is_none_or(|s| s >= QUOTA_USED);
-    let of = quota.map_or(String::new(), |q| format!(" of {} CPUs", figure(q)));
+    let size = quota.map_or(String::new(), |q| format!("{} CPUs, ", figure(q)));
     Verdict::Binds {
         confidence: if near { 0.95 } else { 0.7 },
-        sentence: format!("the server's quota{of} ran out in {} of its periods", percent(held.share)),
+        sentence: format!(
+            "the server's CPU quota is used up: {size}throttled in {} of its periods",
+            percent(held.share)
+        ),
         evidence,
     }
 }

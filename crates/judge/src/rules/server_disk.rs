@@ -17,15 +17,14 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     judge,
     advice: &[
-        "Serve from memory (a warmer or larger page cache), write less often (group commits, no fsync per request), or use a faster disk.",
+        "Serve from memory (a larger page cache), write less often (group commits, no fsync per request), or use a faster disk.",
     ],
-    explain: "The disk is the bottleneck when it has a request in flight nearly all the time, and the server's own \
-              processes read from it or write to it. A backup by another program on the same disk is not the server's \
-              demand. A disk that serves many requests at once is not full when it is always busy; there the pressure \
-              counter (threads that stall for I/O) decides. The pressure counter also decides when requests reach the \
-              disk one after another with pauses between them. The kernel counts flushes (fsync) apart from busy time, \
-              so the rule adds them. A server whose few threads wait for a mostly idle disk is limited by the number \
-              of threads, not by the disk.",
+    explain: "A disk is the bottleneck when it works nearly all the time and the server's own processes read or write it. \
+              Another program's backup on the same disk is not the server's demand. A disk that serves many requests at \
+              once can be busy all the time without being full; then the pressure counter (threads that stall for I/O) \
+              decides. The same counter decides where requests reach the disk one after another with pauses. The kernel \
+              counts flushes (fsync) separately, so loadline adds them. A server whose few threads wait for a mostly idle \
+              disk is limited by their number, not by the disk.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -50,7 +49,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     }));
     Ok(Verdict::Binds {
         confidence: if stalled.is_some_and(|s| s >= DISK_PRESSURE) { 0.9 } else { 0.75 },
-        sentence: format!("the server waits for its disk {}, which was busy {} of the time", load.disk, percent(busy)),
+        sentence: format!("the server waits for its disk: {} was busy {} of the time", load.disk, percent(busy)),
         evidence,
     })
 }
@@ -58,32 +57,32 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
 /// Returns a line about the disk's busy time.
 fn disk_line(view: &View<'_>, load: &Load, busy: f64) -> Evidence {
     let Load { disk, out, flushing } = load;
-    let flushes = if *flushing >= 0.01 { format!(" and flushing {}", percent(*flushing)) } else { String::new() };
-    let text = format!("{disk} was busy with requests {} of the time{flushes}", percent(*out));
+    let flushes = if *flushing >= 0.01 { format!(", flushes {}", percent(*flushing)) } else { String::new() };
+    let text = format!("requests to {disk}: in progress {} of the time{flushes}", percent(*out));
     measured(view, ("disk.busy", disk), (busy, FigureUnit::Plain), Some(1.0), text)
 }
 
 /// Returns the bytes that a request of the server reads and writes, one line each. A disk that others keep busy is not the server's limit.
 fn moved(view: &View<'_>, disk: &str, busy: f64, full: bool) -> Result<Vec<Evidence>, Verdict> {
-    let own = [("process.read_bytes", "reads from"), ("process.write_bytes", "writes to")]
+    let own = [("process.read_bytes", "reads"), ("process.write_bytes", "writes")]
         .map(|(id, does)| (id, does, view.per_request(id)));
     let known = own.iter().any(|(.., bytes)| bytes.is_some());
     let all = own.iter().filter_map(|(.., bytes)| *bytes).sum::<f64>();
     if !full || known && all < 1.0 {
         return Err(Verdict::RuledOut(format!(
-            "{disk} was busy {} of the time, of which the server moved {} B per request",
+            "{disk} was busy {} of the time, and the server moved {} B per request",
             percent(busy),
             figure(all)
         )));
     }
     if !known {
         return Err(Verdict::CannotSay(vec![
-            "process.read_bytes and process.write_bytes: whether the server is what keeps the disk busy".into(),
+            "process.read_bytes and process.write_bytes: they show if the server keeps the disk busy".into(),
         ]));
     }
     let large = own.into_iter().filter_map(|(id, does, bytes)| Some((id, does, bytes.filter(|b| *b >= 1.0)?)));
     let line = |(id, does, bytes)| {
-        let text = format!("a request {does} it {} B", figure(bytes));
+        let text = format!("a request {does} {} B", figure(bytes));
         measured(view, (id, ""), (bytes, FigureUnit::BytesPerRequest), None, text)
     };
     Ok(large.map(line).collect())
@@ -108,7 +107,7 @@ mod tests {
     #[test]
     fn the_time_of_flushes_is_the_disk_s_too() {
         let b = flushed(400.0, 1500.0);
-        assert!(b.id == "server-disk" && b.evidence[0].text.contains("flushing"), "{b:#?}");
+        assert!(b.id == "server-disk" && b.evidence[0].text.contains("flushes"), "{b:#?}");
     }
 
     /// Threads that write to one file, each behind the lock of the one before: the disk has pauses, the threads have none.
@@ -137,6 +136,6 @@ mod tests {
     fn a_thread_that_waits_for_an_idle_disk_is_not_held_by_the_disk() {
         let b = flushed(360.0, 160.0);
         assert_eq!(b.id, "server-concurrency", "{b:#?}");
-        assert!(b.evidence.iter().any(|e| e.text.contains("what its threads wait for")), "{b:#?}");
+        assert!(b.evidence.iter().any(|e| e.text.contains("more threads would use the disk better")), "{b:#?}");
     }
 }

@@ -16,12 +16,12 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     judge,
     advice: &[
-        "Raise the server's descriptor limit: LimitNOFILE= of its unit, `ulimit -n`, worker_rlimit_nofile of nginx.",
-        "If the connections are idle ones, shorten the server's keep-alive time.",
+        "Raise the server's limit of file descriptors: LimitNOFILE= of its systemd unit, `ulimit -n`, or nginx's worker_rlimit_nofile.",
+        "If most connections are idle, shorten the server's keep-alive time.",
     ],
-    explain: "accept() fails with EMFILE once a process holds as many descriptors as its limit allows. The connections \
-              stay in the accept queue, so this looks like a queue that is too short. Each process has a limit of its \
-              own: one full worker among many is enough.",
+    explain: "accept() fails with EMFILE once a process holds as many file descriptors as its limit allows. Connections then \
+              stay in the accept queue, so the queue seems too short. The limit is per process: one full worker among \
+              many is enough.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -35,19 +35,19 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     };
     // accept() itself needs one, and many servers keep one or two back.
     if held + SPARE_FDS < limit {
-        return Verdict::RuledOut(format!("{name} held {} descriptors of {}", figure(held), figure(limit)));
+        return Verdict::RuledOut(format!("{name} held {} of {} file descriptors", figure(held), figure(limit)));
     }
-    let text = format!("{name} held {} descriptors, its limit is {}", figure(held), figure(limit));
-    let mut evidence =
-        vec![measured(&view, ("process.fds", &name), (held, FigureUnit::Plain), Some(limit), text.clone())];
+    let text = format!("{name} held {} file descriptors (limit {})", figure(held), figure(limit));
+    let mut evidence = vec![measured(&view, ("process.fds", &name), (held, FigureUnit::Plain), Some(limit), text)];
     let waiting = view.max("listen.queue").filter(|q| *q >= 1.0);
     if let Some(q) = waiting {
-        let text = format!("{} connections waited to be accepted meanwhile", figure(q));
+        let text = format!("{} connections waited to be accepted", figure(q));
         evidence.push(measured(&view, ("listen.queue", ""), (q, FigureUnit::Plain), view.value("listen.limit"), text));
     }
     let refused = view.trial.tally.error_count() > 0 || view.trial.tally.unanswered > 0;
     let confidence = if waiting.is_some() || refused { 0.95 } else { 0.8 };
-    Verdict::Binds { confidence, sentence: format!("the server has no descriptors left: {text}"), evidence }
+    let sentence = format!("the server ran out of file descriptors: {} of {} in use", figure(held), figure(limit));
+    Verdict::Binds { confidence, sentence, evidence }
 }
 
 fn share(f: &(String, f64, f64)) -> f64 {

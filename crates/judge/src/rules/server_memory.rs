@@ -21,14 +21,14 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     judge,
     advice: &[
-        "Give the server more memory, lower what each connection keeps (buffers, thread stacks), or raise the control group's limit.",
-        "For memory of TCP itself: net.ipv4.tcp_mem, and smaller socket buffers a connection.",
+        "Give the server more memory, keep less per connection (buffers, thread stacks), or raise the control group's limit.",
+        "If TCP is short of memory: raise net.ipv4.tcp_mem, or use smaller socket buffers.",
     ],
-    explain: "Memory runs out in four ways, each with its own counters: the host swaps or stalls (pressure, swap, \
-              major faults); the control group meets its limit and reclaims; TCP enters memory pressure or drops \
-              connections; or a process is killed. Stalls count from a tenth of the time on. Memory that is merely \
-              full costs nothing and does not count. Stalls and swapping of the whole host count only when the \
-              server's own processes had major faults; otherwise other programs are short of memory.",
+    explain: "Memory runs out in four ways, each with its own counter. The host swaps or stalls (pressure, swap, major page \
+              faults), the control group reaches its limit and reclaims, TCP enters memory pressure or drops connections, \
+              or the kernel kills a process. Memory that is merely full costs nothing, so a stall of a tenth of the time \
+              counts, not a high fill. Stalls and swapping of the whole host count only if the server's own processes \
+              waited for pages (major page faults).",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -38,24 +38,24 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     };
     let mut signs = signs(&view);
     if let Some(why) = others(&view) {
-        signs.retain(|(_, e)| !HOST_WIDE.contains(&e.counter.as_str()));
+        signs.retain(|sign| !HOST_WIDE.contains(&sign.evidence.counter.as_str()));
         if signs.is_empty() {
             return Verdict::RuledOut(why);
         }
     }
     if let Some((confidence, first)) =
-        signs.iter().map(|(c, e)| (*c, e.text.clone())).max_by(|a, b| a.0.total_cmp(&b.0))
+        signs.iter().map(|sign| (sign.confidence, sign.words.clone())).max_by(|a, b| a.0.total_cmp(&b.0))
     {
         return Verdict::Binds {
             confidence,
             sentence: format!("the server is short of memory: {first}"),
-            evidence: signs.into_iter().map(|(_, e)| e).collect(),
+            evidence: signs.into_iter().map(|sign| sign.evidence).collect(),
         };
     }
     match view.share_of_time("pressure.memory_some") {
         Some(share) => Verdict::RuledOut(format!("threads waited for memory {} of the time", percent(share))),
         None if view.value("memory.swap_out").is_some() || view.value("process.major_faults").is_some() => {
-            Verdict::RuledOut("no swapping, no major faults to speak of, no drops for lack of memory".into())
+            Verdict::RuledOut("almost no swapping, major page faults or drops for lack of memory".into())
         }
         None => Verdict::CannotSay(vec!["pressure.memory_some and swap counters of the server's host".into()]),
     }
@@ -69,53 +69,55 @@ fn others(view: &View<'_>) -> Option<String> {
     let faults = view.value("process.major_faults").filter(|n| *n < 1.0)?;
     let share = view.share_of_time("pressure.memory_some").filter(|s| *s >= MEMORY_STALLED)?;
     Some(format!(
-        "threads of the host waited for memory {} of the time, but the server had {} major page faults: others are short",
+        "threads of the host waited for memory {} of the time, but the server had {} major page faults: other processes are short of memory",
         percent(share),
         figure(faults)
     ))
 }
 
-fn signs(view: &View<'_>) -> Vec<(f64, Evidence)> {
+/// One sign of a lack of memory.
+struct Sign {
+    confidence: f64,
+    /// The sign within the verdict's sentence.
+    words: String,
+    evidence: Evidence,
+}
+
+fn signs(view: &View<'_>) -> Vec<Sign> {
     let mut out = Vec::new();
     if let Some(share) = view.share_of_time("pressure.memory_some").filter(|s| *s >= MEMORY_STALLED) {
-        let text = format!("a thread of the host waited for memory {} of the time", percent(share));
-        out.push((
-            0.85,
-            measured(view, ("pressure.memory_some", ""), (share, FigureUnit::Plain), Some(MEMORY_STALLED), text),
-        ));
+        let words = format!("threads waited for it {} of the time", percent(share));
+        let text = format!("memory pressure: some thread of the host stalled {} of the time", percent(share));
+        let evidence =
+            measured(view, ("pressure.memory_some", ""), (share, FigureUnit::Plain), Some(MEMORY_STALLED), text);
+        out.push(Sign { confidence: 0.85, words, evidence });
     }
     let hits = view.value("cgroup.memory_max_events").unwrap_or(0.0);
     let fill = view.value("cgroup.memory").zip(view.value("cgroup.memory_limit").and_then(positive));
     if let Some(share) = fill.and_then(|(m, l)| ratio(m, l)).filter(|s| *s >= MEMORY_FULL && hits >= LIMIT_HITS) {
-        let text = format!("its control group is {} full and met its limit {} times", percent(share), figure(hits));
-        out.push((0.8, measured(view, ("cgroup.memory_max_events", ""), (hits, FigureUnit::Plain), None, text)));
+        let words = format!("its control group is {} full", percent(share));
+        let text = format!("the control group reached its memory limit {} times", figure(hits));
+        let evidence = measured(view, ("cgroup.memory_max_events", ""), (hits, FigureUnit::Plain), None, text);
+        out.push(Sign { confidence: 0.8, words, evidence });
     }
-    for (id, least, what) in [
-        ("tcp.abort_on_memory", 1.0, "connections were dropped for lack of TCP memory"),
-        ("tcp.memory_pressures", 1.0, "times TCP ran short of memory"),
-        ("cgroup.oom_kills", 1.0, "processes were killed for lack of memory"),
+    for (id, what) in [
+        ("tcp.abort_on_memory", "connections were dropped for lack of TCP memory"),
+        ("tcp.memory_pressures", "times TCP ran short of memory"),
+        ("cgroup.oom_kills", "processes were killed for lack of memory"),
     ] {
-        if let Some(n) = view.value(id).filter(|n| *n >= least) {
-            out.push((
-                0.85,
-                measured(view, (id, ""), (n, FigureUnit::Plain), Some(0.0), format!("{} {what}", figure(n))),
-            ));
+        if let Some(n) = view.value(id).filter(|n| *n >= 1.0) {
+            let text = format!("{id} grew by {}", figure(n));
+            let evidence = measured(view, (id, ""), (n, FigureUnit::Plain), Some(0.0), text);
+            out.push(Sign { confidence: 0.85, words: format!("{} {what}", figure(n)), evidence });
         }
     }
     for (id, what) in
         [("memory.swap_out", "pages written to swap"), ("process.major_faults", "page faults with a disk")]
     {
         if let Some(n) = view.per_request(id).filter(|n| *n >= PAGES_PER_REQUEST) {
-            out.push((
-                0.75,
-                measured(
-                    view,
-                    (id, ""),
-                    (n, FigureUnit::PerRequest),
-                    None,
-                    format!("{} {what} per request", figure(n)),
-                ),
-            ));
+            let text = format!("{id} grew by {} per request", figure(n));
+            let evidence = measured(view, (id, ""), (n, FigureUnit::PerRequest), None, text);
+            out.push(Sign { confidence: 0.75, words: format!("{} {what} per request", figure(n)), evidence });
         }
     }
     out
@@ -138,6 +140,6 @@ mod tests {
         assert_eq!(short(3.0).id, "server-memory");
         let b = short(0.0);
         assert_ne!(b.id, "server-memory", "{b:#?}");
-        assert!(b.ruled_out.iter().any(|r| r.id == "server-memory" && r.why.contains("others")), "{b:#?}");
+        assert!(b.ruled_out.iter().any(|r| r.id == "server-memory" && r.why.contains("other processes")), "{b:#?}");
     }
 }

@@ -17,15 +17,15 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     judge,
     advice: &[
-        "Look for a limit in the server's configuration (limit_req, limit_conn, rate-limiting middleware, an upstream quota).",
-        "To measure the server behind the limit, raise it or exempt the generator's address.",
+        "Look for a rate limit in the server's configuration (limit_req, limit_conn, middleware, an upstream quota).",
+        "To measure the server itself, raise the limit or exempt the generator's address.",
     ],
-    explain: "Refusals (429, 503 or the like) are cheap. So a server that limits on purpose completes ever more \
-              answers, the good ones stay at the same rate, and the server is not busy. A server that fails under load \
-              is busy, and its good rate falls. With a wrong path no answer is good. A limiter may also delay answers: \
-              then one client that asks again at once reaches the highest rate alone, and arrivals below that rate are \
-              answered at once. A fixed number of workers would delay both. A server without descriptors also refuses, \
-              but not on purpose, so that rule comes first.",
+    explain: "Refusals (429, 503 or the like) are cheap. A server that limits on purpose completes more and more answers \
+              while the good ones stay at one rate, and it is not busy. A server that fails under load is busy, and its \
+              good rate falls. With a wrong path no answer is good. A limit may also delay answers. Then one client \
+              without pauses waits for the limit's gap and reaches the highest rate alone, while arrivals below that rate \
+              are answered at once. A fixed number of workers would delay both. A server without file descriptors refuses \
+              too, but not on purpose; that rule comes first.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -42,9 +42,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         });
     }
     if trials().all(|t| refused(t) > ALL_REFUSED) {
-        return Verdict::RuledOut(
-            "no answer at all had the expected status: check path and method before the load".into(),
-        );
+        return Verdict::RuledOut("no answer had the expected status: check the path and the method".into());
     }
     let Refusals { trials: limited, lowest, middle, highest, constant, .. } = &facts.refusals;
     let idle = limited.iter().any(|t| server_of(t).and_then(|v| used_share(&v)).is_some_and(|u| u < BUSY));
@@ -54,7 +52,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         (false, true) if *constant => 0.7,
         _ => {
             return Verdict::RuledOut(format!(
-                "{} of the answers were refusals, but the good ones did not stay at one rate ({} to {}) or the server was busy: failing, not limiting",
+                "{} of the answers were refusals, but good answers varied ({} to {}) or the server was busy: it fails under load and sets no limit",
                 percent(refused(worst)),
                 rate(*lowest),
                 rate(*highest)
@@ -73,14 +71,14 @@ fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let quick = facts.search.iter().filter(below).find(|t| t.latency_us.mean * HELD_BACK < r1_us)?;
     let view = server_of(one).unwrap_or_else(|| View::new("client", one, &one.client));
     let text = format!(
-        "a client that asks again at once waits {} for each answer; at {} offered an answer takes {}",
+        "a client without pauses waits {} for each answer; at an offered {} an answer takes {}",
         duration(r1_us),
         rate(quick.rates.offered_rate),
         duration(quick.latency_us.mean)
     );
     let evidence =
         vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick.latency_us.mean), text)];
-    let sentence = format!("the server lets {} through and delays the rest on purpose", rate(most));
+    let sentence = format!("the server limits the rate on purpose: it serves {} and delays the rest", rate(most));
     let idle = used_share(&view).is_some_and(|used| used < BUSY);
     Some(Verdict::Binds { confidence: if idle { 0.85 } else { 0.5 }, sentence, evidence })
 }
@@ -92,7 +90,7 @@ fn used_share(view: &View<'_>) -> Option<f64> {
 fn bind(worst: &Trial, confidence: f64, limit: f64, trials: usize) -> Verdict {
     let view = server_of(worst).unwrap_or_else(|| View::new("client", worst, &worst.client));
     let classes = worst.measured.tally.status.iter().filter(|(class, n)| **n > 0 && run::is_refusing(class));
-    let classes: Vec<String> = classes.map(|(class, n)| format!("{} of {class}", figure(*n as f64))).collect();
+    let classes: Vec<String> = classes.map(|(class, n)| format!("{class}: {}", figure(*n as f64))).collect();
     let share = refused(worst);
     let mut evidence = vec![
         measured(
@@ -107,14 +105,14 @@ fn bind(worst: &Trial, confidence: f64, limit: f64, trials: usize) -> Verdict {
             ("goodput", ""),
             (limit, FigureUnit::PerSecond),
             None,
-            format!("the good ones stayed near {} in {trials} trials", rate(limit)),
+            format!("good answers stayed near {} in {trials} trials", rate(limit)),
         ),
     ];
     if let Some(used) = view.cpu_used().filter(|_| view.role == "server") {
-        let text = format!("the server used {} CPUs meanwhile", figure(used));
+        let text = format!("the server used {} CPUs", figure(used));
         evidence.push(measured(&view, ("process.cpu", ""), (used, FigureUnit::Cpus), view.cpu_allowed(), text));
     }
-    let sentence = format!("the server lets {} through and refuses the rest on purpose", rate(limit));
+    let sentence = format!("the server limits the rate on purpose: it serves {} and refuses the rest", rate(limit));
     Verdict::Binds { confidence, sentence, evidence }
 }
 

@@ -15,11 +15,11 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     judge,
     advice: &[
-        "Let more threads or processes do this work (worker_processes, SO_REUSEPORT listeners, a worker pool), or move work out of this thread.",
+        "Spread this work over more threads or processes (worker_processes, SO_REUSEPORT listeners, a worker pool), or move work out of this thread.",
     ],
-    explain: "Average use hides this case. One thread (an event loop, an acceptor, a lock holder) runs all the time, \
-              the rest of the host idles, and more CPUs would change nothing. The rule looks at the busiest thread \
-              alone. If that thread ran most of the time, its wait for a CPU is added.",
+    explain: "Average use hides it: one thread (an event loop, an acceptor, a lock holder) runs all the time while its host is \
+              half idle, and more CPUs change nothing. loadline looks at the busiest thread alone. It adds the time that the \
+              thread waited for a CPU if the thread ran most of the time.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -38,13 +38,13 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let mut evidence: Vec<run::Evidence> = workers.iter().take(2).map(|task| thread_line(&view, task)).collect();
     if let Some(host) = view.host() {
         let idle = (host.online - host.busy).max(0.0);
-        let text = format!("{} of {} CPUs were idle meanwhile", figure(idle), figure(host.online));
+        let text = format!("{} of {} CPUs were idle", figure(idle), figure(host.online));
         evidence.push(measured(&view, ("cpu.idle", "total"), (idle, FigureUnit::Cpus), None, text));
     }
     evidence.extend(super::handshakes::work(facts, &view));
     Ok(Verdict::Binds {
         confidence: if first.busy >= FULL && first.counter == "thread.cpu" { 0.95 } else { 0.8 },
-        sentence: format!("one thread of the server is full ({}), and more CPUs would not help it", first.name),
+        sentence: format!("one thread of the server is full ({}): more CPUs will not help", first.name),
         evidence,
     })
 }
@@ -53,12 +53,12 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
 fn is_full(view: &View<'_>, first: &Task) -> Result<(), Verdict> {
     let threads = view.side.recording.reading("process.threads", &first.name, view.window).value();
     if first.counter != "thread.cpu" && threads != Some(1.0) && first.busy >= MOSTLY_RUNS {
-        let whole = "thread.cpu: only whole processes were read, and the busiest may have several threads";
+        let whole = "thread.cpu: only whole processes were read, and the busiest one may have several threads";
         return Err(Verdict::CannotSay(vec![whole.into()]));
     }
     match first.busy >= FULL || (first.wants() >= ALWAYS_WANTS && first.busy >= MOSTLY_RUNS) {
         true => Ok(()),
-        false => Err(Verdict::RuledOut(format!("its busiest thread used {} of a CPU", percent(first.busy)))),
+        false => Err(Verdict::RuledOut(format!("the server's busiest thread used {} of a CPU", percent(first.busy)))),
     }
 }
 
@@ -68,12 +68,14 @@ fn others_are_free(view: &View<'_>) -> Result<(), Verdict> {
         return Err(Verdict::CannotSay(vec!["cpu.online and process.cpus_allowed of the server".into()]));
     };
     if allowed < SEVERAL_CPUS {
-        return Err(Verdict::RuledOut("the server may use one CPU only, and that is full".into()));
+        return Err(Verdict::RuledOut("the server may use only one CPU, and that is full".into()));
     }
     match view.cpu_used().filter(|used| *used >= NEARLY_FULL * allowed) {
         Some(used) => {
             let (used, allowed) = (figure(used), figure(allowed));
-            Err(Verdict::RuledOut(format!("all of its CPUs are full ({used} of {allowed}), not one thread")))
+            Err(Verdict::RuledOut(format!(
+                "all of the server's CPUs are full ({used} of {allowed}), not one thread alone"
+            )))
         }
         None => Ok(()),
     }

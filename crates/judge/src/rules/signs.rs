@@ -34,16 +34,15 @@ pub(crate) fn failed_locally(
         ));
     }
     let view = View::new("client", trial, &trial.client);
-    let sentence = format!(
-        "{} of {} connects failed because the generator had no {thing} left",
-        figure(n as f64),
-        figure(attempted as f64)
-    );
+    let (failed, all) = (figure(n as f64), figure(attempted as f64));
+    let sentence = format!("the generator ran out of {thing}s: {failed} of {all} connects failed");
+    let errno = if kind == ErrorKind::ClientPorts { "EADDRNOTAVAIL" } else { "EMFILE or ENFILE" };
+    let text = format!("{failed} of {all} connects failed with {errno}");
     let mut evidence =
-        vec![measured(&view, ("errors", ""), (n as f64, FigureUnit::Plain), Some(attempted as f64), sentence.clone())];
+        vec![measured(&view, ("errors", ""), (n as f64, FigureUnit::Plain), Some(attempted as f64), text)];
     if let Some(v) = view.max(counter) {
         let bound = view.max(limit);
-        let of = bound.map_or(String::new(), |b| format!(" (the limit is {})", figure(b)));
+        let of = bound.map_or(String::new(), |b| format!(" (limit {})", figure(b)));
         evidence.push(measured(
             &view,
             (counter, ""),

@@ -18,7 +18,7 @@ pub(super) fn waits(view: &View<'_>) -> Option<Evidence> {
     }
     let (under_way, wait) = (connections * limit, connections * (asked - limit));
     let text = format!(
-        "the server takes {} streams a connection (SETTINGS_MAX_CONCURRENT_STREAMS): {} requests were under way on {} \
+        "the server allows {} streams per connection (SETTINGS_MAX_CONCURRENT_STREAMS): {} requests were in flight on {} \
          connections, and {} more waited in the generator for a stream",
         figure(limit),
         figure(under_way),

@@ -19,12 +19,11 @@ pub(super) const RULE: Rule = Rule {
     advice: &[
         "Set TCP_NODELAY on the server's connections, or write header and body in one call (writev, MSG_MORE, TCP_CORK).",
     ],
-    explain: "With Nagle's algorithm a second small segment waits until the first is acknowledged. The other end \
-              delays that acknowledgement by 40 ms, hoping to send data with it. A response whose header and body are \
-              written separately then takes 40 ms on any machine. The signs: one client sees 38 to 52 ms, there is \
-              about one acknowledgement by timer per request, CPUs idle, and the server's send queue holds \
-              unacknowledged bytes. A server that merely sleeps 40 ms has an empty send queue and one data segment per \
-              response.",
+    explain: "With Nagle's algorithm a second small segment waits until the first is acknowledged. The other end delays that \
+              ACK by 40 ms, hoping to send data with it. A response whose header and body are written separately then \
+              takes 40 ms on any machine. Four signs show it: one client sees 38 to 52 ms, about one ACK by timer per \
+              request, idle CPUs, and unacknowledged bytes in the server's send queue. A server that merely sleeps 40 ms \
+              has an empty send queue and sends one data segment per response.",
 };
 
 /// Response times that the timer produces, microseconds.
@@ -40,7 +39,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let floor = one.latency_us.p50;
     if !TIMER_US.contains(&floor) {
         return Verdict::RuledOut(format!(
-            "half of the responses took {} with the least load, not about 40 ms",
+            "the median response took {} with the least load, not about 40 ms",
             duration(floor)
         ));
     }
@@ -50,11 +49,11 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::CannotSay(vec!["tcp.delayed_acks of either side".into()]);
     };
     if acks < ACKS_BY_TIMER {
-        return Verdict::RuledOut(format!("{} acknowledgements by timer per request", figure(acks)));
+        return Verdict::RuledOut(format!("{} delayed ACKs per request", figure(acks)));
     }
     if decisive.latency_us.p50 > TIMER_HIDDEN * floor {
         return Verdict::RuledOut(format!(
-            "the timer costs about 40 ms per request, but at the limit half of the responses took {}",
+            "the timer costs about 40 ms per request, but at the limit the median response took {}",
             duration(decisive.latency_us.p50)
         ));
     }
@@ -76,19 +75,19 @@ fn proof(one: &Trial) -> Proof {
     if let Some(bytes) = server.value("connection.send_queue") {
         if bytes < 1.0 {
             return Proof::Against(
-                "the server's send queues were empty while the clients waited: it had nothing to send yet".into(),
+                "the server's send queues were empty while clients waited: it had nothing to send yet".into(),
             );
         }
-        let text = format!("{} bytes of an answer waited in the server's send queue on average", figure(bytes));
+        let text = format!("{} bytes of an answer waited in the server's send queue, on average", figure(bytes));
         return Proof::For(measured(&server, ("connection.send_queue", ""), (bytes, FigureUnit::Bytes), None, text));
     }
     let least = if one.client.host == server.side.host { 2.5 } else { 1.5 };
     match server.per_request("tcp.orig_data_sent") {
         Some(n) if n < least => {
-            Proof::Against(format!("{} data segments per request: the answer is one segment", figure(n)))
+            Proof::Against(format!("{} data segments per request: each answer is one segment", figure(n)))
         }
         Some(n) => {
-            let text = format!("{} data segments per request: the answer is written in parts", figure(n));
+            let text = format!("{} data segments per request: the server writes each answer in parts", figure(n));
             Proof::For(measured(&server, ("tcp.orig_data_sent", ""), (n, FigureUnit::PerRequest), Some(least), text))
         }
         None => Proof::None,
@@ -103,20 +102,20 @@ fn bind(one: &Trial, view: &View<'_>, acks: f64, floor: f64, proof: Proof) -> Ve
             ("latency_us.p50", ""),
             (floor, FigureUnit::Micros),
             Some(40_000.0),
-            format!("half of the responses took {} with the least load", duration(floor)),
+            format!("the median response took {} with the least load", duration(floor)),
         ),
         measured(
             view,
             ("tcp.delayed_acks", ""),
             (acks, FigureUnit::PerRequest),
             Some(1.0),
-            format!("{} acknowledgements per request were sent by their timer", figure(acks)),
+            format!("{} ACKs per request were sent by the delayed-ACK timer", figure(acks)),
         ),
     ];
     if let Some(server) = server_of(one)
         && let Some(busy) = server.cpu_used().zip(server.cpu_allowed()).and_then(|(u, a)| ratio(u, a))
     {
-        let text = format!("the server used {} of its CPUs meanwhile", percent(busy));
+        let text = format!("the server used {} of its CPU", percent(busy));
         evidence.push(measured(&server, ("process.cpu", ""), (busy, FigureUnit::Plain), None, text));
     }
     let confidence = if let Proof::For(e) = proof {
@@ -125,6 +124,6 @@ fn bind(one: &Trial, view: &View<'_>, acks: f64, floor: f64, proof: Proof) -> Ve
     } else {
         0.7
     };
-    let sentence = "each request waits about 40 ms for a delayed acknowledgement: the answer is written in parts with Nagle's algorithm on".into();
+    let sentence = "each request waits about 40 ms for a delayed ACK: the server writes its answer in parts with Nagle's algorithm on".into();
     Verdict::Binds { confidence, sentence, evidence }
 }

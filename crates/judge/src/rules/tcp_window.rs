@@ -27,16 +27,15 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     judge,
     advice: &[
-        "Let the buffers grow: do not set SO_RCVBUF or SO_SNDBUF (that turns tuning off), and raise net.ipv4.tcp_rmem and tcp_wmem.",
-        "One connection carries at most a window a round trip: more connections, or larger windows.",
+        "Let the buffers grow: do not set SO_RCVBUF or SO_SNDBUF (that turns the kernel's tuning off), and raise net.ipv4.tcp_rmem and tcp_wmem.",
+        "Use more connections or larger windows: one connection carries at most one window per round trip.",
     ],
-    explain: "One connection carries at most one window per round trip, and at most its send buffer. The rule needs \
-              three signs: bytes wait behind those in flight for more than half of a request's time; the sender \
-              carries nearly a whole window (or half of its buffer) each round trip; and the kernel saw it stall for \
-              that reason. Two cases are excluded: a round trip of 1.5 times its minimum (then a queue on the way \
-              holds the bytes), and a receiver that leaves half a window unread (a slow reader shows the same signs). \
-              Congestion control that paces, such as BBR, hides most stalls, so the kernel's share of stalls alone \
-              decides nothing.",
+    explain: "One connection carries at most one window, and at most its send buffer, per round trip. The rule needs three \
+              signs. Data waits behind the bytes in flight for more than half of a request's time, so a larger window would \
+              at least halve that time. The sender carries nearly a whole window (or half of its buffer) each round trip. \
+              And the kernel saw the sender stall. A round trip of 1.5 times its least means a queue on the way instead. A \
+              receiver that leaves half a window unread is a slow reader instead. Congestion controls that pace, such as \
+              BBR, hide most stalls, so the kernel's counter alone does not decide.",
 };
 
 /// A limit of a sender.
@@ -58,7 +57,7 @@ const LIMITS: &[Limit] = &[
         standing: "connection.waiting",
         room: "connection.peer_window",
         filled: WINDOW_FILLED,
-        words: "the window of the other end",
+        words: "the receiver's TCP window",
     },
     Limit {
         share: "connection.sndbuf_limited",
@@ -66,7 +65,7 @@ const LIMITS: &[Limit] = &[
         // A writer goes on once a third of the buffer is free, so a round trip carries about half of it.
         room: "connection.send_queue",
         filled: BUFFER_FILLED,
-        words: "its own send buffer",
+        words: "the sender's buffer",
     },
 ];
 
@@ -88,7 +87,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         }
     }
     if trial.server.is_none() {
-        missing.push("the server's connections: whether sending stalls there cannot be seen from here".into());
+        missing.push("the server's connections: a stalled sender there cannot be seen from here".into());
     }
     match out {
         Some((_, why)) if missing.is_empty() => Verdict::RuledOut(why),
@@ -105,7 +104,7 @@ enum Not {
 fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>) -> Result<Verdict, Not> {
     let value = |id: &'static str| view.value(id).ok_or(Not::Known(id));
     let share = value(limit.share)?;
-    let text = format!("a sending connection stalled {} of its time because of {}", percent(share), limit.words);
+    let text = format!("a sending connection stalled {} of its time for {}", percent(share), limit.words);
     if share < STALLS_SEEN {
         return Err(Not::Limited(share, text));
     }
@@ -113,7 +112,7 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>) -> Result<Verd
     let standing = of_a_request(view, value(limit.standing)?, value("connection.sampled")?);
     let standing = standing.ok_or(Not::Known("requests in flight"))?;
     if standing < WINDOW_WAIT {
-        return Err(not(format!("bytes waited for only {} of a request's time", percent(standing))));
+        return Err(not(format!("data waited only {} of a request's time", percent(standing))));
     }
     let (rtt, rate, room) = (value("connection.rtt")?, value("connection.delivery_rate")?, value(limit.room)?);
     let filled = positive(room).map_or(0.0, |room| rtt / 1e6 * rate / room);
@@ -121,23 +120,19 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>) -> Result<Verd
         return Err(not(format!("a round trip carried {} of the {} B", percent(filled), figure(room))));
     }
     if let Some(least) = view.value("connection.min_rtt").filter(|least| rtt > TRIP_QUEUED * least) {
-        return Err(not(format!(
-            "its round trip of {} has a queue in it: {} at least",
-            duration(rtt),
-            duration(least)
-        )));
+        return Err(not(format!("its round trip of {} includes a queue (least: {})", duration(rtt), duration(least))));
     }
     let unread = other.and_then(|o| o.value("connection.receive_queue"));
     if let Some(unread) = unread.filter(|bytes| *bytes >= UNREAD * room) {
-        return Err(not(format!("the other end left {} B unread: it reads slowly", figure(unread))));
+        return Err(not(format!("the receiver left {} B unread: it reads slowly", figure(unread))));
     }
     let carried = format!("a round trip carried {} of the {} B of {}", percent(filled), figure(room), limit.words);
-    let trip = format!("its round trip took {}", duration(rtt));
-    let waited = format!("bytes waited for {} of a request's time", percent(standing));
+    let trip = format!("the round trip took {}", duration(rtt));
+    let waited = format!("data waited behind the bytes in flight {} of a request's time", percent(standing));
     let standing_of_it = (standing, FigureUnit::Plain);
     Ok(Verdict::Binds {
         confidence: if unread.is_some() { 0.85 } else { 0.7 },
-        sentence: format!("TCP stalls for {} of a request's time: {text}", percent(standing)),
+        sentence: format!("{} is too small: data waits for it {} of a request's time", limit.words, percent(standing)),
         evidence: vec![
             measured(view, (limit.share, ""), (share, FigureUnit::Plain), Some(STALLS_SEEN), text),
             measured(view, (limit.standing, ""), standing_of_it, Some(WINDOW_WAIT), waited),
@@ -179,7 +174,7 @@ mod tests {
             .level(Who::Server, "connection.send_queue", "", 62_000.0)
             .per_s(Who::Server, "connection.write_full", "", |p| p.n * 0.9);
         let b = verdict(&planted_run);
-        assert!(b.id == "tcp-window" && b.sentence.contains("send buffer"), "{b:#?}");
+        assert!(b.id == "tcp-window" && b.sentence.contains("sender's buffer"), "{b:#?}");
     }
 
     /// What has a window limit's share and is none: one change each.

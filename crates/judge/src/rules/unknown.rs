@@ -19,12 +19,13 @@ pub(super) const RULE: Rule = Rule {
     needs: &[],
     waits: true,
     judge,
+    // For `loadline explain`; a verdict has `verdict::advice_without_a_cause`.
     advice: &[
-        "Look at what is listed as missing: run on the server's host, as root, or name its process with --server-pid.",
+        "Read the counters listed under \"Not known\": run on the server's host, as root, or name its process with --server-pid.",
     ],
-    explain: "No rule found its signs, or the counters that it needs could not be read. The verdict then says what is \
-              known (whether the rate stopped growing, where no queue was found) and what is missing. If the rate \
-              stopped growing while every measured host idles, the queue is outside the measured devices.",
+    explain: "No rule found its signs, or the counters that it needs could not be read. The verdict then says what is known and \
+              what is missing, and names no cause. If throughput stopped growing while every measured host idles, requests \
+              queue outside the measured devices.",
 };
 
 /// Returns the use of the busiest device: the hosts, the CPUs that the server may use (of two the one that it is pinned to), the generator's
@@ -45,21 +46,26 @@ fn watched(trial: &Trial) -> Verdict {
     let mut told = Vec::new();
     if let Some(view) = server_of(trial) {
         if let Some(busy) = view.host().and_then(|host| ratio(host.busy, host.online)) {
-            told.push(format!("its host's CPUs were busy {} of the time", percent(busy.min(1.0))));
+            told.push(format!("the host's CPUs were {} busy", percent(busy.min(1.0))));
             evidence.push(line(
                 &view,
                 "cpu.idle",
                 "total",
-                format!("CPUs of its host: {} busy", percent(busy.min(1.0))),
+                format!("CPUs of the host: {} busy", percent(busy.min(1.0))),
             ));
         }
         if let Some(used) = view.cpu_used() {
-            told.push(format!("its processes used {} CPUs", figure(used)));
-            evidence.push(line(&view, "process.cpu", "", format!("CPU time of its processes: {} CPUs", figure(used))));
+            told.push(format!("the server used {} CPUs", figure(used)));
+            evidence.push(line(
+                &view,
+                "process.cpu",
+                "",
+                format!("CPU time of the server's processes: {} CPUs", figure(used)),
+            ));
         }
     }
     let said = if told.is_empty() { "none of its counters could be read".into() } else { told.join(" and ") };
-    let sentence = format!("the load was not made here, so response times and errors are not known; {said}");
+    let sentence = format!("loadline only watched, so response times and errors are unknown; {said}");
     Verdict::Binds { confidence: 0.0, sentence, evidence }
 }
 
@@ -74,9 +80,9 @@ pub(crate) fn none_good(run: &Run) -> Option<String> {
         *by_status.entry(class).or_default() += n;
     }
     let all: u64 = answered().map(|t| t.measured.tally.completed).sum();
-    let each: Vec<String> = by_status.iter().map(|(class, n)| format!("{class} {}", figure(*n as f64))).collect();
+    let each: Vec<String> = by_status.iter().map(|(class, n)| format!("{class}: {}", figure(*n as f64))).collect();
     let each = if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) };
-    Some(format!("none of {} answers was good{each}, so what load the server takes is not known", figure(all as f64)))
+    Some(format!("none of {} answers was good{each}, so the capacity is unknown", figure(all as f64)))
 }
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -88,9 +94,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
     let Some(client) = facts.client() else {
         let sentence = if !facts.run.sent_requests() && !facts.run.trials.is_empty() {
-            "these trials timed calls and sent no requests, so there is no bottleneck to look for"
+            "these trials timed calls and sent no requests, so there is no bottleneck to find"
         } else {
-            "no trial completed anything, so there is nothing to judge"
+            "no request completed, so there is nothing to judge"
         };
         return Verdict::Binds { confidence: 0.0, sentence: sentence.into(), evidence: Vec::new() };
     };
@@ -98,7 +104,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let mut evidence = Vec::new();
     let flat = match facts.plateau {
         Plateau::Flat { from, to, growth } => {
-            let text = format!("from {} to {} clients the rate {}", figure(from), figure(to), grew(growth));
+            let text = format!("from {} to {} clients throughput {}", figure(from), figure(to), grew(growth));
             evidence.push(line(&client, "completed_rate", "", text));
             true
         }
@@ -109,18 +115,18 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             &client,
             "cpu.idle",
             "total",
-            format!("none of the CPUs that were measured were busier than {}", percent(b)),
+            format!("the busiest measured CPUs were {} busy", percent(b)),
         ));
     }
     let sentence = match (flat, busiest) {
         (true, Some(b)) if b < BUSY => {
-            "the queue is outside the measured devices, and which device it is at is not known"
+            "throughput stopped growing, but no measured device was full: requests queue somewhere else"
         }
-        (true, _) => "the rate has stopped growing, and the counters do not show why",
+        (true, _) => "throughput stopped growing, and the counters do not show why",
         (false, Some(_)) if facts.plateau == Plateau::NoResult => {
-            "no device that is known was at its limit, and one load alone does not show what more of it would bring"
+            "nothing was full, and one load level cannot show the limit"
         }
-        (false, _) => "the evidence does not single out one cause",
+        (false, _) => "the evidence does not point to one cause",
     };
     Verdict::Binds { confidence: 0.0, sentence: sentence.into(), evidence }
 }

@@ -33,7 +33,7 @@ pub(crate) fn read_all(load: &LoadPlan) -> Result<BTreeMap<String, String>, LabE
                 bytes += read.len();
                 files.insert(path, run::to_base64(&read));
             }
-            Err(error) => return fail(format!("it cannot be read here: {error}")),
+            Err(error) => return fail(format!("it cannot be read: {error}")),
         }
     }
     Ok(files)

@@ -52,13 +52,13 @@ impl AgentGroup {
         let serial = self.started;
         self.started += 1;
         let (agent, pipes) = Agent::spawn(host, program, name, serial, spec)?;
-        let no_thread = |e: std::io::Error| fail(format!("no thread could be started to read it: {e}"));
+        let no_thread = |e: std::io::Error| fail(format!("no thread could be started to read its output: {e}"));
         if self.pipe_thread.is_none() {
             self.pipe_thread = Some(PipeThread::start(Arc::clone(&self.inbox)).map_err(no_thread)?);
         }
         let number = self.add(agent);
         let taken = self.pipe_thread.as_ref().map_or(Ok(()), |pipe_thread| pipe_thread.take(pipes));
-        taken.map(|()| number).map_err(|e| fail(format!("its pipes are no pipes: {e}")))
+        taken.map(|()| number).map_err(|e| fail(format!("its pipes cannot be read: {e}")))
     }
 
     /// Adds an agent and returns its number in this group.

@@ -58,9 +58,7 @@ impl Heartbeat {
     pub(super) fn explain_end(&self) -> Option<String> {
         let ended = self.ended.load(Ordering::Relaxed);
         ended.then(|| {
-            format!(
-                "a generator ended its load by itself: it heard nothing of its conductor for {SILENCE_TIMEOUT_S:.0} s"
-            )
+            format!("a generator stopped its load: it heard nothing from its conductor for {SILENCE_TIMEOUT_S:.0} s")
         })
     }
 

@@ -30,7 +30,8 @@ pub fn run() -> Result<(), LabError> {
     let mut line = String::new();
     let fail = |why: String| LabError::Agent { name: "started".into(), why };
     std::io::stdin().lock().read_line(&mut line).map_err(|e| fail(format!("reading its task failed: {e}")))?;
-    let spec: AgentSpec = serde_json::from_str(&line).map_err(|e| fail(format!("its task is not understood: {e}")))?;
+    let spec: AgentSpec =
+        serde_json::from_str(&line).map_err(|e| fail(format!("it does not understand its task: {e}")))?;
     let heartbeat = Arc::new(Heartbeat::new());
     let mut task = (spec, heartbeat.begin_task());
     let tasks = listen(&heartbeat, !matches!(task.0, AgentSpec::Serve { far: false, .. }));

@@ -62,7 +62,7 @@ impl Lines {
         let most = if is_long_line(&self.held) { MAX_LONG_LINE_BYTES } else { MAX_LINE_BYTES };
         match self.begun {
             false if self.noise + self.held.len() > MAX_NOISE_BYTES => {
-                Err(format!("it wrote more than {MAX_NOISE_BYTES} bytes and no line of an agent was among them"))
+                Err(format!("it wrote more than {MAX_NOISE_BYTES} bytes without one line of an agent"))
             }
             true if self.held.len() > most => Err(too_long(most)),
             _ => Ok(()),
@@ -115,6 +115,6 @@ mod tests {
         let half = vec![b'x'; MAX_LONG_LINE_BYTES / 2];
         assert!(all(&[hello, br#"{"is":"part","#, &half, &half]).unwrap_err().contains("16777216"));
         let noise = vec![b'\n'; MAX_NOISE_BYTES + 1];
-        assert!(all(&[&noise]).unwrap_err().contains("no line of an agent"));
+        assert!(all(&[&noise]).unwrap_err().contains("without one line of an agent"));
     }
 }

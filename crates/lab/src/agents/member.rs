@@ -54,7 +54,7 @@ impl Agent {
         let started = format!("starting {:?} for {}", command.get_program(), host.name());
         let mut child = command.spawn().map_err(|e| fail(format!("{started} failed: {e}")))?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        stdin.as_ref().map_or(Ok(()), sys::nonblock::set).map_err(|e| fail(format!("its input is no pipe: {e}")))?;
+        stdin.as_ref().map_or(Ok(()), sys::nonblock::set).map_err(|e| fail(format!("its input is not a pipe: {e}")))?;
         let out = Arc::new(Outbox::new(stdin));
         let agent = Self {
             serial,
@@ -163,12 +163,12 @@ impl Agent {
         let ours = crate::hosts::program::system();
         if system != ours {
             return Err(format!(
-                "{} is {system} and this program is made for {ours}: name one that is there with --agent-path",
+                "{} is {system}, but this program is for {ours}: name a program on that host with --agent-path",
                 self.host
             ));
         }
         let program =
-            self.program.take().ok_or_else(|| format!("{} asks for a program that it did not need", self.host))?;
+            self.program.take().ok_or_else(|| format!("{} asks for a program that it does not need", self.host))?;
         self.out.send(&program);
         Ok(())
     }
@@ -188,11 +188,10 @@ impl Agent {
     pub(super) fn why_late(&self, patience: Duration) -> String {
         let s = patience.as_secs();
         match (&self.hello, self.remote) {
-            (None, true) => format!(
-                "{} did not bring up loadline within {s} s: try its engine by hand; it must not ask for anything",
-                self.host
-            ),
-            _ => format!("it was not ready after {s} s; is the machine overloaded?"),
+            (None, true) => {
+                format!("{} did not start loadline within {s} s: try the engine by hand; it must not prompt", self.host)
+            }
+            _ => format!("not ready after {s} s; is the machine overloaded?"),
         }
     }
 
@@ -233,7 +232,7 @@ impl Agent {
 /// Returns a task as one line, with secrets filled in.
 fn task_line(name: &str, spec: &AgentSpec) -> Result<String, LabError> {
     let task = serde_json::to_string(&spec.revealed());
-    let why = |e| LabError::Agent { name: name.into(), why: format!("its task cannot be written down: {e}") };
+    let why = |e| LabError::Agent { name: name.into(), why: format!("its task cannot be serialized: {e}") };
     Ok(task.map_err(why)? + "\n")
 }
 

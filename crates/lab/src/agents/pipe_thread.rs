@@ -224,7 +224,7 @@ impl AgentPipes {
         let how = match self.ended {
             Some(at) if self.stderr_ended || at.elapsed() > STDERR_TIMEOUT => self.describe_end(),
             None if silent => {
-                format!("nothing was heard of it for {SILENCE_TIMEOUT_S:.0} s; it, its host or the network there hangs")
+                format!("no sign of life for {SILENCE_TIMEOUT_S:.0} s: the process, its host or the network hangs")
             }
             _ => return,
         };

@@ -7,15 +7,15 @@ use super::thief;
 
 pub(super) const ROW: Lever = Lever {
     id: "behind-cpu",
-    help: "takes a quarter of the CPUs of what the server waits for, in short pieces",
+    help: "takes a quarter of the upstream's CPU, in short pieces",
     tests: &["server-concurrency"],
     needs: Prove::Default,
     always: false,
     slot_s: thief::SLOT_S,
     planned: thief::DOSE,
     rights: "none: own threads",
-    intrusion: "what stands behind the server runs slower in half of the slots, for whoever else uses it, too; in the others a thread wakes on its CPUs",
-    dose: "its run time over run time and wait for a CPU (schedstat), against slots without it",
+    intrusion: "the upstream runs slower in half of the slots, also for its other users; in the others a thread wakes on its CPUs",
+    dose: "run time over run time plus wait for a CPU (schedstat), against slots without the lever",
     undo: "the threads end with their agent",
     place: LeverHost::Server,
     pull: Pull::Slots { plan, check: None, act: thief::steal },
@@ -23,7 +23,7 @@ pub(super) const ROW: Lever = Lever {
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
     if targets.behind_pids.is_empty() || targets.behind_cpus.is_empty() {
-        return Err("no process that the server waits for is known here".into());
+        return Err("no upstream process is known on this host".into());
     }
     Ok(thief::plan(ROW.id, &targets.behind_cpus, &targets.behind_pids, targets))
 }

@@ -7,7 +7,7 @@ use super::thief;
 
 pub(super) const ROW: Lever = Lever {
     id: "client-cpu",
-    help: "takes a quarter of the generator's CPUs, in short pieces",
+    help: "takes a quarter of the generator's CPU, in short pieces",
     tests: &["client-cpu"],
     needs: Prove::Default,
     always: true,
@@ -15,7 +15,7 @@ pub(super) const ROW: Lever = Lever {
     planned: thief::DOSE,
     rights: "none: own threads",
     intrusion: "the generator runs slower in half of the slots; in the others a thread wakes on its CPUs, up to 2,000 times a second",
-    dose: "the generator's run time over run time and wait for a CPU (schedstat), against slots without it",
+    dose: "the generator's run time over run time plus wait for a CPU (schedstat), against slots without the lever",
     undo: "the threads end with their agent",
     place: LeverHost::Clients,
     pull: Pull::Slots { plan, check: None, act: thief::steal },

@@ -6,7 +6,7 @@ use super::lever::{Lever, LeverHost, LeverTargets, LoadPair, Pull};
 
 pub(super) const ROW: Lever = Lever {
     id: "client-threads",
-    help: "gives the generator up to twice as many threads, one a CPU of its own at most",
+    help: "gives the generator up to twice as many threads, at most one per CPU",
     tests: &["client-cpu"],
     needs: Prove::Default,
     always: false,
@@ -14,7 +14,7 @@ pub(super) const ROW: Lever = Lever {
     planned: -1.0,
     rights: "none",
     intrusion: "none at the server",
-    dose: "threads with it over threads without it",
+    dose: "threads with the lever over threads without it",
     undo: "the threads end with their load",
     place: LeverHost::Load,
     pull: Pull::Turns(load_pair),
@@ -29,7 +29,7 @@ fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String
     let threads = (2 * load.threads.max(1)).min(room);
     if threads <= load.threads {
         let (n, cpus) = (load.threads, targets.client_cpus.len());
-        return Err(format!("the generator has {n} of {cpus} threads that its CPUs and connections have room for"));
+        return Err(format!("the generator already has {n} of the {cpus} threads that its CPUs and connections allow"));
     }
     let dose = 1.0 - f64::from(threads) / f64::from(load.threads.max(1));
     Ok(LoadPair { off: load.clone(), on: LoadPlan { threads, ..load.clone() }, dose, change: None })

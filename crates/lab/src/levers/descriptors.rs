@@ -8,16 +8,16 @@ use super::undo::{Change, Undo};
 
 pub(super) const ROW: Lever = Lever {
     id: "descriptors",
-    help: "lets the server's processes hold twice as many descriptors",
+    help: "doubles the server's limit of file descriptors",
     tests: &["server-fds"],
     needs: Prove::Intrusive,
     always: false,
     slot_s: 0.0,
     planned: -1.0,
-    rights: "a hard limit that leaves room, or CAP_SYS_RESOURCE",
-    intrusion: "the server takes connections past its own limit in half of the turns",
-    dose: "one less the limit with it over the limit without",
-    undo: "each limit is written down first and put back, also after a kill by the next who looks; connections end with their load",
+    rights: "a hard limit above the soft one, or CAP_SYS_RESOURCE",
+    intrusion: "the server accepts connections beyond its own limit in half of the turns",
+    dose: "1 minus the limit with the lever over the limit without it",
+    undo: "each limit is saved first and restored; after a kill the next experiment restores it",
     place: LeverHost::Server,
     pull: Pull::TurnsWithChange { plan, check, load, hold },
 };
@@ -34,10 +34,10 @@ fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
 /// Returns the total descriptor limit of the server's processes while this lever is on.
 fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     let limits: Option<Vec<(u64, u64)>> = plan.pids.iter().map(|pid| probe::descriptor_limits(*pid)).collect();
-    let limits = limits.ok_or("the server's limits of descriptors cannot be read, or there is none")?;
+    let limits = limits.ok_or("the server's limit of file descriptors cannot be read, or there is none")?;
     let most = limits.iter().map(|(soft, _)| *soft).max().unwrap_or(0);
     if most > MAX_LIMIT {
-        return Err(format!("the server may hold {most} descriptors, more than an experiment has connections"));
+        return Err(format!("the server may hold {most} file descriptors, more than an experiment has connections"));
     }
     let descriptors = limits.iter().map(|(soft, _)| soft.saturating_mul(LIMIT_FACTOR)).fold(0, u64::saturating_add);
     Ok(LeverCheck { descriptors })

@@ -29,10 +29,10 @@ pub(super) const ROW: Lever = Lever {
     always: false,
     slot_s: 0.15,
     planned: 0.25,
-    rights: "a directory on that disk in which may be written (--prove-dir)",
-    intrusion: "everything that uses the disk waits longer in half of the slots; at most 64 MiB are written over and over",
-    dose: "bytes that others moved in the time in which the disk was busy (diskstats), with it over without it",
-    undo: "the file has no name from the start and goes with the agent",
+    rights: "a writable directory on that disk (--prove-dir)",
+    intrusion: "everything that uses the disk waits longer in half of the slots; at most 64 MiB are rewritten again and again",
+    dose: "bytes that others moved while the disk was busy (diskstats): with the lever over without it",
+    undo: "the file has no name and disappears with the agent",
     place: LeverHost::Server,
     pull: Pull::Slots { plan, check: Some(check), act },
 };
@@ -55,7 +55,7 @@ const ALIGN_BYTES: usize = 4096;
 const FILE_BYTES: u64 = 64 << 20;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
-    let dir = targets.dir.clone().ok_or("no directory on the server's disk was named (--prove-dir)")?;
+    let dir = targets.dir.clone().ok_or("no directory on the server's disk is named (--prove-dir)")?;
     Ok(LeverPlan { lever: ROW.id.into(), path: Some(dir), ..LeverPlan::default() })
 }
 

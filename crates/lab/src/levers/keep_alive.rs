@@ -14,7 +14,7 @@ pub(super) const ROW: Lever = Lever {
     planned: 1.0,
     rights: "none",
     intrusion: "the server sees fewer connects",
-    dose: "all connects but the first, or none",
+    dose: "all connects except the first, or none",
     undo: "the connections end with their load",
     place: LeverHost::Load,
     pull: Pull::Turns(load_pair),

@@ -139,7 +139,7 @@ impl LeverTargets {
     /// Returns the plan of a lever that acts on the server's processes.
     pub(super) fn on_server(&self, lever: &str) -> Result<LeverPlan, String> {
         if self.server_pids.is_empty() {
-            return Err("the server's processes are not known; --server-host names the host where they are".into());
+            return Err("the server's processes are unknown; name their host with --server-host".into());
         }
         Ok(LeverPlan { lever: lever.into(), pids: self.server_pids.clone(), ..LeverPlan::default() })
     }

@@ -13,7 +13,7 @@ use super::slot_clock::SlotClock;
 
 pub(super) const ROW: Lever = Lever {
     id: "link",
-    help: "lowers the rate of the medium of a testbed (`loadline testbed`) by a quarter, both directions",
+    help: "lowers the rate of a testbed's medium (`loadline testbed`) by a quarter in both directions",
     tests: &["network-medium"],
     // The testbed belongs to this user and exists for experiments, so nobody else is affected.
     needs: Prove::Default,
@@ -21,10 +21,10 @@ pub(super) const ROW: Lever = Lever {
     // A slow wire's backlog reaches into the next slot.
     slot_s: 0.15,
     planned: 1.0 - REMAINING_SHARE,
-    rights: "client and server are hosts of one testbed of this user, whose medium has a rate",
+    rights: "client and server on two hosts of one testbed of this user, whose medium has a rate",
     intrusion: "everything on the testbed's medium is slower in half of the slots",
-    dose: "the rate that the medium is given, over its own",
-    undo: "the testbed's keeper gives the medium its rate back when the agent's connection ends, also after a kill",
+    dose: "the medium's new rate over its own",
+    undo: "the testbed restores the rate when the agent's connection ends, also after a kill",
     place: LeverHost::Server,
     pull: Pull::Slots { plan, check: None, act },
 };
@@ -34,7 +34,9 @@ const REMAINING_SHARE: f64 = 0.75;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
     let keeper = targets.keeper.clone();
-    let keeper = keeper.ok_or("client and server are not on two hosts of a testbed (`loadline testbed`); the rate of another link is not changed")?;
+    let keeper = keeper.ok_or(
+        "client and server are not on two hosts of a testbed (`loadline testbed`), and loadline changes no other link",
+    )?;
     MediumSlowdown::begin(&keeper).map_err(|e| e.to_string())?;
     Ok(LeverPlan { lever: ROW.id.into(), path: Some(keeper), ..LeverPlan::default() })
 }

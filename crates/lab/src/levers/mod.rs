@@ -57,7 +57,7 @@ pub const LEVERS: &[Lever] = &[
 
 fn row_of(plan: &LeverPlan) -> Result<&'static Lever, String> {
     let row = LEVERS.iter().find(|row| row.id == plan.lever);
-    row.ok_or_else(|| format!("there is no lever {:?}", plan.lever))
+    row.ok_or_else(|| format!("no lever is called {:?}", plan.lever))
 }
 
 /// Checks on the lever's host whether it can be pulled.

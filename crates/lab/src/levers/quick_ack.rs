@@ -6,7 +6,7 @@ use super::lever::{Lever, LeverHost, LeverTargets, LoadPair, Pull};
 
 pub(super) const ROW: Lever = Lever {
     id: "quick-ack",
-    help: "the generator acknowledges at once (TCP_QUICKACK after each request)",
+    help: "makes the generator send ACKs at once (TCP_QUICKACK after each request)",
     tests: &["tcp-delayed-ack"],
     needs: Prove::Default,
     always: false,

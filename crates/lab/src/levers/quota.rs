@@ -19,8 +19,8 @@ pub(super) const ROW: Lever = Lever {
     planned: 1.0 - REMAINING_SHARE,
     rights: "the right to write cpu.max (cpu.cfs_quota_us) of the server's control group",
     intrusion: "everything in the server's control group runs slower in half of the slots",
-    dose: "what is written, over what stood there",
-    undo: "what stood there is written down first and put back, also after a kill by the next who looks",
+    dose: "the new quota over the old one",
+    undo: "the old quota is saved first and restored; after a kill the next experiment restores it",
     place: LeverHost::Server,
     pull: Pull::Slots { plan, check: Some(check), act },
 };
@@ -44,7 +44,7 @@ pub(super) fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
 
 fn quota_of(plan: &LeverPlan) -> Result<CpuQuota, String> {
     let quota = plan.pids.first().and_then(|pid| CpuQuota::of_process(*pid));
-    quota.ok_or_else(|| "its control group has no CPU quota, or cannot be read".into())
+    quota.ok_or_else(|| "the control group has no CPU quota, or it cannot be read".into())
 }
 
 /// Lowers the quota of the plan's processes while the lever is on.

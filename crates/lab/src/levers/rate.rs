@@ -6,7 +6,7 @@ use super::lever::{Lever, LeverHost, Pull};
 
 pub(super) const ROW: Lever = Lever {
     id: judge::prove::RATE,
-    help: "offers more requests a second (under --rate): the same to a server as if all of it were slower",
+    help: "offers more requests per second (with --rate), as if the whole server were slower",
     tests: &[],
     needs: Prove::Default,
     // Only this lever shows the sum of all parts.
@@ -14,8 +14,8 @@ pub(super) const ROW: Lever = Lever {
     slot_s: 0.0,
     planned: MAX_DOSE,
     rights: "none",
-    intrusion: "the server gets more requests for a short time, as many as leave it room",
-    dose: "one less the offered rate without it over that with it",
+    intrusion: "the server gets more requests for a short time, but not too many for it",
+    dose: "1 minus the offered rate without the lever over that with it",
     undo: "the load ends",
     place: LeverHost::Load,
     pull: Pull::Offered,

@@ -8,15 +8,15 @@ use super::lever::{Lever, LeverHost, LeverTargets, LoadPair, Pull};
 
 pub(super) const ROW: Lever = Lever {
     id: "request-bytes",
-    help: "sends requests with a header of padding, so that an exchange puts a third more on the link",
+    help: "pads requests with a header, so that an exchange puts a third more bytes on the link",
     tests: &["network-medium"],
     needs: Prove::Default,
     always: false,
     slot_s: 0.0,
     planned: DOSE,
-    rights: "none: requests of HTTP/1.1, whose way is the fuller one or is the answers' wire, too",
+    rights: "none; needs HTTP/1.1 requests that share the full direction of the link",
     intrusion: "the server reads a header X-Padding of up to 8,000 bytes",
-    dose: "bytes that are added over bytes with them, on the way of the requests, framing counted",
+    dose: "added bytes over all bytes in the requests' direction, framing included",
     undo: "the connections end with their load",
     place: LeverHost::Load,
     pull: Pull::Turns(load_pair),
@@ -32,8 +32,8 @@ const SEGMENT_BYTES: (f64, f64) = (90.0, 1_448.0);
 fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
     let bytes = match targets.request_way {
         RequestWay::Bytes(bytes) => bytes,
-        RequestWay::OfAnswers => return Err("answers fill the link, and requests do not travel that way".into()),
-        RequestWay::NotSeen => return Err("what an exchange puts on the link was not seen".into()),
+        RequestWay::OfAnswers => return Err("answers fill the link, and requests go the other way".into()),
+        RequestWay::NotSeen => return Err("the bytes of an exchange on the link are unknown".into()),
     };
     let wanted = bytes * DOSE / (1.0 - DOSE) / (1.0 + SEGMENT_BYTES.0 / SEGMENT_BYTES.1);
     if wanted > MAX_PADDING_BYTES {
@@ -41,7 +41,7 @@ fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String
     }
     let (mut on, row) = (load.clone(), proto::spec(&load.protocol));
     if load.requests.is_some() || !(row.pad)(&mut on.protocol, wanted as usize) {
-        return Err("only requests of HTTP/1.1 that are all alike can be made longer".into());
+        return Err("only identical HTTP/1.1 requests can be padded".into());
     }
     Ok(LoadPair { off: load.clone(), on, dose: DOSE, change: None })
 }

@@ -16,7 +16,7 @@ pub(super) const ROW: Lever = Lever {
     planned: -1.0,
     rights: "none on loopback; elsewhere two addresses of this host (--source)",
     intrusion: "the server sees clients at other addresses",
-    dose: "addresses with it over addresses without it",
+    dose: "addresses with the lever over addresses without it",
     undo: "the connections end with their load",
     place: LeverHost::Load,
     pull: Pull::Turns(load_pair),
@@ -25,7 +25,7 @@ pub(super) const ROW: Lever = Lever {
 fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
     let all = match (load.sources.len(), targets.addr.map(|addr| addr.ip())) {
         (0 | 1, Some(IpAddr::V4(ip))) if ip.is_loopback() => loopback(load.sources.first().copied()),
-        (0 | 1, _) => return Err("one source address is known; name two of this host with --source".into()),
+        (0 | 1, _) => return Err("only only one source address is known; name two of this host with --source".into()),
         _ => load.sources.clone(),
     };
     let half = all.len() / 2;

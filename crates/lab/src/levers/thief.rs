@@ -64,7 +64,7 @@ pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Resul
         plan.cpus = probe::cpus_of(Path::new("/"), &plan.pids);
     }
     if plan.cpus.is_empty() {
-        return Err("the CPUs of the processes that it is to slow down cannot be read".into());
+        return Err("the CPUs of the processes to slow down cannot be read".into());
     }
     let theft =
         Theft { slot_clock: SlotClock::new(&plan), taken_ns: plan.on.iter().map(|_| AtomicU64::new(0)).collect() };

@@ -42,7 +42,7 @@ static RECORDS: AtomicU64 = AtomicU64::new(0);
 impl Undo {
     /// Records changes before they are made.
     pub(super) fn keep(changes: Vec<Change>) -> Result<Self, String> {
-        let dir = records(true).map_err(|e| format!("nowhere to write down how it was: {e}"))?;
+        let dir = records(true).map_err(|e| format!("the state before cannot be saved: {e}"))?;
         let owner = std::process::id();
         let record = dir.join(format!("undo-{owner}-{}.json", RECORDS.fetch_add(1, Relaxed)));
         let kept = Record { owner, owner_started: started(owner).unwrap_or_default(), changes: changes.clone() };
@@ -113,9 +113,9 @@ fn undo_record(path: &Path) -> Option<String> {
         Ok(()) => {
             let _ = std::fs::remove_file(path);
             let all: Vec<String> = record.changes.iter().map(Change::to_string).collect();
-            Some(format!("what an experiment that was killed had left changed was put back: {}", all.join(", ")))
+            Some(format!("changes left by a killed experiment were undone: {}", all.join(", ")))
         }
-        Err(why) => Some(format!("what an experiment that was killed had left changed could not be put back: {why}")),
+        Err(why) => Some(format!("changes left by a killed experiment could not be undone: {why}")),
     }
 }
 

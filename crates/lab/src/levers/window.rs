@@ -7,7 +7,7 @@ use super::lever::{Lever, LeverHost, LeverTargets, LoadPair, Pull};
 
 pub(super) const ROW: Lever = Lever {
     id: "window",
-    help: "gives the generator's connections a window of at most half of what was in flight (SO_RCVBUF)",
+    help: "halves the receive window of the generator's connections (SO_RCVBUF)",
     tests: &["tcp-window"],
     needs: Prove::Default,
     always: false,
@@ -15,7 +15,7 @@ pub(super) const ROW: Lever = Lever {
     planned: DOSE,
     rights: "none",
     intrusion: "none at the server",
-    dose: "half of the bytes in flight, or more: the kernel makes of a buffer a window of half to nine tenths of it",
+    dose: "half of the bytes in flight, or more: the window is half to nine tenths of the buffer",
     undo: "the connections end with their load",
     place: LeverHost::Load,
     pull: Pull::Turns(load_pair),
@@ -45,7 +45,7 @@ pub(crate) fn in_flight(run: &Run) -> Option<f64> {
 /// Returns the two loads, both with epoll: only that driver sets the option, and drivers must not differ.
 fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
     let bytes =
-        targets.in_flight.ok_or("how much was in flight is not known: the server's connections were not seen")?;
+        targets.in_flight.ok_or("the bytes in flight are unknown: the server's connections were not visible")?;
     if bytes < MIN_IN_FLIGHT_BYTES {
         return Err(format!("{bytes:.0} bytes in flight are too few to take half of them away"));
     }

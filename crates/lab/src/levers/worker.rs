@@ -17,9 +17,9 @@ pub(super) const ROW: Lever = Lever {
     slot_s: 0.25,
     planned: 0.5,
     rights: "the right to send signals to the server's processes",
-    intrusion: "requests of one worker wait for half of the slots",
+    intrusion: "requests of one worker wait in half of the slots",
     dose: "one over the number of workers",
-    undo: "the worker goes on when the agent ends, however that happens: also after a kill by the next who looks",
+    undo: "the worker continues when the agent ends; after a kill the next experiment continues it",
     place: LeverHost::Server,
     pull: Pull::Slots { plan, check: Some(check), act },
 };
@@ -27,7 +27,7 @@ pub(super) const ROW: Lever = Lever {
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
     if targets.share > 0.0 {
         return Err(
-            "it holds the requests of one worker for a whole slot, which under an offered rate is no slower server"
+            "it delays one worker's requests for a whole slot, which at an offered rate does not slow the server"
                 .into(),
         );
     }
@@ -43,7 +43,7 @@ fn workers(plan: &LeverPlan) -> Result<Vec<u32>, String> {
     let is_worker = |pid: &u32| probe::parent_of(*pid).is_some_and(|parent| plan.pids.contains(&parent));
     let workers: Vec<u32> = plan.pids.iter().copied().filter(is_worker).collect();
     match workers.len() {
-        0 | 1 => Err("the server has no two worker processes".into()),
+        0 | 1 => Err("the server has fewer than two worker processes".into()),
         _ => Ok(workers),
     }
 }

@@ -137,7 +137,7 @@ impl Connection {
         if self.rows.values() + rows.values() > MAX_VALUES {
             self.lost = Some(format!("it sent more than {MAX_VALUES} values of counters"));
         } else if !self.rows.append(rows) {
-            self.lost = Some("it sent pieces of a recording that do not fit together".into());
+            self.lost = Some("it sent parts of a recording that do not fit together".into());
         }
     }
 
@@ -188,7 +188,7 @@ impl Connection {
                 connection.came >= connection.wanted || connection.rows.t_s.len() > had
             });
             if self.came < self.wanted && self.rows.t_s.len() == had && self.lost.is_none() {
-                self.lost = Some("it did not send what it saw in time".into());
+                self.lost = Some("it did not send its counters in time".into());
             }
         }
     }

@@ -50,7 +50,7 @@ impl ActiveLevers {
                     let plan = LeverPlan { slots, on: on.clone(), ..plan };
                     active.levers.push(LeverAgents { place: row.place, plan, hosts: Vec::new(), agents: Vec::new() });
                 }
-                Err(why) => active.why = format!("the lever {} cannot be pulled: {why}", row.id),
+                Err(why) => active.why = format!("the lever {} cannot be used: {why}", row.id),
             }
         }
         if let Err(error) = active.start(setup, program) {
@@ -96,7 +96,7 @@ impl ActiveLevers {
     pub(super) fn finish(mut self) -> Result<Vec<LeverSlots>, String> {
         if self.levers.is_empty() {
             let why = std::mem::take(&mut self.why);
-            return Err(if why.is_empty() { "no lever can be pulled here".into() } else { why });
+            return Err(if why.is_empty() { "no lever can be used here".into() } else { why });
         }
         let parts = self.parts()?;
         let levers = self.levers.iter().map(|lever| {
@@ -127,7 +127,7 @@ impl ActiveLevers {
                     return Err(format!("the lever {} on {} was lost: {error}", agent.name(), agent.host()));
                 }
                 Some(_) => {}
-                None => return Err("a lever did not say what it did".into()),
+                None => return Err("a lever did not report its effect".into()),
             }
         }
         Ok(parts.into_iter().flatten().collect())

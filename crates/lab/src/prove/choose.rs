@@ -42,7 +42,7 @@ fn possible(
 ) -> Result<(), String> {
     match row.pull {
         Pull::Slots { .. } => switchable(lab, setup, (row, operating_point), &lever_targets(lab, setup)),
-        Pull::Offered => Err("it belongs to an offered rate (--rate)".into()),
+        Pull::Offered => Err("it needs an offered rate (--rate)".into()),
         Pull::Turns(_) | Pull::TurnsWithChange { .. } => load_pair(lab, setup, row, load).map(drop),
     }
 }
@@ -65,7 +65,7 @@ pub(super) fn switchable(
 /// Checks whether `--prove` allows a lever.
 pub(super) fn allowed(lab: &Lab<'_>, row: &Lever) -> Result<(), String> {
     if row.needs == Prove::Intrusive && lab.run.plan.search.prove != Prove::Intrusive {
-        return Err("it touches the server's own limits or processes, which --prove=intrusive allows".into());
+        return Err("it changes the server's own limits or processes; allow that with --prove=intrusive".into());
     }
     Ok(())
 }

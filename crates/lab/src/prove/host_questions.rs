@@ -28,7 +28,7 @@ pub(super) fn put_back(lab: &mut Lab<'_>, setup: &TargetSetup) {
     for host in setup.hosts_of(LeverHost::Server).into_iter().filter(|host| host.is_remote()) {
         match ask(host, lab.program(), "undo", &AgentSpec::RestoreLevers) {
             Ok(ready) => told.extend(ready.notes.iter().map(|note| format!("on {}, {note}", host.name()))),
-            Err(why) => told.push(format!("what a killed experiment may have left changed was not looked for: {why}")),
+            Err(why) => told.push(format!("changes left by a killed experiment were not looked for: {why}")),
         }
     }
     told.extend(levers::put_back());

@@ -65,7 +65,7 @@ pub(crate) fn prove_all(
         (Some(connections), _) => OperatingPoint::observed(&lab.run, connections),
         (None, Some(at_rate)) => OperatingPoint::offered(at_rate),
         (None, None) => {
-            not_tried(lab, "neither one client nor the offered rate completed anything".into());
+            not_tried(lab, "neither one client nor the offered rate completed a request".into());
             return Ok(());
         }
     };

@@ -44,7 +44,7 @@ pub(super) fn dose(at: &AtRate) -> Result<f64, String> {
     let dose = ((1.0 - at.busy) * DOSE_SHARE).min(MAX_DOSE_AT_RATE);
     match dose < MIN_DOSE {
         true => Err(format!(
-            "at this rate {:.0} % of what the server has is in use: a lever large enough to show would overload it; give a lower --rate",
+            "at this rate the server is {:.0} % busy: any useful slowdown would overload it; give a lower --rate",
             at.busy * 100.0
         )),
         false => Ok(dose),
@@ -56,7 +56,7 @@ pub(super) fn leaves_room(at: &AtRate, row: &Lever) -> Result<(), String> {
     match at.busy / (1.0 - row.planned) < MAX_UTILIZATION {
         true => Ok(()),
         false => Err(format!(
-            "it takes {:.0} %, which would overload what is {:.0} % busy at this rate",
+            "it takes {:.0} %, which would overload a resource that is {:.0} % busy at this rate",
             row.planned * 100.0,
             at.busy * 100.0
         )),
@@ -154,7 +154,7 @@ fn proof_trial(
     }
     let failed = judge::failed_share(trial).unwrap_or(1.0);
     if failed > MAX_FAILED_SHARE {
-        return Err(format!("{:.1} % of the requests failed, and have no response time", failed * 100.0));
+        return Err(format!("{:.1} % of the requests failed and have no response time", failed * 100.0));
     }
     check_no_backlog(&completed_rate, &slots, &levers, offered)?;
     let response = |slots: &[usize]| {
@@ -187,7 +187,7 @@ fn check_no_backlog(
         if completed + MAX_DEVIATIONS * expected.sqrt() < MIN_COMPLETED_RATIO * expected {
             let percent = completed / expected * 100.0;
             return Err(format!(
-                "with the lever {} {percent:.0} % of what was offered was completed: give a lower --rate",
+                "with the lever {} only {percent:.0} % of the offered load completed: give a lower --rate",
                 lever.lever
             ));
         }

@@ -42,12 +42,12 @@ fn describe_load(load: &LoadPlan) -> Result<(Option<u32>, String), LabError> {
     match &load.intensity {
         Intensity::Closed { connections, .. } => Ok((Some(*connections), format!("{connections} connections"))),
         Intensity::Open { .. } if !load.stages.is_empty() || load.recorded().is_some() => {
-            Err(refused("levers are held against a rate that stays the same: give --rate R"))
+            Err(refused("an experiment needs one constant rate: give --rate R"))
         }
         Intensity::Open { rate, .. } => Ok((None, format!("{rate} requests/s"))),
-        Intensity::SClients { .. } => Err(refused(
-            "S-Clients wait for no answer and follow no rate of requests: give --connections N or --rate R",
-        )),
+        Intensity::SClients { .. } => {
+            Err(refused("S-Clients wait for no answer and have no request rate: give --connections N or --rate R"))
+        }
     }
 }
 

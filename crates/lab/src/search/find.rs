@@ -88,9 +88,9 @@ impl LiveTarget<'_> {
             }
             Ok(trial) => {
                 let why = trial.incidents.iter().map(|i| i.text.as_str()).collect::<Vec<_>>().join("; ");
-                self.lab.note(format!("the generator's own ceiling is not known: {why}"));
+                self.lab.note(format!("the generator's own limit is unknown: {why}"));
             }
-            Err(e) => self.lab.note(format!("the generator's own ceiling is not known: {e}")),
+            Err(e) => self.lab.note(format!("the generator's own limit is unknown: {e}")),
         }
     }
 }

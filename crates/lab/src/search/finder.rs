@@ -77,7 +77,7 @@ impl Finder {
         if self.over(conductor) {
             sweep.end("the run ended");
         } else if n > 1 && conductor.elapsed_s() + length.whole_s() > self.budget.sweep_until_s() {
-            sweep.end("its share of the budget is spent");
+            sweep.end("their share of the budget is spent");
         } else {
             let plan = step::plan(conductor, closed(conductor, n), length);
             let label = if n == 1 { "1 connection".into() } else { format!("{n} connections") };
@@ -92,7 +92,7 @@ impl Finder {
     /// Ends the sweep. If anything came back, the rate search is next.
     fn end_sweep(&mut self, conductor: &mut dyn Conductor, sweep: &Sweep) -> Phase {
         if let Some(why) = sweep.ended() {
-            conductor.note(format!("the closed-loop sweep ended because {why}"));
+            conductor.note(format!("stopped adding clients: {why}"));
         }
         if sweep.best() <= 0.0 {
             return Phase::Done;

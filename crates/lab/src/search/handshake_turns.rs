@@ -30,7 +30,7 @@ impl Kind {
         match self {
             Self::Kept => "kept connections",
             Self::Full => "a connection for each request",
-            Self::Resumed => "a connection for each request, sessions taken up again",
+            Self::Resumed => "a connection for each request, sessions resumed",
         }
     }
 

@@ -45,11 +45,11 @@ impl Sweep {
             self.last.0 > 0 && by_client((self.next, completed_rate)) > MIN_PER_CLIENT_RATIO * by_client(self.last);
         self.last = (self.next, completed_rate);
         if self.best <= 0.0 {
-            self.ended = Some("nothing came back");
+            self.ended = Some("nothing completed");
         } else if self.flat >= FLAT_STEPS {
-            self.ended = Some("twice the clients brought less than 5 % more, two times in a row");
+            self.ended = Some("doubling them gained under 5 %, twice");
         } else if self.next >= self.most {
-            self.ended = Some("the largest number of clients was reached while throughput still grew");
+            self.ended = Some("the largest number was reached while throughput still grew");
         } else {
             self.next = (self.next.saturating_mul(2)).min(self.most);
         }

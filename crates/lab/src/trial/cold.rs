@@ -75,7 +75,7 @@ pub fn record(trial: &mut Trial, asked: u32, part: &ColdPart) {
     trial.key.cold = u32::try_from(part.held).ok();
     if part.held < u64::from(asked) || part.lost > 0 {
         trial.notes.push(format!(
-            "of {asked} cold connections {} were up and {} were lost before the trial ended",
+            "of {asked} cold connections {} were established and {} were lost before the trial ended",
             part.held, part.lost
         ));
     }

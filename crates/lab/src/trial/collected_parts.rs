@@ -42,7 +42,7 @@ impl CollectedParts {
     pub(crate) fn take(&mut self, agent: usize, part: LoadPart, longest_s: f64, ours: impl Fn(f64) -> f64) {
         let times = [part.measured_s, part.measured_at_s, part.late_s];
         if !times.iter().all(|s| (0.0..=longest_s).contains(s)) {
-            self.lost(agent, format!("its part has times of {times:?} s in a load of {longest_s:.1} s"));
+            self.lost(agent, format!("its part lasts {times:?} s in a load of {longest_s:.1} s"));
             return;
         }
         let Some(outcome) = self.outcomes.get_mut(agent).filter(|o| !o.came) else { return };

@@ -47,7 +47,7 @@ fn check_one_kind(loads: &[Load<'_>], point: &Point) -> Result<(), LabError> {
         return Ok(());
     }
     let what = format!("loading at {:?} by several loads", point.label);
-    Err(LabError::SetUp { what, why: "they are of different kinds (closed, open, S-Clients); use one kind".into() })
+    Err(LabError::SetUp { what, why: "closed loop, open loop and S-Clients cannot be mixed; use one kind".into() })
 }
 
 impl<'w> Lab<'w> {

@@ -38,7 +38,7 @@ impl ManualRate {
         }
         trial.label = format!("{}, changed by hand", trial.label);
         trial.notes.push(format!(
-            "the rate was changed by hand {} times, the last time to {:.1}/s at {:.1} s: the figures cover the whole window",
+            "the rate was changed by hand {} times, last to {:.1}/s at {:.1} s; the figures cover the whole window",
             self.rates.len() - 1,
             last.rate,
             last.t_s

@@ -134,19 +134,19 @@ fn watched(
 /// Returns the address to listen at. Clients cannot connect to a wildcard address.
 fn listen_at(server: Option<&HostPlan>, asked: &str) -> Result<String, LabError> {
     let fail = |why: String| LabError::set_up("finding where the experiment's own server is to listen", why);
-    let advice = "name an address of the server's host that the clients reach: --listen ADDRESS[:PORT]";
+    let advice = "give an address of the server's host that the clients reach: --listen ADDRESS[:PORT]";
     let found = match asked.parse::<IpAddr>() {
         Ok(ip) => SocketAddr::new(ip, 0),
         Err(_) if !asked.is_empty() => asked.parse().map_err(|e| fail(format!("{asked:?}: {e}; {advice}")))?,
         Err(_) => {
             let name = server.map(|host| host.name.rsplit('@').next().unwrap_or_default());
-            let name = name.ok_or_else(|| fail(format!("it runs on this host; {advice}")))?;
+            let name = name.ok_or_else(|| fail(format!("the server runs on this host; {advice}")))?;
             let resolved = (name, 0_u16).to_socket_addrs().map_err(|e| fail(format!("{name:?}: {e}; {advice}")))?;
             resolved.into_iter().next().ok_or_else(|| fail(format!("{name:?} has no address; {advice}")))?
         }
     };
     match found.ip().is_unspecified() {
-        true => Err(fail(format!("{found} is every address of a host and none to connect to; {advice}"))),
+        true => Err(fail(format!("{found} means all addresses of a host, so clients cannot connect to it; {advice}"))),
         false => Ok(found.to_string()),
     }
 }
@@ -163,6 +163,6 @@ mod tests {
         assert_eq!(listen_at(Some(&host("user@192.0.2.7")), "").unwrap(), "192.0.2.7:0");
         assert!(listen_at(None, "").unwrap_err().to_string().contains("--listen"));
         assert!(listen_at(None, "nonsense").unwrap_err().to_string().contains("nonsense"));
-        assert!(listen_at(None, "0.0.0.0:80").unwrap_err().to_string().contains("every address"));
+        assert!(listen_at(None, "0.0.0.0:80").unwrap_err().to_string().contains("means all addresses"));
     }
 }

@@ -42,5 +42,5 @@ pub fn start_servers(
 }
 
 fn says_no_address() -> LabError {
-    LabError::Agent { name: "server".into(), why: "it did not say where it listens".into() }
+    LabError::Agent { name: "server".into(), why: "it did not report its address".into() }
 }

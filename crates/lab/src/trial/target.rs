@@ -37,10 +37,10 @@ pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
     }
     let (authority, path) = (parts.authority, without_fragment(parts.path));
     if authority.contains('@') {
-        return Err(fail("it has user information; give credentials with --header 'Authorization: …'".into()));
+        return Err(fail("it contains a user name; give credentials with --header 'Authorization: …'".into()));
     }
     if authority.is_empty() {
-        return Err(fail("it names no host; write it as http://HOST:PORT/PATH".into()));
+        return Err(fail("it has no host; write http://HOST:PORT/PATH".into()));
     }
     let (host, port) = host_and_port(authority).map_err(&fail)?;
     let port = port.or(written.port);
@@ -62,14 +62,14 @@ fn without_fragment(text: &str) -> &str {
 fn socket_and_path(rest: &str) -> Result<(&str, &str), String> {
     let (socket, path) = rest.find(":/").map_or((rest, ""), |at| (&rest[..at], &rest[at + 1..]));
     match socket {
-        "" => Err("it names no socket; write it as unix:///run/app.sock:/path".into()),
+        "" => Err("it has no socket; write unix:///run/app.sock:/path".into()),
         _ => Ok((socket, path)),
     }
 }
 
 fn check_path(path: &str) -> Result<(), String> {
     match path.bytes().any(|b| b <= b' ' || b == 0x7f) {
-        true => Err("its path has blanks or control characters; write them as %20 and the like".into()),
+        true => Err("its path has spaces or control characters; write them as %20 and so on".into()),
         false => Ok(()),
     }
 }
@@ -78,17 +78,17 @@ fn unknown(scheme: &str) -> String {
     let names: Vec<&str> = PROTOCOLS.iter().flat_map(|row| row.schemes).map(|s| s.name).collect();
     let near =
         run::nearest(scheme, names.iter().copied()).map_or(String::new(), |n| format!(" (did you mean {n}://?)"));
-    format!("{scheme}:// is not spoken here{near}; possible are {}://", names.join("://, "))
+    format!("{scheme}:// is not supported{near}; supported are {}://", names.join("://, "))
 }
 
 fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), String> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
-            let (host, after) = rest.split_once(']').ok_or("an address in [ has no ]")?;
+            let (host, after) = rest.split_once(']').ok_or("a [ has no ]")?;
             (host, after.strip_prefix(':'))
         }
         None if authority.matches(':').count() > 1 => {
-            return Err(format!("an IPv6 address stands in brackets: [{authority}]"));
+            return Err(format!("an IPv6 address needs brackets: [{authority}]"));
         }
         None => authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port))),
     };
@@ -98,7 +98,7 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), String> {
 
 fn look_up(host: &str, port: u16) -> Result<SocketAddr, String> {
     let unknown = |e: &dyn std::fmt::Display| {
-        format!("the host {host:?} cannot be found ({e}); check the name, or give its address")
+        format!("the host {host:?} cannot be found ({e}); check the name, or give an address")
     };
     let found: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(|e| unknown(&e))?.collect();
     // IPv4 first: servers that listen on one family only usually listen on IPv4.
@@ -188,15 +188,15 @@ mod tests {
     #[test]
     fn says_what_is_wrong_and_what_to_do() {
         for (target, words) in [
-            ("ftp://127.0.0.1/", "possible are http://"),
+            ("ftp://127.0.0.1/", "supported are http://"),
             ("htp://127.0.0.1/", "did you mean http://"),
             ("tcp://127.0.0.1", "needs a port"),
             ("http://127.0.0.1:99999/", "not a port"),
             ("http://u:p@127.0.0.1/", "--header"),
-            ("http:///x", "names no host"),
-            ("unix://:/x", "names no socket"),
+            ("http:///x", "has no host"),
+            ("unix://:/x", "has no socket"),
             ("unix:///s:/a b", "%20"),
-            ("ftp+unix:///s", "possible are http://"),
+            ("ftp+unix:///s", "supported are http://"),
             ("http://::1:80/", "brackets"),
             ("http://127.0.0.1/a b", "%20"),
             ("http://no-such-host.invalid/", "cannot be found"),

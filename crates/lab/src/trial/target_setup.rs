@@ -56,14 +56,14 @@ impl TargetSetup {
         lab.run.plan.load.arrivals.iter_mut().for_each(|arrivals| arrivals.times = None);
         lab.run.plan.load.requests = lab.run.plan.load.requests.as_ref().map(RequestSet::abridged);
         if target_setup.observation.shared() {
-            lab.note("client and server compete for CPU: the capacity is lower than with a CPU for each");
+            lab.note("client and server share CPUs, so the capacity is lower than on separate ones");
         }
         Ok(target_setup)
     }
 
     fn embedded(lab: &mut Lab<'_>) -> Result<Self, LabError> {
         if !lab.run.plan.hosts.is_empty() {
-            let why = "name its target: without any the embedded server is measured, which runs on this host";
+            let why = "name a target: the embedded server, used without one, runs on this host";
             return Err(LabError::set_up("preparing a run on other hosts", why));
         }
         let work_us = Some(lab.run.plan.target.embedded_work_us).filter(|us| *us > 0.0 && us.is_finite());
@@ -163,7 +163,7 @@ impl TargetSetup {
         let server = match lab.run.plan.target.server_pid {
             Some(pid) if probe::parent_of(pid).is_none() => {
                 let what = format!("watching process {pid} (--server-pid)");
-                let why = "there is no such process; `ss -Hltnp` shows who listens, and without the flag it is found";
+                let why = "there is no such process; leave the flag out, or see `ss -Hltnp` for who listens";
                 return Err(LabError::set_up(what, why));
             }
             Some(pid) if probe::holds_sockets(pid) == Some(false) => {
@@ -176,7 +176,7 @@ impl TargetSetup {
             None => match probe::find_server(addr.clone()) {
                 Ok(found) => found,
                 Err(why) => {
-                    lab.note(format!("the server is judged from the client's side alone: {why}"));
+                    lab.note(format!("no counters of the server: {why}"));
                     return Ok(None);
                 }
             },
@@ -217,7 +217,7 @@ impl TargetSetup {
 pub(super) fn note_remote_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&RemoteObserver>) {
     clients.iter().chain(server).for_each(|observer| lab.host(observer.found().host.clone()));
     if let Some((host, why)) = server.and_then(|server| Some((server.host(), server.found().missing.as_ref()?))) {
-        lab.note(format!("on {host}, the server's own processes are not seen: {why}"));
+        lab.note(format!("the server's processes on {host} are not visible: {why}"));
     }
 }
 
@@ -241,7 +241,7 @@ fn test_request(lab: &mut Lab<'_>, addr: &Address, load: &LoadPlan) -> Result<f6
     let s_clients = matches!(load.intensity, run::Intensity::SClients { .. });
     // S-Clients are meant for overloaded servers, so a full accept queue is no mistake of the user.
     if let (true, Err(why)) = (s_clients && preflight::accepts_nothing(addr, load), &first) {
-        lab.note(format!("the first request was not answered, S-Clients go on without: {why}"));
+        lab.note(format!("the test request failed, S-Clients go on without it: {why}"));
         return Ok(0.0);
     }
     let first = first.map_err(fail)?;
@@ -255,7 +255,7 @@ fn test_request(lab: &mut Lab<'_>, addr: &Address, load: &LoadPlan) -> Result<f6
     lab.count(&first.tally());
     if let (Some(to), Some(status)) = (&first.redirect, &first.status_line) {
         lab.note(format!(
-            "{target} answers {status:?} and leads to {to}: the redirect is measured, not what it leads to"
+            "{target} answers {status:?} and redirects to {to}: loadline measures the redirect, not its destination"
         ));
     }
     Ok(first.took_us / 1e6)

@@ -22,8 +22,8 @@ pub fn watch_server(
         Some(observation) => observation,
         None => Observation::of_server_alone(here(&mut lab, listener)?),
     };
-    lab.note("the load is not made here: requests, response times and errors are not known");
-    let point = Point { label: "somebody's load".into(), kind: TrialKind::Watched, ..Point::default() };
+    lab.note("loadline only watches: requests, response times and errors are unknown");
+    let point = Point { label: "external load".into(), kind: TrialKind::Watched, ..Point::default() };
     let trial = lab.observe_only(&observation, &point);
     lab.keep(trial)?;
     lab.finish()
@@ -58,7 +58,7 @@ fn here(lab: &mut Lab<'_>, listener: Option<Address>) -> Result<ObservedServer, 
             shared: false,
         },
         None => {
-            let at = listener.ok_or_else(|| fail("name it: --server-pid PID or --port PORT".into()))?;
+            let at = listener.ok_or_else(|| fail("name the server: --server-pid PID or --port PORT".into()))?;
             ObservedServer::local(probe::find_server(at).map_err(|e| fail(e.to_string()))?)
         }
     };

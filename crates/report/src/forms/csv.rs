@@ -1,5 +1,5 @@
-//! One row a trial. The columns and their order are stable: new ones are added at the end. Costs per request follow,
-//! one column a cost and side, for all that any trial of the run has. A figure that is not there is an empty field.
+//! The CSV form: one row per trial. Columns and their order are stable; new ones are added at the end. Costs per
+//! request follow, one column per cost and side that any trial has. A missing figure is an empty field.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     Ok(out)
 }
 
-/// Columns of a class of requests.
+/// Columns of a request class.
 fn class_columns(class: &str) -> Vec<String> {
     let class: String = class.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
     let counts = CLASS_COUNTS.iter().map(|(name, ..)| format!("class_{class}_{name}"));
@@ -50,7 +50,7 @@ fn class_columns(class: &str) -> Vec<String> {
     counts.chain([rate]).chain(PARTS.iter().map(|(part, _)| format!("class_{class}_response_{part}_us"))).collect()
 }
 
-/// The figures of a class in one trial; empty fields where the trial has none of it.
+/// Returns the figures of a class in one trial, or empty fields.
 fn class_figures(trial: &Trial, class: &str) -> Vec<String> {
     let Some(class) = trial.classes.iter().find(|c| c.name == class) else {
         return vec![String::new(); CLASS_COUNTS.len() + 1 + PARTS.len()];
@@ -63,7 +63,7 @@ fn class_figures(trial: &Trial, class: &str) -> Vec<String> {
 
 type Column = (&'static str, fn(usize, &Trial) -> String);
 
-/// The columns before the figures.
+/// Columns before the figures.
 const COLUMNS: &[Column] = &[
     ("trial", |i, _| (i + 1).to_string()),
     ("label", |_, t| clean(&t.label)),
@@ -87,13 +87,13 @@ const PARTS: &[Part] = &[
     ("max", |s| s.max),
 ];
 
-/// The figures of a summary; of none, when nothing was counted.
+/// Returns the figures of a summary, or empty fields if nothing was counted.
 fn figures(summary: &Summary) -> Vec<String> {
     let counted = summary.count > 0;
     PARTS.iter().map(|(_, get)| if counted { machine(get(summary)) } else { String::new() }).collect()
 }
 
-/// Side, id and unit of every cost that any trial has.
+/// Returns side, id and unit of every cost that any trial has.
 fn costs(run: &Run) -> BTreeSet<(&'static str, String, FigureUnit)> {
     let of = |(name, side): (&'static str, &'_ Side)| {
         side.costs.iter().map(|(id, cost)| (name, id.clone(), cost.unit)).collect::<Vec<_>>()
@@ -107,7 +107,7 @@ fn cost(trial: &Trial, side: &str, id: &str) -> String {
     value.map_or_else(String::new, machine)
 }
 
-/// `server_cpu_user_us_per_request`: the unit is named once.
+/// Returns the column of a cost, such as `server_cpu_user_us_per_request`, with one unit.
 fn cost_name(side: &str, id: &str, unit: FigureUnit) -> String {
     let plain = |c: char| if c.is_alphanumeric() || c == '_' { c } else { '_' };
     let unit = if unit == FigureUnit::Bytes { "bytes" } else { unit.symbol() };
@@ -138,7 +138,7 @@ fn intensity(intensity: &Intensity) -> (&'static str, String) {
     }
 }
 
-/// `ConnectRefused` as `connect_refused`.
+/// Turns `ConnectRefused` into `connect_refused`.
 pub(super) fn snake(name: &str) -> String {
     let mut out = String::new();
     for (i, c) in name.chars().enumerate() {
@@ -150,8 +150,7 @@ pub(super) fn snake(name: &str) -> String {
     out
 }
 
-/// A record as RFC 4180 wants it, with line feeds alone. A text that a spreadsheet would take for a formula is quoted
-/// with a leading apostrophe.
+/// Formats a record by RFC 4180, with line feeds alone. A text that looks like a formula gets a leading apostrophe.
 fn push(out: &mut String, fields: Vec<String>) {
     let field = |f: String| {
         let risky = f.starts_with(['=', '@', '\t']) || (f.starts_with(['+', '-']) && f.parse::<f64>().is_err());

@@ -1,24 +1,24 @@
-//! The figures of a trial that programs read: one list for every form that has them. The order is that of the columns of
-//! the CSV, which is stable: new ones are added at the end.
+//! The figures of a trial for programs, one list for all forms. Its order is that of the CSV columns, which is stable:
+//! new ones are added at the end.
 
 use run::{ClassPart, Run, Side, Summary, Trial};
 
-/// One figure.
+/// Figure of a trial.
 pub(super) struct Figure {
-    /// Column of the CSV; the unit is in the name.
+    /// Column of the CSV, with the unit in its name.
     pub(super) column: &'static str,
     /// Family of the OpenMetrics exposition, without `loadline_trial_`.
     pub(super) family: &'static str,
-    /// What it is, in a sentence.
+    /// Description in one sentence.
     pub(super) help: &'static str,
     pub(super) of: Of,
 }
 
-/// What kind of figure it is, and its value.
+/// Kind of figure, with its value.
 pub(super) enum Of {
-    /// Counts of the whole trial.
+    /// Count over the whole trial.
     Count(fn(&Trial) -> u64),
-    /// Means of the measured window.
+    /// Mean over the measured window.
     Level(fn(&Trial) -> f64),
 }
 
@@ -51,7 +51,7 @@ pub(super) const FIGURES: &[Figure] = &[
     level("concurrency", "concurrency", "Mean number of requests in flight.", |t| t.rates.concurrency),
 ];
 
-/// A distribution of times: its name, what it is, and its figures.
+/// Distribution of times: name, description and figures.
 pub(super) type Times = (&'static str, &'static str, fn(&Trial) -> &Summary);
 
 /// Times of requests and connections.
@@ -63,27 +63,27 @@ const TIMES: &[Times] = &[
     ("connect", "Connect time.", |t| &t.connect_us),
 ];
 
-/// Stands only where connections begin with a handshake.
+/// Handshake times, only for connections with a handshake.
 const HANDSHAKE: Times =
     ("handshake", "Time from a connection to one that is ready for requests.", |t| &t.handshake_us);
 
-/// The sides of a trial that were recorded, with their names.
+/// Returns the recorded sides of a trial, with their names.
 pub(super) fn sides(trial: &Trial) -> impl Iterator<Item = (&'static str, &Side)> {
     [("client", Some(&trial.client)), ("server", trial.server.as_ref())]
         .into_iter()
         .filter_map(|(name, side)| Some((name, side?)))
 }
 
-/// The distributions that a run has.
+/// Returns the distributions of a run.
 pub(super) fn times(run: &Run) -> impl Iterator<Item = &'static Times> {
     let handshakes = run.trials.iter().any(|t| !t.handshake_us.is_empty());
     TIMES.iter().chain(handshakes.then_some(&HANDSHAKE))
 }
 
-/// A count of one class of requests: its name, what it is, and where it stands.
+/// Count of a request class: name, description and value.
 pub(super) type ClassCount = (&'static str, &'static str, fn(&ClassPart) -> u64);
 
-/// Counts of each class of a mix of requests, over the whole trial.
+/// Counts of each class of a request mix, over the whole trial.
 pub(super) const CLASS_COUNTS: &[ClassCount] = &[
     ("requests_begun", "Requests of a class that were begun.", |c| c.total.begun),
     ("requests_completed", "Responses of a class complete and well-formed.", |c| c.total.completed),

@@ -1,5 +1,5 @@
-//! HdrHistogram log: one line a histogram, tagged with trial and histogram. Values are in nanoseconds, payloads are
-//! V2 compressed (the only kind that all readers take), times are seconds of measured time since the first trial.
+//! The HdrHistogram log: one line per histogram, tagged with trial and histogram. Values are nanoseconds; payloads are
+//! V2 compressed, the only kind that all readers take; times are measured seconds since the first trial.
 //!
 //! Format: the interval log of HdrHistogram, written by the `hdrhistogram` crate.
 
@@ -35,7 +35,7 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     String::from_utf8(bytes).map_err(|e| broken(e.to_string()))
 }
 
-/// A text without anything that ends a tag or a comment.
+/// Removes characters that end a tag or a comment.
 fn word(text: &str) -> String {
     let kept = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '_' | ':' | '-' | '+') { c } else { '_' };
     text.chars().map(kept).collect()

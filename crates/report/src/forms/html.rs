@@ -1,6 +1,6 @@
-//! The HTML form: one file with style and charts inside. No network and no script is needed (a few lines show the value that is
-//! nearest to the pointer); colours follow the reader's choice of light or dark; charts are laid out twice, for the page and
-//! for a phone.
+//! The HTML form: one file with style and charts. It needs no network and no script; a few lines of script show the
+//! value nearest to the pointer. Colours follow the reader's choice of light or dark. Charts are laid out twice, for
+//! the page and for a phone.
 
 use askama::Template;
 use base64::Engine as _;
@@ -19,12 +19,12 @@ struct Page<'a> {
     version: &'a str,
     style: &'static str,
     script: &'static str,
-    /// The one script that a browser runs here, whatever else found its way into the page.
+    /// The only script that a browser runs on this page.
     script_hash: String,
     sections: Vec<Shown<'a>>,
 }
 
-/// A section with its blocks already made.
+/// Section with its rendered blocks.
 struct Shown<'a> {
     section: &'a Section,
     folded: bool,
@@ -38,7 +38,7 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// How many entries of a list stand open; a fold for one or two more would take as much room as they do.
+    /// Returns the number of open entries of a list; folding one or two more would save no room.
     fn shown(&self, list: &crate::List) -> usize {
         let open = list.brief.max(3) + 1;
         if list.items.len() <= open + 2 { list.items.len() } else { open }
@@ -51,7 +51,7 @@ struct Figure<'a> {
     title: &'a str,
     caption: &'a str,
     wide: bool,
-    /// The chart for the page and for a phone, or one for both.
+    /// Charts for the page and for a phone, or one for both.
     charts: Vec<(&'static str, String)>,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn make(doc: &Doc, run: &Run, _: &Style) -> Result<String, ReportErro
     let script = include_str!("../../templates/page.js");
     let script_hash = format!("sha256-{}", STANDARD.encode(Sha256::digest(script)));
     let page = filled(&Page { doc, version: &run.version, style, script, script_hash, sections })?;
-    // Names may come from a server: what cannot be seen has no business on a page.
+    // Names may come from a server, so invisible characters are escaped.
     let lines: Vec<_> = page.split('\n').map(run::visible).collect();
     Ok(lines.join("\n") + "\n")
 }
@@ -74,7 +74,7 @@ fn filled(template: &impl Template) -> Result<String, ReportError> {
     template.render().map_err(|e| ReportError::Broken { form: "html", message: e.to_string() })
 }
 
-/// The blocks of a section; charts that follow each other share a grid.
+/// Renders the blocks of a section; consecutive charts share a grid.
 fn body(blocks: &[Block]) -> Result<String, ReportError> {
     let mut out = String::new();
     let mut in_grid = false;
@@ -136,7 +136,7 @@ fn multiples(plots: &[Plot]) -> Result<String, ReportError> {
     Ok(out)
 }
 
-/// The class of a tone.
+/// Returns the class of a tone.
 pub(super) fn tone(tone: &Tone) -> &'static str {
     match tone {
         Tone::Plain => "",
@@ -147,12 +147,12 @@ pub(super) fn tone(tone: &Tone) -> &'static str {
     }
 }
 
-/// Width of a bar of evidence in percent.
+/// Returns the width of an evidence bar in per cent.
 fn percent(share: &f64) -> String {
     format!("{:.0}", (share * 100.0).clamp(0.0, 100.0))
 }
 
-/// A text in which figures keep their units: the space between them does not break.
+/// Returns a text with a no-break space between each figure and its unit.
 pub(super) fn glue(text: &str) -> String {
     const UNITS: &[&str] =
         &["%", "s", "ms", "us", "µs", "ns", "B", "kB", "MB", "GB", "KiB", "MiB", "cpu", "requests/s"];

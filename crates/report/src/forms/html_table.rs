@@ -1,21 +1,21 @@
-//! A table on the page, and what becomes of it on a phone: one that fits stays as it is, a narrow one with sentences is
-//! stacked (each row a card, each figure with its heading), any other scrolls in its own box, says so, and keeps its
-//! first column in sight. The page needs no script, so the room a table takes is told from its texts.
+//! Tables of the HTML form, on a page and on a phone. A table that fits stays unchanged. A narrow one with sentences is
+//! stacked: each row is a card, each figure has its heading. Any other one scrolls in its own box and keeps its first
+//! column visible. The page needs no script, so the width of a table is estimated from its texts.
 
 use askama::Template;
 
 use crate::Table;
 
-/// Characters that fit beside each other on a phone (390 px) and on the page at its widest.
+/// Characters per line on a phone (390 px) and on the widest page.
 const PHONE: usize = 54;
 const PAGE: usize = 150;
-/// Room between two columns, in characters, and most that a column of words asks for before its words wrap.
+/// Gap between two columns, and greatest width of a column of words before it wraps, characters.
 const GAP: usize = 3;
 const WORDS: usize = 24;
-/// Columns that a card can hold.
+/// Most columns of a card.
 const STACKED: usize = 5;
 
-/// How a table meets a screen that is too narrow for it.
+/// Layout of a table on a screen that is too narrow for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
     Fits,
@@ -31,7 +31,7 @@ enum Room {
 pub(super) struct TableHtml<'a> {
     table: &'a Table,
     room: Room,
-    /// The column that names the row: its cells need no heading in a card.
+    /// Column that names the row, which needs no heading in a card.
     name: Option<usize>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> TableHtml<'a> {
         matches!(self.room, Room::Wide | Room::Wider)
     }
 
-    /// The heading of a cell in a card; empty where it needs none.
+    /// Returns the heading of a cell in a card; empty if it needs none.
     fn label(&self, column: &usize) -> &'a str {
         let needed = self.room == Room::Stacked && self.name != Some(*column);
         self.table.columns.get(*column).filter(|_| needed).map_or("", |c| c.name.as_str())
@@ -66,7 +66,7 @@ impl<'a> TableHtml<'a> {
 
 fn room(table: &Table) -> Room {
     let cells = |c: usize| table.rows.iter().filter_map(move |r| r.get(c)).map(|cell| cell.text.chars().count());
-    // Headings wrap between their words.
+    // Headings wrap between words.
     let head = |c: usize| table.columns[c].name.split(' ').map(|word| word.chars().count()).max();
     let widest = |c: usize| cells(c).chain(head(c)).max().unwrap_or(0);
     let asks = |c: usize| GAP + if table.columns[c].right { widest(c) } else { widest(c).min(WORDS) };

@@ -1,4 +1,4 @@
-//! Markdown of the common kind (pipes for tables), for issues, wikis and the project's own generated pages.
+//! The Markdown form (tables with pipes), for issues, wikis and the project's generated pages.
 
 use run::Run;
 
@@ -15,7 +15,7 @@ pub(super) fn make(doc: &Doc, _: &Run, _: &Style) -> Result<String, ReportError>
     Ok(out)
 }
 
-/// A table of words in Markdown: for pages that are generated from the program's own tables.
+/// Renders a table of words in Markdown, for generated pages.
 pub fn markdown_table(columns: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let mut out = line(columns.iter().map(|c| escape(c)).collect());
@@ -74,7 +74,7 @@ fn block(block: &Block) -> String {
                 |(i, step): &(usize, usize)| format!("{}- {}\n", "  ".repeat(*step), escape(&chain.links[*i].told()));
             format!("{}\n\n{}", escape(&chain.title), chain.order().iter().map(line).collect::<String>())
         }
-        // Curves are in the HTML form; their points are in the tables.
+        // Curves are only in the HTML form; tables have their points.
         Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) => String::new(),
     }
 }
@@ -98,7 +98,7 @@ fn table(table: &Table) -> String {
     out
 }
 
-/// Text that says the same in Markdown: no markup, no HTML, no cell or line ends of its own.
+/// Escapes a text for Markdown: no markup, no HTML, no cell or line ends.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean(text).chars() {

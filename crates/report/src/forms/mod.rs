@@ -1,4 +1,4 @@
-//! The forms that a report can take, one file each.
+//! The forms of a report, one file each.
 //!
 //! To add a form, write a file with `fn make(&Doc, &Run, &Style) -> Result<String, ReportError>` and add a row.
 
@@ -23,26 +23,25 @@ pub use markdown::markdown_table;
 pub use openmetrics::{SideNow, openmetrics_now};
 pub use wrap::wrap;
 
-/// One row of [`FORMS`].
+/// Row of [`FORMS`].
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
     /// Name, as in `--form NAME`.
     pub name: &'static str,
-    /// Extension of a file of this form.
+    /// File name extension.
     pub extension: &'static str,
-    /// What it is for, in a sentence.
+    /// Purpose in one sentence.
     pub help: &'static str,
-    /// Makes it.
+    /// Renders the form.
     pub make: fn(&Doc, &Run, &Style) -> Result<String, ReportError>,
 }
 
-/// The brief text for the end of a command: what comes first, in at most so many lines where leaving out rows of tables is
-/// enough for that.
+/// Renders the brief text for the end of a command, in at most `most` lines if dropping rows of tables is enough.
 pub(crate) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
     text::brief(doc, style, most)
 }
 
-/// The table.
+/// All forms.
 pub const FORMS: &[Form] = &[
     Form { name: "text", extension: "txt", help: "for a terminal of any width: the verdict first", make: text::make },
     Form {

@@ -1,6 +1,6 @@
 //! OpenMetrics 1.0 text exposition: base units (seconds, bytes), families together, `# EOF` at the end.
 //!
-//! Counts of a trial are counters, everything else gauges; response and other times are summaries.
+//! Counts of a trial are counters, times are summaries, everything else is a gauge.
 
 use std::fmt::Write as _;
 
@@ -39,23 +39,23 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     Ok(out.0 + "# EOF\n")
 }
 
-/// A side of a trial while its load is on; absent is what is not known.
+/// Side of a trial during its load; unknown figures are absent.
 #[derive(Clone, Debug, Default)]
 pub struct SideNow {
     /// `client` or `server`.
     pub role: &'static str,
     /// Shares of the host's CPU time by kind, 0 to 1.
     pub cpu: Option<Vec<(&'static str, f64)>>,
-    /// CPUs' worth of time that its processes use.
+    /// CPU time of its processes, in CPUs.
     pub processes_cpus: Option<f64>,
     /// Resident memory of its processes, bytes.
     pub memory_bytes: Option<f64>,
-    /// Descriptors that its processes hold.
+    /// Open file descriptors of its processes.
     pub descriptors: Option<f64>,
 }
 
-/// The figures of a trial that is on, by the names that the finished run has for them; only those that are known by then.
-/// `number` counts trials from 1; where the server is only watched there are no requests.
+/// Renders the known figures of the current trial, by their names in a finished run. `number` counts trials from 1; a
+/// watched server has no requests.
 pub fn openmetrics_now(number: usize, trial: &Trial, sides: &[SideNow], only_watched: bool) -> String {
     let mut out = Exposition(String::new());
     let labels = labels(number.saturating_sub(1), trial);
@@ -78,10 +78,10 @@ pub fn openmetrics_now(number: usize, trial: &Trial, sides: &[SideNow], only_wat
     out.0 + "# EOF\n"
 }
 
-/// A family of levels of a side: its name, what it is, and the value.
+/// Family of levels of a side: name, description and value.
 type Level = (&'static str, &'static str, fn(&SideNow) -> Option<f64>);
 
-/// Families that are known while a trial is on.
+/// Families that are known during a trial.
 const KNOWN_BY_THEN: &[&str] = &["requests_sent", "requests_completed", "completed_rate", "concurrency"];
 const ERRORS_HELP: &str = "Failures by kind.";
 
@@ -135,7 +135,7 @@ fn errors(run: &Run, out: &mut Exposition) {
     run.trials.iter().enumerate().for_each(|(i, trial)| out.errors(&labels(i, trial), trial));
 }
 
-/// Figures of each class of a mix of requests; nothing where all are of one.
+/// Writes the figures of each class of a request mix; nothing for a single class.
 fn classes(run: &Run, out: &mut Exposition) {
     if run.trials.iter().all(|t| t.classes.is_empty()) {
         return;
@@ -184,7 +184,7 @@ impl Exposition {
         let _ = writeln!(self.0, "# HELP {name} {help}");
     }
 
-    /// A sample; a value that is no number is left out, for a scraper could not tell it from a measured one.
+    /// Writes a sample. NaN is left out, since a scraper could not tell it from a measured value.
     fn sample(&mut self, name: &str, labels: &str, value: f64) {
         if value.is_finite() {
             let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
@@ -192,12 +192,12 @@ impl Exposition {
         }
     }
 
-    /// A sample a trial.
+    /// Writes one sample per trial.
     fn trials(&mut self, run: &Run, name: &str, of: impl Fn(&Trial) -> f64) {
         run.trials.iter().enumerate().for_each(|(i, t)| self.sample(name, &labels(i, t), of(t)));
     }
 
-    /// Failures of a trial by kind.
+    /// Writes the failures of a trial by kind.
     fn errors(&mut self, labels: &str, trial: &Trial) {
         for (kind, n) in &trial.tally.errors.0 {
             let labels = format!("{labels},kind=\"{}\"", snake(&format!("{kind:?}")));
@@ -205,7 +205,7 @@ impl Exposition {
         }
     }
 
-    /// What both sides use now.
+    /// Writes the current use of both sides.
     fn sides(&mut self, labels: &str, sides: &[SideNow]) {
         let name = "loadline_trial_cpu_share";
         self.family(name, "gauge", "Share of the CPU time of a side's host by kind, 0 to 1.");
@@ -251,7 +251,7 @@ fn text_labels(pairs: &[(&str, &str)]) -> String {
 }
 
 fn escape(text: &str) -> String {
-    // A line end has an escape of its own here.
+    // OpenMetrics has its own escape for a line end.
     let lines: Vec<_> = text.split('\n').map(run::visible).collect();
     lines.join("\n").replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

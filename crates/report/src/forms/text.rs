@@ -1,5 +1,4 @@
-//! The terminal form: what a person reads when a command ends. The verdict stands in the first lines; tables give up
-//! columns before they break.
+//! The terminal form, printed at the end of a command. The verdict comes first; tables drop columns before lines break.
 
 use run::Run;
 
@@ -9,16 +8,16 @@ use super::wrap::{clean, cut, wrap};
 use crate::{Bars, Block, Chain, Doc, EvidenceLine, KeyFigure, List, ReportError, Section, Style, Tone, Weight};
 use run::number::quantity;
 
-/// Width of the names in front of figures and lists.
+/// Width of the names before figures and lists.
 const GUTTER: usize = 12;
-/// Rows that a table keeps in the brief form.
+/// Rows of a table in the brief form.
 const ROWS: usize = 6;
 
 pub(super) fn make(doc: &Doc, _: &Run, style: &Style) -> Result<String, ReportError> {
     Ok(Page::of(doc, style, Weight::Main).text())
 }
 
-/// What comes first, in so many lines if rows of tables can be spared: the middle ones are left out.
+/// Renders the first sections in at most `most` lines, if dropping middle rows of tables is enough.
 pub(super) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
     let whole = Page::of(doc, style, Weight::First);
     let over = whole.lines.len().saturating_sub(most);
@@ -28,7 +27,7 @@ pub(super) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
     let mut doc = doc.clone();
     let blocks = doc.sections.iter_mut().filter(|s| s.weight == Weight::First).flat_map(|s| &mut s.blocks);
     for table in blocks.filter_map(|b| if let Block::Table(t) = b { Some(t) } else { None }) {
-        // One more for the line that says so.
+        // One more line says so.
         table.leave_out((over + 1).min(table.rows.len().saturating_sub(ROWS)));
     }
     Page::of(&doc, style, Weight::First).text()
@@ -37,7 +36,7 @@ pub(super) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
 struct Page {
     style: Style,
     lines: Vec<String>,
-    /// The least weight that is shown.
+    /// Least weight that is shown.
     weight: Weight,
 }
 
@@ -81,7 +80,7 @@ impl Page {
             }
             Block::Bars(bars) => self.bars(bars),
             Block::Chain(chain) => self.chain(chain),
-            // A curve needs a page: it is in the HTML form.
+            // Curves are only in the HTML form.
             Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) => {}
         }
     }
@@ -108,7 +107,7 @@ impl Page {
         const BRIEF: usize = 3;
         let mut said = "";
         for (i, line) in lines.iter().take(BRIEF).enumerate() {
-            // The place is said where it changes.
+            // The place is printed only where it changes.
             let known = line.place.is_empty() || line.place == said || line.text.contains(&line.place);
             let place = if known { String::new() } else { format!(" [{}]", line.place) };
             said = &line.place;
@@ -142,7 +141,7 @@ impl Page {
         }
     }
 
-    /// Says how many were left out for brevity.
+    /// Prints the number of entries left out for brevity.
     fn rest(&mut self, all: usize, shown: usize, one: &str, many: &str) {
         if all > shown {
             let left = all - shown;
@@ -166,7 +165,7 @@ impl Page {
         }
     }
 
-    /// A line a box, each step further in; what is full stands out.
+    /// Prints one line per box, indented by step; a full one is highlighted.
     fn chain(&mut self, chain: &Chain) {
         self.wrapped("", "", &chain.title, "2");
         for (i, step) in chain.order() {

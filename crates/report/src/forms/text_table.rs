@@ -1,5 +1,5 @@
-//! Tables in a terminal: figures to the right, columns of the highest rank left out first when room is short, the
-//! first column of words last; sentences wrap in their column. Says which columns are missing.
+//! Tables in a terminal: figures on the right, sentences wrapped in their column. Without enough room the columns of
+//! the highest rank are dropped first, the first column of words last, and a line names them.
 
 use std::ops::Range;
 
@@ -9,16 +9,16 @@ use super::paint::{code, paint};
 use super::wrap::{cut, wrap};
 use crate::{Style, Table, Tone};
 
-/// Columns above this rank are never in the terminal.
+/// Highest rank of columns in the terminal.
 const TERMINAL_RANK: u8 = 4;
-/// The least and the most room for a column of words, and the room between columns.
+/// Least and greatest width of a column of words, and the gap between columns.
 const LEAST: usize = 8;
 const MOST: usize = 60;
 const GAP: usize = 2;
 /// Most lines of a cell of words.
 const LINES: usize = 3;
 
-/// The lines of a table; `whole` also names the columns that have no room.
+/// Returns the lines of a table; `whole` also names the dropped columns.
 pub(super) fn table(table: &Table, style: &Style, whole: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if !table.caption.is_empty() {
@@ -47,30 +47,30 @@ pub(super) fn table(table: &Table, style: &Style, whole: bool) -> Vec<String> {
     lines
 }
 
-/// Rows that are laid out together: each takes much more memory while it is than as text.
+/// Rows that are laid out together, to bound memory.
 const AT_ONCE: usize = 1000;
 
-/// How wide columns are: as their words need, or, where not all rows are laid out together, as was chosen.
+/// Widths of columns: by their contents, or fixed if not all rows are laid out together.
 #[derive(Clone, Copy)]
 struct Widths<'a> {
     least: &'a [usize],
     fixed: bool,
 }
 
-/// A printed line, and the row that it belongs to; none for the heading.
+/// Printed line and its row; `None` for the heading.
 struct Line {
     text: String,
     row: Option<usize>,
 }
 
-/// Heading and rows in columns. Words that do not fit take further lines: a claim that is cut says nothing.
+/// Lays out heading and rows in columns. Words that do not fit wrap, since a cut sentence is useless.
 fn grid(table: &Table, shown: &[usize], of: Widths<'_>, rows: Range<usize>) -> Vec<Line> {
     let widths = of.least;
     let mut grid = Grid::new();
     grid.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     let heads: Vec<Vec<String>> = shown.iter().zip(widths).map(|(c, w)| piece(&table.columns[*c].name, *w)).collect();
     let tall = heads.iter().map(Vec::len).max().unwrap_or(1);
-    // The last line of every heading stands right above its figures.
+    // The last line of every heading is right above its figures.
     let mut belongs = Vec::new();
     if rows.start == 0 {
         grid.set_header(heads.iter().map(|lines| "\n".repeat(tall - lines.len()) + &lines.join("\n")));
@@ -96,8 +96,8 @@ fn grid(table: &Table, shown: &[usize], of: Widths<'_>, rows: Range<usize>) -> V
     texts.zip(belongs).map(|(text, row)| Line { text, row }).collect()
 }
 
-/// The lines of a cell: one where it fits, else wrapped, cut behind the last that is allowed. A name that is one long
-/// word is cut at once.
+/// Returns the lines of a cell: wrapped if needed, and cut after the last allowed line. A single long word is cut at
+/// once.
 fn piece(text: &str, width: usize) -> Vec<String> {
     if text.split_whitespace().any(|word| word.chars().count() > width) {
         return vec![cut(text, width)];
@@ -110,14 +110,14 @@ fn piece(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The least width in which a heading needs no more lines than a cell may have, and no word of it is cut.
+/// Returns the least width in which a heading fits the lines of a cell without cutting a word.
 fn folded(name: &str) -> usize {
     let longest = name.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
     let enough = (longest.max(LEAST)..MOST).find(|width| wrap(name, *width).len() <= LINES);
     enough.unwrap_or(MOST).min(name.chars().count())
 }
 
-/// The loudest tone of a row colours it.
+/// Returns the strongest tone of a row, which colours it.
 fn row_tone(table: &Table, row: usize) -> Tone {
     let cells = table.rows.get(row).into_iter().flatten();
     let loud = |t: &Tone| match t {
@@ -129,8 +129,8 @@ fn row_tone(table: &Table, row: usize) -> Tone {
     cells.map(|c| c.tone).max_by_key(loud).filter(|t| *t != Tone::Quiet).unwrap_or_default()
 }
 
-/// Which columns fit, how wide each of them may be, and the names of those that were dropped for width. Before a column is
-/// dropped, the headings of figures take further lines.
+/// Returns the columns that fit with their widths, and the names of the dropped ones. Headings of figures wrap before a
+/// column is dropped.
 fn choose(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>, Vec<String>) {
     let natural = |c: usize, head: usize| {
         let cells = table.rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.text.chars().count());
@@ -151,7 +151,7 @@ fn choose(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>, Vec<String>) 
             widths.remove(place);
             continue;
         }
-        // Nothing more to drop: the widest column of words gives way.
+        // No more column can be dropped, so the widest column of words shrinks.
         let words = (0..shown.len()).filter(|i| !table.columns[shown[*i]].right && widths[*i] > LEAST);
         match words.max_by_key(|i| widths[*i]) {
             Some(widest) => widths[widest] -= 1,

@@ -1,11 +1,12 @@
-//! Text in lines of a width. What cannot be seen never reaches a terminal as it is: names may come from a server.
+//! Text in lines of a given width. Invisible characters are escaped, since names may come from a server.
 
-/// A text that shows all it holds, without line ends.
+/// Escapes invisible characters and line ends.
 pub(super) fn clean(text: &str) -> String {
     run::visible(text).into_owned()
 }
 
-/// Lines of at most `width` characters, broken at spaces, but not between a number and its `%`; a word longer than a line is broken inside.
+/// Wraps a text at spaces into lines of at most `width` characters, but not between a number and its `%`. A word longer
+/// than a line is broken.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(8);
     let mut lines = vec![String::new()];
@@ -48,7 +49,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// A text cut to a number of characters.
+/// Cuts a text to a number of characters.
 pub(super) fn cut(text: &str, width: usize) -> String {
     let text = clean(text);
     if text.chars().count() <= width {

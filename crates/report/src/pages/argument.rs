@@ -1,4 +1,4 @@
-//! The reasoning, step by step, as judge wrote it down.
+//! The argument of the verdict, step by step.
 
 use run::Run;
 

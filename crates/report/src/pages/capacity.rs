@@ -1,4 +1,4 @@
-//! The open-loop search: response time and completed rate against offered rate, the objective, and what lies past it.
+//! The open-loop search: response time and completed rate against the offered rate, below and beyond the objective.
 
 use run::{Capacity, Run, Trial, TrialKind};
 
@@ -15,7 +15,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     }
     steps.sort_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
     let blocks = vec![Block::Plot(Box::new(latency(run, &steps))), Block::Plot(Box::new(completed(run, &steps)))];
-    vec![Section::new("capacity", "Open loop: more requests, whatever the server does", Weight::Full, blocks)]
+    vec![Section::new("capacity", "Open loop: higher and higher offered rates", Weight::Full, blocks)]
 }
 
 fn latency(run: &Run, steps: &[&Trial]) -> Plot {
@@ -64,7 +64,7 @@ fn completed(run: &Run, steps: &[&Trial]) -> Plot {
     Plot {
         title: completed_title(run),
         caption:
-            "Completed requests per second against the offered rate; on the dashed line all offered requests complete."
+            "Completed requests per second against the offered rate. On the dashed line all offered requests complete."
                 .into(),
         x: offered_axis(),
         y: Axis::new("requests per second", Unit::Plain, Scale::Linear),
@@ -78,7 +78,7 @@ fn completed(run: &Run, steps: &[&Trial]) -> Plot {
 fn completed_title(run: &Run) -> String {
     match run.picked(|p| p.overload) {
         Some(t) => format!(
-            "Offered {}, it completes {}",
+            "Of an offered {}, {} complete",
             quantity(t.rates.offered_rate, Unit::PerSecond),
             quantity(t.rates.completed_rate, Unit::PerSecond)
         ),
@@ -94,14 +94,14 @@ fn offered_axis() -> Axis {
     Axis::new("offered requests per second", Unit::Plain, Scale::Linear)
 }
 
-/// Whether the capacity was found by the open loop.
+/// Returns true if the open loop found the capacity.
 fn in_open_loop(run: &Run) -> bool {
     run.picked(|p| p.at_capacity).is_some_and(|t| t.kind == TrialKind::Search)
 }
 
 fn no_capacity(run: &Run) -> String {
     match run.picked(|p| p.open_held).map(|t| quantity(t.rates.offered_rate, Unit::PerSecond)) {
-        Some(held) => format!("The open loop held the objective up to {held} offered"),
+        Some(held) => format!("The open loop held the objective up to an offered {held}"),
         None => "No step of the open loop held the objective".into(),
     }
 }
@@ -110,7 +110,7 @@ fn marks(run: &Run) -> Vec<Mark> {
     let found = |c: &Capacity| {
         Mark::new(Spot::X(c.rate), format!("capacity {}", quantity(c.rate, Unit::PerSecond)), Hue::Alarm)
     };
-    // A capacity that the closed loop found is no place on this axis.
+    // A capacity found by the closed loop has no place on this axis.
     let shown = run.findings.capacity.as_ref().filter(|_| in_open_loop(run));
     shown.map(found).into_iter().collect()
 }
@@ -118,5 +118,5 @@ fn marks(run: &Run) -> Vec<Mark> {
 fn failed(run: &Run, steps: &[&Trial]) -> Vec<Band> {
     let most = steps.iter().map(|t| t.rates.offered_rate).fold(0.0, f64::max) * 2.0;
     let from = run.findings.capacity.as_ref().and_then(|c| c.failed_at);
-    from.map(|from| Band { from, to: most, label: "objective broken".into() }).into_iter().collect()
+    from.map(|from| Band { from, to: most, label: "objective failed".into() }).into_iter().collect()
 }

@@ -1,4 +1,4 @@
-//! What an experiment concludes, and its claims as the program computed them: one that failed stands out.
+//! Conclusions of an experiment, and its checked claims; failed ones stand out.
 
 use run::{Check, Run};
 
@@ -25,7 +25,7 @@ fn checks(checks: &[Check]) -> Section {
         0 => Note::block(Tone::Good, format!("All {} checks held.", checks.len())),
         n => Note::block(Tone::Bad, format!("{n} of {} checks failed.", checks.len())),
     };
-    // Whether it held comes first: a phone shows the first columns.
+    // The result comes first, since a phone shows the first columns.
     let columns =
         vec![Col::figures("held", 0), Col::words("claim", 0), Col::figures("came out", 0), Col::figures("wanted", 0)];
     let table = Table { columns, rows: checks.iter().map(row).collect(), ..Table::default() };
@@ -43,7 +43,7 @@ fn row(check: &Check) -> Vec<Cell> {
     ]
 }
 
-/// Three digits, but not where they would hide the distance from 1: an R² of 0.9996 is no 1.
+/// Formats three digits, but more where they would hide the distance from 1: an R² of 0.9996 is not 1.
 fn precise(v: f64) -> String {
     let near_one = (0.99..1.01).contains(&v) && v != 1.0;
     match format!("{v:.5}") {

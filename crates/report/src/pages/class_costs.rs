@@ -1,11 +1,11 @@
-//! What a request of each class costs the server, and which takes the most: estimates with their intervals.
+//! The server's cost of a request of each class, and the most expensive class: estimates with intervals.
 
 use run::{ClassCosts, ClassFinding, Run};
 
 use crate::{Block, Cell, Col, Note, Table, Tone, Unit};
 use run::number::quantity;
 
-/// The table and its sentence; nothing where nothing was told.
+/// Returns the table and its sentence; nothing without estimates.
 pub(super) fn blocks(run: &Run) -> Vec<Block> {
     let Some(costs) = &run.findings.class_costs else { return Vec::new() };
     let found = &run.findings.classes;
@@ -17,7 +17,7 @@ pub(super) fn blocks(run: &Run) -> Vec<Block> {
         Col::figures("of their CPU", 0),
     ];
     let mut table = Table {
-        caption: "What a request of each class costs the server.".into(),
+        caption: "Cost of a request of each class for the server.".into(),
         columns,
         rows: found.iter().filter_map(row).collect(),
         ..Table::default()
@@ -41,7 +41,7 @@ fn row(class: &ClassFinding) -> Option<Vec<Cell>> {
     ])
 }
 
-/// Which class takes the most of the server's CPU time, or that the intervals do not tell.
+/// Names the class with the most CPU time of the server, or says that the intervals overlap.
 fn dearest(found: &[ClassFinding], costs: &ClassCosts) -> Option<String> {
     let class = found.get(costs.dearest?)?;
     let share = |share: Option<f64>| quantity(share.unwrap_or(f64::NAN), Unit::Share);
@@ -52,11 +52,11 @@ fn dearest(found: &[ClassFinding], costs: &ClassCosts) -> Option<String> {
     );
     Some(match costs.sure {
         true => format!("{} costs the server most: {figures}.", class.name),
-        false => format!("{} may cost the server most ({figures}): the intervals do not tell it apart.", class.name),
+        false => format!("{} may cost the server most ({figures}), but the intervals overlap.", class.name),
     })
 }
 
-/// With a capital and a full stop.
+/// Returns a sentence with a capital letter and a full stop.
 fn sentence_of(how: &str) -> String {
     let mut chars = how.chars();
     let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();

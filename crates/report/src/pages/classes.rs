@@ -1,4 +1,4 @@
-//! Classes of a mix of requests, beside one another: what each came to, and which breaks the objective first.
+//! Classes of a request mix, side by side: their results, and the first one that breaks the objective.
 
 use run::{Breach, BreachKind, ClassFinding, Run};
 
@@ -43,7 +43,7 @@ fn table(run: &Run, found: &[ClassFinding]) -> Table {
 
 fn row(run: &Run, class: &ClassFinding) -> Vec<Cell> {
     let or = |value: Option<f64>, unit| {
-        value.map_or_else(|| Cell::absent("none was completed"), |value| Cell::from(quantity(value, unit)))
+        value.map_or_else(|| Cell::absent("none completed"), |value| Cell::from(quantity(value, unit)))
     };
     let errors = class.failed_share.map_or_else(
         || Cell::absent("none was made"),
@@ -52,40 +52,40 @@ fn row(run: &Run, class: &ClassFinding) -> Vec<Cell> {
     vec![
         class.name.clone().into(),
         or(class.share, Unit::Share),
-        class.rate.map_or_else(|| Cell::absent("none was completed"), |rate| number(rate).into()),
+        class.rate.map_or_else(|| Cell::absent("none completed"), |rate| number(rate).into()),
         or(class.p50_us, Unit::Micros),
         or(class.p90_us, Unit::Micros),
         or(class.p99_us, Unit::Micros),
         or(class.p99_9_us, Unit::Micros),
         errors,
-        class.bytes.map_or_else(|| Cell::absent("not told apart"), |bytes| quantity(bytes, Unit::Size).into()),
+        class.bytes.map_or_else(|| Cell::absent("not measured separately"), |bytes| quantity(bytes, Unit::Size).into()),
         fails(run, class)
-            .map_or_else(|| "not at any load tried".into(), |(at, _)| Cell::from(format!("at {at}")).toned(Tone::Warn)),
+            .map_or_else(|| "at no load".into(), |(at, _)| Cell::from(format!("at {at}")).toned(Tone::Warn)),
     ]
 }
 
-/// The load at which a class broke the objective, and how.
+/// Returns the load at which a class broke the objective, and the breach.
 fn fails(run: &Run, class: &ClassFinding) -> Option<(String, Breach)> {
     let trial = run.trials.get(class.failing?)?;
     Some((pick::name(trial), class.breach?))
 }
 
-/// Which class fails first.
+/// Names the class that fails first.
 fn first(run: &Run, found: &[ClassFinding]) -> Option<String> {
     let class = found.iter().find(|class| class.first_to_fail)?;
     let (at, breach) = fails(run, class)?;
     Some(format!("{} is the first to fail, at {at}: {}.", class.name, how(&breach)))
 }
 
-/// A breach in words, with its figure.
+/// Returns a breach in words, with its figure.
 fn how(breach: &Breach) -> String {
     let value = breach.value.unwrap_or(f64::NAN);
     let share = || quantity(value, Unit::Share);
     let time = |name: &str| format!("{name} was {}", quantity(value, Unit::Micros));
     match breach.kind {
-        BreachKind::NothingCompleted => "nothing of it was completed".into(),
+        BreachKind::NothingCompleted => "nothing of it completed".into(),
         BreachKind::Errors => format!("{} of its requests failed", share()),
-        BreachKind::Behind => format!("{} of it was completed", share()),
+        BreachKind::Behind => format!("{} of it completed", share()),
         BreachKind::Unanswered => format!("{} of its requests were never answered", share()),
         BreachKind::P50 => time("p50"),
         BreachKind::P99 => time("p99"),

@@ -1,5 +1,5 @@
-//! What one request costs on both sides: processor time split in its parts, and every other cost in a table. The ids are
-//! those of judge's `COSTS`: `cpu_…` is of the whole host, `process_…` of the side's own processes.
+//! The cost of one request on both sides: CPU time split into its parts, and every other cost in a table. Ids are those
+//! of judge's `COSTS`: `cpu_…` is of the whole host, `process_…` of the side's own processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,9 +9,9 @@ use super::pick;
 use crate::{BarRow, Bars, Block, Cell, Col, Hue, Section, Segment, Table, Unit, Weight};
 use run::number::quantity;
 
-/// How rows and columns of the server begin.
+/// Name of the server in rows and columns.
 const SERVER: &str = "server";
-/// Rows of the table that the terminal shows.
+/// Rows of the table in the terminal.
 const BRIEF: usize = 8;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -43,14 +43,14 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 
 type Part = (&'static str, &'static str, Hue);
 
-/// The parts of a host's processor time.
+/// Parts of a host's CPU time.
 const HOST: &[Part] = &[
     ("cpu_user_us", "user", Hue::Main),
     ("cpu_system_us", "system", Hue::Second),
     ("cpu_softirq_us", "softirq", Hue::Third),
     ("cpu_irq_us", "irq", Hue::Fourth),
 ];
-/// The parts of the time of a side's processes.
+/// Parts of the CPU time of a side's processes.
 const PROCESS: &[Part] = &[("process_user_us", "user", Hue::Main), ("process_system_us", "system", Hue::Second)];
 
 fn bars(shown: &[&Trial]) -> Bars {
@@ -76,7 +76,7 @@ fn bars(shown: &[&Trial]) -> Bars {
         Some((us, load)) => format!("A request costs the server {} of CPU time at {load}", quantity(us, Unit::Micros)),
         None => "CPU time of one request".into(),
     };
-    let caption = "CPU time per completed request, by where it is spent. Interrupts are charged to the host, and to a process only where the kernel cannot tell.";
+    let caption = "CPU time per completed request, by where it is spent. Interrupts count for the host; for a process only where the kernel cannot separate them.";
     Bars { title, caption: caption.into(), unit: Unit::Micros, rows, full: None, wide: true }
 }
 
@@ -92,14 +92,14 @@ fn sides(trial: &Trial) -> Vec<(&'static str, &Side)> {
     server.into_iter().chain([("client", &trial.client)]).collect()
 }
 
-/// What each cost is, by its id.
+/// Description of each cost, by its id.
 type Names = BTreeMap<String, &'static str>;
 
-/// The costs that most verdicts rest on, or all others.
+/// Returns the costs that most verdicts depend on, or all others.
 fn table(shown: &[&Trial], names: &Names, first: bool) -> Table {
     let mut columns = vec![Col::words("cost", 0)];
     let mut sources: Vec<&Side> = Vec::new();
-    // The saturated trial comes first: it is the one that the verdict rests on.
+    // The saturated trial comes first, since the verdict depends on it.
     for (i, trial) in shown.iter().rev().enumerate() {
         for (name, side) in sides(trial).into_iter().filter(|(_, s)| !s.costs.is_empty()) {
             let rank = if i == 0 { 0 } else { 5 };
@@ -119,7 +119,7 @@ fn table(shown: &[&Trial], names: &Names, first: bool) -> Table {
     table
 }
 
-/// What most verdicts rest on, in this order; the others follow by name.
+/// Costs that most verdicts depend on, in this order; the others follow by name.
 const FIRST: &[&str] = &[
     "process_cpu_us",
     "cpu_us",
@@ -140,7 +140,7 @@ const FIRST: &[&str] = &[
     "segments_again",
 ];
 
-/// The row of a cost; none when no side has a value for it.
+/// Returns the row of a cost; `None` if no side has a value.
 fn row(id: &str, names: &Names, sources: &[&Side]) -> Option<Vec<Cell>> {
     let known = |s: &&Side| s.costs.get(id).is_some_and(|c| c.per_request.value().is_some());
     if !sources.iter().any(known) {

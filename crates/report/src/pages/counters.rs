@@ -1,4 +1,4 @@
-//! Counters over time at saturation (averages hide what a series shows), and all of them over the window.
+//! Counters over time at saturation, since averages hide details, and all counters over the window.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     sections
 }
 
-/// The counters that are worth a picture, where they move.
+/// Counters with a chart, if they change.
 const CHOSEN: &[&str] = &[
     "cpu.user",
     "cpu.system",
@@ -86,7 +86,7 @@ fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
     })
 }
 
-/// Percentiles of the response time in stretches of the window.
+/// Returns the chart of response-time percentiles in parts of the window.
 fn times(trial: &Trial) -> Option<Plot> {
     let line = |name: &str, hue, of: fn(&Moment) -> Option<f64>| {
         Series::new(name, Look::Line, hue, over_window(trial, of).map(|(at_s, us)| (at_s, us / 1e6)).collect())
@@ -101,7 +101,7 @@ fn times(trial: &Trial) -> Option<Plot> {
     })
 }
 
-/// The share of requests that failed, where some did.
+/// Returns the chart of the share of failed requests, if some failed.
 fn failures(trial: &Trial) -> Option<Plot> {
     let points: Vec<(f64, f64)> = over_window(trial, Moment::failed_share).collect();
     let any = points.len() > 2 && points.iter().any(|(_, share)| *share > 0.0);
@@ -148,7 +148,7 @@ fn over_time(trial: &Trial, id: &str) -> Option<Plot> {
     })
 }
 
-/// A side's figure: the growth per second of a cumulative counter, the level of a gauge.
+/// Returns the figure of a side: growth per second of a cumulative counter, level of a gauge.
 fn line(label: &str, hue: Hue, side: &Side, trial: &Trial, spec: &CounterSpec) -> Option<Series> {
     let window = trial.measured.window;
     let inside = side.over_time(spec.id).into_iter().filter(|(t_s, _)| window.holds(*t_s));
@@ -167,7 +167,7 @@ fn growth((from_s, from): (f64, f64), (to_s, to): (f64, f64)) -> Option<(f64, f6
     (rate.is_finite() && rate >= 0.0).then_some(((from_s + to_s) / 2.0, rate))
 }
 
-/// Microseconds per second are processors (or shares of a device).
+/// Microseconds per second are CPUs (or shares of a device).
 const fn axis_unit(kind: Kind, unit: run::Unit) -> Unit {
     match (kind, unit) {
         (_, run::Unit::Bytes) => Unit::Bytes,

@@ -1,4 +1,4 @@
-//! What it would take to double the capacity.
+//! The resources needed to double the capacity.
 
 use run::{ResourceNeed, Run};
 
@@ -13,11 +13,11 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         let times = format!("{} times", number(n.factor));
         vec![Cell::new(n.device.clone()), Cell::new(times), Cell::new(quantity(n.reaches, Unit::PerSecond))]
     };
-    let columns = vec![Col::words("resource", 0), Col::figures("as much of it", 0), Col::figures("reaches", 0)];
+    let columns = vec![Col::words("resource", 0), Col::figures("needed", 0), Col::figures("then reaches", 0)];
     let table = Table {
         caption:
-            "By what a request needs of each, in the order in which they would stop the server; `loadline what-if` \
-                  answers for any change, with an interval."
+            "Resources in the order in which they would be full, by what a request needs of each. `loadline what-if` \
+                  predicts any other change, with an interval."
                 .into(),
         columns,
         rows: run.findings.what_if.iter().map(row).collect(),

@@ -1,4 +1,4 @@
-//! Hosts of the clients beside one another: what each made of the load, how busy it was, and what its packets lost.
+//! Generator hosts, side by side: their parts of the load, their use and their packet loss.
 
 use run::{HostFinding, HostLoad, Run, Trial};
 
@@ -11,19 +11,19 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let found = &run.findings.hosts;
     let mut blocks = vec![Block::Table(table(trial, found))];
     blocks.extend(found.iter().find(|f| f.busiest).map(busiest));
-    vec![Section::new("hosts", "Hosts of the clients", Weight::Main, blocks)]
+    vec![Section::new("hosts", "Generator hosts", Weight::Main, blocks)]
 }
 
 fn table(trial: &Trial, found: &[HostFinding]) -> Table {
     let mut table = Table {
-        caption: format!("What each host made of the load at {}.", pick::name(trial)),
+        caption: format!("Each host's part of the load at {}.", pick::name(trial)),
         columns: vec![
             Col::words("host", 0),
             Col::figures("agents", 4),
-            Col::figures("share asked", 2),
+            Col::figures("planned share", 2),
             Col::figures("completed/s", 0),
             Col::figures("its CPUs", 0),
-            Col::figures("sent again", 1),
+            Col::figures("retransmitted", 1),
         ],
         rows: trial.host_loads.iter().zip(found).map(|(load, found)| row(load, found)).collect(),
         ..Table::default()
@@ -49,7 +49,7 @@ fn row(load: &HostLoad, found: &HostFinding) -> Vec<Cell> {
 
 fn busiest(found: &HostFinding) -> Block {
     let share = quantity(found.cpus_busy.unwrap_or(f64::NAN), Unit::Share);
-    Note::block(Tone::Plain, format!("The busiest is {}: {share} of its CPUs were in use.", found.host))
+    Note::block(Tone::Plain, format!("The busiest host is {}: {share} of its CPU used.", found.host))
 }
 
 #[cfg(test)]
@@ -73,6 +73,6 @@ mod tests {
         run.findings.hosts =
             vec![found("a", 0.2), found("b", 0.9), HostFinding { host: "lost".into(), ..HostFinding::default() }];
         let text = crate::render("text", &run, &crate::Style::default()).unwrap();
-        assert!(text.contains("The busiest is b: 90") && text.contains("lost"), "{text}");
+        assert!(text.contains("The busiest host is b: 90") && text.contains("lost"), "{text}");
     }
 }

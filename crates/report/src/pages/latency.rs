@@ -1,4 +1,4 @@
-//! The percentile curve: whole distributions, not single figures; each nine of the axis is as wide as the one before.
+//! The percentile curve: whole distributions; each nine of the axis is equally wide.
 
 use run::{Hist, LoadState, Run, Summary, Trial};
 
@@ -21,7 +21,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("latency", "Response time in full", Weight::Full, blocks)]
 }
 
-/// The trials that tell the story, each once: unloaded, at the capacity (else the decisive one), past it.
+/// Returns the main trials, each once: unloaded, at the capacity (else the decisive one), and beyond it.
 fn chosen(run: &Run) -> Vec<(&'static str, &Trial)> {
     let state = run.findings.state.map_or("loaded", LoadState::word);
     let word = if run.findings.picks.at_capacity.is_some() { "at capacity" } else { state };
@@ -55,7 +55,7 @@ fn curves(shown: &[(&'static str, &Trial)]) -> Plot {
     }
 }
 
-/// The curve up to the last request: with n requests, nothing can be said beyond a share of 1 - 1/n.
+/// Returns the curve up to the last request: n requests show nothing beyond a share of 1 - 1/n.
 fn curve(hist: &Hist) -> Vec<(f64, f64)> {
     let most = 1.0 - 0.5 / hist.len().max(1) as f64;
     hist.curve_us().into_iter().map(|(q, us)| (q.min(most), us)).collect()

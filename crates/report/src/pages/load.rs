@@ -1,4 +1,4 @@
-//! The result of `load`: one fixed intensity in its key figures.
+//! The result of `load`: the key figures of one fixed load.
 
 use run::{Intensity, Outcome, Run, Trial, TrialKind};
 
@@ -7,7 +7,7 @@ use run::number::{count, number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let fixed: Vec<(&Trial, Outcome)> = run.outcomes().filter(|(t, _)| t.kind == TrialKind::Fixed).collect();
-    // More than one is a table's matter.
+    // Several trials are shown in a table.
     let [(trial, outcome)] = fixed.as_slice() else { return Vec::new() };
     vec![Section::new("load", "", Weight::First, vec![Block::KeyFigures(figures(trial, *outcome))])]
 }
@@ -37,10 +37,10 @@ fn figures(trial: &Trial, outcome: Outcome) -> Vec<KeyFigure> {
     figures.push(plain("Response", median, if response.count == 0 { String::new() } else { tail }));
     let again = match tally.unprocessed {
         0 => String::new(),
-        n => format!("; {} made again, since the server had left their connection without them", count(n)),
+        n => format!("; {} retried, since the server closed their connection unanswered", count(n)),
     };
     let counted = format!(
-        "{} sent, {} connections of {} tried{again}",
+        "{} sent, {} of {} connections established{again}",
         count(tally.sent),
         count(tally.connected),
         count(tally.attempted)
@@ -50,7 +50,7 @@ fn figures(trial: &Trial, outcome: Outcome) -> Vec<KeyFigure> {
     figures
 }
 
-/// How many requests failed, of whatever sort, and the share that the objective counts.
+/// Returns the number of failed requests, and the share that the objective counts.
 fn errors(trial: &Trial, outcome: Outcome) -> KeyFigure {
     let tally = &trial.tally;
     let bad = tally.error_count() + tally.unexpected_status + tally.unanswered;

@@ -1,4 +1,4 @@
-//! The pages of a report, one file each: a page takes a run and gives sections, or none when the run has nothing for it.
+//! The pages of a report, one file each. A page makes sections from a run, or none if the run has no such data.
 //!
 //! To add a page, write a file with `fn sections(&Run) -> Vec<Section>` and add a row where it belongs in reading order.
 
@@ -34,22 +34,26 @@ use run::{Certainty, Run};
 use crate::{Doc, Section, Unit};
 use run::number::{number, quantity};
 
-/// One row of [`PAGES`].
+/// Row of [`PAGES`].
 #[derive(Clone, Copy, Debug)]
 pub struct Page {
     /// Name.
     pub name: &'static str,
-    /// What it shows, in a sentence.
+    /// Contents in one sentence.
     pub help: &'static str,
-    /// Its sections; none when the run has no such data.
+    /// Makes its sections; none if the run has no such data.
     pub sections: fn(&Run) -> Vec<Section>,
 }
 
-/// The table, in reading order.
+/// All pages, in reading order.
 pub const PAGES: &[Page] = &[
-    Page { name: "warnings", help: "what makes the figures weaker", sections: verdict::warned },
-    Page { name: "verdict", help: "capacity, knee, what stops it, why, and what is next", sections: verdict::sections },
-    Page { name: "proof", help: "the verdict held against an experiment", sections: proof::sections },
+    Page { name: "warnings", help: "reasons to trust the figures less", sections: verdict::warned },
+    Page {
+        name: "verdict",
+        help: "capacity, knee, bottleneck, reasons, and the next bottleneck",
+        sections: verdict::sections,
+    },
+    Page { name: "proof", help: "the experiment on the verdict", sections: proof::sections },
     Page { name: "checks", help: "the claims of an experiment, each held or failed", sections: checks::sections },
     Page {
         name: "figures",
@@ -58,10 +62,10 @@ pub const PAGES: &[Page] = &[
     },
     Page {
         name: "counters-say",
-        help: "the verdict of an experiment, behind its own conclusions",
+        help: "the verdict of an experiment, after its own conclusions",
         sections: verdict::of_experiment,
     },
-    Page { name: "load", help: "the result of one fixed intensity", sections: load::sections },
+    Page { name: "load", help: "the result of one fixed load", sections: load::sections },
     Page {
         name: "sweep",
         help: "throughput and response time against concurrency, with bounds and knee",
@@ -72,28 +76,28 @@ pub const PAGES: &[Page] = &[
         help: "response time and completed rate against offered rate",
         sections: capacity::sections,
     },
-    Page { name: "repeats", help: "what each repeat came to by itself", sections: repeats::sections },
-    Page { name: "classes", help: "classes of a mix of requests beside one another", sections: classes::sections },
-    Page { name: "hosts", help: "hosts of the clients beside one another", sections: hosts::sections },
-    Page { name: "trials", help: "every operating point in one row", sections: trials::sections },
-    Page { name: "costs", help: "what one request costs on both sides", sections: costs::sections },
-    Page { name: "tls", help: "what TLS costs: CPU time of a handshake, bytes on the wire", sections: tls::sections },
-    Page { name: "double", help: "what it would take to double the capacity", sections: double::sections },
-    Page { name: "behind", help: "what stands behind the server, and how busy it was", sections: behind::sections },
+    Page { name: "repeats", help: "the result of each repeat", sections: repeats::sections },
+    Page { name: "classes", help: "the classes of a request mix, side by side", sections: classes::sections },
+    Page { name: "hosts", help: "the generator hosts, side by side", sections: hosts::sections },
+    Page { name: "trials", help: "one row per operating point", sections: trials::sections },
+    Page { name: "costs", help: "the cost of one request on both sides", sections: costs::sections },
+    Page { name: "tls", help: "the cost of TLS: CPU time of a handshake, bytes on the wire", sections: tls::sections },
+    Page { name: "double", help: "the resources needed to double the capacity", sections: double::sections },
+    Page { name: "behind", help: "upstreams of the server, and how busy they were", sections: behind::sections },
     Page { name: "utilisation", help: "how busy each device was at saturation", sections: utilisation::sections },
     Page { name: "latency", help: "the percentile curve and the figures behind it", sections: latency::sections },
     Page { name: "fits", help: "fitted curves with the intervals of their coefficients", sections: fits::sections },
     Page { name: "argument", help: "the reasoning of the verdict, step by step", sections: argument::sections },
-    Page { name: "trust", help: "how far the figures can be relied on", sections: trust::sections },
+    Page { name: "trust", help: "how far you can rely on the figures", sections: trust::sections },
     Page {
         name: "counters",
         help: "counters over time, and all of them over the window",
         sections: counters::sections,
     },
-    Page { name: "plan", help: "what was asked for, and on which hosts", sections: plan::sections },
+    Page { name: "plan", help: "the plan and the hosts", sections: plan::sections },
 ];
 
-/// All pages that have something to say.
+/// Returns the document of all pages with contents.
 pub(crate) fn document(run: &Run) -> Doc {
     Doc {
         title: title(run),
@@ -102,7 +106,7 @@ pub(crate) fn document(run: &Run) -> Doc {
     }
 }
 
-/// The result in one line.
+/// Returns the result in one line.
 fn title(run: &Run) -> String {
     let found = &run.findings;
     if run.trials.is_empty() {
@@ -115,7 +119,7 @@ fn title(run: &Run) -> String {
         let stops = match found.bottleneck.id.as_str() {
             "unknown" | "not-saturated" | "" => String::new(),
             _ if figures::judged_by_row(run) => String::new(),
-            // A guess is no headline.
+            // A guess is not a headline.
             id if found.bottleneck.sureness >= Certainty::Likely => format!("limited by {id}; "),
             _ => String::new(),
         };
@@ -131,17 +135,17 @@ fn title(run: &Run) -> String {
         };
         return match found.bottleneck.id.as_str() {
             _ if !capacity.held && capacity.rate <= 0.0 => "No answer was good".into(),
-            _ if !capacity.held => format!("The objective does not hold even at {rate}"),
-            "not-saturated" => format!("At least {rate}: nothing was at its limit"),
-            "unknown" | "" => format!("{rate}; the bottleneck is not known"),
+            _ if !capacity.held => format!("The objective fails even at {rate}"),
+            "not-saturated" => format!("At least {rate}: nothing was full"),
+            "unknown" | "" => format!("{rate}; the bottleneck is unknown"),
             id => format!("{rate}, {}limited by {id}", hedge(found.bottleneck.sureness)),
         };
     }
     match run.trials.as_slice() {
         [one] if one.kind == run::TrialKind::Watched => {
-            format!("Watched for {:.1} s; the load was not made here", one.measured.length_s)
+            format!("Watched for {:.1} s, without a load of its own", one.measured.length_s)
         }
-        [one] if one.latency_us.count == 0 => "Nothing was completed".into(),
+        [one] if one.latency_us.count == 0 => "Nothing completed".into(),
         [one] => {
             let p99 = quantity(one.latency_us.p99, Unit::Micros);
             format!("{} requests/s completed, p99 {p99}", number(one.rates.completed_rate))
@@ -151,7 +155,7 @@ fn title(run: &Run) -> String {
     }
 }
 
-/// How a headline names a verdict that is not certain.
+/// Returns the word of a headline before a verdict that is not certain.
 fn hedge(sureness: Certainty) -> &'static str {
     match sureness {
         Certainty::Sure | Certainty::Likely => "",
@@ -160,7 +164,7 @@ fn hedge(sureness: Certainty) -> &'static str {
     }
 }
 
-/// What ended a run before its time, and what was measured until then.
+/// Returns the failure that ended a run, and its measurements until then.
 fn died(run: &Run) -> Option<String> {
     let (trial, incident) = run.ended_by()?;
     let mut text = incident.text.clone();
@@ -175,7 +179,7 @@ fn subtitle(run: &Run) -> String {
     let mut parts = vec![command(run)];
     if !run.trials.is_empty() {
         let trials = if run.trials.len() == 1 { "trial" } else { "trials" };
-        // What somebody else collected does not say how long that took.
+        // Counters from another tool have no duration.
         let took =
             if run.elapsed_s > 0.0 { format!(" in {}", quantity(run.elapsed_s, Unit::Seconds)) } else { String::new() };
         parts.push(format!("{} {trials}{took}", run.trials.len()));
@@ -193,7 +197,7 @@ fn command(run: &Run) -> String {
     if run.command.is_empty() { "loadline".into() } else { run.command.clone() }
 }
 
-/// `2026-11-21T05:39:13.5Z` as `2026-11-21 05:39 UTC`; anything else as it is.
+/// `2026-11-21T05:39:13.5Z` as `2026-11-21 05:39 UTC`; anything else unchanged.
 fn minute(time: &str) -> String {
     let utc = time.is_ascii() && time.len() > 16 && time.ends_with('Z') && time.as_bytes().get(10) == Some(&b'T');
     if utc { format!("{} {} UTC", &time[..10], &time[11..16]) } else { time.into() }

@@ -1,32 +1,32 @@
-//! Trials of one kind, and what a trial is called. Which of them decide stands in the findings (`run::Picks`).
+//! Selection and names of trials. The findings (`run::Picks`) say which trials decide.
 
 use run::{Intensity, Run, Trial, TrialKind};
 
 use crate::plot::Look;
 use run::number::{count, number};
 
-/// Trials of some kinds, in the order they were run.
+/// Returns trials of some kinds, in the order of the run.
 pub(super) fn of<'a>(run: &'a Run, kinds: &[TrialKind]) -> Vec<&'a Trial> {
     run.trials.iter().filter(|t| kinds.contains(&t.kind)).collect()
 }
 
-/// How the points of these trials are drawn: a line through several repeats would go to and fro.
+/// Returns the look of these trials: a line through several repeats would zigzag.
 pub(super) fn look(trials: &[&Trial]) -> Look {
     if trials.iter().any(|t| t.repeat > 0) { Look::Dots } else { Look::LineDots }
 }
 
-/// Requests in flight: what was measured, else what was asked for.
+/// Returns the measured requests in flight, or else the planned ones.
 pub(super) fn concurrency(trial: &Trial) -> f64 {
     let measured = trial.rates.concurrency;
     if measured.is_finite() && measured > 0.0 { measured } else { asked(trial).unwrap_or(f64::NAN) }
 }
 
-/// The concurrency that a closed loop asks for.
+/// Returns the planned concurrency of a closed loop.
 pub(super) fn asked(trial: &Trial) -> Option<f64> {
     trial.intensity.in_flight()
 }
 
-/// What a trial is called in tables and at lines.
+/// Returns the name of a trial in tables and charts.
 pub(super) fn name(trial: &Trial) -> String {
     if !trial.label.is_empty() {
         return trial.label.clone();
@@ -39,7 +39,7 @@ pub(super) fn name(trial: &Trial) -> String {
     }
 }
 
-/// What a load keeps under way, a figure and of what: `16` `connections`.
+/// Returns the concurrency of a load, a figure and its unit: `16` `connections`.
 pub(super) fn in_flight(trial: &Trial) -> [String; 2] {
     match &trial.intensity {
         Intensity::Closed { connections: n, .. } => connections(f64::from(*n)),
@@ -48,7 +48,7 @@ pub(super) fn in_flight(trial: &Trial) -> [String; 2] {
     }
 }
 
-/// So many connections, a figure and the word.
+/// Returns a number of connections, a figure and the word.
 pub(super) fn connections(n: f64) -> [String; 2] {
     [number(n), if n == 1.0 { "connection" } else { "connections" }.into()]
 }

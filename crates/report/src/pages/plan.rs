@@ -1,4 +1,4 @@
-//! What was asked for, on which hosts, and what happened on the way.
+//! The plan, the hosts and the notes of a run.
 
 use run::{HostInfo, Run};
 use serde_json::Value;
@@ -17,13 +17,13 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if !notes.is_empty() {
         sections.push(Section::new("notes", "Notes", Weight::Main, notes));
     }
-    let mut blocks = vec![Block::Table(pairs("What was asked for.", plan(run)))];
+    let mut blocks = vec![Block::Table(pairs("The plan.", plan(run)))];
     blocks.extend(run.hosts.iter().map(|h| Block::Table(host(h))));
     sections.push(Section::new("plan", "Plan and hosts", Weight::Detail, blocks));
     sections
 }
 
-/// Notes of the run and of its trials, each once, with the trials it is of.
+/// Returns the notes of the run and its trials, each once, with its trials.
 fn notes(run: &Run) -> Vec<String> {
     let mut told: Vec<(String, Vec<String>)> = run.notes.iter().map(|n| (n.text.clone(), Vec::new())).collect();
     for trial in &run.trials {
@@ -47,7 +47,7 @@ fn say(text: &str, trials: &[String], all: usize) -> String {
     }
 }
 
-/// The plan as dotted names and values, as a TOML file would set them.
+/// Returns the plan as dotted names and values, as in a TOML file.
 fn plan(run: &Run) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let mut plan = run.plan.clone();

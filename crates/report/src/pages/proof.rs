@@ -1,14 +1,15 @@
-//! The verdict held against an experiment: what was predicted, what came out, and whose speed throughput follows.
+//! The experiment on the verdict: the prediction, the measurement, and the resources that explain throughput.
 
 use run::{Effect, Estimate, Proof, ProofOutcome, ProofTrial, Run, Steadiness, UnusedLever};
 
 use crate::plot::{Axis, BarRow, Bars, Hue, Look, Plot, Scale, Segment, Series};
+use crate::words::capital;
 use crate::{Block, Cell, Col, KeyFigure, Note, Section, Table, Tone, Unit, Weight};
 use run::number::{number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(proof) = &run.findings.proof else { return Vec::new() };
-    let mut blocks = vec![Note::block(tone(proof.outcome), format!("{}: {}", word(proof.outcome), proof.why))];
+    let mut blocks = vec![Note::block(tone(proof.outcome), format!("{}: {}", capital(word(proof)), proof.why))];
     blocks.extend(effects(proof));
     blocks.extend(in_turns(proof));
     blocks.extend(shares(proof));
@@ -18,17 +19,19 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("proof", "Proof", Weight::Main, blocks)]
 }
 
-/// The experiment as it stands beside the verdict.
+/// Returns the experiment's line beside the verdict.
 pub(super) fn key_figure(proof: &Proof) -> KeyFigure {
     let tone = if proof.outcome == ProofOutcome::Refuted { Tone::Warn } else { Tone::Plain };
-    KeyFigure { name: "Proof".into(), value: word(proof.outcome).into(), detail: proof.why.clone(), tone }
+    KeyFigure { name: "Proof".into(), value: word(proof).into(), detail: capital(&proof.why), tone }
 }
 
-fn word(outcome: ProofOutcome) -> &'static str {
-    match outcome {
+fn word(proof: &Proof) -> &'static str {
+    let tried = !(proof.trials.is_empty() && proof.switched.is_empty());
+    match proof.outcome {
         ProofOutcome::Proven => "proven",
         ProofOutcome::Refuted => "refuted",
-        ProofOutcome::NoResult => "not proven",
+        ProofOutcome::NoResult if tried => "undecided",
+        ProofOutcome::NoResult => "not tried",
     }
 }
 
@@ -40,7 +43,7 @@ fn tone(outcome: ProofOutcome) -> Tone {
     }
 }
 
-/// Predicted beside measured.
+/// Returns the table of predictions beside measurements.
 fn effects(proof: &Proof) -> Option<Block> {
     let row = |name: &str, e: &Effect| {
         let interval = match e.low < e.high {
@@ -73,7 +76,7 @@ fn effects(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// The same load with and without each lever: those of turns, and at an offered rate all.
+/// Returns the table of one load with and without each lever: those in turns, or all at an offered rate.
 fn in_turns(proof: &Proof) -> Option<Block> {
     let row = |e: &Effect| {
         vec![
@@ -91,7 +94,7 @@ fn in_turns(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// What was not tried, and why.
+/// Returns the levers that were not tried, with the reasons.
 fn untried(proof: &Proof) -> Option<Block> {
     let row = |u: &UnusedLever| vec![Cell::new(u.lever.clone()), Cell::new(u.why.clone())];
     let columns = vec![Col::words("not tried", 0), Col::words("why", 0)];
@@ -99,13 +102,13 @@ fn untried(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// Every resource and the remainder, by name.
+/// Returns every resource and the remainder, by name.
 fn parts(proof: &Proof) -> Vec<(&str, Estimate)> {
     let levers = proof.elasticities.iter().map(|e| (e.lever.as_str(), e.estimate));
-    levers.chain(proof.remainder.map(|r| ("untouched", r))).collect()
+    levers.chain(proof.remainder.map(|r| ("untested", r))).collect()
 }
 
-/// Elasticities and the remainder: bars that add up to 1, and their intervals.
+/// Returns elasticities and the remainder as bars that add up to 1, with their intervals.
 fn shares(proof: &Proof) -> Vec<Block> {
     let parts = parts(proof);
     if parts.is_empty() {
@@ -125,28 +128,27 @@ fn shares(proof: &Proof) -> Vec<Block> {
         ]
     };
     let (title, figure) = match proof.of.is_throughput() {
-        true => ("How much of a change of speed reaches throughput".to_string(), "elasticity"),
-        false => {
-            (format!("Of what {} grows by when everything is slower, the share of each", proof.of.name()), "share")
-        }
+        true => ("What explains throughput".to_string(), "share"),
+        false => (format!("What explains the growth of {} when everything slows down", proof.of.name()), "share"),
     };
     let bars = Bars {
         title,
-        caption: "Together 1; untouched is what no lever reached: a sleep, a lock, a service behind the server.".into(),
+        caption: "Shares of 1. Untested: what the experiment cannot slow, such as a sleep, a lock or an upstream."
+            .into(),
         rows: parts.iter().map(bar).collect(),
         full: Some(1.0),
         ..Bars::default()
     };
-    let columns = vec![Col::words("speed of", 0), Col::figures(figure, 0), Col::figures("95 % interval", 0)];
+    let columns = vec![Col::words("resource", 0), Col::figures(figure, 0), Col::figures("95 % interval", 0)];
     let table = Table { columns, rows: parts.iter().map(row).collect(), ..Table::default() };
     vec![Block::Bars(bars), Block::Table(table)]
 }
 
-/// Each slot's throughput against what the main lever took in it, beside what the elasticity says.
+/// Returns the plot of each slot's throughput against the share that the main lever took, beside the prediction.
 fn dose_response(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     let main = &proof.measured.as_ref()?.lever;
     let lever = trial.levers.iter().find(|l| l.lever == *main)?;
-    // At an offered rate the dose is the same in all slots: there is no course to draw.
+    // At an offered rate the dose is equal in all slots, so there is no curve to draw.
     let elasticity =
         proof.elasticities.iter().filter(|_| proof.of.is_throughput()).find(|e| e.lever == *main)?.estimate.value;
     let slots = lever.speed.iter().zip(&trial.completed_rate).filter(|(s, r)| s.is_finite() && r.is_finite());
@@ -159,13 +161,13 @@ fn dose_response(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     let points = slots.iter().map(|(dose, rate)| (*dose, rate / free)).collect();
     let line = [0.0, most / 2.0, most].map(|dose| (dose, (1.0 - dose).max(0.0).powf(elasticity)));
     Some(Block::Plot(Box::new(Plot {
-        title: format!("Throughput against what {main} takes away"),
-        caption: "Each point is one slot, relative to the mean of the slots without the lever; dashed: what the elasticity predicts.".into(),
+        title: format!("Throughput against the share of {main} taken away"),
+        caption: "Each point is one slot, relative to the mean of the slots without the lever. Dashed: predicted from the share.".into(),
         x: Axis::new("share taken away", Unit::Share, Scale::Linear),
         y: Axis::new("throughput", Unit::Plain, Scale::Linear),
         series: vec![
             Series::new("slots", Look::Dots, Hue::Main, points),
-            Series::new("by the elasticity", Look::Dashed, Hue::Quiet, line.to_vec()),
+            Series::new("predicted", Look::Dashed, Hue::Quiet, line.to_vec()),
         ],
         ..Plot::default()
     })))
@@ -177,20 +179,20 @@ fn afterwards(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     let what = proof.of.name();
     let text = match &proof.steadiness {
         Some(steadiness) => format!("{slots}. {}", steadied(steadiness)),
-        None => format!("{slots}; after the levers were off, {what} was {} of that without them.", number(after)),
+        None => format!("{slots}. Afterwards {what} was {} times that without the levers.", number(after)),
     };
     Some(Block::Paragraph(text))
 }
 
-/// What was not the levers' doing.
+/// Returns the changes of throughput that the levers did not cause.
 fn steadied(steadiness: &Steadiness) -> String {
     let told = |e: &Estimate| format!("{} ({} to {})", number(e.value), number(e.low), number(e.high));
     let back = steadiness.back.as_ref().zip(steadiness.is_back).map(|(back, is_back)| {
-        let within = if is_back { "back within noise" } else { "not back within noise" };
-        format!(" After the levers were off it was {} of that before: {within}.", told(back))
+        let within = if is_back { "it returned" } else { "it did not return" };
+        format!(" Afterwards it was {} times that before: {within}.", told(back))
     });
     format!(
-        "Apart from what the levers did, throughput varied by {} from slot to slot; at the end it was {} of that at the start.{}",
+        "Without the levers' effect, throughput varied by {} from slot to slot; at the end it was {} times that at the start.{}",
         quantity(steadiness.noise, Unit::Share),
         told(&steadiness.drift),
         back.unwrap_or_default()

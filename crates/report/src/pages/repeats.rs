@@ -1,4 +1,4 @@
-//! What each of several repeats came to by itself: how far the figures move from run to run.
+//! The result of each repeat by itself: how much the figures differ from run to run.
 
 use run::{Repeat, Run};
 
@@ -13,10 +13,10 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         Col::figures("repeat", 0),
         Col::figures("capacity", 0),
         Col::figures("95 % interval of its own windows", 2),
-        Col::figures("most completed", 0),
+        Col::figures("highest rate", 0),
         Col::figures("p50 there", 1),
         Col::figures("p99 there", 1),
-        Col::words("what stops it", 0),
+        Col::words("bottleneck", 0),
     ];
     let rows = run.findings.repeats.iter().zip(1..).map(|(repeat, n)| row(repeat, n)).collect();
     let table = Table { caption: caption(run), columns, rows, ..Table::default() };
@@ -47,16 +47,16 @@ fn caption(run: &Run) -> String {
         (run.findings.repeats.iter().filter(|r| r.capacity.is_some()).count(), run.findings.repeats.len());
     match (capacity.and_then(|c| c.variation), capacity) {
         (Some(v), _) => format!(
-            "Coefficient of variation of the capacities: {}. The capacity above is their geometric mean, its interval that of \
-             Student's t over the repeats.",
+            "The capacities vary by {} (coefficient of variation). The capacity above is their geometric mean, with an \
+             interval by Student's t over the repeats.",
             quantity(v, Unit::Share)
         ),
-        (None, None) => "No load that was tried held the objective in any repeat.".into(),
+        (None, None) => "The objective failed at every load in every repeat.".into(),
         (None, Some(_)) if held < all => {
             format!(
                 "{held} of {all} repeats held the objective, so the capacity above is that of all windows together."
             )
         }
-        (None, Some(_)) => "One repeat alone was finished, so nothing shows how far repeats are apart.".into(),
+        (None, Some(_)) => "Only one repeat was finished, so the difference between repeats is unknown.".into(),
     }
 }

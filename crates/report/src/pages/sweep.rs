@@ -17,7 +17,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let knee = run.findings.knee.as_ref();
     let blocks =
         vec![Block::Plot(Box::new(throughput(run, &steps, knee))), Block::Plot(Box::new(response(&steps, knee)))];
-    vec![Section::new("sweep", "Closed loop: more clients, one by one", Weight::Full, blocks)]
+    vec![Section::new("sweep", "Closed loop: more and more clients", Weight::Full, blocks)]
 }
 
 fn throughput(run: &Run, steps: &[&Trial], knee: Option<&Knee>) -> Plot {
@@ -49,7 +49,7 @@ fn throughput(run: &Run, steps: &[&Trial], knee: Option<&Knee>) -> Plot {
 fn throughput_title(steps: &[&Trial], knee: Option<&Knee>) -> String {
     let Some(k) = knee else { return "Throughput against clients".into() };
     match k.reached_at {
-        Some(n) => format!("{} clients bring 95 % of the highest throughput, more bring only waiting", number(n)),
+        Some(n) => format!("{} clients reach 95 % of the highest throughput; more clients only wait", number(n)),
         None => format!("Throughput still grows at {} clients", number(ends(steps).1)),
     }
 }
@@ -94,7 +94,7 @@ fn measured(label: &str, hue: Hue, steps: &[&Trial], value: impl Fn(&Trial) -> f
     Series::new(label, pick::look(steps), hue, points)
 }
 
-/// A formula as a dashed line.
+/// Returns a formula as a dashed line.
 fn curve(label: &str, low: f64, high: f64, formula: impl Fn(f64) -> f64) -> Series {
     const POINTS: i32 = 160;
     let at = |i: i32| low * (high / low).powf(f64::from(i) / f64::from(POINTS));
@@ -102,7 +102,7 @@ fn curve(label: &str, low: f64, high: f64, formula: impl Fn(f64) -> f64) -> Seri
     Series::new(label, Look::Dashed, Hue::Quiet, points)
 }
 
-/// The lowest and highest concurrency that is above zero.
+/// Returns the lowest and highest concurrency above zero.
 fn ends(steps: &[&Trial]) -> (f64, f64) {
     let values = || steps.iter().map(|t| pick::concurrency(t)).filter(|n| n.is_finite() && *n > 0.0);
     (values().reduce(f64::min).unwrap_or(1.0), values().reduce(f64::max).unwrap_or(1.0))

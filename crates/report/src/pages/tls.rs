@@ -1,4 +1,4 @@
-//! What TLS costs: CPU time of a handshake on both sides, and bytes on the wire beside bytes of the answer.
+//! The cost of TLS: CPU time of a handshake on both sides, and bytes on the wire compared with bytes of the answer.
 
 use run::{CpuEstimate, HandshakeCost, Run, Trial};
 
@@ -27,7 +27,7 @@ fn handshake(cost: &HandshakeCost) -> Vec<Vec<Cell>> {
     let first = if apart || cost.resumed == 0.0 { "full handshake" } else { "handshake" };
     let kinds = match cost.resumed {
         share if share > 0.0 => format!("{} resumed", quantity(share, Unit::Share)),
-        _ => "full ones".into(),
+        _ => "full".into(),
     };
     let how = format!("{} handshakes, {kinds}; {}", count(cost.handshakes), cost.how);
     let all = [
@@ -40,7 +40,7 @@ fn handshake(cost: &HandshakeCost) -> Vec<Vec<Cell>> {
     known
         .enumerate()
         .map(|(at, (what, side, told))| {
-            let how = if at == 0 { how.clone() } else { "the same".into() };
+            let how = if at == 0 { how.clone() } else { "as above".into() };
             vec![Cell::new(format!("{what}{more}, {side} CPU")), Cell::new(time(told)), Cell::new(how)]
         })
         .collect()
@@ -52,7 +52,7 @@ fn time(told: CpuEstimate) -> String {
     format!("{}{}", us(told.us), within.unwrap_or_default())
 }
 
-/// What came over the wire for an answer, and what of it was the answer; nothing where the protocol tells no answers apart.
+/// Returns the bytes on the wire per answer and the answer's part; `None` if the protocol has no separate answers.
 fn wire(trial: &Trial) -> Option<Vec<Cell>> {
     let tally = &trial.measured.tally;
     if tally.answer_bytes == 0 || tally.completed == 0 {
@@ -64,7 +64,7 @@ fn wire(trial: &Trial) -> Option<Vec<Cell>> {
     let figure = format!("{} for {}", quantity(wire, Unit::Bytes), quantity(answer, Unit::Bytes));
     let more = (wire / answer - 1.0).max(0.0);
     let how = format!(
-        "received for an answer, handshakes left out: records of TLS and framing of the protocol are {} more",
+        "received per answer, without handshakes; TLS records and protocol framing add {}",
         quantity(more, Unit::Share)
     );
     Some(vec![Cell::new("bytes on the wire"), Cell::new(figure), Cell::new(how)])
@@ -100,9 +100,9 @@ mod tests {
         let [Block::Table(table)] = &blocks[..] else { panic!("one table") };
         let text: Vec<String> = table.rows.iter().flatten().map(|c| c.text.clone()).collect();
         assert_eq!(text[1], "800 µs (700 µs to 900 µs)");
-        assert!(text[2].contains("1,234") && text[2].contains("full ones") && text[2].contains("in turns"), "{text:?}");
+        assert!(text[2].contains("1,234") && text[2].contains("full") && text[2].contains("in turns"), "{text:?}");
         assert_eq!((&*text[0], &*text[3]), ("full handshake, server CPU", "resumed handshake, client CPU"));
         assert_eq!(text[7], "120 B for 100 B");
-        assert!(text[8].contains("20 % more"), "{text:?}");
+        assert!(text[8].contains("add 20 %"), "{text:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Every operating point in one row: the terminal shows the columns that decide, the page all of them.
+//! The table of trials, one row per operating point. The terminal shows the main columns, the HTML page all of them.
 
 use run::{BreachKind, Device, ErrorKind, Outcome, Run, Tally, Trial};
 
@@ -7,7 +7,7 @@ use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
 use run::number::{count, number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    // Timings of a library are trials without requests: their figures are in the experiment's own table.
+    // Trials that time a library have no requests; the experiment's own table has their figures.
     let timed_alone = figures::has_table(run) && run.trials.iter().all(|t| t.tally.attempted + t.tally.sent == 0);
     if run.trials.is_empty() || timed_alone {
         return Vec::new();
@@ -17,7 +17,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let mut table = Table { columns: columns(), rows, ..Table::default() };
     table.explain_absent();
     let title = if run.trials.len() == 1 { "Trial" } else { "Trials" };
-    // An experiment's own table says what matters there.
+    // An experiment has its own table.
     let weight = if figures::has_table(run) { Weight::Full } else { Weight::First };
     vec![Section::new("trials", title, weight, vec![Block::Table(table)])]
 }
@@ -64,23 +64,20 @@ fn row(trial: &Trial, outcome: Outcome, busiest: Option<&Device>) -> Vec<Cell> {
     ]
 }
 
-/// A percentile that broke the objective, and how sure the trial by itself is that it holds.
+/// Returns the cell of a percentile: red if it broke the objective, with the chance that it holds.
 fn late(outcome: Outcome, cell: Cell) -> Cell {
     let broken = outcome.breach.is_some_and(|b| matches!(b.kind, BreachKind::P99 | BreachKind::Unanswered));
     let cell = if broken { cell.toned(Tone::Warn) } else { cell };
     match outcome.chance_held {
         Some(chance) if cell.hint.is_empty() => Cell {
-            hint: format!(
-                "by this trial alone, the chance that the objective holds is {}",
-                quantity(chance, Unit::Share)
-            ),
+            hint: format!("chance that the objective holds, by this trial alone: {}", quantity(chance, Unit::Share)),
             ..cell
         },
         _ => cell,
     }
 }
 
-/// The share of requests that failed, as the objective counts them; what failed is said on demand.
+/// Returns the share of failed requests, as the objective counts them, with details on demand.
 fn errors(trial: &Trial, outcome: Outcome) -> Cell {
     let hint = failures(&trial.tally);
     match outcome.failed_share {
@@ -92,7 +89,7 @@ fn errors(trial: &Trial, outcome: Outcome) -> Cell {
     }
 }
 
-/// What failed in a whole trial, by kind.
+/// Returns the failures of a whole trial, by kind.
 pub(super) fn failures(tally: &Tally) -> String {
     let kinds = tally.errors.0.iter().map(|(kind, n)| (*n, words(*kind)));
     let extra = [
@@ -110,11 +107,11 @@ fn of_device(busiest: Option<&Device>) -> Cell {
             let share = quantity(d.busy, Unit::Share);
             Cell { text: format!("{} {share}", d.short()), tone: Tone::Plain, hint: d.name() }
         }
-        None => Cell::absent("no counter of a device was recorded"),
+        None => Cell::absent("no device counter was recorded"),
     }
 }
 
-/// The first of a trial's devices, as judge ranks them, with the share of its time: `server thread 97 %`.
+/// Returns the busiest device of a trial, by judge's ranking: `server thread 97 %`.
 pub fn busiest_device(ranked: &[Device]) -> Option<String> {
     ranked.first().map(|d| format!("{} {}", d.short(), quantity(d.busy, Unit::Share)))
 }
@@ -124,14 +121,14 @@ fn steady(trial: &Trial) -> Cell {
     Cell { text: word.into(), tone: Tone::Plain, hint: trial.steady.reason.clone() }
 }
 
-/// A kind of failure in words.
+/// Returns a kind of failure in words.
 pub const fn words(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::ConnectRefused => "connects refused",
         ErrorKind::ConnectTimeout => "connects timed out",
         ErrorKind::ConnectFailed => "connects failed",
         ErrorKind::ClientPorts => "without a local port",
-        ErrorKind::ClientFds => "without a descriptor",
+        ErrorKind::ClientFds => "without a file descriptor",
         ErrorKind::Reset => "resets",
         ErrorKind::ShortResponse => "short responses",
         ErrorKind::Malformed => "malformed responses",

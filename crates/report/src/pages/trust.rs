@@ -1,15 +1,16 @@
-//! How far the figures can be relied on.
+//! The page on how far a reader can rely on the figures.
 
 use run::{Run, TimeSpent};
 
 use super::verdict::FIRST_WARNINGS;
+use crate::words::capital;
 use crate::{Block, Item, KeyFigure, List, Note, Section, Tone, Unit, Weight};
 use run::number::{number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let trust = &run.findings.trust;
     let mut blocks: Vec<Block> =
-        trust.warnings.iter().skip(FIRST_WARNINGS).map(|w| Note::block(Tone::Warn, w.clone())).collect();
+        trust.warnings.iter().skip(FIRST_WARNINGS).map(|w| Note::block(Tone::Warn, capital(w))).collect();
     let figures = figures(run);
     if !figures.is_empty() {
         blocks.push(Block::KeyFigures(figures));
@@ -31,7 +32,7 @@ fn figures(run: &Run) -> Vec<KeyFigure> {
         let used = trust.ceiling_used.map(|share| quantity(share, Unit::Share));
         let detail = match (used, trust.generator_limited) {
             (Some(used), true) => {
-                format!("with the network it was at its limit at {used} of that, so the server is not to blame")
+                format!("it reached its own limit at {used} of that, so the server is not to blame")
             }
             (Some(used), false) => format!("the rate is {used} of that"),
             (None, _) => String::new(),
@@ -39,7 +40,7 @@ fn figures(run: &Run) -> Vec<KeyFigure> {
         let tone = if trust.generator_limited { Tone::Bad } else { Tone::Plain };
         figures.push(KeyFigure {
             name: "Generator".into(),
-            value: format!("{} requests/s with no network", number(ceiling)),
+            value: format!("{} requests/s without a network", number(ceiling)),
             detail,
             tone,
         });
@@ -48,7 +49,7 @@ fn figures(run: &Run) -> Vec<KeyFigure> {
         figures.push(KeyFigure {
             name: "Measured".into(),
             value: format!("{} of the run's time", quantity(share, Unit::Share)),
-            detail: trust.spent.as_ref().map_or("the rest started, settled, drained and judged".into(), rest),
+            detail: trust.spent.as_ref().map_or("the rest: starting, warm-up, drain and judging".into(), rest),
             tone: Tone::Plain,
         });
     }
@@ -57,21 +58,21 @@ fn figures(run: &Run) -> Vec<KeyFigure> {
         figures.push(KeyFigure {
             name: "Probe".into(),
             value,
-            detail: "what reading the counters cost".into(),
+            detail: "cost of reading the counters".into(),
             tone: Tone::Plain,
         });
     }
     figures
 }
 
-/// What a run's time was spent on besides windows.
+/// Returns what took the run's time besides the windows.
 fn rest(spent: &TimeSpent) -> String {
     let parts = [
         ("warm-ups", spent.settle_s),
         ("starting agents", spent.start_s),
         ("drains", spent.drain_s),
         ("counters at rest", spent.at_rest_s),
-        ("all else (first requests, experiments, judging)", spent.other_s),
+        ("other (first requests, experiments, judging)", spent.other_s),
     ];
     let told: Vec<String> = parts.iter().map(|(what, s)| format!("{what} {}", quantity(*s, Unit::Seconds))).collect();
     format!("the rest: {}", told.join(", "))

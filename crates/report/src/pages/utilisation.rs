@@ -1,4 +1,4 @@
-//! How busy each device was at saturation, one bar a device.
+//! Use of each device at saturation, one bar per device.
 
 use run::{LoadState, Run};
 
@@ -6,14 +6,14 @@ use super::pick;
 use crate::{BarRow, Bars, Block, Hue, Section, Segment, Unit, Weight};
 use run::number::quantity;
 
-/// Devices below this share of use say nothing about a bottleneck.
+/// Least use of a device in the chart.
 const SHOWN: usize = 14;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(trial) = run.picked(|p| p.shown) else { return Vec::new() };
     let devices = run.findings.picks.shown.and_then(|at| run.findings.devices.get(at)).map_or(&[][..], Vec::as_slice);
     let Some(first) = devices.first() else { return Vec::new() };
-    let title = format!("{} was the busiest, {} of its time", first.name(), quantity(first.busy, Unit::Share));
+    let title = format!("{} was the busiest: {} of the time", first.name(), quantity(first.busy, Unit::Share));
     let rows = devices.iter().take(SHOWN).map(|d| {
         let hue = match d.side {
             "server" => Hue::Main,
@@ -27,7 +27,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         if run.findings.state == Some(LoadState::Saturated) { "Utilisation at saturation" } else { "Utilisation" };
     let bars = Bars {
         title,
-        caption: format!("Share of its time or of its limit that each device was in use, at {}.", pick::name(trial)),
+        caption: format!("How much of its time or its limit each device was in use, at {}.", pick::name(trial)),
         unit: Unit::Share,
         rows: rows.collect(),
         full: Some(1.0),

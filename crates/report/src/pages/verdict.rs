@@ -1,27 +1,28 @@
-//! The verdict: what a person must know before anything else, warnings first.
+//! The verdict, with the warnings before it.
 
 use run::{Bottleneck, Capacity, Run, Trial, TrialKind, UsersFinding};
 
 use super::{figures, pick, proof};
+use crate::words::capital;
 use crate::{Block, EvidenceLine, Item, KeyFigure, List, Note, Section, Tone, Unit, Weight};
 use run::number::{number, quantity};
 
-/// Warnings beyond these are on the page about trust.
+/// Number of warnings above the verdict; the page about trust has the rest.
 pub(super) const FIRST_WARNINGS: usize = 2;
 
-/// What weakens the figures, before any of them.
+/// Returns the warnings that come before all figures.
 pub(super) fn warned(run: &Run) -> Vec<Section> {
     let blocks = warnings(run);
     if blocks.is_empty() { Vec::new() } else { vec![Section::new("warnings", "", Weight::First, blocks)] }
 }
 
-/// The verdict of a search or a load.
+/// Returns the verdict of a search or a load.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     if run.plan.experiment().is_some() { Vec::new() } else { judged(run, "") }
 }
 
-/// The verdict of an experiment stands behind its own conclusions. Where no request was sent there is none, and where each
-/// trial has its own it is in the table of these.
+/// Returns the verdict of an experiment, which follows the experiment's own conclusions. There is none where no request
+/// was sent, and where each trial has its own verdict their table has it.
 pub(super) fn of_experiment(run: &Run) -> Vec<Section> {
     let together = run.plan.experiment().is_some() && run.sent_requests() && !figures::judged_by_row(run);
     if together { judged(run, "What the counters say") } else { Vec::new() }
@@ -44,14 +45,14 @@ fn warnings(run: &Run) -> Vec<Block> {
         blocks.push(Note::block(Tone::Bad, text));
     }
     if run.interrupted {
-        blocks.push(Note::block(Tone::Warn, "Interrupted: this is what was measured until then."));
+        blocks.push(Note::block(Tone::Warn, "Interrupted: only a part was measured."));
     }
     for e in &run.findings.expected {
-        let (tone, word) = if e.met { (Tone::Good, "Expected and met") } else { (Tone::Bad, "Expected and not met") };
+        let (tone, word) = if e.met { (Tone::Good, "Met") } else { (Tone::Bad, "Not met") };
         blocks.push(Note::block(tone, format!("{word}: {}; {}", e.text, e.found)));
     }
     let warned = &run.findings.trust.warnings;
-    blocks.extend(warned.iter().take(FIRST_WARNINGS).map(|w| Note::block(Tone::Warn, w.clone())));
+    blocks.extend(warned.iter().take(FIRST_WARNINGS).map(|w| Note::block(Tone::Warn, capital(w))));
     if let Some(more) = warned.len().checked_sub(FIRST_WARNINGS).filter(|n| *n > 0) {
         let word = if more == 1 { "warning" } else { "warnings" };
         blocks.push(Note::leading(Tone::Warn, format!("{more} more {word}: see Trust in the report"), "trust"));
@@ -66,18 +67,17 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
         figures.push(KeyFigure {
             name: "Capacity".into(),
             value: format!("{} requests/s{}", number(c.rate), interval(c)),
-            detail: format!("{}{}{}", c.objective, failed(c), most(run)),
+            detail: format!("{}{}{}", capital(&c.objective), failed(c), most(run)),
             tone: if c.held { Tone::Plain } else { Tone::Bad },
         });
     }
     figures.extend(found.users.as_ref().map(|users| of_users(users, found.capacity.as_ref())));
     if let Some(k) = &found.knee {
-        let reached = k.reached_at.map_or_else(String::new, |n| format!("; 95 % reached at {}", number(n)));
         figures.push(KeyFigure {
             name: "Knee".into(),
-            value: format!("{} in flight", number(k.concurrency)),
+            value: format!("full with {} in flight", number(k.concurrency)),
             detail: format!(
-                "R1 {} × Xmax {}{reached}",
+                "{} each alone, {} at most",
                 quantity(k.r1_us, Unit::Micros),
                 quantity(k.x_max, Unit::PerSecond)
             ),
@@ -94,14 +94,14 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
         figures.push(KeyFigure {
             name: "Next".into(),
             value: format!("{}{rate}", next.id),
-            detail: next.why.clone(),
+            detail: capital(&next.why),
             tone: Tone::Plain,
         });
     }
     figures
 }
 
-/// The capacity in users: with how many the objective held, and with how many it did not.
+/// Returns the capacity in users: the largest number that held the objective and the smallest that did not.
 fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> KeyFigure {
     let objective = capacity.map_or(String::new(), |c| c.objective.clone());
     let mean = quantity(users.think.mean_ms * 1e3, Unit::Micros);
@@ -111,7 +111,7 @@ fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> KeyFigure {
         users.failed.map_or("; more were not tried".into(), |n| format!("; not with {}{why}", number(f64::from(n))));
     let all = users.capacity.as_ref().map_or(String::new(), |c| {
         format!(
-            "; {} by all windows (95 %: {} to {})",
+            "; {} by all windows (95 % interval {} to {})",
             number(c.value.round()),
             number(c.low.round()),
             number(c.high.round())
@@ -125,36 +125,40 @@ fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> KeyFigure {
     KeyFigure { name: "Capacity".into(), value, detail: format!("{think}; {objective}{failed}{all}"), tone }
 }
 
-/// The 95 % interval, where the windows give one.
+/// Most that one side of an interval may be longer than the other for a single ± to describe both.
+const MAX_LOPSIDED: f64 = 1.25;
+
+/// Returns the 95 % interval where the windows give one: with ± only if both sides are about equally long.
 fn interval(c: &Capacity) -> String {
-    match (c.low, c.high, c.precision()) {
-        (Some(low), Some(high), Some(half)) => {
-            format!(" ± {} ({} to {})", quantity(half, Unit::Share), number(low), number(high))
-        }
-        _ => String::new(),
+    let (Some(low), Some(high), Some(half)) = (c.low, c.high, c.precision()) else { return String::new() };
+    let ends = format!("{} to {}", number(low), number(high));
+    let sides = (high - c.rate) / (c.rate - low);
+    match (1.0 / MAX_LOPSIDED..=MAX_LOPSIDED).contains(&sides) {
+        true => format!(" ± {} ({ends})", quantity(half, Unit::Share)),
+        false => format!(" ({ends})"),
     }
 }
 
-/// Where the objective broke, and how.
+/// Returns the rate at which the objective failed, and the limit that was broken.
 fn failed(c: &Capacity) -> String {
     let Some(rate) = c.failed_at.map(|rate| quantity(rate, Unit::PerSecond)) else { return String::new() };
     match &c.failed_why {
-        Some(why) => format!("; at {rate} {why}"),
-        None => format!("; not at {rate}"),
+        Some(why) => format!(". Beyond it: at {rate} {why}"),
+        None => format!(". Beyond it: it failed at {rate}"),
     }
 }
 
-/// The most good answers a second of any trial, where that is another figure: there shows what stops it.
+/// Returns the highest rate of good answers of any trial, where it is not the capacity.
 fn most(run: &Run) -> String {
     let Some((trial, rate)) = beyond(run) else { return String::new() };
     let rate = quantity(rate, Unit::PerSecond);
     match trial.kind {
-        TrialKind::Sweep => format!("; peak {rate} (closed loop, {})", pick::name(trial)),
-        _ => format!("; peak {rate}, past the objective"),
+        TrialKind::Sweep => format!(". Peak {rate} (closed loop, {})", pick::name(trial)),
+        _ => format!(". Peak {rate}, beyond the objective"),
     }
 }
 
-/// The trial with the most good answers a second and that rate, where it is another figure than the capacity.
+/// Returns the trial with the highest rate of good answers and that rate, where it is not the capacity.
 pub(super) fn beyond(run: &Run) -> Option<(&Trial, f64)> {
     let place = run.findings.picks.beyond?;
     run.trials.get(place).zip(run.findings.outcomes.get(place)?.good_rate)
@@ -168,13 +172,14 @@ fn bottleneck(found: &Bottleneck) -> KeyFigure {
     KeyFigure {
         name: "Bottleneck".into(),
         value: id.into(),
-        detail: format!(
-            "{sentence} ({}, confidence {})",
-            found.sureness.word(),
-            quantity(found.confidence, Unit::Share)
-        ),
+        detail: format!("{}{}", capital(sentence), sure(found.confidence)),
         tone,
     }
+}
+
+/// Returns ` (95 % sure)`, and nothing for a verdict that names no cause.
+fn sure(confidence: f64) -> String {
+    if confidence > 0.0 { format!(" ({} sure)", quantity(confidence, Unit::Share)) } else { String::new() }
 }
 
 fn reasons(found: &Bottleneck) -> Vec<Block> {

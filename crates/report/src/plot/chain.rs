@@ -1,44 +1,45 @@
-//! A chain of boxes joined by arrows, without any form: who waits for whom, how busy each is, and how much follows it.
+//! A chain of boxes joined by arrows, independent of its form: which one waits for which, how busy each is, and how
+//! much of throughput it explains.
 
 use run::Estimate;
 use run::number::{Unit, quantity};
 
-/// Boxes and what joins them.
+/// Boxes and arrows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chain {
-    /// What is to be seen, in a sentence.
+    /// Title: the result in a sentence.
     pub title: String,
-    /// What was measured.
+    /// Caption: the measurement.
     pub caption: String,
-    /// Each after the one that it is joined to.
+    /// Boxes, each after the one that its arrow comes from.
     pub links: Vec<Link>,
 }
 
-/// One box, and the arrow that leads to it.
+/// Box and the arrow to it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Link {
-    /// What it is.
+    /// Name.
     pub name: String,
-    /// Who that is; may be empty.
+    /// Process; may be empty.
     pub who: String,
-    /// Place of the box that the arrow comes from; none for the first.
+    /// Index of the box that the arrow comes from; `None` for the first.
     pub from: Option<usize>,
-    /// How many of what the arrow stands for: `8` `connections`; may be empty.
+    /// Number and unit of the arrow: `8` `connections`; may be empty.
     pub joined: [String; 2],
-    /// What of it is the busiest, and the share of its time, 0 to 1; absent where nobody looked.
+    /// Busiest device and its busy share, 0 to 1; `None` if not watched.
     pub busy: Option<(String, f64)>,
-    /// How much follows its speed, and what that is called; absent where that was not tried.
+    /// Name and estimate of the share that it explains; `None` if not measured.
     pub follows: Option<(&'static str, Estimate)>,
-    /// What of it is full; empty where nothing is.
+    /// Full device; empty for none.
     pub full: String,
 }
 
 impl Chain {
-    /// The boxes in the order of reading, each with its steps from the first: those that one leads to come right after it.
+    /// Returns the boxes in reading order with their depth: each is followed by the boxes that it leads to.
     pub(crate) fn order(&self) -> Vec<(usize, usize)> {
         let mut order: Vec<(usize, usize)> = Vec::new();
         for (i, link) in self.links.iter().enumerate() {
-            // What comes from nowhere that was before begins a chain of its own.
+            // A box without an earlier source starts a new chain.
             let parent = link.from.and_then(|from| order.iter().position(|(at, _)| *at == from));
             let Some(parent) = parent else {
                 order.push((i, 0));
@@ -53,7 +54,7 @@ impl Chain {
 }
 
 impl Link {
-    /// All that it says, in words.
+    /// Describes the box in words.
     pub(crate) fn told(&self) -> String {
         let who = if self.who.is_empty() { String::new() } else { format!(" ({})", self.who) };
         let joined = self.joined.join(" ");
@@ -73,7 +74,7 @@ impl Link {
     fn follows_told(&self) -> String {
         match &self.follows {
             Some((what, e)) => format!("{what} {}", estimate(e)),
-            None => "elasticity not tried".into(),
+            None => "elasticity not measured".into(),
         }
     }
 
@@ -82,7 +83,7 @@ impl Link {
     }
 }
 
-/// An estimate with its interval.
+/// Formats an estimate with its interval.
 fn estimate(e: &Estimate) -> String {
     format!("{:.2} ({:.2} to {:.2})", e.value, e.low, e.high)
 }
@@ -95,7 +96,7 @@ pub(super) mod tests {
         Link { name: name.into(), from, joined: ["8".into(), "connections".into()], ..Link::default() }
     }
 
-    /// A client, a server, an application with a database behind it, and a cache.
+    /// A client, a server, an application with a database upstream, and a cache.
     pub(in crate::plot) fn chain() -> Chain {
         let links = vec![
             link("client", None),
@@ -118,7 +119,7 @@ pub(super) mod tests {
     #[test]
     fn the_same_is_said_in_words() {
         let mut app = link("10.0.0.1:80", Some(1));
-        assert_eq!(app.told(), "10.0.0.1:80: 8 connections, not watched, elasticity not tried");
+        assert_eq!(app.told(), "10.0.0.1:80: 8 connections, not watched, elasticity not measured");
         app.who = "python3:812".into();
         app.busy = Some(("busiest thread".into(), 0.98));
         app.follows = Some(("elasticity", Estimate::around(0.97, 0.05)));

@@ -1,4 +1,4 @@
-//! One box of a chain: its name, who that is, how busy it is, and how much follows it.
+//! One box of a chain: name, process, busy share, and explained share.
 
 use std::fmt::Write as _;
 
@@ -8,22 +8,22 @@ use run::Estimate;
 use run::number::{Unit, quantity};
 
 const LINE: f64 = 17.0;
-/// A line with a gauge below it.
+/// Height of a line with a gauge below it.
 const GAUGED: f64 = 29.0;
-/// From the edge to what is inside.
+/// Padding of a box.
 const INSIDE: f64 = 10.0;
 const GAUGE: f64 = 5.0;
-/// Part of the room that a name may take by the estimate of its width: fonts are wider, and bold ones more so.
+/// Part of the width that a name may take by estimate, since fonts may be wider.
 const FONTS: f64 = 0.84;
 
-/// Height of a link's box.
+/// Returns the height of a box.
 pub(super) fn height(link: &Link) -> f64 {
     let lines = [!link.who.is_empty(), !link.full.is_empty()].into_iter().filter(|said| *said).count() as f64;
     let gauges = f64::from(u8::from(link.busy.is_some()) + u8::from(link.follows.is_some()));
     INSIDE + LINE * (1.0 + lines) + GAUGED * gauges + LINE * (2.0 - gauges) + 6.0
 }
 
-/// The box with its upper left corner.
+/// Draws the box at its upper left corner.
 pub(super) fn link_box(link: &Link, (x, y): (f64, f64), wide: f64) -> String {
     let kind = match (&link.busy, link.full.as_str()) {
         (_, full) if !full.is_empty() => " full",
@@ -48,7 +48,7 @@ pub(super) fn link_box(link: &Link, (x, y): (f64, f64), wide: f64) -> String {
     out
 }
 
-/// The room inside of a box, from where the next line goes.
+/// Inside of a box, from the next line on.
 struct Inside<'a> {
     x: f64,
     y: f64,
@@ -63,7 +63,7 @@ impl Inside<'_> {
         let _ = write!(self.out, "<text class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\">{text}</text>", self.x, self.y - 4.0);
     }
 
-    /// A name to the left, a figure to the right, and the empty gauge below; gives the height of the gauge.
+    /// Draws a name on the left, a figure on the right and an empty gauge below; returns the height of the gauge.
     fn gauge(&mut self, name: &str, figure: &str) -> f64 {
         self.text(name, "t q");
         let (right, base) = (self.x + self.wide, self.y - 4.0);
@@ -78,7 +78,7 @@ impl Inside<'_> {
         at
     }
 
-    /// Part of a gauge, between two shares of it.
+    /// Draws a part of a gauge between two shares.
     fn bar(&mut self, class: &str, (y, high): (f64, f64), (from, to): (f64, f64)) {
         let (x, wide) = (self.x + from * self.wide, ((to - from) * self.wide).max(0.6));
         let _ = write!(
@@ -94,7 +94,7 @@ impl Inside<'_> {
     }
 
     fn follows(&mut self, follows: Option<&(&'static str, Estimate)>) {
-        let Some((what, e)) = follows else { return self.text("elasticity not tried", "t q") };
+        let Some((what, e)) = follows else { return self.text("elasticity not measured", "t q") };
         let at = self.gauge(what, &format!("{:.2} ({:.2}–{:.2})", e.value, e.low, e.high));
         self.bar("h2 seg between", (at, GAUGE), (of_one(e.low), of_one(e.high).max(of_one(e.low))));
         let (x, y) = (self.x + of_one(e.value) * self.wide, at + GAUGE / 2.0);
@@ -102,7 +102,7 @@ impl Inside<'_> {
     }
 }
 
-/// As far as a gauge goes.
+/// Limits a share to the gauge.
 fn of_one(share: f64) -> f64 {
     if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
 }

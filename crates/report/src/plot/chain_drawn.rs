@@ -1,26 +1,26 @@
-//! How a chain becomes SVG. Where a box has room enough they stand beside one another, a step a column; else one below the other, each
-//! step further in.
+//! Draws a chain as SVG. With enough room the boxes are side by side, one column per step; otherwise below one another,
+//! indented by step.
 
 use super::Frame;
 use super::chain::{Chain, Link};
 use super::chain_box::{height, link_box};
 use super::labels::{cut, escape};
 
-/// A box that is narrower than this has no room for its figures.
+/// Least width of a box, which its figures need.
 const LEAST: f64 = 195.0;
-/// Wider boxes say nothing more.
+/// Greatest useful width of a box.
 const MOST: f64 = 300.0;
-/// Room for an arrow with its two words, and between two boxes in a column.
+/// Gap for an arrow with its two words, and gap between two boxes of a column.
 const ACROSS: f64 = 86.0;
 const BETWEEN: f64 = 28.0;
-/// How far a step stands in, where boxes stand below one another.
+/// Indent per step, where boxes are below one another.
 const IN: f64 = 18.0;
 /// Height at which arrows meet a box, from its top.
 const MEETS: f64 = 24.0;
-/// Length of the head of an arrow.
+/// Length of an arrow head.
 const HEAD: f64 = 7.0;
 
-/// Where a box stands.
+/// Position of a box.
 #[derive(Clone, Copy)]
 struct Place {
     x: f64,
@@ -28,7 +28,7 @@ struct Place {
     wide: f64,
 }
 
-/// Height and inner elements.
+/// Returns height and inner elements.
 pub(super) fn body(chain: &Chain, frame: Frame) -> (f64, String) {
     let order = chain.order();
     let steps = order.iter().map(|(_, step)| *step).max().unwrap_or(0) as f64;
@@ -50,17 +50,17 @@ pub(super) fn body(chain: &Chain, frame: Frame) -> (f64, String) {
     (high, out)
 }
 
-/// A path and the head at its end.
+/// Draws a path with an arrow head.
 fn arrow((path, (x, y)): (String, (f64, f64))) -> String {
     format!("<path class=\"base\" d=\"{path}\"/><path class=\"tip\" d=\"M{x:.1} {y:.1}l-{HEAD} -4v8Z\"/>")
 }
 
-/// A step a column; the first that a box leads to stands beside it, the others below that.
+/// Places one column per step: the first box that a box leads to is beside it, the others below.
 fn columns(chain: &Chain, order: &[(usize, usize)], wide: f64) -> (Vec<Place>, f64) {
     let mut places = vec![Place { x: 0.0, y: 1.0, wide }; chain.links.len()];
     let (mut top, mut bottom, mut last) = (1.0_f64, 0.0_f64, None);
     for (i, step) in order {
-        // Not further along the row: a new one begins below all that there is.
+        // A new row begins below all boxes so far.
         if last.is_some_and(|last| *step <= last) {
             top = bottom + BETWEEN;
         }
@@ -71,7 +71,7 @@ fn columns(chain: &Chain, order: &[(usize, usize)], wide: f64) -> (Vec<Place>, f
     (places, bottom + 2.0)
 }
 
-/// One below the other.
+/// Places the boxes below one another.
 fn rows(chain: &Chain, order: &[(usize, usize)], width: f64) -> (Vec<Place>, f64) {
     let mut places = vec![Place { x: 0.0, y: 1.0, wide: width }; chain.links.len()];
     let deepest = order.iter().map(|(_, step)| *step).max().unwrap_or(0).max(1) as f64;
@@ -85,7 +85,7 @@ fn rows(chain: &Chain, order: &[(usize, usize)], width: f64) -> (Vec<Place>, f64
     (places, y - BETWEEN + 2.0)
 }
 
-/// The path of an arrow between columns, and its tip.
+/// Returns the path of an arrow between columns, and its tip.
 fn across(from: Place, to: Place) -> (String, (f64, f64)) {
     let (right, y) = (from.x + from.wide, to.y + MEETS);
     let trunk = right + 8.0;
@@ -93,13 +93,13 @@ fn across(from: Place, to: Place) -> (String, (f64, f64)) {
     (path, (to.x, y))
 }
 
-/// The path of an arrow to a box further below, and its tip.
+/// Returns the path of an arrow to a box further below, and its tip.
 fn down(from: Place, high: f64, to: Place) -> (String, (f64, f64)) {
     let (x, y) = ((from.x + to.x) / 2.0, to.y + MEETS);
     (format!("M{x:.1} {:.1}V{y:.1}H{:.1}", from.y + high, to.x - HEAD), (to.x, y))
 }
 
-/// How many above the arrow, of what below it.
+/// Draws the number above the arrow and its unit below.
 fn above_and_below(link: &Link, to: Place) -> String {
     let middle = to.x - (ACROSS - 8.0) / 2.0;
     let text = |y: f64, text: &str| {
@@ -110,7 +110,7 @@ fn above_and_below(link: &Link, to: Place) -> String {
     text(to.y + MEETS - 6.0, count) + &text(to.y + MEETS + 15.0, of)
 }
 
-/// Both over the box.
+/// Draws number and unit above the box.
 fn over(link: &Link, to: Place) -> String {
     let text = escape(&cut(&link.joined.join(" "), to.wide));
     format!("<text class=\"t q\" x=\"{:.1}\" y=\"{:.1}\">{text}</text>", to.x + 2.0, to.y - 8.0)

@@ -1,5 +1,5 @@
-//! Ratios with their intervals, one below the other, beside the one that all are held against. Equal ratios are equally far
-//! apart; an interval that goes far beyond the others ends at the edge, with an arrow.
+//! Ratios with their intervals, one below the other, on a logarithmic scale around a reference ratio. A much longer
+//! interval ends at the edge with an arrow.
 
 use std::fmt::Write as _;
 
@@ -9,41 +9,41 @@ use run::number::{Unit, quantity};
 
 const ROW: f64 = 26.0;
 const FOOT: f64 = 22.0;
-/// No farther than this factor from what all are held against.
+/// Greatest factor from the reference to the edge.
 const FARTHEST: f64 = 2.0;
 
-/// Ratios with intervals.
+/// Chart of ratios with intervals.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Intervals {
-    /// What is to be seen, in a sentence.
+    /// Title: the result in a sentence.
     pub title: String,
-    /// What was measured.
+    /// Caption: the measurement.
     pub caption: String,
-    /// How values are written.
+    /// Unit of the values.
     pub unit: Unit,
-    /// What all are held against: a line from top to bottom. Above 0, as all values.
+    /// Reference value, a line from top to bottom; above 0, as all values.
     pub against: f64,
-    /// From top to bottom.
+    /// Rows from top to bottom.
     pub rows: Vec<IntervalRow>,
 }
 
-/// One estimate.
+/// Estimate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IntervalRow {
-    /// Its name, written in front.
+    /// Name, written in front.
     pub label: String,
-    /// The estimate.
+    /// Value.
     pub value: f64,
-    /// Its interval; the value alone where there is none.
+    /// Lower end; the value if there is no interval.
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Its colour.
+    /// Colour.
     pub hue: Hue,
 }
 
-/// Where the rows stand: names to the left, values to the right, and between them logarithms over what all are held
-/// against, as far from it on either side as the farthest.
+/// Layout of the rows: names on the left, values on the right, and between them a logarithmic scale centred on the
+/// reference.
 struct Scale {
     left: f64,
     room: f64,
@@ -71,7 +71,7 @@ impl Scale {
     }
 }
 
-/// Height and inner elements.
+/// Returns height and inner elements.
 pub(super) fn body(chart: &Intervals, frame: Frame) -> (f64, String) {
     let values: Vec<String> = chart.rows.iter().map(|r| quantity(r.value, chart.unit)).collect();
     let scale = Scale::of(chart, &values, frame);
@@ -86,7 +86,7 @@ pub(super) fn body(chart: &Intervals, frame: Frame) -> (f64, String) {
     (bottom + FOOT, out)
 }
 
-/// A row: its name, its interval as a bar, the estimate as a dot, and the value.
+/// Draws a row: name, interval as a bar, estimate as a dot, and value.
 fn estimate(out: &mut String, scale: &Scale, row: &IntervalRow, (value, interval): (&str, &str), y: f64) {
     let (class, x) = (row.hue.class(), |v| scale.x(v));
     let _ = write!(
@@ -108,7 +108,7 @@ fn estimate(out: &mut String, scale: &Scale, row: &IntervalRow, (value, interval
     );
 }
 
-/// Arrows where an interval goes on beyond the edge.
+/// Draws arrows where an interval continues beyond the edge.
 fn arrows(out: &mut String, scale: &Scale, row: &IntervalRow, y: f64) {
     let (class, top, bottom) = (row.hue.class(), y - 5.0, y + 5.0);
     let ends = [(scale.log(row.low) < -scale.far, row.low, -6.0), (scale.log(row.high) > scale.far, row.high, 6.0)];
@@ -119,7 +119,7 @@ fn arrows(out: &mut String, scale: &Scale, row: &IntervalRow, y: f64) {
     }
 }
 
-/// The values at the middle and at both edges.
+/// Draws the values at the middle and at both edges.
 fn foot(out: &mut String, scale: &Scale, unit: Unit, y: f64) {
     let far = scale.far.exp();
     for (x, anchor, value) in [
@@ -132,7 +132,7 @@ fn foot(out: &mut String, scale: &Scale, unit: Unit, y: f64) {
     }
 }
 
-/// The estimate and its interval in words.
+/// Returns the estimate and its interval in words.
 pub(super) fn between(row: &IntervalRow, unit: Unit) -> String {
     let of = |v: f64| quantity(v, unit);
     format!("{} ({} to {})", of(row.value), of(row.low), of(row.high))

@@ -1,6 +1,6 @@
-//! Text inside charts: how wide it will be, how labels keep apart, and what characters mean in SVG.
+//! Text inside charts: its width, the distance of labels, and SVG escapes.
 
-/// Width of a text in pixels at 12 px, estimated: there is no font to ask. Errs to the wide side.
+/// Estimates the width of a text in pixels at 12 px, rather too wide than too narrow.
 pub(super) fn width(text: &str) -> f64 {
     text.chars()
         .map(|c| match c {
@@ -14,7 +14,7 @@ pub(super) fn width(text: &str) -> f64 {
         .sum()
 }
 
-/// A text cut to a width in pixels.
+/// Cuts a text to a width in pixels.
 pub(super) fn cut(text: &str, pixels: f64) -> String {
     if width(text) <= pixels {
         return text.into();
@@ -30,7 +30,7 @@ pub(super) fn cut(text: &str, pixels: f64) -> String {
     format!("{}…", out.trim_end())
 }
 
-/// Moves heights apart to at least `gap`, inside `from` to `to` as far as they fit, in as small steps as that takes.
+/// Moves heights apart to at least `gap`, as little as possible, inside `from` to `to` if they fit.
 pub(super) fn spread(wanted: &[f64], gap: f64, from: f64, to: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
@@ -48,7 +48,7 @@ pub(super) fn spread(wanted: &[f64], gap: f64, from: f64, to: f64) -> Vec<f64> {
     places
 }
 
-/// A text as SVG content or attribute.
+/// Escapes a text for SVG content or attributes.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in run::visible(text).chars() {

@@ -8,18 +8,18 @@ use super::scale::{Tick, View};
 use super::{Frame, Look, Plot, Scale, Series, Spot};
 use run::number::quantity;
 
-/// Lines of text are this far apart.
+/// Distance between lines of text.
 const LINE: f64 = 15.0;
-/// Where the frame begins without a key.
+/// Top of the frame without a legend.
 const KEYLESS_TOP: f64 = 28.0;
-/// A series of more points than this is a line without dots.
+/// Most points of a line with dots.
 const MOST_DOTS: usize = 80;
-/// Values of a line without dots that can be asked for.
+/// Most hover values of a line without dots.
 const MOST_HITS: usize = 48;
-/// Points alone are drawn up to this many.
+/// Most points of a series without a line.
 const MOST_POINTS: usize = 400;
 
-/// The inner rectangle and the two axes.
+/// Inner rectangle and the two axes.
 struct Area {
     left: f64,
     right: f64,
@@ -29,7 +29,7 @@ struct Area {
     y: View,
 }
 
-/// Height and elements of one plot. A long key makes it higher instead of its curves lower.
+/// Returns height and elements of a plot. A long legend makes the plot higher instead of squeezing its curves.
 pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let mut out = String::new();
     let named: Vec<&Series> = plot.series.iter().filter(|s| !s.label.is_empty() && !s.points.is_empty()).collect();
@@ -43,7 +43,7 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let y_ticks = y.ticks(&plot.y, most_y);
     let left = y_ticks.iter().map(|t| width(&t.label)).fold(0.0, f64::max).min(frame.width * 0.3) + 8.0;
     let right = frame.width - margin;
-    // Powers of two are short words.
+    // Powers of two are short labels.
     let apart = if plot.x.scale == Scale::Log2 { 40.0 } else { 62.0 };
     let most_x = ((right - left) / apart).clamp(2.0, 12.0) as usize;
     let xs = plot.series.iter().flat_map(|s| s.points.iter().map(|p| p.0));
@@ -51,7 +51,7 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let area = Area { left, right, top, bottom, x, y };
     bands(plot, &area, &mut out);
     grid(plot, frame, &area, &y_ticks, &area.x.ticks(&plot.x, most_x), &mut out);
-    // Published points lie under ours: where they agree, a ring stays visible around the dot.
+    // Published points are below ours: where both agree, a ring stays visible around the dot.
     let (under, over): (Vec<&Series>, Vec<&Series>) = plot.series.iter().partition(|s| s.look == Look::Hollow);
     under.into_iter().chain(over).for_each(|s| draw(s, plot, &area, &mut out));
     let mut taken = taken(plot, frame, &area);
@@ -62,8 +62,8 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     (height, out)
 }
 
-/// The values that the vertical axis must hold: all but bounds and fits, which may leave the frame, and horizontal
-/// marks that are far beyond everything measured.
+/// Returns the values that the vertical axis must show: all but bounds and fits, which may leave the frame, and marks
+/// far beyond all measurements.
 fn heights(plot: &Plot) -> impl Iterator<Item = f64> + '_ {
     let measured = || {
         let solid = plot.series.iter().filter(|s| s.look != Look::Dashed);
@@ -83,7 +83,8 @@ fn end_margin(named: &[&Series], frame: Frame) -> f64 {
     (widest + 16.0).min(frame.width * 0.3).max(18.0)
 }
 
-/// Name of the vertical axis and, where the names do not fit at the lines, the key. Returns where the frame begins.
+/// Draws the name of the vertical axis and, if the names do not fit at the lines, the legend. Returns the top of the
+/// frame.
 fn header(plot: &Plot, frame: Frame, key: &[&Series], out: &mut String) -> f64 {
     if frame.small {
         return 6.0;
@@ -174,7 +175,7 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     if !matches!(series.look, Look::Dots | Look::Hollow) {
         let path = path(series, area);
         let dashed = dashes(series.look);
-        // An inner SVG clips what leaves the frame, without ids that could collide on the page.
+        // An inner SVG clips at the frame, without ids that could collide on the page.
         let (x, y, w, h) =
             (area.left, area.top - 2.0, (area.right - area.left).max(1.0), (area.bottom - area.top + 4.0).max(1.0));
         let _ = write!(
@@ -197,12 +198,12 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     }
 }
 
-/// A point in words.
+/// Returns a point in words.
 fn told(series: &Series, plot: &Plot, (x, y): (f64, f64)) -> String {
     format!("{}: {} at {}", series.label, quantity(y, plot.y.unit), quantity(x, plot.x.unit))
 }
 
-/// Places of a line without dots that tell their values: some, evenly, since a series may have thousands.
+/// Returns evenly chosen points of a line without dots that show their values on hover.
 fn hits(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     let every = series.points.len().div_ceil(MOST_HITS).max(1);
     for point in series.points.iter().step_by(every) {
@@ -214,7 +215,7 @@ fn hits(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     }
 }
 
-/// The class of a line that is not solid.
+/// Returns the class of a line that is not solid.
 const fn dashes(look: Look) -> &'static str {
     match look {
         Look::Dashed => " dash",
@@ -250,7 +251,7 @@ fn path(series: &Series, area: &Area) -> String {
     out
 }
 
-/// Lines and points that other labels must leave free.
+/// Returns the lines and points that labels must not cover.
 fn taken(plot: &Plot, frame: Frame, area: &Area) -> Taken {
     let mut taken = Taken::new([area.left, area.top - 12.0, frame.width, area.bottom]);
     for series in &plot.series {
@@ -304,7 +305,7 @@ fn marks(plot: &Plot, area: &Area, taken: &mut Taken, out: &mut String) {
     }
 }
 
-/// Places to the right and to the left of an x, at some heights.
+/// Returns places to the right and left of an x, at several heights.
 fn sides(x: f64, gap: f64, heights: &[f64]) -> Vec<Place> {
     let pair = |y: &f64| [Place { x: x + gap, y: *y, end: false }, Place { x: x - gap, y: *y, end: true }];
     heights.iter().flat_map(pair).collect()
@@ -319,7 +320,7 @@ fn text_at(label: &str, at: Place, hue: &str, out: &mut String) {
     );
 }
 
-/// Names at the last visible point of each line: beside the frame when the line reaches its edge, else where it ends.
+/// Draws names at the last visible point of each line: beside the frame if the line reaches its edge, else at its end.
 fn end_labels(named: &[&Series], area: &Area, frame: Frame, taken: &mut Taken, out: &mut String) {
     let mut edge: Vec<(&Series, f64)> = Vec::new();
     for series in named {

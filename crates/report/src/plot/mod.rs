@@ -1,7 +1,7 @@
-//! Charts: what is to be shown ([`Plot`], [`Bars`], [`Intervals`], [`Chain`]), and how it becomes SVG.
+//! Charts ([`Plot`], [`Bars`], [`Intervals`], [`Chain`]) and their rendering as SVG.
 //!
-//! The renderer is our own because a chart must follow the page: colours from CSS (light and dark), text in the page's
-//! font, a layout of its own at phone width, a title and a description for screen readers.
+//! The renderer is loadline's own, since a chart must follow the page: colours from CSS (light and dark), text in the
+//! page's font, a layout of its own at phone width, a title and a description for screen readers.
 
 mod bars;
 mod chain;

@@ -1,13 +1,13 @@
-//! What a chart shows, without any form.
+//! The contents of charts, independent of their form.
 
 use run::number::Unit;
 
-/// Curves and points in one frame.
+/// Chart of curves and points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plot {
-    /// What is to be seen, in a sentence.
+    /// Title: the result in a sentence.
     pub title: String,
-    /// What was measured, and how the lines were made.
+    /// Caption: the measurement and the meaning of the lines.
     pub caption: String,
     /// Horizontal axis.
     pub x: Axis,
@@ -15,7 +15,7 @@ pub struct Plot {
     pub y: Axis,
     /// Curves and points.
     pub series: Vec<Series>,
-    /// Places to notice.
+    /// Marked places.
     pub marks: Vec<Mark>,
     /// Shaded ranges of x.
     pub bands: Vec<Band>,
@@ -23,90 +23,90 @@ pub struct Plot {
     pub wide: bool,
 }
 
-/// An axis.
+/// Axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
-    /// What it measures.
+    /// Quantity.
     pub label: String,
-    /// How its ticks are written.
+    /// Unit of the ticks.
     pub unit: Unit,
-    /// How values become distances.
+    /// Scale.
     pub scale: Scale,
-    /// First value; absent: from the data (linear axes start at 0).
+    /// First value; `None`: from the data (linear axes start at 0).
     pub from: Option<f64>,
-    /// Last value; absent: from the data.
+    /// Last value; `None`: from the data.
     pub to: Option<f64>,
 }
 
-/// How values become distances.
+/// Scale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Equal differences, equal distances.
+    /// Linear.
     #[default]
     Linear,
-    /// Equal ratios, equal distances; ticks at 1, 2, 5, 10, ….
+    /// Logarithmic, with ticks at 1, 2, 5, 10, ….
     Log,
-    /// The same with ticks at powers of two.
+    /// Logarithmic, with ticks at powers of two.
     Log2,
     /// For shares near 1: 90 %, 99 %, 99.9 % are equally far apart.
     Nines,
 }
 
-/// One curve or cloud of points.
+/// Curve or cloud of points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// Its name, written at its end.
+    /// Name, written at the end of the curve.
     pub label: String,
-    /// Points in order of x. Values that are no numbers interrupt the line.
+    /// Points in order of x. NaN interrupts the line.
     pub points: Vec<(f64, f64)>,
-    /// How it is drawn.
+    /// Look.
     pub look: Look,
-    /// Its colour.
+    /// Colour.
     pub hue: Hue,
 }
 
-/// How a series is drawn.
+/// Look of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Look {
     /// Measured points joined by a line.
     #[default]
     LineDots,
-    /// The same with squares and long dashes: the lines beyond the sixth, which share a colour with an earlier one.
+    /// Measured points as squares joined by long dashes, for lines beyond the sixth, which reuse a colour.
     LineSquares,
-    /// A line alone: many samples.
+    /// Line without points, for many samples.
     Line,
-    /// Points alone.
+    /// Points without a line.
     Dots,
-    /// A bound or a fit: thin dashes.
+    /// Thin dashes, for a bound or a fit.
     Dashed,
-    /// Published figures: hollow points.
+    /// Hollow points, for published figures.
     Hollow,
 }
 
-/// The colours, by role. The page's style sheet says what they look like in light and dark.
+/// Colours by role. The page's style sheet defines them for light and dark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hue {
-    /// What the chart is about.
+    /// Main series.
     #[default]
     Main,
-    /// The next series.
+    /// Second series.
     Second,
-    /// And so on.
+    /// Further series.
     Third,
-    /// And so on.
+    /// Further series.
     Fourth,
-    /// And so on.
+    /// Further series.
     Fifth,
-    /// And so on.
+    /// Further series.
     Sixth,
-    /// Bounds, fits, published figures.
+    /// Bounds, fits and published figures.
     Quiet,
-    /// A limit or a failure.
+    /// Limit or failure.
     Alarm,
 }
 
 impl Hue {
-    /// The colour of the n-th series of equals.
+    /// Returns the colour of the n-th series of equals.
     pub const fn nth(n: usize) -> Self {
         match n % 6 {
             0 => Self::Main,
@@ -118,7 +118,7 @@ impl Hue {
         }
     }
 
-    /// The class of the style sheet.
+    /// Returns the class of the style sheet.
     pub const fn class(self) -> &'static str {
         match self {
             Self::Main => "h1",
@@ -133,108 +133,108 @@ impl Hue {
     }
 }
 
-/// A place to notice.
+/// Marked place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// Where.
+    /// Position.
     pub at: Spot,
-    /// What is there.
+    /// Label.
     pub label: String,
-    /// Its colour.
+    /// Colour.
     pub hue: Hue,
 }
 
-/// Where a mark is.
+/// Position of a mark.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spot {
-    /// A vertical line.
+    /// Vertical line at x.
     X(f64),
-    /// A horizontal line.
+    /// Horizontal line at y.
     Y(f64),
-    /// A ringed point.
+    /// Ringed point.
     Point(f64, f64),
 }
 
-/// A shaded range of x.
+/// Shaded range of x.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Band {
     /// Begin.
     pub from: f64,
     /// End.
     pub to: f64,
-    /// What it means.
+    /// Label.
     pub label: String,
 }
 
-/// Horizontal bars, each of one or more stacked segments.
+/// Chart of horizontal bars with stacked segments.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bars {
-    /// What is to be seen, in a sentence.
+    /// Title: the result in a sentence.
     pub title: String,
-    /// What was measured.
+    /// Caption: the measurement.
     pub caption: String,
-    /// How values are written.
+    /// Unit of the values.
     pub unit: Unit,
-    /// The bars, from top to bottom.
+    /// Bars from top to bottom.
     pub rows: Vec<BarRow>,
-    /// Length of a full bar; absent: the longest.
+    /// Length of a full bar; `None`: that of the longest.
     pub full: Option<f64>,
     /// Takes the whole width of the page.
     pub wide: bool,
 }
 
-/// One bar.
+/// Bar.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BarRow {
-    /// Its name, written in front.
+    /// Name, written in front.
     pub label: String,
-    /// Its parts; the sum is written behind.
+    /// Segments; their sum is written at the end.
     pub segments: Vec<Segment>,
-    /// Whether it stands out.
+    /// Emphasize the bar.
     pub strong: bool,
 }
 
-/// Part of a bar.
+/// Segment of a bar.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Segment {
-    /// Its name; one key above all bars explains the names.
+    /// Name; one legend above all bars explains the names.
     pub label: String,
-    /// Its length.
+    /// Length.
     pub value: f64,
-    /// Its colour.
+    /// Colour.
     pub hue: Hue,
 }
 
 impl BarRow {
-    /// The sum of its parts that are numbers.
+    /// Returns the sum of its finite segments.
     pub fn sum(&self) -> f64 {
         self.segments.iter().map(|s| s.value).filter(|v| v.is_finite()).sum()
     }
 }
 
 impl Look {
-    /// The look of the n-th measured line of equals; with [`Hue::nth`], twelve lines can be told apart.
+    /// Returns the look of the n-th measured line; with [`Hue::nth`], twelve lines differ.
     pub const fn nth(n: usize) -> Self {
         if n % 12 < 6 { Self::LineDots } else { Self::LineSquares }
     }
 }
 
 impl Series {
-    /// A series; the rest is set with struct update.
+    /// Makes a series; other fields are set with struct update.
     pub fn new(label: impl Into<String>, look: Look, hue: Hue, points: Vec<(f64, f64)>) -> Self {
         Self { label: label.into(), points, look, hue }
     }
 }
 
 impl Axis {
-    /// An axis that takes its range from the data.
+    /// Makes an axis with the range of its data.
     pub fn new(label: impl Into<String>, unit: Unit, scale: Scale) -> Self {
         Self { label: label.into(), unit, scale, from: None, to: None }
     }
 }
 
 impl Mark {
-    /// A mark.
+    /// Makes a mark.
     pub fn new(at: Spot, label: impl Into<String>, hue: Hue) -> Self {
         Self { at, label: label.into(), hue }
     }

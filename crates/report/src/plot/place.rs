@@ -1,18 +1,18 @@
-//! Where labels go inside a frame: of several places, the first that covers the least of the lines and of other labels.
+//! Placement of labels inside a frame: of several places, the first that covers the least of lines and other labels.
 
 use super::labels::width;
 
 /// Height of a line of text.
 const LINE: f64 = 14.0;
 
-/// A place for a text.
+/// Place for a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Place {
-    /// Where the text is anchored.
+    /// Anchor of the text.
     pub(super) x: f64,
-    /// Its base line.
+    /// Base line.
     pub(super) y: f64,
-    /// Whether the text ends at `x` instead of beginning there.
+    /// The text ends at `x` instead of beginning there.
     pub(super) end: bool,
 }
 
@@ -22,27 +22,27 @@ impl Place {
         [x, self.y - LINE + 3.0, x + wide, self.y + 3.0]
     }
 
-    /// The value of SVG's `text-anchor`.
+    /// Returns the value of SVG's `text-anchor`.
     pub(super) const fn anchor(self) -> &'static str {
         if self.end { "end" } else { "start" }
     }
 }
 
-/// What is already in the frame.
+/// Occupied parts of the frame.
 pub(super) struct Taken {
-    /// Left, top, right, bottom of where labels may be.
+    /// Left, top, right, bottom of the area for labels.
     room: [f64; 4],
     points: Vec<(f64, f64)>,
     rects: Vec<[f64; 4]>,
 }
 
 impl Taken {
-    /// An empty frame.
+    /// Makes an empty frame.
     pub(super) const fn new(room: [f64; 4]) -> Self {
         Self { room, points: Vec::new(), rects: Vec::new() }
     }
 
-    /// Adds a line; labels avoid it.
+    /// Adds a line that labels avoid.
     pub(super) fn line(&mut self, points: &[(f64, f64)]) {
         const STEP: f64 = 5.0;
         for pair in points.windows(2) {
@@ -53,7 +53,7 @@ impl Taken {
         }
     }
 
-    /// The best of some places for a text, the earlier of equals. It is taken from then on.
+    /// Takes the best of some places for a text, the earlier of equals.
     pub(super) fn best(&mut self, text: &str, places: &[Place]) -> Option<Place> {
         let wide = width(text);
         let costs = places.iter().map(|p| self.cost(p.rect(wide)));

@@ -1,21 +1,21 @@
-//! From values to distances, and which values get a tick: 1-2-5 steps, decades, powers of two, nines.
+//! Mapping of values to pixels, and choice of ticks: 1-2-5 steps, decades, powers of two, nines.
 
 use super::{Axis, Scale};
 use run::number::{Unit, quantity, significant};
 
-/// An axis with its range and its place on the page.
+/// Axis with its range and its place on the page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
     scale: Scale,
-    /// Ends of the range, already transformed.
+    /// Ends of the transformed range.
     low: f64,
     high: f64,
-    /// Where these ends are, in pixels.
+    /// Pixels of these ends.
     begin: f64,
     end: f64,
 }
 
-/// A tick: where it is and what is written at it.
+/// Tick with its position and label.
 #[derive(Clone, Debug)]
 pub(super) struct Tick {
     pub(super) value: f64,
@@ -42,8 +42,8 @@ impl Scale {
 }
 
 impl View {
-    /// The view of an axis over data. With `round`, how many ticks fit, a linear range ends at a tick; without, it ends
-    /// with the data.
+    /// Returns the view of an axis over data. With `round`, the number of ticks that fit, a linear range ends at a
+    /// tick; otherwise with the data.
     pub(super) fn new(
         axis: &Axis,
         values: impl Iterator<Item = f64>,
@@ -65,7 +65,7 @@ impl View {
         Self { scale, low: scale.forward(low), high: scale.forward(high), begin: pixels.0, end: pixels.1 }
     }
 
-    /// Where a value is, in pixels; `None` when the scale has no place for it.
+    /// Returns the pixel of a value; `None` if the scale cannot show it.
     pub(super) fn at(&self, value: f64) -> Option<f64> {
         if !self.scale.can_show(value) {
             return None;
@@ -73,17 +73,17 @@ impl View {
         let span = self.high - self.low;
         let share = if span > 0.0 { (self.scale.forward(value) - self.low) / span } else { 0.5 };
         let place = self.begin + share * (self.end - self.begin);
-        // SVG readers keep coordinates in single precision.
+        // SVG renderers keep coordinates in single precision.
         place.is_finite().then(|| place.clamp(-1e5, 1e5))
     }
 
-    /// Where a value is, if it lies inside the range.
+    /// Returns the pixel of a value inside the range.
     pub(super) fn inside(&self, value: f64) -> Option<f64> {
         let (from, to) = (self.begin.min(self.end), self.begin.max(self.end));
         self.at(value).filter(|p| (from - 0.5..=to + 0.5).contains(p))
     }
 
-    /// The ticks of this view.
+    /// Returns the ticks of this view.
     pub(super) fn ticks(&self, axis: &Axis, most: usize) -> Vec<Tick> {
         let values = match self.scale {
             Scale::Linear => linear(self.low, self.high, step(axis, (self.high - self.low) / most.max(1) as f64), most),
@@ -107,7 +107,7 @@ fn widen(axis: &Axis, low: f64, high: f64, round: Option<usize>) -> (f64, f64) {
         Scale::Linear => {
             let ticks = round.unwrap_or(5);
             let low = if axis.from.is_none() { low.min(0.0) } else { low };
-            // A little room above the highest point, for its label.
+            // Leave room above the highest point for its label.
             let high = if axis.to.is_none() && high > 0.0 { high * 1.03 } else { high };
             let span = if high > low { high - low } else { high.abs().max(1.0) };
             let step = step(axis, span / ticks.max(1) as f64);
@@ -122,7 +122,7 @@ fn widen(axis: &Axis, low: f64, high: f64, round: Option<usize>) -> (f64, f64) {
     (axis.from.filter(|v| axis.scale.can_show(*v)).unwrap_or(low), axis.to.filter(|v| *v > low).unwrap_or(high))
 }
 
-/// The 1-2-5 step at or above a length.
+/// Returns the 1-2-5 step at or above a length.
 fn step_125(length: f64) -> f64 {
     if !(length.is_finite() && length > 0.0) {
         return 1.0;
@@ -133,7 +133,7 @@ fn step_125(length: f64) -> f64 {
     factor * decade
 }
 
-/// The step of a linear axis: sizes step by powers of two, all else by 1-2-5.
+/// Returns the step of a linear axis: powers of two for sizes, 1-2-5 for all else.
 fn step(axis: &Axis, length: f64) -> f64 {
     let two = length.max(1.0).log2().ceil().exp2();
     if axis.unit == Unit::Size && two.is_finite() { two } else { step_125(length) }

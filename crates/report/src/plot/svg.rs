@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use super::labels::escape;
 use super::{Bars, Chain, Frame, Intervals, Plot, bars, chain_drawn, intervals, lines};
 
-/// A chart as one SVG element. It has no colours and fonts of its own: the style sheet has.
+/// Renders a chart as one SVG element. The style sheet has its colours and fonts.
 pub fn plot_svg(plot: &Plot, frame: Frame) -> String {
     let (height, body) = lines::body(plot, frame);
     wrap(frame.width, height, &plot.title, &describe(plot), &body)
 }
 
-/// Bars as one SVG element.
+/// Renders bars as one SVG element.
 pub fn bars_svg(bars: &Bars, frame: Frame) -> String {
     let (height, body) = bars::body(bars, frame);
     let told: Vec<String> =
@@ -19,14 +19,14 @@ pub fn bars_svg(bars: &Bars, frame: Frame) -> String {
     wrap(frame.width, height, &bars.title, &told.join("; "), &body)
 }
 
-/// Estimates with their intervals as one SVG element.
+/// Renders estimates with intervals as one SVG element.
 pub fn intervals_svg(chart: &Intervals, frame: Frame) -> String {
     let (height, body) = intervals::body(chart, frame);
     let told = chart.rows.iter().map(|row| format!("{} {}", row.label, intervals::between(row, chart.unit)));
     wrap(frame.width, height, &chart.title, &told.collect::<Vec<_>>().join("; "), &body)
 }
 
-/// A chain as one SVG element.
+/// Renders a chain as one SVG element.
 pub fn chain_svg(drawn: &Chain, frame: Frame) -> String {
     let (height, body) = chain_drawn::body(drawn, frame);
     let told: Vec<String> = drawn.order().iter().map(|(i, _)| drawn.links[*i].told()).collect();
@@ -42,7 +42,7 @@ fn wrap(width: f64, height: f64, title: &str, told: &str, body: &str) -> String 
     )
 }
 
-/// What a person who cannot see the chart is told: each series from its first to its last and highest point.
+/// Describes a chart for screen readers: each series from its first to its last and highest point.
 fn describe(plot: &Plot) -> String {
     let mut out = format!("{} against {}.", plot.y.label, plot.x.label);
     for series in plot.series.iter().filter(|s| !s.label.is_empty()) {

@@ -220,7 +220,7 @@ fn findings() -> Findings {
             rate: 46_480.0,
             failed_at: Some(49_100.0),
             failed_why: Some("p99 was 31 ms".into()),
-            objective: "p99 <= 20 ms and errors <= 0.1 %".into(),
+            objective: "p99 under 20 ms and errors at most 0.1 %".into(),
             method: "bisected to 5 %".into(),
             held: true,
             ..Capacity::default()

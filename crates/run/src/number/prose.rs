@@ -25,7 +25,11 @@ pub fn percent(share: f64) -> String {
 
 /// Formats a change in words: `grew by 3 %`, `fell by 3 %`.
 pub fn grew(share: f64) -> String {
-    format!("{} by {}", if share < 0.0 { "fell" } else { "grew" }, percent(share.abs()))
+    match share {
+        s if s.abs() < 5e-4 => "stayed the same".into(),
+        s if s < 0.0 => format!("fell by {}", percent(-s)),
+        s => format!("grew by {}", percent(s)),
+    }
 }
 
 /// Formats a duration in microseconds with the unit that a person would use.
@@ -60,6 +64,7 @@ mod tests {
         assert_eq!(figure(f64::NAN), "unknown");
         assert_eq!(duration(39_900.0), "39.9 ms");
         assert_eq!((grew(0.02), grew(-0.02)), ("grew by 2 %".into(), "fell by 2 %".into()));
+        assert_eq!((grew(0.0), grew(-1e-9)), ("stayed the same".into(), "stayed the same".into()));
         assert_eq!(percent(0.987), "98.7 %");
         assert_eq!(rate(1_234_567.0), "1,234,567/s");
     }

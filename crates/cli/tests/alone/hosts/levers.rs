@@ -149,10 +149,7 @@ fn what_a_lever_changed_on_another_host_is_what_it_was_after_a_kill() {
     });
     stage.is_as_it_was(&before);
     let notes = run["notes"].to_string();
-    assert!(
-        notes.contains("on server, what an experiment that was killed had left changed was put back"),
-        "{notes}\n{text}"
-    );
+    assert!(notes.contains("on server, changes left by a killed experiment were undone"), "{notes}\n{text}");
 }
 
 /// Limits of descriptors are raised on the server's host, in turns.

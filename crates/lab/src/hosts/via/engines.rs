@@ -27,14 +27,14 @@ pub const ENGINES: &[Engine] = &[
         prefix: &["ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "{host}"],
         joins: true,
         masters: true,
-        help: "a name or USER@NAME that ssh reaches without asking; keys and host keys are those of its configuration",
+        help: "a name or USER@NAME that ssh reaches without a prompt, with the keys of its configuration",
     },
     Engine {
         name: "slurm",
         // One srun per agent: a common one would send every agent the input of all, and cut labelled lines at 1,024
         // bytes.
         prefix: &["srun", "-Q", "--overlap", "--export=NONE", "--nodes=1", "--ntasks=1", "--nodelist={host}"],
-        help: "a node of the allocation that loadline runs in; as the only host, `slurm` means all nodes of it",
+        help: "a node of loadline's own allocation; `slurm` as the only host means all its nodes",
         ..BASE
     },
     Engine {
@@ -58,7 +58,7 @@ pub const ENGINES: &[Engine] = &[
     Engine {
         name: "nsenter",
         prefix: &["nsenter", "--net=/run/netns/{host}"],
-        help: "a network namespace of this machine that `ip netns add` made",
+        help: "a network namespace of this machine, made by `ip netns add`",
         ..BASE
     },
 ];

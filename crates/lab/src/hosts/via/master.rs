@@ -84,14 +84,14 @@ fn await_socket(child: &mut Child, socket: &Path, deadline: Instant) -> Result<(
             if let Some(stderr) = child.stderr.take() {
                 let _ = stderr.take(4096).read_to_string(&mut words);
             }
-            let last = words.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it ended without a word");
+            let last = words.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it ended without a message");
             return Err(run::visible(last.trim()).into_owned());
         }
         if socket.exists() {
             return Ok(());
         }
         if Instant::now() >= deadline {
-            return Err(format!("no connection was up after {} s", CONNECT_TIMEOUT.as_secs()));
+            return Err(format!("no connection after {} s", CONNECT_TIMEOUT.as_secs()));
         }
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -100,6 +100,6 @@ fn await_socket(child: &mut Child, socket: &Path, deadline: Instant) -> Result<(
 fn failed(host: &str, why: &str) -> LabError {
     LabError::Agent {
         name: format!("ssh to {host}"),
-        why: format!("{why}; `ssh -o BatchMode=yes {host} true` must work without asking anything"),
+        why: format!("{why}; `ssh -o BatchMode=yes {host} true` must work without a prompt"),
     }
 }

@@ -153,7 +153,7 @@ fn engine(text: &str) -> Result<(Vec<String>, bool, bool), LabError> {
     if !words.iter().any(|word| word.contains("{host}")) {
         let names: Vec<&str> = ENGINES.iter().map(|row| row.name).collect();
         return Err(fail(format!(
-            "it is none of {}; a command of your own has {{host}} where the host's name belongs",
+            "it is none of {}; your own command needs {{host}} in place of the host's name",
             names.join(", ")
         )));
     }

@@ -25,7 +25,7 @@ pub(super) fn split(line: &str) -> Result<Vec<String>, String> {
         }
     }
     words.extend(word);
-    if quote.is_some() { Err("a quote in it has no end".into()) } else { Ok(words) }
+    if quote.is_some() { Err("a quote is not closed".into()) } else { Ok(words) }
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub(super) fn explain_exchange(exchange: &Exchange, broken: &ExchangeError, plan
         ),
         ExchangeError::Explained(why) => why.clone(),
         ExchangeError::Fault(Fault::Short) if plan.tls.is_some() && !exchange.request_begun => format!(
-            "it closed the connection in the TLS handshake after {} bytes; does it speak TLS on this port (http:// is \
+            "the server closed the connection in the TLS handshake after {} bytes; does it speak TLS on this port (http:// is \
              the plain scheme), and TLS 1.2 or 1.3?",
             exchange.bytes
         ),
@@ -53,13 +53,15 @@ pub(super) fn explain_exchange(exchange: &Exchange, broken: &ExchangeError, plan
             format!("it speaks TLS, not plain {protocol}; write the target with {scheme}://")
         }
         ExchangeError::Fault(Fault::Short) if exchange.bytes == 0 => {
-            format!("it closed the connection without a byte; does it speak {protocol} (and not TLS) on this port?")
+            format!(
+                "the server closed the connection without a byte; does it speak {protocol} (and not TLS) on this port?"
+            )
         }
         ExchangeError::Fault(Fault::Short) => {
-            format!("it closed the connection after {} bytes, in the middle of a response", exchange.bytes)
+            format!("the server closed the connection after {} bytes, in the middle of a response", exchange.bytes)
         }
         ExchangeError::Fault(Fault::Limit(what)) => {
-            format!("its response exceeds a limit of the client: {what}; is this the right server?")
+            format!("the response exceeds a limit of the client: {what}; is this the right server?")
         }
         ExchangeError::Fault(fault) => match foreign_protocol(&exchange.answer.0) {
             Some("HTTP/2") if proto::spec(&plan.protocol).alpn == "h2" => {
@@ -71,7 +73,7 @@ pub(super) fn explain_exchange(exchange: &Exchange, broken: &ExchangeError, plan
             }
         },
         ExchangeError::Io(e) if e.kind() == ErrorKind::ConnectionReset && exchange.bytes == 0 => {
-            format!("it reset the connection without an answer; does it speak {protocol} on this port?")
+            format!("the server reset the connection without an answer; does it speak {protocol} on this port?")
         }
         ExchangeError::Io(e) => format!("the connection broke after {} bytes: {e}", exchange.bytes),
     }

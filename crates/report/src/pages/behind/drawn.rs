@@ -1,12 +1,12 @@
-//! The chain as a drawing: the first few of it, and always what is full with all that leads there.
+//! The drawing of the chain: the first few stops, and always a full one with the way to it.
 
 use super::stop::Stop;
 use crate::plot::{Chain, Link};
 
-/// Boxes that are drawn; the table has all.
+/// Most boxes that are drawn; the table has all.
 const MOST: usize = 12;
 
-/// The drawing.
+/// Returns the drawing.
 pub(super) fn chain(stops: &[Stop], figure: &'static str, caption: String) -> Chain {
     let kept = kept(stops);
     let place = |at: usize| kept.iter().position(|kept| *kept == at);
@@ -34,7 +34,7 @@ fn title(stops: &[Stop]) -> String {
     }
 }
 
-/// Places of what is drawn, in order.
+/// Returns the indices of the drawn stops, in order.
 fn kept(stops: &[Stop]) -> Vec<usize> {
     let mut leads: Vec<bool> = stops.iter().map(|stop| !stop.full.is_empty()).collect();
     for at in (0..stops.len()).rev().filter(|at| leads[*at]).collect::<Vec<_>>() {
@@ -45,14 +45,14 @@ fn kept(stops: &[Stop]) -> Vec<usize> {
         }
     }
     let mut order: Vec<usize> = (0..stops.len()).collect();
-    // What has its own step drawn; of the others, those that come first.
+    // Stops whose source is drawn; of the others the first ones.
     order.sort_by_key(|at| (*at > 1 && !leads[*at], *at));
     order.truncate(MOST);
     order.sort_unstable();
     order
 }
 
-/// The first process and how many more there are.
+/// Returns the first process and the number of others.
 pub(super) fn who(processes: &[String]) -> String {
     match processes {
         [] => String::new(),

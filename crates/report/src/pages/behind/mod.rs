@@ -1,5 +1,5 @@
-//! The chain: the client, the server, and what stands behind the server, each with how busy it was and how much of
-//! throughput followed it.
+//! The chain from the client over the server to its upstreams: how busy each one was, and how much of throughput it
+//! explains.
 
 mod drawn;
 mod stop;
@@ -15,27 +15,27 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let (Some(trial), false) = (run.picked(|p| p.shown), run.findings.behind.is_empty()) else { return Vec::new() };
     let stops = stops(run);
     let what = match figure(run) {
-        "share" => "Share: how much of what the response time grows by is its own when everything is slower.",
-        _ => "Elasticity: how much of a change of the speed of its CPU, or of what of it is full, throughput follows.",
+        "share" => "Share: its part in the growth of the response time when everything slows down.",
+        _ => "Elasticity: the share of throughput that its CPU, or its full resource, explains.",
     };
     let caption = format!(
-        "The two ends at {}, what stands behind the server under the most connections of the highest rate. {what}",
+        "Client and server at {}; upstreams at the highest rate, with the most connections. {what}",
         pick::name(trial)
     );
     let mut blocks =
         vec![Block::Chain(drawn::chain(&stops, figure(run), caption)), Block::Table(table(&stops, figure(run)))];
     blocks.extend(unwatched(run));
-    vec![Section::new("behind", "Behind the server", Weight::Main, blocks)]
+    vec![Section::new("behind", "Upstreams", Weight::Main, blocks)]
 }
 
 fn unwatched(run: &Run) -> Option<Block> {
     let some = run.findings.behind.iter().any(|load| load.cpu_used.is_none());
-    let text = "What answers at an address without a process is on another host, or belongs to another user: what it does is not \
-                known here.";
+    let text =
+        "An address without a process is on another host or belongs to another user, so loadline cannot watch it.";
     some.then(|| Note::block(Tone::Plain, text))
 }
 
-/// The figures of all of them. The drawing says the same in a terminal.
+/// Returns the table of all stops. In a terminal the drawing has these figures.
 fn table(stops: &[Stop], figure: &str) -> Table {
     let columns = vec![
         Col::words("at", 0),
@@ -103,9 +103,9 @@ mod tests {
             Elasticity { lever: "behind-cpu".into(), estimate: Estimate::around(0.97, 0.05), ..Default::default() };
         found.proof = Some(Proof { elasticities: vec![elasticity], ..Proof::default() });
         let html = crate::render("html", &run, &crate::Style::default()).unwrap();
-        for said in ["Behind the server", "&#60;app&#62;:812", "one thread", "0.97 (0.92 to 1.02)", "10.0.0.9:5432"] {
+        for said in ["Upstreams", "&#60;app&#62;:812", "one thread", "0.97 (0.92 to 1.02)", "10.0.0.9:5432"] {
             assert!(html.contains(said), "{said} is not in {html}");
         }
-        assert!(html.contains("is on another host, or belongs to another user"), "{html}");
+        assert!(html.contains("is on another host or belongs to another user"), "{html}");
     }
 }

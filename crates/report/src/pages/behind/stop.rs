@@ -1,30 +1,30 @@
-//! What is known of each in the chain: the two ends of the load, and what stands behind the server.
+//! The figures of each stop of the chain: client, server and upstreams.
 
 use run::{Device, Estimate, ProofMetric, Run, Side, UpstreamLimit, UpstreamLoad};
 
 use super::super::pick;
 
-/// One in the chain. What is not known is absent.
+/// Stop of the chain. Unknown figures are absent.
 #[derive(Default)]
 pub(super) struct Stop {
     /// `client`, `server` or an address.
     pub(super) at: String,
     pub(super) processes: Vec<String>,
-    /// Place of what its connections come from; none for the client.
+    /// Index of the stop that its connections come from; `None` for the client.
     pub(super) from: Option<usize>,
-    /// How many of what they are.
+    /// Number and unit of its connections.
     pub(super) connections: [String; 2],
     pub(super) cpu_used: Option<f64>,
     pub(super) cpu_allowed: Option<f64>,
     pub(super) busiest_thread: Option<f64>,
-    /// What of it was the busiest, and the share of its time.
+    /// Busiest device and its busy share.
     pub(super) busy: Option<(String, f64)>,
     pub(super) follows: Option<Estimate>,
-    /// What of it is full; empty where nothing is.
+    /// Full device; empty for none.
     pub(super) full: &'static str,
 }
 
-/// All of them, each after the one that its connections come from.
+/// Returns all stops, each after the one that its connections come from.
 pub(super) fn stops(run: &Run) -> Vec<Stop> {
     let Some(trial) = run.picked(|picks| picks.shown) else { return Vec::new() };
     let mut stops = vec![end(run, "client", &trial.client, CLIENT)];
@@ -40,11 +40,11 @@ pub(super) fn stops(run: &Run) -> Vec<Stop> {
     stops
 }
 
-/// Levers that slow one of the two ends: what follows the most of them is what follows that end.
+/// Levers that slow client or server: the largest share of theirs counts for that end.
 const CLIENT: &[&str] = &["client-cpu"];
 const SERVER: &[&str] = &["server-cpu", "quota", "worker"];
 
-/// One of the two ends of the load.
+/// Returns the client or the server as a stop.
 fn end(run: &Run, name: &str, side: &Side, levers: &[&str]) -> Stop {
     let read = |id: &str| side.counters.get(&run::CounterId(id.to_string().into())).and_then(run::Reading::value);
     let span_s = run.picked(|p| p.shown).map(|t| side.recording.span_s(t.measured.window)).filter(|s| *s > 0.0);
@@ -61,17 +61,17 @@ fn end(run: &Run, name: &str, side: &Side, levers: &[&str]) -> Stop {
     }
 }
 
-/// A kind of device; a thread is called what it is among others.
+/// Returns the name of a kind of device, with another one for a thread.
 fn named(kind: &'static str, thread: &'static str) -> &'static str {
     if kind == "thread" { thread } else { kind }
 }
 
-/// The busiest device that is this side's alone.
+/// Returns the busiest device of this side alone.
 fn busiest<'a>(run: &'a Run, side: &str) -> Option<&'a Device> {
     run.findings.devices.get(run.findings.picks.shown?)?.iter().find(|device| device.side == side)
 }
 
-/// What stands behind.
+/// Returns an upstream as a stop.
 fn stop(run: &Run, load: &UpstreamLoad) -> Stop {
     let waited_for = run.findings.bottleneck.waits_for.as_ref().is_some_and(|w| w.address == load.behind.address);
     let lever = match load.limit {
@@ -93,7 +93,7 @@ fn stop(run: &Run, load: &UpstreamLoad) -> Stop {
     }
 }
 
-/// What of it was the busiest: what is full, where something is.
+/// Returns the busiest device of an upstream: the full one, if any.
 fn busy(load: &UpstreamLoad) -> Option<(String, f64)> {
     let cpus = load.cpu_used.zip(load.cpu_allowed).filter(|(_, allowed)| *allowed > 0.0);
     let cpus = cpus.map(|(used, allowed)| ("CPUs".to_string(), used / allowed));
@@ -116,13 +116,13 @@ fn full(limit: UpstreamLimit) -> &'static str {
     }
 }
 
-/// What an experiment said of a lever.
+/// Returns the experiment's estimate of a lever.
 fn found(run: &Run, lever: &str) -> Option<Estimate> {
     let all = run.findings.proof.iter().flat_map(|proof| &proof.elasticities);
     all.filter(|e| e.lever == lever).map(|e| e.estimate).next_back()
 }
 
-/// What the estimates of the run's experiment are.
+/// Returns the name of the experiment's estimates.
 pub(super) fn figure(run: &Run) -> &'static str {
     match run.findings.proof.as_ref().map(|proof| proof.of) {
         None | Some(ProofMetric::Throughput) => "elasticity",

@@ -1,0 +1,165 @@
+//! All words that loadline says, in one file: docs/words.txt. It has every kind of sentence of the planted runs, screens of
+//! some of them, the errors of wrong command lines, and the help of each command.
+
+use std::fmt::Write as _;
+
+use clap::FromArgMatches as _;
+use judge::planted::{Sentence, planted, sentences};
+
+use crate::output;
+
+/// Width of screens and help, columns.
+const COLUMNS: usize = 80;
+
+/// Most lines of a screen.
+const LINES: usize = 42;
+
+/// Planted runs whose whole screen is shown.
+const SCREENS: [&str; 3] = ["server-cpu", "not-saturated", "unknown"];
+
+/// Command lines that are refused before anything is measured.
+const REFUSED: &[&str] = &[
+    "fnd",
+    "find --nosuch",
+    "find --p99 20",
+    "find --budget soon",
+    "find --errors 2",
+    "find --client-via ssh",
+    "find --via ssh",
+    "find http://127.0.0.1:1/ --insecure --json",
+    "find echo://127.0.0.1:1 --method POST --json",
+    "load ftp://127.0.0.1/ --json",
+    "load htp://127.0.0.1/ --json",
+    "load tcp://127.0.0.1 --json",
+    "load http:///x --json",
+    "load http://127.0.0.1:99999/ --json",
+    "load http://user@127.0.0.1/ --json",
+    "load http://[::1/ --json",
+    "load unix://:/x --json",
+    "load http://192.0.2.1/ --json",
+    "load --rate fast",
+    "load --rate 100..5000",
+    "load --rate sin:1..2/3s",
+    "load --rate spike:1..2/3s,4s",
+    "load --rate 0..0/3s",
+    "load --rate 5 --connections 3 --json",
+    "load --arrival pareto --rate 5",
+    "load --io quick",
+    "load --header topsecret --json",
+    "load --cpus x",
+    "load --source 127.0.0",
+    "load --allow POST --json",
+    "load --data /nonexistent --json",
+    "load --requests /nonexistent --json",
+    "load --data-order unique --requests /nonexistent --json",
+    "load --speed 2 --json",
+    "load --replay /nonexistent --json",
+    "load --arrivals /nonexistent --json",
+    "load --requests x --requests-format hat --json",
+    "load --config /nonexistent --json",
+    "prove --s-clients 3",
+    "compare one",
+    "compare http://127.0.0.1:1/ /nonexistent",
+    "compare http://127.0.0.1:1/ http://127.0.0.1:1/",
+    "compare /nonexistent /nonexistent",
+    "compare --baseline main",
+    "watch",
+    "watch --port 0",
+    "watch --port 70000",
+    "lab no-such-experiment",
+    "lab proxy --medium tin-can",
+    "serve no-such-service",
+    "serve --model forks",
+    "serve --strategy hope",
+    "report /nonexistent",
+    "report /nonexistent --form pdf",
+    "judge /nonexistent",
+    "what-if /nonexistent",
+    "import /nonexistent",
+    "list nosuch",
+    "explain kneee",
+    "explain nosuch",
+];
+
+/// Returns the whole file.
+fn page() -> String {
+    let mut out = String::from(
+        "Every kind of sentence that loadline says. Generated: LOADLINE_WRITE_WORDS=1 cargo test -p loadline words\n",
+    );
+    said(&mut out);
+    SCREENS.iter().for_each(|id| screen(&mut out, id));
+    refused(&mut out);
+    help(&mut out);
+    out
+}
+
+fn said(out: &mut String) {
+    let mut kind = "";
+    for Sentence { kind: now, id, text } in sentences() {
+        if now != kind {
+            let _ = write!(out, "\n== {now}\n");
+            kind = now;
+        }
+        let _ = writeln!(out, "{}{text}", if id.is_empty() { String::new() } else { format!("{id}: ") });
+    }
+}
+
+fn screen(out: &mut String, id: &str) {
+    let Some(mut run) = planted(id).or_else(|| planted("server-concurrency").map(without_server)) else { return };
+    judge::judge(&mut run);
+    let style = report::Style { width: COLUMNS, ..report::Style::default() };
+    let _ = write!(out, "\n== screen of {id}\n{}", report::brief(&run, &style, LINES));
+}
+
+fn without_server(mut run: run::Run) -> run::Run {
+    run.trials.iter_mut().for_each(|trial| trial.server = None);
+    run
+}
+
+fn refused(out: &mut String) {
+    out.push_str("\n== refused command lines\n");
+    for line in REFUSED {
+        let _ = writeln!(out, "$ loadline {line}\n{}", error(line).trim_end());
+    }
+}
+
+/// Runs a command line that must fail, and returns its error.
+fn error(line: &str) -> String {
+    let words = std::iter::once("loadline").chain(line.split(' '));
+    let parsed = crate::command().try_get_matches_from(words).and_then(|m| crate::Cli::from_arg_matches(&m));
+    match parsed {
+        Err(error) => error.render().to_string().replace("\n\n", "\n"),
+        Ok(cli) => match cli.command.run(crate::command) {
+            Ok(_) => "(no error)".into(),
+            Err(error) => format!("loadline: {}", output::safe(&output::sentence(&error))),
+        },
+    }
+}
+
+fn help(out: &mut String) {
+    let mut whole = crate::command().term_width(COLUMNS);
+    whole.build();
+    let names: Vec<String> =
+        whole.get_subcommands().filter(|c| !c.is_hide_set()).map(|c| c.get_name().into()).collect();
+    let _ = write!(out, "\n== help\n{}", whole.render_help());
+    for name in names.iter().filter(|name| *name != "help") {
+        let Some(command) = whole.find_subcommand_mut(name) else { continue };
+        let _ = write!(out, "\n== help of {name}\n{}", command.render_help());
+    }
+}
+
+/// With LOADLINE_WRITE_WORDS set the file is written before it is compared.
+#[test]
+fn the_file_of_all_words_is_current() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/words.txt");
+    let page = page();
+    if std::env::var_os("LOADLINE_WRITE_WORDS").is_some() {
+        std::fs::write(&file, &page).expect("docs/ can be written");
+    }
+    let kept = std::fs::read_to_string(&file).unwrap_or_default();
+    let differs = kept.lines().zip(page.lines()).find(|(kept, now)| kept != now);
+    assert!(
+        kept == page,
+        "docs/words.txt is not current ({differs:?}); read the change and run: LOADLINE_WRITE_WORDS=1 cargo test -p loadline words"
+    );
+}

@@ -1,0 +1,8 @@
+//! Prints every kind of sentence that judge says, for whoever rewords one.
+//! `cargo run -p loadline-judge --features planted --example words`
+
+fn main() {
+    for s in loadline_judge::planted::sentences() {
+        println!("{:<11} {:<22} {}", s.kind, s.id, s.text);
+    }
+}

@@ -1,0 +1,136 @@
+//! Every kind of sentence that judging says of the planted runs, so that all can be read in one place.
+
+use std::collections::BTreeSet;
+
+use run::{Findings, Run};
+
+use super::warned::WARNED;
+use super::{PLANTED, proofs, without};
+use crate::{RULES, judge};
+
+/// A sentence, what kind it is, and the id of what it speaks of (empty where it has none).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sentence {
+    /// `verdict`, `evidence`, `warning` and so on.
+    pub kind: &'static str,
+    /// A bottleneck, or nothing.
+    pub id: String,
+    /// The sentence.
+    pub text: String,
+}
+
+impl Sentence {
+    pub(super) fn new(kind: &'static str, id: &str, text: &str) -> Self {
+        Self { kind, id: id.into(), text: text.into() }
+    }
+}
+
+/// Returns one sentence of each kind: those that differ only in their figures count as one.
+pub fn sentences() -> Vec<Sentence> {
+    let mut seen = BTreeSet::new();
+    let mut all: Vec<Sentence> = rules().into_iter().chain(judged()).chain(proofs::sentences()).collect();
+    all.retain(|s| seen.insert((s.kind, s.id.clone(), kind_of(s))));
+    all.sort_by(|a, b| (place(a.kind), a.kind, order(&a.id)).cmp(&(place(b.kind), b.kind, order(&b.id))));
+    all
+}
+
+/// The kinds in the order in which a report has them.
+const KINDS: [&str; 11] = [
+    "verdict",
+    "evidence",
+    "advice",
+    "next",
+    "ruled out",
+    "not known",
+    "explain",
+    "experiment",
+    "warning",
+    "held",
+    "argument",
+];
+
+fn place(kind: &str) -> usize {
+    KINDS.iter().position(|k| *k == kind).unwrap_or(KINDS.len())
+}
+
+fn order(id: &str) -> usize {
+    RULES.iter().position(|rule| rule.id == id).unwrap_or(RULES.len())
+}
+
+/// Returns the part of a sentence that makes its kind: of steps of the argument the first words, of others all words
+/// but figures.
+fn kind_of(s: &Sentence) -> String {
+    let shape = shape(&s.text);
+    match s.kind {
+        "argument" => shape.chars().take(12).collect(),
+        "ruled out" => shape.chars().take(24).collect(),
+        _ => shape,
+    }
+}
+
+/// Returns the sentence without its figures and units.
+fn shape(text: &str) -> String {
+    let word =
+        |word: &str| if word.contains(|c: char| c.is_ascii_digit()) { "#".to_string() } else { word.to_string() };
+    let units = ["µs", "ms", "s", "%", "one", "B"];
+    text.split_whitespace()
+        .map(word)
+        .filter(|w| !units.contains(&w.trim_end_matches([',', '.', ';', ')', ':'])))
+        .collect()
+}
+
+fn rules() -> Vec<Sentence> {
+    let of = |rule: &crate::Rule| {
+        let advice = rule.advice.iter().map(|text| Sentence::new("advice", rule.id, text));
+        advice.chain([Sentence::new("explain", rule.id, rule.explain)]).collect::<Vec<_>>()
+    };
+    RULES.iter().flat_map(of).collect()
+}
+
+/// What is said of each planted run, as it is and without each counter that its rule needs.
+fn judged() -> Vec<Sentence> {
+    let planted = PLANTED.iter().flat_map(|planted| {
+        let needs = RULES.iter().find(|rule| rule.id == planted.id).map_or(&[][..], |rule| rule.needs);
+        let less = needs.iter().map(|need| without(planted.run(), &[*need]));
+        std::iter::once(planted.run()).chain(less).collect::<Vec<Run>>()
+    });
+    let warned = WARNED.iter().map(|(_, run)| run());
+    planted.chain(warned).flat_map(said).collect()
+}
+
+fn said(mut run: Run) -> Vec<Sentence> {
+    judge(&mut run);
+    let f: &Findings = &run.findings;
+    let b = &f.bottleneck;
+    let each = |kind, texts: &[String]| texts.iter().map(|t| Sentence::new(kind, "", t)).collect::<Vec<_>>();
+    let mut all = vec![Sentence::new("verdict", &b.id, &b.sentence)];
+    all.extend(b.evidence.iter().map(|e| Sentence::new("evidence", &b.id, &e.text)));
+    all.extend(b.next.iter().map(|next| Sentence::new("next", &next.id, &next.why)));
+    all.extend(b.ruled_out.iter().map(|out| Sentence::new("ruled out", &out.id, &out.why)));
+    all.extend(b.missing.iter().map(|text| match text.split_once(": ") {
+        Some((id, rest)) if RULES.iter().any(|rule| rule.id == id) => Sentence::new("not known", id, rest),
+        _ => Sentence::new("not known", "", text),
+    }));
+    all.extend(each("warning", &f.trust.warnings));
+    all.extend(each("held", &f.trust.held));
+    all.extend(each("argument", &f.argument));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_and_every_kind_has_a_sentence() {
+        let all = sentences();
+        for rule in RULES {
+            for kind in ["verdict", "advice", "explain"] {
+                assert!(all.iter().any(|s| s.kind == kind && s.id == rule.id), "{kind} of {}", rule.id);
+            }
+        }
+        for kind in KINDS {
+            assert!(all.iter().any(|s| s.kind == kind), "{kind}");
+        }
+    }
+}
