@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::slot_times::SlotTimes;
 use crate::tenths::TenthCounter;
-use run::{Address, ErrorKind, Hist, Intensity, LoadPart, LoadPlan};
+use run::{Address, ErrorKind, Hist, Intensity, LoadPart, LoadPlan, even_share};
 use sys::peer::Peer;
 use sys::{Errno, socket};
 
@@ -14,11 +14,6 @@ use crate::core::{BlockTurns, Paced, Shape, Task, Think};
 
 /// Descriptors that the process needs for itself.
 const OWN_DESCRIPTORS: u64 = 64;
-
-/// Divides `total` into `parts` nearly equal shares and returns share `i`.
-fn share(total: u32, parts: u32, i: u32) -> u32 {
-    total / parts + u32::from(i < total % parts)
-}
 
 /// Returns the number of descriptors that one of `shards` threads may have.
 pub(crate) fn room(limit: u64, shards: u32) -> u32 {
@@ -52,7 +47,7 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
 fn shape(plan: &LoadPlan, (shard, shards): (u32, u32), phase: f64, limit: u64) -> Shape {
     match &plan.intensity {
         Intensity::Closed { connections, pipeline, think } => Shape::Closed {
-            connections: share(*connections, shards, shard),
+            connections: even_share(*connections, shard, shards),
             pipeline: *pipeline,
             think: Think::from(think),
         },
@@ -63,10 +58,10 @@ fn shape(plan: &LoadPlan, (shard, shards): (u32, u32), phase: f64, limit: u64) -
                 (shard, shards),
             ),
             rate: *rate / f64::from(shards),
-            max_connections: share(*max_connections, shards, shard).clamp(1, room(limit, shards)),
+            max_connections: even_share(*max_connections, shard, shards).clamp(1, room(limit, shards)),
         },
         Intensity::SClients { descriptors, connect_timeout_ms, think, pace } => {
-            let descriptors = share(*descriptors, shards, shard);
+            let descriptors = even_share(*descriptors, shard, shards);
             Shape::SClients {
                 descriptors,
                 timeout_ns: (connect_timeout_ms * 1e6) as u64,
@@ -201,7 +196,7 @@ mod tests {
     #[test]
     fn shares_add_up() {
         for (total, parts) in [(10, 3), (3, 10), (0, 4), (64, 1)] {
-            assert_eq!((0..parts).map(|i| share(total, parts, i)).sum::<u32>(), total);
+            assert_eq!((0..parts).map(|i| even_share(total, i, parts)).sum::<u32>(), total);
         }
     }
 

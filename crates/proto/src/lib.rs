@@ -36,7 +36,7 @@ mod zipf;
 
 pub use client::{AnyClient, Client, ProtoError, Sessions};
 pub use mix::Mix;
-pub use protocols::{PROTOCOLS, by_scheme, client, spec};
+pub use protocols::{PROTOCOLS, by_scheme, by_url, client, spec};
 pub use received_files::add_received_file;
 pub use requester::{Done, Outcome, Request, Requester, Which};
 pub use row::{Flag, FlagValue, ProtocolSpec, Scheme};

@@ -66,6 +66,11 @@ pub fn by_scheme(name: &str) -> Option<(&'static ProtocolSpec, &'static Scheme)>
     all.into_iter().find(|(_, scheme)| scheme.name.eq_ignore_ascii_case(name))
 }
 
+/// Returns the row and scheme of a target's URL. A URL without a scheme is HTTP.
+pub fn by_url(url: &str) -> Option<(&'static ProtocolSpec, &'static Scheme)> {
+    by_scheme(run::UrlParts::parse(url).transport().0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -43,8 +43,9 @@ pub use findings::{
     Knee, NextBottleneck, Relation, RuledOut, TimeSpent, Trust, bottleneck,
 };
 pub use plan::address::Address;
-pub use plan::check::{MAX_DURATION_S, PlanError};
+pub use plan::check::MAX_DURATION_S;
 pub use plan::cold::{ColdPart, ColdPlan};
+pub use plan::error::PlanError;
 pub use plan::expectation::{EXPECTABLE_FIGURES, Expectation, ExpectationResult, ExpectedUnit};
 pub use plan::hosts::HostPlan;
 pub use plan::intensity::{Arrival, Intensity, Pace, Stage, ThinkTime};
@@ -54,6 +55,7 @@ pub use plan::requests::{
     RequestSet, from_base64, to_base64,
 };
 pub use plan::secrets::{SECRET_HEADERS, SECRET_WORDS, Secrets, is_secret_header};
+pub use plan::share::even_share;
 pub use plan::tls::{TlsPlan, TlsVersion};
 pub use plan::url_parts::UrlParts;
 pub use plan::{Io, LoadPlan, Objective, ObservePlan, Plan, Prove, SearchPlan, Target};

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use run::Plan;
 
 use crate::kept::Kept;
 
@@ -30,8 +31,9 @@ impl OutArgs {
         Self { verbose: true, ..self.clone() }
     }
 
-    /// Returns the directory of the run; `None` if the run is only printed.
-    pub(crate) fn prepare(&self) -> anyhow::Result<Option<Kept>> {
+    /// Checks the plan and makes the directory of the run; `None` if the run is only printed.
+    pub(crate) fn prepare(&self, plan: &Plan) -> anyhow::Result<Option<Kept>> {
+        plan.check()?;
         Kept::prepare(self.out.as_deref(), self.force, self.json)
     }
 }

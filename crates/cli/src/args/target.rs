@@ -94,8 +94,7 @@ pub(crate) fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
 /// Returns the protocol of a target's scheme, with the settings of a plan file for that protocol. An unknown scheme is
 /// refused later, where the target is resolved.
 pub(crate) fn protocol_of(url: &str, given: &Protocol) -> Protocol {
-    let row = proto::by_scheme(run::UrlParts::parse(url).transport().0);
-    let fresh = row.map_or_else(Protocol::default, |(row, _)| (row.defaults)());
+    let fresh = proto::by_url(url).map_or_else(Protocol::default, |(row, _)| (row.defaults)());
     if fresh.name() == given.name() { given.clone() } else { fresh }
 }
 

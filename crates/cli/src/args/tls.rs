@@ -69,7 +69,7 @@ impl TlsArgs {
 
 /// Returns true if the target's scheme has TLS.
 fn within(url: &str) -> bool {
-    proto::by_scheme(run::UrlParts::parse(url).transport().0).is_some_and(|(_, scheme)| scheme.tls)
+    proto::by_url(url).is_some_and(|(_, scheme)| scheme.tls)
 }
 
 fn resume(text: &str) -> Result<f64, String> {

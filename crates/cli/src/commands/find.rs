@@ -59,7 +59,7 @@ enum Proving {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     output::catch_interrupts();
-    let kept = args.target.out.prepare()?;
+    let kept = args.target.out.prepare(&plan)?;
     let mut screen = Screen::seen(
         &args.target.out,
         &args.see,
@@ -91,6 +91,5 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
         Proving::Intrusive => run::Prove::Intrusive,
     };
     plan.search.prove_dir.clone_from(&args.prove_dir);
-    plan.check()?;
     Ok(plan)
 }

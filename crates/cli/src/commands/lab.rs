@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     args.repeat.apply(&mut plan);
     output::catch_interrupts();
-    let kept = args.out.prepare()?;
+    let kept = args.out.prepare(&plan)?;
     // An experiment's screen shows its steps.
     let mut screen = Screen::new(&args.out.whole(), if args.quick { 30.0 } else { 120.0 });
     let result = experiments::run(experiment, plan, args.quick, kept.as_ref().map(Kept::dir), &mut screen);

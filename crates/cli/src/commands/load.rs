@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     output::catch_interrupts();
     let once_s = plan.load.warmup_s + plan.load.duration_s;
     let expected = plan.observe.at_rest_s + once_s * f64::from(plan.repeat_count());
-    let kept = args.target.out.prepare()?;
+    let kept = args.target.out.prepare(&plan)?;
     let screen = Screen::seen(&args.target.out, &args.see, expected, &screen::title(&plan))?;
     // A rate with stages cannot be changed by hand.
     let mut screen = screen.by_hand(args.rate.as_ref().filter(|rate| rate.stages.is_empty()).map(|rate| rate.mean));
@@ -112,7 +112,6 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     plan.cold.rate = args.cold_rate.unwrap_or(plan.cold.rate);
     mix::enough_rows(&plan)?;
     plan.cold.trickle_ms = args.cold_trickle.map_or(plan.cold.trickle_ms, |s| s * 1e3);
-    plan.check()?;
     Ok(plan)
 }
 

@@ -53,7 +53,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     output::catch_interrupts();
-    let kept = args.target.out.prepare()?;
+    let kept = args.target.out.prepare(&plan)?;
     let mut screen = Screen::new(&args.target.out, plan.search.budget_s);
     let result = lab::prove_target(plan, kept.as_ref().map(Kept::dir), &mut screen);
     let used = screen.done();
@@ -71,7 +71,6 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     plan.search.budget_s = args.budget.unwrap_or(BUDGET_S);
     plan.search.prove = if args.intrusive { Prove::Intrusive } else { Prove::Default };
     plan.search.prove_dir.clone_from(&args.prove_dir);
-    plan.check()?;
     Ok(plan)
 }
 

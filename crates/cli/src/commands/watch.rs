@@ -42,9 +42,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     plan.load.duration_s = args.duration.unwrap_or(run::MAX_DURATION_S);
     plan.observe.interval_s = args.interval.unwrap_or(plan.observe.interval_s);
     args.host.apply(&mut plan)?;
-    plan.check()?;
     output::catch_interrupts();
-    let kept = args.out.prepare()?;
+    let kept = args.out.prepare(&plan)?;
     let whom = match (args.port, args.server_pid) {
         (Some(at), _) => at.to_string(),
         (None, pid) => format!("process {}", pid.unwrap_or_default()),

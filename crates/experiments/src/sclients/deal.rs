@@ -4,29 +4,14 @@ use run::{Intensity, LoadPlan};
 
 /// Deals a load out to hosts as evenly as whole numbers go; a host without a share gets none.
 pub(super) fn deal(plan: &LoadPlan, hosts: u32) -> Vec<Option<LoadPlan>> {
-    let share = |total: u32, at: u32| total / hosts + u32::from(at < total % hosts);
     let one = |at: u32| {
-        let mut dealt = plan.clone();
-        let units = match &mut dealt.intensity {
-            Intensity::Closed { connections, .. } => {
-                *connections = share(*connections, at);
-                *connections
-            }
-            Intensity::SClients { descriptors, pace, .. } => {
-                *descriptors = share(*descriptors, at);
-                pace.iter_mut().for_each(|pace| pace.rate /= f64::from(hosts));
-                *descriptors
-            }
-            Intensity::Open { rate, max_connections, .. } => {
-                *rate /= f64::from(hosts);
-                *max_connections = (*max_connections / hosts).max(1);
-                u32::MAX
-            }
+        let dealt = plan.share(at, hosts);
+        let units = match dealt.intensity {
+            Intensity::Open { .. } => u32::MAX,
+            _ => dealt.intensity.units(),
         };
-        dealt.threads = plan.threads.min(units);
-        dealt.seed = plan.seed + u64::from(at);
-        dealt.phase = plan.share_phase(at, hosts);
-        (units > 0).then_some(dealt)
+        let (threads, seed) = (plan.threads.min(units), plan.seed + u64::from(at));
+        (units > 0).then_some(LoadPlan { threads, seed, ..dealt })
     };
     (0..hosts).map(one).collect()
 }

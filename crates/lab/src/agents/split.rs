@@ -1,6 +1,6 @@
 //! Division of one load among agents, when it needs more descriptors or threads than one process should have.
 
-use run::{Intensity, LoadPlan};
+use run::{Intensity, LoadPlan, even_share};
 
 use crate::LabError;
 
@@ -45,7 +45,7 @@ pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
     let each = descriptors.saturating_sub(SPARE_DESCRIPTORS).max(1);
     let by_descriptors = u64::from(peak_descriptors(&plan.intensity)).div_ceil(each);
     let by_threads = u64::from(plan.threads.div_ceil(MAX_THREADS));
-    let most = u64::from(units(&plan.intensity)).max(1);
+    let most = u64::from(plan.intensity.units()).max(1);
     let agents = by_descriptors.max(by_threads).clamp(1, most).min(1024) as u32;
     (0..agents).map(|i| share(plan, i, agents)).collect()
 }
@@ -53,10 +53,10 @@ pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
 /// Splits a plan over agents on other hosts; fewer if there is not enough to split. Each agent gets the plan's full
 /// number of threads.
 pub(crate) fn split_over_hosts(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
-    let agents = u32::try_from(agents).unwrap_or(u32::MAX).clamp(1, units(&plan.intensity).max(1));
+    let agents = u32::try_from(agents).unwrap_or(u32::MAX).clamp(1, plan.intensity.units().max(1));
     let share = |i| {
         let share = share(plan, i, agents);
-        LoadPlan { threads: plan.threads.min(units(&share.intensity)).max(1), ..share }
+        LoadPlan { threads: plan.threads.min(share.intensity.units()).max(1), ..share }
     };
     (0..agents).map(share).collect()
 }
@@ -65,13 +65,13 @@ pub(crate) fn split_over_hosts(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> 
 pub(crate) fn weight(plan: &LoadPlan) -> f64 {
     match &plan.intensity {
         Intensity::Open { rate, .. } => *rate,
-        other => f64::from(units(other)),
+        other => f64::from(other.units()),
     }
 }
 
 /// Describes how a load was spread over processes, if it was: `500 descriptors over 5 processes: 5 x 100`.
 pub(crate) fn describe(parts: &[&LoadPlan], descriptors: u64) -> Option<String> {
-    let each: Vec<u32> = parts.iter().map(|p| units(&p.intensity)).collect();
+    let each: Vec<u32> = parts.iter().map(|p| p.intensity.units()).collect();
     let kind = match &parts.first().filter(|_| parts.len() > 1)?.intensity {
         Intensity::SClients { .. } => "S-Client descriptors",
         Intensity::Closed { .. } => "connections",
@@ -105,52 +105,14 @@ fn peak_descriptors(intensity: &Intensity) -> u32 {
     }
 }
 
-/// Returns the number of units that cannot be split further.
-fn units(intensity: &Intensity) -> u32 {
-    match intensity {
-        Intensity::Closed { connections, .. } => *connections,
-        Intensity::Open { max_connections, .. } => *max_connections,
-        Intensity::SClients { descriptors, .. } => *descriptors,
-    }
-}
-
 fn share(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
-    let part = |n: u32| n / agents + u32::from(i < n % agents);
-    let mut share = plan.clone();
-    share.threads = part(plan.threads).max(1);
-    share.phase = plan.share_phase(i, agents);
+    let mut share = plan.share(i, agents);
+    // A thread without a connection could make no requests, and giving it one would exceed the maximum.
+    share.threads = even_share(plan.threads, i, agents).min(share.intensity.units()).max(1);
     share.seed = plan.seed.wrapping_add(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    share.connect_rate = plan.connect_rate / f64::from(agents);
-    for stage in &mut share.stages {
-        (stage.from, stage.to) = (stage.from / f64::from(agents), stage.to / f64::from(agents));
-    }
-    if let Some(set) = &mut share.requests {
-        // The test request before the load used the first row.
-        let data = set.data.iter_mut().filter(|data| data.step == 0);
-        data.for_each(|data| (data.first, data.step) = (1 + u64::from(i), u64::from(agents)));
-        set.recorded = set.recorded.as_ref().map(|times| times.share(i, agents));
-    }
-    if let Some(arrivals) = &mut share.arrivals {
-        arrivals.times = arrivals.times.as_ref().map(|times| times.share(i, agents));
-    }
-    match &mut share.intensity {
-        Intensity::Closed { connections, .. } => {
-            *connections = part(*connections);
-            share.threads = share.threads.min(*connections).max(1);
-        }
-        Intensity::Open { rate, max_connections, .. } => {
-            *rate /= f64::from(agents);
-            *max_connections = part(*max_connections).max(1);
-            // A thread without a connection could send none of its arrivals, and giving it one would exceed the
-            // maximum.
-            share.threads = share.threads.min(*max_connections).max(1);
-        }
-        Intensity::SClients { descriptors, pace, .. } => {
-            *descriptors = part(*descriptors);
-            pace.iter_mut().for_each(|pace| pace.rate /= f64::from(agents));
-            share.threads = share.threads.min(*descriptors).max(1);
-        }
-    }
+    // The test request before the load used the first row.
+    let data = share.requests.iter_mut().filter_map(|set| set.data.as_mut()).filter(|data| data.step == 0);
+    data.for_each(|data| (data.first, data.step) = (1 + u64::from(i), u64::from(agents)));
     share
 }
 

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use run::{Address, AgentReport, AgentSpec, ColdPart, ColdPlan, Trial};
+use run::{Address, AgentReport, AgentSpec, ColdPart, ColdPlan, Trial, even_share};
 
 use crate::agents::{AgentEvent, AgentGroup};
 use crate::{Host, LabError};
@@ -101,7 +101,7 @@ fn split(plan: &ColdPlan, addr: &Address, descriptors: u64) -> Vec<ColdPlan> {
     let each =
         u32::try_from(descriptors.saturating_sub(SPARE_DESCRIPTORS)).unwrap_or(u32::MAX).clamp(1, MAX_PER_PROCESS);
     let agents = plan.connections.div_ceil(each).max(1);
-    let part = |n: u32| plan.connections / agents + u32::from(n < plan.connections % agents);
+    let part = |n: u32| even_share(plan.connections, n, agents);
     let v4_loopback = addr.inet().is_some_and(|addr| addr.is_ipv4() && addr.ip().is_loopback());
     let many = v4_loopback && plan.sources.is_empty() && plan.connections > MAX_PER_SOURCE;
     let own = |n: u32| -> Vec<IpAddr> {

@@ -24,8 +24,8 @@ pub struct Resolved {
 pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
     let fail = |why: String| LabError::Target { target: target.into(), why };
     let parts = UrlParts::parse(target);
-    let (scheme, (name, by_unix)) = (parts.scheme_or_http(), parts.transport());
-    let (row, written) = proto::by_scheme(name).ok_or_else(|| fail(unknown(scheme)))?;
+    let (scheme, (_, by_unix)) = (parts.scheme_or_http(), parts.transport());
+    let (row, written) = proto::by_url(target).ok_or_else(|| fail(unknown(scheme)))?;
     if by_unix {
         let (socket, path) = socket_and_path(without_fragment(parts.rest)).map_err(&fail)?;
         check_path(path).map_err(&fail)?;

@@ -1,35 +1,14 @@
 //! Range checks of a plan, before any load is sent.
 
-use crate::plan::intensity::pool;
+use crate::plan::error::{out_of_range, range};
+use crate::plan::intensity::default_pool;
 use crate::{
-    Arrival, Intensity, LoadPlan, MAX_REQUESTS, Objective, Plan, RecordedTimes, RequestOrder, RequestSet, Stage,
+    Arrival, Intensity, LoadPlan, MAX_REQUESTS, Objective, Plan, PlanError, RecordedTimes, RequestOrder, RequestSet,
+    Stage,
 };
 
 /// Maximum duration of a load or a watch: one year.
 pub const MAX_DURATION_S: f64 = 366.0 * 24.0 * 3600.0;
-
-/// Error in a plan.
-#[derive(Debug, thiserror::Error)]
-pub enum PlanError {
-    /// The TOML text does not fit the plan.
-    #[error("{file}: {message}")]
-    Toml {
-        /// File that was read.
-        file: String,
-        /// Description of the error, its position, and the nearest valid key.
-        message: String,
-    },
-    /// A value is out of its range.
-    #[error("{what} is {value}: {advice}")]
-    Range {
-        /// Path of the value in the plan.
-        what: &'static str,
-        /// Given value.
-        value: String,
-        /// Allowed values.
-        advice: &'static str,
-    },
-}
 
 impl Plan {
     /// Reads a plan from TOML text. `file` is only named in errors.
@@ -44,11 +23,7 @@ impl Plan {
     /// Checks every range before any load is sent.
     pub fn check(&self) -> Result<(), PlanError> {
         self.load.check()?;
-        crate::plan::hosts::check(&self.hosts).map_err(|(what, value, advice)| PlanError::Range {
-            what,
-            value,
-            advice,
-        })?;
+        crate::plan::hosts::check(&self.hosts)?;
         self.objective.check()?;
         self.check_search()?;
         self.check_cold()?;
@@ -89,40 +64,32 @@ impl Objective {
     }
 }
 
-fn range(fits: bool, what: &'static str, value: f64, advice: &'static str) -> Result<(), PlanError> {
-    if fits { Ok(()) } else { Err(PlanError::Range { what, value: value.to_string(), advice }) }
-}
-
 impl LoadPlan {
-    /// Returns the phase of share `i` of `shares` equal shares. Shares can be split again and stay evenly spaced.
-    pub fn share_phase(&self, i: u32, shares: u32) -> f64 {
-        (self.phase + f64::from(i)) / f64::from(shares.max(1))
-    }
-
     fn check_blocks(&self) -> Result<(), PlanError> {
         let Some(blocks) = &self.blocks else { return Ok(()) };
         let fits = matches!(self.intensity, Intensity::Closed { .. }) && self.protocol.echoed_bytes().is_some();
-        let wrong = |what, value: String, advice| Err(PlanError::Range { what, value, advice });
         let rate = blocks.block_rate_bytes_per_s;
         match () {
-            () if !fits || self.new_connections => wrong(
+            () if !fits || self.new_connections => out_of_range(
                 "load.blocks",
                 format!("for {}", self.protocol.name()),
                 "blocks belong to a closed loop (--connections) of echo:// without --new-connections",
             ),
             () if !(1..=1_000_000).contains(&blocks.block) => {
-                wrong("load.blocks.block", blocks.block.to_string(), "give 1 to 1,000,000 connections")
+                out_of_range("load.blocks.block", blocks.block.to_string(), "give 1 to 1,000,000 connections")
             }
-            () if !(0.0..=1e12).contains(&rate) => {
-                wrong("load.blocks.block_rate_bytes_per_s", rate.to_string(), "give bytes per second, 0 for no limit")
-            }
+            () if !(0.0..=1e12).contains(&rate) => out_of_range(
+                "load.blocks.block_rate_bytes_per_s",
+                rate.to_string(),
+                "give bytes per second, 0 for no limit",
+            ),
             () => Ok(()),
         }
     }
 
     fn check_connect_rate(&self) -> Result<(), PlanError> {
         let rate = self.connect_rate;
-        let wrong = |advice| Err(PlanError::Range { what: "load.connect_rate", value: rate.to_string(), advice });
+        let wrong = |advice| out_of_range("load.connect_rate", rate.to_string(), advice);
         let held = matches!(self.intensity, Intensity::Closed { .. }) && !self.new_connections && self.blocks.is_none();
         match () {
             () if rate == 0.0 => Ok(()),
@@ -158,26 +125,26 @@ impl LoadPlan {
 fn check_intensity(intensity: &Intensity) -> Result<(), PlanError> {
     match intensity {
         Intensity::Closed { connections, pipeline, .. } => {
-            a_million("connections", *connections)?;
+            check_count("connections", *connections)?;
             range((1..=4096).contains(pipeline), "pipeline", f64::from(*pipeline), "give 1 to 4096")
         }
-        Intensity::Open { rate, .. } => a_rate(*rate),
+        Intensity::Open { rate, .. } => check_rate(*rate),
         Intensity::SClients { descriptors, connect_timeout_ms, think, pace } => {
-            pace.as_ref().map_or(Ok(()), |pace| a_rate(pace.rate))?;
+            pace.as_ref().map_or(Ok(()), |pace| check_rate(pace.rate))?;
             let either = "leave it out: S-Clients follow either think times or an arrival process";
             range(pace.is_none() || think.mean_ms == 0.0, "think.mean_ms", think.mean_ms, either)?;
-            a_million("descriptors", *descriptors)?;
+            check_count("descriptors", *descriptors)?;
             let (t, times) = (*connect_timeout_ms, "give 1 ms to 10 minutes; it must exceed the round trip");
             range((1.0..=600_000.0).contains(&t), "connect_timeout_ms", t, times)
         }
     }
 }
 
-fn a_million(what: &'static str, n: u32) -> Result<(), PlanError> {
+fn check_count(what: &'static str, n: u32) -> Result<(), PlanError> {
     range((1..=1_000_000).contains(&n), what, f64::from(n), "give 1 to 1,000,000")
 }
 
-fn a_rate(rate: f64) -> Result<(), PlanError> {
+fn check_rate(rate: f64) -> Result<(), PlanError> {
     let advice = "give a rate above 0 and at most 100,000,000 requests a second";
     range(rate > 0.0 && rate <= 1e8, "rate", rate, advice)
 }
@@ -192,7 +159,8 @@ impl LoadPlan {
             return;
         }
         if self.intensity == Intensity::default() {
-            self.intensity = Intensity::Open { rate: 1.0, arrival: Arrival::default(), max_connections: pool() };
+            self.intensity =
+                Intensity::Open { rate: 1.0, arrival: Arrival::default(), max_connections: default_pool() };
         }
         if let Intensity::Open { rate, .. } = &mut self.intensity {
             *rate = requests / length_s;
@@ -205,10 +173,9 @@ impl LoadPlan {
 }
 
 fn check_stages(plan: &LoadPlan) -> Result<(), PlanError> {
-    let wrong = |what, value: String, advice| Err(PlanError::Range { what, value, advice });
     let open = matches!(plan.intensity, Intensity::Open { .. });
     if !open && !plan.stages.is_empty() {
-        return wrong("load.stages", "for no open loop".into(), "stages are of a rate; give --rate");
+        return out_of_range("load.stages", "for no open loop".into(), "stages are of a rate; give --rate");
     }
     let bad = |stage: &&Stage| {
         let rate = |rate: f64| (0.0..=1e8).contains(&rate);
@@ -216,11 +183,15 @@ fn check_stages(plan: &LoadPlan) -> Result<(), PlanError> {
     };
     if let Some(stage) = plan.stages.iter().find(bad) {
         let value = format!("{}..{} in {} s", stage.from, stage.to, stage.seconds);
-        return wrong("a stage of load.stages", value, "give 0 to 100,000,000 requests a second and up to 24 hours");
+        return out_of_range(
+            "a stage of load.stages",
+            value,
+            "give 0 to 100,000,000 requests a second and up to 24 hours",
+        );
     }
     let wild = |times: &&RecordedTimes| !(0.001..=100_000.0).contains(&times.speed) || !times.items.is_empty();
     if plan.arrivals.as_ref().and_then(|arrivals| arrivals.times.as_ref()).filter(wild).is_some() {
-        return wrong(
+        return out_of_range(
             "load.arrivals.times",
             "its speed or items".into(),
             "give a speed of 0.001 to 100,000 and no items",
@@ -228,47 +199,46 @@ fn check_stages(plan: &LoadPlan) -> Result<(), PlanError> {
     }
     let recorded = plan.requests.as_ref().and_then(|set| Some((set.recorded.as_ref()?, set.requests.len())));
     match recorded {
-        _ if plan.requests.as_ref().is_some_and(hangs_together) && pipelined(plan) => wrong(
+        _ if plan.requests.as_ref().is_some_and(depends_on_responses) && is_pipelined(plan) => out_of_range(
             "load.intensity.pipeline",
             "above 1".into(),
             "what is captured from an answer, and its cookies, are for the next request: leave --pipeline (--streams) out",
         ),
         Some((r, of)) if r.gaps_us.len() != r.items.len() || r.items.iter().any(|item| usize::from(*item) >= of) => {
-            wrong(
+            out_of_range(
                 "load.requests.recorded",
                 format!("{} times", r.gaps_us.len()),
                 "give every time a request of the set",
             )
         }
         Some((r, _)) if !(0.001..=100_000.0).contains(&r.speed) => {
-            wrong("load.requests.recorded.speed", r.speed.to_string(), "give 0.001 to 100,000")
+            out_of_range("load.requests.recorded.speed", r.speed.to_string(), "give 0.001 to 100,000")
         }
         _ => Ok(()),
     }
 }
 
 /// Whether a request depends on the response to an earlier one.
-fn hangs_together(set: &RequestSet) -> bool {
+fn depends_on_responses(set: &RequestSet) -> bool {
     set.order == RequestOrder::Sequence || set.requests.iter().any(|request| !request.capture.is_empty())
 }
 
-fn pipelined(plan: &LoadPlan) -> bool {
+fn is_pipelined(plan: &LoadPlan) -> bool {
     matches!(plan.intensity, Intensity::Closed { pipeline, .. } if pipeline > 1)
 }
 
 fn check_requests(set: &RequestSet) -> Result<(), PlanError> {
-    let wrong = |what, value: String, advice| Err(PlanError::Range { what, value, advice });
     let n = set.requests.len();
     if n == 0 || n > MAX_REQUESTS {
-        return wrong("the number of requests", n.to_string(), "give 1 to 65,535");
+        return out_of_range("the number of requests", n.to_string(), "give 1 to 65,535");
     }
     let bad = set.requests.iter().find(|r| !(0.0..=1e12).contains(&r.weight));
     if let Some(bad) = bad {
-        return wrong("the weight of a request", bad.weight.to_string(), "give 0 or more, such as 3");
+        return out_of_range("the weight of a request", bad.weight.to_string(), "give 0 or more, such as 3");
     }
     match set.requests.iter().any(|r| r.weight > 0.0) {
         true => Ok(()),
-        false => wrong("every weight", "0".into(), "give at least one request a weight above 0"),
+        false => out_of_range("every weight", "0".into(), "give at least one request a weight above 0"),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Role;
+use crate::plan::error::out_of_range;
+use crate::{PlanError, Role};
 
 /// A host that takes part: a machine, a container or a namespace in which a command can start a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,30 +32,30 @@ impl Default for HostPlan {
 /// Maximum number of hosts, and of generators per host.
 const MAX_HOSTS: usize = 1024;
 
-/// Error in the hosts: path of the value, given value, allowed values.
-pub(crate) type Wrong = (&'static str, String, &'static str);
-
 /// Checks the hosts of a plan.
-pub(crate) fn check(hosts: &[HostPlan]) -> Result<(), Wrong> {
-    let wrong = |what, value: String, advice| Err((what, value, advice));
+pub(crate) fn check(hosts: &[HostPlan]) -> Result<(), PlanError> {
     if hosts.len() > MAX_HOSTS {
-        return wrong("hosts", format!("{} hosts", hosts.len()), "name at most 1,024 hosts");
+        return out_of_range("hosts", format!("{} hosts", hosts.len()), "name at most 1,024 hosts");
     }
     for (at, host) in hosts.iter().enumerate() {
         // The engine would take a name with a leading dash as an option.
         let bad = |c: char| c.is_whitespace() || c.is_control();
         if host.name.is_empty() || host.name.starts_with('-') || host.name.contains(bad) {
-            return wrong("hosts.name", format!("{:?}", host.name), "give the name of a host, without blanks");
+            return out_of_range("hosts.name", format!("{:?}", host.name), "give the name of a host, without blanks");
         }
         if !(1..=MAX_HOSTS as u32).contains(&host.agents) {
-            return wrong("hosts.agents", host.agents.to_string(), "give 1 to 1024 generators a host");
+            return out_of_range("hosts.agents", host.agents.to_string(), "give 1 to 1024 generators a host");
         }
         if hosts[..at].iter().any(|other| (&other.name, other.role) == (&host.name, host.role)) {
-            return wrong("hosts.name", format!("{:?} twice", host.name), "name each host once; `agents` is for more");
+            return out_of_range(
+                "hosts.name",
+                format!("{:?} twice", host.name),
+                "name each host once; `agents` is for more",
+            );
         }
     }
     if hosts.iter().filter(|host| host.role == Role::Server).count() > 1 {
-        return wrong("hosts.role", "server more than once".into(), "the server is observed on one host");
+        return out_of_range("hosts.role", "server more than once".into(), "the server is observed on one host");
     }
     Ok(())
 }
@@ -92,7 +93,7 @@ mod tests {
             (vec![host("a", Role::Server), host("b", Role::Server)], "on one host"),
             (vec![HostPlan { agents: 0, ..host("a", Role::Client) }], "1 to 1024"),
         ] {
-            assert!(check(&hosts).unwrap_err().2.contains(words), "{hosts:?}");
+            assert!(check(&hosts).unwrap_err().to_string().contains(words), "{hosts:?}");
         }
     }
 }

@@ -12,7 +12,7 @@ pub enum Intensity {
         /// Connections over all threads (with `new_connections`: simple clients).
         connections: u32,
         /// Requests in flight per connection.
-        #[serde(default = "one")]
+        #[serde(default = "default_pipeline")]
         pipeline: u32,
         /// Pause between a response and the next request.
         #[serde(default)]
@@ -26,7 +26,7 @@ pub enum Intensity {
         #[serde(default)]
         arrival: Arrival,
         /// Maximum connections in the pool, over all threads.
-        #[serde(default = "pool")]
+        #[serde(default = "default_pool")]
         max_connections: u32,
     },
     /// S-Clients (source 1): D descriptors always connecting, each for at most T.
@@ -89,11 +89,11 @@ impl Stage {
     }
 }
 
-const fn one() -> u32 {
+const fn default_pipeline() -> u32 {
     1
 }
 
-pub(crate) const fn pool() -> u32 {
+pub(crate) const fn default_pool() -> u32 {
     10_000
 }
 

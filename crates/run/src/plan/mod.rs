@@ -3,6 +3,7 @@
 pub(crate) mod address;
 pub(crate) mod check;
 pub(crate) mod cold;
+pub(crate) mod error;
 pub(crate) mod expectation;
 pub(crate) mod hosts;
 pub(crate) mod intensity;
@@ -10,6 +11,7 @@ pub(crate) mod protocol;
 pub(crate) mod redact;
 pub(crate) mod requests;
 pub(crate) mod secrets;
+pub(crate) mod share;
 pub(crate) mod tls;
 pub(crate) mod url_parts;
 
