@@ -18,6 +18,12 @@ mod trial;
 mod visible;
 mod wire;
 
+pub use findings::Findings;
+pub use findings::bottleneck::{
+    BOTTLENECKS, Bottleneck, BottleneckSpec, Evidence, NextBottleneck, RuledOut, bottleneck,
+};
+pub use findings::capacity::{Capacity, ExcludedTime, Knee};
+pub use findings::check::{Check, Relation};
 pub use findings::classes::{ClassCosts, ClassFinding, ClassPart, ClassTally};
 pub use findings::comparison::{
     ComparedCurves, ComparedFigure, Comparison, ComparisonResult, CurvePoint, NeededData, TlsCost, WindowOrder,
@@ -29,19 +35,18 @@ pub use findings::experiment_report::{
     Chart, ChartAxis, ChartLevel, ChartSeries, ComparedTime, ExperimentReport, ResultColumn, ResultTable,
 };
 pub use findings::figure_unit::FigureUnit;
+pub use findings::fit::{Cost, Fit, Interval};
 pub use findings::handshake_cost::{CpuEstimate, HandshakeCost};
 pub use findings::proof::{
     Effect, Elasticity, Estimate, LeverSlots, Proof, ProofMetric, ProofOutcome, ProofTrial, RunnerUp, Steadiness,
     SwitchTrial, UnusedLever,
 };
 pub use findings::repeat::{MAX_REPEATS, Repeat};
+pub use findings::trust::{TimeSpent, Trust};
 pub use findings::users::UsersFinding;
 pub use findings::usl::usl_rate;
 pub use findings::what_if::{Change, LoadPoint, Resource, ResourceNeed, WhatIf};
-pub use findings::{
-    BOTTLENECKS, Bottleneck, BottleneckSpec, Capacity, Check, Cost, Evidence, ExcludedTime, Findings, Fit, Interval,
-    Knee, NextBottleneck, Relation, RuledOut, TimeSpent, Trust, bottleneck,
-};
+pub use plan::Plan;
 pub use plan::address::Address;
 pub use plan::check::MAX_DURATION_S;
 pub use plan::cold::{ColdPart, ColdPlan};
@@ -49,16 +54,18 @@ pub use plan::error::PlanError;
 pub use plan::expectation::{EXPECTABLE_FIGURES, Expectation, ExpectationResult, ExpectedUnit};
 pub use plan::hosts::HostPlan;
 pub use plan::intensity::{Arrival, Intensity, Pace, Stage, ThinkTime};
+pub use plan::load::{Io, LoadPlan};
 pub use plan::protocol::{HttpPlan, Protocol};
 pub use plan::requests::{
     ArrivalTimes, DataOrder, DataTable, MAX_CLASSES, MAX_REQUESTS, RecordedTimes, RequestOrder, RequestPlan,
     RequestSet, from_base64, to_base64,
 };
+pub use plan::search::{Objective, ObservePlan, Prove, SearchPlan};
 pub use plan::secrets::{SECRET_HEADERS, SECRET_WORDS, Secrets, is_secret_header};
 pub use plan::share::even_share;
+pub use plan::target::Target;
 pub use plan::tls::{TlsPlan, TlsVersion};
 pub use plan::url_parts::UrlParts;
-pub use plan::{Io, LoadPlan, Objective, ObservePlan, Plan, Prove, SearchPlan, Target};
 pub use recording::counter_spec::{Aggregation, CounterSpec, Kind, Scope, Unit};
 pub use recording::counters::{CounterId, Reading, counter};
 pub use recording::counters_table::{COUNTERS, EXPORTED};

@@ -1,0 +1,140 @@
+//! Bottlenecks and the evidence for them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::figure::Figure;
+use crate::{Certainty, FigureUnit, WaitsFor};
+
+/// The verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Bottleneck {
+    /// One id of [`BOTTLENECKS`].
+    pub id: String,
+    /// 0 (a guess) to 1 (every condition shown by counters of the right side).
+    #[serde(with = "Figure")]
+    pub confidence: f64,
+    /// Confidence as a step.
+    pub sureness: Certainty,
+    /// The verdict in one sentence.
+    pub sentence: String,
+    /// Evidence, one entry per line.
+    pub evidence: Vec<Evidence>,
+    /// Ruled-out bottlenecks, with the reasons.
+    pub ruled_out: Vec<RuledOut>,
+    /// Bottleneck that would follow.
+    pub next: Option<NextBottleneck>,
+    /// Missing data that would have made the verdict more certain.
+    pub missing: Vec<String>,
+    /// Advice for the reader, in sentences.
+    pub advice: Vec<String>,
+    /// Upstream service that the server waits for, if one was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<WaitsFor>,
+}
+
+impl Default for Bottleneck {
+    fn default() -> Self {
+        Self {
+            id: "unknown".into(),
+            confidence: 0.0,
+            sureness: Certainty::Undecided,
+            sentence: String::new(),
+            evidence: Vec::new(),
+            ruled_out: Vec::new(),
+            next: None,
+            missing: Vec::new(),
+            advice: Vec::new(),
+            waits_for: None,
+        }
+    }
+}
+
+/// One line of evidence.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Evidence {
+    /// The line as text.
+    pub text: String,
+    /// Id of the counter or cost behind it.
+    pub counter: String,
+    /// Value of the counter or cost.
+    pub value: Option<f64>,
+    /// Unit of value and limit.
+    pub unit: FigureUnit,
+    /// Side, host and instance: `server 127.0.0.1 nginx:1234`.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// Limit that the value is compared with.
+    pub limit: Option<f64>,
+}
+
+/// A ruled-out bottleneck.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct RuledOut {
+    /// One id of [`BOTTLENECKS`].
+    pub id: String,
+    /// Reason, with figures.
+    pub why: String,
+}
+
+/// The bottleneck that would follow the current one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct NextBottleneck {
+    /// One id of [`BOTTLENECKS`].
+    pub id: String,
+    /// Rate at which it would limit the server, requests per second, if that can be computed.
+    pub rate: Option<f64>,
+    /// Reason, with figures.
+    pub why: String,
+}
+
+/// One possible verdict.
+#[derive(Clone, Copy, Debug)]
+pub struct BottleneckSpec {
+    /// The id.
+    pub id: &'static str,
+    /// Meaning of the verdict.
+    pub meaning: &'static str,
+}
+
+/// Returns the row of a bottleneck.
+pub fn bottleneck(id: &str) -> Option<&'static BottleneckSpec> {
+    BOTTLENECKS.iter().find(|b| b.id == id)
+}
+
+const fn b(id: &'static str, meaning: &'static str) -> BottleneckSpec {
+    BottleneckSpec { id, meaning }
+}
+
+/// All bottlenecks that a verdict can name.
+pub const BOTTLENECKS: &[BottleneckSpec] = &[
+    b("server-cpu", "all CPUs that the server may use are full"),
+    b("server-single-thread", "one thread of the server is full while other CPUs idle"),
+    b("server-cpu-quota", "the server's control group is throttled by its CPU quota"),
+    b(
+        "server-concurrency",
+        "a fixed number of workers, a lock or a wait downstream: CPUs idle while the service time stays the same",
+    ),
+    b("server-fds", "the server has no descriptors left"),
+    b("server-disk", "the server waits for its disk"),
+    b("server-memory", "the server's host or control group is short of memory"),
+    b("server-rate-limit", "the server refuses on purpose (429, 503 or the like)"),
+    b("accept-queue", "the server accepts connections too slowly for its listen backlog, and connects are dropped"),
+    b("network-medium", "the link is full"),
+    b("network-loss", "packets are lost and sent again"),
+    b("tcp-window", "a window of TCP is too small for the distance"),
+    b("tcp-delayed-ack", "Nagle's algorithm waits for a delayed acknowledgement, about 40 ms per request"),
+    b("client-cpu", "the generator has no CPU time left"),
+    b("client-ports", "the generator has no local ports left"),
+    b("client-fds", "the generator has no descriptors left"),
+    b("client-connects", "the generator itself opens a storm of connections that its load does not need"),
+    b("not-saturated", "nothing was at its limit in the range that was tried"),
+    b("unknown", "the evidence does not single out one cause"),
+];

@@ -1,0 +1,88 @@
+//! Capacity of a server, and the knee of its throughput.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Interval;
+use crate::figure::Figure;
+
+/// Highest completed rate that holds the objective.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Capacity {
+    /// Requests per second.
+    #[serde(with = "Figure")]
+    pub rate: f64,
+    /// Lowest offered rate that failed the objective; absent if none failed.
+    pub failed_at: Option<f64>,
+    /// The broken limit there, in words: `p99 was 30 ms`.
+    pub failed_why: Option<String>,
+    /// The objective in words: `p99 <= 20 ms and errors <= 0.1 %`.
+    pub objective: String,
+    /// Method, and what limits its accuracy.
+    pub method: String,
+    /// Whether the objective held at `rate`. False if even the lowest tried load failed.
+    pub held: bool,
+    /// Lower end of the 95 % interval, requests per second; absent if the windows do not give an interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Upper end of the 95 % interval, requests per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// Number of search windows behind the capacity.
+    #[serde(skip_serializing_if = "no_windows")]
+    pub windows: usize,
+    /// Coefficient of variation of the repeats' capacities. With repeats, the interval comes from it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variation: Option<f64>,
+    /// Time left out because a machine stood still, and the capacity with that time included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<ExcludedTime>,
+}
+
+impl Capacity {
+    /// Returns half the width of the interval as a share of the rate.
+    pub fn precision(&self) -> Option<f64> {
+        let half = (self.high? - self.low?) / (2.0 * self.rate);
+        half.is_finite().then_some(half)
+    }
+}
+
+fn no_windows(n: &usize) -> bool {
+    *n == 0
+}
+
+/// Time that the server did not have: pauses of a generator's host, and CPU time taken by a hypervisor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ExcludedTime {
+    /// Length of that time within the windows, seconds.
+    #[serde(with = "Figure")]
+    pub seconds: f64,
+    /// Number of pauses.
+    pub pauses: usize,
+    /// Capacity with that time included, requests per second. Absent if too little time was left without the pauses;
+    /// the capacity itself then includes them.
+    pub rate: Option<f64>,
+    /// Interval of that capacity.
+    pub interval: Option<Interval>,
+}
+
+/// Knee of the throughput curve: N* = R1 × Xmax (sources 0 and 3).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Knee {
+    /// N*, requests in flight.
+    #[serde(with = "Figure")]
+    pub concurrency: f64,
+    /// Response time with one client, microseconds.
+    #[serde(with = "Figure")]
+    pub r1_us: f64,
+    /// Highest completed rate, requests per second.
+    #[serde(with = "Figure")]
+    pub x_max: f64,
+    /// Lowest measured concurrency that reached 95 % of `x_max`.
+    pub reached_at: Option<f64>,
+}

@@ -1,0 +1,56 @@
+//! Reliability of the figures.
+
+use serde::{Deserialize, Serialize};
+
+use crate::figure::Figure;
+
+/// Reliability of the figures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Trust {
+    /// Rate of the generator alone with the null driver, requests per second, if measured.
+    pub generator_ceiling: Option<f64>,
+    /// Throughput of the decisive trial as a share of that rate, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling_used: Option<f64>,
+    /// Whether the generator was at its own limit in the decisive trial.
+    pub generator_limited: bool,
+    /// Weaknesses of the figures, in sentences: shared CPUs, broken laws, lost samples.
+    pub warnings: Vec<String>,
+    /// Successful checks, in sentences.
+    pub held: Vec<String>,
+    /// CPU time of the probe as a share of one CPU.
+    pub probe_share: Option<f64>,
+    /// Share of the run's time, 0 to 1, in measured windows. The rest is start, warm-up, drain and judging.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_share: Option<f64>,
+    /// Division of the run's time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spent: Option<TimeSpent>,
+}
+
+/// Division of a run's time, seconds. Only `measured_s` describes the server under load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct TimeSpent {
+    /// Measured windows of trials.
+    #[serde(with = "Figure")]
+    pub measured_s: f64,
+    /// Observation of both sides without load.
+    #[serde(with = "Figure")]
+    pub at_rest_s: f64,
+    /// Starting agents and observers, and the lead time of the common start.
+    #[serde(with = "Figure")]
+    pub start_s: f64,
+    /// Warm-ups.
+    #[serde(with = "Figure")]
+    pub settle_s: f64,
+    /// From the end of a window until all data was collected.
+    #[serde(with = "Figure")]
+    pub drain_s: f64,
+    /// Everything else: starting a server, first requests, judging, saving.
+    #[serde(with = "Figure")]
+    pub other_s: f64,
+}

@@ -1,0 +1,163 @@
+//! Requests of a run, and their timing.
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ArrivalTimes, Blocks, Intensity, Protocol, RecordedTimes, RequestSet, Secrets, SlotPlan, Stage, TlsPlan, skip_empty,
+};
+
+/// Requests to make, and their timing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct LoadPlan {
+    /// Protocol and its settings.
+    pub protocol: Protocol,
+    /// Requests that replace the one in the protocol's settings. The headers of the settings are added to each of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<RequestSet>,
+    /// Times at which requests are due, read from a file. The rate of the intensity is then their mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<ArrivalTimes>,
+    /// TLS settings; absent for plain connections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsPlan>,
+    /// Load intensity.
+    pub intensity: Intensity,
+    /// Rate changes of an open loop from the start of the load. The last rate stays. The rate of the intensity is the
+    /// mean of the stages.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<Stage>,
+    /// Whether each request has its own connection: connect, one exchange, close.
+    pub new_connections: bool,
+    /// Connects per second of a closed loop. No connection sends before the last one is open or the window begins. 0
+    /// connects all clients at once, or spread over the first think time.
+    #[serde(skip_serializing_if = "skip_empty::is_zero")]
+    pub connect_rate: f64,
+    /// Closed loop with blocks of connections that are opened once (source 4).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<Blocks>,
+    /// Generator threads per agent.
+    pub threads: u32,
+    /// Client driver.
+    pub io: Io,
+    /// Length of the measured window, seconds.
+    pub duration_s: f64,
+    /// Maximum warm-up in seconds. Warm-up ends earlier once the rate is steady.
+    pub warmup_s: f64,
+    /// Minimum warm-up in seconds.
+    pub least_warmup_s: f64,
+    /// Maximum wait for responses after the last request, seconds.
+    pub drain_s: f64,
+    /// Response timeout, seconds. A slower response counts as a `response_timeout`.
+    pub timeout_s: f64,
+    /// Connect timeout, seconds. A slower connect counts as a `connect_timeout`. S-Clients have a timeout T of their
+    /// own.
+    pub connect_timeout_s: f64,
+    /// Local addresses to spread connections over; empty lets the kernel choose.
+    pub sources: Vec<IpAddr>,
+    /// Whether S-Clients use two processes as in source 1: one opens connections, the other handles them.
+    pub two_process: bool,
+    /// Seed of all random choices, which makes a run repeatable.
+    pub seed: u64,
+    /// Start of this process within its first gap, 0 to below 1. Processes of one load have different phases, so
+    /// together they also send at equal gaps.
+    #[serde(skip_serializing_if = "skip_empty::is_zero")]
+    pub phase: f64,
+    /// Slots in which an experiment needs the completed rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slots: Option<SlotPlan>,
+    /// Response time limits, microseconds. Requests beyond each limit are counted per tenth of a second. At most 4
+    /// limits.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub late_us: Vec<f64>,
+    /// CPUs that the generator may use; empty for all.
+    pub cpus: Vec<u32>,
+    /// Whether the generator acknowledges at once (TCP_QUICKACK after each request; epoll only). For an experiment on
+    /// delayed acknowledgements.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub quick_ack: bool,
+    /// Receive buffer of the generator (SO_RCVBUF; epoll only), bytes. For an experiment on TCP windows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<u32>,
+    /// Values of the placeholders in the protocol; never stored.
+    #[serde(skip)]
+    pub secrets: Secrets,
+}
+
+impl LoadPlan {
+    /// Returns the plan with its secrets filled in. Only for making requests, never for storing or printing.
+    pub fn revealed(&self) -> Self {
+        let mut plan = self.clone();
+        self.secrets.reveal_protocol(&mut plan.protocol);
+        plan.requests.iter_mut().for_each(|set| self.secrets.reveal_requests(set));
+        plan
+    }
+}
+
+impl LoadPlan {
+    /// Whether measuring waits until all connections of the closed loop are open.
+    pub fn waits_for_all(&self) -> bool {
+        self.blocks.is_some() || self.connect_rate > 0.0
+    }
+
+    /// Returns the recorded times of the requests, from a file of times or an access log.
+    pub fn recorded(&self) -> Option<&RecordedTimes> {
+        let times = self.arrivals.as_ref().and_then(|arrivals| arrivals.times.as_ref());
+        times.or_else(|| self.requests.as_ref().and_then(|set| set.recorded.as_ref()))
+    }
+}
+
+impl Default for LoadPlan {
+    fn default() -> Self {
+        Self {
+            protocol: Protocol::default(),
+            requests: None,
+            arrivals: None,
+            tls: None,
+            intensity: Intensity::default(),
+            stages: Vec::new(),
+            new_connections: false,
+            connect_rate: 0.0,
+            blocks: None,
+            threads: 1,
+            io: Io::Auto,
+            duration_s: 10.0,
+            warmup_s: 2.0,
+            least_warmup_s: 0.6,
+            drain_s: 2.0,
+            timeout_s: 10.0,
+            connect_timeout_s: 5.0,
+            sources: Vec::new(),
+            two_process: false,
+            seed: 1,
+            phase: 0.0,
+            slots: None,
+            late_us: Vec::new(),
+            cpus: Vec::new(),
+            quick_ack: false,
+            receive_buffer: None,
+            secrets: Secrets::default(),
+        }
+    }
+}
+
+/// Client driver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Io {
+    /// io_uring if the kernel allows it, otherwise epoll with a note.
+    #[default]
+    Auto,
+    /// epoll.
+    Epoll,
+    /// io_uring, or an error.
+    Uring,
+    /// No network: each request completes at once. Measures the generator's own maximum rate.
+    Null,
+    /// No network: a virtual clock and a queueing model, for tests.
+    Sim,
+}

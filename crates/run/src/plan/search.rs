@@ -1,0 +1,105 @@
+//! Objective, search and observation of a run.
+
+use serde::{Deserialize, Serialize};
+
+/// Limits that define a good response.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct Objective {
+    /// Maximum median response time, microseconds. Without any limit on response times, loadline derives one from the
+    /// unloaded median.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50_us: Option<f64>,
+    /// Maximum 99th percentile, microseconds.
+    pub p99_us: Option<f64>,
+    /// Maximum 99.9th percentile, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_9_us: Option<f64>,
+    /// Maximum mean, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_us: Option<f64>,
+    /// Maximum share of failed requests (0 to 1).
+    pub errors: f64,
+}
+
+impl Default for Objective {
+    fn default() -> Self {
+        Self { p50_us: None, p99_us: None, p99_9_us: None, mean_us: None, errors: 0.001 }
+    }
+}
+
+/// Length and end of the search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct SearchPlan {
+    /// Maximum duration of the whole search in seconds.
+    pub budget_s: f64,
+    /// Maximum connections in the closed-loop sweep and in the open-loop search. The open-loop search may use fewer:
+    /// enough for its rate at the longest response time that still holds the objective.
+    pub max_connections: u32,
+    /// Relative precision at which the search ends early: half the 95 % interval of the capacity, divided by the
+    /// capacity.
+    pub precision: f64,
+    /// Whether the search counts users, who think between a response and the next request. A closed loop with at most
+    /// `max_connections` users.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub users: bool,
+    /// Experiment that tests the verdict.
+    #[serde(skip_serializing_if = "Prove::is_default")]
+    pub prove: Prove,
+    /// Directory on the server's disk and host in which an experiment may write. Absent: no experiment on the disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prove_dir: Option<std::path::PathBuf>,
+}
+
+/// Permitted interference of an experiment that tests the verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Prove {
+    /// No experiment.
+    Off,
+    /// Everything that the user's own rights and processes allow.
+    #[default]
+    Default,
+    /// In addition, changes to the server's own processes and limits: its quota, one of its workers, its descriptors.
+    Intrusive,
+}
+
+impl Prove {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Default for SearchPlan {
+    fn default() -> Self {
+        Self {
+            budget_s: 30.0,
+            max_connections: 1024,
+            precision: 0.03,
+            users: false,
+            prove: Prove::Default,
+            prove_dir: None,
+        }
+    }
+}
+
+/// Counters to read during the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct ObservePlan {
+    /// Seconds between two samples.
+    pub interval_s: f64,
+    /// Observation without load before the first trial, seconds.
+    pub at_rest_s: f64,
+}
+
+impl Default for ObservePlan {
+    fn default() -> Self {
+        Self { interval_s: 0.5, at_rest_s: 1.0 }
+    }
+}

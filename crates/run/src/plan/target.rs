@@ -1,0 +1,74 @@
+//! The server under test.
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::UrlParts;
+
+/// The server under test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct Target {
+    /// URL as the user wrote it: `http://127.0.0.1:8080/path`, `tcp://…`, `echo://…`; empty for the embedded server.
+    pub url: String,
+    /// Server process named by the user. Its children belong to the server, too.
+    pub server_pid: Option<u32>,
+    /// Whether the user allows a target outside loopback, private and link-local ranges.
+    pub authorized: bool,
+    /// CPU time that the embedded server spends on each request, microseconds; 0 for none. The extra work makes the
+    /// server clearly more expensive than the generator, so the server is the bottleneck.
+    pub embedded_work_us: f64,
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Self { url: String::new(), server_pid: None, authorized: false, embedded_work_us: 50.0 }
+    }
+}
+
+impl Target {
+    /// Returns whether only its own host reaches the target (127.0.0.0/8, ::1, localhost), without any lookup. `None`
+    /// if the target has no address.
+    pub fn loopback(&self) -> Option<bool> {
+        let written = UrlParts::parse(&self.url);
+        let authority = match written.transport() {
+            (_, true) => return Some(true),
+            _ if written.authority.is_empty() => return None,
+            _ => written.authority,
+        };
+        if let Ok(addr) = authority.parse::<std::net::SocketAddr>() {
+            return Some(addr.ip().is_loopback());
+        }
+        let host = authority.trim_start_matches('[').trim_end_matches(']');
+        let ip = host.parse::<IpAddr>().ok();
+        let name = host.split(':').next().unwrap_or_default();
+        Some(ip.map_or(name == "localhost", |ip| ip.is_loopback()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_this_host_alone_is_told_from_a_name_that_only_looks_so() {
+        let loopback = |url: &str| Target { url: url.into(), ..Target::default() }.loopback();
+        for own in [
+            "http://127.0.0.1:8080/x",
+            "127.9.9.9",
+            "localhost:80",
+            "echo://[::1]:7",
+            "tcp://[::1]",
+            "localhost",
+            "unix:///a.sock:/",
+        ] {
+            assert_eq!(loopback(own), Some(true), "{own}");
+        }
+        for other in ["http://127.example.org/", "localhost.example.org", "10.0.0.2:80", "http://[fe80::1]:80", "x"] {
+            assert_eq!(loopback(other), Some(false), "{other}");
+        }
+        assert_eq!((loopback(""), loopback("http://")), (None, None));
+    }
+}
