@@ -67,6 +67,7 @@ soak: build
 docs: | cargo
 	LOADLINE_WRITE_SCHEMA=1 cargo test --locked -p loadline-run --lib schema
 	LOADLINE_WRITE_MATRIX=1 LOADLINE_WRITE_THRESHOLDS=1 cargo test --locked -p loadline-judge --lib -- matrix thresholds
+	LOADLINE_WRITE_WORDS=1 cargo test --locked -p loadline --bin loadline words
 	$(MAKE) build
 	$(LOADLINE) list --write-docs docs
 

@@ -52,9 +52,19 @@ fn usage(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code());
 }
 
+/// Parses a command line. An unknown flag gets no tip to pass it as a value, which would be wrong for every command.
+fn parse(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, clap::Error> {
+    let parsed = command().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
+    parsed.map_err(|mut error| {
+        if error.kind() == clap::error::ErrorKind::UnknownArgument {
+            error.remove(clap::error::ContextKind::Suggested);
+        }
+        error
+    })
+}
+
 fn main() -> ExitCode {
-    let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = parsed.unwrap_or_else(|error| usage(&error));
+    let cli = parse(std::env::args_os()).unwrap_or_else(|error| usage(&error));
     if cli.command.only_prints() {
         output::quiet_on_closed_pipe();
     }

@@ -5,7 +5,7 @@ use run::NextBottleneck;
 
 use crate::Facts;
 use crate::generator::client_limit_threads;
-use crate::number::{duration, finite, positive, rate, ratio};
+use crate::number::{duration, finite, positive, ratio};
 use crate::rules::medium_use;
 use crate::single::sides_of;
 use crate::thresholds::SEVERAL_CPUS;
@@ -91,12 +91,7 @@ pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
     Some(NextBottleneck {
         id: found.id.into(),
         rate: Some(limit),
-        why: format!(
-            "{0} would be full next: {1} per request, so at {2}",
-            found.device,
-            duration(found.seconds * 1e6),
-            rate(limit)
-        ),
+        why: format!("{} would be full next: {} per request", found.device, duration(found.seconds * 1e6)),
     })
 }
 

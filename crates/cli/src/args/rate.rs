@@ -18,7 +18,7 @@ pub(crate) struct Rate {
 /// Number of straight pieces per period of a sine.
 const PIECES: u32 = 32;
 /// Forms of a rate, for the error.
-const WRITTEN: &str = "write it like 5000 or 5k (per second), 100..5000/60s (a ramp), 100,200,400/10s (steps of 10 s), \
+const WRITTEN: &str = "forms: 5000 or 5k (per second), 100..5000/60s (a ramp), 100,200,400/10s (steps of 10 s), \
                        sine:100..500/20s (a period of 20 s) or spike:100..1000/30s,2s (every 30 s for 2 s)";
 
 /// Parses a rate.

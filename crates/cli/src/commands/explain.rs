@@ -36,7 +36,7 @@ fn pages(name: &str, width: usize) -> anyhow::Result<String> {
         }
     }
     if text.is_empty() {
-        return Err(lab::LabError::name("thing", name, ids.iter().map(String::as_str)).into());
+        return Err(lab::LabError::name("entry", name, ids.iter().map(String::as_str)).into());
     }
     Ok(text)
 }

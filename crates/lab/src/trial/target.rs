@@ -84,7 +84,7 @@ fn unknown(scheme: &str) -> String {
 fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), String> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
-            let (host, after) = rest.split_once(']').ok_or("a [ has no ]")?;
+            let (host, after) = rest.split_once(']').ok_or("a [ is not closed by a ]")?;
             (host, after.strip_prefix(':'))
         }
         None if authority.matches(':').count() > 1 => {

@@ -143,8 +143,8 @@ fn interval(c: &Capacity) -> String {
 fn failed(c: &Capacity) -> String {
     let Some(rate) = c.failed_at.map(|rate| quantity(rate, Unit::PerSecond)) else { return String::new() };
     match &c.failed_why {
-        Some(why) => format!(". Beyond it: at {rate} {why}"),
-        None => format!(". Beyond it: it failed at {rate}"),
+        Some(why) => format!(". At {rate} {why}"),
+        None => format!(". It failed at {rate}"),
     }
 }
 
