@@ -1,4 +1,4 @@
-//! What the table of experiments says of one: its row.
+//! Row of the table of experiments.
 
 use lab::{Lab, LabError};
 use run::Plan;
@@ -6,27 +6,27 @@ use run::Plan;
 use crate::Parameters;
 use crate::figures::Figures;
 
-/// One row.
+/// One experiment.
 #[derive(Clone, Copy)]
 pub struct Experiment {
     /// Name on the command line: `loadline lab NAME`.
     pub name: &'static str,
-    /// What it shows, in one line.
+    /// Purpose in one line.
     pub help: &'static str,
     /// Source, method and parameters, for `loadline explain NAME`.
     pub page: &'static str,
-    /// Its plan. `[lab]` holds its parameters, `[lab.quick]` what `--quick` puts in their place.
+    /// Plan. `[lab]` holds the parameters, `[lab.quick]` their replacements for `--quick`.
     pub toml: &'static str,
-    /// Whether it can be played on the hosts of a plan (`--client-hosts`, `--server-host`).
+    /// Whether the experiment supports the hosts of a plan (`--client-hosts`, `--server-host`).
     pub on_hosts: bool,
-    /// Conducts it: keeps trials in the lab, and fits and checks in its findings.
+    /// Runs the experiment: stores trials in the lab, and fits and checks in its findings.
     pub run: fn(&mut Lab<'_>, &Parameters) -> Result<(), LabError>,
-    /// Its tables and charts.
+    /// Tables and charts.
     pub(crate) figures: Figures,
 }
 
 impl Experiment {
-    /// The plan that comes with it.
+    /// Returns the built-in plan.
     pub fn plan(&self) -> Result<Plan, LabError> {
         let file = format!("experiments/{}.toml", self.name);
         let mut plan = Plan::from_toml(&file, self.toml)?;

@@ -1,5 +1,5 @@
-//! The experiments of the sources, as rows: each is a plan that a user can read and change (`experiments/NAME.toml`) and
-//! a function that conducts its trials, fits its curves and computes its checks.
+//! Experiments from the sources, as rows of a table. Each one has a plan that a user can read and change
+//! (`experiments/NAME.toml`), and a function that runs its trials, fits its curves and computes its checks.
 
 mod connections;
 mod event;
@@ -83,13 +83,13 @@ pub const EXPERIMENTS: &[Experiment] = &[
     },
 ];
 
-/// The row of an experiment.
+/// Returns the row of an experiment.
 pub fn experiment(name: &str) -> Result<&'static Experiment, LabError> {
     let found = EXPERIMENTS.iter().find(|e| e.name == name);
     found.ok_or_else(|| LabError::name("experiment", name, EXPERIMENTS.iter().map(|e| e.name)))
 }
 
-/// Runs an experiment by its plan, as often as that says; `quick` takes the smaller parameters.
+/// Runs an experiment by its plan, with its repeats. `quick` uses the smaller parameters.
 pub fn run(
     experiment: &Experiment,
     mut plan: Plan,
@@ -106,7 +106,7 @@ pub fn run(
         if whole.interrupted {
             break;
         }
-        // Should this process be killed, what was written last says that it was cut short.
+        // If this process is killed, the last stored run says that it was interrupted.
         whole.interrupted = true;
         save(&whole, dir.as_ref())?;
         let part = once((experiment, &parameters), plan.clone(), repeat, None, watch)?;
@@ -118,8 +118,7 @@ pub fn run(
     Ok(whole)
 }
 
-/// Makes the tables and charts of a judged run of an experiment. Those of an experiment that this version does not know
-/// stay as they were stored.
+/// Makes the tables and charts of a judged run. Those of an unknown experiment stay as they were stored.
 pub fn present(run: &mut Run) {
     let name = run.plan.experiment();
     if let Some(experiment) = EXPERIMENTS.iter().find(|e| Some(e.name) == name) {
@@ -131,7 +130,7 @@ fn save(run: &Run, dir: Option<&RunDir>) -> Result<(), LabError> {
     dir.map_or(Ok(()), |dir| dir.save(run).map_err(LabError::from))
 }
 
-/// Hosts are for experiments that can be played there.
+/// Rejects hosts for experiments that do not support them.
 fn check_hosts(experiment: &Experiment, plan: &Plan) -> Result<(), LabError> {
     if plan.hosts.is_empty() || experiment.on_hosts {
         return Ok(());
@@ -157,7 +156,7 @@ fn once(
     present(&mut lab.run);
     match outcome {
         Ok(()) => lab.finish(),
-        // What was measured before the failure is worth keeping.
+        // Keeps the measurements from before the failure.
         Err(error) if !lab.run.trials.is_empty() => {
             lab.note(format!("the experiment ended early: {error}"));
             lab.stop();

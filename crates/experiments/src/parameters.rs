@@ -1,4 +1,4 @@
-//! The parameters of an experiment: `[lab]` of its plan, with defaults where it is called.
+//! Parameters of an experiment: `[lab]` of its plan. Callers give the defaults.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Takes them out of a plan; with `quick`, what `[lab.quick]` says wins. The plan keeps what is used.
+    /// Takes the parameters from a plan; with `quick`, `[lab.quick]` takes precedence. The plan keeps the ones in use.
     pub fn of(plan: &mut Plan, quick: bool) -> Self {
         let smaller = plan.lab.remove("quick");
         if let (true, Some(Value::Object(smaller))) = (quick, smaller) {
@@ -23,44 +23,44 @@ impl Parameters {
         Self { values: plan.lab.clone(), quick }
     }
 
-    /// The same with another number.
+    /// Returns the parameters with one number changed.
     pub fn with(&self, name: &str, number: f64) -> Self {
         let mut other = self.clone();
         other.values.insert(name.into(), number.into());
         other
     }
 
-    /// A number.
+    /// Returns a number.
     pub fn number(&self, name: &str, default: f64) -> f64 {
         self.values.get(name).and_then(Value::as_f64).filter(|v| v.is_finite()).unwrap_or(default)
     }
 
-    /// A whole number.
+    /// Returns a whole number.
     pub fn count(&self, name: &str, default: u32) -> u32 {
         let value = self.number(name, f64::from(default));
         if (0.0..=f64::from(u32::MAX)).contains(&value) { value as u32 } else { default }
     }
 
-    /// A list of numbers.
+    /// Returns a list of numbers.
     pub fn numbers(&self, name: &str, default: &[f64]) -> Vec<f64> {
         let list = self.values.get(name).and_then(Value::as_array);
         let list = list.map(|l| l.iter().filter_map(Value::as_f64).collect::<Vec<_>>()).filter(|l| !l.is_empty());
         list.unwrap_or_else(|| default.to_vec())
     }
 
-    /// A text.
+    /// Returns a text.
     pub fn text(&self, name: &str, default: &str) -> String {
         self.values.get(name).and_then(Value::as_str).unwrap_or(default).to_string()
     }
 
-    /// A list of texts.
+    /// Returns a list of texts.
     pub fn texts(&self, name: &str, default: &[&str]) -> Vec<String> {
         let list = self.values.get(name).and_then(Value::as_array);
         let list = list.map(|l| l.iter().filter_map(|v| v.as_str().map(String::from)).collect::<Vec<_>>());
         list.filter(|l| !l.is_empty()).unwrap_or_else(|| default.iter().map(|t| (*t).to_string()).collect())
     }
 
-    /// Yes or no.
+    /// Returns a boolean.
     pub fn flag(&self, name: &str, default: bool) -> bool {
         self.values.get(name).and_then(Value::as_bool).unwrap_or(default)
     }

@@ -1,9 +1,9 @@
-//! `lab NAME --repeat N`: the whole experiment again, as parts of one run. Each repeat concludes by itself, from its own
-//! trials; a claim holds if it held each time.
+//! `lab NAME --repeat N`: repeats of a whole experiment as parts of one run. Each repeat concludes from its own trials.
+//! A check passes if it passed every time.
 
 use run::{Check, Relation, Run};
 
-/// Adds a repeat, counted from 1 for the second, to those before it.
+/// Adds repeat number `repeat` (1 for the second) to the earlier ones.
 pub(crate) fn add(whole: &mut Run, mut part: Run, repeat: u32) {
     let named = |name: &str| format!("{name} (repeat {})", repeat + 1);
     whole.trials.append(&mut part.trials);
@@ -24,14 +24,14 @@ pub(crate) fn add(whole: &mut Run, mut part: Run, repeat: u32) {
     whole.findings.conclusions.extend(part.findings.conclusions.iter().map(|words| named(words)));
 }
 
-/// The one of two outcomes of a claim that is further from holding.
+/// Returns the worse of two outcomes of a check.
 fn worse(a: &Check, b: &Check) -> Check {
     let b_is = match a.relation {
         Relation::AtLeast => b.value < a.value,
         Relation::AtMost => b.value > a.value,
         Relation::Equals => a.pass,
     };
-    // What is no number holds nothing, and compares as neither.
+    // A value that is not a number fails and compares as neither greater nor smaller.
     if a.value.is_finite() && (b_is || !b.value.is_finite()) { b.clone() } else { a.clone() }
 }
 

@@ -1,4 +1,4 @@
-//! Values that several experiments set or measure, by their names in `run.json`.
+//! Names in `run.json` of the values that several experiments set or measure.
 
 use run::ValueName;
 
@@ -8,16 +8,16 @@ pub(crate) const CONNECTIONS: ValueName<u32> = ValueName::new("connections");
 pub(crate) const ENTRY: ValueName<u32> = ValueName::new("entry");
 /// Server processes that share the connections.
 pub(crate) const PROCESSES: ValueName<u32> = ValueName::new("processes");
-/// How the server is built (`epoll`, `uring+high-connections`).
+/// Server variant (`epoll`, `uring+high-connections`).
 pub(crate) const MODEL: ValueName<String> = ValueName::new("model");
-/// Bytes a second that clients received (records: of records alone).
+/// Bytes per second received by clients (records: of records alone).
 pub(crate) const BYTES_PER_S: ValueName<f64> = ValueName::new("bytes_per_s");
-/// Share of its rate that the fullest wire carried, framing counted, 0 to 1.
+/// Utilization of the busiest wire with framing, 0 to 1.
 pub(crate) const WIRE_USE: ValueName<f64> = ValueName::new("wire_use");
-/// Connections that the server had accepted, at most.
+/// Maximum number of connections accepted by the server.
 pub(crate) const HELD: ValueName<f64> = ValueName::new("held");
-/// Growth of the server's resident memory over its connections, bytes.
+/// Growth of the server's resident memory per connection, bytes.
 pub(crate) const MEMORY_PER_CONNECTION_BYTES: ValueName<f64> = ValueName::new("memory_per_connection_bytes");
-/// Growth in the kernel over the connections, both ends, bytes.
+/// Growth of kernel memory per connection, both ends, bytes.
 pub(crate) const KERNEL_MEMORY_PER_CONNECTION_BYTES: ValueName<f64> =
     ValueName::new("kernel_memory_per_connection_bytes");

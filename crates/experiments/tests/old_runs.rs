@@ -1,5 +1,5 @@
-//! Stored runs of experiments keep their tables and charts: what this version makes of them is kept as a snapshot, which
-//! was held against the report of the version that wrote them.
+//! Stored runs of experiments keep their tables and charts. The snapshots were compared with the reports of the
+//! versions that wrote the runs.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,7 +16,7 @@ fn shown(name: &str) -> ExperimentReport {
     run.findings.experiment.unwrap()
 }
 
-/// A line for each row of a table and for each curve.
+/// Returns a line for each table row and each curve.
 fn lines(shown: &ExperimentReport) -> String {
     let mut out = String::new();
     for table in &shown.tables {

@@ -1,4 +1,4 @@
-//! What is checked of the trial with all connections, and what it says in words.
+//! Checks and conclusions of the trial with all connections.
 
 use run::Relation::{AtLeast, AtMost, Equals};
 use run::{Check, Run, Trial};
@@ -7,9 +7,9 @@ use super::values::{CLIENT_MEMORY_PER_CONNECTION_BYTES, OPENED_S};
 use crate::Parameters;
 use crate::values::{CONNECTIONS, HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_CONNECTION_BYTES, PROCESSES};
 
-/// Most user memory of a connection on one side, bytes.
+/// Maximum user memory per connection and side, bytes.
 const USER_BYTES: f64 = 200.0;
-/// Least share of the messages that are to be sent that are answered in the window.
+/// Minimum share of due messages that get a response in the window.
 const ANSWERED: f64 = 0.95;
 
 pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
@@ -40,7 +40,7 @@ pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
     run.findings.conclusions.retain(|sentence| !sentence.is_empty());
 }
 
-/// TCP sockets of the namespace in the window; its listeners are among them, too few to matter.
+/// Returns the TCP sockets of the namespace in the window. Includes a few listeners.
 fn sockets(trial: &Trial) -> f64 {
     let recording = trial.server.as_ref().map(|server| &server.recording);
     let mean = recording.and_then(|r| r.sum("socket.tcp_in_use", trial.measured.window, |_| true).value());
@@ -70,7 +70,7 @@ fn words(trial: &Trial) -> String {
     )
 }
 
-/// What the same messages cost with few connections.
+/// Compares the cost per message with that of few connections, in words.
 fn beside(run: &Run) -> Option<String> {
     let (few, all) = (run.trials.first()?, run.trials.last()?);
     let cpu = |t: &Trial| t.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value();

@@ -6,7 +6,7 @@ use super::values::{CLIENT_MEMORY_PER_CONNECTION_BYTES, OPENED_S};
 use crate::figures::{COMPLETED, Client, Figures, Of, Server, TableSpec, c, set};
 use crate::values::{HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_CONNECTION_BYTES, PROCESSES};
 
-/// `connections`.
+/// Tables and charts of `connections`.
 pub(crate) const FIGURES: Figures = Figures {
     tables: &[TableSpec {
         caption: "Few connections and all of them, held by as many processes. User memory is the growth \

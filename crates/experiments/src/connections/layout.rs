@@ -1,11 +1,11 @@
-//! Who holds which connections: a generator process for each server process, from addresses that no other one has.
+//! Assignment of connections to processes. Each server process gets a generator process with its own source addresses.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Connections from one source address to one server. The kernel looks for a free port among one half of the ephemeral ones
-/// first (14,000 of the 28,000 by default); beyond these each connect searches through all that are taken.
+/// Connections from one source address to one server. The kernel first looks for a free port in one half of the
+/// ephemeral range (14,000 of 28,000 by default). Beyond that, each connect searches all ports in use.
 const A_SOURCE: u32 = 10_000;
-/// First addresses of loopback that servers listen at, and that generators connect from.
+/// First loopback addresses of the servers, and of the generators.
 const SERVERS: u32 = 0x7f4e_0001;
 const SOURCES: u32 = 0x7f50_0001;
 
@@ -13,13 +13,13 @@ const SOURCES: u32 = 0x7f50_0001;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pair {
     pub(super) connections: u32,
-    /// Where the server listens.
+    /// Address of the server.
     pub(super) server: Ipv4Addr,
-    /// Where the generator connects from.
+    /// Source addresses of the generator.
     pub(super) sources: Vec<IpAddr>,
 }
 
-/// So many connections over so many pairs.
+/// Returns the pairs for a number of connections and processes per side.
 pub(super) fn pairs(connections: u32, processes: u32) -> Vec<Pair> {
     let processes = processes.clamp(1, connections.max(1));
     let mut next = SOURCES;

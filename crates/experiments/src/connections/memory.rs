@@ -1,15 +1,15 @@
-//! What a connection takes: by how much memory differs between two trials with as many processes and other connections. What
-//! processes take without any is in both, and in neither figure.
+//! Memory per connection: the difference between two trials with the same number of processes and different numbers of
+//! connections. The fixed memory of the processes cancels out.
 
 use run::{Side, Trial, Window};
 
 use super::values::CLIENT_MEMORY_PER_CONNECTION_BYTES;
 use crate::values::{CONNECTIONS, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_CONNECTION_BYTES};
 
-/// Bytes of a page of socket memory.
+/// Bytes per page of socket memory.
 const PAGE_BYTES: f64 = 4096.0;
 
-/// The trial with what each of its connections takes beyond those of the one with `few`.
+/// Adds the memory per connection to a trial's results, relative to the trial with few connections.
 pub(super) fn put(mut trial: Trial, few: &Trial) -> Trial {
     let more = f64::from(trial.key.get(CONNECTIONS).unwrap_or(0)) - f64::from(few.key.get(CONNECTIONS).unwrap_or(0));
     let each = |of: &dyn Fn(&Trial) -> Option<f64>| {
@@ -26,13 +26,13 @@ pub(super) fn put(mut trial: Trial, few: &Trial) -> Trial {
     trial
 }
 
-/// Resident memory of the processes of a side.
+/// Returns the resident memory of a side's processes.
 fn resident(side: &Side, window: Window) -> Option<f64> {
     let own = |instance: &str| side.processes.iter().any(|p| p == instance);
     side.recording.sum("process.rss", window, own).value()
 }
 
-/// The kernel's slab and socket buffers, of the whole machine.
+/// Returns the kernel's slab and socket buffers of the whole machine.
 fn kernel(trial: &Trial) -> Option<f64> {
     let recording = &trial.server.as_ref()?.recording;
     let of = |id: &str| recording.sum(id, trial.measured.window, |_| true).value();

@@ -1,5 +1,5 @@
-//! `lab connections`: as many connections as are asked for, held by generators and reference servers of this machine, with
-//! messages on random ones of them. Not from a source: what a connection that says little costs here.
+//! `lab connections`: generators and reference servers on this machine hold many connections and exchange messages on
+//! random ones. Measures the cost of a mostly idle connection. Not from a published source.
 
 mod conclude;
 mod figures;
@@ -19,10 +19,10 @@ use lab::{Lab, LabError};
 use self::stage::Stage;
 use crate::Parameters;
 
-/// Connections of the trial that the large one is held against.
+/// Connections of the small trial, the baseline for the large one.
 const FEW: u32 = 1000;
 
-/// Conducts the experiment.
+/// Runs the experiment.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let connections = parameters.count("connections", 10_000).max(2);
     let processes = room::processes(connections, parameters.count("processes", 0), sys::limits::descriptors().0)?;

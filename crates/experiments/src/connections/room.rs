@@ -1,37 +1,37 @@
-//! Whether this machine has room for so many connections. It is looked at before anything is started: a machine that runs out
-//! of memory ends programs of others.
+//! Checks that this machine can hold the requested connections. The check runs before anything starts, because a
+//! machine without memory kills other programs.
 
 use lab::LabError;
 use probe::{Probe, Scope};
 use run::Window;
 
-/// Descriptors that a process needs besides its connections.
+/// Descriptors per process besides its connections.
 const SPARE: u64 = 300;
-/// The fewest processes a side: what one holds alone, `load` holds, too.
+/// Minimum processes per side. One process would be no different from `load`.
 const FEWEST: u32 = 2;
-/// Most processes a side.
+/// Maximum processes per side.
 const MOST: u32 = 128;
-/// Kernel memory of both ends of a connection and user memory of both sides, bytes (measured: 10,300 and 300).
+/// Kernel memory of both ends of a connection plus user memory of both sides, bytes (measured: 10,300 and 300).
 const A_CONNECTION: f64 = 11_000.0;
 /// Memory of a process before its connections, bytes.
 const A_PROCESS: f64 = 8e6;
-/// Share of the available memory that may be taken.
+/// Maximum share of the available memory to use.
 const SHARE: f64 = 0.9;
-/// Descriptors of this program for a process that it leads, and for itself.
+/// Descriptors of this program per process that it controls, and for itself.
 const PIPES: u64 = 3;
 const OWN: u64 = 128;
 
-/// What this machine has; what is not known limits nothing.
+/// Resources of this machine. Unknown resources impose no limit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Has {
     memory_bytes: Option<f64>,
-    /// Open files that the system may have besides those that it has.
+    /// Files that the system may still open.
     files: Option<f64>,
-    /// Descriptors of a process.
+    /// Descriptor limit per process.
     descriptors: u64,
 }
 
-/// Looks.
+/// Reads the resources of this machine.
 pub(super) fn has() -> Has {
     let mut probe = Probe::new(Scope { sources: Some(vec!["memory"]), ..Scope::default() });
     probe.sample(0.0);
@@ -39,14 +39,14 @@ pub(super) fn has() -> Has {
     Has { memory_bytes, files: free_files(), descriptors: sys::limits::descriptors().0 }
 }
 
-/// From /proc/sys/fs/file-nr: open files, a zero, the most.
+/// Reads the number of free files from /proc/sys/fs/file-nr: open files, a zero, the maximum.
 fn free_files() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/sys/fs/file-nr").ok()?;
     let numbers: Vec<f64> = text.split_whitespace().filter_map(|n| n.parse().ok()).collect();
     Some(numbers.get(2)? - numbers.first()?)
 }
 
-/// Processes a side: as many as were asked for, or as descriptors ask for.
+/// Returns the processes per side: the requested number, or as many as the descriptor limit demands.
 pub(super) fn processes(connections: u32, asked: u32, descriptors: u64) -> Result<u32, LabError> {
     let each = u32::try_from(descriptors.saturating_sub(SPARE)).unwrap_or(u32::MAX).max(1);
     let needed = connections.div_ceil(each).max(FEWEST);
@@ -75,7 +75,7 @@ fn refused(connections: u32, why: String) -> LabError {
     LabError::set_up(format!("holding {connections} connections"), why)
 }
 
-/// Refuses what this machine has no room for, in a sentence that says what it has room for.
+/// Rejects more connections than this machine can hold. The error says how many it can hold.
 pub(super) fn check(connections: u32, processes: u32, has: &Has) -> Result<(), LabError> {
     let (n, fixed) = (f64::from(connections), 2.0 * f64::from(processes) * A_PROCESS);
     let (wanted, files) = (n * A_CONNECTION + fixed, 2.0 * n + 2.0 * f64::from(processes) * OWN as f64);

@@ -1,5 +1,5 @@
-//! Where the connections are: on the loopback of a namespace of their own, so that neither the ports nor the connection
-//! tracking of this machine are in it and what is left in TIME_WAIT goes with it; on this machine's where there can be none.
+//! Network of the connections: the loopback of a separate namespace. Ports, connection tracking and TIME_WAIT of this
+//! machine then stay unaffected. Without namespaces, the loopback of this machine.
 
 use lab::{Host, Lab, Local, NamespaceHost};
 use testbed::{Spec, Testbed};
@@ -8,7 +8,7 @@ use testbed::{Spec, Testbed};
 pub(super) struct Stage {
     server: Box<dyn Host>,
     client: Box<dyn Host>,
-    /// Keeps the namespace.
+    /// The testbed that owns the namespace.
     bed: Option<Testbed>,
 }
 
@@ -39,7 +39,7 @@ impl Stage {
         self.client.as_ref()
     }
 
-    /// A process in the namespace, whose sockets are counted.
+    /// Returns a process in the namespace whose sockets are counted.
     pub(super) fn netns_pid(&self) -> Option<u32> {
         self.bed.as_ref().and_then(|bed| bed.netns_pid("server").ok())
     }

@@ -1,6 +1,6 @@
 //! The page of this experiment for `loadline explain`.
 
-/// `connections`.
+/// Page of `connections`.
 pub(crate) const CONNECTIONS: &str = "\
 Not from a source. It shows the cost of holding many mostly idle connections, and whether they slow down the few messages.
 

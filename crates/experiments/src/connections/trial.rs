@@ -1,4 +1,4 @@
-//! One trial: servers, generators, and what both are seen to take.
+//! One trial: servers, generators, and the resources that both use.
 
 use std::net::SocketAddr;
 
@@ -12,18 +12,18 @@ use super::values::OPENED_S;
 use crate::Parameters;
 use crate::values::{CONNECTIONS, HELD, PROCESSES};
 
-/// What is read meanwhile: nothing that looks at each socket.
+/// Sources to read during the trial; none of them lists every socket.
 const SOURCES: &[&str] = &["process", "cpu", "sockstat", "memory", "observer"];
-/// Each of many generators closes its connections before it hands over its part, and a million of them take their time.
+/// Maximum drain time, seconds. Many generators close a million connections before they report their results.
 const DRAIN_S: f64 = 120.0;
 
-/// Servers that listen, each with its address.
+/// Listening servers, each with its address.
 struct Servers {
     groups: Vec<AgentGroup>,
     addrs: Vec<SocketAddr>,
 }
 
-/// One trial with these connections.
+/// Runs one trial with these connections.
 pub(super) fn conduct(
     lab: &mut Lab<'_>,
     stage: &Stage,
@@ -41,7 +41,7 @@ pub(super) fn conduct(
     let loads: Vec<Load<'_>> = pairs.iter().zip(&servers.addrs).enumerate().map(load).collect();
     let key = Key::default().with(CONNECTIONS, connections).with(PROCESSES, u32::try_from(pairs.len()).ok());
     let label = format!("{connections} connections");
-    // A fixed load each, and no steps of a sweep: both are asked for the same messages.
+    // Both trials are fixed loads and not steps of a sweep, since both make the same number of requests.
     let point = Point { label, kind: TrialKind::Fixed, key, within_us: None };
     let mut trial = lab.conduct(&observation, &loads, &point)?;
     if let Some(opened) = trial.measured.opened {
@@ -82,8 +82,7 @@ fn observation(stage: &Stage, servers: &Servers) -> Observation {
     Observation::new(addr, Some(watched)).with_client("localhost", stage.netns_pid()).reading(SOURCES)
 }
 
-/// What the generator of a pair does. Pauses are drawn at random, so the next message is on any connection, whichever had
-/// the last.
+/// Returns the plan of a pair's generator. Random pauses make every connection equally likely to send next.
 fn plan(parameters: &Parameters, connections: u32, pair: &Pair, i: u64) -> LoadPlan {
     let all = f64::from(connections);
     let rate = parameters.number("rate", 10_000.0).clamp(1.0, 1e6);
@@ -94,7 +93,7 @@ fn plan(parameters: &Parameters, connections: u32, pair: &Pair, i: u64) -> LoadP
         protocol: Protocol::Echo { message_bytes: u64::from(parameters.count("message_bytes", 64).max(1)) },
         intensity: Intensity::Closed { connections: pair.connections, pipeline: 1, think },
         connect_rate: connects * f64::from(pair.connections) / all,
-        // The other driver keeps a place for the next message of every connection.
+        // The io_uring driver would reserve memory for the next message of every connection.
         io: Io::Epoll,
         least_warmup_s: opening_s + 1.0,
         warmup_s: parameters.number("patience", 4.0) * opening_s + 20.0,

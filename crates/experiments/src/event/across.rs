@@ -1,5 +1,5 @@
-//! More cold connections than a process may have descriptors: proxies in several processes, each with its share, the hot
-//! load on one after the other. Each times its own calls and says so among its counts.
+//! More cold connections than one process may have descriptors. Several proxy processes hold a share each, and the hot
+//! load visits them in turn. Each proxy times its own calls and reports them with its counts.
 
 use std::time::Duration;
 
@@ -14,16 +14,16 @@ use crate::values::PROCESSES;
 use lab::agents::AgentGroup;
 use lab::{Lab, LabError, Local};
 
-/// Room of the timed calls.
+/// Maximum events per timed call.
 const ARRAY: u32 = 10;
 /// Descriptors of a proxy that are not for cold connections.
 const SPARE: u32 = 2000;
-/// Connects a second: as many as are needed here would take a tenth of the experiment at the pace of the others.
+/// Connects per second. At the usual rate, this many connections would take a tenth of the experiment's time.
 const PACE: f64 = 20_000.0;
-/// How long a proxy may take to listen or to say its counts.
+/// Maximum time for a proxy to listen or to report its counts.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Measures the back ends that should not care.
+/// Measures the back ends whose cost should not depend on cold connections.
 pub(super) fn processes(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let total = parameters.count("across", 0);
     if total == 0 {
@@ -77,7 +77,7 @@ fn proxy(bench: &Bench, lab: &Lab<'_>, web: &Web, name: &str) -> Result<(AgentGr
     Ok((group, addr))
 }
 
-/// The hot load on one proxy after the other.
+/// Applies the hot load to one proxy after the other.
 fn each(
     bench: &Bench,
     lab: &mut Lab<'_>,
@@ -105,7 +105,7 @@ fn each(
         };
         let key = Key { cold: Some(cold), ..on(name) }.with(PROCESSES, u32::try_from(number).ok());
         let mut one = trial((&format!("{name} processes"), &format!("{cold} cold, proxy {}", at + 1)), &timing, key);
-        // Only the median is known of the calls of another process.
+        // Another process reports only the median of its calls.
         for name in [CALL_US, P99_US, TRIMMED_US, REJECTED] {
             one.results.put(name, None);
         }

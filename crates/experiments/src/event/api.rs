@@ -1,5 +1,5 @@
-//! `lab event-api`: what its trials stand on, and the sweep over cold connections. The timing is in `bench`, the other
-//! sweeps in `sweeps`, the checks in `conclude`.
+//! `lab event-api`: setup of its trials, and the sweep over cold connections. `bench` does the timing, `sweeps` the
+//! other sweeps, `conclude` the checks.
 
 use run::{Key, Trial};
 
@@ -16,7 +16,7 @@ use lab::{Lab, LabError};
 
 /// Cold connections of the source's figure 6.
 const FIGURE_COLD: u32 = 750;
-/// Conducts the experiment.
+/// Runs the experiment.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let mut bench = Bench::new(lab, parameters)?;
     lab.watch_host();
@@ -55,9 +55,9 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// One number of cold connections: calls and declarations on every back end, in rounds.
+/// Measures calls and declarations on every back end for one number of cold connections, in rounds.
 fn cold_point(bench: &Bench, lab: &mut Lab<'_>, cold: u32, rounds: u32) -> Result<(), LabError> {
-    // Whose calls grow a thousandfold shows it in one round; a growth of nothing needs several.
+    // A back end with thousandfold growth needs only one round; zero growth needs several.
     let due = |c: &Contender, round: u32| c.told && (round == 0 || !c.options.backend.spec().level);
     for round in 0..rounds {
         for Contender { name, options, .. } in bench.backends.iter().filter(|c| due(c, round)) {

@@ -1,4 +1,4 @@
-//! Timing single calls of the event API with the cycle counter.
+//! Timing of single calls of the event API with the cycle counter.
 
 use std::time::{Duration, Instant};
 
@@ -7,24 +7,24 @@ use sys::tsc::{self, Calibration};
 use super::callers::Caller;
 use super::hot::Hot;
 
-/// Share of the calls on either end that the trimmed mean leaves out: what was preempted is not the call's own time,
-/// and the counter's steps are too coarse for a median of short calls.
+/// Share of calls at each end that the trimmed mean drops. Preempted calls are not the call's own time, and the counter
+/// is too coarse for the median of short calls.
 const TRIM: f64 = 0.05;
 
-/// What a number of calls cost, the clock's own cost taken off.
+/// Cost of a number of calls, without the cost of reading the clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Timing {
     pub(super) calls: usize,
     pub(super) mean_us: f64,
     pub(super) median_us: f64,
     pub(super) p99_us: f64,
-    /// Mean of the middle nine tenths: what the checks use.
+    /// Mean of the middle nine tenths, used by the checks.
     pub(super) trimmed_us: f64,
-    /// Events that a call returned, on average.
+    /// Mean number of events per call.
     pub(super) returned: f64,
-    /// Calls that found nothing and would have blocked; not in the figures.
+    /// Calls that found nothing and would have blocked; excluded from the figures.
     pub(super) rejected: usize,
-    /// Time of everything around an event, microseconds: its arrival, its share of the call, and reading it.
+    /// Time per event including everything around it, microseconds: its arrival, its share of the call, and reading it.
     pub(super) whole_us: f64,
 }
 
@@ -47,14 +47,14 @@ impl Timing {
     }
 }
 
-/// How many calls, and for how long at most.
+/// Number of calls, and maximum time for them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Amount {
     pub(super) calls: usize,
     pub(super) at_most: Duration,
 }
 
-/// Reads what the last call announced.
+/// Reads the data announced by the last call.
 pub(super) fn serve(caller: &mut impl Caller, hot: &mut Hot, count: usize) {
     for at in 0..count {
         let fd = caller.fd(at);
@@ -70,7 +70,7 @@ pub(super) fn timed(caller: &mut impl Caller, most: usize) -> (u64, usize) {
     (tsc::counts().wrapping_sub(start), count)
 }
 
-/// Times calls; `pieces` arrivals stand behind each event.
+/// Times calls; `pieces` arrivals precede each event.
 pub(super) fn calls(
     caller: &mut impl Caller,
     hot: &mut Hot,
@@ -81,7 +81,7 @@ pub(super) fn calls(
 ) -> Timing {
     let warm = Instant::now();
     let mut turn = 0;
-    // The first calls are thrown away, but where calls are slow they must not take the time of the others.
+    // Drops the first calls, but not for long if calls are slow.
     while turn < amount.calls / 20 + 3 && (turn < 3 || warm.elapsed() < amount.at_most / 10) {
         turn += 1;
         hot.trigger(pieces);
@@ -104,8 +104,8 @@ pub(super) fn calls(
     Timing { whole_us, ..Timing::of(counts, events, rejected, clock) }
 }
 
-/// Times two callers that are interested in the same connections: both see the same events, one right after the other,
-/// and who is first changes every turn.
+/// Times two callers with interest in the same connections. Both see the same events directly after each other, and the
+/// first one alternates.
 pub(super) fn side_by_side(
     (one, other): (&mut impl Caller, &mut impl Caller),
     hot: &mut Hot,

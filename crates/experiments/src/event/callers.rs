@@ -1,4 +1,4 @@
-//! What is timed: the library, and beside it the bare system call with the same interest.
+//! Timed callers: the library, and the bare system call with the same interest.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
@@ -10,13 +10,13 @@ use sys::epoll_raw::{self, Slots};
 use super::hot::Hot;
 use lab::LabError;
 
-/// Something that returns events.
+/// A source of events.
 pub(super) trait Caller {
-    /// One call for at most `most` events; the timed part.
+    /// Makes one call for at most `most` events. This part is timed.
     fn call(&mut self, most: usize) -> usize;
-    /// The descriptor of an event of the last call.
+    /// Returns the descriptor of an event from the last call.
     fn fd(&self, at: usize) -> RawFd;
-    /// A descriptor has been read to its end.
+    /// Reports that a descriptor has been read to its end.
     fn served(&mut self, _fd: RawFd) {}
 }
 
@@ -24,12 +24,12 @@ pub(super) trait Caller {
 pub(super) struct Library {
     queue: EventQueue,
     events: Vec<Event>,
-    /// Says when a descriptor has been read.
+    /// Whether the library is told when a descriptor has been read.
     tells: bool,
 }
 
 impl Library {
-    /// A queue with all these connections declared.
+    /// Makes a queue with all these connections declared.
     pub(super) fn new(options: Options, hot: &mut Hot, cold: &[OwnedFd], room: usize) -> Result<Self, LabError> {
         let failed = |e: event::EventError| LabError::set_up("making an event queue", std::io::Error::other(e));
         hot.quiet();
@@ -41,18 +41,18 @@ impl Library {
         Ok(Self { queue, events: vec![Event::default(); room], tells: true })
     }
 
-    /// The same without saying when a descriptor has been read, as the interface of the source.
+    /// Stops telling the library when a descriptor has been read, as in the source's interface.
     pub(super) fn untold(self) -> Self {
         Self { tells: false, ..self }
     }
 
-    /// Declares, or with no kinds revokes.
+    /// Declares interest, or revokes it if `mask` is empty.
     #[inline]
     pub(super) fn declare(&mut self, fd: RawFd, mask: Mask, want_state: bool) {
         let _ = self.queue.declare_interest(fd, mask, want_state);
     }
 
-    /// Hands over what is collected.
+    /// Submits the collected changes.
     pub(super) fn flush(&mut self) {
         let _ = self.queue.flush();
     }
@@ -77,7 +77,7 @@ impl Caller for Library {
     }
 }
 
-/// The bare system call of epoll, with the same interest.
+/// The bare epoll system call with the same interest.
 pub(super) struct Bare {
     epoll: Epoll,
     slots: Slots,

@@ -1,4 +1,4 @@
-//! The fits and checks of `lab event-api`: pure functions of its trials.
+//! Fits and checks of `lab event-api`: pure functions of its trials.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Check, Run, Trial, ValueName};
@@ -11,13 +11,13 @@ use crate::values::PROCESSES;
 
 /// Back ends whose calls must not grow with cold connections.
 const FLAT: [&str; 2] = ["epoll", "uring"];
-/// Forms of io_uring, what they do at delivery, and what an event may cost over epoll's.
+/// Variants of io_uring, the work that each does at delivery, and the maximum extra cost per event over epoll.
 const RINGS: [(&str, &str, Option<f64>); 3] = [
     ("uring", "told what has been read, so it looks again only at the rest", Some(0.75)),
     ("uring untold", "looks again at every event", None),
     ("uring unchecked", "never looks again", None),
 ];
-/// Back ends whose calls must.
+/// Back ends whose calls must grow with cold connections.
 const STEEP: [&str; 2] = ["poll", "select"];
 
 pub(super) fn conclude(run: &mut Run) {
@@ -36,30 +36,30 @@ fn points(run: &Run, of: impl Fn(&Trial) -> Option<(f64, f64)>) -> Vec<(f64, f64
     run.trials.iter().filter_map(of).collect()
 }
 
-/// The middle value of a result over some trials.
+/// Returns the median of a result over the selected trials.
 fn middle(run: &Run, own: impl Fn(&Trial) -> bool, of: ValueName<f64>) -> Option<f64> {
     let mut list: Vec<f64> = run.trials.iter().filter(|t| own(t)).filter_map(|t| t.results.get(of)).collect();
     list.sort_by(f64::total_cmp);
     list.get(list.len() / 2).copied()
 }
 
-/// Whether a trial is of a back end.
+/// Whether a trial used this back end.
 fn on(trial: &Trial, backend: &str) -> bool {
     trial.key.get(BACKEND).as_deref() == Some(backend)
 }
 
-/// The cold connections of a trial of the sweep over them, in one process.
+/// Returns the cold connections of a trial in the single-process sweep.
 fn cold(trial: &Trial) -> Option<f64> {
     trial.key.cold.filter(|_| trial.key.get(PROCESSES).is_none()).map(f64::from)
 }
 
-/// Cost of a call = a + b * events returned, with the largest number of clients.
+/// Fits cost of a call = a + b × events returned, for the largest number of clients.
 fn line_of_a_call(run: &mut Run, name: &str) {
     let own = |t: &&Trial| on(t, name) && t.results.get(SATURATED) == Some(true);
     let Some(most) = run.trials.iter().filter(own).filter_map(|t| t.key.clients).max() else { return };
     let found = points(run, |t| {
         let fits = own(&t) && t.key.clients == Some(most);
-        // The median: network interrupts on the proxy's processor fall into a part of the calls.
+        // Uses the median because network interrupts on the proxy's CPU extend some calls.
         fits.then_some((t.results.get(RETURNED)?, t.results.get(MEDIAN_US)?))
     });
     let Some(fit) = judge::fit::line_fit(&found, "events", "call_us") else { return };
@@ -68,7 +68,7 @@ fn line_of_a_call(run: &mut Run, name: &str) {
     run.findings.fits.insert(format!("{name}, a call against events"), fit);
 }
 
-/// Growth of a call with cold connections.
+/// Fits the growth of a call with cold connections, and checks it.
 fn slope(run: &mut Run, name: &str, flat: bool) {
     let Some((growth, base, most)) = growth(run, name) else { return };
     let fit = run.findings.fits.get(&fit_name(name));
@@ -83,7 +83,7 @@ fn slope(run: &mut Run, name: &str, flat: bool) {
     tell_growth(run, name, (growth, base, most));
 }
 
-/// The same without a check: unchecked hints cost so little that the growth is one of the caches.
+/// Describes the growth without a check. Unchecked hints cost so little that cache misses dominate the growth.
 fn slope_in_words(run: &mut Run, name: &str) {
     if let Some(found) = growth(run, name) {
         tell_growth(run, name, found);
@@ -104,20 +104,20 @@ fn fit_name(name: &str) -> String {
     format!("{name}, a call against cold connections")
 }
 
-/// Fits the line; growth over the whole range relative to the cost without cold connections, that cost, the range.
+/// Fits the line. Returns the growth over the whole range relative to the base cost, the base cost, and the range.
 fn growth(run: &mut Run, name: &str) -> Option<(f64, f64, f64)> {
     let found = points(run, |t| on(t, name).then_some((cold(t)?, t.results.get(TRIMMED_US)?)));
     let fit = judge::fit::line_fit(&found, "cold", "call_us")?;
     let most = found.iter().map(|p| p.0).fold(0.0, f64::max);
     let least = found.iter().map(|p| p.0).fold(f64::INFINITY, f64::min);
-    // What is measured without cold connections; the line's own start can be far off when the curve bends.
+    // Uses the measurement without cold connections, since the line's intercept can be far off for a curve.
     let base = middle(run, |t| on(t, name) && cold(t) == Some(least), TRIMMED_US)?.max(1e-9);
     let growth = fit.coefficients.get("slope")? * (most - least) / base;
     run.findings.fits.insert(fit_name(name), fit);
     Some((growth, base, most))
 }
 
-/// Many processes, each with its own cold connections.
+/// Compares many processes, each with its own cold connections.
 fn across(run: &mut Run, name: &str) {
     let own = |t: &Trial, with: bool| {
         on(t, name) && t.key.get(PROCESSES).is_some() && t.key.cold.is_some_and(|cold| (cold > 0) == with)
@@ -136,7 +136,7 @@ fn across(run: &mut Run, name: &str) {
     ));
 }
 
-/// The library beside the bare call.
+/// Compares the library with the bare call.
 fn share(run: &mut Run) {
     let cost = |bare: bool| middle(run, |t| t.key.get(BARE) == Some(bare), TRIMMED_US);
     let (Some(bare), Some(library)) = (cost(true), cost(false)) else { return };
@@ -144,7 +144,7 @@ fn share(run: &mut Run) {
     run.findings.checks.push(Check::new(name, library / bare.max(1e-9) - 1.0, AtMost, 0.05));
 }
 
-/// io_uring beside epoll with an array of 64.
+/// Compares io_uring with epoll for an array of 64.
 fn full_array(run: &mut Run) {
     let cost = |name: &str, of: ValueName<f64>| middle(run, |t| on(t, name) && t.key.get(FULL).is_some(), of);
     let over = |name: &str, of: ValueName<f64>| Some(cost(name, of)? / cost("epoll", of)?.max(1e-9));
@@ -171,7 +171,7 @@ fn full_array(run: &mut Run) {
     run.findings.conclusions.extend(conclusions);
 }
 
-/// More arrivals behind an event.
+/// Compares numbers of arrivals per event.
 fn hot_rate(run: &mut Run) {
     let cost = |run: &Run, name: &str, arrivals: u32| {
         middle(run, |t| on(t, name) && t.key.get(ARRIVALS) == Some(arrivals), TRIMMED_US)
@@ -189,7 +189,7 @@ fn hot_rate(run: &mut Run) {
     }
 }
 
-/// Figure 7.
+/// Checks figure 7, declarations and revocations.
 fn declaring(run: &mut Run) {
     let cost = |of: ValueName<f64>| middle(run, |t| on(t, "epoll") && t.key.get(SMALL_FILE) == Some(true), of);
     if let (Some(declare), Some(revoke)) = (cost(SMALL_DECLARE_US), cost(SMALL_REVOKE_US)) {

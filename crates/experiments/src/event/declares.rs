@@ -1,4 +1,4 @@
-//! Timing declarations and revocations: the library's, and the bare system call that epoll needs for one.
+//! Timing of declarations and revocations: those of the library, and the bare epoll system calls.
 
 use std::os::fd::RawFd;
 use std::time::Instant;
@@ -13,20 +13,20 @@ use super::callers::{Caller, Library};
 use super::hot::Hot;
 use lab::LabError;
 
-/// What declaring and revoking cost.
+/// Cost of declaring and revoking.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Declares {
     pub(super) declare: Timing,
     pub(super) revoke: Timing,
-    /// Declaring and being told the state.
+    /// Declaration that also returns the state.
     pub(super) with_state: Timing,
-    /// epoll_ctl alone, adding.
+    /// Bare epoll_ctl, adding.
     pub(super) bare_add: Timing,
-    /// epoll_ctl alone, deleting.
+    /// Bare epoll_ctl, deleting.
     pub(super) bare_delete: Timing,
 }
 
-/// Runs `each` for all descriptors and returns the counts of one of them: the clock is read once for all.
+/// Runs `each` for all descriptors and returns the cycles per descriptor. Reads the clock once for all of them.
 fn batch(fds: &[RawFd], clock: &Calibration, mut each: impl FnMut(Option<RawFd>)) -> u64 {
     let start = tsc::counts();
     fds.iter().for_each(|&fd| each(Some(fd)));
@@ -34,8 +34,8 @@ fn batch(fds: &[RawFd], clock: &Calibration, mut each: impl FnMut(Option<RawFd>)
     tsc::counts().wrapping_sub(start).saturating_sub(clock.overhead) / fds.len().max(1) as u64 + clock.overhead
 }
 
-/// Times declaring and revoking of all hot connections in turn, what is handed over in batches included, and beside it
-/// the bare system calls of epoll for the same descriptors.
+/// Times declaring and revoking all hot connections in turn, including batched submissions. Also times the bare epoll
+/// system calls for the same descriptors.
 pub(super) fn declares(
     library: &mut Library,
     hot: &mut Hot,

@@ -14,7 +14,7 @@ const COLD: Quantity = q(Of::Field(|t| t.key.cold.map(f64::from)), "cold connect
 const COMPLETED_RATE: Quantity = q(COMPLETED, "completed per second", FigureUnit::Plain);
 const ARRAY: Quantity = q(set(ARRAY_MAX), "array_max", FigureUnit::Plain).log();
 
-/// `event-api`.
+/// Tables and charts of `event-api`.
 pub(crate) const EVENT_API: Figures = Figures {
     tables: &[TableSpec {
         caption: "Every timing of get_next_event(). Rounds in which a call would have blocked are \
@@ -102,7 +102,7 @@ pub(crate) const EVENT_API: Figures = Figures {
     ..Figures::NONE
 };
 
-/// `proxy`.
+/// Tables and charts of `proxy`.
 pub(crate) const PROXY: Figures = Figures {
     tables: &[TableSpec {
         caption: "Every back end at every number of cold connections.",

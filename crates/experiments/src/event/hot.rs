@@ -1,5 +1,5 @@
-//! Hot connections: TCP over loopback with both ends here. Between two calls every end that was served is written to
-//! again, so each call finds exactly as many ready as there are hot ones.
+//! Hot connections: TCP over loopback with both ends in this process. Between two calls, every served end gets new
+//! data, so each call finds all hot connections ready.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -12,10 +12,10 @@ use lab::LabError;
 pub(super) struct Hot {
     ours: Vec<OwnedFd>,
     theirs: Vec<OwnedFd>,
-    /// Which one a descriptor is, by its number.
+    /// Index of a connection by its descriptor.
     index: Vec<u32>,
     ready: Vec<bool>,
-    /// Connections in which nobody declares interest, and how many pieces an event and its decoy get together.
+    /// Connections without declared interest, and the total pieces for a connection and its decoy.
     decoys: Option<(Box<Hot>, usize)>,
 }
 
@@ -43,8 +43,8 @@ impl Hot {
         Ok(hot)
     }
 
-    /// The same, and beside each a decoy that gets what is missing to so many pieces: whatever the number of arrivals,
-    /// the same work goes on between two calls and leaves the caches the same.
+    /// Opens connections with decoys. A decoy receives the pieces that its connection does not, so the work between two
+    /// calls and the state of the caches never vary.
     pub(super) fn open_with_decoys(count: usize, pieces: usize) -> Result<Self, LabError> {
         let decoys = Some((Box::new(Self::open(count)?), pieces));
         Ok(Self { decoys, ..Self::open(count)? })
@@ -54,7 +54,7 @@ impl Hot {
         self.ours.iter().map(AsRawFd::as_raw_fd)
     }
 
-    /// Gives every connection that has nothing to read something, in so many pieces.
+    /// Sends data in this many pieces to every connection without unread data.
     pub(super) fn trigger(&mut self, pieces: usize) {
         for (at, ready) in self.ready.iter_mut().enumerate() {
             if !std::mem::replace(ready, true) {
@@ -66,13 +66,13 @@ impl Hot {
         }
     }
 
-    /// Reads what an event announced.
+    /// Reads the data announced by an event.
     pub(super) fn serve(&mut self, fd: RawFd) {
         let Some(&at) = self.index.get(fd as usize).filter(|&&at| at != u32::MAX) else { return };
         self.take(at as usize);
     }
 
-    /// Nothing is left to read anywhere.
+    /// Whether no connection has unread data.
     pub(super) fn quiet(&mut self) {
         (0..self.ours.len()).for_each(|at| self.take(at));
     }

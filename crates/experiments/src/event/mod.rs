@@ -1,5 +1,5 @@
-//! The experiments of source 2 (G. Banga, J. Mogul, P. Druschel, USENIX 1999): what the calls of the event API cost,
-//! and what that means for a proxy with many connections that say nothing.
+//! Experiments of source 2 (G. Banga, J. Mogul, P. Druschel, USENIX 1999): the cost of event API calls, and its effect
+//! on a proxy with many idle connections.
 
 mod across;
 mod api;
@@ -19,7 +19,7 @@ mod values;
 
 use super::Experiment;
 
-/// `lab event-api`.
+/// Row of `lab event-api`.
 pub(super) const API: Experiment = Experiment {
     name: "event-api",
     help: "cost of get_next_event and declare_interest, by back end and cold connections (source 2)",
@@ -66,7 +66,7 @@ hot rate; declaring costs more than revoking.",
     figures: figures::EVENT_API,
 };
 
-/// `lab proxy`.
+/// Row of `lab proxy`.
 pub(super) const PROXY: Experiment = Experiment {
     name: "proxy",
     help: "a proxy on each back end of the event API with ever more cold connections (source 2)",

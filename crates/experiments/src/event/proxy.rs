@@ -1,4 +1,4 @@
-//! `lab proxy`: the proxy of source 2 on each back end, with ever more cold connections.
+//! `lab proxy`: the proxy of source 2 on each back end, with an increasing number of cold connections.
 
 use std::net::SocketAddr;
 
@@ -10,7 +10,7 @@ use super::values::BACKEND;
 use crate::Parameters;
 use lab::{CpuSplit, Lab, LabError, Load, Local, Observation, ObservedServer, Point, start_server, target};
 
-/// Conducts the experiment.
+/// Runs the experiment.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let places = places();
     if places.shared() {
@@ -35,7 +35,7 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// One back end: a proxy on it, and the sweep over cold connections.
+/// Measures one back end: a proxy on it, and the sweep over cold connections.
 fn backend(
     lab: &mut Lab<'_>,
     parameters: &Parameters,
@@ -67,7 +67,7 @@ fn backend(
     sweep(lab, &observation, name, &load, levels, parameters.number("pace", 5000.0))
 }
 
-/// Cold connections are added and stay.
+/// Sweeps over cold connections, which are added and stay open.
 fn sweep(
     lab: &mut Lab<'_>,
     observation: &Observation,

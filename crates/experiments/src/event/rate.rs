@@ -1,6 +1,6 @@
-//! A call against how many arrivals stand behind each event: the source's hot rate. The numbers take turns call by call
-//! on the same queue and the same connections, and decoys make the work between two calls the same for all, so neither
-//! the machine's slower moments nor colder caches are taken for a cost of the arrivals.
+//! Cost of a call by the number of arrivals per event, the source's hot rate. The numbers alternate call by call on one
+//! queue with the same connections. Decoys keep the work between calls constant. Slow periods of the machine and cold
+//! caches therefore affect all numbers equally.
 
 use sys::tsc::Calibration;
 
@@ -11,13 +11,14 @@ use super::stand::{Bench, Contender, on, trial};
 use super::values::ARRIVALS;
 use lab::{Lab, LabError};
 
-/// Arrivals that stand behind an event.
+/// Arrivals per event to compare.
 const ARRIVALS_TRIED: [usize; 4] = [1, 2, 4, 8];
-/// Connections, and room of a call: each call takes them all, so all of its events have the same number of arrivals.
+/// Connections, and maximum events per call. Each call takes all of them, so all its events have the same number of
+/// arrivals.
 const EVENTS: usize = 10;
-/// Turns that are thrown away.
+/// Warm-up turns whose times are dropped.
 const WARM: usize = 100;
-/// What all numbers together may take of the time of four points.
+/// Time for all numbers together, in units of the time of one point.
 const SECONDS_SHARE: u32 = 6;
 
 /// Measures every back end.
@@ -40,7 +41,7 @@ pub(super) fn rate(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Times calls, `ARRIVALS_TRIED` in turn.
+/// Times calls, alternating over `ARRIVALS_TRIED`.
 fn in_turn(caller: &mut impl Caller, hot: &mut Hot, amount: Amount, clock: &Calibration) -> Vec<Timing> {
     let mut counts: [Vec<u64>; ARRIVALS_TRIED.len()] = Default::default();
     let mut events = [0; ARRIVALS_TRIED.len()];

@@ -1,6 +1,5 @@
-//! The hot load of the source: clients that fetch a large file through the proxy, while the proxy's calls of the event
-//! API are timed. A small receive buffer keeps the events apart: a connection
-//! has thousands of them.
+//! Hot load of the source: clients fetch a large file through the proxy, while the proxy times its event API calls. A
+//! small receive buffer splits each transfer into thousands of events.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,24 +13,24 @@ use lab::agents::AgentGroup;
 use lab::cold::Cold;
 use lab::{CpuSplit, Lab, LabError, Local, start_server, target};
 
-/// The large file of the source, bytes.
+/// Large file of the source, bytes.
 pub(super) const LARGE_BYTES: u64 = 40 << 20;
-/// Congestion control of the web server and of the proxy, whatever the system's default is: one that paces by a rate
-/// that it estimated (BBR) can hold tiny windows to a crawl for seconds, and then the web server is what limits.
+/// Congestion control of the web server and the proxy. A pacing algorithm (BBR) can hold tiny windows at a very low
+/// rate for seconds, which would make the web server the bottleneck.
 const CONGESTION: &str = "reno";
-/// T of the S-Clients: source 1's.
+/// Connect timeout T of the S-Clients, from source 1.
 const CONNECT_TIMEOUT_MS: f64 = 500.0;
-/// How long a generator may take to have its sockets.
+/// Maximum time for a generator to open its sockets.
 const READY_WITHIN: Duration = Duration::from_secs(10);
-/// The load runs for so long before anything is timed: connections are up, windows are open.
+/// Time for connections and windows to open before anything is timed.
 const WARM_UP: Duration = Duration::from_millis(150);
 
-/// The web server behind the proxy. It serves its page from memory, so no first run has to fill a cache.
+/// Web server behind the proxy. It serves its page from memory, so no warm-up of a cache is needed.
 pub(super) struct Web {
     _server: AgentGroup,
     addr: SocketAddr,
-    /// Receive buffer of the proxy's connections to it, bytes. Each read takes all that the window allows and lets the next
-    /// piece in: a large file is thousands of events, and the proxy, not its web server, decides how many at a time.
+    /// Receive buffer of the proxy's connections to the web server, bytes. Each read empties the window and admits the
+    /// next piece. The proxy therefore decides how many of the thousands of events come together.
     buffer_bytes: u32,
 }
 
@@ -54,7 +53,7 @@ impl Web {
     }
 }
 
-/// How the proxy of a relay is to be.
+/// Returns the plan of the proxy.
 pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePlan {
     let mut plan = ServePlan { service: "proxy".into(), cpus: places.server.clone(), ..ServePlan::default() };
     let options = [
@@ -62,22 +61,22 @@ pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePla
         ("events", events.to_string()),
         ("upstream_buffer", web.buffer_bytes.to_string()),
         ("congestion", CONGESTION.to_string()),
-        // Nothing but the calls is to decide how many events come together.
+        // Only the calls may decide how many events come together.
         ("gather_us", "0".to_string()),
     ];
     plan.options.extend(options.map(|(name, value)| (name.to_string(), value)));
     plan
 }
 
-/// Clients of which each fetches file after file on a new connection, until the value is dropped. On a large file this
-/// is what so many S-Clients do while none is turned away: one transfer each. S-Clients of source 1 begin further
-/// connections while a transfer lasts, and the number of transfers would not be the one that figure 6 is drawn over.
+/// Starts clients that fetch one file after the other, each on a new connection, until the value is dropped. They match
+/// S-Clients without rejected connects: one transfer each. Real S-Clients would start more transfers than figure 6
+/// shows.
 pub(super) fn clients(lab: &Lab<'_>, places: &CpuSplit, addr: SocketAddr, number: u32) -> Result<AgentGroup, LabError> {
     let intensity = Intensity::Closed { connections: number.max(1), pipeline: 1, think: ThinkTime::default() };
     generator(lab, places, addr, intensity)
 }
 
-/// S-Clients of source 1: so many descriptors that always connect, whatever the proxy takes.
+/// Starts S-Clients of source 1: descriptors that always connect, whatever the proxy accepts.
 pub(super) fn s_clients(
     lab: &Lab<'_>,
     places: &CpuSplit,
@@ -122,7 +121,7 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// A proxy on this back end, with `cold` connections that say nothing.
+    /// Starts a proxy on this back end with `cold` idle connections.
     pub(super) fn start(
         lab: &mut Lab<'_>,
         (web, places): (&Web, &CpuSplit),
@@ -140,17 +139,17 @@ impl Relay {
         Ok(relay)
     }
 
-    /// Clients that fetch file after file, until the value is dropped.
+    /// Starts clients that fetch one file after the other until the value is dropped.
     pub(super) fn clients(&self, lab: &Lab<'_>, number: u32) -> Result<AgentGroup, LabError> {
         clients(lab, &self.places, self.server.local_addr(), number)
     }
 
-    /// S-Clients that fetch file after file, until the value is dropped.
+    /// Starts S-Clients that fetch one file after the other until the value is dropped.
     pub(super) fn s_clients(&self, lab: &Lab<'_>, number: u32) -> Result<AgentGroup, LabError> {
         s_clients(lab, &self.places, self.server.local_addr(), number)
     }
 
-    /// Times calls with room for `array` events.
+    /// Times calls for at most `array` events.
     pub(super) fn calls(&self, array: usize, amount: Amount) -> Timings {
         self.timer.measure(array, TimingGoal::Calls(amount.calls), amount.at_most)
     }
@@ -160,7 +159,7 @@ impl Relay {
         self.timer.measure(usize::MAX, TimingGoal::Declarations(amount.calls), amount.at_most)
     }
 
-    /// Ends it; how many cold connections were up and how many were lost.
+    /// Stops the proxy. Returns how many cold connections were open and how many were lost.
     pub(super) fn end(self) -> (u64, u64) {
         let held = self.cold.map(Cold::close).unwrap_or_default();
         (held.held, held.lost)

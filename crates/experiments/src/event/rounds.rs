@@ -1,4 +1,4 @@
-//! How much a sweep through the proxy measures at each point, and what of it counts.
+//! Amount of measurement per point in a sweep through the proxy, and selection of the valid rounds.
 
 use std::time::{Duration, Instant};
 
@@ -8,13 +8,13 @@ use sys::tsc::Calibration;
 use super::bench::{Amount, Timing};
 use crate::Parameters;
 
-/// The largest array of the source's figure 6.
+/// Largest array of the source's figure 6.
 const SOURCE_ARRAY: usize = 10;
-/// Rounds after the others for points of the source that still lack calls: a round may be rejected or slow.
+/// Additional rounds for points of the source with too few calls, since a round may be rejected or slow.
 const MORE_ROUNDS: u32 = 2;
 
-/// The calls of several rounds at one point. A round in which a call would have blocked is rejected: the proxy was not
-/// saturated. Its calls are used only where no round is better, and the point then says so.
+/// Calls of several rounds at one point. A round in which a call would have blocked is rejected, since the proxy was
+/// not saturated. If all rounds are rejected, their calls count and the point says so.
 #[derive(Default)]
 pub(super) struct Rounds {
     good: Vec<(u64, u32)>,
@@ -39,7 +39,7 @@ impl Rounds {
         !self.good.is_empty()
     }
 
-    /// Calls of the rounds that count.
+    /// Returns the calls of the valid rounds.
     pub(super) fn calls(&self) -> usize {
         self.good.len()
     }
@@ -51,23 +51,23 @@ impl Rounds {
     }
 }
 
-/// The parameters of a sweep through the proxy.
+/// Parameters of a sweep through the proxy.
 pub(super) struct Sweep {
     arrays: Vec<usize>,
     pub(super) clients: Vec<u32>,
     pub(super) rounds: u32,
     pub(super) more: u32,
-    /// Calls of a point.
+    /// Calls per point.
     calls: usize,
-    /// The longest that one round of a point may take: of the source's arrays, and of wider ones.
+    /// Maximum time of one round at a point: for the source's arrays, and for larger ones.
     longest: (Duration, Duration),
-    /// All of it may take so long.
+    /// Maximum time of the whole sweep.
     whole: Duration,
 }
 
 impl Sweep {
-    /// The arrays for so many clients: those that they can fill, and the first two that they cannot, which show the
-    /// end of the line; all for the largest number.
+    /// Returns the arrays for a number of clients: those that they can fill, and the next two, which show the end of
+    /// the line. All arrays for the largest number.
     pub(super) fn arrays_for(&self, clients: u32) -> Vec<usize> {
         let most = self.clients.iter().all(|&other| other <= clients);
         let mut above = 0;
@@ -95,8 +95,8 @@ impl Sweep {
         }
     }
 
-    /// What a round is to measure of a point that has so many calls already; nothing where it has enough, and nothing more
-    /// of a wide array after the rounds that all have.
+    /// Returns the amount for a round at a point that already has `have` calls. `None` if it has enough. Large arrays
+    /// get only the regular rounds.
     pub(super) fn amount(&self, array: usize, round: u32, have: usize) -> Option<Amount> {
         let (source, wide) = self.longest;
         let own = array <= SOURCE_ARRAY;
@@ -106,7 +106,7 @@ impl Sweep {
         wanted.then_some(Amount { calls, at_most: if own { source } else { wide } })
     }
 
-    /// The time of the whole sweep over so many back ends.
+    /// Returns the time budget of the whole sweep for a number of back ends.
     pub(super) fn budget(&self, backends: usize) -> TimeBudget {
         let points: usize = self.clients.iter().map(|&clients| self.arrays_for(clients).len()).sum();
         let measures = u32::try_from(points * backends).unwrap_or(u32::MAX).saturating_mul(self.rounds);
@@ -114,8 +114,8 @@ impl Sweep {
     }
 }
 
-/// The time of a sweep: one that takes as long as it likes would not keep its own promise of minutes. Half of it is laid
-/// by for all measurements alike, the rest is for those that need more, first come, first served.
+/// Time budget of a sweep, which limits the experiment to minutes. One half is divided equally; the other half goes to
+/// measurements that need more, first come, first served.
 pub(super) struct TimeBudget {
     until: Instant,
     share: Duration,
@@ -123,7 +123,7 @@ pub(super) struct TimeBudget {
 }
 
 impl TimeBudget {
-    /// The amount, in no more time than can be had.
+    /// Returns the amount, limited to the available time.
     pub(super) fn take(&mut self, wanted: Amount) -> Amount {
         self.left = self.left.saturating_sub(1);
         let free = self.until.saturating_duration_since(Instant::now()).saturating_sub(self.share * self.left);

@@ -1,4 +1,4 @@
-//! What the trials of `lab event-api` stand on: the back ends, the processors, and cold connections that grow.
+//! Setup of `lab event-api` trials: back ends, CPUs, and cold connections that grow in number.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,21 +18,21 @@ use lab::{Lab, LabError};
 
 /// Hot connections of the sweeps: the source's 32 S-Clients.
 pub(super) const HOT: usize = 32;
-/// Connects a second.
+/// Connects per second.
 pub(super) const PACE: f64 = 8000.0;
 
-/// One back end that takes part, read from its name in the plan once.
+/// A back end that takes part, parsed from its name in the plan.
 #[derive(Clone, Debug)]
 pub(super) struct Contender {
-    /// As the plan names it: `uring unchecked`.
+    /// Name in the plan: `uring unchecked`.
     pub(super) name: String,
     pub(super) options: Options,
-    /// It is told when a descriptor has been read.
+    /// Whether the library is told when a descriptor has been read.
     pub(super) told: bool,
 }
 
 impl Contender {
-    /// A back end, and behind it `unchecked` (events are not looked at again) or `untold`.
+    /// Parses a back end, optionally followed by `unchecked` (events are not verified at delivery) or `untold`.
     fn read(name: &str) -> Result<Self, String> {
         let mut words = name.split_whitespace();
         let backend = Backend::named(words.next().unwrap_or_default()).map_err(|e| e.to_string())?;
@@ -47,13 +47,13 @@ impl Contender {
         Ok(contender)
     }
 
-    /// Used as it is meant to be: events hold when they are delivered, as in the source.
+    /// Whether events are valid at delivery, as in the source.
     fn plain(&self) -> bool {
         self.told && self.options.recheck
     }
 }
 
-/// What the trials stand on.
+/// Setup of the trials.
 pub(super) struct Bench {
     pub(super) clock: Calibration,
     pub(super) amount: Amount,
@@ -91,12 +91,12 @@ impl Bench {
         Ok(Self { clock, amount, backends, cpus: places(), listener, cold: Vec::new() })
     }
 
-    /// The back ends as they are meant to be used.
+    /// Returns the back ends in normal use.
     pub(super) fn plain(&self) -> impl Iterator<Item = &Contender> {
         self.backends.iter().filter(|contender| contender.plain())
     }
 
-    /// Has so many cold connections; `false` when they cannot be had.
+    /// Grows to this number of cold connections; `false` if that is impossible.
     pub(super) fn grow(&mut self, lab: &mut Lab<'_>, to: u32, agents: &mut Vec<Cold>) -> Result<bool, LabError> {
         let more = to.saturating_sub(self.cold.len() as u32);
         if more == 0 {
@@ -122,7 +122,7 @@ impl Bench {
         Ok(all)
     }
 
-    /// Runs something on the processor that is measured, in a thread of its own: a queue belongs to its thread.
+    /// Runs a function on the measured CPU in its own thread, since a queue belongs to its thread.
     pub(super) fn on_cpu<T: Send>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, LabError> + Send,
@@ -130,7 +130,7 @@ impl Bench {
         let cpus = &self.cpus.server;
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
-                // Where there is only one processor everything shares it.
+                // With a single CPU, everything shares it.
                 let _ = sys::limits::confine_to_cpus(cpus);
                 work(self)
             });
@@ -140,7 +140,7 @@ impl Bench {
     }
 }
 
-/// Takes connections until there are enough, or, once nobody opens any more, until none has come for a while.
+/// Accepts connections until there are enough. Once no client opens more, it stops after a period without new ones.
 fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<OwnedFd> {
     let (mut list, mut last) = (Vec::with_capacity(wanted), Instant::now());
     while list.len() < wanted {
@@ -156,7 +156,7 @@ fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<Owne
     list
 }
 
-/// A timing as a trial; `line` is what a figure calls its points, `rest` what tells them apart in a table.
+/// Makes a trial from a timing. `line` names the chart line of the point; `rest` distinguishes trials in a table.
 pub(super) fn trial((line, rest): (&str, &str), timing: &Timing, key: Key) -> Trial {
     let results = Results { summary: Some(summary(timing.mean_us, timing.calls)), ..Results::default() }
         .with(CALL_US, timing.mean_us)
@@ -170,17 +170,17 @@ pub(super) fn trial((line, rest): (&str, &str), timing: &Timing, key: Key) -> Tr
     Trial { label: format!("{line}, {rest}"), kind: TrialKind::Experiment, key, results, ..Trial::default() }
 }
 
-/// The time of a call and how many were timed, in a few words.
+/// Describes the time per call and the number of timed calls in a few words.
 pub(super) fn summary(us: f64, calls: usize) -> String {
     format!("{} a call, {calls} calls", quantity(us, Unit::Micros))
 }
 
-/// The key of a trial on a back end.
+/// Returns the key of a trial on a back end.
 pub(super) fn on(backend: &str) -> Key {
     Key::default().with(BACKEND, backend.to_string())
 }
 
-/// The processor for what is measured, and those for everything else.
+/// Returns the CPU for the measurement, and those for everything else.
 pub(super) fn places() -> lab::CpuSplit {
     lab::CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
 }

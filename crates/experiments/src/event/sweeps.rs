@@ -1,5 +1,5 @@
-//! The sweeps of `lab event-api` at a fixed number of cold connections: the source's figures 6 and 7 with its own load,
-//! the hot rate, and the library beside the bare system call.
+//! Sweeps of `lab event-api` at a fixed number of cold connections: the source's figures 6 and 7 with its own load, the
+//! hot rate, and the library against the bare system call.
 
 use ::event::{Backend, Options};
 use run::Key;
@@ -17,10 +17,10 @@ use super::values::{
 use crate::Parameters;
 use lab::{Lab, LabError};
 
-/// The small file of the source, bytes.
+/// Small file of the source, bytes.
 const SMALL_BYTES: u64 = 1024;
 
-/// Figure 6: a call against array_max, for several numbers of clients on a large file.
+/// Measures figure 6: the cost of a call by array_max, for several numbers of clients on a large file.
 pub(super) fn arrays(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters, cold: u32) -> Result<(), LabError> {
     let (sweep, web) =
         (Sweep::of(parameters, bench.amount.calls), Web::start(lab, &bench.cpus, parameters, LARGE_BYTES)?);
@@ -74,7 +74,7 @@ fn end(lab: &mut Lab<'_>, relay: Relay, cold: u32) {
     }
 }
 
-/// Figure 7: declaring and revoking while S-Clients fetch a small file.
+/// Measures figure 7: declaring and revoking while S-Clients fetch a small file.
 pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters, cold: u32) -> Result<(), LabError> {
     let web = Web::start(lab, &bench.cpus, parameters, SMALL_BYTES)?;
     for Contender { name, .. } in bench.plain() {
@@ -87,7 +87,7 @@ pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, parameters: &Paramete
         drop(group);
         end(lab, relay, cold);
         let mut rounds = Rounds::default();
-        // Nothing timed is no figure, least of all a cost of nothing.
+        // No samples: report none, not zero.
         let of =
             |counts: &[u64]| (!counts.is_empty()).then(|| Timing::of(counts.to_vec(), 0, 0, &bench.clock).trimmed_us);
         let (declare_us, revoke_us) = (of(&found.declared), of(&found.revoked));
@@ -104,7 +104,7 @@ pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, parameters: &Paramete
     Ok(())
 }
 
-/// The library beside the bare system call: the same connections, the same events, one right after the other.
+/// Compares the library with the bare system call: the same connections and events, directly after each other.
 pub(super) fn share(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     let (bare, library) = bench.on_cpu(|bench| {
         let mut hot = Hot::open(HOT)?;
@@ -117,7 +117,7 @@ pub(super) fn share(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     lab.keep(trial(("share", "library"), &library, key(false))).map(drop)
 }
 
-/// All back ends that know events with a full array of 64, in turn.
+/// Measures all event-based back ends with a full array of 64, in turn.
 pub(super) fn full_array(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     const ROUNDS: usize = 5;
     const ROOM: usize = 64;

@@ -1,4 +1,4 @@
-//! The specification of a chart, and the chart of a run's trials.
+//! Specification of a chart, and its construction from a run's trials.
 
 use run::{Chart, ChartAxis, ChartLevel, ChartSeries, FigureUnit, Trial};
 
@@ -7,9 +7,9 @@ use super::value::{Of, value};
 /// One chart of an experiment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChartSpec {
-    /// What the chart shows, in a sentence.
+    /// Title in one sentence.
     pub(crate) title: &'static str,
-    /// How the values were measured, and where published points come from.
+    /// Method of the measurement, and origin of published points.
     pub(crate) caption: &'static str,
     /// Horizontal axis.
     pub(crate) x: Quantity,
@@ -17,40 +17,40 @@ pub(crate) struct ChartSpec {
     pub(crate) y: Quantity,
     /// The lines.
     pub(crate) lines: Lines,
-    /// Selects the trials.
+    /// Selects the trials to show.
     pub(crate) only: fn(&Trial) -> bool,
     /// Published points: a CSV of `series,x,y`; empty where the source printed none.
     pub(crate) published: &'static str,
-    /// Published levels that are no points: height and name.
+    /// Published levels without a horizontal position: height and name.
     pub(crate) levels: &'static [(f64, &'static str)],
 }
 
 /// A quantity on an axis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quantity {
-    /// The value in a trial.
+    /// Value of a trial.
     pub(crate) of: Of,
     /// Name of the axis.
     pub(crate) label: &'static str,
-    /// How ticks are written.
+    /// Unit of the ticks.
     pub(crate) unit: FigureUnit,
-    /// Equal ratios are equally far apart.
+    /// Whether the scale is logarithmic.
     pub(crate) logarithmic: bool,
 }
 
 /// The lines of a chart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Lines {
-    /// One line of this name over all trials.
+    /// One line with this name over all trials.
     One(&'static str),
-    /// The lines that the keys of the trials name.
+    /// Lines named by the keys of the trials.
     ByKey,
-    /// One line a value, by name; the value of `y` is not used.
+    /// One line per value, by name; `y` provides only the axis.
     Values(&'static [(&'static str, Of)]),
 }
 
 impl Quantity {
-    /// The same quantity on a logarithmic axis.
+    /// Makes the axis logarithmic.
     pub(crate) const fn log(self) -> Self {
         Self { logarithmic: true, ..self }
     }
@@ -60,12 +60,12 @@ impl Quantity {
     }
 }
 
-/// A quantity on a linear axis.
+/// Makes a quantity on a linear axis.
 pub(crate) const fn q(of: Of, label: &'static str, unit: FigureUnit) -> Quantity {
     Quantity { of, label, unit, logarithmic: false }
 }
 
-/// A chart of all trials without published points.
+/// Makes a chart of all trials without published points.
 pub(crate) const fn chart(
     title: &'static str,
     caption: &'static str,
@@ -77,23 +77,23 @@ pub(crate) const fn chart(
 }
 
 impl ChartSpec {
-    /// The same chart with the published points of a file.
+    /// Adds the published points of a file.
     pub(crate) const fn published(self, csv: &'static str) -> Self {
         Self { published: csv, ..self }
     }
 
-    /// The same chart of these trials only.
+    /// Limits the chart to some trials.
     pub(crate) const fn only(self, only: fn(&Trial) -> bool) -> Self {
         Self { only, ..self }
     }
 
-    /// The same chart with marked heights.
+    /// Adds marked heights.
     pub(crate) const fn levels(self, levels: &'static [(f64, &'static str)]) -> Self {
         Self { levels, ..self }
     }
 }
 
-/// Makes the chart, if the trials have anything for it.
+/// Makes the chart; `None` if no trial has a value for it.
 pub(super) fn of_trials(spec: &ChartSpec, trials: &[Trial]) -> Option<Chart> {
     let series = lines(spec, trials);
     (!series.is_empty()).then(|| Chart {
@@ -107,7 +107,7 @@ pub(super) fn of_trials(spec: &ChartSpec, trials: &[Trial]) -> Option<Chart> {
     })
 }
 
-/// The lines by name, in the order in which the trials first name them.
+/// Returns the lines by name, in the order in which the trials first name them.
 fn lines(spec: &ChartSpec, trials: &[Trial]) -> Vec<ChartSeries> {
     let mut found = Vec::new();
     for trial in trials.iter().filter(|t| (spec.only)(t)) {
@@ -131,13 +131,13 @@ fn add(lines: &mut Vec<Line>, name: &str, point: (f64, f64)) {
     }
 }
 
-/// In order of x; where a point was repeated, the median of its values.
+/// Sorts by x and replaces repeated points by their median.
 fn medians(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     points.chunk_by(|a, b| a.0 == b.0).map(|same| same[same.len() / 2]).collect()
 }
 
-/// The published points of a file of `series,x,y` lines; lines that begin with `#` say where they are from.
+/// Parses a file of `series,x,y` lines. Lines that begin with `#` name the source.
 pub(super) fn published(csv: &str) -> Vec<ChartSeries> {
     let mut found = Vec::new();
     for line in csv.lines().filter(|l| !l.starts_with('#')).skip(1) {

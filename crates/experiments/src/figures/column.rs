@@ -1,4 +1,4 @@
-//! The specification of a column, and its cell for a trial.
+//! Specification of a column, and its cell for a trial.
 
 use run::Trial;
 use run::number::{Unit, count, quantity};
@@ -13,36 +13,36 @@ pub(crate) struct Column {
     pub(crate) show: Show,
 }
 
-/// What of a value is shown.
+/// Content of a cell.
 #[derive(Clone, Copy)]
 pub(crate) enum Show {
     Value,
-    /// By which share it grew since the row before.
+    /// Relative growth since the previous row.
     Growth,
-    /// By how much it grew since the row before.
+    /// Difference to the previous row.
     Change,
-    /// The value, or, where it was not told from noise, what it would have had to be above.
+    /// The value, or its noise threshold if the value is within the noise.
     Above(Of),
-    /// No value: words.
+    /// Text instead of a value.
     Words(fn(&Trial) -> Option<String>),
 }
 
-/// A column of values.
+/// Makes a column of values.
 pub(crate) const fn c(head: &'static str, of: Of, unit: Unit) -> Column {
     Column { head, of, unit, show: Show::Value }
 }
 
-/// A column of growths, of which some may be lost in noise.
+/// Makes a column of growths that may be within the noise.
 pub(crate) const fn above(head: &'static str, of: Of, noise: Of, unit: Unit) -> Column {
     Column { head, of, unit, show: Show::Above(noise) }
 }
 
-/// A column of words.
+/// Makes a column of text.
 pub(crate) const fn words(head: &'static str, of: fn(&Trial) -> Option<String>) -> Column {
     Column { head, of: Of::Field(|_| None), unit: Unit::Plain, show: Show::Words(of) }
 }
 
-/// The cell of a trial; `None` where the value is not known.
+/// Returns the cell of a trial; `None` for an unknown value.
 pub(crate) fn cell(column: &Column, trial: &Trial, before: Option<&Trial>) -> Option<String> {
     if let Some(word) = word(trial, column) {
         return Some(word);
@@ -62,7 +62,7 @@ pub(crate) fn cell(column: &Column, trial: &Trial, before: Option<&Trial>) -> Op
     })
 }
 
-/// The words of a column of words.
+/// Returns the text of a text column.
 pub(crate) fn word(trial: &Trial, column: &Column) -> Option<String> {
     match column.show {
         Show::Words(of) => of(trial),
@@ -70,7 +70,7 @@ pub(crate) fn word(trial: &Trial, column: &Column) -> Option<String> {
     }
 }
 
-/// The level that a growth would have had to be above, where the growth was not told from noise.
+/// Returns the noise threshold if the growth is within the noise.
 fn below_noise(column: &Column, trial: &Trial) -> Option<String> {
     let Show::Above(noise) = column.show else { return None };
     value(trial, noise).map(|noise| format!("< {}", quantity(noise, column.unit)))

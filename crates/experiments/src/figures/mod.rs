@@ -1,5 +1,5 @@
-//! The tables and charts of the experiments: how a row of a specification becomes data that a report draws. Which tables
-//! and charts an experiment has stands in its own folder.
+//! Tables and charts of the experiments: turns rows of a specification into data that a report draws. Each experiment's
+//! folder holds its specification.
 
 mod chart;
 mod column;
@@ -19,26 +19,26 @@ pub(crate) use value::{Busy, COMPLETED, Of, RESPONSE, per_s, set, value};
 /// The tables and charts of an experiment.
 #[derive(Clone, Copy)]
 pub(crate) struct Figures {
-    /// Tables that rank the trials, which come first.
+    /// Tables that rank the trials; they come first.
     pub(crate) rankings: &'static [Ranking],
-    /// A table of its own kind.
+    /// Custom table.
     pub(crate) own_table: fn(&Run) -> Option<ResultTable>,
-    /// Tables with a row for each trial.
+    /// Tables with one row per trial.
     pub(crate) tables: &'static [TableSpec],
     /// Charts.
     pub(crate) charts: &'static [ChartSpec],
-    /// Times that two runs are compared by: what took them, and the values, of which the first that a trial has counts.
+    /// Times in which two runs can be compared: description, and the values of which the first one present counts.
     pub(crate) compared: &'static [(&'static str, &'static [ValueName<f64>])],
 }
 
 impl Figures {
-    /// An experiment without tables and charts.
+    /// Figures of an experiment without tables and charts.
     pub(crate) const NONE: Self = Self { rankings: &[], own_table: |_| None, tables: &[], charts: &[], compared: &[] };
 
     /// Makes the tables and charts of a run.
     pub(crate) fn report(&self, run: &Run) -> ExperimentReport {
         let mut tables = ranked::tables(self.rankings, &run.trials);
-        // A terminal does not repeat what was ranked.
+        // A terminal does not repeat the ranked trials.
         let full_only = !tables.is_empty();
         tables.extend((self.own_table)(run));
         for spec in self.tables {
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::EXPERIMENTS;
 
-    /// Every value that a chart, a table or a ranking shows.
+    /// Returns every value that a chart, a table or a ranking shows.
     fn shown(shows: &Figures) -> Vec<Of> {
         let of_chart = |chart: &ChartSpec| {
             let lines = match chart.lines {

@@ -1,5 +1,4 @@
-//! Tables that rank: the trials of an experiment that belong together in one table each, the best first, so that a reader
-//! compares what is comparable and need not sort.
+//! Ranking tables: one table per group of comparable trials, the best trial first.
 
 use run::{ResultColumn, ResultTable, Trial};
 
@@ -9,30 +8,30 @@ use super::value::{Of, value};
 
 /// One ranking: a table for each group of trials.
 pub(crate) struct Ranking {
-    /// The value that trials of one table share, and a caption for each of its values.
+    /// Value that the trials of one table share, with a caption for each value.
     pub(crate) group: Of,
     pub(crate) captions: &'static [(f64, &'static str)],
-    /// What trials are ordered by; where the first ties, the next decides.
+    /// Values to order by; the next one breaks ties of the previous ones.
     pub(crate) order: &'static [Order],
-    /// Where room is short, the last columns go first.
+    /// Columns; narrow output drops the last ones first.
     pub(crate) columns: &'static [Column],
 }
 
-/// One value that trials are ordered by.
+/// One value to order by.
 pub(crate) struct Order {
     pub(crate) of: Of,
     pub(crate) most_first: bool,
-    /// Values that are the same in so many digits are a tie, which the next value breaks; 0: as they are.
+    /// Significant digits for comparing. Equal values are a tie, which the next value breaks. 0 compares exactly.
     pub(crate) digits: i32,
 }
 
-/// What the rankings show and rank by.
+/// Returns the values that the rankings show and order by.
 #[cfg(test)]
 pub(super) fn shown(rankings: &'static [Ranking]) -> impl Iterator<Item = Of> {
     rankings.iter().flat_map(|r| r.columns.iter().map(|c| c.of).chain(r.order.iter().map(|order| order.of)))
 }
 
-/// Makes the tables, one for each group that has trials.
+/// Makes one table for each group with trials.
 pub(super) fn tables(rankings: &[Ranking], trials: &[Trial]) -> Vec<ResultTable> {
     rankings.iter().flat_map(|r| r.captions.iter().filter_map(|group| one(r, group, trials))).collect()
 }
@@ -60,7 +59,7 @@ fn one(ranking: &Ranking, group: &(f64, &str), trials: &[Trial]) -> Option<Resul
     (!rows.is_empty()).then(|| ResultTable { caption, columns, rows, absent, ..ResultTable::default() })
 }
 
-/// Where a trial stands in an order: the least first, what has no value last.
+/// Returns the sort position of a trial: the lowest first, trials without a value last.
 fn place(order: &Order, trial: &Trial) -> f64 {
     let Some(v) = value(trial, order.of) else { return f64::INFINITY };
     let v = if order.digits > 0 { rounded(v, order.digits) } else { v };

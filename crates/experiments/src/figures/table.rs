@@ -1,4 +1,4 @@
-//! Tables with a row for each trial and the columns that the source tabulates, and a source's own table.
+//! Tables with one row per trial and the source's columns, and published tables.
 
 use run::number::{count, number};
 use run::{ResultColumn, ResultTable, Trial};
@@ -6,18 +6,18 @@ use run::{ResultColumn, ResultTable, Trial};
 use super::column::{Column, cell, word};
 use super::value::value;
 
-/// Why a cell has no value.
+/// Reason for cells without a value.
 pub(crate) const NOT_MEASURED: &str = "not measured in this trial";
 
 /// One table of an experiment.
 pub(crate) struct TableSpec {
     pub(crate) caption: &'static str,
     pub(crate) columns: &'static [Column],
-    /// The source's own table: its caption, and a CSV with a header.
+    /// Published table: its caption, and a CSV with a header.
     pub(crate) published: Option<(&'static str, &'static str)>,
 }
 
-/// Makes the table of our trials. Columns in which no trial has a value are left out.
+/// Makes the table of our trials. Drops columns in which no trial has a value.
 pub(super) fn of_trials(spec: &TableSpec, trials: &[Trial]) -> Option<ResultTable> {
     let known = |c: &&Column| trials.iter().any(|t| value(t, c.of).is_some() || word(t, c).is_some());
     let shown: Vec<&Column> = spec.columns.iter().filter(known).collect();
@@ -42,7 +42,7 @@ pub(super) fn of_trials(spec: &TableSpec, trials: &[Trial]) -> Option<ResultTabl
     })
 }
 
-/// Makes the published table as it stands, with numbers to the right.
+/// Makes the published table unchanged, with numbers aligned to the right.
 pub(super) fn of_publication(caption: &str, csv: &str) -> ResultTable {
     let mut lines =
         csv.lines().filter(|l| !l.starts_with('#') && !l.is_empty()).map(|l| l.split(',').collect::<Vec<_>>());

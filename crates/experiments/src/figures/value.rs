@@ -1,28 +1,28 @@
-//! A value of a trial: what a figure's row puts on an axis, and a table's row in a column. Fields are named by the code
-//! that reads them; costs and counters by their ids, which tests look up.
+//! A value of a trial for an axis or a table column. Code reads fields directly; costs and counters have ids, which
+//! tests look up.
 
 use run::{Recording, Side, Summary, Trial, ValueName, Window};
 
-/// Where the value is.
+/// Origin of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Of {
-    /// A field, or what follows from some.
+    /// A field, or a value computed from several fields.
     Field(fn(&Trial) -> Option<f64>),
-    /// A number that the experiment measured.
+    /// Value measured by the experiment.
     Measured(ValueName<f64>),
-    /// A number that the experiment set, by its name.
+    /// Value set by the experiment, by name.
     Set(&'static str),
-    /// A figure of the response time, microseconds.
+    /// Response time figure, microseconds.
     Response(fn(&Summary) -> f64),
-    /// The same of the time to connect.
+    /// Connect time figure, microseconds.
     Connect(fn(&Summary) -> f64),
-    /// A cost per request of a side, by its id.
+    /// Cost per request of a side, by id.
     Cost(Who, &'static str),
-    /// A counter of a side over the window, by its id.
+    /// Counter of a side over the window, by id.
     Counter(Who, &'static str),
-    /// Busy share of a side's processors over the samples.
+    /// CPU utilization of a side over the samples.
     Busy(Who, Busy),
-    /// Share of a side's processor time in the kernel and in interrupts.
+    /// Share of a side's CPU time in the kernel and in interrupts.
     Privileged(Who),
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum Who {
     Server,
 }
 
-/// Which of the shares between two samples.
+/// Statistic over the utilization between samples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Busy {
     Least,
@@ -41,17 +41,17 @@ pub(crate) enum Busy {
     Most,
 }
 
-/// A number that the experiment set.
+/// Makes the value of a setting.
 pub(crate) const fn set<T>(name: ValueName<T>) -> Of {
     Of::Set(name.name())
 }
 
-/// Completed per second.
+/// Completed requests per second.
 pub(crate) const COMPLETED: Of = Of::Field(|t| Some(t.rates.completed_rate));
 /// Mean response time.
 pub(crate) const RESPONSE: Of = Of::Response(|s| s.mean);
 
-/// The value; `None` where the trial has none.
+/// Returns the value; `None` if the trial has none.
 pub(crate) fn value(trial: &Trial, of: Of) -> Option<f64> {
     let found = match of {
         Of::Field(field) => field(trial),
@@ -67,7 +67,7 @@ pub(crate) fn value(trial: &Trial, of: Of) -> Option<f64> {
     found.filter(|v| v.is_finite())
 }
 
-/// A count of the window, per second.
+/// Converts a count of the window to a rate per second.
 pub(crate) fn per_s(trial: &Trial, n: u64) -> Option<f64> {
     Some(n as f64 / positive(trial.measured.length_s)?)
 }
@@ -85,11 +85,11 @@ fn of_summary(s: &Summary, figure: fn(&Summary) -> f64) -> Option<f64> {
 
 fn privileged(rec: &Recording, trial: &Trial) -> Option<f64> {
     let times = rec.cpu_times("total", trial.measured.window)?;
-    // What the hypervisor took is neither privileged nor not.
+    // Stolen time is neither privileged nor user time.
     Some(times.kernel_us() / positive(times.all_us() - times.steal_us)?)
 }
 
-/// Least, mean or most busy share of the host's processors between two samples of the window.
+/// Returns the minimum, mean or maximum CPU utilization between two samples of the window.
 fn busy(rec: &Recording, trial: &Trial, which: Busy) -> Option<f64> {
     let window = trial.measured.window;
     let inside: Vec<f64> = rec.t_s.iter().copied().filter(|t| window.holds(*t)).collect();

@@ -1,5 +1,5 @@
-//! What is checked of the table of models: thread counts, the collapse of select on arrays, the processor time of the
-//! completion port, the memory of idle connections.
+//! Checks of the table of models: thread counts, the collapse of select on arrays, the CPU time of the completion port,
+//! the memory of idle connections.
 
 use run::Relation::{AtLeast, AtMost, Equals};
 use run::{Check, Run, Trial};
@@ -10,11 +10,12 @@ use super::words;
 use crate::Parameters;
 use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MEMORY_PER_CONNECTION_BYTES};
 
-/// What the source's non-blocking server had accepted when it no longer moved a byte, of how many, entries 1 and 2.
+/// Entries 1 and 2, in which the source's non-blocking server moved no more bytes: entry, accepted connections,
+/// attempted connections.
 const COLLAPSED: [(u32, f64, f64); 2] = [(1, 4011.0, 7000.0), (2, 5779.0, 12_000.0)];
-/// Most of select's throughput that is a collapse.
+/// Maximum share of select's throughput that counts as a collapse.
 const LEFT: f64 = 0.34;
-/// Most user memory of a mostly idle connection of `uring` with high-connections, bytes.
+/// Maximum user memory of a mostly idle connection of `uring` with high-connections, bytes.
 const IDLE_BYTES: f64 = 512.0;
 
 pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
@@ -34,7 +35,7 @@ fn all_ran(rows: &[&Trial], parameters: &Parameters) -> Check {
     Check::new("rows that ran", ran as f64, AtLeast, models as f64)
 }
 
-/// Threads beyond those at rest follow the connections that are held, in a quiet moment.
+/// Checks that the additional threads follow the held connections, in a quiet moment.
 fn threads(rows: &[&Trial]) -> Vec<Check> {
     let one = |t: &&Trial| {
         let r = &t.results;
@@ -45,11 +46,11 @@ fn threads(rows: &[&Trial]) -> Vec<Check> {
     rows.iter().filter_map(one).collect()
 }
 
-/// What collapsed of the source's select on arrays in entries 1 and 2: it came to accept a part of its connections and
-/// moved no byte. Ours as the source's, one accepted a wait, is held to its share of accepted connections in both, and to
-/// its throughput in entry 2, where few are ready at once. In entry 1 it has not accepted as many as the source's when the
-/// trial ends, so its throughput says nothing; the variant that accepts all is compared with select there, both with at
-/// least as many connections as the source's had.
+/// Checks the collapse of select on arrays in entries 1 and 2. The source's server accepted only some connections and
+/// moved no bytes. Our copy accepts one connection per wait, too, so both entries check its share of accepted
+/// connections. Entry 2 also checks its throughput, since few connections are ready at once. In entry 1, our copy
+/// accepts fewer connections than the source's before the trial ends, so its throughput means nothing. There, the
+/// variant that accepts all is compared with select, both with at least the source's connections.
 fn collapse(rows: &[&Trial]) -> Vec<Check> {
     let as_many = |t: &&Trial| t.results.get(HELD).is_some_and(|held| held >= COLLAPSED[0].1);
     let asked = |t: &&Trial| t.key.get(CONNECTIONS).is_some_and(|n| f64::from(n) >= COLLAPSED[0].1);
@@ -69,14 +70,15 @@ fn collapse(rows: &[&Trial]) -> Vec<Check> {
     searches.into_iter().chain(rare).chain(accepted).collect()
 }
 
-/// User memory of a connection that says something every 20 s, entry 3.
+/// Checks the user memory of a connection that sends every 20 s, entry 3.
 fn idle_memory(rows: &[&Trial]) -> Option<Check> {
     let bytes = row(rows, "uring+high-connections", 3)?.results.get(MEMORY_PER_CONNECTION_BYTES)?;
     let name = "uring with high-connections: user memory a mostly idle connection, entry 3, bytes";
     Some(Check::new(name, bytes, AtMost, IDLE_BYTES))
 }
 
-/// Processor time a message of `uring` over the least of the source's other five, entry 1, as it came out in turns.
+/// Compares the CPU time per message of `uring` with the lowest of the source's other five, from alternating trials of
+/// entry 1.
 fn least_processor(rows: &[&Trial]) -> Option<Check> {
     let us = |model: &str| row(rows, model, 1)?.results.get(CPU_US_IN_TURNS);
     let others = SIX.iter().filter(|m| **m != PORT).filter_map(|m| us(m));

@@ -1,4 +1,4 @@
-//! A server that takes part, read from its name in the plan once.
+//! A server that takes part, parsed from its name in the plan.
 
 use std::collections::BTreeMap;
 
@@ -7,28 +7,28 @@ use run::ServePlan;
 
 use crate::Parameters;
 
-/// A model, and what else it is started with.
+/// An I/O model and its additional options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Contender {
-    /// As the plan names it: `select-array:accept_all`, `uring+high-connections`.
+    /// Name in the plan: `select-array:accept_all`, `uring+high-connections`.
     pub(super) name: String,
     /// Row of serve's `MODELS`.
     pub(super) model: String,
-    /// An option that is on.
+    /// Option to switch on.
     pub(super) option: Option<String>,
     /// Row of serve's `STRATEGIES`; empty for none.
     pub(super) strategy: String,
 }
 
 impl Contender {
-    /// `model:option` turns that option on, `model+strategy` names a strategy.
+    /// Parses a name. `model:option` switches an option on, `model+strategy` selects a strategy.
     pub(super) fn read(name: &str) -> Self {
         let (model, strategy) = name.split_once('+').unwrap_or((name, ""));
         let (model, option) = model.split_once(':').map_or((model, None), |(model, option)| (model, Some(option)));
         Self { name: name.into(), model: model.into(), option: option.map(String::from), strategy: strategy.into() }
     }
 
-    /// Its server, on a processor of its own where that has places.
+    /// Returns the plan of the server, on its own CPU if there are enough.
     pub(super) fn server(&self, parameters: &Parameters, places: &CpuSplit) -> ServePlan {
         let mut options =
             BTreeMap::from([("max_threads".to_string(), parameters.count("max_threads", 16_000).to_string())]);

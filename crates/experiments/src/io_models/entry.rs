@@ -1,4 +1,4 @@
-//! One entry of one model: its server, its loads, and what became of both.
+//! One entry of one model: its server, its loads, and their results.
 
 use lab::{CpuSplit, Lab, LabError, Load, Point};
 use run::{Key, LoadPlan, ServePlan, Trial, TrialKind};
@@ -13,7 +13,7 @@ use crate::Parameters;
 use crate::records;
 use crate::values::{CONNECTIONS, ENTRY, MODEL, WIRE_USE};
 
-/// One entry of one model, from a server of its own. What cannot be conducted is a row with its reason.
+/// Runs one entry of one model with a new server. A failure becomes a row with its reason.
 pub(super) fn one(
     lab: &mut Lab<'_>,
     stage: &Stage,
@@ -23,7 +23,7 @@ pub(super) fn one(
 ) -> Result<Trial, LabError> {
     let places = match stage {
         Stage::Here(_) => CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[]),
-        // Each host has its processors for itself.
+        // Each host has its own CPUs.
         Stage::Far(_) => CpuSplit::default(),
     };
     let plans = loads(parameters, entry, stage.clients(), &places.client);

@@ -1,5 +1,5 @@
-//! An entry on the hosts of the plan: its server on one, its blocks of connections dealt out to the others. What is looked at
-//! in this machine's own files elsewhere is here what the server counts itself and the observer on its host recorded.
+//! An entry on the hosts of the plan: the server on one host, its blocks of connections on the others. The server's own
+//! counts and the observer's recording replace what other stages read from local files.
 
 use lab::{CpuSplit, HostsSetup, Lab, LabError, Load, Point};
 use run::{LoadPlan, Trial};
@@ -10,11 +10,11 @@ use super::loads::{offered_bytes_per_s, put_bytes};
 use super::servers::{self, COUNTED};
 use crate::Parameters;
 
-/// Said once.
+/// Note given once.
 const MISSING: &str = "kernel memory, the threads that a model's rule asks for and the use of the wire are missing: they are \
                        read where server and clients are on this machine";
 
-/// One trial, from a server of its own.
+/// Runs one trial with a new server.
 pub(super) fn conduct(
     lab: &mut Lab<'_>,
     parameters: &Parameters,

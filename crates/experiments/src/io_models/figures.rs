@@ -17,7 +17,7 @@ use crate::values::{
 
 const ATTEMPTED: Quantity = q(set(CONNECTIONS), "connections", FigureUnit::Plain);
 
-/// `io-models`.
+/// Tables and charts of `io-models`.
 pub(crate) const FIGURES: Figures = Figures {
     rankings: &[Ranking {
         group: set(ENTRY),

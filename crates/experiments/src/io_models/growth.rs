@@ -1,5 +1,5 @@
-//! How memory grew since before the load, part by part, and what that is for a connection. What was there before is
-//! looked at until it rests, several times: a growth that is not above the spread of those looks is not told from noise.
+//! Memory growth since before the load, by part and per connection. The base is sampled several times after it settles.
+//! A growth within the spread of these samples counts as noise.
 
 use std::time::Duration;
 
@@ -13,20 +13,20 @@ use super::values::{
 };
 use crate::values::{HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES};
 
-/// Bytes of a page of socket memory.
+/// Bytes per page of socket memory.
 const PAGE_BYTES: f64 = 4096.0;
-/// What is read before the load.
+/// Sources read before the load.
 const SOURCES: [&str; 4] = ["process", "sockstat", "slab", "memory"];
-/// Looks that are kept, and the time between two.
+/// Number of samples to keep, and the time between two.
 const LOOKS: usize = 5;
 const EVERY: Duration = Duration::from_millis(40);
-/// Most looks until it rests: what the row before left behind goes away in a second or two.
+/// Maximum samples until the base settles. Remains of the previous row disappear within a second or two.
 const MOST_LOOKS: usize = 50;
-/// It rests when the last looks differ by less than this, bytes.
+/// Maximum difference of the last samples for a settled base, bytes.
 const RESTS_BYTES: f64 = 262_144.0;
 
-/// One part of the memory: where its growth is noted, or the noise that it is below; counter, bytes of its unit, whether
-/// only the servers' share counts.
+/// One part of the memory: value names of its growth and of its noise, counter, bytes per unit, and whether only the
+/// servers' share counts.
 struct Part {
     grown: [ValueName<f64>; 2],
     counter: &'static str,
@@ -56,12 +56,12 @@ const PARTS: [Part; 4] = [
     },
 ];
 
-/// What was there before the load.
+/// Memory before the load.
 pub(super) struct Before {
     looks: Vec<Recording>,
 }
 
-/// Looks at the machine and the servers until they rest.
+/// Samples the machine and the servers until they settle.
 pub(super) fn look(pids: &[u32]) -> Before {
     let mut looks: Vec<Recording> = Vec::new();
     for _ in 0..MOST_LOOKS {
@@ -85,7 +85,7 @@ fn once(pids: &[u32]) -> Recording {
 }
 
 impl Before {
-    /// Mean and spread of the looks, bytes.
+    /// Returns mean and spread of the samples, bytes.
     fn level(&self, part: &Part) -> Option<(f64, f64)> {
         let of = |look: &Recording| look.sum(part.counter, Window::ALL, |_| true).value();
         let bytes: Option<Vec<f64>> = self.looks.iter().map(|look| Some(of(look)? * part.unit_bytes)).collect();
@@ -95,21 +95,21 @@ impl Before {
     }
 }
 
-/// Growth of one part, or what it would have had to be above.
+/// Growth of one part, or the noise threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Growth {
     Bytes(f64),
     BelowNoise(f64),
 }
 
-/// A growth that is negative shows by itself how large the noise is.
+/// Computes the growth. A negative growth shows the size of the noise by itself.
 fn growth(now: f64, before: f64, spread: f64) -> Growth {
     let (grown, noise) = (now - before, spread.max(before - now));
     if grown > noise || grown == 0.0 { Growth::Bytes(grown) } else { Growth::BelowNoise(noise) }
 }
 
-/// Puts growth and switches among the results of a trial; what is not known is left out, what is below the noise is there
-/// as the noise, in a field of its own.
+/// Adds growth and thread switches to a trial's results. Leaves out unknown values, and stores noise thresholds under
+/// their own names.
 pub(super) fn put(trial: &mut Trial, before: &Before) {
     let window = trial.measured.window;
     let Some(server) = &trial.server else { return };
@@ -128,7 +128,7 @@ pub(super) fn put(trial: &mut Trial, before: &Before) {
     put_parts(&mut trial.results, &parts.unwrap_or_default());
 }
 
-/// Where a growth is noted, and the growth.
+/// Names of a growth and its noise, and the growth.
 type Grown = ([ValueName<f64>; 2], Growth);
 
 fn put_parts(results: &mut Results, parts: &[Grown]) {

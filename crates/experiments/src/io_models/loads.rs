@@ -1,16 +1,16 @@
-//! What the clients of an entry send: blocks of connections, as in the source.
+//! Loads of an entry: blocks of connections, as in the source.
 
 use run::{Blocks, Intensity, LoadPlan, Protocol, ThinkTime, Trial};
 
 use crate::Parameters;
 use crate::values::BYTES_PER_S;
 
-/// Connections in a block after the twelfth, as multiples of the first ones: the source's last machine had blocks of 4,000.
+/// Factor on the size of blocks after the twelfth: the source's last machine had blocks of 4,000.
 const LATER_BLOCKS: u32 = 4;
 
 const FIRST_BLOCKS: u32 = 12;
 
-/// The loads of an entry: one process a client host for the first, one a block for the others.
+/// Returns the loads of an entry: for the first entry one process per client host, otherwise one per block.
 pub(super) fn loads(parameters: &Parameters, entry: u32, clients: u32, cpus: &[u32]) -> Vec<LoadPlan> {
     let block = parameters.count("block", 1000).max(1);
     let rate = parameters.number("block_rate", 200_000.0);
@@ -29,7 +29,7 @@ pub(super) fn loads(parameters: &Parameters, entry: u32, clients: u32, cpus: &[u
     sizes.into_iter().map(|n| plan(parameters, n, blocks(n), cpus)).collect()
 }
 
-/// Connections of each client host.
+/// Returns the connections of each client host.
 fn shares(connections: u32, clients: u32) -> Vec<u32> {
     (0..clients).map(|i| connections / clients + u32::from(i < connections % clients)).collect()
 }
@@ -69,7 +69,7 @@ pub(super) fn connections(plan: &LoadPlan) -> u32 {
     }
 }
 
-/// What the loads send at most together, bytes a second; nothing where only their answers limit one.
+/// Returns the maximum load together, bytes per second; `None` if only responses limit one of the loads.
 pub(super) fn offered_bytes_per_s(plans: &[LoadPlan]) -> Option<f64> {
     let of = |plan: &LoadPlan| {
         let bytes = plan.protocol.echoed_bytes()?;
@@ -79,7 +79,7 @@ pub(super) fn offered_bytes_per_s(plans: &[LoadPlan]) -> Option<f64> {
     plans.iter().map(of).sum()
 }
 
-/// What the clients received.
+/// Stores the bytes received by the clients.
 pub(super) fn put_bytes(trial: &mut Trial) {
     let length_s = trial.measured.length_s.max(1e-9);
     trial.results.put(BYTES_PER_S, trial.measured.tally.bytes_received as f64 / length_s);

@@ -27,7 +27,7 @@ use self::entry::one;
 use self::stage::Stage;
 use crate::Parameters;
 
-/// Conducts the experiment.
+/// Runs the experiment.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     text::NOTES.iter().for_each(|note| lab.note(*note));
     let stage = Stage::build(lab, parameters)?;

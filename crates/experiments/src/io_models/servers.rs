@@ -1,4 +1,5 @@
-//! The server processes of an entry: one, or as many as their descriptors ask for, with the blocks dealt out to them.
+//! Server processes of an entry, with the blocks divided among them. One process, or as many as the descriptor limit
+//! demands.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,22 +12,22 @@ use run::{ServePlan, Trial};
 use super::held;
 use super::values::{SERVER_RECEIVES_BYTES_PER_S, SERVER_SENDS_BYTES_PER_S};
 
-/// Descriptors that a server needs besides its connections.
+/// Descriptors per server besides its connections.
 const SPARE: u64 = 300;
-/// The object of the counters that servers are asked for.
+/// Object of the counters that servers report.
 pub(super) const COUNTED: &str = "Server";
-/// A server that is busy answers late.
+/// Maximum time for a report; a busy server responds late.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Which block goes to which server.
+/// Assignment of blocks to servers.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
     pub(super) processes: usize,
     pub(super) server_of: Vec<usize>,
 }
 
-/// Deals blocks out to `processes` servers, each to the one that has least; 0 takes as many as descriptors ask for. A
-/// group needs up to two descriptors of its own for 62 connections.
+/// Assigns blocks to `processes` servers, each to the one with the fewest connections. 0 uses as many processes as the
+/// descriptor limit demands. A group needs up to two descriptors of its own per 62 connections.
 pub(super) fn layout(blocks: &[u32], processes: u32, descriptors: u64) -> Layout {
     let room = (descriptors.saturating_sub(SPARE) * 62 / 64).max(1);
     let all: u64 = blocks.iter().map(|n| u64::from(*n)).sum();
@@ -42,7 +43,7 @@ pub(super) fn layout(blocks: &[u32], processes: u32, descriptors: u64) -> Layout
     Layout { processes, server_of }
 }
 
-/// Servers that run.
+/// Running servers.
 pub(super) struct Servers {
     group: Arc<Mutex<AgentGroup>>,
     pids: Vec<u32>,
@@ -53,7 +54,7 @@ pub(super) struct Servers {
 impl Servers {
     pub(super) fn start(lab: &Lab<'_>, host: &dyn Host, plan: &ServePlan, layout: &Layout) -> Result<Self, LabError> {
         let mut plan = plan.clone();
-        // The bound on threads is for the machine, so the processes share it.
+        // The thread limit applies to the machine, so the processes share it.
         if let Some(most) = plan.options.get("max_threads").and_then(|n| n.parse::<usize>().ok()) {
             plan.options.insert("max_threads".into(), (most / layout.processes).max(1).to_string());
         }
@@ -73,18 +74,18 @@ impl Servers {
         &self.addrs
     }
 
-    /// Each process with the address that it listens on.
+    /// Returns each process with its listening address.
     pub(super) fn listeners(&self) -> Vec<(u32, SocketAddr)> {
         self.pids.iter().copied().zip(self.addrs.iter().copied()).collect()
     }
 
-    /// The address of a server; that of the first for a number that is none.
+    /// Returns the address of a server, or the first one for an unknown index.
     pub(super) fn addr(&self, at: usize) -> SocketAddr {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         self.addrs.get(at).or(self.addrs.first()).copied().unwrap_or(any)
     }
 
-    /// What they count themselves.
+    /// Returns the servers' own counts.
     pub(super) fn counters(&self) -> ServerCounters {
         ServerCounters::new(&self.group, COUNTED)
     }
@@ -98,7 +99,7 @@ impl Servers {
     }
 }
 
-/// The server's own view of a trial: what it moved in the measured window, and why threads of it ended.
+/// Stores the server's own view of a trial: bytes moved in the measured window, and reasons why threads ended.
 pub(super) fn put_own_view(trial: &mut Trial, group: &Mutex<AgentGroup>) {
     let per_s = |id| held::growth_per_s(&trial.server.as_ref()?.recording, id, trial.measured.window);
     let [receives, sends] = ["server.bytes_in", "server.bytes_out"].map(per_s);

@@ -1,5 +1,5 @@
-//! Where the entries are played: on the hosts of the plan, on this machine's loopback, or on hosts joined by a medium, one for the server and as many
-//! clients as the source had.
+//! Hosts of the entries: the hosts of the plan, this machine's loopback, or namespaces on a medium with one server and
+//! the source's number of clients.
 
 use std::net::SocketAddr;
 
@@ -10,19 +10,19 @@ use super::servers::Servers;
 use crate::Parameters;
 use lab::{CpuSplit, Host, Lab, LabError, Local, NamespaceHost, Observation, ObservedServer};
 
-/// Client machines of the source.
+/// Client machines in the source.
 const CLIENTS: usize = 3;
 
-/// Where the entries are played.
+/// Hosts of the entries.
 pub(super) enum Stage {
-    /// Here.
+    /// On this machine.
     Here(Box<Here>),
-    /// On the hosts of the plan, which have so many places for clients.
+    /// On the hosts of the plan, with this many client hosts.
     Far(u32),
 }
 
 impl Stage {
-    /// The hosts of the plan, where it names some.
+    /// Prepares the hosts of the plan if it names some, otherwise hosts on this machine.
     pub(super) fn build(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
         if lab.run.plan.hosts.is_empty() {
             return Here::build(lab, parameters).map(|here| Self::Here(Box::new(here)));
@@ -31,7 +31,7 @@ impl Stage {
         Ok(Self::Far(clients.map(|host| host.agents).sum::<u32>().max(1)))
     }
 
-    /// Clients that one load is spread over.
+    /// Returns the number of clients that share one load.
     pub(super) fn clients(&self) -> u32 {
         match self {
             Self::Here(here) => here.clients.len() as u32,
@@ -40,7 +40,7 @@ impl Stage {
     }
 }
 
-/// Hosts for server and clients.
+/// Server and client hosts on this machine.
 pub(super) struct Here {
     server: Box<dyn Host>,
     clients: Vec<Box<dyn Host>>,
@@ -48,7 +48,7 @@ pub(super) struct Here {
 }
 
 impl Here {
-    /// Parameter `medium` names what joins the hosts; without it, or with `loopback`, there is none.
+    /// Builds the hosts. Parameter `medium` names their medium; without it, or with `loopback`, there is none.
     fn build(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
         let medium = parameters.text("medium", "");
         if medium.is_empty() || medium == "loopback" {
@@ -73,12 +73,12 @@ impl Here {
         self.server.as_ref()
     }
 
-    /// The host of a block: blocks are dealt out in turn.
+    /// Returns the host of a block; blocks go to the hosts in turn.
     pub(super) fn client(&self, block: usize) -> &dyn Host {
         self.clients[block % self.clients.len()].as_ref()
     }
 
-    /// Where the server listens, any port.
+    /// Returns the listening address of the server, with any port.
     pub(super) fn listen(&self) -> Result<String, LabError> {
         match &self.bed {
             Some(bed) => Ok(SocketAddr::new(bed.address("server")?, 0).to_string()),
@@ -86,7 +86,7 @@ impl Here {
         }
     }
 
-    /// What the samplers look at: the server's processes, and the connections of each.
+    /// Returns what the samplers observe: the server's processes and their connections.
     pub(super) fn observation(&self, servers: &Servers, places: &CpuSplit) -> Result<Observation, LabError> {
         let (host, netns_pid) = match &self.bed {
             Some(bed) => ("server".to_string(), Some(bed.netns_pid("server")?)),

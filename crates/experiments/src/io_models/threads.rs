@@ -1,11 +1,11 @@
-//! The threads that a model's rule asks for, and those that there are, in quiet moments of all processes.
+//! Expected and observed number of threads, in quiet moments of all processes.
 
 use run::Trial;
 
 use super::held::Levels;
 use super::values::{HELD_THEN, THREADS_BY_RULE, THREADS_THEN};
 
-/// Threads beyond those at rest that a model makes for the connections of one process.
+/// Returns the additional threads that a model uses for the connections of one process.
 fn rule(model: &str, held: f64) -> Option<f64> {
     match model {
         "event-groups" => Some((held / 63.0).ceil()),
@@ -15,7 +15,7 @@ fn rule(model: &str, held: f64) -> Option<f64> {
     }
 }
 
-/// Writes both among the results of a trial of a model that has a rule.
+/// Stores both in the results of a trial, if the model has a rule.
 pub(super) fn put(trial: &mut Trial, model: &str, still: Option<Vec<Levels>>) {
     if rule(model, 0.0).is_none() {
         return;

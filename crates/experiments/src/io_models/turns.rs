@@ -1,5 +1,5 @@
-//! The completion port beside the nearest others of the source's six, in turns: rows that are minutes apart see different
-//! moments of the machine, and what a message costs differs more between those than between the models.
+//! Alternating trials of the completion port and its closest rivals among the source's six. Rows that are minutes apart
+//! see different states of the machine, which change the cost per message more than the model does.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::Parameters;
 use crate::values::{ENTRY, MODEL};
 use lab::{Lab, LabError};
 
-/// Others that take part, the cheapest by their rows.
+/// Number of rivals, the cheapest by their rows.
 const OTHERS: usize = 2;
 
-/// Plays the turns of entry 1 and writes what came out on the rows.
+/// Runs the alternating trials of entry 1 and stores the results in the rows.
 pub(super) fn play(lab: &mut Lab<'_>, stage: &Stage, parameters: &Parameters) -> Result<(), LabError> {
     let models = models(&lab.run.trials.iter().collect::<Vec<_>>());
     let half = |name, default| parameters.number(name, default) / 2.0;
@@ -40,7 +40,7 @@ pub(super) fn play(lab: &mut Lab<'_>, stage: &Stage, parameters: &Parameters) ->
     Ok(())
 }
 
-/// The completion port and the cheapest others; nothing where there is nobody to compare it with.
+/// Returns the completion port and its cheapest rivals; empty without rivals.
 fn models(rows: &[&Trial]) -> Vec<&'static str> {
     let known = |model: &&'static str| Some((*model, cost(row(rows, model, 1)?)?));
     let mut others: Vec<(&str, f64)> = SIX.iter().filter(|m| **m != PORT).filter_map(known).collect();

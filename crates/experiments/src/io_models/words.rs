@@ -1,14 +1,14 @@
-//! What the table of models shows, in few words: the ranking itself is a table of the report.
+//! Conclusions from the table of models, in few words. The report shows the ranking as a table.
 
 use run::Trial;
 
 use super::rows::{SIX, cost, row};
 use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MODEL};
 
-/// Throughputs that are at least this share of the median are the same load, served.
+/// Minimum share of the median throughput at which throughputs count as the same load.
 const SAME: f64 = 0.9;
 
-/// A sentence or two an entry, and what there is to say of select on arrays.
+/// Returns one or two sentences per entry, and a remark on select on arrays.
 pub(super) fn conclusions(rows: &[&Trial]) -> Vec<String> {
     let entries = [1, 2, 3].into_iter().filter_map(|n| entry(rows, n));
     entries.chain(collapse(rows)).collect()
@@ -30,7 +30,7 @@ fn entry(rows: &[&Trial], n: u32) -> Option<String> {
     Some(text + ".")
 }
 
-/// What limited how many of the rows, the most frequent first.
+/// Lists the bottlenecks with their number of rows, the most frequent first.
 fn limits(of: &[&Trial]) -> String {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for limit in of.iter().filter_map(|t| Some(t.results.limited_by.as_ref()?.to_string())) {
@@ -44,7 +44,7 @@ fn limits(of: &[&Trial]) -> String {
     if list.is_empty() { String::new() } else { format!("; limited by: {}", list.join(", ")) }
 }
 
-/// Which moves most, unless all of them do what is offered.
+/// Names the model with the most throughput, unless all of them handle the offered load.
 fn most_through(full: &[&Trial]) -> String {
     let through = |t: &Trial| t.results.get(BYTES_PER_S).unwrap_or(0.0);
     let mut sorted = full.to_vec();
@@ -58,7 +58,7 @@ fn most_through(full: &[&Trial]) -> String {
     }
 }
 
-/// Which needs the least CPU time a message, and which of the source's six.
+/// Names the model with the lowest CPU time per message, overall and among the source's six.
 fn least_processor(full: &[&Trial]) -> String {
     let least = |of: &dyn Fn(&str) -> bool| {
         let known = full.iter().filter_map(|t| Some((t.key.get(MODEL)?, cost(t)?))).filter(|(model, _)| of(model));
@@ -72,7 +72,7 @@ fn least_processor(full: &[&Trial]) -> String {
     text
 }
 
-/// What select on arrays loses by accepting one connection a wait, and what by its searches.
+/// Describes what select on arrays loses by accepting one connection per wait, and by its searches.
 fn collapse(rows: &[&Trial]) -> Vec<String> {
     let accepting = || {
         let array = row(rows, "select-array", 1)?;

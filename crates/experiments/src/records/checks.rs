@@ -5,14 +5,14 @@ use run::{Check, Trial};
 
 use super::derive;
 
-/// That a disk took no part, as source 0 and 3 have it: of all steps, the most records that one read had from the disk.
+/// Checks that no disk took part, as in sources 0 and 3: the maximum number of records per read that came from a disk.
 pub(super) fn no_disk(trials: &[Trial]) -> Check {
     let reads = |t: &Trial| derive::cost(t.server.as_ref(), "disk_reads").unwrap_or(f64::NAN);
     let most = trials.iter().map(reads).fold(0.0, |a, b| if b.is_nan() { f64::NAN } else { f64::max(a, b) });
     Check::new("records from the server's disk a read", most, Equals, 0.0)
 }
 
-/// What the verdict must be by the use of the wire, where that says it; on other media than the source's.
+/// Checks the verdict against the use of the wire, on the source's medium only.
 pub(super) fn wire_and_verdict(wire_use: f64, verdict: &str) -> Option<Check> {
     let medium = verdict == "network-medium";
     let holds = |right: bool| f64::from(u8::from(right));

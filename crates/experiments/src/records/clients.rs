@@ -1,5 +1,4 @@
-//! `adding-clients` (source 0): one client after the other, until the throughput no longer grows; then the argument that
-//! ends at what stops it.
+//! `adding-clients` (source 0): adds clients one by one until throughput stops growing, then argues for the bottleneck.
 
 use run::Relation::{AtLeast, AtMost, Equals};
 use run::{Check, Trial};
@@ -60,7 +59,7 @@ fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     Ok(())
 }
 
-/// As many clients as have a host; that there are fewer than was asked for is said.
+/// Limits the number of clients to the available hosts, and notes if that is fewer than requested.
 fn enough_places(lab: &mut Lab<'_>, bed: &TestBed, clients: u32) -> u32 {
     let places = bed.places();
     if places < clients {
@@ -72,13 +71,13 @@ fn enough_places(lab: &mut Lab<'_>, bed: &TestBed, clients: u32) -> u32 {
     clients.min(places)
 }
 
-/// The largest distance of the measured mean response time from N/X, as a share.
+/// Returns the largest relative distance of the measured mean response time from N/X.
 fn off_n_over_x(trials: &[Trial]) -> f64 {
     let off = |t: &Trial| (t.latency_us.mean / known(t.results.get(RESPONSE_N_OVER_X_US)) - 1.0).abs();
     trials.iter().map(off).fold(0.0, |a, b| if b.is_nan() { f64::NAN } else { f64::max(a, b) })
 }
 
-/// The busiest host of a trial.
+/// Returns the utilization of the busiest host in a trial.
 fn busiest(trial: &Trial) -> f64 {
     let sides = [Some(&trial.client), trial.server.as_ref()];
     sides.into_iter().filter_map(|side| busy(side, trial)).fold(f64::NAN, f64::max)
@@ -128,7 +127,7 @@ fn conclude(trials: &[Trial], bed: &TestBed, verdict: &str) -> (Vec<Check>, Vec<
 mod tests {
     use super::*;
 
-    /// The source's own series: it must pass its own conditions (a) and (b).
+    /// The source's own series must pass its own conditions (a) and (b).
     #[test]
     fn the_source_s_rates_show_its_asymptote() {
         let trial = |n: f64, x: f64| {

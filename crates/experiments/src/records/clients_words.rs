@@ -1,4 +1,4 @@
-//! The argument of `adding-clients` in words, step by step as source 0 argues.
+//! Argument of `adding-clients` in words, step by step as in source 0.
 
 use run::Trial;
 use run::number::prose::{duration, figure, percent};
@@ -12,7 +12,7 @@ use super::values::{
     WIRE_USE_WITHOUT_FRAMING,
 };
 
-/// Step 1: the demand of each device for one read, with one client.
+/// Step 1: demand of each device per read, with one client.
 pub(super) fn demand(first: &Trial, bed: &TestBed) -> String {
     let mut parts = vec![
         ("server's process", cost(first.server.as_ref(), "process_cpu_us")),
@@ -44,11 +44,11 @@ pub(super) fn growth_words(trials: &[Trial], steps: &[Step]) -> String {
     format!("2. Reads/s: {}. Response time N/X: {}.{last}", x.join(", "), r.join(", "))
 }
 
-/// Share of its processors from which a server's own work may be what its clients wait for.
+/// CPU utilization from which clients may be waiting for the server's own work.
 const SERVER_BUSY: f64 = 0.8;
 
-/// What follows from the server's time a read: the delay is elsewhere only where the server did not get dearer, was not
-/// full, and the response time did grow.
+/// Concludes from the server's time per read. The delay is elsewhere only if that time stayed constant, the server was
+/// not full, and the response time grew.
 fn where_the_delay_is(a_read: [f64; 2], busy: f64, r_us: [f64; 2]) -> &'static str {
     if [a_read[0], a_read[1], busy, r_us[0], r_us[1]].iter().any(|v| v.is_nan()) {
         return "which says nothing while a part of it is unknown";

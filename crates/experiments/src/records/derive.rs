@@ -1,4 +1,5 @@
-//! What both studies compute of each trial, and how its sides are asked. Formulas of source 3: ratios of counters.
+//! Derived values of each trial for both studies, and access to its sides. The formulas are those of source 3: ratios
+//! of counters.
 
 use run::{Side, Trial};
 
@@ -8,27 +9,27 @@ use super::values::{
 };
 use crate::values::{BYTES_PER_S, WIRE_USE};
 
-/// What the wire did in the measured window; of several wires, the busiest.
+/// Use of the wire in the measured window; with several wires, the busiest one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wire {
-    /// Its name.
+    /// Name of the wire.
     pub(super) name: String,
-    /// Bytes a second, framing included.
+    /// Bytes per second including framing.
     pub(super) bytes_per_s: f64,
-    /// Frames a second.
+    /// Frames per second.
     pub(super) frames_per_s: f64,
-    /// Share of its rate.
+    /// Utilization, 0 to 1.
     pub(crate) use_: f64,
-    /// Bytes per second that it carries.
+    /// Speed of the wire, bytes per second.
     pub(super) rate: f64,
-    /// Bytes and frames of all wires a second.
+    /// Bytes and frames per second of all wires.
     pub(super) all: (f64, f64),
 }
 
-/// Framing of an Ethernet frame: preamble, check sequence, gap.
+/// Framing bytes per Ethernet frame: preamble, check sequence, gap.
 pub(super) const FRAMING: f64 = 24.0;
 
-/// The wire of a trial; `None` where the medium has no rate.
+/// Returns the wire of a trial; `None` if the medium has no rate.
 pub(crate) fn wire(trial: &Trial) -> Option<Wire> {
     let recording = &trial.server.as_ref()?.recording;
     let window = trial.measured.window;
@@ -44,13 +45,13 @@ pub(crate) fn wire(trial: &Trial) -> Option<Wire> {
         })
         .collect();
     let all = wires.iter().fold((0.0, 0.0), |sum, w| (sum.0 + w.bytes_per_s, sum.1 + w.frames_per_s));
-    // On a switch a frame passes two wires: from its sender and to its receiver.
+    // On a switch, a frame crosses two wires: from its sender and to its receiver.
     let twice = if wires.len() > 1 { 2.0 } else { 1.0 };
     let busiest = wires.into_iter().max_by(|a, b| a.use_.total_cmp(&b.use_))?;
     Some(Wire { all: (all.0 / twice, all.1 / twice), ..busiest })
 }
 
-/// Puts the derived figures among the results, where reports and checks find them.
+/// Stores the derived values in the results, for reports and checks.
 pub(super) fn derive(trial: &mut Trial) {
     let x = trial.rates.completed_rate;
     if x <= 0.0 {
@@ -60,21 +61,21 @@ pub(super) fn derive(trial: &mut Trial) {
     let clients = f64::from(trial.key.clients.unwrap_or(1));
     let tally = &trial.measured.tally;
     let messages = (tally.bytes_sent + tally.bytes_received) as f64 / tally.completed.max(1) as f64;
-    // Of the whole trial: reads that a window's edge cuts would blur 60 and 2108.
+    // Uses the whole trial, since reads cut by the edges of the window would blur 60 and 2108.
     let each = |bytes: u64, n: u64| bytes as f64 / n.max(1) as f64;
     let whole = &trial.tally;
     let (sent, received) = (each(whole.bytes_sent, whole.sent), each(whole.bytes_received, whole.completed));
     let wire = wire(trial);
     let results = &mut trial.results;
     results.put(BYTES_PER_S, x * record);
-    // What the source's counter figures: messages with their heads, both ways.
+    // The source's counter: messages with their headers, in both directions.
     results.put(MESSAGE_BYTES_PER_S, x * messages);
     results.put(MESSAGE_OUT_BYTES, sent);
     results.put(MESSAGE_IN_BYTES, received);
     results.put(RESPONSE_N_OVER_X_US, clients / x * 1e6);
     if let Some(wire) = wire {
         let (bytes, frames) = wire.all;
-        // What each end says that it sent and received, as a share of the wire.
+        // Bytes that each end sent and received, as a share of the wire.
         results.put(CLIENT_THROUGHPUT_SHARE, x * messages / wire.rate);
         results.put(WIRE_USE, wire.use_);
         results.put(WIRE_USE_WITHOUT_FRAMING, (wire.bytes_per_s - FRAMING * wire.frames_per_s) / wire.rate);
@@ -85,31 +86,32 @@ pub(super) fn derive(trial: &mut Trial) {
     }
 }
 
-/// A figure that a check or a sentence needs; absent is NaN, which no check passes.
+/// Returns the value, or NaN, which fails every check.
 pub(super) fn known(figure: Option<f64>) -> f64 {
     figure.unwrap_or(f64::NAN)
 }
 
-/// Bytes of a record, as a figure.
+/// Returns the bytes per record.
 pub(super) fn record_bytes(trial: &Trial) -> f64 {
     known(trial.key.record_bytes.map(|n| n as f64))
 }
 
-/// A cost per read of a side.
+/// Returns a cost per read of a side.
 pub(super) fn cost(side: Option<&Side>, id: &str) -> Option<f64> {
     side?.costs.get(id)?.per_request.value()
 }
 
-/// Processor time of a read on a host, microseconds, net of rest. The host's figure is sampled by the clock tick and
-/// comes out far too low on a quiet host, the process's is exact but leaves out interrupts: the larger one counts.
+/// Returns the CPU time per read on a host, microseconds, minus the idle load. Takes the larger of two values. The
+/// host's value comes from clock ticks and is far too low on a quiet host. The process's value is exact but excludes
+/// interrupts.
 pub(super) fn processor_us(side: Option<&Side>) -> Option<f64> {
     let (host, process) = (cost(side, "cpu_net_us"), cost(side, "process_cpu_us"));
     host.into_iter().chain(process).reduce(f64::max)
 }
 
-/// Busy share of a side's processors by what belongs to the experiment: its own processes and all interrupt work. Other
-/// programs of this machine would not run on a host of its own. Most kernels charge an interrupt to the process on whose
-/// back it runs as well, so interrupts add to the processes only as far as the processors were not idle.
+/// Returns the CPU utilization of a side by the experiment: its own processes and all interrupts. Excludes other
+/// programs, which would not run on a dedicated host. Most kernels also charge interrupts to the interrupted process,
+/// so interrupts add at most the time that the CPUs were not idle.
 pub(super) fn busy(side: Option<&Side>, trial: &Trial) -> Option<f64> {
     let side = side?;
     let times = side.recording.cpu_times("total", trial.measured.window)?;
@@ -122,7 +124,7 @@ pub(super) fn of_size(trials: &[Trial], size: f64) -> Option<&Trial> {
     trials.iter().find(|t| record_bytes(t) == size)
 }
 
-/// Throughput at a size; NaN where it was not measured.
+/// Returns the throughput at a record size; NaN if not measured.
 pub(super) fn at(trials: &[Trial], size: f64) -> f64 {
     of_size(trials, size).map_or(f64::NAN, |t| known(t.results.get(BYTES_PER_S)))
 }
@@ -154,7 +156,7 @@ mod tests {
         trial
     }
 
-    /// A side of one processor: its process, and what ticks met, in shares of the time.
+    /// Makes a side with one CPU: its process, and shares of clock ticks.
     fn loaded(own: f64, system: f64, softirq: f64) -> Side {
         let column = |id: &'static str, instance: &str, share: f64| Column {
             counter: CounterId::new(id),

@@ -1,4 +1,4 @@
-//! Tables and charts of the two studies of sources 0 and 3.
+//! Tables and charts of the two studies from sources 0 and 3.
 
 use run::FigureUnit;
 use run::number::Unit;
@@ -15,10 +15,10 @@ use crate::values::{BYTES_PER_S, WIRE_USE};
 
 const RECORD: Quantity = q(Of::Field(|t| t.key.record_bytes.map(|n| n as f64)), "bytes a record", FigureUnit::Size);
 const CLIENTS: Quantity = q(Of::Field(|t| t.key.clients.map(f64::from)), "clients", FigureUnit::Plain);
-/// Each line of such a chart has a quantity of its own.
+/// Placeholder for charts whose lines have their own quantities.
 const NOTHING: Of = Of::Field(|_| None);
 
-/// `throughput-profile`.
+/// Tables and charts of `throughput-profile`.
 pub(crate) const THROUGHPUT_PROFILE: Figures = Figures {
     own_table: plateau::table,
     tables: &[TableSpec {
@@ -79,7 +79,7 @@ pub(crate) const THROUGHPUT_PROFILE: Figures = Figures {
     ..Figures::NONE
 };
 
-/// `adding-clients`.
+/// Tables and charts of `adding-clients`.
 pub(crate) const ADDING_CLIENTS: Figures = Figures {
     tables: &[TableSpec {
         caption: "Each step, and what it changed. CPU and interrupt time, and what is busy, are the \

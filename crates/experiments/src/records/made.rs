@@ -1,4 +1,4 @@
-//! Hosts of both studies that are made from namespaces, and the server in one of them.
+//! Hosts of both studies made from namespaces, and the server in one of them.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -10,12 +10,12 @@ use testbed::{Spec, Testbed};
 
 use crate::Parameters;
 
-/// Fixed time of an exchange on the source's medium: 5114 us of a read less 1813 us of wire.
+/// Fixed time of an exchange on the source's medium: 5114 us per read minus 1813 us of wire.
 const SOURCE_EXCHANGE_MS: f64 = 3.3;
 
-/// Namespaces joined by a medium.
+/// Namespaces connected by a medium.
 pub(super) struct Made {
-    /// Declared first: agents go before their hosts.
+    /// Declared first, so that agents end before their hosts.
     _server: Arc<Mutex<AgentGroup>>,
     pub(super) namespace_hosts: Vec<NamespaceHost>,
     pub(super) places: CpuSplit,
@@ -25,7 +25,7 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// Builds the hosts and starts the server, planned by the fixed time of an exchange.
+    /// Builds the hosts and starts the server, whose plan depends on the fixed time of an exchange.
     pub(super) fn build(
         lab: &mut Lab<'_>,
         parameters: &Parameters,
@@ -51,7 +51,7 @@ impl Made {
         Ok((Self { _server: server, namespace_hosts, places, exchange_ms, bed }, addr, observation))
     }
 
-    /// Hosts of clients after the first; on loopback all are in one namespace, which is read once.
+    /// Returns the client hosts after the first. On loopback, all clients share one namespace, which is read once.
     pub(super) fn further(&self, clients: u32) -> Result<Vec<(String, u32)>, LabError> {
         if self.one_namespace() {
             return Ok(Vec::new());
@@ -64,18 +64,19 @@ impl Made {
         (2..=clients).map(named).collect()
     }
 
-    /// Whether all hosts are one namespace.
+    /// Whether all hosts share one namespace.
     pub(super) fn one_namespace(&self) -> bool {
         !self.bed.hosts_apart()
     }
 
-    /// Whether the medium is that of the source.
+    /// Whether the medium matches the source's.
     pub(super) fn is_sources(&self) -> bool {
         is_sources(&self.bed)
     }
 }
 
-/// What an exchange takes besides the wire: what was asked for, else what it took on the source's medium.
+/// Returns the time of an exchange besides the wire: the requested time, otherwise the source's time if the medium
+/// matches.
 fn exchange_ms(lab: &mut Lab<'_>, bed: &Testbed, asked: f64) -> f64 {
     let exchange_ms = match asked >= 0.0 {
         true => asked,
@@ -90,14 +91,14 @@ fn exchange_ms(lab: &mut Lab<'_>, bed: &Testbed, asked: f64) -> f64 {
     exchange_ms
 }
 
-/// Whether a medium is that of the source: a wire of 10 Mbit/s.
+/// Whether a medium matches the source's: a wire of 10 Mbit/s.
 fn is_sources(bed: &Testbed) -> bool {
     bed.medium_spec().name == "ethernet10"
 }
 
-/// Gives all hosts one congestion control, before any of them opens a socket. A machine's own may be BBR, which paces a
-/// reply by its estimate of the path: of one record at a time it never learns the rate of the path, and reads of 56 KiB
-/// over a switch ran at half of what reno brought.
+/// Sets the same congestion control on all hosts before any of them opens a socket. BBR, the default of some machines,
+/// paces by an estimate of the path's rate. With one record at a time it never learns that rate: reads of 56 KiB over a
+/// switch reached half of the throughput with reno.
 fn congestion(lab: &mut Lab<'_>, bed: &Testbed, asked: &str) -> Result<(), LabError> {
     if asked == "host" {
         lab.note("TCP uses this machine's own congestion control");

@@ -1,9 +1,9 @@
-//! The two studies of source 0 and 3: records read over a medium. Hosts are namespaces, the server is the record service,
-//! each client is an agent with one connection in a host of its own.
+//! The two studies of sources 0 and 3: reading records over a medium. Hosts are namespaces, the server is the record
+//! service, and each client is an agent with one connection in its own host.
 //!
-//! Server and clients have CPUs of their own where there are two; those stand for their hosts. The source's machines
-//! took milliseconds for what takes microseconds today, so an exchange can be given a fixed time (`exchange_ms`), spent
-//! asleep in the server: without it the wire is the bottleneck from the first client on.
+//! Server and clients have separate CPUs if there are two; these CPUs represent their hosts. Exchanges that took the
+//! source's machines milliseconds take microseconds today. The server can therefore sleep for a fixed time per exchange
+//! (`exchange_ms`); without it, the first client already fills the wire.
 
 mod checks;
 mod clients;

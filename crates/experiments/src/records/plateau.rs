@@ -1,5 +1,5 @@
-//! The plateau of `throughput-profile` taken apart: what one read of 2048 bytes is at every level, from the client's
-//! messages down to the wire, beside what source 3 printed (its redirector, its server, its network segment).
+//! The plateau of `throughput-profile` in detail: one read of 2048 bytes at every level, from the client's messages
+//! down to the wire. Source 3's published numbers (its redirector, server and network segment) are beside ours.
 //!
 //! To add a level, add a row to [`LEVELS`].
 
@@ -8,17 +8,17 @@ use run::{ResultColumn, ResultTable, Run, Trial};
 use super::values::{FRAMES_PER_READ, MESSAGE_IN_BYTES, MESSAGE_OUT_BYTES, WIRE_BYTES_PER_READ};
 use crate::figures::{Client, Of, Server, value};
 
-/// The record size that the source takes apart, bytes.
+/// Record size that the source analyses, bytes.
 const RECORD: u64 = 2048;
 
-/// One level; absent where it has no such count.
+/// One level; absent without such a count.
 struct Level {
     name: &'static str,
     bytes_out: Option<Of>,
     packets_out: Option<Of>,
     bytes_in: Option<Of>,
     packets_in: Option<Of>,
-    /// What the source printed of it.
+    /// Published value.
     source: &'static str,
 }
 
@@ -65,13 +65,13 @@ const LEVELS: &[Level] = &[
     },
 ];
 
-/// What the levels show.
+/// Returns the values that the levels show.
 #[cfg(test)]
 pub(crate) fn shown() -> impl Iterator<Item = Of> {
     LEVELS.iter().flat_map(|l| [l.bytes_out, l.packets_out, l.bytes_in, l.packets_in]).flatten()
 }
 
-/// The table, where there is a trial of that size.
+/// Makes the table, if there is a trial of that size.
 pub(super) fn table(run: &Run) -> Option<ResultTable> {
     let trial = run.trials.iter().find(|t| t.key.record_bytes == Some(RECORD))?;
     let columns = vec![
@@ -90,7 +90,7 @@ pub(super) fn table(run: &Run) -> Option<ResultTable> {
     (!rows.is_empty()).then(|| ResultTable { caption, columns, rows, absent, ..ResultTable::default() })
 }
 
-/// A level of which at least one count is known.
+/// Returns a row for a level with at least one known count.
 fn row(level: &Level, trial: &Trial) -> Option<Vec<Option<String>>> {
     let counts = [level.bytes_out, level.packets_out, level.bytes_in, level.packets_in];
     let values = counts.map(|of| value(trial, of?));
@@ -102,7 +102,7 @@ fn row(level: &Level, trial: &Trial) -> Option<Vec<Option<String>>> {
     })
 }
 
-/// 60 and 2108 must not be rounded away: packets to three decimals, bytes to one.
+/// Formats packets with three decimals and bytes with one, so that 60 and 2108 stay visible.
 fn exact(v: f64) -> String {
     let text = if v < 10.0 { format!("{v:.3}") } else { format!("{v:.1}") };
     text.trim_end_matches('0').trim_end_matches('.').to_string()

@@ -1,4 +1,5 @@
-//! `throughput-profile` (source 3): one client, the same record again and again, 19 sizes; then the simple model of a read.
+//! `throughput-profile` (source 3): one client reads the same record repeatedly, in 19 sizes; then a simple model of a
+//! read.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Check, Trial};
@@ -63,12 +64,12 @@ fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Requests that one record takes.
+/// Returns the requests per record.
 fn exchanges(record: f64) -> f64 {
     if record <= 4096.0 || record >= 12288.0 { 1.0 } else { (record / 4096.0).ceil() }
 }
 
-/// The simple model: every device in turn, nothing overlaps.
+/// Computes the simple model: every device in turn, without overlap.
 fn model(trial: &mut Trial, bed: &TestBed) {
     let record = record_bytes(trial);
     let parts =
@@ -101,7 +102,7 @@ fn checks(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Check> {
     if bed.exchange_ms <= 0.0 {
         let most = trials.iter().map(|t| known(t.results.get(WIRE_USE))).fold(f64::NAN, f64::max);
         checks.extend(wire_and_verdict(most, verdict));
-        // The shape is that of machines whose exchanges cost a fixed time; at this machine's speed it is not claimed.
+        // The shape belongs to machines with a fixed time per exchange; without that time there is nothing to check.
         return checks;
     }
     let rise: Vec<(f64, f64)> = [512.0, 1024.0, 2048.0, 4096.0].into_iter().map(|s| (s, at(trials, s))).collect();

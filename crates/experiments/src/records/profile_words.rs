@@ -1,4 +1,4 @@
-//! What `throughput-profile` says: the profile's shape, the plateau of 2048 bytes taken apart, and the simple model.
+//! Conclusions of `throughput-profile`: the profile's shape, the plateau of 2048 bytes in detail, and the simple model.
 
 use run::number::prose::{duration, figure, percent};
 use run::number::{Unit, quantity};
@@ -12,7 +12,7 @@ use super::values::{
 };
 use crate::values::{BYTES_PER_S, WIRE_USE};
 
-/// The sentences.
+/// Returns the sentences.
 pub(super) fn words(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<String> {
     let mut words = vec![shape(trials)];
     if let Some(t) = of_size(trials, 2048.0) {
@@ -27,7 +27,7 @@ pub(super) fn words(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Strin
     words
 }
 
-/// The device that a read needs most, and the verdict.
+/// Names the device that a read needs most, and the verdict.
 fn largest(trials: &[Trial], verdict: &str) -> String {
     let of = |t: &Trial| {
         let r = &t.results;
@@ -67,7 +67,7 @@ fn shape(trials: &[Trial]) -> String {
     format!("Throughput: {} bytes.{best}", list.join(", "))
 }
 
-/// The messages of a read, as the client's own counts have them.
+/// Describes the messages of a read, by the client's own counts.
 fn messages(t: &Trial) -> String {
     let tally = &t.tally;
     let each = |bytes: u64, n: u64| figure(bytes as f64 / n.max(1) as f64);
@@ -83,7 +83,7 @@ fn rate_of(t: &Trial) -> String {
     )
 }
 
-/// What both hosts counted of a read by IP (the source's redirector and server), and whether a disk took part.
+/// Describes the IP counts per read of both hosts (the source's redirector and server), and whether a disk took part.
 fn ends(t: &Trial, bed: &TestBed) -> String {
     let end = |name: &str, side: Option<&Side>| {
         let of = |id: &str| cost(side, id).map_or("unknown".into(), figure);
@@ -97,7 +97,7 @@ fn ends(t: &Trial, bed: &TestBed) -> String {
     format!("2048 bytes, both ends by IP{shared}: {client}; {server}; {disk}.")
 }
 
-/// Where the server had its records from, by its own count and by the kernel's.
+/// Describes the origin of the server's records, by its own count and by the kernel's.
 fn disk_words(server: Option<&Side>) -> String {
     let (hits, reads, bytes) =
         (cost(server, "cache_hits"), cost(server, "disk_reads"), cost(server, "disk_read_bytes"));
@@ -114,7 +114,7 @@ fn disk_words(server: Option<&Side>) -> String {
     }
 }
 
-/// The same on the wire.
+/// Describes the messages of a read on the wire.
 fn segments(t: &Trial) -> String {
     format!(
         "2048 bytes, wire: {} frames a read of {} bytes on average, {} bytes with framing, {} of the wire's time; the wire is {} busy.",
@@ -126,7 +126,7 @@ fn segments(t: &Trial) -> String {
     )
 }
 
-/// CPU time of hosts and processes, and what lies between them.
+/// Describes the CPU time of hosts and processes, and the difference.
 fn processors(t: &Trial) -> String {
     format!(
         "2048 bytes, CPU time: {}; {}. A kernel that does not account for interrupts apart charges them to the process on \
@@ -136,7 +136,8 @@ fn processors(t: &Trial) -> String {
     )
 }
 
-/// A host's time against its process's. The host's is met by clock ticks: one that is too small for them says so.
+/// Compares a host's CPU time with its process's. Clock ticks measure the host's time; says so if that time is too
+/// short for them.
 fn host_words(name: &str, side: Option<&Side>) -> String {
     let of = |id: &str| cost(side, id);
     let gap = match (of("cpu_net_us"), of("process_cpu_us")) {
@@ -164,8 +165,7 @@ fn host_words(name: &str, side: Option<&Side>) -> String {
     format!("the {name}: {gap}; {soft}")
 }
 
-/// What it means that the parts come to more than the whole. A medium of the kernel makes up for time that it stood
-/// idle, so that much of it is no work side by side.
+/// Explains why the parts exceed the whole. A kernel medium catches up on idle time, so that much is not parallel work.
 fn overlap(more_us: f64, catches_up_us: f64) -> String {
     let sum = format!("The sum is {} more than was measured", duration(more_us));
     let overlap = "parts of the read overlap, the wire carries one packet while the hosts work on another";
@@ -182,7 +182,7 @@ fn overlap(more_us: f64, catches_up_us: f64) -> String {
     }
 }
 
-/// The sum of the parts against the whole.
+/// Compares the sum of the parts with the whole.
 fn parts(t: &Trial, bed: &TestBed) -> String {
     let measured = t.latency_us.mean;
     let sum = known(t.results.get(MODEL_US_PER_READ));

@@ -1,11 +1,11 @@
-//! The steps of adding clients.
+//! Steps of adding clients.
 
 use run::Trial;
 
 use super::derive::known;
 use super::values::RESPONSE_N_OVER_X_US;
 
-/// One step: how throughput and response time changed with one more client.
+/// Change of throughput and response time with one more client.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) n: f64,

@@ -1,5 +1,4 @@
-//! What both studies stand on: server and clients in hosts of their own, joined by the medium; or the hosts of the plan,
-//! joined by what joins them.
+//! Setup of both studies: server and clients on separate namespaces connected by a medium, or on the hosts of the plan.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -11,28 +10,28 @@ use super::derive;
 use super::made::Made;
 use crate::Parameters;
 
-/// Longest warm-up of a step, seconds; it ends earlier when the rate is steady.
+/// Maximum warm-up of a step, seconds. It ends earlier once the rate is steady.
 const WARMUP_S: f64 = 2.0;
 
-/// Where server and clients are.
+/// Hosts of server and clients.
 enum Hosts {
     Made(Box<Made>),
     Given(Box<HostsSetup>),
 }
 
-/// What both studies stand on.
+/// Setup of both studies.
 pub(super) struct TestBed {
     addr: SocketAddr,
     pub(super) observation: Observation,
     seconds: f64,
     /// Fixed time of an exchange, milliseconds.
     pub(super) exchange_ms: f64,
-    /// Declared last: observers go before what leads to their hosts.
+    /// Declared last, so that observers end before the connections to their hosts.
     hosts: Hosts,
 }
 
 impl TestBed {
-    /// The hosts of the plan, where it names some; else namespaces.
+    /// Uses the hosts of the plan if it names some, otherwise builds namespaces.
     pub(super) fn build(lab: &mut Lab<'_>, parameters: &Parameters, clients: u32) -> Result<Self, LabError> {
         match lab.run.plan.hosts.is_empty() {
             true => Self::made(lab, parameters, clients),
@@ -57,7 +56,7 @@ impl TestBed {
         Ok(Self { hosts: Hosts::Made(Box::new(made)), addr, observation, seconds: seconds(parameters), exchange_ms })
     }
 
-    /// How many clients can have a place of their own.
+    /// Returns the maximum number of clients with a host of their own.
     pub(super) fn places(&self) -> u32 {
         match &self.hosts {
             Hosts::Made(made) => made.namespace_hosts.len() as u32,
@@ -65,7 +64,7 @@ impl TestBed {
         }
     }
 
-    /// One step: this many clients, records of this many bytes.
+    /// Runs one step with a number of clients and a record size in bytes.
     pub(super) fn measure(
         &self,
         lab: &mut Lab<'_>,
@@ -102,7 +101,7 @@ impl TestBed {
         self.bed().map(|made| made.places.client.clone()).unwrap_or_default()
     }
 
-    /// What was made; none where the hosts were given.
+    /// Returns the namespaces, if the setup uses them.
     fn bed(&self) -> Option<&Made> {
         match &self.hosts {
             Hosts::Made(made) => Some(made),
@@ -110,38 +109,38 @@ impl TestBed {
         }
     }
 
-    /// Namespaces of clients after the first; hosts that were given have observers of their own.
+    /// Returns the client namespaces after the first. Hosts of a plan have their own observers.
     fn further(&self, clients: u32) -> Result<Vec<(String, u32)>, LabError> {
         self.bed().map_or_else(|| Ok(Vec::new()), |made| made.further(clients))
     }
 
-    /// Whether all hosts are one namespace.
+    /// Whether all hosts share one namespace.
     pub(super) fn one_namespace(&self) -> bool {
         self.bed().is_some_and(Made::one_namespace)
     }
 
-    /// Whether the medium is that of the source.
+    /// Whether the medium matches the source's.
     pub(super) fn sources_medium(&self) -> bool {
         self.bed().is_some_and(|made| made.is_sources())
     }
 
-    /// Whether the medium is one wire for all and both directions.
+    /// Whether all hosts share one wire in both directions.
     pub(super) fn shared_wire(&self) -> bool {
         self.bed().is_some_and(|made| made.bed.medium_spec().shared_wire)
     }
 
-    /// Whether the medium is known, and with it whether it has a rate.
+    /// Whether the medium, and therefore its rate, is known.
     pub(super) fn knows_its_medium(&self) -> bool {
         self.bed().is_some()
     }
 
-    /// By how much the medium's clock may catch up, microseconds; NaN where it has none.
+    /// Returns the time that the medium's clock may catch up, microseconds; NaN if the medium has no clock.
     pub(super) fn catches_up_us(&self) -> f64 {
         self.bed().map_or(f64::NAN, |made| made.bed.catches_up_us() as f64)
     }
 }
 
-/// Length of a step.
+/// Returns the length of a step.
 fn seconds(parameters: &Parameters) -> f64 {
     parameters.number("seconds", 2.0).clamp(0.2, 600.0)
 }
@@ -151,7 +150,7 @@ fn serve_plan(parameters: &Parameters, exchange_ms: f64, clients: u32) -> ServeP
     let mut options = BTreeMap::from([("large_read_buffers".to_string(), buffers.to_string())]);
     let mut plan = ServePlan { service: "record".into(), model: "auto".into(), ..ServePlan::default() };
     if exchange_ms > 0.0 {
-        // As many workers as clients, so that the fixed time of one client's exchange delays no other's.
+        // Uses as many workers as clients, so that one client's fixed time does not delay others.
         plan.model = "workers".into();
         options.insert("sleep_ms".into(), exchange_ms.to_string());
         options.insert("workers".into(), clients.to_string());

@@ -1,5 +1,5 @@
-//! What these experiments stand on: a server, its clients, and the counts of connection requests between them. It is made
-//! from namespaces, or it is the hosts of the plan.
+//! Setup of these experiments: a server, its clients, and the counts of connection requests between them. Made from
+//! namespaces, or from the hosts of the plan.
 
 use run::{Key, LoadPlan, ServePlan, Trial, TrialKind};
 
@@ -8,11 +8,11 @@ use super::far::Far;
 use crate::Parameters;
 use lab::{Lab, LabError, Point};
 
-/// Trials that are repeated at most because other programs disturbed them: a machine that is never quiet must not make an
-/// experiment twice as long.
+/// Maximum number of trials repeated because other programs disturbed them. On a machine that is never quiet, an
+/// experiment must not take twice as long.
 const MAX_REPEATS: u32 = 4;
 
-/// Where server and clients are.
+/// Hosts of server and clients.
 enum Hosts {
     Bed(Box<Bed>),
     Far(Box<Far>),
@@ -21,12 +21,12 @@ enum Hosts {
 /// A server under test with its clients around it.
 pub(crate) struct Arena {
     hosts: Hosts,
-    /// Trials that were made a second time.
+    /// Number of trials repeated so far.
     repeats: u32,
 }
 
 impl Arena {
-    /// The hosts of the plan, where it names some; else as many namespaces as the parameters say.
+    /// Uses the hosts of the plan if it names some, otherwise as many namespaces as the parameters demand.
     pub(crate) fn of(lab: &mut Lab<'_>, parameters: &Parameters, server: &ServePlan) -> Result<Self, LabError> {
         if lab.run.plan.hosts.is_empty() {
             return Self::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), server);
@@ -39,7 +39,7 @@ impl Arena {
         Ok(Self { hosts: Hosts::Bed(Box::new(Bed::build(lab, medium, clients, server)?)), repeats: 0 })
     }
 
-    /// The same with the kernel's receiving work for the server on the server's own CPU.
+    /// Builds the hosts, with the kernel's receive processing for the server on the server's own CPU.
     pub(crate) fn build_receiving(
         lab: &mut Lab<'_>,
         medium: &str,
@@ -49,7 +49,7 @@ impl Arena {
         Ok(Self { hosts: Hosts::Bed(Box::new(Bed::build_receiving(lab, medium, clients, server)?)), repeats: 0 })
     }
 
-    /// Sets a network sysctl of the server's host, where that is ours to set.
+    /// Sets a network sysctl of the server's host, if the host is a namespace.
     pub(crate) fn server_sysctl(&self, key: &str, value: &str) -> Result<(), LabError> {
         match &self.hosts {
             Hosts::Bed(bed) => bed.server_sysctl(key, value),
@@ -57,7 +57,7 @@ impl Arena {
         }
     }
 
-    /// Processors that the clients of a trial may use: those of the host whose counters it has first, the busiest.
+    /// Returns the CPUs available to the clients of a trial: those of the busiest client host.
     pub(crate) fn client_cpus(&self, trial: &Trial) -> f64 {
         match &self.hosts {
             Hosts::Bed(bed) => bed.client_cpus(),
@@ -65,8 +65,7 @@ impl Arena {
         }
     }
 
-    /// Conducts one trial with its load dealt out to all client hosts; its results have the counts of connection
-    /// requests.
+    /// Runs one trial with its load divided among all client hosts. Its results have the counts of connection requests.
     pub(crate) fn trial(
         &mut self,
         lab: &mut Lab<'_>,
@@ -84,7 +83,7 @@ impl Arena {
         }
     }
 
-    /// Once more what other programs disturbed; the attempt that they took less from stays.
+    /// Repeats a disturbed trial and keeps the attempt with less disturbance.
     fn again(
         &mut self,
         lab: &mut Lab<'_>,

@@ -1,5 +1,4 @@
-//! Hosts for these experiments, made from namespaces: one server host, client hosts, a medium, and a filter that
-//! counts SYNs where they arrive.
+//! Namespaces for these experiments: one server host, client hosts, a medium, and a filter that counts SYNs on arrival.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -18,10 +17,10 @@ use lab::{CpuSplit, Lab, LabError, Load, NamespaceHost, Observation, ObservedSer
 
 /// Port of the server in its own namespace.
 const PORT: u16 = 80;
-/// The server's interface; packets that arrive there are counted.
+/// The server's interface, where the filter counts packets.
 const INTERFACE: &str = "eth0";
 
-/// How long the server may take to be done with what a trial left behind.
+/// Maximum time for the server to finish the remains of a trial.
 const SETTLES_WITHIN: Duration = Duration::from_secs(5);
 
 /// A server under test with its clients around it.
@@ -32,7 +31,7 @@ pub(super) struct Bed {
     observation: Observation,
     syns: SynCounter,
     probe: Probe,
-    // The server ends before the hosts that it lives in: fields are dropped in this order.
+    // Declared before the hosts, so that the server ends before them.
     _server: AgentGroup,
     bed: Testbed,
 }
@@ -43,8 +42,8 @@ impl Bed {
         Self::on(lab, &Spec::server_and_clients(clients as usize, medium), &places(), server)
     }
 
-    /// The same with the kernel's receiving work for the server on the server's own CPU, as a network card's
-    /// interrupts would be; without that, it runs on the processor of whoever sends. A note says which of them it is.
+    /// Builds the hosts, with the kernel's receive processing on the server's own CPU, as with a network card's
+    /// interrupts. Without that, it runs on the sender's CPU. A note says which one applies.
     pub(super) fn build_receiving(
         lab: &mut Lab<'_>,
         medium: &str,
@@ -92,12 +91,12 @@ impl Bed {
         Ok(self.bed.sysctl("server", key, value)?)
     }
 
-    /// Processors that the clients may use.
+    /// Returns the number of CPUs for the clients.
     pub(super) fn client_cpus(&self) -> f64 {
         self.client_cpus.len().max(1) as f64
     }
 
-    /// Conducts one trial with its load dealt out to all client hosts; its results have the three counts of connection
+    /// Runs one trial with its load divided among all client hosts. Its results have the three counts of connection
     /// requests.
     pub(super) fn attempt(&mut self, lab: &mut Lab<'_>, point: &Point, plan: &LoadPlan) -> Result<Trial, LabError> {
         self.settle();
@@ -108,7 +107,7 @@ impl Bed {
         Ok(trial)
     }
 
-    /// The load of each client host that gets a share.
+    /// Returns the load of each client host with a share.
     fn loads(&self, plan: &LoadPlan) -> Vec<Load<'_>> {
         let shares = deal(plan, self.clients.len() as u32).into_iter().zip(&self.clients);
         let load = |plan: LoadPlan, host| Load {
@@ -119,8 +118,8 @@ impl Bed {
         shares.filter_map(|(plan, host)| Some(load(plan?, host as &dyn lab::Host))).collect()
     }
 
-    /// Waits until the server has nothing left of the trial before: no connection, none that waits to be accepted, none half
-    /// open, which would be counted in the next trial once it is through.
+    /// Waits until the previous trial has left nothing on the server: no open, waiting or half-open connection. The
+    /// next trial would count those.
     fn settle(&mut self) {
         let end = Instant::now() + SETTLES_WITHIN;
         while Instant::now() < end {
@@ -133,12 +132,12 @@ impl Bed {
         }
     }
 
-    /// Connections at the server of which the last acknowledgement is missing.
+    /// Returns the half-open connections at the server, whose last acknowledgement is missing.
     fn half_open(&self) -> usize {
         self.bed.netns_pid("server").map_or(0, probe::half_open)
     }
 
-    /// SYNs by the filter and by the kernel since the hosts were built.
+    /// Returns the SYNs since the hosts were built, by the filter and by the kernel.
     fn counts(&mut self) -> Result<Counts, LabError> {
         let filter = self.syns.count().map_err(|e| LabError::set_up("counting SYNs at the server's interface", e))?;
         let now = self.look();
@@ -147,7 +146,7 @@ impl Bed {
         Ok(Counts { filter, opens, drops, cookies: level("tcp.syncookies_sent") })
     }
 
-    /// One look at the server's network counters.
+    /// Reads the server's network counters once.
     fn look(&mut self) -> Recording {
         self.probe.sample(0.0);
         self.probe.take()
@@ -158,7 +157,7 @@ fn places() -> CpuSplit {
     CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
 }
 
-/// The packet filter, opened inside the server's namespace.
+/// Opens the packet filter inside the server's namespace.
 fn count_syns(bed: &Testbed) -> Result<SynCounter, LabError> {
     let (family, kind, protocol) = SynCounter::KIND;
     let opened = bed.netns("server")?.open(&[OpenSpec::Socket { family, kind, protocol }]);
@@ -167,7 +166,7 @@ fn count_syns(bed: &Testbed) -> Result<SynCounter, LabError> {
     SynCounter::on(socket, INTERFACE, PORT).map_err(|e| LabError::set_up("counting SYNs at the server's eth0", e))
 }
 
-/// What had arrived at one moment.
+/// Counts up to one moment.
 #[derive(Clone, Copy)]
 struct Counts {
     filter: u64,
@@ -176,7 +175,7 @@ struct Counts {
     cookies: Option<f64>,
 }
 
-/// The three counts, all of the whole trial.
+/// Stores the three counts of the whole trial.
 fn put_counts(trial: &mut Trial, before: Counts, after: Counts) {
     trial.results.put(SYNS_GENERATOR, syns_sent(trial));
     trial.results.put(SYNS_FILTER, (after.filter - before.filter) as f64);

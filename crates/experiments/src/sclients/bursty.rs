@@ -1,5 +1,6 @@
-//! `lab bursty`: what peaks cost a server whose mean load is well below its capacity. A peak of `a` times the mean for a
-//! share `b` of the time overflows the listen queue; what was dropped is not made up for in the quiet time.
+//! `lab bursty`: the effect of peaks on a server whose mean load is well below its capacity. A peak of `a` times the
+//! mean for a share `b` of the time overflows the listen queue. The quiet time does not make up for the dropped
+//! requests.
 
 use run::Relation::AtLeast;
 use run::{Arrival, Check, Key, LoadPlan, Run, Trial};
@@ -10,7 +11,7 @@ use super::values::{LOST_SHARE, MEAN_RATE, PEAK, SHARE};
 use crate::Parameters;
 use lab::{Lab, LabError};
 
-/// Conducts the experiment: for each mean rate a steady load, then each pair of peak and share, then self-similar arrivals.
+/// Runs the experiment: for each mean rate a steady load, then each pair of peak and share, then self-similar arrivals.
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let (capacity, plan) = server(parameters);
     let mut arena = Arena::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), &plan)?;
@@ -33,7 +34,7 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Arrivals to compare, the steady ones first: name, peak over mean, share of time at peak.
+/// Returns the arrival processes to compare, the steady one first: name, peak divided by mean, share of time at peak.
 fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
     let period_s = parameters.number("period_s", 5.0);
     let (peaks, shares) =
@@ -48,16 +49,16 @@ fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
     std::iter::once(steady).chain(bursts).chain(std::iter::once(similar)).collect()
 }
 
-/// Each arrival is one connect of an S-Client, given up after T and not repeated, as the think times of the source make
-/// them. The trial is whole periods long, and counts are of the whole trial.
+/// Makes the load. Each arrival is one connect of an S-Client, abandoned after T and not repeated, as with the source's
+/// think times. The trial lasts whole periods, and counts cover the whole trial.
 fn offering(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     let seconds = parameters.number("periods", 2.0) * parameters.number("period_s", 5.0);
-    // A self-similar process has no highest rate: eight times the mean is more than its sources reach in practice.
+    // A self-similar process has no maximum rate; in practice its sources stay below eight times the mean.
     let peak = if peak > 0.0 { peak } else { 8.0 };
     LoadPlan { duration_s: seconds, warmup_s: 0.5, ..paced(parameters, rate, peak, arrival) }
 }
 
-/// Throughput lost against the steady load of the same mean, as a share.
+/// Stores the throughput lost against the steady load with the same mean, as a share.
 fn put_losses(run: &mut Run) {
     let steady: Vec<(f64, f64)> = run
         .trials
@@ -71,7 +72,8 @@ fn put_losses(run: &mut Run) {
     }
 }
 
-/// Share of what was due that came back. Of the whole trial: a window would cut through what a peak left behind.
+/// Returns the share of due requests that completed in the whole trial. A window would split the after-effects of a
+/// peak.
 fn done(trial: &Trial) -> f64 {
     trial.tally.completed as f64 / (trial.tally.due as f64).max(1.0)
 }
@@ -111,8 +113,8 @@ fn conclude(run: &mut Run) {
     run.findings.conclusions = conclusions;
 }
 
-/// What the longest peaks of a height cost more than the shortest of it, at the mean where that is least; `None` where no
-/// height has two lengths.
+/// Returns the additional loss of the longest peaks against the shortest ones of the same height, at the mean rate
+/// where the difference is smallest. `None` if no height has two lengths.
 fn longer_costs_more(bursts: &[&Trial]) -> Option<f64> {
     let same =
         |a: &Trial, b: &Trial| (a.key.get(PEAK), a.key.get(MEAN_RATE)) == (b.key.get(PEAK), b.key.get(MEAN_RATE));

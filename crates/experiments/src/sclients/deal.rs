@@ -1,8 +1,8 @@
-//! How a load is dealt out to the client hosts.
+//! Division of a load among the client hosts.
 
 use run::{Intensity, LoadPlan};
 
-/// Deals a load out to hosts as evenly as whole numbers go; a host without a share gets none.
+/// Divides a load among hosts as evenly as possible; a host without a share gets `None`.
 pub(super) fn deal(plan: &LoadPlan, hosts: u32) -> Vec<Option<LoadPlan>> {
     let one = |at: u32| {
         let dealt = plan.share(at, hosts);

@@ -1,5 +1,5 @@
-//! Hosts for these experiments that a plan names: the server on its host, the clients on theirs. There is no
-//! filter at the server's interface and its settings are not ours, which is said.
+//! Hosts of a plan for these experiments: the server on its host, the clients on theirs. The server's interface has no
+//! filter, and its settings stay unchanged; notes say so.
 
 use run::{LoadPlan, ServePlan, Trial, Window};
 
@@ -8,13 +8,13 @@ use super::values::SYNS_GENERATOR;
 use crate::Parameters;
 use lab::{HostsSetup, Lab, LabError, Load, Point};
 
-/// Said once.
+/// Note given once.
 const MISSING: &str = "SYNs are counted by the generators and by the kernel of the server's host, where other connections to \
                        that host count, too: a packet filter's count is missing, since it needs hosts made from namespaces";
-/// Said once.
+/// Note given once.
 const SETTINGS: &str = "the network settings of the server's host (syncookies, backlogs) are left as they are";
 
-/// See the head of this file.
+/// Hosts of a plan for these experiments.
 pub(super) struct Far(HostsSetup);
 
 impl Far {
@@ -27,12 +27,12 @@ impl Far {
         Ok(Self(hosts))
     }
 
-    /// Processors that a host of clients has.
+    /// Returns the number of CPUs of a client host.
     pub(super) fn client_cpus(&self, host: &str) -> f64 {
         self.0.processors(host)
     }
 
-    /// Conducts one trial with its load spread over the clients' hosts; its results have two counts of connection requests.
+    /// Runs one trial with its load divided among the client hosts. Its results have two counts of connection requests.
     pub(super) fn attempt(&mut self, lab: &mut Lab<'_>, point: &Point, plan: &LoadPlan) -> Result<Trial, LabError> {
         self.0.settle(lab);
         let load = Load { host: self.0.clients(), addr: self.0.addr.into(), plan: plan.clone() };
@@ -42,7 +42,8 @@ impl Far {
     }
 }
 
-/// Both of the whole trial: the server's observer looks before the load begins and after its drain.
+/// Stores both counts of the whole trial. The server's observer reads its counters before the load begins and after its
+/// drain.
 fn put_counts(trial: &mut Trial) {
     trial.results.put(SYNS_GENERATOR, syns_sent(trial));
     let grown = |id| trial.server.as_ref()?.recording.sum(id, Window::ALL, |_| true).value();

@@ -1,6 +1,6 @@
-//! The experiments around S-Clients (G. Banga, P. Druschel, "Measuring the Capacity of a Web Server", USITS 1997): a
-//! server of known, small capacity in a namespace of its own, client machines in theirs, and the connection requests
-//! that reach the server counted three ways. `request-rate` is played on real hosts, too.
+//! Experiments with S-Clients (G. Banga, P. Druschel, "Measuring the Capacity of a Web Server", USITS 1997). A server
+//! with a known, small capacity and its clients have namespaces of their own. The connection requests that reach the
+//! server are counted in three ways. `request-rate` also works on real hosts.
 
 pub(super) mod bursty;
 pub(super) mod figures;

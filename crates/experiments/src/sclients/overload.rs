@@ -1,5 +1,5 @@
-//! `lab overload`: what a server completes when it is offered ever more than it takes. The completed rate declines,
-//! because each dropped connection request costs processor time that a request would have needed.
+//! `lab overload`: throughput of a server under increasing overload. Throughput declines because each dropped
+//! connection request costs CPU time that a request would need.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Arrival, Check, Key, LoadPlan, Run, Trial};
@@ -16,7 +16,7 @@ use lab::{Lab, LabError};
 /// Offered rates as multiples of the capacity.
 const MULTIPLES: [f64; 10] = [0.25, 0.5, 0.8, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0];
 
-/// Conducts the experiment, once for each setting of the syncookies.
+/// Runs the experiment, once for each syncookies setting.
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let (capacity, plan) = server(parameters);
     let (medium, hosts) = (parameters.text("medium", "switch"), parameters.count("hosts", 4));
@@ -44,8 +44,8 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// S-Clients; up to the capacity paced ones: without an arrival process they take up again at once whatever was accepted,
-/// so they offer D/T at least.
+/// Makes S-Clients; paced ones up to the capacity. Without an arrival process, S-Clients reconnect at once after each
+/// accepted connection, so they offer at least D/T.
 fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
     match multiple > 1.0 {
         true => sclients(parameters, descriptors_for(offered, timeout_ms(parameters))),
@@ -53,11 +53,11 @@ fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
     }
 }
 
-/// The share of the best rate that is left where it has declined; nearer to the best is noise.
+/// Share of the best rate below which throughput counts as declined; smaller losses are noise.
 const DECLINED: f64 = 0.97;
 
-/// What each dropped connection request cost where the rate declined: (1 - X/X0) of a processor over the dropped rate, X0
-/// the best rate of the same setting.
+/// Stores the cost of each dropped connection request where throughput declined: (1 - X/X0) CPUs divided by the dropped
+/// rate. X0 is the best rate with the same setting.
 fn put_costs(run: &mut Run) {
     let rates: Vec<_> = run.trials.iter().map(|t| (t.key.get(SYNCOOKIES), t.rates.completed_rate)).collect();
     for trial in &mut run.trials {
@@ -70,7 +70,7 @@ fn put_costs(run: &mut Run) {
     }
 }
 
-/// What the server's side counted of connections that were turned away, a second, and the phantoms.
+/// Stores the server's counts of rejected connections per second, and the phantoms.
 fn put_counts(trial: &mut Trial) {
     let window = trial.measured.window;
     let Some(server) = &trial.server else { return };
@@ -78,7 +78,8 @@ fn put_counts(trial: &mut Trial) {
     let per_s = |id: &str| sum(id).map(|n| n / window.length_s().max(1e-9));
     trial.results.put(OVERFLOWS_PER_S, per_s("tcp.listen_overflows"));
     trial.results.put(COOKIES_SENT_PER_S, per_s("tcp.syncookies_sent"));
-    // Up for the client, unknown to the server: what the one calls established less what the other opened.
+    // Phantoms are open for the client but unknown to the server: the client's established connections minus the
+    // server's opened ones.
     let connected = trial.tally.connected as f64;
     trial.results.put(PHANTOMS, trial.results.get(OPENS_KERNEL).map(|opens| (connected - opens).max(0.0)));
 }
@@ -110,13 +111,13 @@ fn conclude(run: &mut Run, capacity: f64) {
     run.findings.conclusions = conclusions;
 }
 
-/// Largest relative difference of completed and offered well below the capacity.
+/// Returns the largest relative difference between completed and offered rate well below the capacity.
 fn missing_below_capacity(trials: &[&Trial]) -> f64 {
     let below = trials.iter().filter(|t| t.key.get(MULTIPLE).is_some_and(|m| m <= 0.8));
     below.map(|t| (t.rates.completed_rate / t.rates.offered_rate.max(1e-9) - 1.0).abs()).fold(0.0, f64::max)
 }
 
-/// The source's argument, as far as this run bears it out.
+/// States the source's argument, as far as this run supports it.
 fn decline(last: &Trial, best: f64) -> String {
     let (most, at_most) = (last.rates.sent_rate, last.rates.completed_rate);
     let said = format!(
@@ -145,8 +146,8 @@ fn phantoms(run: &Run) -> String {
     )
 }
 
-/// Relative difference of what the generator sent and what the filter at the server's interface saw. Not the kernel's
-/// count: it also counts last acknowledgements that met a full accept queue, which are the phantoms'.
+/// Returns the relative difference between the generator's SYNs and those seen by the filter. The kernel's count is
+/// unsuitable: it includes the phantoms' last acknowledgements that met a full accept queue.
 fn unarrived(trial: &Trial) -> Option<f64> {
     let (sent, arrived) = (trial.results.get(SYNS_GENERATOR)?, trial.results.get(SYNS_FILTER)?);
     Some((sent - arrived).abs() / sent.max(1.0))
@@ -168,7 +169,7 @@ mod tests {
         let mut run = Run { trials: trials.map(|(c, s, x)| trial(c, s, x)).to_vec(), ..Run::default() };
         put_costs(&mut run);
         let costs: Vec<_> = run.trials.iter().map(|t| t.results.get(US_PER_DROPPED_SYN)).collect();
-        // A quarter of a processor over 33,332 drops a second; the best rate with cookies is the only one.
+        // A quarter of a CPU over 33,332 drops per second; with cookies, the only rate is also the best.
         assert_eq!(costs, [None, None, Some(1e6 * 0.25 / 33_332.0), None]);
     }
 }

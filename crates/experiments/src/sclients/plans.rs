@@ -1,16 +1,17 @@
-//! The server and the loads of these experiments.
+//! Server and loads of these experiments.
 
 use run::{Arrival, Intensity, LoadPlan, Pace, ServePlan, ThinkTime};
 
 use crate::Parameters;
 
-/// The file of the source, bytes.
+/// File of the source, bytes.
 const FILE_BYTES: u64 = 1294;
 
-/// Descriptors of paced S-Clients over what the highest mean rate of a stretch needs: Poisson arrivals exceed it.
+/// Factor on the descriptors of paced S-Clients over the need of the highest mean rate, since Poisson arrivals exceed
+/// the mean.
 const PEAK_ROOM: f64 = 4.0;
 
-/// The server of the source: so many requests a second by processor work, with a listen backlog.
+/// Returns the capacity and the plan of the source's server: limited by CPU time per request, with a listen backlog.
 pub(super) fn server(parameters: &Parameters) -> (f64, ServePlan) {
     let capacity = parameters.number("capacity", 130.0);
     let by = parameters.text("work_by", "loops");
@@ -25,7 +26,7 @@ pub(super) fn server(parameters: &Parameters) -> (f64, ServePlan) {
     (capacity, plan)
 }
 
-/// One connection a request, as in HTTP/1.0.
+/// Makes a load with one connection per request, as in HTTP/1.0.
 pub(super) fn load(parameters: &Parameters, intensity: Intensity) -> LoadPlan {
     LoadPlan {
         intensity,
@@ -38,18 +39,19 @@ pub(super) fn load(parameters: &Parameters, intensity: Intensity) -> LoadPlan {
     }
 }
 
-/// Simple clients.
+/// Makes a load of simple clients.
 pub(super) fn simple(parameters: &Parameters, clients: u32) -> LoadPlan {
     load(parameters, Intensity::Closed { connections: clients, pipeline: 1, think: ThinkTime::default() })
 }
 
-/// S-Clients: all descriptors together, and T.
+/// Makes a load of S-Clients with this total of descriptors and the timeout T.
 pub(super) fn sclients(parameters: &Parameters, descriptors: u32) -> LoadPlan {
     let (connect_timeout_ms, think) = (timeout_ms(parameters), ThinkTime::default());
     load(parameters, Intensity::SClients { descriptors, connect_timeout_ms, think, pace: None })
 }
 
-/// S-Clients that follow an arrival process of a mean rate, with descriptors for peaks of `peak` times it.
+/// Makes S-Clients that follow an arrival process with a mean rate, with enough descriptors for peaks of `peak` times
+/// the mean.
 pub(super) fn paced(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     let mut plan = sclients(parameters, descriptors_for(PEAK_ROOM * peak * rate, timeout_ms(parameters)));
     if let Intensity::SClients { pace, .. } = &mut plan.intensity {
@@ -58,12 +60,12 @@ pub(super) fn paced(parameters: &Parameters, rate: f64, peak: f64, arrival: Arri
     plan
 }
 
-/// T of the source: 500 ms.
+/// Returns T; 500 ms in the source.
 pub(super) fn timeout_ms(parameters: &Parameters) -> f64 {
     parameters.number("connect_timeout_ms", 500.0)
 }
 
-/// Descriptors that offer a rate.
+/// Returns the number of descriptors that offer a rate.
 pub(super) fn descriptors_for(rate: f64, timeout_ms: f64) -> u32 {
     (rate * timeout_ms / 1e3).round().clamp(1.0, 1e6) as u32
 }

@@ -1,5 +1,5 @@
-//! `lab request-rate`: simple clients stop at the server's capacity, S-Clients do not. The measure is connection requests
-//! a second at the server. What the line of the S-Clients ends at is named.
+//! `lab request-rate`: simple clients cannot exceed the server's capacity, S-Clients can. Measures connection requests
+//! per second at the server, and names what limits the S-Clients.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Check, Key, Run, Trial};
@@ -10,14 +10,14 @@ use super::values::{DESCRIPTORS, SYN_RATE, SYNS_FILTER, SYNS_GENERATOR, SYNS_KER
 use crate::Parameters;
 use lab::{Lab, LabError};
 
-/// Sent below this share of D/T: the generator no longer keeps up.
+/// Minimum share of D/T sent; below it, the generator is too slow.
 const KEEPS_UP: f64 = 0.95;
-/// Highest rate of the source over the capacity: 2065 against 130.
+/// Highest rate of the source divided by the capacity: 2065 against 130.
 const PAST_CAPACITY: f64 = 16.0;
-/// Simple clients that differ from their mean by no more ask for the same however many they are.
+/// Maximum relative deviation at which the rate of simple clients counts as constant.
 const FLAT: f64 = 0.05;
 
-/// Conducts the experiment.
+/// Runs the experiment.
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let (capacity, plan) = server(parameters);
     let mut arena = Arena::of(lab, parameters, &plan)?;
@@ -38,7 +38,7 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Ever more descriptors, until the generator falls behind; says what it fell behind for.
+/// Adds descriptors until the generator is too slow, and returns the reason.
 fn s_clients(
     lab: &mut Lab<'_>,
     arena: &mut Arena,
@@ -68,7 +68,7 @@ fn s_clients(
     Ok(None)
 }
 
-/// What the generator was short of.
+/// Names the resource that the generator lacked.
 fn limit_of(trial: &Trial, cpus: f64) -> String {
     let window = trial.measured.window;
     let busy = trial.client.recording.sum("process.cpu", window, |_| true).value();
@@ -101,7 +101,7 @@ fn keep(lab: &mut Lab<'_>, mut trial: Trial) -> Result<(), LabError> {
     lab.keep(trial).map(drop)
 }
 
-/// Connection requests a second that the server saw.
+/// Returns the connection requests per second at the server.
 fn syns(trial: &Trial) -> f64 {
     trial.results.get(SYN_RATE).unwrap_or(trial.rates.sent_rate)
 }
@@ -114,7 +114,7 @@ fn conclude(run: &mut Run, capacity: f64, timeout_ms: f64, ends: Option<&str>) {
         Check::new(flat, spread, AtMost, FLAT),
         Check::new("S-Clients reach this many times the capacity", most / capacity, AtLeast, PAST_CAPACITY),
     ];
-    // Absent where there was no filter, as on hosts of their own.
+    // Absent without a filter, as on real hosts.
     let apart = run.trials.iter().filter_map(counts_apart).reduce(f64::max);
     let counts = "largest difference of the three counts of SYNs, S-Clients";
     checks.extend(apart.map(|apart| Check::new(counts, apart, AtMost, 0.005)));
@@ -126,14 +126,14 @@ fn conclude(run: &mut Run, capacity: f64, timeout_ms: f64, ends: Option<&str>) {
     ];
 }
 
-/// The rate of simple clients, from 4 on, in the mean, and the largest relative deviation from that.
+/// Returns the mean rate of simple clients (4 or more), and the largest relative deviation from it.
 fn flat(run: &Run) -> (f64, f64) {
     let rates: Vec<f64> = run.trials.iter().filter(|t| t.key.clients.is_some_and(|n| n >= 4)).map(syns).collect();
     let mean = judge::average(&rates);
     (mean, rates.iter().map(|rate| (rate / mean - 1.0).abs()).fold(0.0, f64::max))
 }
 
-/// The line of the S-Clients' rate against descriptors: kept as a fit, and what is checked of it.
+/// Fits the S-Clients' rate by descriptors as a line, and returns its checks.
 fn line(run: &mut Run, capacity: f64, timeout_ms: f64) -> Vec<Check> {
     let sent = run.trials.iter().filter_map(|t| Some((f64::from(t.key.get(DESCRIPTORS)?), t.rates.sent_rate)));
     let points: Vec<(f64, f64)> =
@@ -161,7 +161,7 @@ fn s_clients_words(most: f64, capacity: f64, ends: Option<&str>) -> String {
     )
 }
 
-/// What simple clients ask for, from a few on; that it is the same however many they are only where it was.
+/// Describes the rate of simple clients, and that it is constant if it was.
 fn simple_clients(mean: f64, spread: f64) -> String {
     match spread <= FLAT {
         true => format!(
@@ -174,8 +174,8 @@ fn simple_clients(mean: f64, spread: f64) -> String {
     }
 }
 
-/// Largest relative difference between the generator's, the kernel's and the filter's count of one trial. Only trials
-/// of S-Clients: a simple client's kernel sends a SYN again after a second, which the generator does not see.
+/// Returns the largest relative difference between the counts of the generator, the kernel and the filter in one trial.
+/// Only for S-Clients: the kernel of a simple client retransmits a SYN after a second, unseen by the generator.
 fn counts_apart(trial: &Trial) -> Option<f64> {
     trial.key.get(DESCRIPTORS)?;
     let of = &trial.results;

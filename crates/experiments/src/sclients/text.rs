@@ -1,6 +1,6 @@
 //! The pages of these experiments for `loadline explain`.
 
-/// `request-rate`.
+/// Page of `request-rate`.
 pub(crate) const REQUEST_RATE: &str = "\
 Source: G. Banga, P. Druschel, Measuring the Capacity of a Web Server (USITS 1997), the request generation rate.
 
@@ -19,7 +19,7 @@ On real machines (`--client-hosts a,b,c,d --server-host S`) the server runs on S
 `listen` or --listen is the server's address. There is no packet filter there, the kernel's count is of the whole host S,
 and the network settings of S stay as they are.";
 
-/// `overload`.
+/// Page of `overload`.
 pub(crate) const OVERLOAD: &str = "\
 Source: the same paper, behaviour under overload. Published: the best rate, 130 requests/s, falls to 75 at 2065 offered.
 
@@ -35,7 +35,7 @@ Checked: 16 times the capacity is offered; each trial completes less than the ca
 97 % of the best rate is left; every SYN arrives (generator against filter; the kernel also counts the last
 acknowledgements that it dropped).";
 
-/// `bursty`.
+/// Page of `bursty`.
 pub(crate) const BURSTY: &str = "\
 Source: the same paper, bursty request rates. Published: peaks of 6 times the mean for 5 % of the time cost 12 to 20 % of
 the throughput, at means well below the capacity.
@@ -45,7 +45,7 @@ Each mean (`mean_shares` of the capacity) is offered in three ways: steadily, th
 
 Checked: peaks cost throughput at a mean below the capacity, and longer peaks of the same height cost more.";
 
-/// `wan`.
+/// Page of `wan`.
 pub(crate) const WAN: &str = "\
 Source: the same authors' journal paper (World Wide Web 2, 1999), throughput against the delay of the network.
 

@@ -1,5 +1,5 @@
-//! `lab wan`: the same server behind delay and loss. A server that holds threads for each open connection, and has so many
-//! and no more, loses throughput as the line gets longer, because connections stay open longer; an event-driven one only
+//! `lab wan`: the same server behind delay and loss. A server with a fixed number of threads, one or more per
+//! connection, loses throughput as the delay grows, since connections stay open longer. An event-driven server only
 //! holds more connections.
 
 use run::Relation::{AtLeast, AtMost};
@@ -12,10 +12,10 @@ use crate::Parameters;
 use crate::values::MODEL;
 use lab::{Lab, LabError};
 
-/// The model with threads for each connection; the others are event-driven.
+/// Model with threads per connection; the others are event-driven.
 const LIMITED: &str = "blocking";
 
-/// Conducts the experiment: every delay and loss, each on a line of its own, for each way of serving.
+/// Runs the experiment: each delay and loss on its own link, for each kind of server.
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     for model in parameters.texts("models", &["blocking", "epoll"]) {
         for loss in parameters.numbers("losses", &[0.0, 0.02]) {
@@ -32,7 +32,7 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// One line: `delay` milliseconds each way, so a round trip takes twice as long.
+/// Measures one link with `delay` milliseconds in each direction, so a round trip takes twice as long.
 fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, loss: f64) -> Result<Trial, LabError> {
     let (capacity, mut plan) = server(parameters);
     plan.model = model.to_string();
@@ -45,7 +45,7 @@ fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, lo
     let rate = parameters.number("offered_share", 0.7) * capacity;
     let intensity = Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: 16_000 };
     let mut plan = LoadPlan { connect_timeout_s: 10.0, ..load(parameters, intensity) };
-    // The client closes when it has the page: until that has come back, the server holds the connection.
+    // The client closes after it received the page; the server holds the connection until the close arrives.
     if let Some(request) = plan.protocol.http_mut() {
         request.headers.push(("Connection".into(), "keep-alive".into()));
     }
@@ -71,7 +71,7 @@ fn open(trial: &Trial) -> f64 {
     trial.results.get(OPEN_CONNECTIONS).unwrap_or(f64::NAN)
 }
 
-/// The trials without loss of the model with threads or of the others, at no delay and at the longest.
+/// Returns the trials without loss, with no delay and with the longest, for the model with threads or for the others.
 fn ends(run: &Run, limited: bool) -> Option<(&Trial, &Trial)> {
     let own = |t: &&Trial| t.key.get(LOSS) == Some(0.0) && (t.key.get(MODEL).as_deref() == Some(LIMITED)) == limited;
     let clean = || run.trials.iter().filter(own);

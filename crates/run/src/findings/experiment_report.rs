@@ -1,4 +1,4 @@
-//! The tables and charts of an experiment, as data: the experiment fills them from its trials, and a report draws them
+//! Tables and charts of an experiment as data. The experiment fills them from its trials, and a report draws them
 //! without knowing the experiment.
 
 use serde::{Deserialize, Serialize};
@@ -17,23 +17,23 @@ pub struct ExperimentReport {
     /// The charts, in reading order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub charts: Vec<Chart>,
-    /// Times that two runs are compared by.
+    /// Times in which two runs can be compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compared: Vec<ComparedTime>,
-    /// The trials are of several servers, each with its own verdict in its row of a table: a verdict on all of them
-    /// together says nothing.
+    /// Whether the trials have different servers, each with a verdict in its table row. A common verdict would mean
+    /// nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub judged_by_trial: bool,
 }
 
-/// A time that a trial without requests measured, microseconds; less is better.
+/// A time measured by a trial without requests, microseconds; less is better.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ComparedTime {
-    /// What took this time, in words.
+    /// Description of the measured operation.
     pub name: String,
-    /// Names of the value in the results of a trial; the first that a trial has counts.
+    /// Names of the value in the results of a trial. The first one present counts.
     pub values: Vec<String>,
 }
 
@@ -69,34 +69,34 @@ pub struct ChartAxis {
     pub label: String,
     /// Unit of the values.
     pub unit: FigureUnit,
-    /// Equal ratios are equally far apart.
+    /// Whether the scale is logarithmic.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub logarithmic: bool,
 }
 
-/// Points that belong together, in order of x. The n-th values of `x` and `y` are the n-th point.
+/// Points of one curve, in order of x. The n-th values of `x` and `y` form the n-th point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ChartSeries {
     /// Name, written at the end of the curve.
     pub name: String,
-    /// Places on the horizontal axis.
+    /// Horizontal positions.
     #[serde(with = "Figure")]
     pub x: Vec<f64>,
-    /// Heights.
+    /// Vertical positions.
     #[serde(with = "Figure")]
     pub y: Vec<f64>,
 }
 
 impl ChartSeries {
-    /// A series of these points.
+    /// Makes a series from points.
     pub fn new(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let (x, y) = points.into_iter().unzip();
         Self { name: name.into(), x, y }
     }
 
-    /// The points.
+    /// Returns the points.
     pub fn points(&self) -> impl Iterator<Item = (f64, f64)> {
         self.x.iter().copied().zip(self.y.iter().copied())
     }
@@ -114,7 +114,7 @@ pub struct ChartLevel {
     pub label: String,
 }
 
-/// A table of results in words and numbers as they are printed; `trials` of the run has the values themselves.
+/// Table of results as printed text. The exact values are in `trials` of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -123,12 +123,12 @@ pub struct ResultTable {
     pub caption: String,
     /// The columns.
     pub columns: Vec<ResultColumn>,
-    /// The rows, each with a cell for each column; `null` is a value that is not known.
+    /// Rows, each with a cell for each column; `null` for an unknown value.
     pub rows: Vec<Vec<Option<String>>>,
-    /// Why a value is not known.
+    /// Reason for unknown values.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub absent: String,
-    /// The table is for full reports, not for a terminal.
+    /// Whether only full reports show the table.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub full_only: bool,
 }
@@ -140,19 +140,19 @@ pub struct ResultTable {
 pub struct ResultColumn {
     /// Heading.
     pub name: String,
-    /// Numbers stand to the right.
+    /// Whether the column holds numbers, aligned to the right.
     pub numeric: bool,
-    /// Where room is short, columns with the highest rank go first; 0 always stays.
+    /// Rank for narrow output, where columns with the highest rank are dropped first. Columns with rank 0 always stay.
     pub rank: u8,
 }
 
 impl ResultColumn {
-    /// A column of words.
+    /// Makes a column of text.
     pub fn words(name: &str, rank: u8) -> Self {
         Self { name: name.into(), numeric: false, rank }
     }
 
-    /// A column of numbers.
+    /// Makes a column of numbers.
     pub fn numbers(name: &str, rank: u8) -> Self {
         Self { name: name.into(), numeric: true, rank }
     }

@@ -1,6 +1,6 @@
-//! Trials in `run.json`: their types, and once more all numbers of [`Key`] and [`Results`](crate::Results) by name as `axes`,
-//! which programs have read since before those types. A run of that time has `axes` alone: its numbers go where they
-//! belong, and so does what only its labels and notes said. Only this file reads either.
+//! Format of trials in `run.json`. Besides the typed fields, `axes` repeats all numbers of [`Key`] and
+//! [`Results`](crate::Results) by name for older programs. The oldest runs have only `axes`; reading them fills the
+//! typed fields. It also recovers facts that only their labels and notes hold. No other file reads those old forms.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Key, LimitedBy, Trial, TrialKind};
 
-/// Names of settings among the `axes` of a run without keys; every other number was measured.
+/// Names of settings in the `axes` of a run without keys. All other numbers are measurements.
 const SETTINGS: [&str; 14] = [
     "descriptors",
     "connections",
@@ -25,16 +25,16 @@ const SETTINGS: [&str; 14] = [
     "peak",
     "share",
 ];
-/// The same of settings that are on or off, stored as 1 or 0.
+/// Settings that are on or off, stored as 1 or 0.
 const SWITCHES: [&str; 3] = ["bare", "small_file", "syncookies"];
 
 impl Trial {
-    /// All numbers of the key and the results by name.
+    /// Returns all numbers of the key and the results by name.
     pub fn axes(&self) -> BTreeMap<&str, f64> {
         self.results.values.numbers().chain(self.key.numbers()).collect()
     }
 
-    /// Takes the numbers that stand nowhere else.
+    /// Takes over the numbers that no other field holds.
     fn take_axes(&mut self, axes: BTreeMap<String, Option<f64>>, old: bool) {
         for (name, value) in axes {
             let value = value.unwrap_or(f64::NAN);
@@ -45,7 +45,7 @@ impl Trial {
         }
     }
 
-    /// Takes what older runs said in words only.
+    /// Takes over facts that older runs stored only as text.
     fn take_words(&mut self) {
         const LIMITED: &str = "what limited it: ";
         let limited = self.notes.iter().find_map(|note| note.strip_prefix(LIMITED)?.split_whitespace().next());
@@ -73,7 +73,8 @@ impl Key {
         field || self.values.has(name)
     }
 
-    /// Takes a number of a run without keys; `false` where it is no setting, or cannot have this value.
+    /// Takes over a number of a run without keys. Returns `false` if the number is not a setting or the setting cannot
+    /// have this value.
     fn take(&mut self, name: &str, value: f64) -> bool {
         let whole = (value.fract() == 0.0 && (0.0..2f64.powi(53)).contains(&value)).then_some(value as u64);
         let count = || whole.and_then(|n| u32::try_from(n).ok());
@@ -89,8 +90,8 @@ impl Key {
     }
 }
 
-/// One operating point. The counts at the top are of the whole trial, from the first connect to the end of the drain, so
-/// they equal what the server's own log says; rates and latencies are of the measured window.
+/// One load on the server. The tallies cover the whole trial, from the first connect to the end of the drain, so they
+/// equal the server's own log. Rates and latencies cover the measured window.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "Trial"))]

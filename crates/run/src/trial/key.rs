@@ -1,58 +1,57 @@
-//! What a trial was set to.
+//! Settings of a trial.
 
 use serde::{Deserialize, Serialize};
 
 use super::values::{StoredValue, ValueName, Values};
 use crate::Intensity;
 
-/// What was set for a trial, besides what the plan says for all of them; what does not apply is absent. An experiment adds
-/// values by names of its own.
+/// Settings of a trial beyond the plan; absent if not applicable. Experiments add values under their own names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Key {
-    /// Bytes of a record that a request reads.
+    /// Bytes of the record that a request reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_bytes: Option<u64>,
-    /// Clients that wait for each answer: those that an experiment counts.
+    /// Closed-loop clients, as an experiment counts them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
-    /// Cold connections that are held meanwhile.
+    /// Cold connections held during the trial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cold: Option<u32>,
-    /// What each load asked for, in the order of the loads; `intensity` is their sum. Older runs have none.
+    /// Intensity of each load, in the order of the loads; `intensity` is their sum. Empty in older runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub loads: Vec<Intensity>,
-    /// The class of requests that was asked for more than the mix has it.
+    /// Class of requests with an additional share in this trial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// The line of a chart that this trial is a point of.
+    /// Chart line that this trial is a point of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
-    /// Values that an experiment sets.
+    /// Values set by an experiment.
     #[serde(flatten)]
     pub values: Values,
 }
 
 impl Key {
-    /// A value that an experiment set.
+    /// Returns a value set by an experiment.
     pub fn get<T: StoredValue>(&self, name: ValueName<T>) -> Option<T> {
         self.values.get(name)
     }
 
-    /// Sets a value of an experiment, or takes it away.
+    /// Sets or removes a value of an experiment.
     pub fn put<T: StoredValue>(&mut self, name: ValueName<T>, value: impl Into<Option<T>>) {
         self.values.put(name, value);
     }
 
-    /// The same key with a value of an experiment.
+    /// Returns the key with a value of an experiment.
     #[must_use]
     pub fn with<T: StoredValue>(mut self, name: ValueName<T>, value: impl Into<Option<T>>) -> Self {
         self.put(name, value);
         self
     }
 
-    /// All numbers by name.
+    /// Returns all numbers by name.
     pub(super) fn numbers(&self) -> impl Iterator<Item = (&str, f64)> {
         let fields = [
             ("record_bytes", self.record_bytes.map(|n| n as f64)),

@@ -1,4 +1,4 @@
-//! Values of a trial by name: what one experiment sets or measures beside what every trial has.
+//! Values of a trial by name: settings and measurements of one experiment, in addition to those of every trial.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -6,17 +6,17 @@ use std::marker::PhantomData;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-/// Name of a value in `run.json`, with the type of the value.
+/// Name of a value in `run.json`, with its type.
 #[derive(Debug)]
 pub struct ValueName<T>(&'static str, PhantomData<fn() -> T>);
 
 impl<T> ValueName<T> {
-    /// A name.
+    /// Makes a name.
     pub const fn new(name: &'static str) -> Self {
         Self(name, PhantomData)
     }
 
-    /// The name as it stands in `run.json`.
+    /// Returns the name used in `run.json`.
     pub const fn name(self) -> &'static str {
         self.0
     }
@@ -30,14 +30,14 @@ impl<T> Clone for ValueName<T> {
 
 impl<T> Copy for ValueName<T> {}
 
-/// Values by name: numbers, words, yes or no. `null` is a number that is none.
+/// Values by name: numbers, texts or booleans. `null` is an undefined number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(from = "BTreeMap<String, Value>")]
 pub struct Values(BTreeMap<String, Value>);
 
 impl From<BTreeMap<String, Value>> for Values {
-    /// Whole numbers are kept without a fraction, so that equal values are written alike.
+    /// Stores whole numbers without a fraction, so that equal values look equal.
     fn from(values: BTreeMap<String, Value>) -> Self {
         let alike = |value: Value| if value.is_f64() { value.as_f64().map_or(value, number) } else { value };
         Self(values.into_iter().map(|(name, value)| (name, alike(value))).collect())
@@ -45,12 +45,12 @@ impl From<BTreeMap<String, Value>> for Values {
 }
 
 impl Values {
-    /// The value of this name, if there is one of its type.
+    /// Returns the value with this name, if it has this type.
     pub fn get<T: StoredValue>(&self, name: ValueName<T>) -> Option<T> {
         T::read(self.0.get(name.0)?)
     }
 
-    /// Sets the value of this name, or takes it away.
+    /// Sets or removes the value with this name.
     pub fn put<T: StoredValue>(&mut self, name: ValueName<T>, value: impl Into<Option<T>>) {
         match value.into() {
             Some(value) => self.insert(name.0, value),
@@ -58,12 +58,12 @@ impl Values {
         }
     }
 
-    /// The number of this name, yes as 1 and no as 0.
+    /// Returns the number with this name; true is 1 and false is 0.
     pub fn number(&self, name: &str) -> Option<f64> {
         as_number(self.0.get(name)?)
     }
 
-    /// All numbers.
+    /// Returns all numbers.
     pub fn numbers(&self) -> impl Iterator<Item = (&str, f64)> {
         self.0.iter().filter_map(|(name, value)| Some((name.as_str(), as_number(value)?)))
     }
@@ -86,7 +86,7 @@ fn as_number(value: &Value) -> Option<f64> {
     }
 }
 
-/// The largest whole number below which every whole number is exact.
+/// Largest limit below which every whole number is exact in an `f64`.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 fn number(value: f64) -> Value {
@@ -96,11 +96,11 @@ fn number(value: f64) -> Value {
     Number::from_f64(value).map_or(Value::Null, Value::Number)
 }
 
-/// A type that values may have.
+/// Types that values may have.
 pub trait StoredValue: Sized {
-    /// As it is stored.
+    /// Converts to the stored value.
     fn store(self) -> Value;
-    /// From a stored value, if that is of this type.
+    /// Converts from a stored value; `None` if its type differs.
     fn read(value: &Value) -> Option<Self>;
 }
 
@@ -130,7 +130,7 @@ impl StoredValue for bool {
     }
 
     fn read(value: &Value) -> Option<Self> {
-        // The oldest runs have all values as numbers.
+        // The oldest runs store all values as numbers.
         value.as_bool().or_else(|| match value.as_u64()? {
             0 => Some(false),
             1 => Some(true),

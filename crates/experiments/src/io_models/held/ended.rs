@@ -1,31 +1,31 @@
-//! What ended a trial's connections where fewer are held than were attempted.
+//! Reasons why a server held fewer connections than attempted.
 
 use run::{ErrorKind, Trial};
 
 use super::levels::Levels;
 
-/// So near its limit a process has no descriptor left.
+/// Descriptors below the limit at which a process counts as having none left.
 const SPARE: f64 = 100.0;
 
-/// The bottleneck's id where that is told, and in words.
+/// Bottleneck id, if known, and a description.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ended {
     /// Row of `loadline list bottlenecks`.
     pub(crate) id: Option<&'static str>,
-    /// In words.
+    /// Description in words.
     pub(crate) words: String,
 }
 
 impl Ended {
-    /// The descriptors of a process that may have so many. Rings keep their connections in a table of their own, of the same
-    /// size as the limit.
+    /// Returns the descriptor limit as the reason, if the process is close to `limit`. A ring's table of connections
+    /// has the same size.
     pub(super) fn by_descriptors(most: &Levels, limit: f64) -> Option<Self> {
         let full = most.descriptors.max(most.accepted) + SPARE >= limit;
         let words = format!("descriptors: one process may have {limit} (RLIMIT_NOFILE)");
         full.then_some(Self { id: Some("server-fds"), words })
     }
 
-    /// What the clients' errors say of it, where the server had so many threads.
+    /// Derives the reason from the clients' errors and the server's number of threads.
     pub(super) fn by_errors(trial: &Trial, threads: f64) -> Self {
         let errors = |kind: ErrorKind| trial.tally.errors.0.get(&kind).copied().unwrap_or(0);
         let (id, words) = if errors(ErrorKind::ClientPorts) > 0 {

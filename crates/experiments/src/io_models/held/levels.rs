@@ -1,16 +1,17 @@
-//! Levels of a server's process at one moment, and what is kept of many: the highest, and those of a quiet moment.
+//! Gauges of a server process at one moment, and two summaries of many: the maximum, and the values of a quiet moment.
 
 use run::{Instance, Recording};
 
-/// A process that cannot take what waits in its accept queue is quiet after this; an empty queue is quiet at once.
+/// Time after which a process counts as quiet although connections wait in its accept queue, seconds. With an empty
+/// queue, a process is quiet at once.
 const STALLED_S: f64 = 2.0;
 
-/// The levels at one moment, or the highest of several.
+/// Gauges at one moment, or the maximum of several moments.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Levels {
-    /// Connections that were accepted.
+    /// Accepted connections.
     pub(crate) accepted: f64,
-    /// Connections that wait to be accepted.
+    /// Connections waiting in the accept queue.
     pub(crate) waiting: f64,
     /// Resident memory, bytes.
     pub(crate) rss_bytes: f64,
@@ -20,20 +21,20 @@ pub(crate) struct Levels {
     pub(crate) descriptors: f64,
 }
 
-/// The highest levels of a process, and those of a quiet moment: while connections come, their threads are counted a
-/// moment earlier or later than they.
+/// Maximum gauges of a process, and those of a quiet moment. While connections arrive, threads and connections are not
+/// read at the same instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Looks {
     pub(super) rest: Levels,
     pub(super) most: Levels,
     pub(super) still: Option<Levels>,
     last: Levels,
-    /// Since when connections and threads are what they were at the last look.
+    /// Time since when connections and threads are unchanged.
     same_since_s: f64,
 }
 
 impl Looks {
-    /// All looks at a process and at the connections of its listener; a level that was not read at a sample is what it was.
+    /// Reads all samples of a process and its listener. Gauges missing in a sample keep their last value.
     pub(super) fn of(recording: &Recording, pid: u32, listener: &str) -> Self {
         let of_pid = |instance: &str| Instance::read(instance) == Some(Instance { pid, tid: None });
         let process = |id| recording.columns_of(id).find(|c| of_pid(&c.instance));
@@ -49,7 +50,7 @@ impl Looks {
         for (row, t_s) in recording.t_s.iter().enumerate() {
             let read = columns.map(|column| column.and_then(|c| c.values.get(row).copied().flatten()));
             known = std::array::from_fn(|i| read[i].or(known[i]));
-            // The dearest decides when there is a look.
+            // The most expensive counter has the fewest samples, so it decides which samples count.
             let (Some(_), [Some(accepted), Some(waiting), Some(rss_bytes), Some(threads), descriptors]) =
                 (read[0], known)
             else {
@@ -68,7 +69,7 @@ impl Looks {
         Self { rest, most: rest, last: rest, ..Self::default() }
     }
 
-    /// What was seen so many seconds after the begin.
+    /// Adds the gauges at a time since the start.
     pub(super) fn add(&mut self, t_s: f64, now: Levels) {
         self.most = self.most.max(now);
         let same = (now.accepted, now.threads) == (self.last.accepted, self.last.threads);
@@ -78,7 +79,7 @@ impl Looks {
             return;
         }
         let quiet = now.accepted > 0.0 && (now.waiting == 0.0 || t_s - self.same_since_s >= STALLED_S);
-        // The fullest quiet moment: at the end connections go and their threads stay.
+        // Keeps the quiet moment with the most connections. Near the end, connections close before their threads end.
         if quiet && self.still.is_none_or(|s| now.accepted >= s.accepted) {
             self.still = Some(now);
         }

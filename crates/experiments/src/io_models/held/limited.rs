@@ -1,18 +1,18 @@
-//! What limited a trial that holds connections, and why: what ended them; else nothing, where all that they offer is
-//! served; else what the trial alone says.
+//! Bottleneck of a trial that holds connections: the reason why connections ended, or none if the server handles
+//! everything offered, or otherwise the verdict on this trial alone.
 
 use run::{Bottleneck, LimitedBy, Run, Trial};
 
 use super::ended::Ended;
 use crate::values::BYTES_PER_S;
 
-/// Share of what is offered from which all of it is served: a window begins and ends between two messages. As much beyond
-/// the whole, what had piled up is served, and then something else limits.
+/// Share of the offered load from which the server handles all of it: a window starts and ends between two messages. If
+/// the share exceeds 1 by as much, a backlog is being handled, and something else is the limit.
 const SERVED: f64 = 0.95;
-/// A verdict that is less sure is a guess.
+/// Minimum confidence; below it, a verdict is a guess.
 const SURE: f64 = 0.6;
 
-/// Writes down what limited a trial, judged as if it were the only one of its run.
+/// Stores the bottleneck of a trial, judged as the only trial of its run.
 pub(crate) fn put_limited(trial: &mut Trial, offered_bytes_per_s: Option<f64>, ended: Option<&Ended>) {
     let mut alone = Run { trials: vec![trial.clone()], ..Run::default() };
     judge::judge(&mut alone);
@@ -21,8 +21,8 @@ pub(crate) fn put_limited(trial: &mut Trial, offered_bytes_per_s: Option<f64>, e
     trial.results.limited_by = Some(limited_by);
 }
 
-/// What limited a trial, with the reason. `found` is what is judged of it alone; `offered` is what its connections send at
-/// most, bytes a second, absent where only their answers limit them.
+/// Returns the bottleneck of a trial with the reason. `found` is the verdict on this trial alone. `offered` is the
+/// maximum load of its connections in bytes per second; `None` if only responses limit them.
 fn limited_by(trial: &Trial, found: &Bottleneck, offered: Option<f64>, ended: Option<&Ended>) -> (LimitedBy, String) {
     if let Some((id, ended)) = ended.and_then(|e| Some((e.id?, e))) {
         return (surely(id), ended.words.clone());
@@ -38,8 +38,8 @@ fn surely(id: &str) -> LimitedBy {
     LimitedBy { id: id.into(), sure: true }
 }
 
-/// All connections are held, and all that they offer is served. A CPU that is full nevertheless is said: models that
-/// search all their connections at every wait take what there is of it, whatever the load.
+/// Describes a server that holds all connections and handles all they offer. Mentions a full CPU, since some models
+/// search all connections at every wait and use all CPU time at any load.
 fn not_saturated(offered: f64, beside: &Bottleneck) -> String {
     let beside = match beside.id.as_str() {
         "unknown" | "not-saturated" => String::new(),
@@ -48,7 +48,7 @@ fn not_saturated(offered: f64, beside: &Bottleneck) -> String {
     format!("all are held, and the {:.2} MB/s that they offer are served{beside}", offered / 1e6)
 }
 
-/// What judge says; `piled_up` is what was offered where more than that is served.
+/// Describes judge's verdict. `piled_up` is the offered load if the server handled more than that.
 fn said(found: &Bottleneck, piled_up: Option<f64>) -> (LimitedBy, String) {
     let sure = found.id == "unknown" || found.confidence >= SURE;
     let more = piled_up.map_or_else(String::new, |offered| {

@@ -1,6 +1,6 @@
-//! What a server's processes really held while a trial ran, by the recording of their host: sockets that were accepted,
-//! memory, threads, descriptors; what ended it where that is less than was attempted; and what limited the trial. The
-//! client's own counts cannot know what waits in the accept queue.
+//! Resources held by a server's processes during a trial, from the recording of their host: accepted sockets, memory,
+//! threads, descriptors. Also the reason if the server held fewer connections than attempted, and the bottleneck of the
+//! trial. The client cannot know which connections wait in the accept queue.
 
 mod ended;
 mod levels;
@@ -19,17 +19,17 @@ use levels::Looks;
 use super::values::{THREADS, THREADS_AT_REST};
 use crate::values::{CONNECTIONS, HELD, MEMORY_PER_CONNECTION_BYTES, PROCESSES};
 
-/// See the head of this file.
+/// Resources held by a server's processes during a trial.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Held {
-    /// Of each server process.
+    /// Samples of each server process.
     each: Vec<Looks>,
-    /// Descriptors that each may have.
+    /// Descriptor limit of each process.
     limits: Vec<Option<f64>>,
 }
 
 impl Held {
-    /// What the recording of a trial's server says of these processes, each with the address that it listens on.
+    /// Reads the recording for these processes, each with its listening address.
     pub(super) fn of(recording: &Recording, servers: &[(u32, SocketAddr)]) -> Self {
         let looks = |(pid, addr): &(u32, SocketAddr)| Looks::of(recording, *pid, &addr.to_string());
         let limit = |(pid, _): &(u32, SocketAddr)| {
@@ -40,7 +40,7 @@ impl Held {
         Self { each: servers.iter().map(looks).collect(), limits: servers.iter().map(limit).collect() }
     }
 
-    /// Writes it among the results of a trial; gives what ended it where not everything was held.
+    /// Stores the values in a trial's results. Returns the reason if not all connections were held.
     pub(super) fn put(&self, trial: &mut Trial) -> Option<Ended> {
         let (rest, most) = (self.sum(|one| one.rest), self.sum(|one| one.most));
         trial.key.put(PROCESSES, u32::try_from(self.each.len()).ok());
@@ -52,7 +52,7 @@ impl Held {
         })
     }
 
-    /// The levels of all processes in quiet moments; absent where connections came all the time.
+    /// Returns the gauges of all processes in quiet moments; `None` if connections arrived all the time.
     pub(super) fn still(&self) -> Option<Vec<Levels>> {
         let still: Option<Vec<Levels>> = self.each.iter().map(|one| one.still).collect();
         still.filter(|s| !s.is_empty())
@@ -62,15 +62,15 @@ impl Held {
         self.each.iter().map(of).fold(Levels::default(), Levels::plus)
     }
 
-    /// A process that has as many descriptors as it may.
+    /// Returns the descriptor limit as the reason, if a process is at its limit.
     fn descriptors(&self) -> Option<Ended> {
         let most = self.each.iter().map(|one| one.most).zip(&self.limits);
         most.filter_map(|(most, limit)| Ended::by_descriptors(&most, (*limit)?)).next()
     }
 }
 
-/// What a server held, and what that took, among the results of a trial; gives what ended it where that is less than was
-/// attempted. `grown` is how much its resident memory grew, bytes.
+/// Stores held connections and their memory in a trial's results. Returns the reason if fewer than attempted were held.
+/// `grown` is the growth of the server's resident memory, bytes.
 fn put(trial: &mut Trial, held: f64, grown: Option<f64>, ended: impl FnOnce(&Trial) -> Ended) -> Option<Ended> {
     let attempted = f64::from(trial.key.get(CONNECTIONS).unwrap_or(0));
     let results = &mut trial.results;
@@ -81,7 +81,7 @@ fn put(trial: &mut Trial, held: f64, grown: Option<f64>, ended: impl FnOnce(&Tri
     Some(ended)
 }
 
-/// The same by what a server on another host counted itself; nothing ended it where its count is not known.
+/// Does the same from the counts of a server on another host. Without its count, there is no reason to return.
 pub(super) fn put_counted(trial: &mut Trial) -> Option<Ended> {
     trial.key.put(PROCESSES, 1);
     let recording = &trial.server.as_ref()?.recording;
@@ -94,7 +94,7 @@ pub(super) fn put_counted(trial: &mut Trial) -> Option<Ended> {
     put(trial, held?, grown, |trial| Ended::by_errors(trial, threads.map_or(f64::NAN, |(_, most)| most)))
 }
 
-/// What a level was first, and the most that it was, summed over its instances.
+/// Returns the first and the largest value of a gauge, summed over its instances.
 fn ends_of(recording: &Recording, id: &str) -> Option<(f64, f64)> {
     let columns = recording.columns_of(id).filter_map(|column| {
         let mut known = column.values.iter().copied().flatten();
@@ -104,7 +104,7 @@ fn ends_of(recording: &Recording, id: &str) -> Option<(f64, f64)> {
     columns.reduce(|a, b| (a.0 + b.0, a.1 + b.1))
 }
 
-/// Growth of a counter a second, between its first and its last sample in a window.
+/// Returns the growth of a counter per second between its first and last sample in a window.
 pub(super) fn growth_per_s(recording: &Recording, id: &str, window: Window) -> Option<f64> {
     let samples = recording.columns_of(id).next()?.values.iter().zip(&recording.t_s);
     let mut inside = samples.filter_map(|(value, t_s)| Some((*t_s, (*value)?))).filter(|(t_s, _)| window.holds(*t_s));
@@ -126,7 +126,7 @@ mod tests {
         Trial { key: Key::default().with(CONNECTIONS, 200), ..Trial::default() }
     }
 
-    /// A process that came to hold so many with as many threads, and may have so many descriptors.
+    /// Makes a recording of a process with these connections and threads, and this descriptor limit.
     fn recording(accepted: f64, threads: f64, limit: f64) -> Recording {
         let levels = |rest: f64, full: f64| [Some(rest), Some(full), Some(full)];
         let columns = vec![
