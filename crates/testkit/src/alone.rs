@@ -1,10 +1,10 @@
-//! Tests that measure run one at a time.
+//! Tests that measure must run one at a time.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Keeps every other test of this binary that measures out while the value lives.
+/// Keeps all other measuring tests of this binary waiting while the guard lives.
 pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,10 @@
-//! A certificate that signs itself, as most peers of the tests within TLS need one.
+//! A self-signed certificate for the peers of TLS tests.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Makes `cert` and `key` in a folder: for `localhost`, two days long, by openssl, and readable for a server that gives up root.
-/// Tests ask [`has`](crate::has) for openssl first.
+/// Makes `cert` and `key` in a folder with openssl: for `localhost`, valid for two days, and readable for a server that
+/// drops root. Tests check [`has`](crate::has) for openssl first.
 pub fn self_signed(dir: &Path) {
     let mut command = Command::new("openssl");
     command.args([

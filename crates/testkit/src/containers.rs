@@ -1,5 +1,5 @@
-//! Containers: an empty one that holds only the static program that `make dist` makes, as a server of HTTP on this machine's
-//! network. Nothing of the machine's own containers is read or changed.
+//! Containers with only the static program from `make dist`, as HTTP servers on this machine's network. Containers that
+//! already exist on the machine stay untouched.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,31 +10,31 @@ use tempfile::TempDir;
 use crate::process::{PATIENCE, seen_within};
 use crate::{Held, Without, free_port, installed, is_root};
 
-/// The static program of the build that made `own`: what `make test` and `make bench` make first.
+/// Returns the static program from the build that made `own`. `make test` and `make bench` build it first.
 pub fn static_program(own: &Path) -> Result<PathBuf, Without> {
     let target = own.ancestors().find(|dir| dir.join("CACHEDIR.TAG").exists());
     let program = target.map(|target| target.join("dist/loadline")).filter(|program| program.exists());
     program.ok_or_else(|| Without::Lacks("no static program in target/dist; make it with: make dist".into()))
 }
 
-/// A container that runs for as long as this is held.
+/// A container that runs while the value lives.
 pub struct Container {
-    /// Its name for its engine.
+    /// Name for its engine.
     pub name: String,
-    /// Where its server listens.
+    /// Listening address of its server.
     pub listen: String,
-    /// What `--via` needs to enter it.
+    /// Value of `--via` that enters the container.
     pub via: String,
-    /// What its engine must find in its environment.
+    /// Environment variables for its engine.
     environment: Vec<(&'static str, PathBuf)>,
     remove: Vec<String>,
-    /// What holds it, where it is no daemon.
+    /// Process that holds the container, if its engine is not a daemon.
     engine: Option<Held>,
     dir: TempDir,
 }
 
 impl Container {
-    /// One that podman holds.
+    /// Starts a container with podman.
     pub fn of_podman(program: &Path) -> Result<Self, Without> {
         let mut made = Self::made("podman", program)?;
         installed(&["runc"])?;
@@ -50,7 +50,7 @@ impl Container {
         made.listening("podman")
     }
 
-    /// One that a runtime holds by itself, as docker and kubectl have it below them: `runc`, `crun`.
+    /// Starts a container with a low-level runtime, as used by docker and kubectl: `runc`, `crun`.
     pub fn of_runtime(runtime: &str, program: &Path) -> Result<Self, Without> {
         let mut made = Self::made(runtime, program)?;
         std::fs::create_dir(made.root().join("proc")).unwrap();
@@ -72,7 +72,7 @@ impl Container {
         made.listening(runtime)
     }
 
-    /// Its files; nothing is started.
+    /// Makes the container's files; starts nothing.
     fn made(engine: &str, program: &Path) -> Result<Self, Without> {
         installed(&[engine])?;
         if !is_root() {
@@ -82,7 +82,7 @@ impl Container {
         std::fs::create_dir(dir.path().join("root")).unwrap();
         std::fs::copy(program, dir.path().join("root/loadline")).unwrap();
         Ok(Self {
-            // Others may test on this machine, too.
+            // Other users may run these tests on this machine, too.
             name: format!("loadline-test-{engine}-{}", std::process::id()),
             listen: format!("127.0.0.1:{}", free_port()),
             via: engine.into(),
@@ -101,11 +101,11 @@ impl Container {
         ["/loadline", "serve", "http", "--listen", &self.listen]
     }
 
-    /// Settings of its own, with storage below its directory.
+    /// Writes podman's configuration, with storage below the container's directory.
     fn configure_podman(&mut self) {
         let d = self.dir.path().display();
         let storage = format!("[storage]\ndriver = \"vfs\"\nrunroot = \"{d}/run\"\ngraphroot = \"{d}/graph\"\n");
-        // A limit that its default is above is none that every machine may set.
+        // Podman's default limit is too high for some machines.
         let limits = "default_ulimits = [\"nofile=1024:1024\", \"nproc=1000:1000\"]";
         let engine =
             format!("runtime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nlock_type = \"file\"\ntmp_dir = \"{d}/tmp\"");
@@ -120,13 +120,13 @@ impl Container {
         }
     }
 
-    /// A command that finds its engine as this container was made by it.
+    /// Adds the environment in which a command finds the container's engine.
     pub fn within(&self, mut command: Command) -> Command {
         command.envs(self.environment.iter().map(|(name, file)| (name, file)));
         command
     }
 
-    /// What `--via` needs without anything in the environment.
+    /// Returns the value of `--via` that works without environment variables.
     pub fn via_alone(&self) -> String {
         let set: String = self.environment.iter().map(|(name, file)| format!("{name}={} ", file.display())).collect();
         match set.is_empty() {
@@ -135,7 +135,7 @@ impl Container {
         }
     }
 
-    /// Waits until its server listens.
+    /// Waits until the server listens.
     fn listening(mut self, engine: &str) -> Result<Self, Without> {
         let up = seen_within(PATIENCE, || match std::net::TcpStream::connect(&self.listen) {
             Ok(_) => Some(true),

@@ -10,8 +10,8 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 pub struct ControlGroup(PathBuf);
 
 impl ControlGroup {
-    /// A group of this controller with the limits of either version; says that the test is left out without the right to
-    /// make one and to enter it.
+    /// Makes a group of a controller with the limits of either version. Skips the test without the rights to make and
+    /// enter a group.
     #[track_caller]
     pub fn make(test: &str, controller: &str, one: &[(&str, &str)], two: &[(&str, &str)]) -> Option<Self> {
         let made = Self::try_make(controller, one, two);
@@ -21,7 +21,7 @@ impl ControlGroup {
         made
     }
 
-    /// A group that may use a fifth of a processor.
+    /// Makes a group with a quota of one fifth of a CPU.
     #[track_caller]
     pub fn fifth_of_a_processor(test: &str) -> Option<Self> {
         let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
@@ -41,13 +41,13 @@ impl ControlGroup {
         (set && entered.is_ok_and(|s| s.success())).then_some(group)
     }
 
-    /// What its CPU quota says now.
+    /// Returns the current CPU quota.
     pub fn cpu_quota(&self) -> String {
         let read = |file: &str| std::fs::read_to_string(self.0.join(file)).ok();
         read("cpu.max").or_else(|| read("cpu.cfs_quota_us")).expect("a group of the cpu controller")
     }
 
-    /// A program that runs in the group from its first instruction on.
+    /// Returns a command that runs in the group from its start.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", "echo $$ >\"$0/cgroup.procs\" || exit 1; exec \"$@\""]).arg(&self.0).arg(program);
@@ -57,7 +57,7 @@ impl ControlGroup {
 
 impl Drop for ControlGroup {
     fn drop(&mut self) {
-        // The kernel lets go of an ended process a moment later.
+        // The kernel releases an ended process a moment later.
         for _ in 0..100 {
             if std::fs::remove_dir(&self.0).is_ok() {
                 return;

@@ -1,13 +1,13 @@
-//! How much CPU other programs took while a test measured, read from /proc and not from what loadline says.
+//! CPU time of other programs during a test. Read from /proc, independent of what loadline says.
 
 use std::time::Instant;
 
 /// Clock ticks per second of /proc/stat; 100 on every Linux that user space sees.
 const TICKS_PER_S: f64 = 100.0;
-/// CPUs' worth of other programs that may change what a test measures. Chosen: a quarter of a CPU.
+/// CPU use of other programs, in CPUs, that may change a measurement. Chosen: a quarter of a CPU.
 const DISTURBING_CPUS: f64 = 0.25;
 
-/// A watch on the CPU time of all programs that this test did not start.
+/// Measurement of the CPU time of all programs that this test did not start.
 #[derive(Debug)]
 pub struct OtherPrograms {
     begin: Instant,
@@ -16,7 +16,7 @@ pub struct OtherPrograms {
 }
 
 impl OtherPrograms {
-    /// Starts to watch.
+    /// Starts the measurement.
     pub fn watch() -> Self {
         Self { begin: Instant::now(), machine_ticks: machine_ticks(), own_ticks: own_ticks(std::process::id()) }
     }
@@ -30,7 +30,7 @@ impl OtherPrograms {
         others / TICKS_PER_S / self.begin.elapsed().as_secs_f64()
     }
 
-    /// Returns whether the test had the machine to itself; otherwise says that a check is left out.
+    /// Returns whether the test had the machine to itself. Otherwise prints that a check is skipped.
     #[track_caller]
     pub fn stayed_away(&self, test: &str) -> bool {
         let cpus = self.cpus();
@@ -41,19 +41,20 @@ impl OtherPrograms {
     }
 }
 
-/// CPU time of all programs, in ticks: user, nice and system time of /proc/stat. Interrupts belong to nobody.
+/// Returns the CPU time of all programs in ticks: user, nice and system time of /proc/stat. Interrupts belong to no
+/// program.
 fn machine_ticks() -> u64 {
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let fields = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
     fields.take(3).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
 }
 
-/// CPU time of a process, of the children that it waited for and of its descendants that still run, in ticks.
+/// Returns the CPU time in ticks of a process, its finished children and its running descendants.
 fn own_ticks(process: u32) -> u64 {
     ticks(process) + crate::children(process).into_iter().map(own_ticks).sum::<u64>()
 }
 
-/// Fields 14 to 17 of /proc/PID/stat (proc_pid_stat(5)): utime, stime, cutime and cstime.
+/// Returns the sum of fields 14 to 17 of /proc/PID/stat (proc_pid_stat(5)): utime, stime, cutime and cstime.
 fn ticks(process: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);

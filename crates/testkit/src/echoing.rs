@@ -1,11 +1,11 @@
-//! A server that shows what reaches it.
+//! A server that returns the request that it received.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 
-/// A server that keeps what it was asked last and says all of it back under this status line (with further headers behind
-/// it, if need be).
+/// Starts a server that stores the last request and returns it as the body. `status` is the status line, optionally
+/// followed by headers.
 pub fn echoing(status: &str) -> (SocketAddr, Arc<Mutex<String>>) {
     let status = status.to_string();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -20,7 +20,7 @@ pub fn echoing(status: &str) -> (SocketAddr, Arc<Mutex<String>>) {
                     let said = String::from_utf8_lossy(&piece[..n]).into_owned();
                     let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", said.len());
                     let answer = head + &said;
-                    // Before the answer: who has that may look at once.
+                    // Stores the request before the response, since the client may check right after it.
                     *kept.lock().unwrap() = said;
                     if stream.write_all(answer.as_bytes()).is_err() {
                         return;

@@ -1,4 +1,4 @@
-//! Programs of Go that tests talk to: servers and clients of `peers/go`, one program.
+//! Go programs that tests talk to: the servers and clients in `peers/go`, built as one program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,11 +6,11 @@ use std::time::{Duration, SystemTime};
 
 use crate::{program, skip};
 
-/// How often packages are asked for: a registry that does not answer once may answer then.
+/// Pauses between attempts to fetch packages, seconds, since a registry may fail temporarily.
 const PAUSES_S: [u64; 6] = [1, 2, 4, 8, 15, 0];
 
-/// The program, built once for all tests and again when its source changes; says that the test is left out where Go or its
-/// packages cannot be had. A source that does not compile is a failure.
+/// Builds the program once for all tests, and again after its source changes. Skips the test without Go or its
+/// packages. A compile error fails the test.
 #[track_caller]
 pub fn go_peers(test: &str) -> Option<PathBuf> {
     let Some(go) = program("go") else {
@@ -21,7 +21,7 @@ pub fn go_peers(test: &str) -> Option<PathBuf> {
     let own = std::env::current_exe().unwrap();
     let dir = own.ancestors().nth(3).unwrap().join("peers");
     std::fs::create_dir_all(&dir).unwrap();
-    // Tests of several programs may want it at once.
+    // Several test programs may build it at the same time.
     let lock = std::fs::File::create(dir.join("lock")).unwrap();
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
     let built = dir.join("go-peers");
@@ -41,7 +41,7 @@ pub fn go_peers(test: &str) -> Option<PathBuf> {
 
 fn in_source(go: &Path, source: &Path) -> Command {
     let mut command = Command::new(go);
-    // The Go that is here, with the packages that are named.
+    // Uses the installed Go with the pinned packages.
     command.current_dir(source).env("GOTOOLCHAIN", "local").env_remove("GOFLAGS");
     command
 }
@@ -59,7 +59,7 @@ fn fetched(go: &Path, source: &Path) -> Result<(), String> {
     Err(why)
 }
 
-/// When a file was changed last; the begin of time where it is not.
+/// Returns the modification time of a file, or the epoch if there is none.
 fn changed(file: &Path) -> SystemTime {
     std::fs::metadata(file).and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
 }

@@ -1,9 +1,9 @@
-//! What the tests of all crates share, and some of it with `make bench`: nothing that a user runs knows it.
+//! Shared code of all tests and of `make bench`. Nothing that users run depends on it.
 //!
-//! - What a machine lacks is said by [`skip`], in one way: a `SKIP` line, and a failure where `LOADLINE_REQUIRE=all`.
-//! - A search for a capacity is held against servers whose capacity is known, in virtual time: [`VirtualServer`] runs the
-//!   generator's own worker, arrivals and sessions against a queueing model, [`queueing`] has the closed forms.
-//! - Servers are real programs on free ports, ended with the value that holds them and by their process id alone.
+//! - [`skip`] reports anything that a machine lacks: with a `SKIP` line, or a failure if `LOADLINE_REQUIRE=all`.
+//! - [`VirtualServer`] has a known capacity in virtual time, for tests of the search. It runs the generator's own
+//!   worker, arrivals and sessions against a queueing model. [`queueing`] has the closed forms.
+//! - Servers are real programs on free ports. Each ends with the value that holds it, by its process id alone.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 mod alone;
@@ -56,7 +56,7 @@ pub use slurm::Slurm;
 pub use virtual_server::{Drift, Pauses, VirtualServer};
 pub use way::{Server, Way};
 
-/// The program of the crate under test; only in the tests of the crate that makes it.
+/// Path of the program of the crate under test. Works only in tests of that crate.
 #[macro_export]
 macro_rules! binary {
     () => {
@@ -64,8 +64,8 @@ macro_rules! binary {
     };
 }
 
-/// What a test of speed relations needs: `(guard, binary)`, alone on a machine of two CPUs and with the release build; where
-/// that is lacking it says so and the test returns.
+/// Requirements of a speed test: `(guard, binary)`, alone on a machine with two CPUs and with the release build. Skips
+/// the test if something is missing.
 #[macro_export]
 macro_rules! alone_with_release {
     ($name:literal) => {{

@@ -1,4 +1,4 @@
-//! The program itself, run to its end, and what it says.
+//! Runs of the loadline program, and access to its output.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -9,9 +9,8 @@ use serde_json::Value;
 use crate::process::{children, peak_kib};
 use crate::{Running, free_port};
 
-/// The release binary beside `own`, the one of the test profile. Live verdicts are about speed relations between
-/// generator and server, so they take the one that `make test` builds just before; says that the test is left out
-/// without it.
+/// Returns the release binary next to `own`, which has the test profile. Live verdicts depend on the relative speed of
+/// generator and server, so they need the release build from `make test`. Skips the test without it.
 #[track_caller]
 pub fn release_binary(test: &str, own: &Path) -> Option<PathBuf> {
     let release = own.parent()?.parent()?.join("release/loadline");
@@ -21,26 +20,26 @@ pub fn release_binary(test: &str, own: &Path) -> Option<PathBuf> {
     Some(release).filter(|path| path.exists())
 }
 
-/// `loadline serve http` with options, on processor `cpu`.
+/// Starts `loadline serve http` with options on CPU `cpu`.
 pub fn serve(binary: &Path, cpu: u32, options: &[&str]) -> Running {
     let mut command = Command::new("taskset");
     command.args(["-c", &cpu.to_string()]).arg(binary).args(["serve", "http"]).args(options);
     served(command)
 }
 
-/// A command that serves at the address after its `--listen`, which is added here.
+/// Starts a server command, with `--listen` and an address added.
 pub fn served(mut command: Command) -> Running {
     let port = free_port();
     command.args(["--listen", &format!("127.0.0.1:{port}")]);
     Running::start(command, port, tempfile::tempdir().unwrap())
 }
 
-/// Runs loadline to its end.
+/// Runs loadline until it ends.
 pub fn loadline(binary: &Path, args: &[&str]) -> Output {
     Command::new(binary).args(args).stdin(Stdio::null()).output().unwrap()
 }
 
-/// What loadline says where it refuses a command line and measures nothing.
+/// Returns the error output for a command line that loadline rejects without measuring.
 #[track_caller]
 pub fn refused(binary: &Path, args: &[&str]) -> String {
     let output = loadline(binary, args);
@@ -49,13 +48,13 @@ pub fn refused(binary: &Path, args: &[&str]) -> String {
     said
 }
 
-/// Runs loadline with `--json` and reads what it printed.
+/// Runs loadline with `--json` and parses its output.
 #[track_caller]
 pub fn json(binary: &Path, args: &[&str]) -> Value {
     json_of(Command::new(binary).args(args))
 }
 
-/// Runs a command that ends in a loadline with `--json` and reads what it printed.
+/// Runs a command that ends with loadline and `--json`, and parses its output.
 #[track_caller]
 pub fn json_of(command: &mut Command) -> Value {
     let output = command.arg("--json").stdin(Stdio::null()).output().unwrap();
@@ -65,17 +64,17 @@ pub fn json_of(command: &mut Command) -> Value {
     })
 }
 
-/// A run that was watched while it was made.
+/// A run whose processes were observed.
 pub struct Watched {
-    /// What it printed; what is no run where it failed.
+    /// The printed run, or the error output of a failed run.
     pub run: Result<Value, String>,
-    /// The most that it or one of its generators had in memory, KiB.
+    /// Maximum memory of loadline or one of its generators, KiB.
     pub peak_kib: u64,
-    /// Most generators at a time.
+    /// Maximum number of generators at a time.
     pub generators: usize,
 }
 
-/// Runs loadline with `--json` and watches its memory and that of its generators.
+/// Runs loadline with `--json` and observes its memory and that of its generators.
 #[track_caller]
 pub fn watched(binary: &Path, args: &[&str]) -> Watched {
     let mut command = Command::new(binary);
@@ -94,12 +93,12 @@ pub fn watched(binary: &Path, args: &[&str]) -> Watched {
     Watched { run, peak_kib: peak, generators }
 }
 
-/// The bottleneck of a run by its id.
+/// Returns the bottleneck id of a run.
 pub fn bottleneck(run: &Value) -> &str {
     run["findings"]["bottleneck"]["id"].as_str().unwrap_or("none")
 }
 
-/// The verdict with its evidence, for messages of failed tests.
+/// Returns the verdict with its evidence, for messages of failed tests.
 pub fn verdict(run: &Value) -> String {
     let trials = run["trials"].as_array().into_iter().flatten();
     let trials: Vec<String> = trials.map(trial).collect();
@@ -112,17 +111,17 @@ fn trial(trial: &Value) -> String {
     format!("{}: {rate:.0}/s p99 {p99:.0} us errors {}", trial["label"], trial["errors"])
 }
 
-/// A number of a run; NaN where there is none.
+/// Returns a number of a run; NaN if there is none.
 pub fn num(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
 
-/// How many answers of the first trial had this status.
+/// Returns the number of responses with a status in the first trial.
 pub fn status(run: &Value, name: &str) -> u64 {
     run["trials"][0]["status"][name].as_u64().unwrap_or(0)
 }
 
-/// Sum of a count over all trials.
+/// Returns the sum of a count over all trials.
 pub fn total(run: &Value, count: &str) -> u64 {
     run["trials"].as_array().map_or(0, |t| t.iter().filter_map(|t| t[count].as_u64()).sum())
 }

@@ -1,16 +1,16 @@
-//! Logs that servers of other projects write.
+//! Logs written by servers of other projects.
 
 use std::path::Path;
 
 use crate::{Running, eventually};
 
-/// The text of a log, once it has so many lines. A file that is not there yet has none.
+/// Returns the text of a log once it has this many lines. A missing file has none.
 #[track_caller]
 pub fn logged(log: &Path, lines: usize) -> String {
     eventually(|| Some(std::fs::read_to_string(log).unwrap_or_default()).filter(|text| text.lines().count() >= lines))
 }
 
-/// The fields of each line of nginx's log since it was looked at last, once there are so many lines. The log begins anew.
+/// Returns the fields of each line in nginx's log once there are this many lines, and starts a new log.
 #[track_caller]
 pub fn logged_by_nginx(nginx: &Running, log: &Path, lines: u64) -> Vec<Vec<String>> {
     let text = logged(log, lines as usize);

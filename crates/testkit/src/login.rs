@@ -1,10 +1,11 @@
-//! A sequence that logs in: POST /login gives a token in its body, another in a header, and a cookie; GET /me wants all three.
+//! A login sequence. POST /login returns one token in its body, another in a header, and a cookie; GET /me needs all
+//! three.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// The set of requests, with this body of the log-in and these further lines of the second request.
+/// Returns the request set, with a body for the login and more lines for the second request.
 pub fn login_sequence(body: &str, more: &str) -> String {
     format!(
         r#"
@@ -26,13 +27,13 @@ headers = {{ Authorization = "Bearer {{{{token}}}}" }}
     )
 }
 
-/// How many requests of each class were completed in the first trial of a run.
+/// Returns the completed requests of each class in the first trial of a run.
 pub fn completed_by_class(run: &Value) -> BTreeMap<String, u64> {
     let all = run["trials"][0]["classes"].as_array().unwrap().iter();
     all.map(|c| (c["name"].as_str().unwrap().to_owned(), c["total"]["completed"].as_u64().unwrap())).collect()
 }
 
-/// A connection may end after its log-in, and one log-in is made before the load; every other is followed by its GET /me.
+/// Checks that each login has its GET /me. A connection may end after its login, and one login precedes the load.
 #[track_caller]
 pub fn assert_logged_in(run: &Value, connections: u64) {
     let counts = completed_by_class(run);

@@ -1,32 +1,32 @@
-//! What a test needs of the machine.
+//! Requirements of tests on the machine.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-/// Whether everything is to be there (`LOADLINE_REQUIRE=all`, as in CI).
+/// Whether every requirement must be met (`LOADLINE_REQUIRE=all`, as in CI).
 pub fn required() -> bool {
     std::env::var("LOADLINE_REQUIRE").is_ok_and(|v| v == "all")
 }
 
-/// Says that a test, or a part of one, is left out and what the machine lacks for it; a failure where everything is
-/// required. Never for what the program under test did wrong.
+/// Reports that a test, or a part of one, is skipped and what the machine lacks. Fails if every requirement must be
+/// met. Never for errors of the program under test.
 #[track_caller]
 pub fn skip(test: &str, lacks: impl Display) {
     assert!(!required(), "{test} cannot run although LOADLINE_REQUIRE=all: {lacks}");
     println!("SKIP {test}: {lacks}");
 }
 
-/// Why something that a test or a benchmark stands on is not there.
+/// Reason why something that a test or a benchmark needs is missing.
 #[derive(Debug)]
 pub enum Without {
-    /// The machine lacks what it needs.
+    /// The machine lacks a requirement.
     Lacks(String),
-    /// It was begun, and went wrong.
+    /// Setup failed.
     Failed(String),
 }
 
 impl Without {
-    /// A program that is not installed.
+    /// Makes the reason for a program that is not installed.
     pub fn program(name: &str) -> Self {
         Self::Lacks(format!("{name} is not installed"))
     }
@@ -41,7 +41,7 @@ impl Display for Without {
 
 impl std::error::Error for Without {}
 
-/// What is there; says that the test is left out where the machine lacks something for it, and fails where it went wrong.
+/// Returns the value. Skips the test if the machine lacks something, and fails after a failed setup.
 #[track_caller]
 pub fn or_skip<T>(test: &str, made: Result<T, Without>) -> Option<T> {
     match made {
@@ -54,30 +54,30 @@ pub fn or_skip<T>(test: &str, made: Result<T, Without>) -> Option<T> {
     }
 }
 
-/// Whether programs are installed.
+/// Checks that programs are installed.
 pub fn installed(names: &[&str]) -> Result<(), Without> {
     names.iter().find(|name| program(name).is_none()).map_or(Ok(()), |name| Err(Without::program(name)))
 }
 
-/// Whether this is root.
+/// Whether the user is root.
 pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
 }
 
-/// The path of a program, looked for where Debian puts servers, too.
+/// Finds a program, including in Debian's folders for servers.
 pub fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
     path.split(':').map(|dir| Path::new(dir).join(name)).find(|p| p.is_file())
 }
 
-/// Whether a program is installed; says that the test is left out where it is not.
+/// Whether a program is installed; otherwise skips the test.
 #[track_caller]
 pub fn has(test: &str, name: &str) -> bool {
     or_skip(test, installed(&[name])).is_some()
 }
 
-/// A Python that has this module; says that the test is left out where there is none. Debian's modules are for Debian's own
-/// python3, even where another one stands before it.
+/// Finds a Python with this module; otherwise skips the test. Debian's modules work only with Debian's python3, even if
+/// another one comes first in PATH.
 #[track_caller]
 pub fn python_with(test: &str, module: &str) -> Option<PathBuf> {
     let has = |python: &PathBuf| {
@@ -91,7 +91,7 @@ pub fn python_with(test: &str, module: &str) -> Option<PathBuf> {
     found
 }
 
-/// Whether client and server can have a processor each; says that the test is left out where they cannot.
+/// Whether client and server can have separate CPUs; otherwise skips the test.
 #[track_caller]
 pub fn two_processors(test: &str) -> bool {
     let there = std::thread::available_parallelism().is_ok_and(|n| n.get() >= 2);
@@ -101,14 +101,13 @@ pub fn two_processors(test: &str) -> bool {
     there
 }
 
-/// Whether a testbed could be made, by what `loadline` said on standard error; says that the test is left out where this
-/// machine cannot make one.
+/// Whether a testbed could be made, from loadline's error output. Skips the test if this machine cannot make one.
 #[track_caller]
 pub fn has_testbed(test: &str, said: &str) -> bool {
     or_skip(test, testbed(said)).is_some()
 }
 
-/// The same without a test.
+/// Checks the error output for the same reasons, outside of tests.
 pub(crate) fn testbed(said: &str) -> Result<(), Without> {
     let lacks = ["cannot make a network namespace", "install iproute2"].iter().any(|words| said.contains(words));
     if lacks { Err(Without::Lacks(said.into())) } else { Ok(()) }

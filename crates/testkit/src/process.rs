@@ -1,4 +1,4 @@
-//! Processes that end with the test, however it ends.
+//! Processes that end with the test, even if the test fails.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::{SocketAddr, TcpStream};
@@ -10,15 +10,14 @@ use std::time::{Duration, Instant};
 use rustix::net;
 use tempfile::TempDir;
 
-/// The first port that a test takes.
+/// Lowest port used by tests.
 const LOWEST: u32 = 12_000;
 
-/// How long anything that must happen may take: far more than a busy machine needs.
+/// Maximum time for anything that must happen: far more than a busy machine needs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A port that was free a moment ago and that the kernel gives to nobody else: it lies below the range from which
-/// connections take their own port. One from that range may belong to a connection of another test before the server
-/// listens, and whoever connects to it while nobody listens can meet himself.
+/// Returns a port that was free a moment ago, below the kernel's range of ephemeral ports. An ephemeral port could
+/// become the local port of another test's connection. A client could even connect to itself while nothing listens.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
@@ -31,8 +30,8 @@ pub fn free_port() -> u16 {
     (0..1_000).find_map(|_| free(NEXT.fetch_add(1, Ordering::Relaxed))).expect("none of 1,000 ports is free")
 }
 
-/// A socket that is bound to a port and does not listen. A process that another thread starts just now has a copy of it until
-/// it runs its program, and whoever waits for a server there must not take that for the server.
+/// Binds a socket to a port without listening. A process started by another thread inherits a copy until it executes
+/// its program. Code that waits for a server must not mistake that copy for the server.
 fn bound(port: u16) -> rustix::io::Result<OwnedFd> {
     let fd = net::socket_with(net::AddressFamily::INET, net::SocketType::STREAM, net::SocketFlags::CLOEXEC, None)?;
     net::sockopt::set_socket_reuseaddr(&fd, true)?;
@@ -40,8 +39,8 @@ fn bound(port: u16) -> rustix::io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// An address of this machine that refuses every connection while the socket is held: bound, so that nobody else gets the
-/// port, and not listening.
+/// Returns an address of this machine that refuses all connections while the socket lives. The socket is bound, so no
+/// other program gets the port, and does not listen.
 pub fn refusing() -> (OwnedFd, SocketAddr) {
     let fd = bound(0).expect("a port of the kernel's choice");
     let at =
@@ -49,19 +48,19 @@ pub fn refusing() -> (OwnedFd, SocketAddr) {
     (fd, at)
 }
 
-/// Looks until there is something to see.
+/// Polls until `look` returns a value, at most for [`PATIENCE`].
 #[track_caller]
 pub fn eventually<T>(look: impl FnMut() -> Option<T>) -> T {
     eventually_within(PATIENCE, look)
 }
 
-/// The same for what may take longer.
+/// Polls until `look` returns a value, with a longer limit.
 #[track_caller]
 pub fn eventually_within<T>(patience: Duration, look: impl FnMut() -> Option<T>) -> T {
     seen_within(patience, look).unwrap_or_else(|| panic!("waited {patience:?} in vain"))
 }
 
-/// The same where it may never come.
+/// Polls until `look` returns a value; `None` after the limit.
 pub(crate) fn seen_within<T>(patience: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let until = Instant::now() + patience;
     loop {
@@ -73,18 +72,18 @@ pub(crate) fn seen_within<T>(patience: Duration, mut look: impl FnMut() -> Optio
     }
 }
 
-/// Sends a signal by its name (`TERM`, `STOP`, …) to one process.
+/// Sends a signal by name (`TERM`, `STOP`, …) to one process.
 #[track_caller]
 pub fn signal(pid: u32, name: &str) {
     assert!(signalled(pid, name), "no signal {name} to {pid}");
 }
 
-/// The same to one that may have ended; whether it was still there.
+/// Sends a signal to a process that may have ended. Returns whether it still existed.
 pub fn signalled(pid: u32, name: &str) -> bool {
     Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success()
 }
 
-/// Ends processes at once, all with one call: some may end by themselves when others do.
+/// Kills several processes with one call, since some may end when others do.
 #[track_caller]
 pub fn kill(pids: &[u32]) {
     let mut command = Command::new("kill");
@@ -93,37 +92,38 @@ pub fn kill(pids: &[u32]) {
     assert!(!pids.is_empty() && said.lines().all(|line| line.contains("No such process")), "{pids:?}: {said}");
 }
 
-/// When a process was started, clock ticks since the machine was; 0 for one that has ended.
+/// Returns the start time of a process, clock ticks since boot; 0 after its end.
 pub(crate) fn started(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // Field 22; the 2nd is a name in parentheses, which may hold anything.
+    // Field 22. The second field is a name in parentheses, which may contain any character.
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(19)?.parse().ok()).unwrap_or(0)
 }
 
-/// The processes that a process started.
+/// Returns the child processes of a process.
 pub fn children(pid: u32) -> Vec<u32> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let listed = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
     listed.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
-/// The most that a process ever had in memory, KiB; 0 once it has ended.
+/// Returns the peak memory of a process, KiB; 0 after its end.
 pub fn peak_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// A child that ends with this value: asked to, so that it can end its own children, and killed when it does not.
+/// A child process that ends with this value. It gets a request to end first, so that it can end its own children, and
+/// is killed if it does not.
 pub struct Held(pub Child);
 
 impl Held {
-    /// Starts it.
+    /// Starts the process.
     pub fn start(command: &mut Command) -> Self {
         Self(command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}")))
     }
 
-    /// Starts a server and waits until it listens on a port of loopback.
+    /// Starts a server and waits until it listens on a loopback port.
     pub fn listening(command: &mut Command, port: u16) -> Self {
         let mut held = Self::start(command);
         eventually(|| {
@@ -133,12 +133,12 @@ impl Held {
         held
     }
 
-    /// Its process id.
+    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.0.id()
     }
 
-    /// Whether it has not ended yet.
+    /// Whether the process still runs.
     pub fn runs(&mut self) -> bool {
         matches!(self.0.try_wait(), Ok(None))
     }
@@ -146,7 +146,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // A process that has ended and was waited for may be another's by now.
+        // After a process was waited for, another one may get its id.
         if !self.runs() {
             return;
         }
@@ -160,7 +160,7 @@ impl Drop for Held {
     }
 }
 
-/// Reads the first line that a child says; empty when it ended without.
+/// Reads the first line that a child prints; empty if it ended without one.
 pub fn first_line(child: &mut Child) -> String {
     let mut line = String::new();
     let stdout = child.stdout.take().expect("standard output is a pipe");
@@ -168,13 +168,13 @@ pub fn first_line(child: &mut Child) -> String {
     line.trim().to_owned()
 }
 
-/// A Python script that prints the address it listens on as its first line; `None` where Python is not installed.
+/// Starts a Python script that prints its listening address as the first line; `None` without Python.
 pub fn script_server(code: &str) -> Option<(Held, SocketAddr)> {
     Some(python_server(&crate::program("python3")?, code, &[]))
 }
 
-/// A script for [`script_server`]: one loop that does `each` (lines of Python; `requests` counts, `asked` is what came)
-/// before every answer, after what `begin` does once.
+/// Returns a script for [`script_server`] with one request loop. `begin` runs once, and `each` (Python code) before
+/// every response. `requests` is their number; `asked` is the received data.
 pub fn one_loop(begin: &str, each: &str) -> String {
     let each: String = each.trim().lines().map(|line| format!("            {line}\n")).collect();
     format!(
@@ -205,24 +205,24 @@ while True:
     )
 }
 
-/// What [`script_server`] starts, by a Python that is named, with arguments.
+/// Starts a script like [`script_server`], with a given Python and arguments.
 pub fn python_server(python: &std::path::Path, code: &str, args: &[&str]) -> (Held, SocketAddr) {
     let mut server = Held::start(Command::new(python).args(["-c", code]).args(args).stdout(Stdio::piped()));
     let addr = first_line(&mut server.0);
     (server, addr.parse().unwrap_or_else(|e| panic!("{addr:?} is no address: {e}")))
 }
 
-/// A server that listens, with a directory of its own.
+/// A listening server with its own directory.
 pub struct Running {
     held: Held,
-    /// Where it listens.
+    /// Listening address.
     pub addr: SocketAddr,
-    /// Its files.
+    /// Files of the server.
     pub dir: TempDir,
 }
 
 impl Running {
-    /// Starts it and waits until it listens.
+    /// Starts the server and waits until it listens.
     pub fn start(mut command: Command, port: u16, dir: TempDir) -> Self {
         let addr = SocketAddr::from(([127, 0, 0, 1], port));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -230,22 +230,22 @@ impl Running {
         Self { held, addr, dir }
     }
 
-    /// Its process id.
+    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.held.pid()
     }
 
-    /// Sends a signal by its name.
+    /// Sends a signal by name.
     pub fn signal(&self, name: &str) {
         signal(self.pid(), name);
     }
 }
 
-/// A busy loop on one processor.
+/// A busy loop on one CPU.
 pub struct Hog(#[allow(dead_code, reason = "ends when dropped")] Held);
 
 impl Hog {
-    /// So many busy loops on processor `cpu`.
+    /// Starts busy loops on CPU `cpu`.
     pub fn on(cpu: u32, loops: usize) -> Vec<Self> {
         let one = || {
             let mut command = Command::new("taskset");

@@ -1,6 +1,7 @@
-//! Queues whose capacity for an objective is known, each formula with its source. Times in seconds, rates per second.
+//! Queues with a known capacity for an objective. Each formula names its source. Times in seconds, rates per second.
 
-/// The highest rate below `top` at which `holds` still says yes; it must say yes to all lower ones. To one part in 10^9.
+/// Returns the highest rate below `top` for which `holds` is true, to one part in 10^9. `holds` must be true for all
+/// lower rates.
 pub fn highest(top: f64, holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, top);
     while high - low > top * 1e-9 {
@@ -10,26 +11,28 @@ pub fn highest(top: f64, holds: impl Fn(f64) -> bool) -> f64 {
     low
 }
 
-/// M/M/1: the rate at which the `share` quantile of the response time is `limit_s`. The response time is exponential with
-/// rate `mu - lambda` (Kleinrock, Queueing Systems I, 1975, section 5.7), so its quantile is `-ln(1 - share) / (mu - lambda)`.
+/// M/M/1: returns the rate at which the `share` quantile of the response time is `limit_s`. The response time is
+/// exponential with rate `mu - lambda` (Kleinrock, Queueing Systems I, 1975, section 5.7), so its quantile is `-ln(1 -
+/// share) / (mu - lambda)`.
 pub fn mm1_capacity(mu: f64, share: f64, limit_s: f64) -> f64 {
     (mu + (1.0 - share).ln() / limit_s).max(0.0)
 }
 
-/// Erlang C: probability that an arrival waits, of `servers` with `load` = arrival rate times mean service time (Erlang 1917;
-/// through Erlang B's recursion, which is stable).
+/// Erlang C: returns the probability that an arrival waits, for `servers` servers and `load` = arrival rate times mean
+/// service time. Erlang 1917; computed through Erlang B's stable recursion.
 pub fn erlang_c(servers: u32, load: f64) -> f64 {
     let blocked = (1..=servers).fold(1.0, |b, n| load * b / (f64::from(n) + load * b));
     let c = f64::from(servers);
     c * blocked / (c - load * (1.0 - blocked))
 }
 
-/// M/M/c: share of requests that take longer than `t_s`. The wait is 0 with probability `1 - C`, else exponential with rate
-/// `c mu - lambda`; service is added to it (Gross and Harris, Fundamentals of Queueing Theory, section 2.3).
+/// M/M/c: returns the share of requests that take longer than `t_s`. The wait is 0 with probability `1 - C`, otherwise
+/// exponential with rate `c mu - lambda`. The service time is added (Gross and Harris, Fundamentals of Queueing Theory,
+/// section 2.3).
 pub fn mmc_tail(servers: u32, mu: f64, lambda: f64, t_s: f64) -> f64 {
     let (waits, spare) = (erlang_c(servers, lambda / mu), f64::from(servers) * mu - lambda);
     let service = (-mu * t_s).exp();
-    // Sum of an exponential wait and an exponential service, unless both have one rate.
+    // Sum of an exponential wait and an exponential service, with a special case for equal rates.
     let both = match (spare - mu).abs() < 1e-9 * mu {
         true => service * (1.0 + mu * t_s),
         false => (spare * service - mu * (-spare * t_s).exp()) / (spare - mu),
@@ -37,10 +40,10 @@ pub fn mmc_tail(servers: u32, mu: f64, lambda: f64, t_s: f64) -> f64 {
     (1.0 - waits) * service + waits * both
 }
 
-/// A closed M/M/1 with users who think for an exponential time (the machine repairman): share of requests that take longer than
-/// `t_s`. Who arrives finds the queue as it is with one user fewer (Sevcik and Mitrani, J. ACM 28 (1981)), in which `j` are with
-/// the server with a probability that goes as `(n)_j r^j`, `r` the service over the think time; with `j` ahead the response is
-/// Erlang of `j + 1` stages.
+/// Closed M/M/1 with exponential think times (machine repairman): returns the share of requests that take longer than
+/// `t_s`. An arrival sees the queue of a system with one user fewer (Sevcik and Mitrani, J. ACM 28 (1981)). In that
+/// system, `j` users are at the server with probability proportional to `(n)_j r^j`, with `r` = service time / think
+/// time. With `j` users ahead, the response time is Erlang with `j + 1` stages.
 pub fn users_tail(users: u32, think_s: f64, service_s: f64, t_s: f64) -> f64 {
     let (others, ratio, x) = (users.saturating_sub(1), service_s / think_s, t_s / service_s);
     let (mut weight, mut stage, mut tail, mut whole, mut late) = (1.0, (-x).exp(), (-x).exp(), 0.0, 0.0);
@@ -53,9 +56,9 @@ pub fn users_tail(users: u32, think_s: f64, service_s: f64, t_s: f64) -> f64 {
     late / whole
 }
 
-/// M/D/1: share of requests that take longer than `t_s`, with a service of `service_s` (Erlang 1909; Crommelin 1932):
-/// `P(wait <= x) = (1 - rho) sum over k from 0 to x/D of exp(lambda (x - k D)) (-lambda (x - k D))^k / k!`. The terms alternate:
-/// good for waits of some twenty services.
+/// M/D/1: returns the share of requests that take longer than `t_s`, with service time `service_s` (Erlang 1909;
+/// Crommelin 1932): `P(wait <= x) = (1 - rho) sum over k from 0 to x/D of exp(lambda (x - k D)) (-lambda (x - k D))^k /
+/// k!`. The terms alternate, so the sum is accurate only for waits up to about twenty service times.
 pub fn md1_tail(service_s: f64, lambda: f64, t_s: f64) -> f64 {
     let wait_s = t_s - service_s;
     if wait_s < 0.0 {
@@ -70,11 +73,11 @@ pub fn md1_tail(service_s: f64, lambda: f64, t_s: f64) -> f64 {
     (1.0 - (1.0 - lambda * service_s) * within).clamp(0.0, 1.0)
 }
 
-/// Share of Poisson arrivals that a token bucket refuses. Its missing tokens are the unfinished work of M/D/1 with room for
-/// `burst` requests, and an arrival is refused as one that finds that room full: the loss of M/D/1/K by its embedded chain
-/// (Gross and Harris, section 5.1.7), `load` = arrival rate over the bucket's rate.
+/// Returns the share of Poisson arrivals that a token bucket refuses. Its missing tokens are the unfinished work of an
+/// M/D/1 queue with room for `burst` requests, so a refusal is an arrival at a full queue. Loss of M/D/1/K by its
+/// embedded chain (Gross and Harris, section 5.1.7); `load` = arrival rate divided by the bucket's rate.
 pub fn bucket_refuses(burst: u32, load: f64) -> f64 {
-    // Probabilities of n arrivals during one service, and the chain's weights relative to an empty queue.
+    // Probabilities of n arrivals during one service, then the chain's weights relative to an empty queue.
     let arrivals: Vec<f64> =
         (0..=burst).scan((-load).exp(), |p, n| Some(std::mem::replace(p, *p * load / f64::from(n + 1)))).collect();
     let mut weights = vec![1.0];
@@ -119,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_bucket_of_one_token_refuses_as_erlang_b_and_a_large_one_what_is_too_much() {
-        // Room for one request: the share of time that it is taken, rho / (1 + rho), whatever the service.
+        // Room for one request: busy for a share rho / (1 + rho) of the time, for any service time.
         assert!((bucket_refuses(1, 0.5) - 1.0 / 3.0).abs() < 1e-12);
         assert!((bucket_refuses(200, 2.0) - 0.5).abs() < 1e-6);
         assert!(bucket_refuses(50, 0.5) < 1e-9);

@@ -1,5 +1,5 @@
-//! Hosts that are reached by a real sshd each: network namespaces of a testbed, with host keys, a user key and
-//! configurations of their own. Nothing of the machine's own ssh is read or changed.
+//! Hosts with a real sshd each: network namespaces of a testbed, with their own host keys, user key and configurations.
+//! The machine's own ssh stays untouched.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -11,10 +11,11 @@ use tempfile::TempDir;
 use crate::need::testbed;
 use crate::{ControlGroup, Held, Without, eventually, has, installed, is_root, or_skip, program};
 
-/// A sshd of default settings may refuse connections while it has so many that are not through yet. Those here do.
+/// Number of unauthenticated connections that the sshds accept. With default settings, an sshd may refuse connections
+/// before this number.
 const AT_ONCE: u32 = 10;
 
-/// A testbed whose hosts can be logged in to. It ends with this value.
+/// A testbed with hosts for login. It ends with this value.
 pub struct SshHosts {
     binary: PathBuf,
     dir: TempDir,
@@ -23,13 +24,13 @@ pub struct SshHosts {
 }
 
 impl SshHosts {
-    /// Makes hosts on a medium, each but the first with a sshd; says that the test is left out where this machine cannot.
+    /// Makes hosts on a medium, all but the first with an sshd. Skips the test if this machine cannot.
     #[track_caller]
     pub fn make(test: &str, binary: &Path, medium: &str, hosts: &[&str]) -> Option<Self> {
         Self::make_with(test, binary, medium, hosts, &[])
     }
 
-    /// The same with all that is started on some of the hosts in control groups.
+    /// Makes the hosts; programs on some of them start in control groups.
     #[track_caller]
     pub fn make_with(
         test: &str,
@@ -43,22 +44,22 @@ impl SshHosts {
         }
         let mut made = Self::bare(test, binary, medium, hosts)?;
         made.keys(hosts);
-        // The folder that sshd wants to be there and empty.
+        // sshd needs this empty folder.
         std::fs::create_dir_all("/run/sshd").unwrap();
-        // The first is where loadline is started.
+        // loadline runs on the first host.
         for host in &hosts[1..] {
             made.daemon(host, groups.iter().find(|(name, _)| name == host).map(|(_, group)| *group));
         }
         Some(made)
     }
 
-    /// The same without any sshd.
+    /// Makes the hosts without sshd.
     #[track_caller]
     pub fn bare(test: &str, binary: &Path, medium: &str, hosts: &[&str]) -> Option<Self> {
         or_skip(test, Self::bare_where_possible(binary, medium, hosts))
     }
 
-    /// The same outside of tests.
+    /// Makes the hosts without sshd, outside of tests.
     pub fn bare_where_possible(binary: &Path, medium: &str, hosts: &[&str]) -> Result<Self, Without> {
         installed(&["ip"])?;
         if !is_root() {
@@ -138,7 +139,7 @@ impl SshHosts {
         self.await_listening(host, 22);
     }
 
-    /// Waits until somebody listens at a port of a host.
+    /// Waits until a program listens on a port of a host.
     #[track_caller]
     pub fn await_listening(&self, host: &str, port: u16) {
         let at = format!(":{port}");
@@ -149,18 +150,18 @@ impl SshHosts {
         });
     }
 
-    /// A file of the hosts.
+    /// Returns a file of the hosts.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    /// The address of a host.
+    /// Returns the address of a host.
     pub fn address(&self, host: &str) -> &str {
         let found = self.addresses.iter().find(|(name, ..)| name == host);
         found.map(|(_, address, _)| address.as_str()).unwrap()
     }
 
-    /// Another name of a host, as far as ssh knows it.
+    /// Returns an alias of a host in ssh's configuration.
     pub fn alias(&self, host: &str, number: usize) -> String {
         let name = format!("{host}-{number}");
         let line = format!("Host {name}\n HostName {}\n", self.address(host));
@@ -169,26 +170,26 @@ impl SshHosts {
         name
     }
 
-    /// What `--via` needs to reach them.
+    /// Returns the value of `--via` for these hosts.
     pub fn engine(&self) -> String {
         format!("ssh -F {} {{host}}", self.path("config").display())
     }
 
-    /// A program in a host.
+    /// Returns a command that runs a program on a host.
     pub fn inside(&self, host: &str, program: &Path) -> Command {
         let mut command = self.command("testbed");
         command.args(["exec", "lan", host, "--"]).arg(program);
         command
     }
 
-    /// The agents of loadline that run in a host, the one that was started last at the end.
+    /// Returns the loadline agents on a host, in the order of their start.
     pub fn agents(&self, host: &str) -> Vec<u32> {
         let mut agents = self.processes(host, |line| line.ends_with(b"\0agent\0") && !line.contains(&b' '));
         agents.sort_by_cached_key(|pid| (crate::process::started(*pid), *pid));
         agents
     }
 
-    /// The processes in a host whose command line is so.
+    /// Returns the processes on a host with a matching command line.
     pub fn processes(&self, host: &str, is: impl Fn(&[u8]) -> bool) -> Vec<u32> {
         let holder = self.addresses.iter().find(|(name, ..)| name == host).unwrap().2;
         let namespace = |pid: u32| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
@@ -202,32 +203,32 @@ impl SshHosts {
         pids.filter(found).collect()
     }
 
-    /// The sessions that the sshd of a host serves.
+    /// Returns the sessions of a host's sshd.
     pub fn sessions(&self, host: &str) -> Vec<u32> {
         let at = self.addresses.iter().position(|(name, ..)| name == host).unwrap();
-        // `testbed exec` becomes the program.
+        // `testbed exec` replaces itself with the program.
         crate::children(self.daemons[at - 1].pid())
     }
 
-    /// Cuts the line of a host, or puts it back.
+    /// Cuts or restores the link of a host.
     pub fn line(&self, host: &str, up: bool) {
         let state = if up { "up" } else { "down" };
         let mut command = self.inside(host, &program("ip").unwrap());
         assert!(command.args(["link", "set", "eth0", state]).status().unwrap().success());
     }
 
-    /// Runs loadline in a host, does something once load is on, and waits for its end; the run, and what it said. Its agents
-    /// must be gone a moment later.
+    /// Runs loadline on a host, calls `during` once load is on, and waits for the end. Returns the run and the output.
+    /// Checks that the agents are gone shortly after.
     pub fn run(&self, host: &str, args: &[&str], during: impl FnOnce(&Self)) -> (Value, Output) {
         self.run_as(self.inside(host, &self.binary), args, during)
     }
 
-    /// The program under test.
+    /// Returns the program under test.
     pub fn binary(&self) -> &Path {
         &self.binary
     }
 
-    /// The same by a command that ends in loadline.
+    /// Does the same with a command that ends with loadline.
     pub fn run_as(&self, mut command: Command, args: &[&str], during: impl FnOnce(&Self)) -> (Value, Output) {
         let out = self.path("out");
         command.args(args).arg("--out").arg(&out).arg("--force");
@@ -238,13 +239,13 @@ impl SshHosts {
         (run.unwrap_or_default(), output)
     }
 
-    /// Waits until so many agents are in a host.
+    /// Waits until a host has at least this many agents.
     #[track_caller]
     pub fn await_agents(&self, host: &str, at_least: usize) -> Vec<u32> {
         eventually(|| Some(self.agents(host)).filter(|pids| pids.len() >= at_least))
     }
 
-    /// Waits until no agent is left in a host.
+    /// Waits until a host has no agent.
     #[track_caller]
     pub fn await_no_agents(&self, host: &str) {
         let begin = Instant::now();

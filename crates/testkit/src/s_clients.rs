@@ -1,4 +1,4 @@
-//! What the tests of S-Clients share: the slow server, the load, and what must hold of every run.
+//! Shared code for tests of S-Clients: the slow server, the load, and checks for every run.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,21 +7,21 @@ use serde_json::Value;
 
 use crate::{has, num, program, skip, verdict};
 
-/// A server that answers 200 requests a second behind a short queue.
+/// Options of a server that handles 200 requests per second behind a short queue.
 pub const SLOW: [&str; 6] = ["--backlog", "16", "--option", "work_us=5000", "--option", "work_by=loops"];
-/// D, the descriptors.
+/// Number of descriptors, D.
 pub const D: &str = "50";
-/// T, the connect timeout.
+/// Connect timeout, T.
 pub const T: &str = "100ms";
-/// D / T: connection attempts offered per second.
+/// Offered connection attempts per second, D / T.
 pub const OFFERED: f64 = 500.0;
 
-/// A load of S-Clients with T, 2 s with its warmup.
+/// Returns a load of S-Clients with T for 2 s, including the warm-up.
 pub fn load(binary: &Path, url: &str, descriptors: &str, more: &[&str]) -> Command {
     load_of(binary, url, descriptors, ("1700ms", more))
 }
 
-/// The same of another duration.
+/// Returns a load with another duration.
 pub fn load_of(binary: &Path, url: &str, descriptors: &str, (duration, more): (&str, &[&str])) -> Command {
     let mut command = Command::new(binary);
     command.args(["load", url, "--s-clients", descriptors, "--connect-timeout", T, "--warmup", "300ms"]);
@@ -29,26 +29,26 @@ pub fn load_of(binary: &Path, url: &str, descriptors: &str, (duration, more): (&
     command
 }
 
-/// Offered at least D/T, never more sent than offered.
+/// Checks that the run offered at least D/T and never sent more than it offered.
 pub fn honest(run: &Value, offered: f64) {
     let trial = &run["trials"][0];
     assert!(num(&trial["offered_rate"]) >= 0.999 * offered, "offered {} of {offered}", trial["offered_rate"]);
     assert!(num(&trial["sent_rate"]) <= 1.001 * num(&trial["offered_rate"]), "{}", verdict(run));
 }
 
-/// Kinds of the incidents of the first trial.
+/// Returns the kinds of incidents in the first trial.
 pub fn incidents(run: &Value) -> Vec<&str> {
     let list = run["trials"][0]["incidents"].as_array();
     list.map_or(Vec::new(), |list| list.iter().filter_map(|i| i["kind"].as_str()).collect())
 }
 
-/// Errors of a kind in the first trial.
+/// Returns the errors of a kind in the first trial.
 pub fn error(run: &Value, kind: &str) -> u64 {
     run["trials"][0]["errors"][kind].as_u64().unwrap_or(0)
 }
 
-/// A script in a network namespace of its own, where `"$1"` is the binary; says that the test is left out where that is not
-/// allowed.
+/// Returns a command for a script in its own network namespace, with the binary as `"$1"`. Skips the test if namespaces
+/// are not allowed.
 #[track_caller]
 pub fn in_a_namespace(test: &str, binary: &Path, script: &str) -> Option<Command> {
     if !has(test, "unshare") || !has(test, "ip") {
@@ -66,7 +66,7 @@ pub fn in_a_namespace(test: &str, binary: &Path, script: &str) -> Option<Command
     Some(namespace(&format!("ip link set lo up; sysctl -qw net.ipv4.tcp_syncookies=0; {script}")))
 }
 
-/// Starts the slow server on port 80 and waits for it; `$server` is its process.
+/// Shell code that starts the slow server on port 80 and waits for it. `$server` is its process id.
 pub const SERVE: &str = "\"$1\" serve http --listen 127.0.0.1:80 --backlog 16 --option work_us=5000 --option work_by=loops \
                      >/dev/null 2>&1 & server=$!; \
                      until ss -Hltn | grep -q :80; do sleep 0.02; done; ";

@@ -7,10 +7,10 @@ use tempfile::TempDir;
 
 use crate::{Running, free_port, program};
 
-/// Body of `/file`, bytes: with its head one segment of TCP.
+/// Size of `/file`, bytes: with headers one TCP segment.
 const FILE_BYTES: usize = 1294;
 
-/// A directory with the file, open to a worker that is not root when its master is.
+/// Makes a directory with the file, readable for workers without root rights.
 fn root() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("file"), vec![b'x'; FILE_BYTES]).unwrap();
@@ -22,13 +22,13 @@ fn open_to_all(dir: &Path) {
     assert!(Command::new("chmod").arg("755").arg(dir).status().unwrap().success());
 }
 
-/// nginx with one worker on processor `cpu`, its access log (`OK 200` a request) on, and further directives in
-/// `location /` and in `http`; `None` where it is not installed.
+/// Starts nginx with one worker on CPU `cpu` and an access log (`OK 200` per request). `location` and `http` are
+/// additional directives. `None` if nginx is not installed.
 pub fn nginx(cpu: u32, location: &str, http: &str) -> Option<Running> {
     nginx_workers((1, &cpu.to_string()), location, http)
 }
 
-/// The same with so many workers on a list of processors, connections spread over the workers.
+/// Starts nginx with several workers on a list of CPUs, with the connections spread over the workers.
 pub fn nginx_workers((workers, cpus): (u32, &str), location: &str, http: &str) -> Option<Running> {
     let (nginx, port, dir) = (program("nginx")?, free_port(), root());
     let d = dir.path();
@@ -48,12 +48,13 @@ pub fn nginx_workers((workers, cpus): (u32, &str), location: &str, http: &str) -
     Some(Running::start(command, port, dir))
 }
 
-/// Apache httpd with an event worker, its log (`OK 200` a request) without buffer; `None` where it is not installed.
+/// Starts Apache httpd with an event worker and an unbuffered log (`OK 200` per request); `None` if Apache is not
+/// installed.
 pub fn apache() -> Option<Running> {
     apache_with_log("OK %>s")
 }
 
-/// The same with a log of this format, in the file `access` of its folder.
+/// Starts Apache with a log in this format, in the file `access` of its folder.
 pub fn apache_with_log(format: &str) -> Option<Running> {
     let (apache, port, dir) = (program("apache2")?, free_port(), root());
     let modules = PathBuf::from("/usr/lib/apache2/modules");
@@ -72,8 +73,8 @@ pub fn apache_with_log(format: &str) -> Option<Running> {
     modules.exists().then(|| Running::start(command, port, dir))
 }
 
-/// Python's http.server: a thread a connection, a listen queue of five, its log (`" 200 ` a request) without buffer;
-/// `None` where it is not installed.
+/// Starts Python's http.server with an unbuffered log (`" 200 ` per request): one thread per connection, a listen queue
+/// of five. `None` if Python is not installed.
 pub fn python() -> Option<Running> {
     let (python, port, dir) = (program("python3")?, free_port(), root());
     let mut command = Command::new("sh");

@@ -1,5 +1,5 @@
-//! A Slurm of its own on hosts of a testbed: munged and slurmctld on the first, a slurmd on each node. Nothing of the
-//! machine's own Slurm is read or changed.
+//! A Slurm cluster on hosts of a testbed: munged and slurmctld on the first host, a slurmd on each node. The machine's
+//! own Slurm stays untouched.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -10,15 +10,15 @@ use serde_json::Value;
 use crate::process::seen_within;
 use crate::{Held, SshHosts, Without, eventually, installed, or_skip, program};
 
-/// What is needed.
+/// Required programs.
 const PROGRAMS: [&str; 6] = ["munged", "slurmctld", "slurmd", "salloc", "sinfo", "unshare"];
 
-/// How long its daemons may take: they look after each other in steps of seconds.
+/// Maximum time for its daemons, which check each other once in several seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// See the head of this file.
+/// A Slurm cluster on hosts of a testbed.
 pub struct Slurm {
-    // Ended in this order.
+    // Daemons, ended in this order.
     slurmds: Vec<(String, Held)>,
     _slurmctld: Held,
     _munged: Held,
@@ -29,14 +29,13 @@ pub struct Slurm {
 }
 
 impl Slurm {
-    /// Starts it on hosts, the first of which is the conductor; `nodes` are nodes. Says that the test is left out where this
-    /// machine cannot.
+    /// Starts the cluster; the first of the hosts is the conductor. Skips the test if this machine cannot.
     #[track_caller]
     pub fn start(test: &str, hosts: SshHosts, conductor: &str, nodes: &[&str]) -> Option<Self> {
         or_skip(test, Self::where_possible(hosts, conductor, nodes))
     }
 
-    /// The same outside of tests.
+    /// Starts the cluster outside of tests.
     pub fn where_possible(hosts: SshHosts, conductor: &str, nodes: &[&str]) -> Result<Self, Without> {
         installed(&PROGRAMS)?;
         let dir = hosts.path("slurm");
@@ -53,13 +52,14 @@ impl Slurm {
         Ok(made)
     }
 
-    /// Waits until all of so many nodes are free: a job that has ended holds its nodes until Slurm has seen its end there.
+    /// Waits until this many nodes are idle. After a job ends, its nodes stay allocated until Slurm has noticed the
+    /// end.
     #[track_caller]
     pub fn await_idle(&self, nodes: usize) {
         self.idle(nodes).unwrap();
     }
 
-    /// The same outside of tests.
+    /// Waits for idle nodes outside of tests.
     pub fn idle(&self, nodes: usize) -> Result<(), Without> {
         let mut last = String::new();
         let idle = seen_within(PATIENCE, || {
@@ -78,19 +78,19 @@ impl Slurm {
         command
     }
 
-    /// The process of the slurmd of a node.
+    /// Returns the process of a node's slurmd.
     pub fn daemon(&self, node: &str) -> u32 {
         self.slurmds.iter().find(|(name, _)| name == node).unwrap().1.pid()
     }
 
-    /// Starts the slurmd of a node again, which was killed.
+    /// Restarts a node's slurmd after it was killed.
     pub fn start_daemon(&mut self, node: &str) {
         self.slurmds.retain(|(name, _)| name != node);
         let started = slurmd(&self.hosts, &self.config, node);
         self.slurmds.push((node.into(), started));
     }
 
-    /// Runs loadline in an allocation of so many nodes, does something meanwhile, and waits for its end.
+    /// Runs loadline in an allocation of nodes, calls `during` meanwhile, and waits for the end.
     pub fn run(&self, nodes: usize, args: &[&str], during: impl FnOnce(&SshHosts)) -> (Value, Output) {
         let mut command = self.command("salloc");
         command.args(["-Q", "--oversubscribe", "-N", &nodes.to_string()]).arg(self.hosts.binary());
@@ -98,7 +98,7 @@ impl Slurm {
     }
 }
 
-/// With a host name of its own, in the namespaces that the control groups are seen from.
+/// Starts a daemon with its own host name, in the namespaces that the control groups are seen from.
 fn daemon(hosts: &SshHosts, host: &str, line: &str) -> Held {
     let mut command = hosts.inside(host, &program("unshare").unwrap());
     command.args(["--uts", "sh", "-c", &format!("hostname {host}; exec {line}")]);

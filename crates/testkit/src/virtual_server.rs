@@ -1,17 +1,17 @@
-//! A server in virtual time that a search conducts its trials against: a run of half a minute takes a fraction of a second,
-//! and the same seed gives the same run.
+//! A server in virtual time for tests of the search. A run of half a minute takes a fraction of a second, and equal
+//! seeds give equal runs.
 
 use lab::search::Conductor;
 use lab::{LabError, Point};
 use load::{SimServer, simulate};
 use run::{LoadPlan, Plan, Protocol, Run, Steady, Trial, Window};
 
-/// Time of a trial that is neither warm-up nor window: starting agents and a short drain.
+/// Time of a trial besides warm-up and window: starting agents and a short drain.
 const AROUND_A_TRIAL_S: f64 = 0.08;
-/// Pauses are made for this many budgets: no search takes longer.
+/// Length of the generated pauses, in budgets: no search takes longer.
 const BUDGETS: f64 = 3.0;
 
-/// When a machine stands still, as on a shared host: at moments of a Poisson process, for an exponential time.
+/// Pauses of a machine, as on a shared host: at Poisson times, with exponential lengths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pauses {
     /// Pauses per second.
@@ -21,7 +21,7 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// Begin and end of each until `until_s`, in order, none within another.
+    /// Returns start and end of each pause until `until_s`, in order and without overlap.
     fn times(self, seed: u64, until_s: f64) -> Vec<(f64, f64)> {
         let mut random = fastrand::Rng::with_seed(seed ^ 0x0070_a5e5);
         let mut exponential = |mean: f64| -(1.0 - random.f64()).ln() * mean;
@@ -34,35 +34,35 @@ impl Pauses {
     }
 }
 
-/// How the speed of a machine changes, as on a host whose other guests share its caches: the logarithm of the speed forgets where it
-/// was (Ornstein and Uhlenbeck).
+/// Speed changes of a machine, as on a host whose other guests share its caches. The logarithm of the speed is an
+/// Ornstein-Uhlenbeck process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
     /// Standard deviation of the logarithm.
     pub sd: f64,
-    /// After so long it has forgotten all but 1/e, seconds.
+    /// Correlation time: after it, the process has forgotten all but 1/e, seconds.
     pub forgets_s: f64,
 }
 
 /// A queueing model of a server, and the run of a search against it.
 #[derive(Clone, Debug)]
 pub struct VirtualServer {
-    /// The model. Its seed changes by trial, its stalls are those of the pauses.
+    /// The model. Each trial has another seed; the stalls are the pauses.
     pub server: SimServer,
     run: Run,
     load: LoadPlan,
     pauses: Vec<(f64, f64)>,
     drift: Option<Drift>,
-    /// Logarithm of the speed, when it was so, and what is left to chance of it.
+    /// Logarithm of the speed, its time, and the random generator for its future.
     speed: (f64, f64, fastrand::Rng),
     now_s: f64,
     seed: u64,
 }
 
 impl VirtualServer {
-    /// A server for a plan's budget, objective and limits. `seed` makes the run: arrivals, service times and pauses.
+    /// Makes a server for a plan's budget, objective and limits. `seed` determines arrivals, service times and pauses.
     pub fn new(server: SimServer, plan: Plan, seed: u64) -> Self {
-        // Refusals have a status; all else needs no protocol and is cheaper without.
+        // Refusals need a status; other models run faster without a protocol.
         let protocol = match server.limit {
             Some(_) => plan.load.protocol.clone(),
             None => Protocol::Echo { message_bytes: 1 },
@@ -73,21 +73,21 @@ impl VirtualServer {
         Self { server, run, load, pauses: Vec::new(), drift: None, speed, now_s: 0.0, seed }
     }
 
-    /// The same on a machine that stands still now and then.
+    /// Adds pauses of the machine.
     #[must_use]
     pub fn paused(mut self, pauses: Pauses) -> Self {
         self.pauses = pauses.times(self.seed, BUDGETS * self.run.plan.search.budget_s);
         self
     }
 
-    /// The same on a machine whose speed changes: from trial to trial, within one it stays.
+    /// Adds speed changes of the machine between trials.
     #[must_use]
     pub fn drifting(mut self, drift: Drift) -> Self {
         self.drift = Some(drift);
         self
     }
 
-    /// Service time of a worker by the machine's speed now, nanoseconds.
+    /// Returns a worker's service time at the machine's current speed, nanoseconds.
     fn service_ns(&mut self) -> u64 {
         let Some(drift) = self.drift else { return self.server.service_ns };
         let (ln, since_s, random) = &mut self.speed;
@@ -97,10 +97,10 @@ impl VirtualServer {
         (self.server.service_ns as f64 * (-*ln).exp()) as u64
     }
 
-    /// Searches for its capacity as `find` does, and judges the run.
+    /// Searches for the capacity as `find` does, and judges the run.
     pub fn find(mut self) -> Result<Run, LabError> {
         let response_s = self.server.service_ns as f64 / 1e9;
-        // Of what a person gives, `find` keeps some for its experiment.
+        // `find` reserves a part of the budget for its experiment.
         let (budget, _) = lab::search::Budget::with_proof(self.run().plan.search.budget_s);
         lab::search::capacity(&mut self, budget, response_s)?;
         self.run.elapsed_s = self.now_s;
@@ -108,7 +108,7 @@ impl VirtualServer {
         Ok(self.run)
     }
 
-    /// The same in users who think as the plan's load says.
+    /// Searches for the capacity in users with the think time of the plan.
     pub fn find_users(mut self) -> Result<Run, LabError> {
         let response_s = self.server.service_ns as f64 / 1e9;
         let budget = lab::search::Budget::new(self.run().plan.search.budget_s);
@@ -118,9 +118,9 @@ impl VirtualServer {
         Ok(self.run)
     }
 
-    /// One trial without a search.
+    /// Runs one trial without a search.
     pub fn conduct(&mut self, plan: &LoadPlan, point: &Point) -> Result<Trial, LabError> {
-        // Where the warm-up could be longer, the least is taken: the worst case.
+        // Takes the minimum warm-up, which is the worst case.
         let plan = &LoadPlan { warmup_s: plan.warmup_s.min(plan.least_warmup_s), ..plan.clone() };
         let service_ns = self.service_ns();
         let server =
@@ -131,19 +131,19 @@ impl VirtualServer {
         let pauses: Vec<Window> =
             server.stalls_ns.iter().map(|&(b, e)| Window { begin_s: b as f64 / 1e9, end_s: e as f64 / 1e9 }).collect();
         let mut trial = lab::merged(point, &[&plan.intensity], part, window);
-        // The meter of a virtual host sees every pause that one of a real one would.
+        // The pause meter of a virtual host sees every pause that a real one would.
         trial.measured.pauses =
             pauses.into_iter().filter(|p| p.length_s() >= 0.002 && p.begin_s < window.end_s).collect();
         trial.steady = Steady { steady: true, warmup_s: plan.warmup_s, reason: "virtual time".into() };
         Ok(trial)
     }
 
-    /// Every trial has service times of its own; its arrivals are those of the plan's seed, as in a live run.
+    /// Service times differ in each trial. Arrivals follow the plan's seed, as in a live run.
     fn trial_seed(&self) -> u64 {
         self.seed.wrapping_mul(1_000_003).wrapping_add(self.run.trials.len() as u64)
     }
 
-    /// The pauses that are still to come, as the next trial will count time.
+    /// Returns the future pauses, relative to the start of the next trial.
     fn stalls_ns(&self) -> Vec<(u64, u64)> {
         let ahead = |at: f64| ((at - self.now_s).max(0.0) * 1e9) as u64;
         let to_come = self.pauses.iter().filter(|(_, end)| *end > self.now_s);
@@ -151,7 +151,7 @@ impl VirtualServer {
     }
 }
 
-/// A standard normal draw (G. E. P. Box and M. E. Muller, 1958).
+/// Returns a standard normal random number (G. E. P. Box and M. E. Muller, 1958).
 fn normal(random: &mut fastrand::Rng) -> f64 {
     let (u, v) = (1.0 - random.f64(), random.f64());
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()

@@ -15,13 +15,13 @@ const SERVER: &str = "10.77.0.1";
 pub struct Way {
     binary: PathBuf,
     dir: tempfile::TempDir,
-    /// The next server's. Never the last one's: the kernel ends an io_uring, and the listener that it holds, only a little
-    /// after its process.
+    /// Port of the next server. Never that of the last server: the kernel closes an io_uring, and the listener in it,
+    /// shortly after its process ends.
     port: Cell<u16>,
 }
 
 impl Way {
-    /// Says that the test is left out where this machine has no testbed.
+    /// Makes the hosts. Skips the test if this machine has no testbed.
     pub fn up(test: &str, binary: &Path, medium: &str) -> Option<Self> {
         let way = Self { binary: binary.into(), dir: tempfile::tempdir().unwrap(), port: Cell::new(8080) };
         let output = way.testbed(&["up", "way", "--medium", medium]).output().unwrap();
@@ -42,14 +42,14 @@ impl Way {
         command
     }
 
-    /// Buffers of at most `bytes` for the connections that a host opens or accepts from now on.
+    /// Limits the buffers of connections that a host opens or accepts from now on.
     pub fn small_buffers(&self, host: &str, setting: &str, bytes: u32) {
         let set = format!("echo 4096 {bytes} {bytes} >/proc/sys/net/ipv4/{setting}");
         let output = self.inside(host, Path::new("/bin/sh")).args(["-c", &set]).output().unwrap();
         assert!(output.status.success(), "{}", said(&output));
     }
 
-    /// Bytes per second that each wire of the medium has at this moment.
+    /// Returns the current bytes per second of each wire.
     pub fn rates(&self) -> Vec<f64> {
         let output = self.testbed(&["status", "way", "--json"]).output().unwrap();
         let status: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -58,7 +58,7 @@ impl Way {
         rates.map(|column| column["values"][0].as_f64().unwrap()).collect()
     }
 
-    /// A `serve http` with these flags.
+    /// Starts `serve http` with these flags.
     pub fn serve(&self, flags: &[&str]) -> Server {
         let mut command = self.inside("server", Path::new("/bin/sh"));
         command.args(["-c", "echo $$; exec \"$@\"", "sh"]).arg(&self.binary);
@@ -71,14 +71,14 @@ impl Way {
         Server { child, pid, addr }
     }
 
-    /// The run of a command of loadline on `client1` against a server with these flags.
+    /// Runs a loadline command on `client1` against a server with these flags.
     #[track_caller]
     pub fn run(&self, what: &str, server: &[&str], more: &[&str]) -> Value {
         let server = self.serve(server);
         json_of(&mut self.client(what, &server, more))
     }
 
-    /// A command of loadline on `client1` against a server.
+    /// Returns a loadline command on `client1` against a server.
     pub fn client(&self, what: &str, server: &Server, more: &[&str]) -> Command {
         let mut command = self.inside("client1", &self.binary);
         let url = format!("http://{}/", server.addr);
@@ -87,7 +87,7 @@ impl Way {
     }
 }
 
-/// A server in a host; it ends with this value.
+/// A server on a host; it ends with this value.
 pub struct Server {
     child: Child,
     pid: String,

@@ -1,7 +1,7 @@
-//! No two files of a crate take from one another, straight or by way of others: what both need stands in a file below both.
+//! Files of a crate must not depend on each other in a circle. Common code belongs in a file below both.
 //!
-//! Read as text: paths that begin with `crate`, `self`, `super` or a module's name, outside of tests. A name that a module
-//! only passes on (`pub use`) counts as taken from where it is defined, which may be another crate.
+//! The check reads the sources as text: paths that begin with `crate`, `self`, `super` or a module's name, outside of
+//! tests. A re-exported name (`pub use`) counts as a dependency on its definition, which may be in another crate.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 type Module = Vec<String>;
 
-/// A crate's files.
+/// Source files of a crate.
 #[derive(Default)]
 struct Crate {
     texts: BTreeMap<Module, String>,
-    /// What a module passes on: the name, and the path it comes from.
+    /// Re-exports of each module: name and original path.
     passed_on: BTreeMap<Module, BTreeMap<String, Vec<String>>>,
 }
 
@@ -46,7 +46,7 @@ impl Crate {
         }
     }
 
-    /// The module in which a path ends that stands in `module`.
+    /// Returns the module that a path in `module` leads to.
     fn target(&self, module: &[String], path: &[String], depth: u32) -> Option<Module> {
         let (mut at, mut rest) = match path.first()?.as_str() {
             "crate" => (Vec::new(), &path[1..]),
@@ -71,7 +71,7 @@ impl Crate {
         }
     }
 
-    /// Who takes from whom.
+    /// Returns the dependencies of each module.
     fn arrows(&self) -> BTreeMap<&Module, BTreeSet<Module>> {
         let of = |(module, text)| -> (&Module, BTreeSet<Module>) {
             let (module, text): (&Module, &String) = (module, text);
@@ -82,7 +82,7 @@ impl Crate {
         self.texts.iter().map(of).collect()
     }
 
-    /// Modules from which an arrow leads back to themselves.
+    /// Returns the modules that depend on themselves.
     fn in_circles(&self) -> Vec<String> {
         let arrows = self.arrows();
         let reached = |from: &Module| {
@@ -96,7 +96,7 @@ impl Crate {
     }
 }
 
-/// A file without comments, texts and tests.
+/// Returns the code without comments, strings and tests.
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
@@ -105,7 +105,7 @@ fn code(text: &str) -> String {
     quoted.split('"').step_by(2).collect::<Vec<_>>().join("\"\"")
 }
 
-/// Every `use` of a file: whether it is passed on, and its paths.
+/// Returns every `use` in a file: whether it is a re-export, and its paths.
 fn uses(text: &str) -> Vec<(bool, Vec<Vec<String>>)> {
     let statement = |at: usize| {
         let line = text[..at].rfind('\n').map_or(0, |n| n + 1);
@@ -118,7 +118,7 @@ fn uses(text: &str) -> Vec<(bool, Vec<Vec<String>>)> {
     text.match_indices("use ").filter_map(|(at, _)| statement(at)).collect()
 }
 
-/// The paths of a tree of `use`.
+/// Returns the paths in a `use` tree.
 fn paths(tree: &str) -> Vec<Vec<String>> {
     let tree = tree.trim();
     let Some((before, inside)) = tree.split_once('{') else {
@@ -141,7 +141,7 @@ fn paths(tree: &str) -> Vec<Vec<String>> {
     parts.map(|path| [&before[..], &path].concat()).collect()
 }
 
-/// Paths that stand in the code itself.
+/// Returns the paths used within the code.
 fn inline(text: &str) -> Vec<Vec<String>> {
     let words = text.lines().filter(|line| !line.trim_start().contains("use "));
     let words = words.flat_map(|line| line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')));
@@ -154,7 +154,7 @@ fn sources() -> Vec<PathBuf> {
     let inside = |dir: &Path| -> Vec<PathBuf> {
         std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
     };
-    // A crate may stand in the folder of another one, as that for C does.
+    // A crate may be inside another one's folder, as the C interface is.
     let all = inside(&crates).into_iter().flat_map(|dir| inside(&dir).into_iter().chain([dir]).collect::<Vec<_>>());
     all.filter(|dir| dir.join("Cargo.toml").is_file()).map(|dir| dir.join("src")).filter(|src| src.is_dir()).collect()
 }

@@ -1,39 +1,39 @@
-//! One test, run in a process of its own.
+//! One test, run in its own process.
 
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Seconds after which a test counts as hung and is ended.
+/// Seconds after which a test counts as hung and is killed.
 const MAX_TEST_S: &str = "300";
-/// Exit status of `timeout` when it ended the program.
+/// Exit status of `timeout` after it killed the program.
 const TIMED_OUT: i32 = 124;
 
-/// A test that is to run.
+/// A test to run.
 pub(crate) struct Job {
-    /// `crate` for unit tests, `crate/target` for the others.
+    /// `crate` for unit tests, `crate/target` for others.
     pub(crate) program: String,
-    /// Cargo's target that the test belongs to.
+    /// Cargo target of the test.
     pub(crate) target: String,
     pub(crate) test: String,
     pub(crate) executable: PathBuf,
-    /// Folder of the package, in which the test runs.
+    /// Folder of the package, the test's working directory.
     pub(crate) folder: PathBuf,
 }
 
 /// Result of a test.
 pub(crate) struct Outcome {
-    /// The program and the test.
+    /// Program and test.
     pub(crate) name: String,
     pub(crate) took: Duration,
-    /// Why it failed, with its output.
+    /// Reason for the failure, with the output.
     pub(crate) failure: Option<String>,
-    /// `SKIP` lines: what the machine lacks.
+    /// `SKIP` lines, which say what the machine lacks.
     pub(crate) skips: Vec<String>,
 }
 
 impl Job {
-    /// Runs the test to its end.
+    /// Runs the test until it ends.
     pub(crate) fn run(self) -> Outcome {
         let started = Instant::now();
         let output = Command::new("timeout")
@@ -55,7 +55,7 @@ impl Job {
             Ok(status) => Some(status.to_string()),
             Err(error) => Some(format!("cannot start it: {error}")),
         };
-        // The test harness leaves its own line open, so a skip may stand behind it.
+        // The test harness leaves its own line open, so a skip may follow on that line.
         let skips = text.lines().filter_map(|line| line.find("SKIP ").map(|at| line[at..].to_owned())).collect();
         Outcome { name, took, failure: why.map(|why| format!("{why}\n{text}")), skips }
     }

@@ -1,4 +1,4 @@
-//! Reads which test programs cargo built and asks each for its tests.
+//! Reads the list of test programs from cargo and asks each program for its tests.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,13 +22,13 @@ pub(crate) fn jobs(path: &str, skipped: &[&str]) -> Result<Vec<Job>, String> {
     Ok(jobs)
 }
 
-/// A test program as cargo built it.
+/// A test program built by cargo.
 struct Program {
-    /// `crate` for unit tests, `crate/target` for the others.
+    /// `crate` for unit tests, `crate/target` for others.
     name: String,
     target: String,
     executable: PathBuf,
-    /// Folder of the package, in which cargo runs its tests.
+    /// Folder of the package, the working directory of its tests.
     folder: PathBuf,
 }
 

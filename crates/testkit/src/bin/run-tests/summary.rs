@@ -1,4 +1,4 @@
-//! The lines that a developer reads: failures at once, and at the end what was slow, left out or failed.
+//! Output for developers: failures at once; slow, skipped and failed tests at the end.
 
 use std::time::{Duration, SystemTime};
 
@@ -14,7 +14,7 @@ pub(crate) fn print_failure(outcome: &Outcome) {
     }
 }
 
-/// Writes how long each test took into `path`, the slowest first.
+/// Writes the time of each test to `path`, the slowest first.
 pub(crate) fn write_times(outcomes: &[Outcome], path: &str) -> std::io::Result<()> {
     let line = |outcome: &&Outcome| format!("{:.2}\t{}\n", outcome.took.as_secs_f64(), outcome.name);
     std::fs::write(path, slowest_first(outcomes).iter().map(line).collect::<String>())
@@ -26,8 +26,8 @@ fn slowest_first(outcomes: &[Outcome]) -> Vec<&Outcome> {
     sorted
 }
 
-/// Prints the slowest tests, what the machine lacked, the failed tests and the totals. `since` is when the whole command
-/// began, counted from 1970.
+/// Prints the slowest tests, everything that the machine lacked, the failed tests and the totals. `since` is the start
+/// of the whole command, relative to 1970.
 pub(crate) fn print(outcomes: &[Outcome], took: Duration, since: Duration) {
     println!("\nSlowest tests:");
     for outcome in slowest_first(outcomes).iter().take(SLOWEST) {
