@@ -1,5 +1,5 @@
-//! A short run of what `fuzz/fuzz_targets/run_json.rs` does for hours: mutated runs load or are refused, never a panic,
-//! and what loads can be written and loaded again.
+//! A short version of `fuzz/fuzz_targets/run_json.rs`. Mutated runs must load or be rejected, and never cause a panic.
+//! A run that loads must also survive saving and loading.
 
 use loadline_run::{FORMAT, Hist, Run, Side, Trial, parse_run};
 
@@ -12,7 +12,7 @@ fn seed() -> String {
     serde_json::to_string(&run).unwrap_or_default()
 }
 
-/// xorshift64*: the same texts in every run.
+/// xorshift64*, so that every test run uses the same texts.
 fn next(state: &mut u64) -> usize {
     *state ^= *state >> 12;
     *state ^= *state << 25;
@@ -32,7 +32,7 @@ fn mutated_runs_load_or_are_refused() {
                 0 => bytes[at] = (next(&mut state) % 256) as u8,
                 1 => drop(bytes.splice(at..at, WORDS[next(&mut state) % WORDS.len()].bytes())),
                 _ => {
-                    // A number becomes another word: the shape stays JSON, the type does not.
+                    // Replaces a number by another word. The text stays valid JSON, but the type is wrong.
                     let digits = bytes[at..].iter().position(u8::is_ascii_digit).map_or(at, |d| at + d);
                     if digits < bytes.len() {
                         bytes.splice(digits..=digits, WORDS[next(&mut state) % WORDS.len()].bytes());

@@ -1,9 +1,9 @@
-//! A short run of what `fuzz/fuzz_targets/agent_lines.rs` does for hours: mutated lines of an agent are understood or refused, never
-//! a panic; what is understood can be said again and adds up. What would take memory without bound is refused first.
+//! A short version of `fuzz/fuzz_targets/agent_lines.rs`. Mutated lines of an agent must be parsed or rejected, and
+//! never cause a panic. Parsed lines must serialize and merge. Lines that would take unlimited memory must be rejected.
 
 use loadline_run::{AgentReport, Hist, Incident, IncidentKind, LoadPart, Observed, Recording, Window};
 
-/// One line of each report that holds much.
+/// Returns one line for each large report.
 fn lines() -> Vec<String> {
     let mut hist = Hist::new();
     (1..100).for_each(|i| hist.record_ns(i * 1_000));
@@ -25,7 +25,7 @@ fn lines() -> Vec<String> {
     reports.iter().map(|report| serde_json::to_string(report).unwrap_or_default()).collect()
 }
 
-/// xorshift64*: the same lines in every run.
+/// xorshift64*, so that every test run uses the same lines.
 fn next(state: &mut u64) -> usize {
     *state ^= *state >> 12;
     *state ^= *state << 25;

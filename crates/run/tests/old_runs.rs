@@ -1,5 +1,5 @@
-//! `loadline-run/1` as version 0.1.0 wrote it: real runs, kept as they were. Whatever the types become, both load,
-//! fit the schema, and come out again with every name and every value that they had.
+//! Unchanged runs in the format `loadline-run/1` as version 0.1.0 wrote them. They must load, match the schema, and
+//! keep every name and value when they are saved again.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +13,7 @@ const FIXTURES: [&str; 7] = [
     "io-models.json",
     "open-loop-repeats.json",
     "users.json",
-    // Later ones of version 0.1.0, reduced: experiments whose trials have typed fields for what was set and measured.
+    // Later runs of version 0.1.0, shortened: experiments whose trials have typed fields for settings and measurements.
     "adding-clients.json",
     "event-api.json",
     "overload.json",
@@ -27,7 +27,7 @@ fn stored(name: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(fixture(name)).unwrap()).unwrap()
 }
 
-/// The paths of `old` that `new` lacks or has with another value; what is only in `new` is no loss.
+/// Collects the paths in `old` that are missing or different in `new`. Additional paths in `new` are fine.
 fn lost(old: &Value, new: Option<&Value>, at: &str, found: &mut Vec<String>) {
     match (old, new) {
         (Value::Object(fields), Some(Value::Object(now))) => {

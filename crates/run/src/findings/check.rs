@@ -14,7 +14,7 @@ pub struct Check {
     /// Computed value.
     #[serde(with = "Figure")]
     pub value: f64,
-    /// ExpectationResult value or bound.
+    /// Expected value or bound.
     #[serde(with = "Figure")]
     pub limit: f64,
     /// Whether the check passed.

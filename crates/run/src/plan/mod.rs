@@ -39,7 +39,7 @@ pub struct Plan {
     pub cold: ColdPlan,
     /// Limits that define a good response.
     pub objective: Objective,
-    /// ExpectationResult results; a run that does not meet them fails.
+    /// Expected results; a run that does not meet them fails.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<Expectation>,
     /// Length and end of the search.

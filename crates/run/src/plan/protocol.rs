@@ -89,7 +89,7 @@ pub enum Protocol {
         /// File with the message; absent for an empty message.
         #[serde(default)]
         body_file: Option<String>,
-        /// ExpectationResult gRPC status besides 0.
+        /// Expected gRPC status besides 0.
         #[serde(default)]
         expect_status: Option<u16>,
     },
@@ -117,7 +117,7 @@ pub struct HttpPlan {
     /// File with the body.
     #[serde(default)]
     pub body_file: Option<String>,
-    /// ExpectationResult status besides 2xx and 3xx.
+    /// Expected status besides 2xx and 3xx.
     #[serde(default)]
     pub expect_status: Option<u16>,
 }

@@ -65,7 +65,7 @@ pub struct DataTable {
     pub rows: Vec<Vec<String>>,
     /// Order of the rows.
     pub order: DataOrder,
-    /// First row of this process. Aggregation with `step` it divides the rows among processes without overlap.
+    /// First row of this process. Together with `step` it divides the rows among processes without overlap.
     pub first: u64,
     /// Distance to the next row of this process; 0 means 1.
     pub step: u64,
@@ -175,7 +175,7 @@ pub struct RequestPlan {
     /// Body in base64, if it is not text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub body_base64: String,
-    /// ExpectationResult status besides 2xx and 3xx.
+    /// Expected status besides 2xx and 3xx.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_status: Option<u16>,
     /// Text that the body of the response must contain.
