@@ -120,7 +120,7 @@ fn weakened(facts: &Facts<'_>, confidence: f64, sentence: &str) -> (f64, String)
     }
     if let Some((taken, online)) = facts.other_processes_cpu() {
         confidence = confidence.min((SURE - taken / online).max(DISTURBED));
-        sentence += "; less sure because of other programs";
+        sentence += if confidence > 0.0 { "; less sure because of other programs" } else { "" };
     }
     (confidence, sentence)
 }

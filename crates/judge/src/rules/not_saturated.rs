@@ -37,7 +37,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if !kept {
         return match &trial.intensity {
             Intensity::Closed { .. } => Verdict::CannotSay(vec![
-                "a second load level: one closed loop cannot show a limit (run `loadline find`)".into(),
+                "more load levels: a single one cannot show a limit (run `loadline find`)".into(),
             ]),
             _ => Verdict::RuledOut(format!(
                 "{} of the offered {} completed",

@@ -69,7 +69,9 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
         // The kernel counts throttled periods, so no second load is needed.
         Plateau::Grows | Plateau::NoResult if upstreams::held(&facts.upstreams) => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("throughput still grew with more clients".into())),
-        Plateau::NoResult => Err(cannot_say("throughput with more and more clients (run `loadline find`)")),
+        Plateau::NoResult => {
+            Err(cannot_say("more load levels: a single one cannot show a limit (run `loadline find`)"))
+        }
     }
 }
 

@@ -122,16 +122,18 @@ fn bind(
     evidence.extend(split(view));
     evidence.extend(super::handshakes::work(facts, view));
     let with = facts.full_client().and_then(|c| c.cpu_used()).filter(|_| facts.shared() && used / allowed < FULL);
-    let with = with.map_or(String::new(), |c| format!(", and the generator {} on the same CPUs", figure(c)));
     evidence.extend(waiting(facts).filter(Waiting::at_server).and_then(|w| w.line(facts)));
     let (confidence, beside) = beside_client(facts, confidence);
     let full = if busy.is_some_and(|b| b < FULL) && used < FULL * allowed { "is nearly full" } else { "is full" };
-    let sentence = format!(
-        "the server's CPU {full}: {} used ({} of {} CPUs{with}){beside}",
-        percent(used / allowed),
-        figure(used),
-        figure(allowed)
-    );
+    let (share, used, allowed) = (percent(used / allowed), figure(used), figure(allowed));
+    let sentence = match with {
+        Some(client) => format!(
+            "the CPUs that client and server share are full: of {allowed}, the server used {used} and the generator \
+             {}{beside}",
+            figure(client)
+        ),
+        None => format!("the server's CPU {full}: {share} used ({used} of {allowed} CPUs){beside}"),
+    };
     Verdict::Binds { confidence, sentence, evidence }
 }
 
