@@ -294,7 +294,7 @@ mod tests {
         }
     }
 
-    const HELLO: &str = r#"echo '{"is":"hello","wire":7}'; read spec; "#;
+    const HELLO: &str = r#"echo '{"is":"hello","wire":8}'; read spec; "#;
 
     fn group(script: &str) -> Result<(AgentGroup, Vec<Ready>), LabError> {
         let mut group = AgentGroup::default();

@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn what_a_shell_says_first_is_skipped_even_without_an_end_of_its_line() {
-        let said = all(&[b"Welcome to a!\nprompt> {\"is\":\"hel", b"lo\",\"wire\":2}\n{\"is\":\"be", b"at\"}\n"]);
+        let said = all(&[b"Welcome to a!\nprompt> {\"is\":\"hel", b"lo\",\"wire\":2}\n{\"is\":\"heart", b"beat\"}\n"]);
         assert_eq!(said.unwrap(), [r#"{"is":"hello","wire":2}"#, r#"{"is":"heartbeat"}"#]);
     }
 

@@ -18,6 +18,8 @@ use super::outbox::Outbox;
 
 /// Interval between heartbeats.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
+/// Line of [`run::AgentCommand::Heartbeat`].
+const HEARTBEAT_LINE: &[u8] = b"{\"do\":\"heartbeat\"}\n";
 /// Maximum wait for the rest of standard error after standard output ended.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(300);
 /// Bytes kept from the end of standard error.
@@ -127,7 +129,7 @@ impl Thread {
         let now = Instant::now();
         if now >= self.beat_at {
             self.beat_at = now + HEARTBEAT_INTERVAL;
-            self.agents.iter().for_each(|agent| agent.pipes.out.send_now(b"{\"do\":\"beat\"}\n"));
+            self.agents.iter().for_each(|agent| agent.pipes.out.send_now(HEARTBEAT_LINE));
         }
     }
 
@@ -242,6 +244,12 @@ impl AgentPipes {
 mod tests {
     use super::*;
     use std::process::Stdio;
+
+    #[test]
+    fn the_heartbeat_is_a_command_that_agents_know() {
+        let command: run::AgentCommand = serde_json::from_slice(HEARTBEAT_LINE).unwrap();
+        assert_eq!(command, run::AgentCommand::Heartbeat);
+    }
 
     #[test]
     fn an_agent_that_was_silent_for_40_s_is_lost_and_one_of_4_s_is_not() {
