@@ -34,5 +34,5 @@ fn the_path_that_burns_five_times_as_much_is_the_dearest() {
     let text = loadline(binary!(), &["report", &kept.display().to_string(), "--form", "text"]).stdout;
     let text = String::from_utf8(text).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("cost the server most") || text.contains("costs the server most"), "{text}");
-    assert!(text.contains("estimate") && text.contains("What a request of each class costs the server"), "{text}");
+    assert!(text.contains("estimate") && text.contains("Cost of a request of each class for the server"), "{text}");
 }
