@@ -77,7 +77,7 @@ mod tests {
     fn a_file_that_cannot_be_sent_is_named_with_the_reason() {
         let dir = tempfile::tempdir().unwrap();
         let error = read_all(&raw(&dir.path().join("none"))).unwrap_err().to_string();
-        assert!(error.contains("none") && error.contains("cannot be read here"), "{error}");
+        assert!(error.contains("none") && error.contains("cannot be read: "), "{error}");
         let large = dir.path().join("large");
         std::fs::File::create(&large).unwrap().set_len(MAX_BYTES as u64 + 1).unwrap();
         let error = read_all(&raw(&large)).unwrap_err().to_string();

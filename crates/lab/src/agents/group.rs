@@ -352,7 +352,7 @@ mod tests {
         let spec = AgentSpec::Serve { plan: ServePlan::default(), far: false };
         group.start(&Shell(script.into()), Path::new("sh"), "server", &spec).unwrap();
         let error = group.await_ready(Duration::from_secs(20)).unwrap_err().to_string();
-        assert!(error.contains("loadline 9.9") && error.contains("wire version 99, this one 7"), "{error}");
+        assert!(error.contains("loadline 9.9") && error.contains("wire version 99, this one 8"), "{error}");
     }
 
     #[test]

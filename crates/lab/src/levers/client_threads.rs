@@ -46,6 +46,6 @@ mod tests {
         let targets = |cpus: u32| LeverTargets { client_cpus: (0..cpus).collect(), ..LeverTargets::default() };
         let two = load_pair(&targets(4), &load).unwrap();
         assert_eq!((two.off.threads, two.on.threads, two.dose), (1, 2, -1.0));
-        assert!(load_pair(&targets(1), &load).unwrap_err().contains("1 of 1"));
+        assert!(load_pair(&targets(1), &load).unwrap_err().contains("1 of the 1 threads"));
     }
 }

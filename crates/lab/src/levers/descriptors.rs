@@ -94,6 +94,6 @@ mod tests {
 
     #[test]
     fn a_server_that_is_not_known_is_left_alone() {
-        assert!(plan(&LeverTargets::default()).unwrap_err().contains("not known"));
+        assert!(plan(&LeverTargets::default()).unwrap_err().contains("unknown"));
     }
 }

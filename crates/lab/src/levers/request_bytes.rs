@@ -60,8 +60,8 @@ mod tests {
         assert!(made.off.protocol.http().unwrap().headers.is_empty());
         let refused = |way| load_pair(&targets(way), &LoadPlan::default()).unwrap_err();
         assert!(refused(RequestWay::Bytes(30_000.0)).contains("too many"));
-        assert!(refused(RequestWay::OfAnswers).contains("do not travel that way"));
-        assert!(refused(RequestWay::NotSeen).contains("not seen"));
+        assert!(refused(RequestWay::OfAnswers).contains("requests go the other way"));
+        assert!(refused(RequestWay::NotSeen).contains("are unknown"));
         let other =
             LoadPlan { protocol: run::Protocol::Raw { send_file: None, expect_bytes: None }, ..LoadPlan::default() };
         assert!(load_pair(&targets(RequestWay::Bytes(900.0)), &other).unwrap_err().contains("HTTP/1.1"));

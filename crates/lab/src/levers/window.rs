@@ -64,6 +64,6 @@ mod tests {
         let found = load_pair(&targets(Some(65_536.0)), &LoadPlan::default()).unwrap();
         assert_eq!((found.off.receive_buffer, found.on.receive_buffer, found.dose), (None, Some(16_384), 0.5));
         assert!(load_pair(&targets(Some(3000.0)), &LoadPlan::default()).unwrap_err().contains("too few"));
-        assert!(load_pair(&targets(None), &LoadPlan::default()).unwrap_err().contains("not known"));
+        assert!(load_pair(&targets(None), &LoadPlan::default()).unwrap_err().contains("are unknown"));
     }
 }

@@ -257,6 +257,6 @@ mod tests {
     fn an_engine_that_is_none_is_said_with_those_that_are() {
         let error = engine("shh").unwrap_err().to_string();
         assert!(error.contains("ssh, slurm, kubectl") && error.contains("{host}"), "{error}");
-        assert!(engine("ssh 'x {host}").unwrap_err().to_string().contains("no end"));
+        assert!(engine("ssh 'x {host}").unwrap_err().to_string().contains("not closed"));
     }
 }
