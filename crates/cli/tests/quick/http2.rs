@@ -162,7 +162,7 @@ fn who_does_not_speak_it_is_named() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("HTTP/1.1") && said.contains("--http2"), "{said}");
     let output = loadline(binary!(), &["load", "echo://127.0.0.1:7", "--http2"]);
-    assert!(String::from_utf8_lossy(&output.stderr).contains("--http2 is for http://"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--http2 needs a target with http://"));
 }
 
 #[test]
