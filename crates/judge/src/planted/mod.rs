@@ -13,6 +13,7 @@ mod matrix;
 mod matrix_page;
 mod planted_run;
 mod proofs;
+mod sentence;
 mod warned;
 mod words;
 
@@ -22,7 +23,8 @@ pub(crate) use cases::held_by_a_window;
 #[cfg(test)]
 pub(crate) use cases::refuses_beyond_500;
 pub use planted_run::{PlantedRun, Point, Who};
-pub use words::{Sentence, sentences};
+pub use sentence::Sentence;
+pub use words::sentences;
 
 use run::Run;
 

@@ -2,7 +2,7 @@
 
 use run::{Bottleneck, LeverSlots, Proof, ProofTrial, Run, SwitchTrial, WaitsFor};
 
-use super::words::Sentence;
+use super::sentence::Sentence;
 use crate::prove::{conclude, predicted, suspects_of};
 
 /// Slots of each planted experiment.

@@ -4,26 +4,10 @@ use std::collections::BTreeSet;
 
 use run::{Findings, Run};
 
+use super::sentence::Sentence;
 use super::warned::WARNED;
 use super::{PLANTED, proofs, without};
 use crate::{RULES, judge};
-
-/// A sentence, what kind it is, and the id of what it speaks of (empty where it has none).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Sentence {
-    /// `verdict`, `evidence`, `warning` and so on.
-    pub kind: &'static str,
-    /// A bottleneck, or nothing.
-    pub id: String,
-    /// The sentence.
-    pub text: String,
-}
-
-impl Sentence {
-    pub(super) fn new(kind: &'static str, id: &str, text: &str) -> Self {
-        Self { kind, id: id.into(), text: text.into() }
-    }
-}
 
 /// Returns one sentence of each kind: those that differ only in their figures count as one.
 pub fn sentences() -> Vec<Sentence> {

@@ -1,0 +1,18 @@
+//! A sentence that judging says of a planted run.
+
+/// A sentence with its kind and the id of its subject, which is empty if it has none.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sentence {
+    /// `verdict`, `evidence`, `warning` and so on.
+    pub kind: &'static str,
+    /// A bottleneck, or nothing.
+    pub id: String,
+    /// The sentence.
+    pub text: String,
+}
+
+impl Sentence {
+    pub(super) fn new(kind: &'static str, id: &str, text: &str) -> Self {
+        Self { kind, id: id.into(), text: text.into() }
+    }
+}
