@@ -44,7 +44,7 @@ fn what_became_worse_by_more_than_the_threshold_ends_with_1() {
     assert!(status == Some(1) && said.contains("decided by"), "{said}");
     assert_eq!(code(&[old, new, "--threshold", "99%"]).0, Some(0));
     let (status, said) = code(&[back.0, back.1]);
-    assert!(status == Some(0) && said.contains("The new one is faster"), "{said}");
+    assert!(status == Some(0) && said.contains("The new server is faster"), "{said}");
     let again = |run: &str| {
         let copy = format!("{run}-again");
         std::fs::create_dir(&copy).unwrap();
@@ -75,7 +75,7 @@ fn what_became_worse_by_more_than_the_threshold_ends_with_1() {
     assert!(status == Some(0) && dir.path().join("kept/by-path/run.json").is_file(), "{said}");
     assert_eq!(with(&[new, "--baseline", "kept/by-path"]).0, Some(1));
     let (status, said) = with(&["--new", new, &new_again, "--baseline", "of-two"]);
-    assert!(status == Some(2) && said.contains("2 new runs, and one is kept"), "{said}");
+    assert!(status == Some(2) && said.contains("2 new runs, but only one can be the baseline"), "{said}");
     let (status, said) = with(&[old, "--baseline", old, "--replace"]);
     assert!(status == Some(2) && said.contains("needs the name of a baseline"), "{said}");
 }

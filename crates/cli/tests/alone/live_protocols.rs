@@ -114,7 +114,7 @@ server.listen(Number(process.argv[1]), '127.0.0.1');
     let evidence = verdict["evidence"].as_array().unwrap();
     let limit = evidence.iter().find(|line| line["counter"] == "stream_limit");
     let text = limit.and_then(|line| line["text"].as_str()).unwrap_or_default();
-    assert!(text.contains("4 streams a connection (SETTINGS_MAX_CONCURRENT_STREAMS)"), "{verdict}");
+    assert!(text.contains("4 streams per connection (SETTINGS_MAX_CONCURRENT_STREAMS)"), "{verdict}");
 }
 
 /// Nine short windows at the end: a connection for each request, with full handshakes and with resumed ones, in turns with

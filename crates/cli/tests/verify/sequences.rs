@@ -113,7 +113,7 @@ fn places_are_filled_without_repeats_and_zipf_has_its_skew() {
     let first = lines.iter().filter(|line| line[1] == "1").count() as f64;
     assert!((first - expected).abs() < 5.0 * expected.sqrt(), "{first} of {expected} by Zipf's law");
     let said = refused(binary!(), &[&args[..], &["--duration", "60s"]].concat());
-    assert!(said.contains("12000 rows of data are not enough"), "{said}");
+    assert!(said.contains("12000 rows of data are too few"), "{said}");
 }
 
 /// Hosts that are this one: what starts processes there throws the name away.
