@@ -6,3 +6,5 @@ mod experiment;
 mod find;
 mod hosts_find;
 mod testbed;
+#[path = "../shared/testbed_command.rs"]
+mod testbed_command;

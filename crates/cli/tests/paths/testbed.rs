@@ -1,44 +1,7 @@
 //! `loadline testbed`: made, used and taken down by separate commands, and after its keeper was killed.
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
-use std::path::Path;
-use std::process::{Command, Output};
-
-use testkit::{binary, eventually, has_testbed};
-
-fn loadline(dir: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(binary!());
-    command.arg("testbed").args(arguments).env("XDG_RUNTIME_DIR", dir);
-    command.output().unwrap()
-}
-
-fn said(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-/// Makes a testbed; false where this machine cannot.
-fn up(dir: &Path, test: &str, arguments: &[&str]) -> bool {
-    let output = loadline(dir, arguments);
-    let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    if !has_testbed(test, &words) {
-        return false;
-    }
-    assert!(output.status.success(), "{words}");
-    true
-}
-
-fn gone(pids: &[u64]) {
-    eventually(|| pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}/ns/net")).exists()).then_some(()));
-}
-
-fn status(dir: &Path) -> serde_json::Value {
-    serde_json::from_str(&said(&loadline(dir, &["status", "--json"]))).unwrap()
-}
-
-fn holders(status: &serde_json::Value) -> Vec<u64> {
-    status[0]["hosts"].as_array().unwrap().iter().map(|h| h["netns_pid"].as_u64().unwrap()).collect()
-}
+use crate::testbed_command::{gone, holders, loadline, said, status, up};
 
 #[test]
 fn a_named_testbed_serves_other_programs_until_it_is_taken_down() {

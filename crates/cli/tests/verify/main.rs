@@ -30,6 +30,8 @@ mod s_clients_faults;
 mod secrets;
 mod sequences;
 mod served_clients;
+#[path = "../shared/testbed_command.rs"]
+mod testbed_command;
 mod testbed_keeper;
 mod tls_peers;
 mod tls_refusals;
