@@ -103,7 +103,7 @@ pub fn judge_so_far(run: &mut Run) {
     let mut bottleneck = verdict::verdict(&facts);
     repeats::agree(&mut bottleneck, &repeats);
     let mut proof = run.findings.proof.clone();
-    proof.iter_mut().for_each(|proof| prove::conclude(proof, &mut bottleneck));
+    proof.iter_mut().for_each(|proof| prove::conclude(&facts, proof, &mut bottleneck));
     let picks = decide::picks(&facts, found.as_ref());
     let capacity = found.map(|found| found.capacity);
     let mut classes = classes::classes(&facts, &picks);

@@ -49,11 +49,16 @@ fn merged(missing: &[(&str, &str)]) -> Vec<String> {
 
 /// Asks all rules for the verdict.
 pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
+    without(facts, &[])
+}
+
+/// Asks all rules but those of bottlenecks that an experiment excluded.
+pub(crate) fn without(facts: &Facts<'_>, excluded: &[&str]) -> Bottleneck {
     // No rule reads the counters of a trial in which the server or the generator died.
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
     // No rule reads a run without a good answer either: a server that refuses everything shows no limit.
     let mute = broken || none_good(facts.run).is_some();
-    let asked = RULES.iter().filter(|r| !mute || r.id == "unknown");
+    let asked = RULES.iter().filter(|r| (!mute || r.id == "unknown") && !excluded.contains(&r.id));
     let answers: Vec<(&Rule, Verdict)> = asked.map(|r| (r, (r.judge)(facts))).collect();
     let bound = answers.iter().position(|(_, v)| matches!(v, Verdict::Binds { .. }));
     let Some((winner, Verdict::Binds { confidence, sentence, evidence })) = bound.and_then(|i| answers.get(i)) else {
@@ -81,6 +86,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
         missing,
         advice: waits_for.iter().map(crate::upstreams::advice).chain(of_rule).collect(),
         waits_for,
+        ..Bottleneck::default()
     }
 }
 

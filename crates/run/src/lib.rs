@@ -20,7 +20,7 @@ mod wire;
 
 pub use findings::Findings;
 pub use findings::bottleneck::{
-    BOTTLENECKS, Bottleneck, BottleneckSpec, Evidence, NextBottleneck, RuledOut, bottleneck,
+    BOTTLENECKS, Bottleneck, BottleneckSpec, Counted, Evidence, Margin, NextBottleneck, RuledOut, bottleneck,
 };
 pub use findings::capacity::{Capacity, ExcludedTime, Knee};
 pub use findings::check::{Check, Relation};

@@ -37,7 +37,8 @@ fn tried(mut verdict: Bottleneck, experiment: impl Fn(&mut Proof, &str)) -> (Pro
     let lever = suspects_of(&verdict).next().map_or("server-cpu", |suspect| suspect.lever);
     let mut proof = predicted(&run, lever, 0.25);
     experiment(&mut proof, lever);
-    conclude(&mut proof, &mut verdict);
+    let run = run::Run::default();
+    conclude(&crate::Facts::of(&run), &mut proof, &mut verdict);
     (proof, verdict)
 }
 
@@ -137,6 +138,8 @@ fn outcome(proof: &Proof) -> &'static str {
     match proof.outcome {
         run::ProofOutcome::Proven => "proven",
         run::ProofOutcome::Refuted => "refuted",
-        run::ProofOutcome::NoResult => "undecided",
+        run::ProofOutcome::Supported => "supported",
+        run::ProofOutcome::Inconclusive => "inconclusive",
+        run::ProofOutcome::NotTested => "not tested",
     }
 }

@@ -99,7 +99,7 @@ pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     let Some(trial) = proof.trials.last() else { return };
     let found = match response::estimate(trial, proof.of) {
         Ok(found) => found,
-        Err(why) => return (proof.outcome, proof.why) = (ProofOutcome::NoResult, why),
+        Err(why) => return (proof.outcome, proof.why) = (ProofOutcome::Inconclusive, why),
     };
     let own = || trial.levers.iter().filter(|l| l.lever != RATE);
     let effect = |j: usize| {
@@ -125,7 +125,7 @@ fn weighed(proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
     let argued = if carries { lever } else { REMAINDER };
     let told = shares_sentence(proof.of, &shares);
     if proof.remainder.is_some_and(|remainder| remainder.high < -EXCESS) {
-        (proof.outcome, proof.why) = (ProofOutcome::NoResult, dependent_sentence(proof.of, &shares));
+        (proof.outcome, proof.why) = (ProofOutcome::Inconclusive, dependent_sentence(proof.of, &shares));
         return;
     }
     (proof.outcome, proof.why) = match weigh(&shares, argued, proof.prediction.is_some()) {
@@ -134,7 +134,7 @@ fn weighed(proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
         Weighed::Other(_) => {
             (ProofOutcome::Refuted, format!("{}, against the prediction: {told}", effect_sentence(proof)))
         }
-        Weighed::Close => (ProofOutcome::NoResult, format!("too close to tell: {told}")),
+        Weighed::Close => (ProofOutcome::Inconclusive, format!("too close to tell: {told}")),
     };
     verdict.evidence.extend(evidence(&shares));
 }
@@ -186,7 +186,7 @@ mod tests {
         let (proof, _) = tried([0.2, 0.1], 9.0, Some(("server-cpu", 0.2)));
         assert_eq!(proof.outcome, ProofOutcome::Proven, "a delay was predicted: {}", proof.why);
         let (proof, _) = tried([0.6, 0.6], 0.0, Some(("server-cpu", 0.5)));
-        assert_eq!(proof.outcome, ProofOutcome::NoResult, "{}", proof.why);
+        assert_eq!(proof.outcome, ProofOutcome::Inconclusive, "{}", proof.why);
     }
 
     fn trial(intensity: Intensity, kind: TrialKind, mean: f64, completed: f64) -> Trial {

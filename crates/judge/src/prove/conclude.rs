@@ -10,6 +10,7 @@ use super::suspects::{SUSPECTS, suspect_of};
 use super::turns::{PredictionCheck, check, effect};
 use super::words::{REMAINDER, effect_sentence, shares_sentence, with_lever};
 use super::{Estimates, estimate};
+use crate::Facts;
 use crate::number::figure;
 use crate::single::good;
 
@@ -48,7 +49,7 @@ pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
 }
 
 /// Concludes from the proof's trials, and changes the argued verdict where they say so. Without a trial both stay.
-pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
+pub(super) fn conclude(_facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect(trial).ok()).collect();
     let said = in_turns(proof, verdict);
     if said != Some(PredictionCheck::Confirmed) {
@@ -76,7 +77,7 @@ fn in_turns(proof: &mut Proof, verdict: &mut Bottleneck) -> Option<PredictionChe
     (proof.outcome, verdict.confidence) = match said {
         PredictionCheck::Confirmed => (ProofOutcome::Proven, verdict.confidence.max(SHOWN)),
         PredictionCheck::Refuted if suspect.refutes => (ProofOutcome::Refuted, verdict.confidence.min(REFUTED)),
-        PredictionCheck::Refuted | PredictionCheck::Open => (ProofOutcome::NoResult, verdict.confidence.min(CLOSE)),
+        PredictionCheck::Refuted | PredictionCheck::Open => (ProofOutcome::Inconclusive, verdict.confidence.min(CLOSE)),
     };
     proof.measured = Some(measured);
     Some(said)
@@ -89,7 +90,7 @@ fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<Predictio
         Ok(found) => found,
         Err(why) => {
             if turns.is_none() {
-                (proof.outcome, proof.why) = (ProofOutcome::NoResult, why);
+                (proof.outcome, proof.why) = (ProofOutcome::Inconclusive, why);
             }
             return;
         }

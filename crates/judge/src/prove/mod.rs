@@ -26,9 +26,9 @@ pub use suspects::{SUSPECTS, Suspect, suspects_of};
 pub use turns::effect;
 
 /// Concludes from the proof's trials, by what its ratios are of.
-pub(crate) fn conclude(proof: &mut run::Proof, verdict: &mut run::Bottleneck) {
+pub(crate) fn conclude(facts: &crate::Facts<'_>, proof: &mut run::Proof, verdict: &mut run::Bottleneck) {
     match proof.of.is_throughput() {
-        true => conclude::conclude(proof, verdict),
+        true => conclude::conclude(facts, proof, verdict),
         false => at_a_rate::conclude(proof, verdict),
     }
 }

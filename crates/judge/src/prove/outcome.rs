@@ -76,7 +76,7 @@ pub(super) fn dependent(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(
 
 /// Concludes nothing from an experiment: the verdict is no surer than one of two that are too close.
 fn undecided(proof: &mut Proof, verdict: &mut Bottleneck, why: String) {
-    (proof.outcome, proof.why) = (ProofOutcome::NoResult, why);
+    (proof.outcome, proof.why) = (ProofOutcome::Inconclusive, why);
     verdict.confidence = verdict.confidence.min(CLOSE);
 }
 
@@ -88,7 +88,7 @@ pub(super) fn has_own_lever(proof: &Proof, verdict: &Bottleneck) -> bool {
 
 /// Concludes where throughput followed nothing that was slowed, as the verdict predicts, and the named resource itself was not slowed.
 pub(super) fn only_others(proof: &mut Proof, verdict: &mut Bottleneck, shares: &[(String, Estimate)]) {
-    proof.outcome = ProofOutcome::NoResult;
+    proof.outcome = ProofOutcome::Inconclusive;
     proof.why = format!("the suspect itself could not be slowed; {}", effect_sentence(proof));
     verdict.evidence.extend(evidence(shares));
 }

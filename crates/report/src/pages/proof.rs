@@ -26,20 +26,20 @@ pub(super) fn key_figure(proof: &Proof) -> KeyFigure {
 }
 
 fn word(proof: &Proof) -> &'static str {
-    let tried = !(proof.trials.is_empty() && proof.switched.is_empty());
     match proof.outcome {
         ProofOutcome::Proven => "proven",
+        ProofOutcome::Supported => "supported",
         ProofOutcome::Refuted => "refuted",
-        ProofOutcome::NoResult if tried => "undecided",
-        ProofOutcome::NoResult => "not tried",
+        ProofOutcome::Inconclusive => "inconclusive",
+        ProofOutcome::NotTested => "not tested",
     }
 }
 
 fn tone(outcome: ProofOutcome) -> Tone {
     match outcome {
-        ProofOutcome::Proven => Tone::Good,
+        ProofOutcome::Proven | ProofOutcome::Supported => Tone::Good,
         ProofOutcome::Refuted => Tone::Warn,
-        ProofOutcome::NoResult => Tone::Quiet,
+        ProofOutcome::Inconclusive | ProofOutcome::NotTested => Tone::Quiet,
     }
 }
 

@@ -32,6 +32,15 @@ pub struct Bottleneck {
     /// Upstream service that the server waits for, if one was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<WaitsFor>,
+    /// Whether requests take turns on the CPU, one at a time, on changing threads: a lock, or an interpreter's global lock.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub serial: bool,
+    /// Distance of each decisive signal from the value at which the verdict would change, the closest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub margins: Vec<Margin>,
+    /// Counted processes, threads or connections that match the number of requests handled at a time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counted: Vec<Counted>,
 }
 
 impl Default for Bottleneck {
@@ -47,6 +56,9 @@ impl Default for Bottleneck {
             missing: Vec::new(),
             advice: Vec::new(),
             waits_for: None,
+            serial: false,
+            margins: Vec::new(),
+            counted: Vec::new(),
         }
     }
 }
@@ -69,6 +81,45 @@ pub struct Evidence {
     pub place: String,
     /// Limit that the value is compared with.
     pub limit: Option<f64>,
+}
+
+/// A signal that decided the verdict, and the value at which the verdict would change.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Margin {
+    /// Name of the signal.
+    pub signal: String,
+    /// Measured value.
+    #[serde(with = "Figure")]
+    pub value: f64,
+    /// Lower end of the 95 % interval of `value`.
+    #[serde(with = "Figure")]
+    pub low: f64,
+    /// Upper end of the 95 % interval of `value`.
+    #[serde(with = "Figure")]
+    pub high: f64,
+    /// Value beyond which the verdict would be another one.
+    #[serde(with = "Figure")]
+    pub threshold: f64,
+    /// The other verdict, one id of [`BOTTLENECKS`].
+    pub would_be: String,
+}
+
+/// Places for requests that were counted: processes, threads, or connections to one peer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Counted {
+    /// Kind of the counted places: `children`, `threads` or `connections`.
+    pub what: String,
+    /// Number of places.
+    #[serde(with = "Figure")]
+    pub count: f64,
+    /// Owner of the places: the name of a master process, of threads, or of the process with the connections.
+    pub of: String,
+    /// Other end of the connections, as `name address`; empty for processes and threads.
+    pub peer: String,
 }
 
 /// A ruled-out bottleneck.

@@ -10,14 +10,18 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ProofOutcome {
-    /// The prediction came true.
+    /// A lever acted on the bottleneck that the verdict names, and throughput changed as predicted.
     Proven,
-    /// The prediction failed; `why` names what happened instead.
+    /// Levers that acted excluded everything else, and a direct observation agrees. No lever acts on the bottleneck itself.
+    Supported,
+    /// A lever acted, and throughput did not change as the verdict predicts; `why` names what happened instead.
     Refuted,
-    /// No experiment was made, or the experiment was inconclusive; `why` says which.
+    /// The experiment ran and decided nothing; `why` has the reason.
+    Inconclusive,
+    /// No experiment tested the verdict; `why` has the reason.
     #[default]
-    #[serde(rename = "not-tried")]
-    NoResult,
+    #[serde(alias = "not-tried")]
+    NotTested,
 }
 
 /// Quantity whose ratio an experiment measures, with the lever on divided by off.

@@ -32,7 +32,7 @@ fn tried(id: &str, server: f64, client: f64) -> (Proof, Bottleneck) {
     run.findings.bottleneck = verdict.clone();
     let mut proof = predicted(&run, lever_of(&Proof::default(), &verdict).unwrap_or("server-cpu"), 0.25);
     proof.trials.push(slots(server, client));
-    conclude(&mut proof, &mut verdict);
+    concluded(&mut proof, &mut verdict);
     (proof, verdict)
 }
 
@@ -58,7 +58,7 @@ fn what_the_server_waits_for_is_proven_by_its_own_lever() {
         let mut slots = slots(elasticity, 0.01);
         slots.levers[0].lever = lever.into();
         proof.trials.push(slots);
-        conclude(&mut proof, &mut verdict);
+        concluded(&mut proof, &mut verdict);
         (proof, verdict)
     };
     let (proof, verdict) = tried(0.97, None, "behind-cpu");
@@ -82,7 +82,7 @@ fn a_full_link_is_proven_by_whichever_of_its_levers_was_pulled() {
     {
         let (mut proof, mut verdict) = (predicted(&run, lever, 0.25), verdict.clone());
         proof.switched.push(turns(lever, ratio));
-        conclude(&mut proof, &mut verdict);
+        concluded(&mut proof, &mut verdict);
         assert_eq!(proof.outcome, outcome, "{}", proof.why);
         assert!(proof.why.contains("a third larger on the link"), "{}", proof.why);
     }
@@ -90,7 +90,7 @@ fn a_full_link_is_proven_by_whichever_of_its_levers_was_pulled() {
     let mut slots = slots(0.97, 0.01);
     slots.levers[0].lever = "link".into();
     proof.trials.push(slots);
-    conclude(&mut proof, &mut verdict);
+    concluded(&mut proof, &mut verdict);
     assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "network-medium"), "{}", proof.why);
     assert!(proof.why.contains("of the link cut throughput"), "{}", proof.why);
 }
@@ -117,7 +117,7 @@ fn what_the_runner_up_will_do_is_said_before_and_held_beside_what_it_did() {
     let mut proof = predicted(&run, "server-cpu", 0.25);
     proof.runner_up = Some(second);
     proof.trials.push(slots(0.9, 0.05));
-    conclude(&mut proof, &mut run.findings.bottleneck.clone());
+    concluded(&mut proof, &mut run.findings.bottleneck.clone());
     let measured = proof.runner_up.unwrap().measured.unwrap();
     assert!(measured.lever == "client-cpu" && measured.ratio > 0.95, "{measured:?}");
     run.findings.bottleneck.next = next("tcp-backlog");
@@ -137,8 +137,8 @@ fn where_throughput_does_not_come_back_nothing_is_proven() {
         trial.levers.iter_mut().for_each(|l| (l.on[t], l.speed[t]) = (false, 1.0));
     }
     proof.trials.push(trial);
-    conclude(&mut proof, &mut verdict);
-    assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::NoResult, CLOSE), "{}", proof.why);
+    concluded(&mut proof, &mut verdict);
+    assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::Inconclusive, CLOSE), "{}", proof.why);
     assert!(proof.why.contains("did not return"), "{}", proof.why);
     assert_eq!(proof.steadiness.unwrap().is_back, Some(false));
 }
@@ -159,7 +159,7 @@ fn turned(id: &str, ratio: f64, slots_too: bool) -> (Proof, Bottleneck) {
     if slots_too {
         proof.trials.push(slots(0.0, 0.0));
     }
-    conclude(&mut proof, &mut verdict);
+    concluded(&mut proof, &mut verdict);
     (proof, verdict)
 }
 
@@ -173,7 +173,7 @@ fn a_limit_by_address_is_proven_by_a_second_address() {
 #[test]
 fn a_limit_for_all_addresses_is_no_less_a_limit() {
     let (proof, verdict) = turned("server-rate-limit", 1.0, false);
-    assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::NoResult, CLOSE), "{}", proof.why);
+    assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::Inconclusive, CLOSE), "{}", proof.why);
     let (proof, verdict) = turned("server-rate-limit", 1.0, true);
     assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "server-rate-limit"), "{}", proof.why);
     assert!(proof.why.contains("source addresses") && proof.why.contains("something untested"), "{}", proof.why);
@@ -183,7 +183,7 @@ fn a_limit_for_all_addresses_is_no_less_a_limit() {
 #[test]
 fn what_was_predicted_of_a_lever_that_was_not_pulled_is_not_said_of_another() {
     let (proof, verdict) = tried("tcp-window", 0.0, 0.0);
-    assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::NoResult, "tcp-window"), "{}", proof.why);
+    assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Inconclusive, "tcp-window"), "{}", proof.why);
     assert!(proof.why.starts_with("the suspect itself could not be slowed"), "{}", proof.why);
     assert!(proof.prediction.as_ref().is_some_and(|p| p.lever == "window" && p.ratio < 1.0), "{proof:?}");
     assert!(proof.why.ends_with("did not change throughput (predicted: no change)"), "{}", proof.why);
@@ -200,7 +200,7 @@ fn what_its_own_lever_refutes_is_not_the_verdict() {
 #[test]
 fn a_near_tie_is_never_sure() {
     let (proof, verdict) = tried("server-cpu", 0.45, 0.42);
-    assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::NoResult, CLOSE), "{}", proof.why);
+    assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::Inconclusive, CLOSE), "{}", proof.why);
     assert_eq!(verdict.next.unwrap().id, "client-cpu");
 }
 
@@ -215,7 +215,7 @@ fn whatever_lever_comes_second_the_next_bottleneck_is_one() {
         trial.levers[0].lever = lever.into();
         trial.levers[1].lever = lever.into();
         let mut proof = Proof { trials: vec![trial], ..Proof::default() };
-        conclude(&mut proof, &mut verdict);
+        concluded(&mut proof, &mut verdict);
         let next = verdict.next.as_ref().map(|next| next.id.as_str());
         assert!(next.is_some_and(|id| run::bottleneck(id).is_some()), "{lever}: {next:?}, {}", proof.why);
     }
@@ -224,7 +224,7 @@ fn whatever_lever_comes_second_the_next_bottleneck_is_one() {
 #[test]
 fn parts_of_more_than_one_are_no_proof() {
     let (proof, verdict) = tried("server-cpu", 1.2, 0.5);
-    assert!(proof.outcome == ProofOutcome::NoResult && verdict.confidence <= CLOSE, "{}", proof.why);
+    assert!(proof.outcome == ProofOutcome::Inconclusive && verdict.confidence <= CLOSE, "{}", proof.why);
     assert!(proof.why.contains("also slowed the other"), "{}", proof.why);
 }
 
@@ -235,13 +235,13 @@ fn one_part_of_a_little_more_than_one_is_a_proof() {
     assert!(proof.remainder.unwrap().high < 0.0, "{proof:#?}");
     assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Proven, "server-cpu"), "{}", proof.why);
     let (proof, _) = tried("server-cpu", 1.5, 0.0);
-    assert_eq!(proof.outcome, ProofOutcome::NoResult, "{}", proof.why);
+    assert_eq!(proof.outcome, ProofOutcome::Inconclusive, "{}", proof.why);
 }
 
 #[test]
 fn unknown_says_what_an_experiment_that_could_not_tell_lacks() {
     let (proof, verdict) = tried("unknown", 0.45, 0.4);
-    assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::NoResult, "unknown"), "{}", proof.why);
+    assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Inconclusive, "unknown"), "{}", proof.why);
     assert!(verdict.missing.iter().any(|m| m.contains("a surer experiment")), "{verdict:?}");
 }
 
@@ -266,11 +266,11 @@ fn shares_do_not_prove_what_throughput_contradicts() {
             trial.levers[0].speed[t] = 1.0 - dose;
         }
         proof.trials.push(trial);
-        conclude(&mut proof, &mut verdict);
+        concluded(&mut proof, &mut verdict);
         (proof, verdict)
     };
     let (proof, verdict) = tried(0.941);
-    assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::NoResult, CLOSE), "{}", proof.why);
+    assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::Inconclusive, CLOSE), "{}", proof.why);
     assert!(proof.why.contains("no change), so the prediction failed"), "{}", proof.why);
     assert_eq!(tried(0.3).0.outcome, ProofOutcome::Proven);
 }
@@ -279,6 +279,11 @@ fn shares_do_not_prove_what_throughput_contradicts() {
 fn without_an_experiment_the_verdict_stays() {
     let mut verdict = Bottleneck { id: "server-cpu".into(), confidence: 0.9, ..Bottleneck::default() };
     let before = verdict.clone();
-    conclude(&mut Proof::default(), &mut verdict);
+    concluded(&mut Proof::default(), &mut verdict);
     assert_eq!(verdict, before);
+}
+
+/// Concludes for a run of which nothing but the experiment is known.
+fn concluded(proof: &mut Proof, verdict: &mut Bottleneck) {
+    conclude(&Facts::of(&Run::default()), proof, verdict);
 }
