@@ -246,6 +246,7 @@ fn findings() -> Findings {
             missing: vec!["syscalls per request: needs tracing".into()],
             waits_for: None,
             advice: vec!["Let nginx run more workers: worker_processes auto.".into()],
+            ..Bottleneck::default()
         },
         checks: vec![],
         conclusions: vec![],
