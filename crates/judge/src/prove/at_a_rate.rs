@@ -3,7 +3,9 @@
 //!
 //! The server is not full, so its limit is not the question: the verdict of the counters stays.
 
-use run::{Bottleneck, Effect, Elasticity, Intensity, Objective, Proof, ProofMetric, ProofOutcome, Run, Trial};
+use run::{
+    Bottleneck, Effect, Elasticity, Intensity, Objective, Proof, ProofMetric, ProofOutcome, ProofTrial, Run, Trial,
+};
 
 use super::conclude::{EXCESS, MOST, Weighed, shares, weigh};
 use super::response::{self, RATE};
@@ -96,7 +98,7 @@ pub fn predicted_at_rate(run: &Run, of: ProofMetric, dose: f64) -> Proof {
 /// Concludes from slots at a fixed rate.
 pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect_of(trial).ok()).collect();
-    let Some(trial) = proof.trials.last() else { return };
+    let Some(trial) = ProofTrial::of_speeds(&proof.trials) else { return };
     let found = match response::estimate(trial, proof.of) {
         Ok(found) => found,
         Err(why) => return (proof.outcome, proof.why) = (ProofOutcome::Inconclusive, why),

@@ -1,6 +1,8 @@
 //! Comparison of predictions with results, and its effect on the verdict.
 
-use run::{Bottleneck, Certainty, Effect, Elasticity, Estimate, Proof, ProofMetric, ProofOutcome, Run, RunnerUp};
+use run::{
+    Bottleneck, Certainty, Effect, Elasticity, Estimate, Proof, ProofMetric, ProofOutcome, ProofTrial, Run, RunnerUp,
+};
 
 use super::outcome::{
     CLOSE, SHOWN, close, dependent, doubted, has_own_lever, is_astray, lever_of, only_others, proven, refuted, suspect,
@@ -85,7 +87,7 @@ fn in_turns(proof: &mut Proof, verdict: &mut Bottleneck) -> Option<PredictionChe
 
 /// Concludes from the shares that slots show. `turns` is the earlier result of the verdict's own lever.
 fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<PredictionCheck>) {
-    let Some(trial) = proof.trials.last() else { return };
+    let Some(trial) = ProofTrial::of_speeds(&proof.trials) else { return };
     let found = match estimate(trial) {
         Ok(found) => found,
         Err(why) => {

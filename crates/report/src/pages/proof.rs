@@ -13,8 +13,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     blocks.extend(effects(proof));
     blocks.extend(in_turns(proof));
     blocks.extend(shares(proof));
-    blocks.extend(proof.trials.last().and_then(|trial| dose_response(proof, trial)));
-    blocks.extend(proof.trials.last().and_then(|trial| afterwards(proof, trial)));
+    blocks.extend(ProofTrial::of_speeds(&proof.trials).and_then(|trial| dose_response(proof, trial)));
+    blocks.extend(ProofTrial::of_speeds(&proof.trials).and_then(|trial| afterwards(proof, trial)));
     blocks.extend(untried(proof));
     vec![Section::new("proof", "Proof", Weight::Main, blocks)]
 }

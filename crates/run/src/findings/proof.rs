@@ -105,6 +105,9 @@ pub struct Proof {
     pub untried: Vec<UnusedLever>,
 }
 
+/// Lever that takes whole CPUs away from the server. It has a trial of its own.
+pub const CPU_COUNT_LEVER: &str = "server-cpu-count";
+
 /// The next bottleneck: prediction before the experiment, and measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -262,6 +265,21 @@ pub struct ProofTrial {
 }
 
 impl ProofTrial {
+    /// Returns the trial of the levers that slow resources: the last one without [`CPU_COUNT_LEVER`].
+    pub fn of_speeds(trials: &[Self]) -> Option<&Self> {
+        trials.iter().rfind(|trial| trial.lever(CPU_COUNT_LEVER).is_none())
+    }
+
+    /// Returns the last trial in which a lever was used.
+    pub fn of_lever<'a>(trials: &'a [Self], lever: &str) -> Option<&'a Self> {
+        trials.iter().rfind(|trial| trial.lever(lever).is_some())
+    }
+
+    /// Returns the slots of a lever, if it was used in this trial.
+    pub fn lever(&self, id: &str) -> Option<&LeverSlots> {
+        self.levers.iter().find(|lever| lever.lever == id)
+    }
+
     /// Returns the mean throughput of the slots in which a lever was off; `None` if there were none.
     pub fn rate_without(&self, lever: &LeverSlots) -> Option<f64> {
         let off = lever.on.iter().zip(&self.completed_rate).filter(|(on, rate)| !**on && rate.is_finite());
@@ -292,4 +310,23 @@ pub struct LeverSlots {
     /// a share of all CPUs here, which is less.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_trial_of_whole_cpus_is_not_that_of_speeds() {
+        let trial = |label: &str, levers: &[&str]| {
+            let lever = |id: &&str| LeverSlots { lever: (*id).into(), ..LeverSlots::default() };
+            ProofTrial { label: label.into(), levers: levers.iter().map(lever).collect(), ..ProofTrial::default() }
+        };
+        let speeds = trial("speeds", &["server-cpu", "client-cpu"]);
+        let all = [speeds.clone(), trial("count", &[CPU_COUNT_LEVER])];
+        assert_eq!(ProofTrial::of_speeds(&all), Some(&speeds));
+        assert_eq!(ProofTrial::of_lever(&all, CPU_COUNT_LEVER), Some(&all[1]));
+        assert_eq!(ProofTrial::of_lever(&all, "client-cpu"), Some(&speeds));
+        assert_eq!(ProofTrial::of_lever(&all, "disk"), None);
+    }
 }
