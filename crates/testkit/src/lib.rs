@@ -68,7 +68,7 @@ macro_rules! binary {
 /// the test if something is missing.
 #[macro_export]
 macro_rules! alone_with_release {
-    ($name:literal) => {{
+    ($name:expr) => {{
         let Some(binary) = $crate::release_binary($name, $crate::binary!()) else { return };
         if !$crate::two_processors($name) {
             return;

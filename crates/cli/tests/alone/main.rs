@@ -1,6 +1,7 @@
 //! The program where a measurement decides, so these tests have the machine to themselves. Run by `make verify`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod applications;
 mod compare;
 mod doctored_counters;
 mod hosts;

@@ -1,0 +1,124 @@
+//! Web applications in Python, Go, JavaScript and Java, each with one known limit. `find` must name that limit or say
+//! that it does not know, and must not call another limit sure or proven. The sources are in `applications/`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use testkit::{Held, OtherPrograms, alone_with_release, bottleneck, first_line, json, num, program, skip, verdict};
+
+/// Confidence from which a verdict is called sure.
+const SURE: f64 = 0.9;
+
+/// An application and the verdicts that are right for it.
+struct Application {
+    /// Language, which is also the program that must be installed.
+    language: Language,
+    /// Limit, the argument of the application.
+    limit: &'static str,
+    /// Ids of the right verdicts.
+    right: &'static [&'static str],
+    /// Whether requests take turns on the CPU.
+    serial: bool,
+    /// Further flags of `find`.
+    flags: &'static [&'static str],
+}
+
+#[derive(Clone, Copy)]
+enum Language {
+    Python,
+    Go,
+    JavaScript,
+    Java,
+}
+
+impl Language {
+    fn program(self) -> &'static str {
+        match self {
+            Self::Python => "python3",
+            Self::Go => "go",
+            Self::JavaScript => "node",
+            Self::Java => "java",
+        }
+    }
+
+    /// Returns the command that starts the application. Builds it first if the language needs that.
+    fn command(self, installed: &Path, build_dir: &Path) -> Command {
+        let source = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/alone/applications").join(name);
+        let run = |name: &str| {
+            let mut command = Command::new(installed);
+            command.arg(source(name));
+            command
+        };
+        match self {
+            Self::Python => run("app.py"),
+            Self::JavaScript => run("app.js"),
+            Self::Java => run("App.java"),
+            Self::Go => Command::new(built(installed, &source("app.go"), build_dir)),
+        }
+    }
+}
+
+/// Builds a Go program and returns its file.
+fn built(go: &Path, source: &Path, build_dir: &Path) -> PathBuf {
+    let file = build_dir.join("app");
+    let build = Command::new(go).env("GOTOOLCHAIN", "local").args(["build", "-o"]).arg(&file).arg(source).output();
+    let output = build.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    file
+}
+
+/// Runs `find` against an application and checks its verdict; `None` if the language is not installed.
+fn check(test: &str, binary: &Path, application: &Application) -> Option<Value> {
+    let Some(installed) = program(application.language.program()) else {
+        skip(test, format!("{} is not installed", application.language.program()));
+        return None;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = application.language.command(&installed, dir.path());
+    let mut server = Held::start(command.arg(application.limit).stdin(Stdio::piped()).stdout(Stdio::piped()));
+    let url = format!("http://127.0.0.1:{}/", first_line(&mut server.0));
+    let others = OtherPrograms::watch();
+    let args = [&["find", &url, "--budget", "30s"], application.flags].concat();
+    let run = json(binary, &args);
+    let found = &run["findings"]["bottleneck"];
+    let is_right = application.right.contains(&bottleneck(&run));
+    let outcome = run["findings"]["proof"]["outcome"].as_str().unwrap_or("none");
+    assert!(is_right || num(&found["confidence"]) < SURE, "sure of a wrong verdict: {}", verdict(&run));
+    assert!(is_right || outcome != "proven", "proves a wrong verdict: {}", verdict(&run));
+    if others.stayed_away(test) {
+        assert!(is_right, "one of {:?} is right: {}", application.right, verdict(&run));
+        assert_eq!(found["serial"].as_bool().unwrap_or(false), application.serial, "{}", verdict(&run));
+    }
+    Some(run)
+}
+
+/// Defines one test per application.
+macro_rules! applications {
+    ($($test:ident: $language:ident $limit:literal, [$($right:literal),+], serial $serial:literal, [$($flag:literal),*];)+) => {$(
+        #[test]
+        fn $test() {
+            let (_alone, binary) = alone_with_release!(stringify!($test));
+            let application = Application {
+                language: Language::$language,
+                limit: $limit,
+                right: &[$($right),+],
+                serial: $serial,
+                flags: &[$($flag),*],
+            };
+            check(stringify!($test), &binary, &application);
+        }
+    )+};
+}
+
+applications! {
+    threads_that_share_the_lock_of_cpython_are_serial: Python "gil", ["server-concurrency"], serial true, [];
+    a_mutex_around_arithmetic_is_serial: Go "mutex", ["server-concurrency"], serial true, [];
+    a_dispatcher_that_moves_between_threads_is_serial: Go "dispatcher", ["server-concurrency", "server-single-thread"], serial true, [];
+    parallel_arithmetic_needs_more_cpus: Go "parallel", ["server-cpu"], serial false, [];
+    five_children_handle_five_requests_at_a_time: Python "children", ["server-concurrency"], serial false, [];
+    six_threads_that_wait_are_a_pool: Java "pool", ["server-concurrency"], serial false, [];
+    eight_connections_over_a_long_distance_fill_nothing: Go "far", ["not-saturated"], serial false, ["--connections", "8"];
+    rare_slow_answers_are_not_a_limit: Go "rare", ["server-cpu", "client-cpu", "not-saturated", "unknown"], serial false, [];
+    hashing_on_the_only_thread_is_that_thread: JavaScript "hash", ["server-single-thread"], serial false, [];
+}
