@@ -38,8 +38,8 @@ pub use findings::figure_unit::FigureUnit;
 pub use findings::fit::{Cost, Fit, Interval};
 pub use findings::handshake_cost::{CpuEstimate, HandshakeCost};
 pub use findings::proof::{
-    CPU_COUNT_LEVER, Effect, Elasticity, Estimate, LeverSlots, Proof, ProofMetric, ProofOutcome, ProofTrial, RunnerUp,
-    Steadiness, SwitchTrial, UnusedLever,
+    CPU_COUNT_LEVER, Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, LeverSlots, Proof, ProofMetric,
+    ProofOutcome, ProofTrial, RunnerUp, Steadiness, SwitchTrial, UnusedLever,
 };
 pub use findings::repeat::{MAX_REPEATS, Repeat};
 pub use findings::trust::{TimeSpent, Trust};

@@ -111,7 +111,12 @@ pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     let effects: Vec<Effect> = (0..trial.levers.len()).map(effect).collect();
     proof.elasticities = own()
         .zip(&found.elasticities)
-        .map(|(l, e)| Elasticity { lever: l.lever.clone(), host: l.host.clone(), estimate: *e })
+        .map(|(l, e)| Elasticity {
+            lever: l.lever.clone(),
+            host: l.host.clone(),
+            estimate: *e,
+            ..Elasticity::default()
+        })
         .collect();
     proof.remainder = Some(found.remainder);
     let wanted = proof.prediction.as_ref().map(|p| p.lever.clone()).unwrap_or_default();

@@ -98,7 +98,12 @@ fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<Predictio
         }
     };
     proof.elasticities = (trial.levers.iter().zip(&found.elasticities))
-        .map(|(l, e)| Elasticity { lever: l.lever.clone(), host: l.host.clone(), estimate: *e })
+        .map(|(l, e)| Elasticity {
+            lever: l.lever.clone(),
+            host: l.host.clone(),
+            estimate: *e,
+            ..Elasticity::default()
+        })
         .collect();
     proof.remainder = Some(found.remainder);
     proof.steadiness = steadiness(trial);
@@ -158,8 +163,7 @@ fn effect_at(found: &Estimates, at: usize, lever: String) -> Effect {
 
 /// Returns every resource and the remainder, the largest first.
 pub(super) fn shares(proof: &Proof) -> Vec<(String, Estimate)> {
-    let mut shares: Vec<(String, Estimate)> =
-        proof.elasticities.iter().map(|e| (e.lever.clone(), e.estimate)).collect();
+    let mut shares: Vec<(String, Estimate)> = proof.parts().map(|e| (e.lever.clone(), e.estimate)).collect();
     shares.extend(proof.remainder.map(|r| (REMAINDER.into(), r)));
     shares.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
     shares

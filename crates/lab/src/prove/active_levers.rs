@@ -105,6 +105,7 @@ impl ActiveLevers {
                 lever: lever.plan.lever.clone(),
                 host: lever.hosts.join(", "),
                 on: lever.plan.on.clone(),
+                ordered: None,
                 taken: mean(&lever.plan.on, &part.taken, true),
                 wanted: mean(&lever.plan.on, &part.wanted, false),
                 speed: part.speed,

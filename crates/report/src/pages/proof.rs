@@ -104,7 +104,7 @@ fn untried(proof: &Proof) -> Option<Block> {
 
 /// Returns every resource and the remainder, by name.
 fn parts(proof: &Proof) -> Vec<(&str, Estimate)> {
-    let levers = proof.elasticities.iter().map(|e| (e.lever.as_str(), e.estimate));
+    let levers = proof.parts().map(|e| (e.lever.as_str(), e.estimate));
     levers.chain(proof.remainder.map(|r| ("untested", r))).collect()
 }
 

@@ -108,6 +108,13 @@ pub struct Proof {
 /// Lever that takes whole CPUs away from the server. It has a trial of its own.
 pub const CPU_COUNT_LEVER: &str = "server-cpu-count";
 
+impl Proof {
+    /// Returns the elasticities that add up to 1 with the remainder.
+    pub fn parts(&self) -> impl Iterator<Item = &Elasticity> {
+        self.elasticities.iter().filter(|elasticity| elasticity.is_part())
+    }
+}
+
 /// The next bottleneck: prediction before the experiment, and measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -226,6 +233,30 @@ impl Estimate {
     }
 }
 
+/// Lever that doubles the load. Its resource is the load itself.
+pub const LOAD_LEVER: &str = "load";
+
+/// Origin of an elasticity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ElasticityBasis {
+    /// The change of throughput over the change of speed.
+    #[default]
+    Measured,
+    /// The share of time in which the resource was wanted; the elasticity is at most that.
+    Wanted,
+    /// None: the lever took much less than it was told to take, so the elasticity may be anything.
+    Open,
+}
+
+impl ElasticityBasis {
+    /// Whether the elasticity was measured.
+    pub fn is_measured(&self) -> bool {
+        *self == Self::Measured
+    }
+}
+
 /// Elasticity, d ln(throughput) / d ln(speed), for the resource that a lever slows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -238,6 +269,16 @@ pub struct Elasticity {
     /// Estimate: near 1 for the bottleneck, near 0 for other resources.
     #[serde(flatten)]
     pub estimate: Estimate,
+    /// Origin of the estimate; absent if measured.
+    #[serde(skip_serializing_if = "ElasticityBasis::is_measured")]
+    pub basis: ElasticityBasis,
+}
+
+impl Elasticity {
+    /// Whether the resource is a part of the whole. The parts add up to 1. The number of CPUs and the load are no parts.
+    pub fn is_part(&self) -> bool {
+        ![CPU_COUNT_LEVER, LOAD_LEVER].contains(&self.lever.as_str())
+    }
 }
 
 /// One steady load under which levers switched on and off in slots.
@@ -302,6 +343,9 @@ pub struct LeverSlots {
     /// Measured speed of the resource per slot; 1 is full speed.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub speed: Vec<f64>,
+    /// Share of the resource that the lever was told to take. Absent in runs before 26 November 2026.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ordered: Option<f64>,
     /// Share of the resource that a CPU thief got in the slots in which it was on. Absent for other levers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken: Option<f64>,
