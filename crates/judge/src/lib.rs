@@ -10,6 +10,7 @@
 mod arbitrary;
 mod argument;
 mod capacity;
+mod chain;
 mod class_costs;
 mod classes;
 mod client_hosts;

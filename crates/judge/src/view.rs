@@ -214,8 +214,12 @@ impl<'a> View<'a> {
     /// Returns the busy share (0 to 1) of the CPUs that the side may use, whichever process used them; of the whole host where the CPUs are
     /// not known one by one.
     pub fn processors_busy(&self) -> Option<f64> {
+        self.busy_share_of(self.mask().unwrap_or(0))
+    }
+
+    /// Returns the busy share (0 to 1) of a set of CPUs; of the whole host where they are not known one by one.
+    pub(crate) fn busy_share_of(&self, mask: u64) -> Option<f64> {
         let span_us = self.span_s? * 1e6;
-        let mask = self.mask().unwrap_or(0);
         let own = |name: &str| name.parse::<u32>().is_ok_and(|n| n < 64 && mask & (1 << n) != 0);
         let iowait = self.side.recording.instances("cpu.iowait");
         let waiting = |name: &str| iowait.value(name, self.window).unwrap_or(0.0);

@@ -5,6 +5,7 @@ use run::FigureUnit;
 
 use super::rule::{Rule, Verdict, server};
 use crate::Facts;
+use crate::chain::Chain;
 use crate::evidence::{line, measured};
 use crate::facts::loopback;
 use crate::number::{duration, figure, grew, percent, positive, rate, ratio};
@@ -87,6 +88,9 @@ fn idles(view: &View<'_>) -> Result<run::Evidence, Verdict> {
             "other work filled the server's CPUs, and its busiest thread ran or waited for one {} of the time",
             percent(thread)
         )));
+    }
+    if let Some(chain) = Chain::of(view.trial, view).filter(Chain::is_full) {
+        return Err(Verdict::RuledOut(format!("the CPUs were full: {}", chain.text())));
     }
     if share > BUSY || thread > NEARLY_FULL {
         return Err(Verdict::RuledOut(format!(

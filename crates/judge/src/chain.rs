@@ -1,0 +1,167 @@
+//! CPU use of all programs of a request on one machine, added up: the server, its upstreams and the generator. CPUs may be full in sum although
+//! no program alone fills them.
+
+use run::{InstanceFilter, Trial};
+
+use crate::number::figure;
+use crate::single::sides_of;
+use crate::thresholds::{FULL, HALF_BUSY, WORKS};
+use crate::view::{Task, View, busy};
+
+/// CPU use of one program.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Part {
+    /// Name of the program; `generator` for loadline's own processes.
+    pub(crate) name: String,
+    /// CPU time, in CPUs.
+    pub(crate) cpus: f64,
+}
+
+/// CPU use of the set of CPUs that a server shares with other programs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Chain {
+    /// Programs, largest first. Programs that are not known share one part.
+    pub(crate) parts: Vec<Part>,
+    /// Number of CPUs in the set.
+    pub(crate) cpus: f64,
+    /// Busy time of these CPUs with all work, in CPUs.
+    pub(crate) busy: f64,
+}
+
+/// Name of the part of the generator.
+const GENERATOR: &str = "generator";
+/// Name of the part of programs that nobody watches.
+const OTHERS: &str = "other programs";
+
+impl Chain {
+    /// Adds up the CPU use on the machine of a side of a trial.
+    pub(crate) fn of(trial: &Trial, side: &View<'_>) -> Option<Self> {
+        let mut own: Vec<(String, Task)> = Vec::new();
+        for view in sides_of(trial).iter().filter(|v| std::ptr::eq(v.side, side.side) || v.side.same_cpus(side.side)) {
+            let name = |task: &Task| match view.role {
+                "client" => GENERATOR.to_string(),
+                _ => task.name.rsplit_once(':').map_or(task.name.as_str(), |(name, _)| name).to_string(),
+            };
+            let behind = InstanceFilter::new(view.side.behind.iter().flat_map(|behind| &behind.processes));
+            let tasks = view.processes().into_iter().chain(view.processes_of(&behind));
+            own.extend(tasks.map(|task| (name(&task), task)));
+        }
+        let set = connected(&side.processes(), own.iter().map(|(_, task)| task));
+        own.retain(|(_, task)| set.is_none_or(|set| task.mask.is_none_or(|mask| mask & set != 0)));
+        let online = side.online();
+        let in_set = set.map(|set| f64::from(set.count_ones()));
+        let cpus = in_set.into_iter().chain(online).reduce(f64::min)?;
+        let busy = side.busy_share_of(set.unwrap_or(0))? * cpus;
+        Some(Self { parts: parts(own, busy), cpus, busy })
+    }
+
+    /// Returns the busy share of the CPUs, 0 to 1.
+    pub(crate) fn share(&self) -> f64 {
+        self.busy / self.cpus
+    }
+
+    /// Returns whether the CPUs are full, and the known programs use at least half of their time.
+    pub(crate) fn is_full(&self) -> bool {
+        let known = self.parts.iter().filter(|p| p.name != OTHERS).map(|p| p.cpus).sum::<f64>();
+        self.share() >= FULL && known >= HALF_BUSY * self.cpus
+    }
+
+    /// Returns the CPU time of the part of this name, in CPUs.
+    #[cfg(test)]
+    fn part(&self, name: &str) -> f64 {
+        self.parts.iter().filter(|p| p.name == name).map(|p| p.cpus).sum()
+    }
+
+    /// Returns the parts in words: `caddy 1.28, generator 0.350, nginx 0.310`.
+    pub(crate) fn text(&self) -> String {
+        let seen = self.parts.iter().filter(|p| p.cpus >= WORKS * self.cpus / 10.0);
+        seen.map(|p| format!("{} {}", p.name, figure(p.cpus))).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Returns the CPUs that the working processes of a side may use, with those of all working processes that overlap; `None` if unknown.
+fn connected<'a>(side: &[Task], all: impl Iterator<Item = &'a Task>) -> Option<u64> {
+    let masks = |tasks: &[Task]| tasks.iter().map(|task| task.mask).collect::<Option<Vec<u64>>>();
+    let mut set = masks(&busy(side))?.into_iter().fold(0, |a, b| a | b);
+    let mut rest = masks(&all.filter(|task| task.busy >= WORKS).cloned().collect::<Vec<_>>())?;
+    while let Some(at) = rest.iter().position(|mask| mask & set != 0) {
+        set |= rest.swap_remove(at);
+    }
+    (set != 0).then_some(set)
+}
+
+/// Adds up the processes of each name, and what remains of the busy time.
+fn parts(own: Vec<(String, Task)>, busy: f64) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    for (name, task) in own {
+        match parts.iter_mut().find(|part| part.name == name) {
+            Some(part) => part.cpus += task.busy,
+            None => parts.push(Part { name, cpus: task.busy }),
+        }
+    }
+    let rest = busy - parts.iter().map(|p| p.cpus).sum::<f64>();
+    parts.push(Part { name: OTHERS.into(), cpus: rest.max(0.0) });
+    parts.sort_by(|a, b| b.cpus.total_cmp(&a.cpus));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planted::{PlantedRun, Who};
+    use crate::single::server_of;
+    use run::{Run, Upstream};
+
+    /// A proxy, a server behind it and the generator on one machine of two CPUs, which are idle for `idle` CPUs.
+    fn on_one_machine(idle: f64, masks: [f64; 3]) -> Run {
+        let mut planted = PlantedRun::new(1000.0, 4000.0)
+            .steps(&[64])
+            .rates(&[])
+            .shared()
+            .per_s(Who::Client, "process.cpu", "loadline:50", |_| 0.35e6)
+            .level(Who::Client, "process.cpu_mask", "loadline:50", masks[0])
+            .per_s(Who::Server, "process.cpu", "srv:100", |_| 1.28e6)
+            .level(Who::Server, "process.cpu_mask", "srv:100", masks[1])
+            .per_s(Who::Server, "process.cpu", "nginx:812", |_| 0.2e6)
+            .per_s(Who::Server, "process.cpu", "nginx:813", |_| 0.11e6)
+            .level(Who::Server, "process.cpu_mask", "nginx:812", masks[2])
+            .level(Who::Server, "process.cpu_mask", "nginx:813", masks[2])
+            .change(|t, _| {
+                let processes = vec!["nginx:812".to_string(), "nginx:813".into()];
+                let behind = Upstream { address: "127.0.0.1:81".into(), depth: 1, processes, ..Upstream::default() };
+                t.server.iter_mut().for_each(|side| side.behind = vec![behind.clone()]);
+            });
+        for who in [Who::Client, Who::Server] {
+            planted = planted.level(who, "cpu.online", "", 2.0);
+            for (instance, of) in [("0", 0.5), ("1", 0.5), ("total", 1.0)] {
+                planted = planted.per_s(who, "cpu.idle", instance, move |_| of * idle * 1e6);
+            }
+        }
+        let mut run = planted.run();
+        crate::judge(&mut run);
+        run
+    }
+
+    fn chain(run: &Run) -> Chain {
+        let view = server_of(&run.trials[0]).unwrap();
+        Chain::of(view.trial, &view).unwrap()
+    }
+
+    #[test]
+    fn processors_that_are_full_only_in_sum_show_their_parts_by_size() {
+        let full = chain(&on_one_machine(0.06, [3.0; 3]));
+        assert!((full.share() - 0.97).abs() < 1e-6 && full.cpus == 2.0 && full.is_full(), "{full:?}");
+        assert_eq!(full.text(), "srv 1.28, generator 0.350, nginx 0.310");
+        let beside = chain(&on_one_machine(0.0, [3.0; 3]));
+        assert!((beside.part("other programs") - 0.06).abs() < 1e-6, "{beside:?}");
+    }
+
+    /// The generator has a CPU of its own: it takes nothing from the server's.
+    #[test]
+    fn programs_on_other_processors_are_no_part() {
+        let apart = chain(&on_one_machine(0.4, [2.0, 1.0, 1.0]));
+        assert_eq!((apart.cpus, apart.part("generator")), (1.0, 0.0), "{apart:?}");
+        assert!(!apart.is_full());
+        assert!((apart.share() - 0.8).abs() < 1e-6, "{apart:?}");
+    }
+}
