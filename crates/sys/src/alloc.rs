@@ -1,25 +1,26 @@
-//! Counting allocators. With them a test can check that a loop allocates nothing, or that a server frees everything.
-//! They are active only in a binary that names one as its `#[global_allocator]`.
+//! Counting allocators. With them a test can check that a loop allocates nothing, or that a server frees all its
+//! memory. A binary uses one by naming it as its `#[global_allocator]`.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The system's allocator with a count of its calls.
+/// The system's allocator with a counter of allocations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CountingAllocator;
 
 static ARMED: AtomicBool = AtomicBool::new(false);
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// Name prefix of the threads to count: those of the generator.
+/// Name prefix of the threads whose allocations are counted: those of the load generator.
 const WATCHED_PREFIX: &[u8] = b"load-";
 
 thread_local! {
     static IS_WATCHED: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
-/// Returns true if the calling thread is counted. Asks for its name once. Allocates nothing.
+/// Returns true if the allocations of the calling thread are counted. Reads the thread's name once and allocates
+/// nothing.
 fn is_watched() -> bool {
     let ask = |known: &Cell<Option<bool>>| {
         known.get().unwrap_or_else(|| {
@@ -52,51 +53,51 @@ fn count_call() {
     }
 }
 
-// SAFETY: every call is handed to the system's allocator unchanged; counting takes no memory and cannot unwind.
+// SAFETY: every call is passed unchanged to the system's allocator. Counting allocates nothing and cannot unwind.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count_call();
-        // SAFETY: the caller's promise about `layout` is passed on.
+        // SAFETY: the caller's guarantee about `layout` is passed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on; `ptr` came from the system's allocator.
+        // SAFETY: the caller's guarantees are passed on, and `ptr` came from the system's allocator.
         unsafe { System.dealloc(ptr, layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count_call();
-        // SAFETY: as in `alloc`.
+        // SAFETY: the caller's guarantee about `layout` is passed on.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         count_call();
-        // SAFETY: as in `dealloc`, and for the new size as in `alloc`.
+        // SAFETY: `ptr` came from the system's allocator. The caller's guarantees about `layout` and `new_size` are
+        // passed on.
         unsafe { System.realloc(ptr, layout, new_size) }
     }
 }
 
-/// Returns freed memory to the system as far as the system's allocator can. A process that continues with another task
-/// is then as small as a new one.
+/// Returns freed memory to the kernel, as far as the system's allocator can. A process that reuses itself for another
+/// task is then as small as a new process.
 pub fn give_back() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: malloc_trim(3) takes a number, only touches free memory, and is thread-safe.
+    // SAFETY: malloc_trim(3) takes no pointer, only touches free memory, and is thread-safe.
     unsafe {
         libc::malloc_trim(0);
     }
 }
 
-/// The system's allocator with a count of live allocations.
+/// The system's allocator with a counter of live allocations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LiveAllocator;
 
 static LIVE_COUNT: AtomicU64 = AtomicU64::new(0);
 static LIVE_BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the number and bytes of live allocations of all threads, or 0 for a program that does not allocate through
-/// [`LiveAllocator`].
+/// Returns number and bytes of the live allocations of all threads. Both are 0 in a program without [`LiveAllocator`].
 pub fn live() -> (u64, u64) {
     (LIVE_COUNT.load(Ordering::SeqCst), LIVE_BYTES.load(Ordering::SeqCst))
 }
@@ -109,27 +110,28 @@ fn taken(pointer: *mut u8, bytes: usize) -> *mut u8 {
     pointer
 }
 
-// SAFETY: every call is handed to the system's allocator unchanged; counting takes no memory and cannot unwind.
+// SAFETY: every call is passed unchanged to the system's allocator. Counting allocates nothing and cannot unwind.
 unsafe impl GlobalAlloc for LiveAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise about `layout` is passed on.
+        // SAFETY: the caller's guarantee about `layout` is passed on.
         taken(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
         LIVE_COUNT.fetch_sub(1, Ordering::Relaxed);
         LIVE_BYTES.fetch_sub(layout.size() as u64, Ordering::Relaxed);
-        // SAFETY: the caller's promises are passed on; `ptr` came from the system's allocator.
+        // SAFETY: the caller's guarantees are passed on, and `ptr` came from the system's allocator.
         unsafe { System.dealloc(ptr, layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as in `alloc`.
+        // SAFETY: the caller's guarantee about `layout` is passed on.
         taken(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        // SAFETY: as in `dealloc`, and for the new size as in `alloc`.
+        // SAFETY: `ptr` came from the system's allocator. The caller's guarantees about `layout` and `new_size` are
+        // passed on.
         let moved = unsafe { System.realloc(ptr, layout, new_size) };
         if !moved.is_null() {
             LIVE_BYTES.fetch_add((new_size as u64).wrapping_sub(layout.size() as u64), Ordering::Relaxed);

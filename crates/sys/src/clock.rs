@@ -15,7 +15,8 @@ pub fn realtime_ns() -> u64 {
     read(rustix::time::ClockId::Realtime)
 }
 
-/// Returns the CPU time of the calling thread, user and system together, in nanoseconds (exact, not sampled by ticks).
+/// Returns the CPU time of the calling thread in nanoseconds, user and system together. The kernel counts it exactly,
+/// not by ticks.
 pub fn thread_cpu_ns() -> u64 {
     read(rustix::time::ClockId::ThreadCPUTime)
 }
@@ -25,32 +26,33 @@ pub fn process_cpu_ns() -> u64 {
     read(rustix::time::ClockId::ProcessCPUTime)
 }
 
-/// Reference point of a trial's times, on the monotonic clock of this machine.
+/// The moment from which a trial counts its times, on the monotonic clock of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin(u64);
 
 impl Origin {
-    /// Returns the point `lead` from now.
+    /// Returns the moment `lead` after now.
     pub fn after(lead: std::time::Duration) -> Self {
         Self(monotonic_ns().saturating_add(u64::try_from(lead.as_nanos()).unwrap_or(u64::MAX)))
     }
 
-    /// Creates it from a time of [`monotonic_ns`].
+    /// Creates an origin at a time of [`monotonic_ns`].
     pub const fn at_ns(ns: u64) -> Self {
         Self(ns)
     }
 
-    /// Returns it as a time of [`monotonic_ns`].
+    /// Returns the origin as a time of [`monotonic_ns`].
     pub const fn ns(self) -> u64 {
         self.0
     }
 
-    /// Returns the seconds from this point until now; negative before it.
+    /// Returns the seconds from this origin until now. The result is negative if the origin lies ahead.
     pub fn now_s(self) -> f64 {
         self.s_at(monotonic_ns())
     }
 
-    /// Returns the seconds from this point until a time of [`monotonic_ns`]; negative before it.
+    /// Returns the seconds from this origin until a time of [`monotonic_ns`]. The result is negative for an earlier
+    /// time.
     pub fn s_at(self, ns: u64) -> f64 {
         (i128::from(ns) - i128::from(self.0)) as f64 / 1e9
     }
@@ -61,11 +63,11 @@ fn read(clock: rustix::time::ClockId) -> u64 {
     (t.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(t.tv_nsec as u64)
 }
 
-/// Returns user and system time of the calling thread in microseconds (getrusage(2), RUSAGE_THREAD).
+/// Returns user and system CPU time of the calling thread in microseconds (getrusage(2), RUSAGE_THREAD).
 pub fn thread_usage_us() -> (f64, f64) {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is valid for one `rusage`, which the kernel fills. All-zero is a valid `rusage` and is read
-    // if the call fails (it cannot with these arguments).
+    // SAFETY: the pointer is valid for one `rusage`, which the kernel fills. An all-zero `rusage` is valid too, should
+    // the call fail.
     let usage = unsafe {
         libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
         usage.assume_init()
@@ -92,21 +94,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sleeping_ends_at_the_moment_or_later() {
+    fn a_sleep_ends_at_the_requested_time_or_later() {
         let until = monotonic_ns() + 2_000_000;
         sleep_until_ns(until);
         assert!(monotonic_ns() >= until);
     }
 
     #[test]
-    fn an_origin_may_lie_ahead() {
+    fn an_origin_in_the_future_gives_negative_times() {
         let ahead = Origin::after(std::time::Duration::from_secs(10)).now_s();
         assert!((-10.0..-5.0).contains(&ahead), "{ahead}");
         assert_eq!(Origin::at_ns(3_000_000_000).s_at(1_500_000_000), -1.5);
     }
 
     #[test]
-    fn processor_time_grows_with_work_and_not_with_sleep() {
+    fn cpu_time_grows_with_work_but_not_during_sleep() {
         let before = thread_cpu_ns();
         sleep_until_ns(monotonic_ns() + 20_000_000);
         let slept = thread_cpu_ns() - before;

@@ -1,5 +1,5 @@
-//! CPU time of another process from its clock. It is exact, includes ended threads, and takes one system call for any
-//! number of threads. Source: clock_getcpuclockid(3).
+//! CPU time of another process, read from the process's CPU clock. The clock is exact and includes ended threads. One
+//! system call reads it for any number of threads. Source: clock_getcpuclockid(3).
 
 use crate::{Errno, Result};
 

@@ -1,6 +1,6 @@
-//! TCP sockets as the kernel describes them (sock_diag): listeners with their accept queues, and `tcp_info` of
-//! connections. Source: sock_diag(7), linux/inet_diag.h, linux/tcp.h. The structures only grow at their end, so fields
-//! that an older kernel lacks are `None`.
+//! TCP sockets as the kernel reports them (sock_diag): listeners with their accept queues, and `tcp_info` of
+//! connections. Source: sock_diag(7), linux/inet_diag.h, linux/tcp.h. New kernels only append fields to the structures,
+//! so fields that an older kernel lacks are `None`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -15,16 +15,16 @@ const REQ_BYTECODE: u16 = 1;
 const INFO: u16 = 2;
 const SKMEMINFO: u16 = 7;
 const SKV6ONLY: u16 = 11;
-/// Indices in the array of `INET_DIAG_SKMEMINFO`: send buffer size, queued bytes, and the drop counter.
+/// Indices in the array of `INET_DIAG_SKMEMINFO`: size of the send buffer, bytes queued to send, and number of drops.
 const SK_MEMINFO_SNDBUF: usize = 3;
 const SK_MEMINFO_WMEM_QUEUED: usize = 5;
 const SK_MEMINFO_DROPS: usize = 8;
-/// Extensions requested for a connection besides its addresses and queues.
+/// Attributes requested for a connection: `tcp_info` and socket memory.
 const CONNECTION_EXTENSIONS: u8 = 1 << (INFO - 1) | 1 << (SKMEMINFO - 1);
 const ESTABLISHED: u32 = 1 << 1;
 const CLOSE_WAIT: u32 = 1 << 8;
 const LISTEN: u32 = 1 << 10;
-/// `AF_INET`, `AF_INET6` and `IPPROTO_TCP` as the structures hold them.
+/// `AF_INET`, `AF_INET6` and `IPPROTO_TCP` as bytes of the request.
 const INET: u8 = 2;
 const INET6: u8 = 10;
 const TCP: u8 = 6;
@@ -34,15 +34,15 @@ const TCP: u8 = 6;
 pub struct Listener {
     /// Bound address.
     pub local: SocketAddr,
-    /// Inode of the socket, as in the links of /proc/PID/fd.
+    /// Inode of the socket, as shown by the links in /proc/PID/fd.
     pub inode: u32,
     /// Connections waiting to be accepted.
     pub queue: u32,
-    /// Limit of that queue: the smaller of the backlog and somaxconn. The queue holds one more.
+    /// Limit of the accept queue: the smaller of the backlog and somaxconn. The kernel admits one connection more.
     pub limit: u32,
     /// Connection requests dropped at this socket; `None` if the kernel does not report them.
     pub drops: Option<u32>,
-    /// True for an IPv6 socket that takes no IPv4 connections.
+    /// True for an IPv6 socket that accepts no IPv4 connections.
     pub v6_only: bool,
 }
 
@@ -53,19 +53,20 @@ pub struct Connection {
     pub local: SocketAddr,
     /// Remote address.
     pub remote: SocketAddr,
-    /// Bytes that arrived and were not read.
+    /// Bytes received and not yet read by the program.
     pub receive_queue: u32,
-    /// Bytes that were sent and not acknowledged, or not yet sent.
+    /// Bytes written by the program and not yet acknowledged by the peer.
     pub send_queue: u32,
     /// True if the send buffer is so full that a writer waits; `None` if the kernel does not report it.
     pub write_full: Option<bool>,
     /// `tcp_info`; `None` if the kernel left it out.
     pub info: Option<TcpInfo>,
-    /// Name of the socket for [`Diag::connection`].
+    /// Identity of the socket, for [`Diag::connection`].
     pub name: SocketName,
 }
 
-/// The kernel's name of a socket: addresses, interface and a cookie that no later socket with the same addresses has.
+/// The kernel's identity of a socket: addresses, interface and a cookie. No later socket with these addresses has the
+/// same cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketName {
     family: u8,
@@ -85,7 +86,7 @@ pub struct TcpInfo {
     pub unacked: u32,
     /// Congestion window, segments.
     pub cwnd: u32,
-    /// Segments that were sent again since the connection began.
+    /// Segments retransmitted since the connection began.
     pub total_retrans: u32,
     /// Smallest round-trip time observed (kernel 4.6).
     pub min_rtt_us: Option<u32>,
@@ -99,30 +100,31 @@ pub struct TcpInfo {
     pub sndbuf_limited_us: Option<u64>,
     /// Bytes that were written and not yet sent (kernel 4.6).
     pub unsent: Option<u32>,
-    /// Window that the peer last advertised, in bytes (kernel 5.4).
+    /// Receive window that the peer last advertised, in bytes (kernel 5.4).
     pub peer_window: Option<u32>,
 }
 
-/// Selection of connections for a dump.
+/// Selects connections of a dump by port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionFilter {
-    /// Only connections of this local port (a server's).
+    /// Only connections with this local port, as a server has them.
     pub local_port: Option<u16>,
-    /// Only connections to this remote port (a client's).
+    /// Only connections to this remote port, as a client has them.
     pub remote_port: Option<u16>,
 }
 
-/// A sock_diag socket.
+/// A netlink socket of the sock_diag family.
 #[derive(Debug)]
 pub struct Diag(Netlink);
 
 impl Diag {
-    /// Opens a socket in the caller's network namespace. Needs no privilege.
+    /// Opens a socket in the caller's network namespace. No privilege is required.
     pub fn open() -> Result<Self> {
         Netlink::open(Some(SOCK_DIAG)).map(Self)
     }
 
-    /// Takes over a sock_diag socket opened in another network namespace; it describes the sockets there.
+    /// Wraps a sock_diag socket that was opened in another network namespace. The socket reports the sockets of that
+    /// namespace.
     pub fn over(fd: OwnedFd) -> Result<Self> {
         Netlink::over(fd).map(Self)
     }
@@ -132,7 +134,7 @@ impl Diag {
         self.0.ask(kind, true, &[request], |_, payload| each(payload)).map(drop)
     }
 
-    /// Calls `each` with every listener of IPv4 (`v6` false) or IPv6, on one port or all.
+    /// Calls `each` with every listener of IPv4 (`v6` false) or IPv6, on one port or on all ports.
     pub fn listeners(&mut self, v6: bool, port: Option<u16>, mut each: impl FnMut(&Listener)) -> Result<()> {
         let head = request(v6, 1 << (SKMEMINFO - 1), LISTEN);
         let filter = bytecode(ConnectionFilter { local_port: port, remote_port: None });
@@ -145,8 +147,9 @@ impl Diag {
         Ok(())
     }
 
-    /// Calls `each` with the remote address and inode of every established connection of a local port. The inode is 0
-    /// while the connection waits to be accepted. Leaves out `tcp_info`, so tens of thousands of connections are cheap.
+    /// Calls `each` with the remote address and the inode of every established connection of a local port. The inode is
+    /// 0 while the connection waits to be accepted. The dump leaves out `tcp_info`, so tens of thousands of connections
+    /// take little time.
     pub fn peers(&mut self, v6: bool, port: u16, mut each: impl FnMut(SocketAddr, u32)) -> Result<()> {
         let filter = bytecode(ConnectionFilter { local_port: Some(port), remote_port: None });
         self.0.ask(SOCK_DIAG_BY_FAMILY, true, &[&request(v6, 0, ESTABLISHED), &filter], |_, payload| {
@@ -158,8 +161,8 @@ impl Diag {
         Ok(())
     }
 
-    /// Calls `each` with every established connection that has `port` at neither end: local and remote address, and
-    /// inode (0 while it waits to be accepted). The filter runs in the kernel.
+    /// Calls `each` with every established connection that has `port` at neither end. The arguments are local address,
+    /// remote address, and inode (0 while the connection waits to be accepted). The filter runs in the kernel.
     pub fn others(&mut self, v6: bool, port: u16, mut each: impl FnMut(SocketAddr, SocketAddr, u32)) -> Result<()> {
         let filter = attribute(REQ_BYTECODE, &excluding_port(port));
         self.0.ask(SOCK_DIAG_BY_FAMILY, true, &[&request(v6, 0, ESTABLISHED), &filter], |_, payload| {
@@ -171,8 +174,8 @@ impl Diag {
         Ok(())
     }
 
-    /// Calls `each` with established connections until it returns [`DumpControl::Stop`]. After a stop, drop this socket and
-    /// open another, because the kernel still holds the rest of the dump. The filter runs in the kernel.
+    /// Calls `each` with established connections until `each` returns [`DumpControl::Stop`]. After a stop, drop this
+    /// socket and open another one, because the kernel still holds the rest of the dump. The filter runs in the kernel.
     pub fn connections(
         &mut self,
         v6: bool,
@@ -189,8 +192,8 @@ impl Diag {
 }
 
 impl Diag {
-    /// Describes one known connection, or returns `None` if it has ended. Far cheaper than a dump, for which the kernel
-    /// walks its whole table.
+    /// Returns the current state of one known connection, or `None` if the connection has ended. This is much cheaper
+    /// than a dump, which makes the kernel search its whole table.
     pub fn connection(&mut self, name: &SocketName) -> Result<Option<Connection>> {
         let mut head = request(name.family == INET6, CONNECTION_EXTENSIONS, u32::MAX);
         head[8..56].copy_from_slice(&name.id);
@@ -218,8 +221,8 @@ fn request(v6: bool, extensions: u8, states: u32) -> [u8; 56] {
     out
 }
 
-/// Builds the inet_diag filter program. Each port takes two comparisons, because the equality codes came later (4.16).
-/// An instruction that fails jumps 4 bytes past the end, which means "no".
+/// Builds the filter program for inet_diag. Each port takes two comparisons, because "equal" exists only since kernel
+/// 4.16. A failed comparison jumps 4 bytes past the end, which rejects the connection.
 fn bytecode(filter: ConnectionFilter) -> Vec<u8> {
     const S_GE: u8 = 2;
     const S_LE: u8 = 3;
@@ -243,21 +246,21 @@ fn bytecode(filter: ConnectionFilter) -> Vec<u8> {
     attribute(REQ_BYTECODE, &program)
 }
 
-/// Builds the filter program that excludes connections with this port at either end. "Not equal" is "greater or less":
-/// a successful test continues at a jump over the other test. The kernel accepts jumps only to places that a successful
-/// test can reach.
+/// Builds the filter program that rejects connections with this port at either end. The program expresses "not equal"
+/// as "greater or less": a successful comparison continues at a jump over the other comparison. The kernel accepts a
+/// jump only to an instruction that a successful comparison can reach.
 fn excluding_port(port: u16) -> Vec<u8> {
     const JUMP: u8 = 1;
     const S_GE: u8 = 2;
     const S_LE: u8 = 3;
     const D_GE: u8 = 4;
     const D_LE: u8 = 5;
-    /// Size in bytes of two tests of 8 bytes and the jump of 4 between them.
+    /// Size of two comparisons of 8 bytes each and the jump of 4 bytes between them.
     const TEST_BYTES: usize = 20;
     let (above, below) = (port.saturating_add(1), port.saturating_sub(1));
     let mut program = Vec::with_capacity(2 * TEST_BYTES);
     for (at, (ge, le)) in [(S_GE, S_LE), (D_GE, D_LE)].into_iter().enumerate() {
-        // Distance from the second test (offset 12 of its block) to 4 past the end of the program.
+        // Distance from the second comparison (offset 12 of its block) to 4 bytes past the end of the program.
         let reject = (2 * TEST_BYTES - at * TEST_BYTES - 12 + 4) as u16;
         let mut push = |code: u8, yes: u8, no: u16| {
             program.extend_from_slice(&[code, yes]);
@@ -272,7 +275,7 @@ fn excluding_port(port: u16) -> Vec<u8> {
     program
 }
 
-/// Parses `struct inet_diag_msg`: addresses at 4, queues at 56, inode at 68, attributes from 72.
+/// Parses `struct inet_diag_msg`: addresses at offset 4, queues at 56, inode at 68, attributes from 72.
 fn ends_of(payload: &[u8]) -> Option<(SocketAddr, SocketAddr)> {
     let v6 = *payload.first()? == INET6;
     let port = |at: usize| payload.get(at..)?.first_chunk().map(|b| u16::from_be_bytes(*b));
@@ -316,7 +319,8 @@ fn connection(payload: &[u8]) -> Option<Connection> {
     })
 }
 
-/// The kernel lets a writer continue once a third of the send buffer is free (`sk_stream_is_writeable`).
+/// Returns true if a writer must wait. The kernel lets a writer continue once a third of the send buffer is free
+/// (`sk_stream_is_writeable`).
 fn write_full(memory: &[u8]) -> Option<bool> {
     let (size, queued) = (u32_at(memory, 4 * SK_MEMINFO_SNDBUF)?, u32_at(memory, 4 * SK_MEMINFO_WMEM_QUEUED)?);
     Some(3 * u64::from(queued) > 2 * u64::from(size))
@@ -356,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listener_is_described_with_its_queue() {
+    fn a_listener_reports_its_accept_queue() {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = server.local_addr().unwrap();
         let _waiting = [TcpStream::connect(addr).unwrap(), TcpStream::connect(addr).unwrap()];
@@ -368,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_of_a_port_are_left_out_at_either_end() {
+    fn the_filter_excludes_a_port_at_either_end() {
         let pair = || {
             let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
             let client = std::net::TcpStream::connect(server.local_addr().unwrap()).unwrap();
@@ -386,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_whose_peer_does_not_read_has_unsent_bytes_and_a_full_buffer() {
+    fn a_sender_has_unsent_bytes_and_a_full_buffer_if_the_peer_does_not_read() {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = server.local_addr().unwrap();
         let (_deaf, (mut sender, _)) = (TcpStream::connect(addr).unwrap(), server.accept().unwrap());
@@ -409,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_are_filtered_by_port_in_the_kernel_and_have_tcp_info() {
+    fn a_dump_of_one_port_returns_its_connections_with_tcp_info() {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = server.local_addr().unwrap();
         let mut clients: Vec<_> = (0..5).map(|_| TcpStream::connect(addr).unwrap()).collect();
@@ -432,8 +436,8 @@ mod tests {
         }
         let gone = ours.iter().find(|c| c.remote == clients[4].local_addr().unwrap()).unwrap();
         drop((clients.pop(), accepted.pop()));
-        // The kernel itself ends a connection, and a child forked by another test holds copies until it executes. The
-        // connection therefore ends soon, not at once.
+        // A concurrent test may have forked a child that holds copies of the descriptors until it executes. The
+        // connection therefore may end a little later than its close.
         let end = Instant::now() + Duration::from_secs(5);
         while diag.connection(&gone.name).unwrap().is_some() {
             assert!(Instant::now() < end, "a closed connection is still told after 5 s");

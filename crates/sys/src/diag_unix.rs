@@ -1,6 +1,6 @@
-//! Unix sockets by sock_diag: listeners with their accept queues, and connected pairs. Source: sock_diag(7),
-//! linux/unix_diag.h; net/unix/diag.c: for a listener `udiag_rqueue` is the number waiting and `udiag_wqueue` the
-//! backlog.
+//! Unix sockets as the kernel reports them (sock_diag): listeners with their accept queues, and connected pairs.
+//! Source: sock_diag(7), linux/unix_diag.h. According to net/unix/diag.c, `udiag_rqueue` of a listener is the number of
+//! waiting connections, and `udiag_wqueue` is the backlog.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,13 +14,13 @@ use crate::netlink::{DumpControl, attributes, u32_at};
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const UNIX: u8 = 1;
 const STREAM: u8 = 1;
-/// State LISTEN, as TCP numbers it.
+/// Bit of the state LISTEN, numbered as for TCP.
 const LISTEN: u32 = 1 << 10;
-/// State ESTABLISHED.
+/// Bit of the state ESTABLISHED, numbered as for TCP.
 const ESTABLISHED: u32 = 1 << 1;
-/// Data requested for a listener: `UDIAG_SHOW_NAME`, `UDIAG_SHOW_VFS` and `UDIAG_SHOW_RQLEN`.
+/// Attributes requested for a listener: `UDIAG_SHOW_NAME`, `UDIAG_SHOW_VFS` and `UDIAG_SHOW_RQLEN`.
 const LISTENER_ATTRIBUTES: u32 = 0x01 | 0x02 | 0x10;
-/// Data requested for a connection: `UDIAG_SHOW_NAME` and `UDIAG_SHOW_PEER`.
+/// Attributes requested for a connection: `UDIAG_SHOW_NAME` and `UDIAG_SHOW_PEER`.
 const PAIR_ATTRIBUTES: u32 = 0x01 | 0x04;
 const NAME: u16 = 0;
 const VFS: u16 = 1;
@@ -30,17 +30,17 @@ const RQLEN: u16 = 4;
 /// A listening unix socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnixListener {
-    /// Inode of the socket, as in the links of /proc/PID/fd.
+    /// Inode of the socket, as shown by the links in /proc/PID/fd.
     pub inode: u32,
     /// Connections waiting to be accepted.
     pub queue: u32,
-    /// Limit of that queue: the smaller of the backlog and somaxconn. The queue holds one more.
+    /// Limit of the accept queue: the smaller of the backlog and somaxconn. The kernel admits one connection more.
     pub limit: u32,
 }
 
 impl Diag {
-    /// Calls `each` with every stream socket of this network namespace that listens on a file. It compares both file
-    /// and name, because a server may have bound the file by another name (a relative path, a link).
+    /// Calls `each` with every stream socket of this network namespace that listens on a file. The file's inode and its
+    /// name are both compared, because a server may have bound the file by a relative path or a link.
     pub fn unix_listeners(&mut self, path: &Path, mut each: impl FnMut(&UnixListener)) -> Result<()> {
         let file = std::fs::metadata(path).ok().map(|m| m.ino());
         self.ask(SOCK_DIAG_BY_FAMILY, &request(LISTEN, LISTENER_ATTRIBUTES), |payload| {
@@ -54,8 +54,9 @@ impl Diag {
         })
     }
 
-    /// Calls `each` with every connected stream socket of this network namespace: its inode, its peer's inode, and the
-    /// file that it was accepted from. The file is empty for the connecting end and for a pair without a name.
+    /// Calls `each` with every connected stream socket of this network namespace. The arguments are the socket's inode,
+    /// its peer's inode, and the path of the listener that accepted the socket. The path is empty for the connecting
+    /// end and for a socketpair.
     pub fn unix_pairs(&mut self, mut each: impl FnMut(u32, u32, &Path)) -> Result<()> {
         self.ask(SOCK_DIAG_BY_FAMILY, &request(ESTABLISHED, PAIR_ATTRIBUTES), |payload| {
             if let Some((inode, peer, name)) = pair(payload) {
@@ -76,12 +77,13 @@ fn request(states: u32, show: u32) -> [u8; 24] {
     out[0] = UNIX;
     out[4..8].copy_from_slice(&states.to_ne_bytes());
     out[12..16].copy_from_slice(&show.to_ne_bytes());
-    // No cookie is requested.
+    // A cookie of all ones means: any cookie.
     out[16..24].fill(0xff);
     out
 }
 
-/// Parses `struct unix_diag_msg` (16 bytes, then attributes): the bound name, the inode of its file, the socket.
+/// Parses `struct unix_diag_msg` (16 bytes, then attributes) into the bound name, the inode of the bound file, and the
+/// listener.
 fn listener(payload: &[u8]) -> Option<(&[u8], Option<u32>, UnixListener)> {
     if payload.get(1) != Some(&STREAM) {
         return None;
@@ -93,7 +95,7 @@ fn listener(payload: &[u8]) -> Option<(&[u8], Option<u32>, UnixListener)> {
     Some((until_zero(find(NAME)?), find(VFS).and_then(|vfs| u32_at(vfs, 0)), listener))
 }
 
-/// Parses a connected stream socket: its inode, its peer's and its name.
+/// Parses a connected stream socket into its inode, its peer's inode and its name.
 fn pair(payload: &[u8]) -> Option<(u32, u32, &[u8])> {
     if payload.get(1) != Some(&STREAM) {
         return None;
@@ -103,7 +105,7 @@ fn pair(payload: &[u8]) -> Option<(u32, u32, &[u8])> {
     Some((u32_at(payload, 4)?, u32_at(find(PEER)?, 0)?, find(NAME).map_or(&[][..], until_zero)))
 }
 
-/// Returns a name in the file system; empty for an abstract name, which begins with zero.
+/// Returns the name up to its final zero byte. The result is empty for an abstract name, which begins with zero.
 fn until_zero(name: &[u8]) -> &[u8] {
     &name[..name.iter().position(|b| *b == 0).unwrap_or(name.len())]
 }
@@ -114,7 +116,7 @@ mod tests {
     use crate::peer::Peer;
 
     #[test]
-    fn both_ends_of_a_connection_know_each_other() {
+    fn each_end_of_a_connection_reports_its_peer() {
         use std::os::fd::AsRawFd as _;
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s");
@@ -135,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listener_is_described_with_its_queue_under_either_name() {
+    fn a_listener_is_found_by_either_of_two_names_of_its_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s");
         let peer = Peer::unix(&path).unwrap();

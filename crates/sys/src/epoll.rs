@@ -1,5 +1,5 @@
-//! epoll with nanosecond timeouts (epoll_pwait2). Each call here is one system call. [`Interest`] selects edge- or
-//! level-triggered events. Source: epoll(7), epoll_pwait2(2).
+//! epoll with nanosecond timeouts (epoll_pwait2). Each function here makes one system call. [`Interest`] selects
+//! edge-triggered or level-triggered events. Source: epoll(7), epoll_pwait2(2).
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -17,7 +17,7 @@ pub struct Epoll {
     fd: OwnedFd,
 }
 
-/// Buffer for the events of one wait. It is reused, so waiting allocates nothing.
+/// Buffer for the events of one wait. The buffer is reused, so waiting allocates nothing.
 #[allow(missing_debug_implementations)] // the kernel structure has none
 pub struct Events {
     list: Vec<rx::Event>,
@@ -26,7 +26,7 @@ pub struct Events {
 /// One event.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// Number given when the descriptor was added.
+    /// Number that was passed when the descriptor was added.
     pub token: u64,
     /// Event bits.
     pub flags: Interest,
@@ -44,7 +44,7 @@ impl Events {
         self.list.iter().map(|e| Event { token: e.data.u64(), flags: e.flags })
     }
 
-    /// Returns event number `at` of the last wait.
+    /// Returns the event at index `at` of the last wait.
     #[inline]
     pub fn get(&self, at: usize) -> Option<Event> {
         self.list.get(at).map(|e| Event { token: e.data.u64(), flags: e.flags })
@@ -69,19 +69,19 @@ impl Epoll {
         Ok(Self { fd: rx::create(rx::CreateFlags::CLOEXEC)? })
     }
 
-    /// Adds a descriptor under a number of the caller's choice.
+    /// Adds a descriptor. Its events carry `token`.
     #[inline]
     pub fn add(&self, fd: impl AsFd, token: u64, interest: Interest) -> Result<()> {
         rx::add(&self.fd, fd, rx::EventData::new_u64(token), interest)
     }
 
-    /// Changes interest or number of a descriptor.
+    /// Changes interest and token of a descriptor.
     #[inline]
     pub fn modify(&self, fd: impl AsFd, token: u64, interest: Interest) -> Result<()> {
         rx::modify(&self.fd, fd, rx::EventData::new_u64(token), interest)
     }
 
-    /// Removes a descriptor. Closing its last copy does the same.
+    /// Removes a descriptor. Closing the last copy of a descriptor removes it, too.
     #[inline]
     pub fn delete(&self, fd: impl AsFd) -> Result<()> {
         rx::delete(&self.fd, fd)
@@ -114,7 +114,7 @@ mod tests {
     use crate::{clock, limits, socket};
 
     #[test]
-    fn tells_of_a_connection_under_the_number_given() {
+    fn a_new_connection_is_reported_with_its_token() {
         let listener = socket::tcp("127.0.0.1:0".parse().unwrap()).unwrap();
         socket::bind(&listener, "127.0.0.1:0".parse().unwrap()).unwrap();
         socket::listen(&listener, 8).unwrap();
@@ -132,7 +132,7 @@ mod tests {
         std::thread::spawn(|| {
             limits::exact_timers().unwrap();
             let (epoll, mut events) = (Epoll::new().unwrap(), Events::with_capacity(1));
-            // The best of many, so that other load on the machine does not decide.
+            // The shortest of 50 waits counts, so that other load on the machine does not decide.
             let best = (0..50)
                 .map(|_| {
                     let begin = clock::monotonic_ns();

@@ -1,13 +1,13 @@
-//! epoll by plain descriptor numbers, for interfaces defined by numbers (the event API). The kernel refuses a number
-//! that is not open with EBADF; nothing is read, written or closed. The owned form is in `epoll`. Source: epoll_ctl(2),
-//! epoll_pwait2(2).
+//! epoll by descriptor numbers, for interfaces that are defined by numbers, such as the event API. The kernel refuses a
+//! number that is not open with EBADF. No function here reads, writes or closes a descriptor. `epoll` has the same
+//! operations for owned descriptors. Source: epoll_ctl(2), epoll_pwait2(2).
 
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 use crate::Result;
 use crate::epoll::{Epoll, Event, Interest};
 
-/// Buffer for the events of one wait. Each wait may use a part.
+/// Buffer for the events of one wait. A wait may use a part of the buffer.
 #[derive(Default)]
 pub struct Slots {
     list: Vec<libc::epoll_event>,
@@ -28,13 +28,13 @@ impl Slots {
     }
 }
 
-/// Adds a descriptor under a number of the caller's choice.
+/// Adds a descriptor. Its events carry `token`.
 #[inline]
 pub fn add(epoll: &Epoll, fd: RawFd, token: u64, interest: Interest) -> Result<()> {
     control(epoll, libc::EPOLL_CTL_ADD, fd, token, interest)
 }
 
-/// Changes interest or number of a descriptor.
+/// Changes interest and token of a descriptor.
 #[inline]
 pub fn modify(epoll: &Epoll, fd: RawFd, token: u64, interest: Interest) -> Result<()> {
     control(epoll, libc::EPOLL_CTL_MOD, fd, token, interest)
@@ -49,7 +49,8 @@ pub fn delete(epoll: &Epoll, fd: RawFd) -> Result<()> {
 #[inline]
 fn control(epoll: &Epoll, op: libc::c_int, fd: RawFd, token: u64, interest: Interest) -> Result<()> {
     let mut event = libc::epoll_event { events: interest.bits(), u64: token };
-    // SAFETY: the event is valid during the call; the kernel checks both numbers and touches no other memory of ours.
+    // SAFETY: the event is valid during the call. The kernel checks both descriptor numbers and touches no other
+    // memory.
     let r = unsafe { libc::epoll_ctl(epoll.as_fd().as_raw_fd(), op, fd, &raw mut event) };
     if r == 0 { Ok(()) } else { Err(crate::last_errno()) }
 }
@@ -65,8 +66,8 @@ pub fn wait(epoll: &Epoll, slots: &mut Slots, max: usize, timeout_ns: Option<u64
     slots.used = 0;
     let timeout = timeout_ns.map(crate::timespec);
     let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: the array is valid for `max` events and exclusively borrowed; the timeout is null or points to a
-    // timespec that lives until the end of this function; no signal mask is given (its size is then ignored).
+    // SAFETY: the array is valid for `max` events and exclusively borrowed. The timeout is null or points to a timespec
+    // that lives until the end of this function. No signal mask is passed, so its size is ignored.
     let n = unsafe {
         libc::syscall(
             libc::SYS_epoll_pwait2,
@@ -89,7 +90,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn a_wait_gives_no_more_than_asked_and_the_rest_later() {
+    fn a_wait_returns_at_most_max_events_and_the_next_wait_the_rest() {
         let epoll = Epoll::new().unwrap();
         let mut pairs: Vec<_> = (0..5).map(|_| std::os::unix::net::UnixStream::pair().unwrap()).collect();
         for (n, (a, b)) in pairs.iter_mut().enumerate() {

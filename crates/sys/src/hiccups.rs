@@ -1,5 +1,5 @@
-//! Stalls of this host. A thread that only sleeps measures how late it wakes, as jHiccup does (G. Tene). Only the
-//! machine, its hypervisor or its scheduler can delay it, so such time is not the server's.
+//! Stalls of this host. A thread that only sleeps measures how late it wakes, as jHiccup by G. Tene does. Only the
+//! machine, its hypervisor or its scheduler can cause these delays, so they are not the server's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,17 +9,17 @@ use crate::{clock, limits};
 
 /// Length of each sleep.
 const SLEEP_NS: u64 = 1_000_000;
-/// Minimum length of a pause: a busy scheduler alone wakes a thread later than an idle one does.
+/// Minimum length of a pause. Shorter delays also occur on a healthy machine with a busy scheduler.
 const MIN_PAUSE_NS: u64 = 2_000_000;
-/// Maximum number of recorded pauses. A machine with more is unsuitable for measurements.
+/// Maximum number of recorded pauses. A machine with more pauses is unsuitable for measurements.
 pub const MAX_PAUSES: usize = 10_000;
 
-/// A time in which a due thread did not run, in nanoseconds of the monotonic clock.
+/// A span in which the thread should have run and did not, in nanoseconds of the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// Due time.
+    /// Time at which the thread should have woken.
     pub begin_ns: u64,
-    /// Time of waking.
+    /// Time at which the thread woke.
     pub end_ns: u64,
 }
 
@@ -30,7 +30,7 @@ impl Pause {
     }
 }
 
-/// A running meter.
+/// A running thread that measures stalls.
 #[derive(Debug)]
 pub struct HiccupMeter {
     over: Arc<AtomicBool>,
@@ -76,7 +76,7 @@ mod tests {
     use std::cell::Cell;
 
     #[test]
-    fn who_wakes_late_was_held_up_and_who_wakes_in_time_was_not() {
+    fn only_a_late_wake_up_is_a_pause() {
         let (clock, sleeps) = (Cell::new(5_000_000_u64), Cell::new(0));
         let sleep = |until: u64| {
             sleeps.set(sleeps.get() + 1);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_live_meter_ends_when_it_is_told() {
+    fn a_running_meter_ends_on_request() {
         let meter = HiccupMeter::start().unwrap();
         assert!(meter.end().iter().all(|p| p.end_ns > p.begin_ns));
     }

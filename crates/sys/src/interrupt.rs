@@ -1,4 +1,4 @@
-//! Ctrl-C and a closed terminal, as a flag that a program checks between two steps. Source: sigaction(2),
+//! Ctrl-C and a closed terminal, as a counter that a program checks between two steps. Source: sigaction(2),
 //! signal-safety(7).
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,14 +7,14 @@ use crate::{Result, last_errno};
 
 static SIGNALS_SEEN: AtomicU32 = AtomicU32::new(0);
 
-/// Returns how often SIGINT, SIGTERM or SIGHUP came since [`catch`].
+/// Returns the number of SIGINT, SIGTERM and SIGHUP signals since [`catch`].
 pub fn seen() -> u32 {
     SIGNALS_SEEN.load(Ordering::Relaxed)
 }
 
-/// Counts SIGINT, SIGTERM and SIGHUP from now on instead of ending the process. The third one ends it at once with
-/// status 130, so the keyboard can still stop a program that no longer checks. An ignored SIGHUP (nohup(1)) stays
-/// ignored.
+/// Makes SIGINT, SIGTERM and SIGHUP increase a counter instead of ending the process. The third signal ends the process
+/// at once with status 130, so a user can stop a program that no longer checks the counter. SIGHUP stays ignored if it
+/// was ignored before (nohup(1)).
 pub fn catch() -> Result<()> {
     install(libc::SIGINT)?;
     install(libc::SIGTERM)?;
@@ -22,7 +22,8 @@ pub fn catch() -> Result<()> {
 }
 
 fn is_ignored(signal: libc::c_int) -> Result<bool> {
-    // SAFETY: the new action is null, so nothing is installed; `old` is valid for one sigaction, which the kernel fills.
+    // SAFETY: the new action is null, so no handler is installed. `old` is valid for one sigaction, which the kernel
+    // fills.
     let (result, old) = unsafe {
         let mut old: libc::sigaction = std::mem::zeroed();
         (libc::sigaction(signal, std::ptr::null(), &mut old), old)
@@ -39,8 +40,8 @@ extern "C" fn count(_: libc::c_int) {
 }
 
 fn install(signal: libc::c_int) -> Result<()> {
-    // SAFETY: `action` is a fully initialised sigaction (all-zero is valid, then mask and handler are set). The handler
-    // only touches atomics, the terminal by write(2) and tcsetattr(3), and _exit, all async-signal-safe. The old action
+    // SAFETY: `action` is a fully initialised sigaction: all-zero is valid, and mask and handler are set afterwards.
+    // The handler only uses atomics, write(2), tcsetattr(3) and _exit(2), which are async-signal-safe. The old action
     // is not requested.
     let result = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();

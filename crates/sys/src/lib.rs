@@ -1,6 +1,7 @@
-//! The only unsafe code of loadline: thin, safe wrappers of kernel interfaces, one file per mechanism.
+//! The only unsafe code of loadline: thin, safe wrappers around kernel interfaces, one file per mechanism.
 //!
-//! Every other crate forbids unsafe code. Each unsafe block here states why it is sound. Nothing here decides anything.
+//! Every other crate forbids unsafe code. Each unsafe block here states why it is sound. The wrappers contain no
+//! policy: callers decide.
 
 pub mod alloc;
 pub mod clock;
@@ -35,11 +36,11 @@ pub mod uring;
 pub mod usage;
 pub mod wake;
 
-/// An error number of the kernel: `Errno::AGAIN`, `Errno::MFILE`, … One word, no allocation; converts into
+/// An error number of the kernel, such as `Errno::AGAIN` or `Errno::MFILE`. Needs no allocation and converts into
 /// [`std::io::Error`] with `into()`.
 pub use rustix::io::Errno;
 
-/// Result type of the system calls here.
+/// Result type of all system calls in this crate.
 pub type Result<T> = core::result::Result<T, Errno>;
 
 /// Returns the error number that the last libc call of this thread left.
@@ -47,7 +48,7 @@ pub(crate) fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
-/// Converts a wait's return value into the number of ready descriptors; a signal gives 0.
+/// Converts the return value of a wait into the number of ready descriptors. An interruption by a signal counts as 0.
 pub(crate) fn ready(returned: i64) -> Result<usize> {
     match usize::try_from(returned) {
         Ok(n) => Ok(n),
@@ -58,7 +59,7 @@ pub(crate) fn ready(returned: i64) -> Result<usize> {
     }
 }
 
-/// Converts a time span for the kernel.
+/// Converts nanoseconds into a `timespec`.
 pub(crate) const fn timespec(ns: u64) -> libc::timespec {
     libc::timespec { tv_sec: (ns / 1_000_000_000) as libc::time_t, tv_nsec: (ns % 1_000_000_000) as _ }
 }

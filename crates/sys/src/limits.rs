@@ -1,4 +1,4 @@
-//! Limits and placement of this process and thread: descriptors, CPUs, timer slack. Source: getrlimit(2),
+//! Limits and placement of this process and its threads: open descriptors, CPUs, timer slack. Source: getrlimit(2),
 //! sched_setaffinity(2), prctl(2) PR_SET_TIMERSLACK.
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
@@ -6,20 +6,20 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity,
 
 use crate::{Result, last_errno};
 
-/// Returns the soft and hard limit of open descriptors of this process; `u64::MAX` means no limit.
+/// Returns the soft and hard limit on open descriptors of this process; `u64::MAX` means no limit.
 pub fn descriptors() -> (u64, u64) {
     let limit = getrlimit(Resource::Nofile);
     (limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX))
 }
 
-/// Sets the soft and hard limit of open descriptors of another process of this user. Exceeding its hard limit needs
+/// Sets the soft and hard limit on open descriptors of another process of this user. Raising the hard limit requires
 /// CAP_SYS_RESOURCE. Source: prlimit(2).
 pub fn set_descriptors_of(pid: u32, (soft, hard): (u64, u64)) -> Result<()> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(rustix::io::Errno::SRCH)?;
     prlimit(Some(pid), Resource::Nofile, Rlimit { current: Some(soft), maximum: Some(hard) }).map(drop)
 }
 
-/// Raises the soft limit of open descriptors to the hard one and returns it.
+/// Raises the soft limit on open descriptors to the hard limit and returns it.
 pub fn raise_descriptors() -> Result<u64> {
     let (soft, hard) = descriptors();
     if soft < hard {
@@ -29,19 +29,19 @@ pub fn raise_descriptors() -> Result<u64> {
     Ok(descriptors().0)
 }
 
-/// Sets the soft limit of open descriptors, for tests of reaching it.
+/// Sets the soft limit on open descriptors. Tests use it to reach the limit.
 pub fn set_soft_descriptors(soft: u64) -> Result<()> {
     let maximum = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum })
 }
 
-/// Lowers the soft and hard limit of open descriptors permanently, for tests of reaching them.
+/// Lowers the soft and hard limit on open descriptors permanently. Tests use it to reach the limits.
 pub fn lower_descriptors(to: u64) -> Result<()> {
     setrlimit(Resource::Nofile, Rlimit { current: Some(to), maximum: Some(to) })
 }
 
-/// Makes a write past the file size limit (ulimit -f) fail with EFBIG instead of ending the process by SIGXFSZ, so that
-/// a partial file can be removed. Source: setrlimit(2).
+/// Makes a write past the file size limit (ulimit -f) fail with EFBIG instead of ending the process by SIGXFSZ. The
+/// program can then remove the partial file. Source: setrlimit(2).
 pub fn large_files_are_errors() -> Result<()> {
     // SAFETY: SIG_IGN is a valid disposition and no handler of ours is involved.
     let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
@@ -54,8 +54,8 @@ pub fn allowed_cpus() -> Result<Vec<u32>> {
     Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).map(|cpu| cpu as u32).collect())
 }
 
-/// Confines the calling thread (and threads that it starts later) to these CPUs. Numbers beyond the kernel interface's
-/// range are ignored, so a list of only such numbers fails with EINVAL.
+/// Confines the calling thread, and threads that it starts later, to these CPUs. Numbers beyond the range of the kernel
+/// interface are ignored. A list of only such numbers fails with EINVAL.
 pub fn confine_to_cpus(cpus: &[u32]) -> Result<()> {
     let mut set = CpuSet::new();
     cpus.iter().filter(|&&cpu| (cpu as usize) < CpuSet::MAX_CPU).for_each(|&cpu| set.set(cpu as usize));
@@ -67,13 +67,14 @@ pub fn current_cpu() -> u32 {
     sched_getcpu() as u32
 }
 
-/// Gives the calling thread a nice value, -20 (first) to 19 (last). Values below 0 need privilege.
+/// Sets the nice value of the calling thread, from -20 (highest priority) to 19 (lowest). Values below 0 require
+/// privilege.
 pub fn set_nice(nice: i32) -> Result<()> {
     rustix::process::setpriority_process(None, nice)
 }
 
-/// Requests CPU time slices of this length for the calling thread. On waking, it runs before threads with longer slices
-/// (Linux 6.12; older kernels ignore or refuse it). Source: sched_setattr(2).
+/// Requests CPU time slices of `ns` nanoseconds for the calling thread. When it wakes, it runs before threads with
+/// longer slices (Linux 6.12; older kernels ignore or refuse the request). Source: sched_setattr(2).
 pub fn ask_for_slices(ns: u64) -> Result<()> {
     #[repr(C)]
     #[derive(Default)]
@@ -88,12 +89,13 @@ pub fn ask_for_slices(ns: u64) -> Result<()> {
         period: u64,
     }
     let attr = SchedAttr { size: size_of::<SchedAttr>() as u32, runtime: ns, ..SchedAttr::default() };
-    // SAFETY: the structure has the layout and the size that it states, and outlives the call, which only reads it.
+    // SAFETY: the structure has the layout and the size that its first field states, and outlives the call, which only
+    // reads it.
     let done = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) };
     if done < 0 { Err(last_errno()) } else { Ok(()) }
 }
 
-/// Lets timers of the calling thread fire within 1 ns of their time instead of the usual 50 µs.
+/// Lets timers of the calling thread fire within 1 ns of their time. The default of the kernel is 50 µs.
 pub fn exact_timers() -> Result<()> {
     set_current_timer_slack(std::num::NonZeroU64::new(1))
 }
@@ -110,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_can_be_confined_to_one_processor() {
+    fn a_thread_can_be_confined_to_one_cpu() {
         std::thread::spawn(|| {
             let cpus = allowed_cpus().unwrap();
             let last = *cpus.last().unwrap();
@@ -118,7 +120,7 @@ mod tests {
             assert_eq!(allowed_cpus().unwrap(), vec![last]);
             assert_eq!(current_cpu(), last);
             exact_timers().unwrap();
-            // Older kernels may refuse it.
+            // Older kernels may refuse the request.
             let _ = ask_for_slices(100_000);
             assert!(confine_to_cpus(&[u32::MAX]).is_err());
         })

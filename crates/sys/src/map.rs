@@ -1,7 +1,7 @@
-//! Memory-mapped files, and private memory whose pages are really allocated. Source: mmap(2).
+//! Memory-mapped files, and private memory with allocated pages. Source: mmap(2).
 //!
-//! A file that another program shortens while it is mapped kills the reader with SIGBUS. This is mmap's own rule, and
-//! nothing here hides it.
+//! If another program shortens a file while it is mapped, an access beyond the new end kills the reader with SIGBUS.
+//! mmap(2) defines this, and nothing here prevents it.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -12,7 +12,7 @@ use crate::{Errno, Result, last_errno};
 /// Size of a page in bytes.
 pub const PAGE_BYTES: usize = 4096;
 
-/// Mapped memory: of a file, or private.
+/// Mapped memory, either of a file or private.
 #[derive(Debug)]
 pub struct Map {
     base: NonNull<u8>,
@@ -20,12 +20,12 @@ pub struct Map {
     writable: bool,
 }
 
-// SAFETY: the mapping belongs to this value alone and is unmapped when dropped. The bytes are only accessed through
-// volatile single-byte accesses, never handed out as references.
+// SAFETY: only this value owns the mapping, which is unmapped on drop. The bytes are accessed only through raw pointers
+// and never handed out as references.
 unsafe impl Send for Map {}
 
 impl Map {
-    /// Maps the first `len` bytes of a file, shared: writes reach the file. An empty map is refused.
+    /// Maps the first `len` bytes of a file, shared: writes reach the file. Fails for an empty map.
     pub fn file(file: &File, len: usize, writable: bool) -> Result<Self> {
         Self::new(len, writable, libc::MAP_SHARED, file.as_raw_fd())
     }
@@ -40,7 +40,7 @@ impl Map {
             return Err(Errno::INVAL);
         }
         let protection = if writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
-        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
+        // SAFETY: a new mapping at an address that the kernel chooses touches no existing memory.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, fd, 0) };
         match NonNull::new(base.cast::<u8>()) {
             Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => Ok(Self { base, len, writable }),
@@ -53,7 +53,7 @@ impl Map {
         self.len
     }
 
-    /// Always returns false: an empty map is refused.
+    /// Always returns false, because an empty map cannot be created.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -64,7 +64,8 @@ impl Map {
         if at >= self.len {
             return 0;
         }
-        // SAFETY: `at` lies inside the mapping, which lives as long as `self`; volatile, since others may write it.
+        // SAFETY: `at` lies inside the mapping, which lives as long as `self`. The read is volatile, because other
+        // processes may write the byte.
         unsafe { self.base.as_ptr().add(at).read_volatile() }
     }
 
@@ -85,7 +86,8 @@ impl Map {
         n
     }
 
-    /// Copies bytes into the map starting at `at` and returns how many had room. Does nothing if the map is read-only.
+    /// Copies bytes into the map starting at `at` and returns the number of copied bytes. Copies nothing beyond the end
+    /// or if the map is read-only.
     pub fn copy_from(&mut self, at: usize, from: &[u8]) -> usize {
         let n = if self.writable { from.len().min(self.len.saturating_sub(at)) } else { 0 };
         // SAFETY: `at + n` lies inside the writable mapping, and `from` is memory of the caller that cannot overlap it.
@@ -106,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_read_and_written_through_its_map() {
+    fn a_map_reads_and_writes_its_file() {
         let mut file = tempfile::tempfile().unwrap();
         std::io::Write::write_all(&mut file, &[7; 5000]).unwrap();
         let mut map = Map::file(&file, 5000, true).unwrap();

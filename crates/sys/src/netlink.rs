@@ -1,6 +1,6 @@
-//! Netlink messages: a socket, requests with a length and attributes, and iteration over answers. Source: netlink(7).
+//! Netlink messages: a socket, requests with length and attributes, and iteration over the answers. Source: netlink(7).
 //!
-//! Numbers use the machine's byte order. A length that does not fit ends the iteration.
+//! All numbers have the machine's byte order. An iteration ends at a length that does not fit.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use crate::{Errno, Result};
 
 /// Size in bytes of the header of each message (`struct nlmsghdr`).
 const HEADER_BYTES: usize = 16;
-/// Receive buffer size. Answers come in datagrams of at most 32 KiB if the reader offers that much (netlink_dump in
-/// af_netlink.c).
+/// Size of the receive buffer. The kernel sends datagrams of at most 32 KiB to a reader with such a buffer
+/// (netlink_dump in af_netlink.c).
 const BUFFER_BYTES: usize = 32 << 10;
-/// Maximum wait for an answer. The kernel answers at once; the limit keeps a broken kernel module from hanging
+/// Maximum wait for an answer. The kernel answers at once. The limit prevents a faulty kernel module from blocking
 /// loadline.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -25,7 +25,7 @@ const DUMP: u16 = 0x300;
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
 
-/// Decision whether an iteration over answers continues.
+/// Decides whether an iteration over answers continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DumpControl {
     /// Continue with the next message.
@@ -44,19 +44,19 @@ pub(crate) struct Netlink {
 }
 
 impl Netlink {
-    /// Opens a socket of one netlink family (`None`: routing) in the caller's network namespace.
+    /// Opens a socket of one netlink family in the caller's network namespace. `None` means the routing family.
     pub(crate) fn open(family: Option<Protocol>) -> Result<Self> {
         Self::over(net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, family)?)
     }
 
-    /// Takes over a netlink socket opened elsewhere, for example in another network namespace.
+    /// Wraps a netlink socket that was opened elsewhere, for example in another network namespace.
     pub(crate) fn over(fd: OwnedFd) -> Result<Self> {
         sockopt::set_socket_timeout(&fd, sockopt::Timeout::Recv, Some(ANSWER_TIMEOUT))?;
         Ok(Self { fd, seq: 0, request: Vec::with_capacity(256), answer: vec![0; BUFFER_BYTES] })
     }
 
-    /// Sends one request and calls `each` with type and payload of every answer. Returns [`DumpControl::Stop`] if `each`
-    /// stopped. A dump may then still be in progress, so drop this socket.
+    /// Sends one request and calls `each` with type and payload of every answer. Returns [`DumpControl::Stop`] if
+    /// `each` returned it. A dump may then still be in progress, so drop this socket.
     pub(crate) fn ask(
         &mut self,
         kind: u16,
@@ -68,7 +68,7 @@ impl Netlink {
         self.walk(dump, each)
     }
 
-    /// Requests a change and waits until it is made or refused.
+    /// Requests a change and waits until the kernel confirms or refuses it.
     pub(crate) fn change(&mut self, kind: u16, body: &[&[u8]]) -> Result<()> {
         self.send(kind, REQUEST | ACK, body)?;
         self.walk(true, |_, _| DumpControl::Continue).map(drop)
@@ -132,7 +132,7 @@ fn failure(payload: &[u8]) -> Result<DumpControl> {
     }
 }
 
-/// Encodes one attribute (`struct rtattr`), padded.
+/// Encodes one attribute (`struct rtattr`), padded to 4 bytes.
 pub(crate) fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let length = 4 + value.len();
     let mut out = Vec::with_capacity(align(length));
@@ -143,7 +143,7 @@ pub(crate) fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Iterates over attributes: type without flag bits, and value.
+/// Iterates over attributes and yields type, without its flag bits, and value.
 pub(crate) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = usize::from(u16_at(bytes, 0)?);
@@ -158,17 +158,17 @@ const fn align(length: usize) -> usize {
     (length + 3) & !3
 }
 
-/// Reads an unsigned number in the machine's byte order at an offset.
+/// Reads an unsigned 16-bit number in the machine's byte order at an offset.
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().map(|b| u16::from_ne_bytes(*b))
 }
 
-/// See [`u16_at`].
+/// Reads an unsigned 32-bit number in the machine's byte order at an offset.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|b| u32::from_ne_bytes(*b))
 }
 
-/// See [`u16_at`].
+/// Reads an unsigned 64-bit number in the machine's byte order at an offset.
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk().map(|b| u64::from_ne_bytes(*b))
 }
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attributes_are_padded_and_found_again() {
+    fn attributes_are_padded_and_parsed_back() {
         let mut bytes = attribute(7, b"abcde");
         assert_eq!(bytes.len(), 12);
         bytes.extend(attribute(9, b""));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_do_not_fit_end_the_walk() {
+    fn lengths_that_do_not_fit_end_the_iteration() {
         assert_eq!(attributes(&[255, 0, 1, 0, 9]).count(), 0);
         assert_eq!(attributes(&[0, 0, 1, 0, 9]).count(), 0);
         assert!(split(&[200, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).is_none());

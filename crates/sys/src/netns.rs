@@ -1,7 +1,8 @@
-//! Network namespaces: creating one for a child process, starting a child in one, and opening descriptors in one.
+//! Network namespaces. A child process can start in a new or in an existing namespace, and descriptors can be opened in
+//! another namespace.
 //!
-//! Nothing here changes the calling process. Only children enter namespaces, so the caller's threads always share one.
-//! Source: namespaces(7), user_namespaces(7), setns(2), unshare(2), unix(7) (SCM_RIGHTS).
+//! Nothing here changes the calling process. Only children enter namespaces, so all threads of the caller stay in one
+//! namespace. Source: namespaces(7), user_namespaces(7), setns(2), unshare(2), unix(7) (SCM_RIGHTS).
 
 use std::ffi::CString;
 use std::fs::File;
@@ -13,7 +14,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-/// A network namespace, and its user namespace if that differs from ours.
+/// A network namespace, and its user namespace if that differs from the caller's.
 #[derive(Clone, Debug)]
 pub struct Netns {
     user: Option<Arc<OwnedFd>>,
@@ -21,18 +22,18 @@ pub struct Netns {
     id: (u64, u64),
 }
 
-/// A descriptor to open inside a namespace.
+/// Specification of a descriptor to open inside a namespace.
 #[derive(Clone, Debug)]
 pub enum OpenSpec {
-    /// A file, for reading and writing, non-blocking.
+    /// A file, opened for reading and writing, non-blocking.
     File(CString),
     /// A socket.
     Socket {
-        /// `libc::AF_INET`, `libc::AF_NETLINK`, …
+        /// Address family: `libc::AF_INET`, `libc::AF_NETLINK`, …
         family: i32,
-        /// `libc::SOCK_DGRAM`, … (closed on exec in any case).
+        /// Socket type: `libc::SOCK_DGRAM`, …; SOCK_CLOEXEC is added.
         kind: i32,
-        /// `libc::NETLINK_ROUTE`, or 0.
+        /// Protocol: `libc::NETLINK_ROUTE`, …; 0 for the default.
         protocol: i32,
     },
 }
@@ -40,37 +41,38 @@ pub enum OpenSpec {
 impl OpenSpec {
     /// A socket for ioctls on interfaces.
     pub const CONTROL: Self = Self::Socket { family: libc::AF_INET, kind: libc::SOCK_DGRAM, protocol: 0 };
-    /// A routing netlink socket.
+    /// A netlink socket of the routing family.
     pub const ROUTE: Self =
         Self::Socket { family: libc::AF_NETLINK, kind: libc::SOCK_RAW, protocol: libc::NETLINK_ROUTE };
-    /// A netlink socket that describes other sockets.
+    /// A netlink socket of the sock_diag family.
     pub const DIAG: Self =
         Self::Socket { family: libc::AF_NETLINK, kind: libc::SOCK_RAW, protocol: libc::NETLINK_SOCK_DIAG };
 
-    /// A raw packet socket that receives nothing yet.
+    /// A raw packet socket that receives nothing until it is bound.
     pub const FRAMES: Self =
         Self::Socket { family: libc::AF_PACKET, kind: libc::SOCK_RAW | libc::SOCK_NONBLOCK, protocol: 0 };
 
-    /// Returns the device that creates TAP interfaces.
+    /// Returns `/dev/net/tun`, the device that creates TAP interfaces.
     pub fn tun() -> Self {
         Self::File(c"/dev/net/tun".into())
     }
 }
 
-/// Returns device and inode number of a process's network namespace, given its folder in a /proc (`/proc/self` for the
-/// caller). They are equal for two processes in one namespace.
+/// Returns device and inode number of a process's network namespace. `process` is the folder of the process in /proc
+/// (`/proc/self` for the caller). Two processes in one namespace have equal numbers.
 pub fn network_id(process: &Path) -> io::Result<(u64, u64)> {
     std::fs::metadata(process.join("ns/net")).map(|m| (m.dev(), m.ino()))
 }
 
-/// Returns true if a process is in another network namespace than the caller, or `None` if unreadable.
+/// Returns true if a process is in another network namespace than the caller, or `None` if its namespace cannot be
+/// read.
 pub fn elsewhere(pid: u32) -> Option<bool> {
     let theirs = network_id(Path::new(&format!("/proc/{pid}"))).ok()?;
     network_id(Path::new("/proc/self")).ok().map(|ours| ours != theirs)
 }
 
 impl Netns {
-    /// Opens the network namespace of a process, and its user namespace if that differs from ours.
+    /// Opens the network namespace of a process, and its user namespace if that differs from the caller's.
     pub fn of_process(pid: u32) -> io::Result<Self> {
         let open = |name: &str| File::open(format!("/proc/{pid}/ns/{name}"));
         let (net, user) = (open("net")?, open("user")?);
@@ -80,12 +82,12 @@ impl Netns {
         Ok(Self { user: (!same_user).then(|| Arc::new(user.into())), net: Arc::new(net.into()), id })
     }
 
-    /// Returns device and inode number, which are equal for two handles of one namespace.
+    /// Returns device and inode number. They are equal for two handles of one namespace.
     pub fn id(&self) -> (u64, u64) {
         self.id
     }
 
-    /// Returns true if a process is in this network namespace; false if unreadable.
+    /// Returns true if a process is in this network namespace, and false if its namespace cannot be read.
     pub fn holds(&self, pid: u32) -> bool {
         network_id(Path::new(&format!("/proc/{pid}"))).is_ok_and(|id| id == self.id)
     }
@@ -94,17 +96,17 @@ impl Netns {
     pub fn enter(&self, command: &mut Command) {
         let (user, net) = (self.user.clone(), Arc::clone(&self.net));
         let step = move || enter_now(user.as_deref(), &net);
-        // SAFETY: between fork and exec the closure only calls setns(2) on descriptors that it owns, which is
-        // async-signal-safe; it allocates nothing and takes no lock.
+        // SAFETY: between fork and exec the closure only calls setns(2) on descriptors that it owns. setns(2) is
+        // async-signal-safe, and the closure neither allocates nor takes a lock.
         unsafe { command.pre_exec(step) };
     }
 
-    /// Opens descriptors inside this namespace with a short-lived child and returns them in the given order.
+    /// Opens descriptors inside this namespace by a short-lived child. Returns them in the order of `wants`.
     pub fn open(&self, wants: &[OpenSpec]) -> io::Result<Vec<OwnedFd>> {
         let (here, there) = io_pair()?;
         let user = self.user.clone();
         // SAFETY: the child calls only async-signal-safe functions (setns, open, socket, sendmsg, _exit) on memory
-        // that was prepared before, and never returns into Rust code of the parent.
+        // prepared before the fork. It never returns into Rust code of the parent.
         let child = unsafe { libc::fork() };
         match child {
             -1 => Err(io::Error::last_os_error()),
@@ -130,8 +132,8 @@ impl Netns {
     }
 }
 
-/// Prepares a command so that its process starts in its own network namespace. With `user`, it also gets its own user
-/// namespace, in which the caller's user is root.
+/// Prepares a command so that its process starts in a new network namespace. With `user`, the process also gets a new
+/// user namespace, in which the caller's user is root.
 pub fn unshare(command: &mut Command, user: bool) {
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let (uid_map, gid_map) = (format!("0 {uid} 1"), format!("0 {gid} 1"));
@@ -152,7 +154,7 @@ pub fn unshare(command: &mut Command, user: bool) {
     unsafe { command.pre_exec(step) };
 }
 
-/// Prepares a command so that its process gets its own session, which signals of the terminal do not reach.
+/// Prepares a command so that its process starts a new session. Signals of the terminal do not reach the process.
 pub fn own_session(command: &mut Command) {
     // SAFETY: setsid(2) is async-signal-safe and takes no argument.
     unsafe { command.pre_exec(|| if libc::setsid() == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }) };
@@ -160,7 +162,7 @@ pub fn own_session(command: &mut Command) {
 
 fn enter_now(user: Option<&OwnedFd>, net: &OwnedFd) -> io::Result<()> {
     let set = |fd: &OwnedFd, kind| {
-        // SAFETY: setns(2) takes a descriptor that is open for the length of the call.
+        // SAFETY: setns(2) takes a descriptor that stays open during the call.
         if unsafe { libc::setns(fd.as_raw_fd(), kind) } != 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     };
     if let Some(user) = user {
@@ -170,7 +172,8 @@ fn enter_now(user: Option<&OwnedFd>, net: &OwnedFd) -> io::Result<()> {
 }
 
 fn write_file(path: &std::ffi::CStr, text: &[u8]) -> io::Result<()> {
-    // SAFETY: the path ends in a zero byte; the descriptor is closed before return; the buffer lives over the write.
+    // SAFETY: the path ends in a zero byte. The descriptor is closed before the return, and the buffer outlives the
+    // write.
     unsafe {
         let fd = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
         if fd < 0 {
@@ -188,10 +191,11 @@ fn io_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
 }
 
-/// Opens one descriptor and sends it. Uses only async-signal-safe calls, since it runs in a forked child.
+/// Opens one descriptor and sends it to the parent. Uses only async-signal-safe calls, because it runs in a forked
+/// child.
 fn send_one(to: &OwnedFd, want: &OpenSpec) -> io::Result<()> {
-    // SAFETY: open and socket get valid arguments; the message and its control buffer live on this stack over the
-    // sendmsg call, and the control buffer is large enough for one descriptor.
+    // SAFETY: open and socket get valid arguments. The message and its control buffer live on this stack during
+    // sendmsg, and the control buffer has room for one descriptor.
     unsafe {
         let fd = match want {
             OpenSpec::File(path) => libc::open(path.as_ptr(), libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC),
@@ -221,8 +225,8 @@ fn send_one(to: &OwnedFd, want: &OpenSpec) -> io::Result<()> {
 }
 
 fn receive_one(from: &OwnedFd) -> Option<OwnedFd> {
-    // SAFETY: message, buffer and control buffer live on this stack over the recvmsg call; a descriptor in the control
-    // buffer is new and nobody else's, so it may be owned.
+    // SAFETY: message, buffer and control buffer live on this stack during recvmsg. A descriptor in the control buffer
+    // is new and has no other owner.
     unsafe {
         let mut byte = [0_u8; 1];
         let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
@@ -246,7 +250,7 @@ fn receive_one(from: &OwnedFd) -> Option<OwnedFd> {
 fn exit_code(child: i32) -> io::Result<i32> {
     let mut status = 0;
     loop {
-        // SAFETY: the pointer is valid for one status; `child` is a child of this process that was not waited for.
+        // SAFETY: the pointer is valid for one status. `child` is a child of this process that was not waited for.
         if unsafe { libc::waitpid(child, &raw mut status, 0) } == child {
             return Ok(if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { libc::EIO });
         }
@@ -262,7 +266,8 @@ mod tests {
     use super::*;
     use std::process::Stdio;
 
-    /// A process in its own namespace that ends when its standard input does; `None` if that is forbidden.
+    /// Starts a process in a new namespace that ends when its standard input closes. Returns `None` if new namespaces
+    /// are forbidden.
     fn holder(user: bool) -> Option<std::process::Child> {
         let mut command = Command::new("cat");
         command.stdin(Stdio::piped()).stdout(Stdio::null());
@@ -271,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_runs_inside_and_descriptors_come_out() {
+    fn a_command_runs_inside_a_namespace_and_descriptors_open_there() {
         for user in [false, true] {
             let Some(mut child) = holder(user) else {
                 testkit::skip("a_command_runs_inside", format!("no right to make namespaces (user: {user})"));

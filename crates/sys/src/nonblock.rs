@@ -1,5 +1,5 @@
-//! Non-blocking descriptors. Source: fcntl(2), F_SETFL. The flag belongs to the open file: the other end of a pipe is
-//! another file and keeps blocking.
+//! Non-blocking descriptors. Source: fcntl(2), F_SETFL. The flag belongs to the open file description. The other end of
+//! a pipe has its own and keeps blocking.
 
 use std::os::fd::AsFd;
 
@@ -19,7 +19,7 @@ mod tests {
     use std::io::{ErrorKind, Read};
 
     #[test]
-    fn an_empty_pipe_says_so_at_once() {
+    fn reading_an_empty_pipe_fails_at_once() {
         let (mut reader, _writer) = std::io::pipe().unwrap();
         set(&reader).unwrap();
         assert_eq!(reader.read(&mut [0]).unwrap_err().kind(), ErrorKind::WouldBlock);

@@ -1,9 +1,9 @@
-//! Constants of the running kernel, from the auxiliary vector. Source: getauxval(3), sysconf(3).
+//! Constants of the running kernel. Source: getauxval(3), sysconf(3).
 
 /// Open flag that makes reads and writes bypass the page cache (open(2)).
 pub const O_DIRECT: i32 = libc::O_DIRECT;
 
-/// Returns the kernel's clock ticks per second in times for user space (USER_HZ).
+/// Returns the clock ticks per second in which the kernel reports times to user space (USER_HZ).
 pub fn clock_ticks_per_second() -> u64 {
     rustix::param::clock_ticks_per_second().max(1)
 }

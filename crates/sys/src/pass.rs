@@ -1,5 +1,5 @@
-//! Passing descriptors to another process over a socketpair with message boundaries, and forking that process. Source:
-//! unix(7) (SOCK_SEQPACKET, SCM_RIGHTS), fork(2), prctl(2) (PR_SET_PDEATHSIG).
+//! Passing of descriptors to another process over a socketpair that keeps message boundaries, and forking of that
+//! process. Source: unix(7) (SOCK_SEQPACKET, SCM_RIGHTS), fork(2), prctl(2) (PR_SET_PDEATHSIG).
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -20,7 +20,7 @@ pub fn pair() -> Result<(OwnedFd, OwnedFd)> {
     socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)
 }
 
-/// Sends a message with an optional descriptor. Fails with EAGAIN if the other side is behind.
+/// Sends a message with an optional descriptor. Fails with EAGAIN if the other end's queue is full.
 pub fn send(end: impl AsFd, message: &[u8; MESSAGE_BYTES], fd: Option<std::os::fd::BorrowedFd<'_>>) -> Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -31,8 +31,8 @@ pub fn send(end: impl AsFd, message: &[u8; MESSAGE_BYTES], fd: Option<std::os::f
     sendmsg(end, &[IoSlice::new(message)], &mut control, SendFlags::NOSIGNAL).map(drop)
 }
 
-/// Takes a message and its descriptor, if any. Returns `None` if the other side is gone, and fails with EAGAIN if no
-/// message is there.
+/// Receives a message and its descriptor, if any. Returns `None` if the other end is closed, and fails with EAGAIN if
+/// no message waits.
 pub fn recv(end: impl AsFd) -> Result<Option<([u8; MESSAGE_BYTES], Option<OwnedFd>)>> {
     let mut message = [0; MESSAGE_BYTES];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -50,31 +50,31 @@ pub fn recv(end: impl AsFd) -> Result<Option<([u8; MESSAGE_BYTES], Option<OwnedF
     Ok(Some((message, fd)))
 }
 
-/// A child made by [`fork`], waited for on drop.
+/// A child made by [`fork`]. Dropping this value waits for the child to end.
 #[derive(Debug)]
 pub struct Child(libc::pid_t);
 
 impl Drop for Child {
     fn drop(&mut self) {
         let mut status = 0;
-        // SAFETY: waits for our own child; the pointer is valid for one int.
+        // SAFETY: waits for a child of this process. The pointer is valid for one int.
         while unsafe { libc::waitpid(self.0, &raw mut status, 0) } < 0 && crate::last_errno() == crate::Errno::INTR {}
     }
 }
 
-/// Forks. The child closes its copies of `not_there`, runs `body` and exits with its number; it never returns here. The
-/// kernel kills the child if the parent's forking thread ends first.
+/// Forks. The child closes its copies of `not_there`, runs `body`, and exits with the result as its status. The kernel
+/// kills the child if the forking thread of the parent ends first.
 ///
-/// `body` must not wait for a lock that another thread of this process may hold, nor for such a thread: the child has
-/// only the calling thread. Allocating is fine (the system's allocator supports it), printing is not.
+/// `body` must not wait for another thread of this process or for a lock that one may hold, because the child has only
+/// the calling thread. `body` may allocate, which the system's allocator supports after a fork, but must not print.
 pub fn fork(not_there: &[std::os::fd::BorrowedFd<'_>], body: impl FnOnce() -> u8) -> Result<Child> {
-    // SAFETY: the child continues with a copy of everything. The contract above excludes what could hang, which
-    // concerns progress, not memory. The child leaves by `_exit`, so nothing of the parent's runs twice.
+    // SAFETY: the child continues with a copy of all memory. The contract above excludes deadlocks, which would not be
+    // unsound anyway. The child leaves by `_exit`, so no destructor of the parent runs twice.
     match unsafe { libc::fork() } {
         -1 => Err(crate::last_errno()),
         0 => {
-            // SAFETY: plain system calls without pointers. The closed descriptors are copies whose owners do not exist
-            // in this process, which never returns to them.
+            // SAFETY: these system calls take no pointers. The closed descriptors are copies, and this process never
+            // returns to code that owns them.
             unsafe {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 for fd in not_there {
@@ -93,7 +93,7 @@ mod tests {
     use std::io::Read as _;
 
     #[test]
-    fn a_descriptor_arrives_in_a_forked_child_and_works_there() {
+    fn a_forked_child_receives_a_descriptor_and_uses_it() {
         let (here, there) = pair().unwrap();
         let (mut ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         let child = fork(&[here.as_fd()], || {
@@ -118,11 +118,11 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_is_gone_is_told() {
+    fn recv_reports_a_closed_end() {
         let (here, there) = pair().unwrap();
         assert_eq!(recv(&here).map(drop), Err(crate::Errno::AGAIN));
         drop(there);
-        // The child of a concurrent test may hold a copy for a moment.
+        // A child that a concurrent test forked may hold a copy of the descriptor for a moment.
         assert!(testkit::eventually(|| recv(&here).ok()).is_none());
     }
 }

@@ -13,19 +13,20 @@ use crate::{Errno, Result};
 /// Destination of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peer {
-    /// By TCP.
+    /// An address reached by TCP.
     Inet(SocketAddr),
-    /// By a unix socket on this host.
+    /// A unix socket on this host.
     Unix(SocketAddrUnix),
 }
 
 impl Peer {
-    /// Returns the unix socket of a file. Fails with ENAMETOOLONG for a path of more than 107 bytes.
+    /// Returns the destination for the file of a unix socket. Fails with ENAMETOOLONG for a path of more than 107
+    /// bytes.
     pub fn unix(path: &Path) -> Result<Self> {
         SocketAddrUnix::new(path).map(Self::Unix)
     }
 
-    /// Returns true for a unix socket, which has no ports, segments or delays.
+    /// Returns true for a unix socket, which has no ports, segments or network delays.
     pub const fn is_unix(&self) -> bool {
         matches!(self, Self::Unix(_))
     }
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_unix_socket_is_up_at_once_and_refuses_when_its_queue_is_full() {
+    fn a_unix_socket_connects_at_once_and_refuses_when_its_queue_is_full() {
         let dir = tempfile::tempdir().unwrap();
         let peer = Peer::unix(&dir.path().join("s")).unwrap();
         assert_eq!(peer.connect(peer.socket().unwrap()), Err(Errno::NOENT));

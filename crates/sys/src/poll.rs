@@ -1,26 +1,26 @@
-//! poll(2) with nanosecond timeouts (ppoll) over an array that the caller keeps. Descriptors are plain numbers here. A
-//! number that is not open is reported as [`NVAL`] in its entry; nothing is read, written or closed.
+//! poll(2) with nanosecond timeouts (ppoll) over an array that the caller keeps. Descriptors are numbers here. If a
+//! number is not open, its entry reports [`NVAL`]. No function here reads, writes or closes a descriptor.
 
 use std::os::fd::RawFd;
 
 use crate::{Errno, Result};
 
-/// Data or an end of file to read.
+/// Data or an end of file can be read.
 pub const IN: i16 = libc::POLLIN;
-/// Room to write.
+/// The send buffer has room.
 pub const OUT: i16 = libc::POLLOUT;
-/// Exceptional condition, such as urgent data.
+/// There is an exceptional condition, such as urgent data.
 pub const PRI: i16 = libc::POLLPRI;
 /// The peer has closed its sending side.
 pub const RDHUP: i16 = libc::POLLRDHUP;
-/// Pending error; always reported.
+/// The descriptor has a pending error. Always reported.
 pub const ERR: i16 = libc::POLLERR;
-/// Both sides are closed; always reported.
+/// Both sides are closed. Always reported.
 pub const HUP: i16 = libc::POLLHUP;
-/// The number is not an open descriptor; always reported.
+/// The number is not an open descriptor. Always reported.
 pub const NVAL: i16 = libc::POLLNVAL;
 
-/// A descriptor with requested and found events (`POLL…` bits).
+/// A descriptor with its requested and its reported events (`POLL…` bits).
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct Entry(libc::pollfd);
@@ -32,7 +32,7 @@ impl std::fmt::Debug for Entry {
 }
 
 impl Entry {
-    /// Requests `events` of `fd`.
+    /// Creates an entry that requests `events` of `fd`.
     #[inline]
     pub const fn new(fd: RawFd, events: i16) -> Self {
         Self(libc::pollfd { fd, events, revents: 0 })
@@ -56,21 +56,21 @@ impl Entry {
         self.0.events = events;
     }
 
-    /// Returns the events found by the last [`poll`].
+    /// Returns the events that the last [`poll`] reported.
     #[inline]
     pub const fn found(&self) -> i16 {
         self.0.revents
     }
 }
 
-/// Waits until an entry has an event, for at most `timeout_ns` nanoseconds (`None`: no limit), and returns the number
-/// of such entries. A signal ends the wait with 0 and no events in any entry.
+/// Waits until an entry has an event, for at most `timeout_ns` nanoseconds (`None`: no limit). Returns the number of
+/// entries with events. A signal ends the wait with 0 and without events in any entry.
 #[inline]
 pub fn poll(entries: &mut [Entry], timeout_ns: Option<u64>) -> Result<usize> {
     let timeout = timeout_ns.map(crate::timespec);
     let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: `Entry` is a transparent `pollfd`, the slice is valid for its length and exclusively borrowed; the
-    // timeout is null or points to a timespec that lives until the end of this function; no signal mask is given.
+    // SAFETY: `Entry` is a transparent `pollfd`. The slice is valid for its length and exclusively borrowed. The
+    // timeout is null or points to a timespec that lives until the end of this function. No signal mask is passed.
     let n =
         unsafe { libc::ppoll(entries.as_mut_ptr().cast(), entries.len() as libc::nfds_t, timeout, std::ptr::null()) };
     match usize::try_from(n) {
@@ -85,7 +85,8 @@ pub fn poll(entries: &mut [Entry], timeout_ns: Option<u64>) -> Result<usize> {
     }
 }
 
-/// Returns the current events of one descriptor, from `events` and the three always reported, without waiting.
+/// Returns the current events of one descriptor without waiting. Only the bits in `events` and the three that are
+/// always reported can be set.
 #[inline]
 pub fn now(fd: RawFd, events: i16) -> Result<i16> {
     let mut entry = [Entry::new(fd, events)];
@@ -100,13 +101,13 @@ mod tests {
     use std::os::fd::AsRawFd;
 
     #[test]
-    fn tells_the_state_of_a_socket_and_of_a_number_that_is_not_open() {
+    fn reports_the_events_of_a_socket_and_a_number_that_is_not_open() {
         let (a, mut b) = std::os::unix::net::UnixStream::pair().unwrap();
         assert_eq!(now(a.as_raw_fd(), IN | OUT), Ok(OUT));
         b.write_all(b"x").unwrap();
         assert_eq!(now(a.as_raw_fd(), IN | OUT), Ok(IN | OUT));
         drop(b);
-        // The child of a concurrent test may hold a copy for a moment.
+        // A child that a concurrent test forked may hold a copy of the descriptor for a moment.
         testkit::eventually(|| (now(a.as_raw_fd(), IN).unwrap() & HUP == HUP).then_some(()));
         assert_eq!(now(1_000_000, IN), Ok(NVAL));
     }

@@ -1,7 +1,7 @@
-//! An io_uring used for readiness only: multishot polls by descriptor number, edge-triggered as in the kernel. A poll
-//! continues until it is disarmed or a completion without `more` reports its end.
+//! An io_uring that is used for readiness only, by multishot polls of descriptor numbers. The kernel reports them
+//! edge-triggered. A poll continues until it is disarmed or until a completion without `more`.
 //!
-//! An armed poll holds the file open in the kernel, so disarm a descriptor before closing it. Source:
+//! An armed poll keeps its file open in the kernel, so disarm a descriptor before closing it. Source:
 //! io_uring_enter(2), IORING_OP_POLL_ADD and IORING_OP_ASYNC_CANCEL, io_uring/poll.c.
 
 use std::os::fd::RawFd;
@@ -10,19 +10,19 @@ use io_uring::{IoUring, cqueue, opcode, squeue, types};
 
 use crate::{Errno, Result};
 
-/// Token of requests whose completion is ignored; not to be used for polls.
+/// Token of requests whose completions are ignored. Polls must not use it.
 const IGNORED_TOKEN: u64 = u64::MAX;
 
 /// Time at which the kernel turns wake-ups into completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskRun {
-    /// At every return of this thread from the kernel, so other system calls collect completions on the way.
+    /// At every return of this thread from the kernel. Other system calls collect completions on the way.
     Cooperative,
     /// Only while this thread waits on the ring (IORING_SETUP_DEFER_TASKRUN).
     Deferred,
 }
 
-/// The ring; belongs to the thread that created it.
+/// A ring for polls. Only the thread that created the ring may use it.
 pub struct PollRing {
     ring: IoUring,
 }
@@ -33,24 +33,24 @@ impl std::fmt::Debug for PollRing {
     }
 }
 
-/// Report about a poll.
+/// A report of a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Number given when the poll was armed.
+    /// Number that was passed when the poll was armed.
     pub token: u64,
-    /// The `POLL…` bits that became true, or the reason for the poll's end.
+    /// The `POLL…` bits that became true, or the error that ended the poll.
     pub outcome: Result<u32>,
     /// True if the poll continues.
     pub more: bool,
 }
 
 impl Drop for PollRing {
-    /// Ends all polls now. Otherwise the kernel cleans up some milliseconds later, and an armed poll keeps its file
-    /// open until then (for example a listening socket on its port).
+    /// Ends all polls at once. Otherwise the kernel cleans up some milliseconds later, and an armed poll keeps its file
+    /// open until then: a listening socket would keep its port.
     fn drop(&mut self) {
         let limit = types::Timespec::new().sec(1);
         let _ = self.ring.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());
-        // The polls release their files when their ends become completions, which happens at an enter.
+        // The polls release their files when the kernel posts their last completions, which happens on entering it.
         let _ = self.ring.submitter().submit_with_args(0, &types::SubmitArgs::new());
     }
 }
@@ -65,30 +65,31 @@ impl PollRing {
             TaskRun::Deferred => builder.setup_defer_taskrun().setup_taskrun_flag(),
         };
         let ring: IoUring = builder.build(batch.max(1)).map_err(errno)?;
-        // Saves the look-up of the ring's descriptor in every call. Kernels before 5.18 refuse, which is harmless.
+        // Saves the look-up of the ring's descriptor in every call. Kernels before 5.18 refuse this, which is harmless.
         let _ = ring.submitter().register_ring_fd();
         Ok(Self { ring })
     }
 
-    /// Arms a poll for `events` (`POLL…` bits) of `fd`. The kernel receives it at the next [`PollRing::enter`] or when
-    /// the batch is full; a descriptor that is ready then completes at once.
+    /// Arms a poll for `events` (`POLL…` bits) of `fd`. The kernel receives the request at the next [`PollRing::enter`]
+    /// or when the batch is full. If the descriptor is ready then, the poll completes at once.
     #[inline]
     pub fn arm(&mut self, fd: RawFd, token: u64, events: u32) -> Result<()> {
         self.push(&opcode::PollAdd::new(types::Fd(fd), events).multi(true).build().user_data(token))
     }
 
-    /// Disarms the poll with this token. Completions from before may still come.
+    /// Disarms the poll with this token. Earlier completions of the poll may still arrive.
     #[inline]
     pub fn disarm(&mut self, token: u64) -> Result<()> {
-        // Not IORING_OP_POLL_REMOVE: it fails with EALREADY while the poll is about to report and leaves it armed. That
-        // would keep the file of a closed descriptor open forever. A cancellation stays queued for that moment.
+        // IORING_OP_POLL_REMOVE is unsuitable. It fails with EALREADY while the poll is about to report, and leaves the
+        // poll armed, which would keep the file of a closed descriptor open forever. A cancellation waits for the
+        // report.
         let remove = opcode::AsyncCancel::new(token).build().user_data(IGNORED_TOKEN);
         self.push(&remove.flags(squeue::Flags::SKIP_SUCCESS))
     }
 
     fn push(&mut self, entry: &squeue::Entry) -> Result<()> {
         for _ in 0..2 {
-            // SAFETY: polls and removals refer to no memory of ours: they pass only numbers.
+            // SAFETY: polls and cancellations pass only numbers and refer to no memory.
             if unsafe { self.ring.submission().push(entry) }.is_ok() {
                 return Ok(());
             }
@@ -97,7 +98,7 @@ impl PollRing {
         Err(Errno::BUSY)
     }
 
-    /// Returns true if submissions or completions need an [`PollRing::enter`].
+    /// Returns true if submissions or completions require a [`PollRing::enter`].
     #[inline]
     pub fn wants_enter(&mut self) -> bool {
         let queue = self.ring.submission();
@@ -109,7 +110,7 @@ impl PollRing {
         done(self.ring.submit())
     }
 
-    /// Submits, and waits until a completion is there or `timeout_ns` nanoseconds have passed (`None`: no limit). A
+    /// Submits, and waits until a completion arrives or `timeout_ns` nanoseconds have passed (`None`: no limit). A
     /// signal ends the wait.
     pub fn enter(&mut self, timeout_ns: Option<u64>) -> Result<()> {
         match timeout_ns {
@@ -141,7 +142,7 @@ fn read(entry: &cqueue::Entry) -> Completion {
 
 fn done(outcome: std::io::Result<usize>) -> Result<()> {
     match outcome.map_err(errno) {
-        // Timeout, a signal, or completions without room: in each case the caller reaps and returns.
+        // A timeout, a signal and a full completion queue are normal: the caller reaps the completions and returns.
         Ok(_) | Err(Errno::TIME | Errno::INTR | Errno::BUSY | Errno::AGAIN) => Ok(()),
         Err(e) => Err(e),
     }
@@ -164,10 +165,10 @@ mod tests {
     }
 
     #[test]
-    fn a_poll_tells_of_each_arrival_until_disarmed() {
+    fn a_poll_reports_each_arrival_until_disarmed() {
         for work in [TaskRun::Cooperative, TaskRun::Deferred] {
             let Ok(mut ring) = PollRing::new(8, work) else {
-                return testkit::skip("a_poll_tells_of_each_arrival_until_disarmed", "no io_uring here");
+                return testkit::skip("a_poll_reports_each_arrival_until_disarmed", "no io_uring here");
             };
             let (mut a, mut b) = std::os::unix::net::UnixStream::pair().unwrap();
             ring.arm(a.as_raw_fd(), 7, crate::poll::IN as u32).unwrap();

@@ -1,4 +1,4 @@
-//! Links, queueing disciplines and routes as the kernel describes them (rtnetlink). Source: rtnetlink(7),
+//! Links, queueing disciplines and routes as the kernel reports them (rtnetlink). Source: rtnetlink(7),
 //! linux/rtnetlink.h, linux/pkt_sched.h, linux/gen_stats.h. Everything is read-only except the rate of an `htb` class.
 
 use std::net::IpAddr;
@@ -25,9 +25,9 @@ const STATS_QUEUE: u16 = 3;
 const HTB_PARMS: u16 = 1;
 const HTB_RATE64: u16 = 6;
 const HTB_CEIL64: u16 = 7;
-/// Link layer of the rates: Ethernet, which needs no table of sizes.
+/// Link layer to which the rates refer. Ethernet needs no table of packet sizes.
 const LINKLAYER_ETHERNET: u8 = 1;
-/// Length of a packet scheduler tick (PSCHED_SHIFT).
+/// Length of a packet scheduler tick in nanoseconds (PSCHED_SHIFT).
 const TICK_NS: u64 = 64;
 
 /// A queueing discipline and its counters.
@@ -35,28 +35,28 @@ const TICK_NS: u64 = 64;
 pub struct Qdisc {
     /// Number of the interface.
     pub ifindex: u32,
-    /// `tbf`, `fq_codel`, …
+    /// Name of the discipline: `tbf`, `fq_codel`, …
     pub kind: String,
-    /// Handle, major number in the upper 16 bits; 0 for a default discipline.
+    /// Handle with the major number in the upper 16 bits; 0 for a default discipline.
     pub handle: u32,
     /// Parent handle; `u32::MAX` is the root of the interface.
     pub parent: u32,
     /// Bytes sent.
     pub bytes: u64,
-    /// Packets sent (merged ones count as their segments).
+    /// Packets sent; a merged packet counts once per segment.
     pub packets: u32,
     /// Bytes waiting.
     pub backlog: u32,
     /// Packets dropped.
     pub drops: u32,
-    /// Number of times that a packet had to wait for the rate.
+    /// Number of times that the rate limit delayed a packet.
     pub overlimits: u32,
-    /// Packets put back by the driver.
+    /// Packets that the driver returned to the queue.
     pub requeues: u32,
 }
 
 impl Qdisc {
-    /// Returns the handle as `8001:`, or `root` for none.
+    /// Returns the handle as text, for example `8001:`; `root` for handle 0.
     pub fn handle_name(&self) -> String {
         if self.handle == 0 { "root".into() } else { format!("{:x}:", self.handle >> 16) }
     }
@@ -67,7 +67,7 @@ impl Qdisc {
 pub struct HtbRate {
     /// Bits per second.
     pub bits_per_s: u64,
-    /// Burst allowed after a pause, as time at that rate in nanoseconds.
+    /// Burst allowed after a pause, as nanoseconds at the limited rate.
     pub burst_ns: u64,
     /// Bytes sent per turn.
     pub quantum_bytes: u32,
@@ -78,12 +78,12 @@ pub struct HtbRate {
 pub struct Rtnl(Netlink);
 
 impl Rtnl {
-    /// Opens a socket in the caller's network namespace. Needs no privilege.
+    /// Opens a socket in the caller's network namespace. No privilege is required.
     pub fn open() -> Result<Self> {
         Netlink::open(None).map(Self)
     }
 
-    /// Takes over a socket opened in another network namespace.
+    /// Wraps a socket that was opened in another network namespace.
     pub fn over(fd: OwnedFd) -> Result<Self> {
         Netlink::over(fd).map(Self)
     }
@@ -100,7 +100,7 @@ impl Rtnl {
         Ok(())
     }
 
-    /// Calls `each` with every queueing discipline; `scratch` is reused for each.
+    /// Calls `each` with every queueing discipline. `scratch` holds one discipline at a time.
     pub fn qdiscs(&mut self, scratch: &mut Qdisc, mut each: impl FnMut(&Qdisc)) -> Result<()> {
         self.0.ask(GETQDISC, true, &[&[0; 20]], |kind, payload| {
             if kind == NEWQDISC && read_qdisc(payload, scratch).is_some() {
@@ -111,8 +111,8 @@ impl Rtnl {
         Ok(())
     }
 
-    /// Changes the rate of an existing `htb` class directly below the root of an interface. Needs CAP_NET_ADMIN in the
-    /// network namespace of the socket.
+    /// Changes the rate of an existing `htb` class directly below the root of an interface. Requires CAP_NET_ADMIN in
+    /// the network namespace of the socket.
     pub fn set_htb_rate(&mut self, ifindex: u32, class: u32, rate: &HtbRate) -> Result<()> {
         let mut head = [0_u8; 20];
         head[4..8].copy_from_slice(&ifindex.to_ne_bytes());
@@ -143,11 +143,12 @@ impl Rtnl {
     }
 }
 
-/// Encodes `struct tc_htb_opt` (rate, ceiling, their bursts in ticks, quantum, level, priority) and both rates in 64
-/// bits.
+/// Encodes `struct tc_htb_opt` (rate, ceiling, their bursts in ticks, quantum, level, priority), and both rates as
+/// 64-bit numbers.
 fn htb_options(rate: &HtbRate) -> Vec<u8> {
     let bytes_per_s = rate.bits_per_s / 8;
-    // `struct tc_ratespec`: log of a cell, link layer, overhead (16), alignment (16), least packet (16), rate (32).
+    // `struct tc_ratespec`: cell logarithm, link layer, overhead (16 bits), alignment (16), minimum packet (16), rate
+    // (32).
     let mut spec = vec![0, LINKLAYER_ETHERNET, 0, 0, 0, 0, 0, 0];
     spec.extend(u32::try_from(bytes_per_s).unwrap_or(u32::MAX).to_ne_bytes());
     let ticks = u32::try_from(rate.burst_ns / TICK_NS).unwrap_or(u32::MAX);
@@ -157,7 +158,7 @@ fn htb_options(rate: &HtbRate) -> Vec<u8> {
     [attribute(HTB_PARMS, &parms), attribute(HTB_RATE64, &wide), attribute(HTB_CEIL64, &wide)].concat()
 }
 
-/// Parses `struct tcmsg`: interface at 4, handle at 8, parent at 12, attributes from 20.
+/// Parses `struct tcmsg`: interface at offset 4, handle at 8, parent at 12, attributes from 20.
 fn read_qdisc(payload: &[u8], into: &mut Qdisc) -> Option<()> {
     let mut kind = std::mem::take(&mut into.kind);
     kind.clear();
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn handles_have_names() {
+    fn handles_are_printed_as_tc_prints_them() {
         assert_eq!(Qdisc { handle: 0x8001_0000, ..Qdisc::default() }.handle_name(), "8001:");
         assert_eq!(Qdisc::default().handle_name(), "root");
     }

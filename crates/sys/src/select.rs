@@ -1,5 +1,5 @@
-//! select(2) over bit arrays of any width. The C library's `fd_set` ends at descriptor 1023; the kernel's does not.
-//! Source: pselect6 in the kernel's fs/select.c, which reads as many 64-bit words as `highest` needs.
+//! select(2) over bit arrays of any width. The C library's `fd_set` ends at descriptor 1023, but the kernel reads as
+//! many 64-bit words as `highest` needs. Source: pselect6 in the kernel's fs/select.c.
 
 use std::os::fd::RawFd;
 
@@ -38,13 +38,14 @@ impl FdSet {
         usize::try_from(fd).is_ok_and(|at| self.word(at / 64) & (1 << (at % 64)) != 0)
     }
 
-    /// Returns word number `at`: descriptors `64 * at` to `64 * at + 63`, lowest bit first; 0 beyond the end.
+    /// Returns word `at` of the set: descriptors `64 * at` to `64 * at + 63`, lowest bit first. Words beyond the end
+    /// are 0.
     #[inline]
     pub fn word(&self, at: usize) -> u64 {
         self.words.get(at).copied().unwrap_or(0)
     }
 
-    /// Becomes a copy of `other`, at least `highest + 1` bits wide. Allocates only to grow.
+    /// Makes this set a copy of `other`, at least `highest + 1` bits wide. Allocates only to grow.
     pub fn copy_from(&mut self, other: &Self, highest: RawFd) {
         self.words.clear();
         self.words.extend_from_slice(&other.words);
@@ -63,8 +64,8 @@ impl FdSet {
 }
 
 /// Waits until a descriptor up to `highest` in the sets is ready, for at most `timeout_ns` nanoseconds (`None`: no
-/// limit). The sets then hold the ready descriptors, and the result is their number of bits. A signal ends the wait
-/// with 0 and leaves the sets unchanged. A number that is not open makes the whole call fail with EBADF.
+/// limit). Leaves only ready descriptors in the sets and returns their number of bits. A signal ends the wait with 0
+/// and leaves the sets unchanged. A number that is not open makes the whole call fail with EBADF.
 pub fn select(
     highest: RawFd,
     read: &mut FdSet,
@@ -76,8 +77,9 @@ pub fn select(
     let mut timeout = timeout_ns.map(crate::timespec);
     let timeout = timeout.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
     let (read, write, except) = (read.pointer(bits), write.pointer(bits), except.pointer(bits));
-    // SAFETY: each set is valid for at least `bits` bits rounded up to whole words, which is what the kernel reads and
-    // writes; the timeout is null or a timespec that lives until the end of this function; no signal mask is given.
+    // SAFETY: each set is valid for `bits` bits rounded up to whole words, which is the memory that the kernel reads
+    // and writes. The timeout is null or points to a timespec that lives until the end of this function. No signal mask
+    // is passed.
     let n = unsafe {
         libc::syscall(libc::SYS_pselect6, bits as libc::c_int, read, write, except, timeout, std::ptr::null::<u8>())
     };

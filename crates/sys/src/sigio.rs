@@ -1,5 +1,5 @@
-//! Signal-driven I/O: queued real-time signals of sockets, taken by the thread that they are directed to. Source:
-//! fcntl(2) F_SETSIG, F_SETOWN_EX, O_ASYNC; sigtimedwait(2); sigaction(2) on `si_band` and `si_fd`.
+//! Signal-driven I/O: real-time signals of sockets, which queue for one thread. Source: fcntl(2) F_SETSIG, F_SETOWN_EX,
+//! O_ASYNC; sigtimedwait(2); sigaction(2) on `si_band` and `si_fd`.
 
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
@@ -33,29 +33,29 @@ const _: () = assert!(size_of::<Info>() == 128);
 /// A signal taken from the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// An event on this descriptor, which may have been closed since.
+    /// An event on this descriptor, which may be closed by now.
     Descriptor(RawFd),
     /// The queue was full and signals were lost: check every descriptor.
     Overflow,
 }
 
-/// The signals of descriptors watched by one thread; must stay on that thread.
+/// The signals of descriptors that one thread watches. The value must stay on its thread.
 #[derive(Debug)]
 pub struct Signals {
     thread: libc::pid_t,
     number: libc::c_int,
     set: u64,
-    // Signals are directed to the thread that created this.
+    // Prevents sending the value to another thread, because the signals go to the thread that created it.
     only_here: std::marker::PhantomData<*const ()>,
 }
 
 impl Signals {
-    /// Blocks the signals for the calling thread, so that they queue until taken.
+    /// Blocks the signals for the calling thread, so that they queue until [`Signals::wait`] takes them.
     pub fn for_this_thread() -> Result<Self> {
         let number = libc::SIGRTMIN() + 3;
         let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
-        // SAFETY: sigemptyset initialises the set, and the others take a pointer to it while it lives. Nothing else in
-        // the program uses the two blocked signals.
+        // SAFETY: sigemptyset initialises the set, and the other calls take a pointer to it while it lives. Nothing
+        // else in the program uses the two blocked signals.
         let r = unsafe {
             libc::sigemptyset(set.as_mut_ptr());
             libc::sigaddset(set.as_mut_ptr(), number);
@@ -70,11 +70,11 @@ impl Signals {
         Ok(Self { thread, number, set: bit(number) | bit(libc::SIGIO), only_here: std::marker::PhantomData })
     }
 
-    /// Makes changes of this descriptor raise signals. A descriptor that is ready already raises none.
+    /// Makes each change of this descriptor raise a signal. A descriptor that is already ready raises none.
     pub fn watch(&self, fd: impl AsFd) -> Result<()> {
         let owner = OwnerEx { kind: F_OWNER_TID, id: self.thread };
         let fd = fd.as_fd().as_raw_fd();
-        // SAFETY: the pointer leads to a `struct f_owner_ex` that lives during the call; the other commands take
+        // SAFETY: the pointer leads to a `struct f_owner_ex` that lives during the call. The other commands take
         // numbers.
         let r = unsafe {
             let mut r = libc::fcntl(fd, F_SETOWN_EX, &raw const owner);
@@ -86,17 +86,17 @@ impl Signals {
 
     /// Stops the signals of this descriptor.
     pub fn unwatch(&self, fd: impl AsFd) -> Result<()> {
-        // SAFETY: takes numbers only.
+        // SAFETY: the call takes no pointers.
         let r = unsafe { libc::fcntl(fd.as_fd().as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
         if r == 0 { Ok(()) } else { Err(last_errno()) }
     }
 
-    /// Takes one signal, waiting at most `timeout_ns`.
+    /// Takes one signal. Waits at most `timeout_ns` nanoseconds.
     pub fn wait(&self, timeout_ns: u64) -> Result<Option<Signal>> {
         let timeout = crate::timespec(timeout_ns);
         let mut info = std::mem::MaybeUninit::<Info>::zeroed();
-        // SAFETY: the set is 8 bytes as stated, `info` has the size of siginfo_t, and the timeout lives during the
-        // call. All-zero is a valid `Info`, so it may be read whatever the kernel wrote.
+        // SAFETY: the set has the stated 8 bytes, `info` has the size of siginfo_t, and the timeout lives during the
+        // call. All-zero is a valid `Info`, so it may be read even if the kernel wrote nothing.
         let (r, info) = unsafe {
             let set = &raw const self.set;
             let r = libc::syscall(libc::SYS_rt_sigtimedwait, set, info.as_mut_ptr(), &raw const timeout, 8_usize);

@@ -1,4 +1,4 @@
-//! Signals to other processes: stop and resume a process, and end a process group started here.
+//! Signals to other processes: stop and resume a process, and end a process group that this process started.
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
@@ -9,7 +9,7 @@ pub fn stop(pid: u32) -> Result<()> {
     kill_process(valid_pid(pid)?, Signal::STOP)
 }
 
-/// Resumes a stopped process (SIGCONT); no effect on a running one.
+/// Resumes a stopped process (SIGCONT). A running process is unaffected.
 pub fn resume(pid: u32) -> Result<()> {
     kill_process(valid_pid(pid)?, Signal::CONT)
 }
@@ -24,7 +24,7 @@ pub fn kill_group(leader: u32) -> Result<()> {
     kill_process_group(valid_pid(leader)?, Signal::KILL)
 }
 
-/// Converts a process ID, but never 0 or less, which would name process groups.
+/// Converts a process ID. Refuses 0 and less, which would name process groups.
 fn valid_pid(pid: u32) -> Result<Pid> {
     i32::try_from(pid).ok().filter(|pid| *pid > 0).and_then(Pid::from_raw).ok_or(Errno::SRCH)
 }
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_stopped_and_goes_on() {
+    fn a_process_can_be_stopped_and_resumed() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let is = |wanted: &str| testkit::eventually(|| (state(child.id()) == wanted).then_some(()));
         is("S");

@@ -1,6 +1,5 @@
-//! TCP sockets, non-blocking and closed on exec, one function per system call. Descriptors are plain [`OwnedFd`]s (4
-//! bytes, also inside an `Option`), so slabs of thousands stay small. Errors are [`crate::Errno`]. Source: socket(7),
-//! tcp(7), ip(7).
+//! TCP sockets, non-blocking and closed on exec, with one function per system call. Sockets are [`OwnedFd`]s, which
+//! take 4 bytes even inside an `Option`, so arrays of thousands stay small. Source: socket(7), tcp(7), ip(7).
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -17,9 +16,9 @@ const IP_BIND_ADDRESS_NO_PORT: libc::c_int = 24;
 /// State of a connect after the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connect {
-    /// Established already.
+    /// The connection is established.
     Done,
-    /// SYN sent; the socket becomes writable when the result is known, see [`take_error`].
+    /// A SYN was sent. The socket becomes writable when the result is known (see [`take_error`]).
     InProgress,
 }
 
@@ -36,8 +35,8 @@ pub fn bind(fd: impl AsFd, addr: SocketAddr) -> Result<()> {
     net::bind(fd, &addr)
 }
 
-/// Leaves the choice of the port to connect(). Set it before [`bind`] to a local address with port 0. The port may then
-/// be one that is in use towards another destination.
+/// Lets connect() choose the port. Set this before [`bind`] to a local address with port 0. The kernel may then choose
+/// a port that is in use towards another destination.
 #[inline]
 pub fn bind_address_no_port(fd: impl AsFd) -> Result<()> {
     set_int(fd, libc::IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
@@ -53,8 +52,8 @@ pub fn connect(fd: impl AsFd, addr: SocketAddr) -> Result<Connect> {
     }
 }
 
-/// Returns a socket to the state before connect() and keeps an explicit binding (connect(2), AF_UNSPEC). In SYN_SENT
-/// this sends nothing, as close() would.
+/// Returns a socket to its state before connect() and keeps an explicit binding (connect(2), AF_UNSPEC). In SYN_SENT
+/// this sends no packet; close() would send none either.
 #[inline]
 pub fn disconnect(fd: impl AsFd) -> Result<()> {
     net::connect_unspec(fd)
@@ -77,13 +76,13 @@ pub fn send(fd: impl AsFd, bytes: &[u8]) -> Result<usize> {
     net::send(fd, bytes, SendFlags::NOSIGNAL)
 }
 
-/// Writes and announces that more follows at once (MSG_MORE).
+/// Writes and announces that more data follows at once (MSG_MORE).
 #[inline]
 pub fn send_more(fd: impl AsFd, bytes: &[u8]) -> Result<usize> {
     net::send(fd, bytes, SendFlags::NOSIGNAL | SendFlags::MORE)
 }
 
-/// Reads. Returns 0 if the peer has closed its side, and fails with EAGAIN if nothing is there.
+/// Reads. Returns 0 if the peer has closed its side, and fails with EAGAIN if no data waits.
 #[inline]
 pub fn recv(fd: impl AsFd, into: &mut [u8]) -> Result<usize> {
     net::recv(fd, into, RecvFlags::empty()).map(|(n, _)| n)
@@ -103,7 +102,7 @@ pub fn shutdown_write(fd: impl AsFd) -> Result<()> {
     net::shutdown(fd, Shutdown::Write)
 }
 
-/// Sends small segments at once (Nagle off).
+/// Disables (or enables) Nagle's algorithm, so that small segments are sent at once.
 #[inline]
 pub fn set_nodelay(fd: impl AsFd, on: bool) -> Result<()> {
     sockopt::set_tcp_nodelay(fd, on)
@@ -114,12 +113,12 @@ pub fn set_reuse_address(fd: impl AsFd, on: bool) -> Result<()> {
     sockopt::set_socket_reuseaddr(fd, on)
 }
 
-/// Allows several listeners on one address; the kernel spreads connections over them.
+/// Allows several listeners on one address. The kernel spreads connections over them.
 pub fn set_reuse_port(fd: impl AsFd, on: bool) -> Result<()> {
     sockopt::set_socket_reuseport(fd, on)
 }
 
-/// Makes close() send a reset instead of a FIN and leave no TIME_WAIT. Unread data at the peer is lost.
+/// Makes close() send a reset instead of a FIN, without TIME_WAIT. The peer loses data that it has not read.
 pub fn set_reset_on_close(fd: impl AsFd) -> Result<()> {
     sockopt::set_socket_linger(fd, Some(std::time::Duration::ZERO))
 }
@@ -140,7 +139,7 @@ pub fn set_send_buffer(fd: impl AsFd, bytes: usize) -> Result<()> {
     sockopt::set_socket_send_buffer_size(fd, bytes)
 }
 
-/// Switches immediate acknowledgements on or off for now (TCP_QUICKACK).
+/// Turns immediate acknowledgements on or off (TCP_QUICKACK). The kernel may change the setting later.
 pub fn set_quick_ack(fd: impl AsFd, on: bool) -> Result<()> {
     sockopt::set_tcp_quickack(fd, on)
 }
@@ -158,7 +157,7 @@ pub fn peer_addr(fd: impl AsFd) -> Result<SocketAddr> {
 
 pub(crate) fn set_int(fd: impl AsFd, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> Result<()> {
     let size = size_of::<libc::c_int>() as libc::socklen_t;
-    // SAFETY: the pointer is valid for `size` bytes during the call and the descriptor is borrowed for it.
+    // SAFETY: the pointer is valid for `size` bytes during the call, and the descriptor is borrowed for the call.
     let r = unsafe { libc::setsockopt(fd.as_fd().as_raw_fd(), level, name, (&raw const value).cast(), size) };
     if r == 0 { Ok(()) } else { Err(crate::last_errno()) }
 }
@@ -207,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_can_give_up_a_connect_and_try_again_from_the_same_source() {
+    fn a_socket_can_abandon_a_connect_and_retry_from_the_same_port() {
         let full = tcp("127.0.0.1:0".parse().unwrap()).unwrap();
         bind(&full, "127.0.0.1:0".parse().unwrap()).unwrap();
         listen(&full, 0).unwrap();
@@ -235,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_connect_is_an_error_of_the_socket() {
+    fn a_refused_connect_becomes_the_pending_error_of_the_socket() {
         let (_bound, addr) = testkit::refusing();
         let client = tcp(addr).unwrap();
         let outcome = connect(&client, addr).and_then(|_| take_error(&client));

@@ -1,7 +1,8 @@
-//! Counts connection requests on arrival: a packet socket with a filter passes only SYNs to one port, and the kernel
-//! counts what passed. No packet is ever read, so counting costs one filter run per packet.
+//! Counts connection requests as they arrive. A packet socket has a filter that passes only SYNs to one port, and the
+//! kernel counts these packets. No packet is read, so counting costs one filter run per packet.
 //!
-//! Needs CAP_NET_RAW in the network namespace. Source: packet(7), PACKET_STATISTICS; the classic BPF of linux/filter.h.
+//! Requires CAP_NET_RAW in the network namespace. Source: packet(7), PACKET_STATISTICS; the classic BPF of
+//! linux/filter.h.
 
 use std::ffi::CString;
 use std::mem::{size_of, size_of_val};
@@ -9,9 +10,9 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::{Errno, Result, last_errno};
 
-/// Only IPv4. SOCK_DGRAM cuts off everything before the network header.
+/// Limits the count to IPv4. SOCK_DGRAM removes all headers before the IP header.
 const ETH_P_IP: u16 = 0x0800;
-/// Offset of the ancillary word that distinguishes incoming from outgoing packets: loopback shows each packet twice.
+/// Offset of the ancillary word that tells incoming from outgoing packets. Loopback shows each packet as both.
 const PACKET_TYPE: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
 
 /// A running count of SYNs (without ACK) that arrive at an interface for one port.
@@ -22,7 +23,7 @@ pub struct SynCounter {
 }
 
 impl SynCounter {
-    /// Family, kind and protocol of the socket for [`SynCounter::on`].
+    /// Family, type and protocol of the socket for [`SynCounter::on`].
     pub const KIND: (i32, i32, i32) = (libc::AF_PACKET, libc::SOCK_DGRAM, 0);
 
     /// Starts counting at an interface of the calling thread's network namespace. Fails with EPERM without CAP_NET_RAW,
@@ -40,7 +41,7 @@ impl SynCounter {
     }
 
     /// Starts counting with a packet socket of [`SynCounter::KIND`] that was opened elsewhere, for example in another
-    /// network namespace. The interface is looked up in the socket's namespace.
+    /// network namespace. `interface` is a name in the namespace of the socket.
     pub fn on(socket: OwnedFd, interface: &str, port: u16) -> Result<Self> {
         // Protocol 0 receives nothing until bind(), so no packet is counted before the filter is in place.
         attach(&socket, &filter(port))?;
@@ -48,11 +49,11 @@ impl SynCounter {
         Ok(Self { socket, total: 0 })
     }
 
-    /// Returns the SYNs since [`SynCounter::open`].
+    /// Returns the number of SYNs since [`SynCounter::open`].
     pub fn count(&mut self) -> Result<u64> {
         let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
         let mut length = size_of_val(&stats) as libc::socklen_t;
-        // SAFETY: both pointers are valid for the sizes given, and the kernel writes at most `length` bytes.
+        // SAFETY: both pointers are valid for the given sizes, and the kernel writes at most `length` bytes.
         let result = unsafe {
             let stats: *mut libc::tpacket_stats = &mut stats;
             libc::getsockopt(
@@ -66,14 +67,14 @@ impl SynCounter {
         if result != 0 {
             return Err(last_errno());
         }
-        // tp_packets counts packets that passed the filter, including those dropped for a full buffer. Reading resets
-        // it.
+        // tp_packets counts packets that passed the filter, including those dropped because the buffer was full.
+        // Reading resets the counter.
         self.total += u64::from(stats.tp_packets);
         Ok(self.total)
     }
 }
 
-/// Builds a filter that passes incoming, unfragmented IPv4 TCP packets with SYN, without ACK, to destination `port`.
+/// Builds a filter that passes incoming, unfragmented IPv4 TCP packets to destination `port` that have SYN and no ACK.
 fn filter(port: u16) -> [libc::sock_filter; 14] {
     const LD_W: u16 = 0x20;
     const LD_H: u16 = 0x28;
@@ -86,7 +87,7 @@ fn filter(port: u16) -> [libc::sock_filter; 14] {
     const JUMP_SET: u16 = 0x45;
     const RETURN: u16 = 0x06;
     let op = |code, k| libc::sock_filter { code, jt: 0, jf: 0, k };
-    // Rejected packets jump to the last instruction, `to_end` ahead.
+    // A rejected packet jumps to the last instruction, `to_end` instructions ahead.
     let unless_equal = |k, to_end| libc::sock_filter { code: JUMP_EQUAL, jt: 0, jf: to_end, k };
     [
         op(LD_W, PACKET_TYPE),
@@ -110,7 +111,8 @@ fn attach(socket: &OwnedFd, code: &[libc::sock_filter]) -> Result<()> {
     let len = u16::try_from(code.len()).map_err(|_| Errno::INVAL)?;
     let program = libc::sock_fprog { len, filter: code.as_ptr().cast_mut() };
     let pointer: *const libc::sock_fprog = &program;
-    // SAFETY: the program points at `len` instructions that live through the call; the kernel copies and only reads.
+    // SAFETY: the program points to `len` instructions that live during the call. The kernel copies and only reads
+    // them.
     let result = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
@@ -132,7 +134,7 @@ pub(crate) fn bind(socket: &OwnedFd, interface: &str, protocol: u16) -> Result<(
     address.sll_protocol = protocol.to_be();
     address.sll_ifindex = index;
     let pointer: *const libc::sockaddr_ll = &address;
-    // SAFETY: the pointer is valid for the size given; the kernel only reads.
+    // SAFETY: the pointer is valid for the given size, and the kernel only reads.
     let result =
         unsafe { libc::bind(socket.as_raw_fd(), pointer.cast(), size_of::<libc::sockaddr_ll>() as libc::socklen_t) };
     if result == 0 { Ok(()) } else { Err(last_errno()) }

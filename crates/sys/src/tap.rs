@@ -1,6 +1,6 @@
-//! Access to the frames of an interface, and interface offloads. Frames come from a TAP interface, or from a packet
-//! socket on the other end of a veth pair, which needs no device file. Source: Documentation/networking/tuntap.rst,
-//! packet(7), ethtool ioctls of linux/ethtool.h, netdevice(7).
+//! Access to the frames of an interface, and control of its offloads. Frames pass through a TAP interface, or through a
+//! packet socket on the other end of a veth pair, which requires no device file. Source:
+//! Documentation/networking/tuntap.rst, packet(7), ethtool ioctls of linux/ethtool.h, netdevice(7).
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -11,9 +11,9 @@ const TUNSETIFF: libc::c_ulong = 0x4004_54ca;
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
 const SEGMENTS: [(u32, &str); 3] = [(0x1f, "tso"), (0x24, "gso"), (0x2c, "gro")];
 const CHECKSUMS: [(u32, &str); 1] = [(0x17, "tx checksums")];
-/// Socket option: do not receive packets that the program itself sends.
+/// Socket option that hides packets sent by the program itself.
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
-/// Maximum bytes waiting for the program: as many frames as a TAP interface queues.
+/// Maximum bytes that wait for the program. They hold as many frames as a TAP interface queues.
 const QUEUE_BYTES: libc::c_int = 1 << 20;
 
 /// The program's end of an interface. A TAP interface exists as long as this value.
@@ -33,19 +33,19 @@ impl Tap {
     pub fn attach(fd: OwnedFd, name: &str) -> Result<Self> {
         let mut request = named(name)?;
         request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as i16;
-        // SAFETY: the descriptor is open, and the pointer is valid for one `ifreq` over the call.
+        // SAFETY: the descriptor is open, and the pointer is valid for one `ifreq` during the call.
         match unsafe { libc::ioctl(fd.as_raw_fd(), TUNSETIFF as _, &raw mut request) } {
             -1 => Err(last_errno()),
             _ => Ok(Self { fd }),
         }
     }
 
-    /// Turns a raw packet socket into the program's end of an interface of the socket's namespace. The socket must be
-    /// `AF_PACKET`, `SOCK_RAW`, protocol 0, non-blocking. It reads the frames that the interface receives and sends
-    /// those written.
+    /// Makes a raw packet socket the program's end of an interface in the socket's namespace. The socket must be
+    /// `AF_PACKET`, `SOCK_RAW`, protocol 0, non-blocking. Reading returns frames that the interface receives, and
+    /// writing makes it send frames.
     pub fn on_interface(fd: OwnedFd, name: &str) -> Result<Self> {
         set_int(&fd, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)?;
-        // The kernel lowers the size to the maximum allowed without root.
+        // The kernel lowers a larger size to the maximum allowed without root.
         set_int(&fd, libc::SOL_SOCKET, libc::SO_RCVBUF, QUEUE_BYTES)?;
         set_int(&fd, libc::SOL_SOCKET, libc::SO_SNDBUF, QUEUE_BYTES)?;
         crate::syn_count::bind(&fd, name, libc::ETH_P_ALL as u16)?;
@@ -58,7 +58,7 @@ impl Tap {
         rustix::io::read(&self.fd, frame)
     }
 
-    /// Gives one frame to the host.
+    /// Passes one frame to the host.
     #[inline]
     pub fn write(&self, frame: &[u8]) -> Result<usize> {
         rustix::io::write(&self.fd, frame)
@@ -71,14 +71,14 @@ impl AsFd for Tap {
     }
 }
 
-/// Turns off segmentation and receive merging of an interface, so that its packets equal those on the wire. `control`
-/// is any socket of the interface's namespace. Returns the offloads that the driver kept on.
+/// Turns off segmentation offload and receive merging of an interface, so that its packets equal those on the wire.
+/// `control` is any socket of the interface's namespace. Returns the offloads that the driver did not turn off.
 pub fn offloads_off(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static str>> {
     turn_off(control, name, &SEGMENTS)
 }
 
-/// Makes an interface's host compute the checksums of sent packets. A veth leaves them out, so frames that pass through
-/// a program would have none. Otherwise as [`offloads_off`].
+/// Makes the kernel compute the checksums of packets that an interface sends. A veth leaves them out, so frames that
+/// pass through a program would have none. Arguments and result are those of [`offloads_off`].
 pub fn checksums_by_host(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static str>> {
     turn_off(control, name, &CHECKSUMS)
 }
@@ -89,7 +89,7 @@ fn turn_off(control: BorrowedFd<'_>, name: &str, offloads: &[(u32, &'static str)
         let mut value = EthtoolValue { command, data: 0 };
         let mut request = named(name)?;
         request.ifr_ifru.ifru_data = (&raw mut value).cast();
-        // SAFETY: the request names a live `EthtoolValue` of this stack, which these commands read.
+        // SAFETY: the request points to a live `EthtoolValue` on this stack, which these commands read.
         if unsafe { libc::ioctl(control.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) } == -1 {
             match last_errno() {
                 Errno::OPNOTSUPP | Errno::INVAL => refused.push(what),
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_do_not_fit_are_refused() {
+    fn interface_names_that_are_too_long_are_refused() {
         assert!(named("").is_err());
         assert!(named("a-name-that-is-too-long").is_err());
         assert!(named("eth0").is_ok());

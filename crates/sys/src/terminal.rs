@@ -1,4 +1,4 @@
-//! Terminal size, closed pipes, and a full-screen view that returns the terminal however the program ends. Source:
+//! Terminal size, closed pipes, and a full-screen view that restores the terminal however the program ends. Source:
 //! tty_ioctl(4), termios(3), signal(7), signal-safety(7).
 
 use std::cell::UnsafeCell;
@@ -11,26 +11,28 @@ use rustix::termios::{isatty, tcgetpgrp, tcgetwinsize};
 
 use crate::{Errno, Result, last_errno};
 
-/// Returns the columns of the terminal on standard output, or `None` if there is no terminal or no size.
+/// Returns the columns of the terminal on standard output. Returns `None` if there is no terminal or its size is
+/// unknown.
 pub fn width() -> Option<usize> {
     size().map(|(columns, _)| usize::from(columns))
 }
 
-/// Returns columns and lines of the terminal on standard output, or `None` if there is no terminal or no size.
+/// Returns columns and lines of the terminal on standard output. Returns `None` if there is no terminal or its size is
+/// unknown.
 pub fn size() -> Option<(u16, u16)> {
     let size = tcgetwinsize(rustix::stdio::stdout()).ok()?;
     Some((size.ws_col, size.ws_row)).filter(|(columns, lines)| *columns > 0 && *lines > 0)
 }
 
-/// Makes a closed pipe end this program quietly, as is usual for a command, instead of failing a write.
+/// Makes a write to a closed pipe end this program silently, as is usual for a command. Otherwise the write would fail.
 pub fn end_on_closed_pipe() -> Result<()> {
     // SAFETY: SIG_DFL is a valid disposition and no handler of ours is involved.
     let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     if before == libc::SIG_ERR { Err(last_errno()) } else { Ok(()) }
 }
 
-/// Returns true if this program is in the terminal's foreground. A background program would be stopped when it changes
-/// the terminal.
+/// Returns true if this program is in the terminal's foreground. The kernel would stop a background program that
+/// changes the terminal.
 pub fn in_foreground() -> bool {
     tcgetpgrp(rustix::stdio::stdout()).is_ok_and(|group| group == rustix::process::getpgrp())
 }
@@ -39,8 +41,8 @@ pub fn in_foreground() -> bool {
 const ENTER_SCREEN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[2J";
 const LEAVE_SCREEN: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?1049l";
 
-/// Signals that end a program without a handler. [`crate::interrupt`] handles SIGINT, SIGTERM and SIGHUP. Memory fault
-/// signals stay with the runtime, which reports them.
+/// Signals that end a program without a handler. [`crate::interrupt`] handles SIGINT, SIGTERM and SIGHUP. The Rust
+/// runtime handles and reports memory faults.
 const FATAL_SIGNALS: [libc::c_int; 6] =
     [libc::SIGQUIT, libc::SIGABRT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM, libc::SIGXCPU];
 
@@ -49,28 +51,29 @@ const SCREEN: u8 = 1;
 const SCREEN_AND_KEYS: u8 = 2;
 const BUSY: u8 = 3;
 
-/// Terminal settings to restore. `state` tells whether `saved` is set. Only the thread that moves it to [`BUSY`]
-/// touches `saved`.
+/// Terminal settings to restore. `state` shows if `saved` is set. Only the thread that moves `state` to [`BUSY`]
+/// accesses `saved`.
 struct SavedTerminal {
     state: AtomicU8,
     saved: UnsafeCell<MaybeUninit<libc::termios>>,
 }
 
-// SAFETY: `saved` is only touched by the one thread that moved `state` to BUSY by compare-and-exchange.
+// SAFETY: only the one thread that moved `state` to BUSY by compare-and-exchange accesses `saved`.
 unsafe impl Sync for SavedTerminal {}
 
 static SAVED: SavedTerminal =
     SavedTerminal { state: AtomicU8::new(FREE), saved: UnsafeCell::new(MaybeUninit::uninit()) };
 
-/// The terminal while a view has it. It is restored on drop, on a panic, and before a signal ends the program.
+/// The terminal while a full-screen view uses it. Its settings are restored on drop, on a panic, and before a signal
+/// ends the program.
 #[derive(Debug)]
 pub struct FullScreen {
     keys: bool,
 }
 
 impl FullScreen {
-    /// Takes the terminal on standard output for a full-screen view. If standard input is a terminal too, keys are read
-    /// without a line end. Ctrl-C stays a signal. Fails if a view has the terminal already.
+    /// Prepares the terminal on standard output for a full-screen view. If standard input is a terminal too, keys
+    /// arrive without a line end. Ctrl-C still raises SIGINT. Fails if another view uses the terminal.
     pub fn take() -> Result<Self> {
         SAVED.state.compare_exchange(FREE, BUSY, Ordering::AcqRel, Ordering::Relaxed).map_err(|_| Errno::BUSY)?;
         let keys = isatty(rustix::stdio::stdin()) && save_and_set().is_ok();
@@ -80,7 +83,8 @@ impl FullScreen {
         Ok(Self { keys })
     }
 
-    /// Waits up to `at_most` for a key and returns its byte. A key of several bytes (arrows) arrives byte by byte.
+    /// Waits up to `at_most` for a key and returns its byte. A key of several bytes, such as an arrow, arrives byte by
+    /// byte.
     pub fn key(&self, at_most: Duration) -> Option<u8> {
         let timeout = rustix::time::Timespec {
             tv_sec: i64::try_from(at_most.as_secs()).unwrap_or(i64::MAX),
@@ -92,7 +96,7 @@ impl FullScreen {
         if came && rustix::io::read(stdin, &mut byte).is_ok_and(|n| n == 1) {
             return Some(byte[0]);
         }
-        // A terminal that was closed is always ready.
+        // A closed terminal is always ready.
         if came || !self.keys {
             std::thread::sleep(at_most);
         }
@@ -111,7 +115,7 @@ impl Drop for FullScreen {
     }
 }
 
-/// Restores the terminal if a view has it. Safe in a signal handler and in a panic.
+/// Restores the terminal if a view uses it. May be called in a signal handler and in a panic.
 pub fn give_back() {
     for (had, with_keys) in [(SCREEN, false), (SCREEN_AND_KEYS, true)] {
         if SAVED.state.compare_exchange(had, BUSY, Ordering::AcqRel, Ordering::Relaxed).is_err() {
@@ -120,16 +124,17 @@ pub fn give_back() {
         write(LEAVE_SCREEN);
         if with_keys {
             // SAFETY: the state showed that `saved` was written before, and BUSY excludes all other threads.
-            // tcsetattr(3) is async-signal-safe and only reads it.
+            // tcsetattr(3) is async-signal-safe and only reads `saved`.
             unsafe { libc::tcsetattr(0, libc::TCSANOW, (*SAVED.saved.get()).as_ptr()) };
         }
         SAVED.state.store(FREE, Ordering::Release);
     }
 }
 
-/// Saves the terminal's settings and makes it pass on each key without echo. The caller holds [`BUSY`].
+/// Saves the terminal's settings, then turns off echo and line input. The caller has moved the state to [`BUSY`].
 fn save_and_set() -> Result<()> {
-    // SAFETY: all-zero is a valid termios that tcgetattr(3) fills; `saved` is ours while the state is BUSY.
+    // SAFETY: all-zero is a valid termios, which tcgetattr(3) fills. The state BUSY gives this thread `saved`
+    // exclusively.
     unsafe {
         let mut now: libc::termios = std::mem::zeroed();
         if libc::tcgetattr(0, &mut now) != 0 {
@@ -138,26 +143,27 @@ fn save_and_set() -> Result<()> {
         (*SAVED.saved.get()).write(now);
         now.c_lflag &= !(libc::ICANON | libc::ECHO);
         (now.c_cc[libc::VMIN], now.c_cc[libc::VTIME]) = (0, 0);
-        // A stopped program would leave its view on the screen.
+        // Disables Ctrl-Z, because a stopped program would leave its view on the screen.
         now.c_cc[libc::VSUSP] = libc::_POSIX_VDISABLE;
         if libc::tcsetattr(0, libc::TCSANOW, &now) != 0 { Err(last_errno()) } else { Ok(()) }
     }
 }
 
 fn write(bytes: &[u8]) {
-    // SAFETY: the pointer and length are those of one slice; write(2) is async-signal-safe. A failure only affects the
-    // display.
+    // SAFETY: pointer and length are those of one slice, and write(2) is async-signal-safe. A failed write only affects
+    // the display.
     let _ = unsafe { libc::write(1, bytes.as_ptr().cast(), bytes.len()) };
 }
 
 extern "C" fn fatal(signal: libc::c_int) {
     give_back();
-    // SAFETY: the handler was installed with SA_RESETHAND, so the signal now has its default effect. raise(3) is
+    // SAFETY: the handler was installed with SA_RESETHAND, so the signal has its default effect again. raise(3) is
     // async-signal-safe.
     unsafe { libc::raise(signal) };
 }
 
-/// Restores the terminal before this signal takes effect. A signal with another handler is left alone.
+/// Installs a handler that restores the terminal before this signal takes effect. Does nothing if the signal has a
+/// handler.
 fn give_back_before(signal: libc::c_int) {
     // SAFETY: both actions are valid; the handler only calls give_back and raise, which are async-signal-safe.
     unsafe {

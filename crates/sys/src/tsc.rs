@@ -1,6 +1,6 @@
 //! A cycle counter for timing single calls: rdtscp on x86-64, CLOCK_MONOTONIC elsewhere. rdtscp waits until earlier
-//! instructions are done, so a call between two readings is wholly between them. Source: Intel SDM volume 2 (RDTSCP).
-//! The counter is invariant on every CPU of the last decade, and [`Calibration`] checks that.
+//! instructions are done, so a timed call lies wholly between its two readings. Source: Intel SDM volume 2 (RDTSCP).
+//! The counter runs at a constant rate on every CPU of the last decade, which [`Calibration`] checks.
 
 use crate::clock;
 
@@ -10,22 +10,23 @@ pub fn counts() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
         let mut processor = 0_u32;
-        // SAFETY: rdtscp exists on every x86-64 CPU on which Linux 5.11 or newer is used. It writes only the CPU number
-        // into the variable.
+        // SAFETY: rdtscp exists on every x86-64 CPU that runs Linux 5.11 or newer. The instruction writes only the CPU
+        // number into the variable.
         unsafe { core::arch::x86_64::__rdtscp(&raw mut processor) }
     }
     #[cfg(not(target_arch = "x86_64"))]
     clock::monotonic_ns()
 }
 
-/// Length of a count and cost of a reading.
+/// Duration of one count, and cost of one reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
     /// Nanoseconds per count.
     pub ns_per_count: f64,
-    /// Counts between two readings with nothing between them: the median of many. Subtracted from each timing.
+    /// Counts between two readings with nothing between them: the median of many. Each timing subtracts it.
     pub overhead: u64,
-    /// Maximum relative difference between the rates of parts of the calibration. Above 0.01 the counter is unreliable.
+    /// Maximum relative difference between the rates of two parts of the calibration. Above 0.01 the counter is
+    /// unreliable.
     pub spread: f64,
 }
 
@@ -36,8 +37,7 @@ impl Calibration {
         let mean = pieces.iter().sum::<f64>() / pieces.len() as f64;
         let mut middle = pieces.clone();
         middle.sort_by(f64::total_cmp);
-        // A part that was interrupted between its two clocks is an outlier on either side, so the test ignores both
-        // extremes.
+        // An interruption between two readings makes a part an outlier, so both extremes are ignored.
         let spread = (middle[4] - middle[1]) / mean;
         let mut gaps: Vec<u64> = (0..1001)
             .map(|_| {
@@ -49,7 +49,7 @@ impl Calibration {
         Self { ns_per_count: (middle[2] + middle[3]) / 2.0, overhead: gaps[500], spread }
     }
 
-    /// Converts a timing of `counts` to nanoseconds, without the counter's own cost.
+    /// Converts a timing of `counts` to nanoseconds and subtracts the cost of reading the counter.
     #[inline]
     pub fn ns(&self, counts: u64) -> f64 {
         counts.saturating_sub(self.overhead) as f64 * self.ns_per_count

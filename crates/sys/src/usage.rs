@@ -1,13 +1,13 @@
-//! CPU time of child processes (getrusage(2), RUSAGE_CHILDREN).
+//! CPU time of ended child processes (getrusage(2), RUSAGE_CHILDREN).
 
 use std::io;
 use std::mem::MaybeUninit;
 
-/// Returns user and system time, in microseconds, of all child processes that have ended and were waited for, including
-/// their own children.
+/// Returns the CPU time, user and system, in microseconds of all child processes that have ended and were waited for.
+/// Their own children are included.
 pub fn children_cpu_us() -> io::Result<f64> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is valid for one `rusage`, which the kernel fills; all-zero is a valid value of it.
+    // SAFETY: the pointer is valid for one `rusage`, which the kernel fills. An all-zero `rusage` is valid, too.
     let (result, usage) = unsafe { (libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()), usage.assume_init()) };
     if result != 0 {
         return Err(io::Error::last_os_error());

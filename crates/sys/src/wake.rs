@@ -1,4 +1,4 @@
-//! A wake-up between threads: an eventfd that one thread signals and another waits for by any readiness mechanism.
+//! A wake-up between threads. One thread signals an eventfd, and another waits for it by any readiness mechanism.
 //! Source: eventfd(2).
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -7,24 +7,24 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::Result;
 
-/// The wake-up; readable while signalled.
+/// An eventfd, readable while signalled.
 #[derive(Debug)]
 pub struct Waker {
     fd: OwnedFd,
 }
 
 impl Waker {
-    /// Creates an unsignalled one, non-blocking and closed on exec.
+    /// Creates an unsignalled eventfd, non-blocking and closed on exec.
     pub fn new() -> Result<Self> {
         Ok(Self { fd: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)? })
     }
 
-    /// Signals it. Repeated signals have no further effect.
+    /// Signals the eventfd. Repeated signals have no further effect.
     pub fn wake(&self) {
         let _ = rustix::io::write(&self.fd, &1_u64.to_ne_bytes());
     }
 
-    /// Resets it.
+    /// Resets the eventfd.
     pub fn clear(&self) {
         let _ = rustix::io::read(&self.fd, &mut [0_u8; 8]);
     }
@@ -48,7 +48,7 @@ mod tests {
     use crate::poll;
 
     #[test]
-    fn is_readable_from_ring_to_clear() {
+    fn is_readable_from_wake_to_clear() {
         let bell = Waker::new().unwrap();
         assert_eq!(poll::now(bell.as_raw_fd(), poll::IN), Ok(0));
         bell.wake();

@@ -1,4 +1,4 @@
-//! The calls of the C interface. Each thread has a queue, and all queues of the process form one group.
+//! The calls of the C interface. Each thread has its own event queue, and all queues of the process form one group.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int, c_uint};
@@ -18,7 +18,7 @@ pub struct EventDescr {
     pub mask: c_uint,
 }
 
-/// Queue of a thread, and an array that its events pass through.
+/// The queue of one thread, and a buffer for the events taken from it.
 struct Thread {
     queue: EventQueue,
     events: Vec<Event>,
@@ -30,7 +30,7 @@ thread_local! {
 
 static GROUP: OnceLock<Group> = OnceLock::new();
 
-/// Declares interest of this thread. See the header.
+/// Declares the interest of this thread in a descriptor, as `include/loadline_event.h` specifies.
 ///
 /// # Safety
 /// `statemask` is null or points to a writable `int`.
@@ -39,11 +39,11 @@ pub unsafe extern "C" fn declare_interest(fd: c_int, interestmask: c_int, statem
     let outcome = with_thread(|thread| {
         thread.queue.declare_interest(fd, Mask::from_bits(interestmask as u32), !statemask.is_null())
     });
-    // SAFETY: the caller guarantees the same.
+    // SAFETY: `statemask` is null or writable, as the caller guarantees.
     unsafe { give_state(outcome, statemask) }
 }
 
-/// Takes events. See the header.
+/// Takes events from the queue of this thread, as `include/loadline_event.h` specifies.
 ///
 /// # Safety
 /// `ev_array` has room for `array_max` events; `timeout` is null or points to a `struct timeval`.
@@ -56,14 +56,14 @@ pub unsafe extern "C" fn get_next_event(
     let Some(room) = usize::try_from(array_max).ok().filter(|&n| n > 0 && !ev_array.is_null()) else {
         return fail(libc::EINVAL);
     };
-    // SAFETY: the caller guarantees that it is null or valid for reading.
+    // SAFETY: the caller guarantees that `timeout` is null or valid for reading.
     let timeout = match unsafe { timeout.as_ref() }.map(duration) {
         Some(None) => return fail(libc::EINVAL),
         Some(timeout) => timeout,
         None => None,
     };
     let taken = with_thread(|thread| {
-        // At most what can be used at once, whatever the caller has room for.
+        // Limits the buffer, because a C caller may pass any `array_max`.
         let room = room.min(65_536);
         if thread.events.len() < room {
             thread.events.resize(room, Event::default());
@@ -82,31 +82,29 @@ pub unsafe extern "C" fn get_next_event(
     }
 }
 
-/// Declares interest of every thread. See the header.
+/// Declares the interest of every thread in a descriptor, as `include/loadline_event.h` specifies.
 ///
-/// # Safety
-/// As [`declare_interest`].
+/// # Safety `statemask` is null or points to a writable `int`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn declare_processwide_interest(fd: c_int, interestmask: c_int, statemask: *mut c_int) -> c_int {
     let mask = Mask::from_bits(interestmask as u32);
     let outcome = group().and_then(|group| errno(group.declare_processwide_interest(fd, mask, !statemask.is_null())));
-    // SAFETY: the caller guarantees the same.
+    // SAFETY: `statemask` is null or writable, as the caller guarantees.
     unsafe { give_state(outcome, statemask) }
 }
 
-/// Declares interest whose events each go to one thread. See the header.
+/// Declares interest of every thread; each event goes to one of them, as `include/loadline_event.h` specifies.
 ///
-/// # Safety
-/// As [`declare_interest`].
+/// # Safety `statemask` is null or points to a writable `int`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn event_wakeup_one(fd: c_int, interestmask: c_int, statemask: *mut c_int) -> c_int {
     let mask = Mask::from_bits(interestmask as u32);
     let outcome = group().and_then(|group| errno(group.declare_wake_one(fd, mask, !statemask.is_null())));
-    // SAFETY: the caller guarantees the same.
+    // SAFETY: `statemask` is null or writable, as the caller guarantees.
     unsafe { give_state(outcome, statemask) }
 }
 
-/// Closes a descriptor. See the header.
+/// Closes a descriptor and forgets the interest in it, as `include/loadline_event.h` specifies.
 #[unsafe(no_mangle)]
 pub extern "C" fn event_close(fd: c_int) -> c_int {
     if let Some(group) = GROUP.get() {
@@ -121,7 +119,7 @@ pub extern "C" fn event_close(fd: c_int) -> c_int {
     closed
 }
 
-/// Chooses the backend of this thread. See the header.
+/// Chooses the backend of this thread, as `include/loadline_event.h` specifies.
 ///
 /// # Safety
 /// `name` is null or points to a string that ends with a zero byte.
@@ -130,7 +128,7 @@ pub unsafe extern "C" fn event_use_backend(name: *const c_char) -> c_int {
     if name.is_null() {
         return fail(libc::EINVAL);
     }
-    // SAFETY: it is not null, and the caller guarantees a final zero byte.
+    // SAFETY: `name` is not null, and the caller guarantees a final zero byte.
     let name = unsafe { CStr::from_ptr(name) }.to_str().unwrap_or_default();
     let made = Backend::named(name).and_then(make);
     match (made, THREAD.with_borrow(Option::is_some)) {
@@ -182,7 +180,7 @@ unsafe fn give_state(outcome: Result<Option<State>, c_int>, statemask: *mut c_in
             if let Some(state) = state
                 && !statemask.is_null()
             {
-                // SAFETY: it is not null, and the caller guarantees that it is writable.
+                // SAFETY: `statemask` is not null, and the caller guarantees that it is writable.
                 unsafe { statemask.write(state.bits() as c_int) };
             }
             0

@@ -1,12 +1,12 @@
-//! The C header as text, generated from the constants that the calls use. A test compares it with the file in the
-//! repository.
+//! The text of the C header, generated from the constants that the calls use. A test compares this text with the file
+//! in the repository.
 
 use event::Mask;
 
-/// The header in the repository.
+/// The header file in the repository.
 pub const HEADER: &str = include_str!("../include/loadline_event.h");
 
-/// Generates the header.
+/// Generates the text of the header.
 pub fn generate() -> String {
     let mut text = String::from(TOP);
     for (name, mask, what) in [

@@ -1,12 +1,12 @@
-//! The event API for C, with the names, types and values of the source (G. Banga, J. Mogul, P. Druschel, *A Scalable
-//! and Explicit Event Delivery Mechanism for UNIX*, USENIX 1999). The header is [`HEADER`], `include/loadline_event.h`.
-//! `cargo build --release -p loadline-event-c` makes `libloadline_event_c.a` and
-//! `libloadline_event_c.so`; `scripts/install event` puts them and `loadline-event.pc` below a prefix.
+//! The event API for C. Names, types and values are those of the paper by G. Banga, J. Mogul and P. Druschel, *A
+//! Scalable and Explicit Event Delivery Mechanism for UNIX*, USENIX 1999. The header is [`HEADER`],
+//! `include/loadline_event.h`. `cargo build --release -p loadline-event-c` makes `libloadline_event_c.a` and
+//! `libloadline_event_c.so`. `scripts/install event` copies both libraries and `loadline-event.pc` below a prefix.
 //!
-//! Interest is per thread. The first call of a thread creates its queue, on the backend named by
-//! `event_use_backend` or the environment variable `LOADLINE_EVENTS`, otherwise on epoll.
+//! Each thread declares its own interest. The first call of a thread creates its queue. `event_use_backend` or the
+//! environment variable `LOADLINE_EVENTS` names the backend; epoll is the default.
 //!
-//! # A program
+//! # Example
 //!
 //! ```c
 #![doc = include_str!("../examples/echo.c")]

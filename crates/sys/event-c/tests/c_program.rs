@@ -7,12 +7,12 @@ use std::net::{Shutdown, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Returns the directory of the libraries: two levels above this test program.
+/// Returns the directory with the libraries, two levels above this test program.
 fn libraries() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().to_path_buf()
 }
 
-/// Extracts the program shown on the user's page.
+/// Extracts the example program from `docs/event-library.md` into a file.
 fn shown_program(dir: &Path) -> PathBuf {
     let page = include_str!("../../../../docs/event-library.md");
     let program = page.split("```c\n").nth(1).unwrap().split("```").next().unwrap();
@@ -65,12 +65,12 @@ fn compiler() -> Option<&'static str> {
     ["cc", "gcc", "clang"].into_iter().find(runs)
 }
 
-/// Returns the static library; the shared one is beside it.
+/// Returns the path of the static library. The shared library is in the same directory.
 fn archive() -> PathBuf {
     let lib = libraries();
     let archive = lib.join("libloadline_event_c.a");
     if !archive.exists() {
-        // `cargo test` of the whole workspace builds it; a single test run may not.
+        // `cargo test` of the whole workspace builds the static library. A run of this test alone may not.
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         let target = lib.parent().unwrap();
         let mut command = Command::new(cargo);

@@ -1,4 +1,4 @@
-//! Addresses in the kernel's format.
+//! Socket addresses in the kernel's format.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use rustix::net::addr::SocketAddrArg as _;
 
 use crate::peer::Peer;
 
-/// An address in the kernel's format.
+/// A socket address in the kernel's format.
 pub(super) struct Address {
     pub(super) storage: libc::sockaddr_storage,
     pub(super) len: libc::socklen_t,
@@ -27,8 +27,8 @@ impl Address {
         // SAFETY: all-zero bytes are a valid sockaddr_storage.
         let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
         let to = (&raw mut storage).cast::<u8>();
-        // SAFETY: rustix gives a pointer that is valid for reads of `len` bytes during the call; a sockaddr_un fits into a
-        // sockaddr_storage, and the two do not overlap.
+        // SAFETY: rustix gives a pointer that is valid for reads of `len` bytes during the call. A sockaddr_un fits
+        // into a sockaddr_storage, and the two do not overlap.
         let len = unsafe {
             addr.with_sockaddr(|from, len| {
                 let len = len.min(size_of::<libc::sockaddr_storage>() as u32);
@@ -63,7 +63,7 @@ impl Address {
                     sin6_addr: libc::in6_addr { s6_addr: v6.ip().octets() },
                     sin6_scope_id: v6.scope_id(),
                 };
-                // SAFETY: as above.
+                // SAFETY: sockaddr_storage is large and aligned enough for every socket address.
                 unsafe { to.cast::<libc::sockaddr_in6>().write(sin6) };
                 (size_of::<libc::sockaddr_in6>(), libc::AF_INET6)
             }

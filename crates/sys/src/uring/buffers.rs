@@ -1,4 +1,4 @@
-//! Receive buffers that the kernel picks from (a provided buffer ring). Source: io_uring_register_buf_ring(3);
+//! Receive buffers from which the kernel chooses (a provided buffer ring). Source: io_uring_register_buf_ring(3);
 //! linux/io_uring.h `struct io_uring_buf_ring`.
 
 use std::rc::Rc;
@@ -9,10 +9,11 @@ use io_uring::types::BufRingEntry;
 use super::memory::Memory;
 use crate::{Errno, Result};
 
-/// The only buffer group of a ring.
+/// Number of the only buffer group of a ring.
 pub(super) const GROUP: u16 = 0;
 
-/// A buffer that the kernel has filled, ours until returned. It cannot be copied, so it cannot be returned twice.
+/// A buffer that the kernel has filled. The program owns it until it returns the buffer. The ID cannot be copied, so no
+/// buffer is returned twice.
 #[derive(Debug)]
 pub struct BufferId(pub(super) u16);
 
@@ -24,16 +25,16 @@ pub struct Buffers {
     count: u16,
     bytes: usize,
     tail: u16,
-    /// First buffer that the kernel has never been given.
+    /// First buffer that was never given to the kernel.
     untouched: u16,
-    /// Buffers returned since the last query.
+    /// Buffers returned since [`Buffers::returned`] was last called.
     returned: u32,
 }
 
 impl Buffers {
     /// Maps `count` buffers (rounded up to a power of two, at most 32768) of `bytes` each, and gives the first `first`
-    /// to the kernel. The kernel fills them in turn, so a small number stays in the CPU's caches. [`Buffers::more`]
-    /// adds further ones.
+    /// to the kernel. The kernel fills them in turn, so few buffers stay in the CPU's caches. [`Buffers::more`] gives
+    /// it further buffers.
     pub(super) fn new(count: u16, first: u16, bytes: u32) -> Result<Self> {
         let count = count.clamp(1, 1 << 15).next_power_of_two();
         let bytes = bytes.max(64) as usize;
@@ -45,8 +46,8 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Doubles the number of buffers given to the kernel, and returns false if none are left. Call it when a receive
-    /// found no buffer.
+    /// Doubles the number of buffers given to the kernel. Returns false if no buffers are left. Call this when a
+    /// receive found no buffer.
     pub fn more(&mut self) -> bool {
         let n = self.untouched.min(self.count - self.untouched);
         self.hand_over(n);
@@ -79,8 +80,8 @@ impl Buffers {
     #[inline]
     pub fn bytes(&self, id: &BufferId, len: usize) -> &[u8] {
         let len = len.min(self.bytes);
-        // SAFETY: ids are only made from completions of this buffers' ring, and `count` is the size of that group. The
-        // kernel leaves a buffer alone from its completion until `recycle` takes the id, which needs `&mut self`. The
+        // SAFETY: only completions of this ring create IDs, and `count` is the size of its buffer group. The kernel
+        // leaves a buffer alone from its completion until `recycle` takes the ID, which requires `&mut self`. The
         // memory is mapped, initialised (zeroed) and lives as long as `self`.
         unsafe { std::slice::from_raw_parts(self.data.address_of(usize::from(id.0 % self.count) * self.bytes), len) }
     }
@@ -92,7 +93,7 @@ impl Buffers {
         let addr = self.data.address_of(usize::from(id.0 % self.count) * self.bytes);
         // SAFETY: the entry lies inside the mapped ring (at < count) and is aligned (page-aligned base, 16-byte
         // entries). The kernel does not read entries at or behind the published tail. These setters do not write `resv`
-        // of entry 0, which is the tail itself.
+        // of entry 0, which is the tail.
         let entry = unsafe { &mut *self.ring.address_of(at * size_of::<BufRingEntry>()).cast::<BufRingEntry>() };
         entry.set_addr(addr as u64);
         entry.set_len(self.bytes as u32);
@@ -101,11 +102,11 @@ impl Buffers {
         self.returned = self.returned.saturating_add(1);
     }
 
-    /// Shows the kernel all returned buffers.
+    /// Makes all returned buffers visible to the kernel.
     #[inline]
     pub fn publish(&mut self) {
         // SAFETY: the base is a valid, page-aligned pointer to the first entry of the ring, as `tail` requires. The
-        // kernel reads the tail with acquire semantics, so it is stored as an atomic of the same size and alignment.
+        // kernel reads the tail with acquire semantics, so the store is atomic, with the same size and alignment.
         unsafe {
             let tail = BufRingEntry::tail(self.ring.address_of(0).cast::<BufRingEntry>());
             (*tail.cast::<AtomicU16>()).store(self.tail, Ordering::Release);
@@ -113,8 +114,8 @@ impl Buffers {
     }
 
     pub(super) fn register(&self, ring: &io_uring::IoUring) -> Result<()> {
-        // SAFETY: the address is page-aligned and mapped for `count` entries, and the ring shares ownership of the
-        // memory until it is gone.
+        // SAFETY: the address is page-aligned and mapped for `count` entries. The ring shares ownership of the memory
+        // and outlives it.
         let r = unsafe {
             ring.submitter().register_buf_ring_with_flags(self.ring.address_of(0) as u64, self.count, GROUP, 0)
         };

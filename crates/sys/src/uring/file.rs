@@ -1,6 +1,6 @@
-//! File operand of an operation.
+//! The file that an operation uses.
 
-/// File operand of an operation.
+/// The file that an operation uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum File {
     /// An index in the table of registered files.
@@ -9,7 +9,7 @@ pub enum File {
     Fd(std::os::fd::RawFd),
 }
 
-/// Builds an entry for either kind of file; the io_uring crate has one type for each.
+/// Builds an entry for either kind of file. The io_uring crate has one type per kind.
 macro_rules! on_file {
     ($file:expr, |$f:ident| $build:expr) => {
         match $file {

@@ -1,4 +1,4 @@
-//! Page-aligned memory that the kernel accesses by itself: send slots, receive buffers, the buffer ring.
+//! Page-aligned memory that the kernel accesses directly: send slots, receive buffers, the buffer ring.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -7,13 +7,13 @@ use crate::Result;
 
 static MAPPED: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the bytes mapped now for slots and buffers of all rings of this process. Most are not resident, because
-/// pages are allocated on first access.
+/// Returns the bytes that all rings of this process map for slots and buffers. Most are not resident, because the
+/// kernel allocates a page on first access.
 pub fn mapped_bytes() -> u64 {
     MAPPED.load(Relaxed)
 }
 
-/// Anonymous, zeroed, page-aligned memory; unmapped when dropped.
+/// Anonymous, zeroed, page-aligned memory, unmapped on drop.
 #[derive(Debug)]
 pub(super) struct Memory {
     base: NonNull<u8>,
@@ -21,11 +21,11 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Maps `len` bytes (at least one page); the system allocates pages on first access.
+    /// Maps `len` bytes (at least one page). The kernel allocates a page on first access.
     pub(super) fn map(len: usize) -> Result<Self> {
         let len = len.max(4096).next_multiple_of(4096);
         let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice touches no existing memory.
+        // SAFETY: a new mapping at an address that the kernel chooses touches no existing memory.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), len, prot, flags, -1, 0) };
         match NonNull::new(base.cast::<u8>()) {
             Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => {
@@ -46,8 +46,8 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: exactly this range was mapped by `map` and nothing borrows from it any more. Every slice handed out
-        // borrows the owner, and the ring cancels the kernel's operations before it releases the memory.
+        // SAFETY: `map` mapped exactly this range, and no reference to it is left. Every returned slice borrows the
+        // owner, and the ring cancels the kernel's operations before it releases the memory.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
         MAPPED.fetch_sub(self.len as u64, Relaxed);
     }

@@ -1,10 +1,10 @@
-//! A safe io_uring interface. The ring owns every byte that the kernel may touch (addresses, send slots, receive
-//! buffers), and operations refer to them by number. A ring is created, used and dropped on one thread. Source:
-//! io_uring(7), io_uring_enter(2), io_uring_register(2).
+//! A safe io_uring interface. The ring owns every byte that the kernel may access (addresses, send slots, receive
+//! buffers), and operations refer to them by number. One thread creates, uses and drops a ring. Source: io_uring(7),
+//! io_uring_enter(2), io_uring_register(2).
 //!
-//! Used where the kernel has it: SINGLE_ISSUER and DEFER_TASKRUN, a table of registered files, multishot accept and
-//! receive, a provided buffer ring, skipped completions of successful operations, min-wait timeouts. Nothing is retried
-//! here: completions report what happened, and the caller decides.
+//! The ring uses these features where the kernel has them: SINGLE_ISSUER and DEFER_TASKRUN, a table of registered
+//! files, multishot accept and receive, a provided buffer ring, skipped completions of successful operations, min-wait
+//! timeouts. Nothing is retried here: completions report each result, and the caller decides.
 
 mod address;
 mod buffers;
@@ -53,8 +53,8 @@ pub struct Config {
     pub buffer_bytes: u32,
     /// Addresses that connect and bind refer to by number.
     pub addresses: Vec<Peer>,
-    /// Operations continue whenever the thread enters or leaves the kernel, not only while it waits for completions.
-    /// Needed by threads that wait elsewhere. Costs interruptions.
+    /// True if operations shall continue whenever the thread enters or leaves the kernel, not only while it waits for
+    /// completions. Threads that wait elsewhere need this. It costs interruptions.
     pub eager: bool,
 }
 
@@ -78,13 +78,13 @@ impl Default for Config {
 /// One completion.
 #[derive(Debug)]
 pub struct Cqe {
-    /// Number given with the operation.
+    /// Number that was passed with the operation.
     pub user: u64,
-    /// Result of the operation: not negative, or a negated error number.
+    /// Result of the operation, or a negated error number.
     pub result: i32,
-    /// True if a multishot operation continues. Otherwise it has ended and must be restarted.
+    /// True if a multishot operation continues. Otherwise the operation has ended and must be restarted.
     pub more: bool,
-    /// The receive buffer that was filled; return it with [`Buffers::recycle`].
+    /// The receive buffer that was filled. Return it with [`Buffers::recycle`].
     pub buffer: Option<BufferId>,
 }
 
@@ -103,7 +103,7 @@ pub struct Ring {
     slot_bytes: usize,
     slot_count: u32,
     addresses: Box<[Address]>,
-    // Shared ownership of the receive buffers, so that they outlive the ring in any drop order.
+    // Shared ownership of the receive buffers. They outlive the ring in any order of drops.
     buffers: Option<(Rc<Memory>, Rc<Memory>)>,
     min_wait: bool,
 }
@@ -123,7 +123,7 @@ fn errno(e: &std::io::Error) -> Errno {
 
 impl Ring {
     /// Creates a ring and its receive buffers (none if not configured). Fails with ENOSYS or EPERM if the kernel or the
-    /// container forbids io_uring, and with EINVAL if the kernel lacks DEFER_TASKRUN (before 6.1).
+    /// container forbids io_uring. Fails with EINVAL if the kernel lacks DEFER_TASKRUN (before 6.1).
     pub fn new(config: &Config) -> Result<(Self, Option<Buffers>)> {
         let mut builder = IoUring::builder();
         builder.setup_single_issuer().setup_submit_all().setup_clamp();
@@ -156,7 +156,7 @@ impl Ring {
         Ok((ring, buffers))
     }
 
-    /// Returns true if the kernel can wait for a batch with a limit on the added latency (6.12).
+    /// Returns true if the kernel can wait for a batch of completions with a limit on the added latency (6.12).
     pub fn has_min_wait(&self) -> bool {
         self.min_wait
     }
@@ -182,7 +182,7 @@ impl Ring {
     }
 
     /// Submits queued operations and waits for `want` completions, for at most `timeout_ns` (`None`: no limit). With
-    /// `batch_us` above 0 (and a kernel that supports it), one completion suffices after that many microseconds. A
+    /// `batch_us` above 0, one completion suffices after that many microseconds, if the kernel supports this. A
     /// timeout, a signal or a full completion queue is no error.
     #[inline]
     pub fn submit_and_wait(&mut self, want: u32, timeout_ns: Option<u64>, batch_us: u32) -> Result<()> {
@@ -200,7 +200,7 @@ impl Ring {
         }
     }
 
-    /// Takes the available completions, as many as `into` has room for without growing.
+    /// Takes the available completions, as many as fit into `into` without growing it.
     #[inline]
     pub fn reap(&mut self, into: &mut Vec<Cqe>) {
         let room = into.capacity() - into.len();
@@ -212,18 +212,18 @@ impl Ring {
         }));
     }
 
-    /// Returns true if the kernel holds completions back because the queue was full. The next wait brings them.
+    /// Returns true if the kernel holds completions back because the queue was full. The next wait delivers them.
     pub fn overflowed(&mut self) -> bool {
         self.io.submission().cq_overflow()
     }
 
-    /// Queues an entry; a full queue is submitted first.
+    /// Queues an entry. If the queue is full, its entries are submitted first.
     #[inline]
     fn push(&mut self, entry: &squeue::Entry) -> Result<()> {
         for _ in 0..2 {
             // SAFETY: every pointer in an entry made in `ops` leads into memory that the ring owns (slots, addresses),
-            // to constants, or to `'static` data. All of it stays mapped until the ring has cancelled the remaining
-            // operations.
+            // to constants, or to `'static` data. All this memory stays mapped until the ring has cancelled the
+            // remaining operations.
             if unsafe { self.io.submission().push(entry) }.is_ok() {
                 return Ok(());
             }
@@ -233,14 +233,15 @@ impl Ring {
     }
 }
 
-/// Accepts the errors with which a wait may end regularly.
+/// Turns errors with which a wait may normally end into success.
 fn tolerate(e: Errno) -> Result<()> {
     if matches!(e, Errno::TIME | Errno::INTR | Errno::BUSY | Errno::AGAIN) { Ok(()) } else { Err(e) }
 }
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // Running operations are ended before the memory is released. If that fails, the memory is leaked on purpose.
+        // Cancels running operations before the memory is released. If cancelling fails, the memory is leaked on
+        // purpose.
         let limit = types::Timespec::new().sec(1);
         let ended = self.io.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());
         let quiet = match &ended {

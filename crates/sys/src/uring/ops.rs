@@ -1,4 +1,4 @@
-//! Operations of a ring, one function each. Results arrive as completions under `user`.
+//! Operations of a ring, one function each. Completions carry `user`.
 
 use std::ops::Range;
 
@@ -10,22 +10,23 @@ use super::file::File;
 use super::{OpFlags, Ring};
 use crate::{Errno, Result};
 
-/// Option values that entries point to; they live as long as the program.
+/// Option values to which entries point. They live as long as the program.
 static ON: libc::c_int = 1;
 const IP_BIND_ADDRESS_NO_PORT: u32 = 24;
 
 impl Ring {
-    /// Returns send slot `slot` for filling before [`Ring::send`], or an empty slice for an unknown slot. Overwriting a
-    /// slot that is still being sent corrupts the data for the peer, so wait for the completion first.
+    /// Returns send slot `slot` to be filled before [`Ring::send`], or an empty slice for an unknown slot. Overwriting
+    /// a slot that is being sent corrupts the peer's data, so wait for the completion first.
     #[inline]
     pub fn slot(&mut self, slot: u32) -> &mut [u8] {
         let (at, len) = if slot < self.slot_count { (slot as usize, self.slot_bytes) } else { (0, 0) };
-        // SAFETY: inside the mapped, zeroed region by the check above. The kernel only reads it, and no other slice of
-        // it can exist while `self` is borrowed.
+        // SAFETY: the check above keeps the slice inside the mapped, zeroed region. The kernel only reads it, and no
+        // other slice of it can exist while `self` is borrowed.
         unsafe { std::slice::from_raw_parts_mut(self.slots.address_of(at * len), len) }
     }
 
-    /// Opens a stream socket of the family of address `address` at index `at` in the table of registered files.
+    /// Opens a stream socket at index `at` of the table of registered files. Its family is that of the address with
+    /// number `address`.
     #[inline]
     pub fn socket(&mut self, at: u32, address: u32, op_flags: OpFlags, user: u64) -> Result<()> {
         let (family, protocol) = self.address(address).map(|a| (a.family, a.protocol))?;
@@ -52,7 +53,7 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Binds to address `address`.
+    /// Binds to the address with number `address`.
     #[inline]
     pub fn bind(&mut self, file: File, address: u32, op_flags: OpFlags, user: u64) -> Result<()> {
         let a = self.address(address)?;
@@ -61,7 +62,7 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Connects to address `address`.
+    /// Connects to the address with number `address`.
     #[inline]
     pub fn connect(&mut self, file: File, address: u32, op_flags: OpFlags, user: u64) -> Result<()> {
         let a = self.address(address)?;
@@ -70,30 +71,31 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Accepts until cancelled, one completion per connection. With `direct`, connections go into the table of
-    /// registered files and the result is the index. Otherwise the result is a descriptor that the caller owns.
+    /// Accepts until cancelled, with one completion per connection. With `direct`, connections enter the table of
+    /// registered files and each result is an index. Otherwise each result is a descriptor that the caller owns.
     pub fn accept_multi(&mut self, file: File, direct: bool, user: u64) -> Result<()> {
         let flags = if direct { 0 } else { libc::SOCK_CLOEXEC };
         let entry = on_file!(file, |f| opcode::AcceptMulti::new(f).allocate_file_index(direct).flags(flags).build());
         self.push(&entry.user_data(user))
     }
 
-    /// Receives into the ring's buffers until the peer closes or the buffers run out (ENOBUFS), one completion per
-    /// piece.
+    /// Receives into the ring's buffers, with one completion per piece. Ends when the peer closes or the buffers run
+    /// out (ENOBUFS).
     #[inline]
     pub fn recv_multi(&mut self, file: File, user: u64) -> Result<()> {
         let entry = on_file!(file, |f| opcode::RecvMulti::new(f, super::buffers::GROUP).build());
         self.push(&entry.user_data(user))
     }
 
-    /// Sends a whole part of a send slot. It completes when the socket has taken everything.
+    /// Sends a part of a send slot. Completes when the socket has taken all bytes.
     #[inline]
     pub fn send(&mut self, file: File, slot: u32, part: Range<usize>, op_flags: OpFlags, user: u64) -> Result<()> {
         let ptr = self.part_of(slot, &part)?;
         self.push_send(file, ptr, part.len(), op_flags, user)
     }
 
-    /// Sends as much of a part of a send slot as the socket takes at once. Fails with EAGAIN if that is nothing.
+    /// Sends as much of a part of a send slot as the socket takes at once. Fails with EAGAIN if the socket takes
+    /// nothing.
     pub fn send_now(&mut self, file: File, slot: u32, part: Range<usize>, op_flags: OpFlags, user: u64) -> Result<()> {
         let ptr = self.part_of(slot, &part)?;
         let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
@@ -128,7 +130,7 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Waits for readiness (poll(2) bits), once or until cancelled.
+    /// Waits for readiness (poll(2) bits), once or repeatedly until cancelled.
     pub fn poll(&mut self, file: File, mask: u32, multi: bool, user: u64) -> Result<()> {
         let entry = on_file!(file, |f| opcode::PollAdd::new(f, mask).multi(multi).build());
         self.push(&entry.user_data(user))
@@ -140,21 +142,21 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Closes a file of the table. Running operations on it keep the socket open, so cancel them first.
+    /// Closes a file of the table. Running operations on the file keep its socket open, so cancel them first.
     #[inline]
     pub fn close(&mut self, at: u32, op_flags: OpFlags, user: u64) -> Result<()> {
         let entry: squeue::Entry = opcode::Close::new(Fixed(at)).build();
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Ends all operations on a file. Each of them completes with ECANCELED.
+    /// Cancels all operations on a file. Each of them completes with ECANCELED.
     #[inline]
     pub fn cancel_file(&mut self, file: File, op_flags: OpFlags, user: u64) -> Result<()> {
         let which = on_file!(file, |f| CancelBuilder::fd(f).all());
         self.push(&opcode::AsyncCancel2::new(which).build().flags(op_flags).user_data(user))
     }
 
-    /// Ends one operation by its number.
+    /// Cancels the operation whose `user` is `which`.
     #[inline]
     pub fn cancel(&mut self, which: u64, op_flags: OpFlags, user: u64) -> Result<()> {
         self.push(&opcode::AsyncCancel::new(which).build().flags(op_flags).user_data(user))

@@ -1,8 +1,8 @@
-//! Detection of the end of a ring. The kernel cleans a ring up in its own worker, some milliseconds after its last
-//! descriptor was closed. Until then it keeps every socket that an operation or the table of files refers to.
+//! Detection of the end of a ring. The kernel cleans up a ring in its own worker, some milliseconds after the ring's
+//! last descriptor was closed. Until then the ring keeps all sockets of its operations and of its table of files open.
 //!
 //! The write end of a pipe is put into the table and closed here. The read end reports a hang-up once the table has
-//! released it, which is the kernel's last step (io_ring_ctx_free in io_uring/io_uring.c).
+//! released the write end, which is the kernel's last step (io_ring_ctx_free in io_uring/io_uring.c).
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 
@@ -26,7 +26,7 @@ impl Ring {
 }
 
 impl RingCloseWatcher {
-    /// Waits at most `timeout_ns` after the ring was dropped, and returns true if it is gone.
+    /// Waits at most `timeout_ns` after the ring was dropped. Returns true if the ring has ended.
     pub fn wait(&self, timeout_ns: u64) -> bool {
         let mut entries = [Entry::new(self.end.as_raw_fd(), poll::IN)];
         poll::poll(&mut entries, Some(timeout_ns)).is_ok() && entries[0].found() & poll::HUP != 0

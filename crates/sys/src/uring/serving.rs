@@ -9,8 +9,8 @@ use super::{BufferId, Buffers, Cqe, OpFlags, Ring, buffers};
 use crate::{Errno, Result};
 
 impl Ring {
-    /// Receives once into a buffer of the ring, chosen when data is there. With `now` it fails with EAGAIN instead of
-    /// waiting.
+    /// Receives once into a buffer of the ring, which the kernel chooses when data arrives. With `now`, the operation
+    /// fails with EAGAIN instead of waiting.
     #[inline]
     pub fn recv_once(&mut self, file: File, now: bool, op_flags: OpFlags, user: u64) -> Result<()> {
         let flags = if now { libc::MSG_DONTWAIT } else { 0 };
@@ -21,14 +21,14 @@ impl Ring {
         self.push(&entry.flags(squeue::Flags::BUFFER_SELECT | op_flags).user_data(user))
     }
 
-    /// Receives nothing: completes with 0 when data is there or the peer has closed, and takes no bytes.
+    /// Receives no bytes. Completes with 0 when data waits or the peer has closed.
     #[inline]
     pub fn recv_nothing(&mut self, file: File, op_flags: OpFlags, user: u64) -> Result<()> {
         let entry = on_file!(file, |f| opcode::Recv::new(f, std::ptr::null_mut(), 0).build());
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Raises an eventfd. Linked behind an operation, it signals that operation's completion.
+    /// Signals an eventfd. Linked behind another operation, it signals the other operation's completion.
     #[inline]
     pub fn signal(&mut self, eventfd: File, op_flags: OpFlags, user: u64) -> Result<()> {
         static ONE: u64 = 1;
@@ -37,8 +37,8 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Sends all of the first `len` bytes of a receive buffer of this ring. Keep the buffer until the completion;
-    /// returning it earlier corrupts the data for the peer.
+    /// Sends the first `len` bytes of a receive buffer of this ring. Keep the buffer until the completion. Returning it
+    /// earlier corrupts the peer's data.
     #[inline]
     pub fn send_buffer(
         &mut self,
@@ -66,10 +66,11 @@ impl Ring {
 }
 
 impl Cqe {
-    /// Returns the descriptor from an accept without `direct`. Only for completions of such an accept, and only once.
+    /// Returns the descriptor from an accept without `direct`. Call this once, and only on the completion of such an
+    /// accept.
     pub fn accepted(&self) -> Result<OwnedFd> {
         let fd = self.outcome()?;
-        // SAFETY: the kernel has just created this descriptor for the accept that completed, and nothing else knows it.
+        // SAFETY: the kernel created this descriptor for the accept that completed, and nothing else refers to it.
         Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
     }
 }

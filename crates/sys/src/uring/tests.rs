@@ -2,7 +2,7 @@ use std::io::{Read as _, Write as _};
 
 use super::*;
 
-/// Creates a ring, or returns `None` with a SKIP line where io_uring is forbidden.
+/// Creates a ring. Prints a SKIP line and returns `None` if io_uring is forbidden.
 fn ring(config: &Config) -> Option<(Ring, Option<Buffers>)> {
     match Ring::new(config) {
         Ok(made) => Some(made),
@@ -26,7 +26,7 @@ fn wait_for(ring: &mut Ring, user: u64) -> Cqe {
 }
 
 #[test]
-fn a_request_goes_out_and_its_answer_lands_in_a_buffer() {
+fn a_request_is_sent_and_its_answer_arrives_in_a_buffer() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let config = Config {
         files: 4,
@@ -67,7 +67,7 @@ fn a_request_goes_out_and_its_answer_lands_in_a_buffer() {
 }
 
 #[test]
-fn closing_a_file_under_a_receive_needs_a_cancel_and_then_tells_the_peer() {
+fn the_peer_sees_a_close_once_the_running_receive_is_cancelled() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let config =
         Config { files: 1, buffers: 1, addresses: vec![listener.local_addr().unwrap().into()], ..Config::default() };
@@ -86,7 +86,7 @@ fn closing_a_file_under_a_receive_needs_a_cancel_and_then_tells_the_peer() {
 }
 
 #[test]
-fn a_batch_wait_ends_after_its_bound_with_what_is_there() {
+fn a_batch_wait_ends_at_its_limit_with_the_completions_so_far() {
     let Some((mut ring, _)) = ring(&Config::default()) else { return };
     let (a, _b) = std::os::unix::net::UnixStream::pair().unwrap();
     let fd = File::Fd(std::os::fd::AsRawFd::as_raw_fd(&a));
@@ -100,7 +100,7 @@ fn a_batch_wait_ends_after_its_bound_with_what_is_there() {
 }
 
 #[test]
-fn bad_numbers_are_errors_and_not_memory() {
+fn unknown_slots_and_addresses_are_errors() {
     let Some((mut ring, _)) = ring(&Config { slots: 1, ..Config::default() }) else { return };
     assert_eq!(ring.send(File::Fixed(0), 1, 0..1, OpFlags::empty(), 0), Err(Errno::INVAL));
     assert_eq!(ring.send(File::Fixed(0), 0, 0..5000, OpFlags::empty(), 0), Err(Errno::INVAL));
