@@ -1,14 +1,14 @@
-//! The kernel mechanisms for a queue, by name: one row in [`BACKENDS`] per mechanism.
+//! The kernel mechanisms that a queue can use. [`BACKENDS`] has one row per mechanism.
 
 use crate::{EventError, Result};
 
-/// A kernel mechanism.
+/// A kernel mechanism that reports events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// epoll, edge-triggered: the reference.
+    /// epoll, edge-triggered. The other backends are compared with it.
     Epoll,
-    /// io_uring multishot polls with the hint queue in user space.
+    /// io_uring multishot polls, with a queue of hints in user space.
     Uring,
     /// poll(2) over all descriptors in every call.
     Poll,
@@ -20,15 +20,15 @@ pub enum Backend {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct BackendSpec {
-    /// Name in options.
+    /// Name of the backend in options.
     pub name: &'static str,
     /// One-line description.
     pub help: &'static str,
     /// The mechanism.
     pub backend: Backend,
-    /// True if events come in arrival order; otherwise in descriptor order, in turn.
+    /// True if events come in the order of arrival. Otherwise they come in the order of descriptor numbers, in turn.
     pub fifo: bool,
-    /// True if a descriptor that stays ready is reported in every call; otherwise only on new arrivals.
+    /// True if every call reports a descriptor that stays ready. Otherwise only new arrivals are reported.
     pub level: bool,
 }
 

@@ -1,16 +1,16 @@
-//! Errors, with the attempted action and advice.
+//! Errors. Each states the attempted action and gives advice.
 
 use std::io;
 use std::os::fd::RawFd;
 
-/// Result of this library.
+/// Result type of this library.
 pub type Result<T> = std::result::Result<T, EventError>;
 
 /// Reason why a call failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EventError {
-    /// The kernel lacks what the backend needs.
+    /// The kernel lacks a feature that the backend needs.
     #[error("the {backend} event queue could not be made: {source}; choose another back end, epoll works everywhere")]
     Create {
         /// Name of the backend.
@@ -26,7 +26,7 @@ pub enum EventError {
         /// Known names.
         known: String,
     },
-    /// The interest was rejected; the earlier interest is gone too.
+    /// The interest was rejected. The earlier interest has ended, too.
     #[error("interest in descriptor {fd} could not be declared: {source}; is it open, and a socket or a pipe?")]
     Declare {
         /// The descriptor.
@@ -34,7 +34,7 @@ pub enum EventError {
         /// Error of the kernel.
         source: io::Error,
     },
-    /// Waiting failed.
+    /// A wait failed.
     #[error("waiting for events failed: {source}")]
     Wait {
         /// Error of the kernel.
@@ -43,7 +43,7 @@ pub enum EventError {
 }
 
 impl EventError {
-    /// Returns the kernel's error number, or 22 (EINVAL) if the kernel was not called.
+    /// Returns the kernel's error number, or 22 (EINVAL) if no system call was made.
     #[must_use]
     pub fn errno(&self) -> i32 {
         match self {

@@ -1,8 +1,8 @@
 //! Interest of several queues in one descriptor: process-wide interest, and wake-one interest.
 //!
 //! Process-wide interest is declared in every present and future queue of the group. Wake-one interest is kept in one
-//! edge-triggered epoll instance that every queue watches. Exactly one queue takes each event out of it, the first that
-//! checks, whatever the backends of the queues. Several may wake to check.
+//! edge-triggered epoll instance that every queue watches. Each event goes to exactly one queue, the first that checks
+//! the instance. This works for any mix of backends. Several queues may wake to check.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
@@ -18,7 +18,7 @@ use crate::state::state;
 use crate::table::{descriptor, token};
 use crate::{Event, EventError, Mask, Result, State};
 
-/// Queues that share interest; may be cloned and sent to every thread.
+/// Queues that share interest. The handle may be cloned and sent to every thread.
 #[derive(Clone, Debug)]
 pub struct Group {
     shared: Arc<Shared>,
@@ -26,7 +26,7 @@ pub struct Group {
 
 #[derive(Debug)]
 struct Shared {
-    /// Incremented by each process-wide declaration, so that a queue checks for news with one load.
+    /// Incremented by each process-wide declaration. A queue finds new declarations with one load.
     version: AtomicU64,
     state: Mutex<Declared>,
     one: Epoll,
@@ -34,9 +34,9 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Declared {
-    /// Process-wide: kinds, and the version of their declaration.
+    /// Process-wide interest: kinds, and the version of their declaration.
     everyone: BTreeMap<RawFd, (Mask, u64)>,
-    /// Wake-one: kinds and generation.
+    /// Wake-one interest: kinds and generation.
     one: BTreeMap<RawFd, (Mask, u32)>,
     bells: Vec<Weak<Waker>>,
 }
@@ -48,14 +48,14 @@ impl Shared {
 }
 
 impl Group {
-    /// Creates a group without queues; see [`EventQueue::join`](crate::EventQueue::join).
+    /// Creates a group without queues. [`EventQueue::join`](crate::EventQueue::join) adds one.
     pub fn new() -> Result<Self> {
         let one = Epoll::new().map_err(|e| EventError::Create { backend: "group", source: e.into() })?;
         Ok(Self { shared: Arc::new(Shared { version: AtomicU64::new(0), state: Mutex::default(), one }) })
     }
 
-    /// Declares interest for every present and future queue of the group, each of which gets every event.
-    /// [`Mask::NONE`] revokes it everywhere. Waiting queues are woken to apply it.
+    /// Declares interest for every present and future queue of the group. Each queue gets every event. [`Mask::NONE`]
+    /// revokes the interest in all queues. Waiting queues are woken to apply the change.
     pub fn declare_processwide_interest(&self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         let now = state(fd)?;
         {
@@ -73,8 +73,8 @@ impl Group {
         Ok(want_state.then_some(now))
     }
 
-    /// Declares interest whose events each go to one queue of the group only: the first that checks. [`Mask::NONE`]
-    /// revokes. A listening socket is the usual case.
+    /// Declares interest of the whole group in a descriptor. Each event goes to only one queue, the first that checks.
+    /// [`Mask::NONE`] revokes the interest. A listening socket is the usual case.
     pub fn declare_wake_one(&self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         let fail = |e| EventError::declare(fd, e);
         {
@@ -100,7 +100,7 @@ impl Group {
         if want_state { state(fd).map(Some) } else { Ok(None) }
     }
 
-    /// Ends both kinds of interest; call it before `fd` is closed.
+    /// Ends both kinds of interest in `fd`. Call this before `fd` is closed.
     pub fn forget(&self, fd: RawFd) {
         let _ = epoll_raw::delete(&self.shared.one, fd);
         let mut declared = self.shared.lock();
@@ -118,9 +118,9 @@ impl Group {
 pub(crate) struct Membership {
     shared: Arc<Shared>,
     bell: Arc<Waker>,
-    /// Version of the process-wide declarations that this queue has applied.
+    /// Version up to which this queue has applied process-wide declarations.
     version: u64,
-    /// True if the shared instance may have more events.
+    /// True if the shared epoll instance may have more events.
     more: bool,
     slots: Slots,
 }
@@ -158,20 +158,20 @@ impl Membership {
             let wait = if taken > 0 || self.more { Some(0) } else { timeout_ns };
             let arrived = mechanism.next(&mut out[taken..], wait)?;
             let own = self.keep_foreign(&mut out[taken..][..arrived]);
-            // Only the wake-up or the shared instance: check there, and wait again.
+            // Only the group's own descriptors had events: check the shared instance and wait again.
             if taken + own > 0 || arrived == 0 && !self.more {
                 return Ok(taken + own);
             }
         }
     }
 
-    /// Applies process-wide declarations since the last time.
+    /// Applies the process-wide declarations made since the last call.
     fn catch_up(&mut self, mechanism: &mut Mechanism) -> sys::Result<()> {
         let declared = self.shared.lock();
         for (&fd, &(mask, version)) in &declared.everyone {
             if version > self.version {
                 match mechanism.declare(fd, mask, false) {
-                    // Closed meanwhile: whoever closed it calls or has called forget.
+                    // The descriptor was closed meanwhile. The code that closed it calls `forget`.
                     Err(sys::Errno::BADF) => mechanism.forget(fd),
                     outcome => outcome?,
                 }
@@ -181,7 +181,7 @@ impl Membership {
         Ok(())
     }
 
-    /// Takes events out of the shared instance; each event goes to the queue that takes it.
+    /// Takes events out of the shared epoll instance. No other queue gets these events.
     fn take_one(&mut self, out: &mut [Event]) -> sys::Result<usize> {
         let arrived = epoll_raw::wait(&self.shared.one, &mut self.slots, out.len(), Some(0))?;
         self.more = arrived == out.len();
@@ -200,7 +200,8 @@ impl Membership {
         Ok(at)
     }
 
-    /// Moves the application's events to the front and returns their number; notes our own two.
+    /// Moves the application's events to the front and returns their number. Records events of the group's own two
+    /// descriptors.
     fn keep_foreign(&mut self, out: &mut [Event]) -> usize {
         let (bell, one) = (self.bell.as_raw_fd(), self.shared.one.as_fd().as_raw_fd());
         let mut kept = 0;

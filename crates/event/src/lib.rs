@@ -1,19 +1,21 @@
-//! An explicit event API: a thread declares interest in descriptors once, and then takes events out of a queue. The cost
-//! of a call depends on the events delivered, not on the number of declared descriptors.
+//! An explicit event API. A thread declares interest in descriptors once and then takes events from a queue. The cost
+//! of a call depends on the number of delivered events, not on the number of declared descriptors.
 //!
-//! The interface is that of G. Banga, J. Mogul and P. Druschel, *A Scalable and Explicit Event Delivery Mechanism for
-//! UNIX* (USENIX 1999). This library implements it in user space on epoll and io_uring, and on poll and select as
-//! baselines ([`BACKENDS`]). The same calls exist for C; see the header `loadline_event.h` of the crate
-//! `loadline-event-c`.
+//! The interface is that of the paper by G. Banga, J. Mogul and P. Druschel, *A Scalable and Explicit Event Delivery
+//! Mechanism for UNIX* (USENIX 1999). This library implements it in user space on epoll and io_uring, and on poll and
+//! select as baselines ([`BACKENDS`]). The crate `loadline-event-c` offers these calls to C programs, with the header
+//! `loadline_event.h`.
 //!
-//! - [`EventQueue::declare_interest`] declares, changes and revokes. It can return the state at that moment, read before
-//!   any event is queued: nothing is lost between accepting a connection and declaring it.
-//! - [`EventQueue::get_next_event`] delivers events in arrival order, several arrivals of one descriptor as one event,
-//!   and only kinds that still hold at delivery. Events may be repeated, and are never lost.
-//! - A queue belongs to one thread. [`Group`] declares for all threads, or so that each event wakes only one.
-//! - [`EventQueue::forget`] before a close keeps events of a closed descriptor from the next one with its number.
+//! - [`EventQueue::declare_interest`] declares, changes and revokes interest. The call can return the state, read
+//!   before any event is queued. No data is missed between accepting a connection and declaring interest in it.
+//! - [`EventQueue::get_next_event`] delivers events in the order of arrival. Several arrivals of one descriptor make
+//!   one event, which reports only kinds that hold at delivery. An event may be repeated but is never lost.
+//! - A queue belongs to one thread. [`Group`] declares interest for all threads, or so that each event wakes only one
+//!   of them.
+//! - [`EventQueue::forget`] before a close prevents events of the closed descriptor from reaching a new one with its
+//!   number.
 //!
-//! # An echo server
+//! # Example: an echo server
 //!
 //! ```
 //! use std::io::{ErrorKind, Read, Write};
@@ -64,7 +66,7 @@
 //! # }
 //! ```
 
-/// The examples of the page in `docs/` are tests too.
+/// The examples of `docs/event-library.md`, compiled and run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/event-library.md")]
 struct Page;

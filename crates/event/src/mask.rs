@@ -1,26 +1,26 @@
-//! The three kinds of events, named as in the source (EVENT_READ, EVENT_WRITE, EVENT_EXCEPT), and their poll(2) bits.
-//! Errors and hang-ups are reported under every declared kind, so nobody has to request them.
+//! The three kinds of events, with the names of the paper (EVENT_READ, EVENT_WRITE, EVENT_EXCEPT), and their poll(2)
+//! bits. Errors and hang-ups are reported as every declared kind, so nobody has to request them.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, BitOrAssign};
 
 use sys::poll;
 
-/// A set of event kinds: an interest, or a state.
+/// A set of event kinds, used as an interest or as a state.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Mask(u8);
 
-/// Kinds known to hold for a descriptor: reading or writing would not block, or there is an exceptional condition.
+/// Kinds that hold for a descriptor: reading or writing would not block, or there is an exceptional condition.
 pub type State = Mask;
 
 impl Mask {
-    /// No kind; as an interest it revokes.
+    /// The empty set. As an interest it revokes.
     pub const NONE: Self = Self(0);
-    /// Data or an end of file to read. 0x1.
+    /// Data or an end of file can be read. Value 0x1.
     pub const READ: Self = Self(1);
-    /// Room to write. 0x2.
+    /// The send buffer has room. Value 0x2.
     pub const WRITE: Self = Self(2);
-    /// An exceptional condition, such as urgent data of TCP. 0x4.
+    /// There is an exceptional condition, such as urgent data of TCP. Value 0x4.
     pub const EXCEPT: Self = Self(4);
     /// All kinds.
     pub const ALL: Self = Self(7);
@@ -32,7 +32,7 @@ impl Mask {
         self.0 as u32
     }
 
-    /// Creates the set of these bits; bits above 0x7 are ignored.
+    /// Creates a set from bits. Bits above 0x7 are ignored.
     #[inline]
     #[must_use]
     pub const fn from_bits(bits: u32) -> Self {
@@ -53,21 +53,21 @@ impl Mask {
         self.0 & other.0 == other.0
     }
 
-    /// Returns true if reading is in the set.
+    /// Returns true if [`Mask::READ`] is in the set.
     #[inline]
     #[must_use]
     pub const fn is_read(self) -> bool {
         self.0 & 1 != 0
     }
 
-    /// Returns true if writing is in the set.
+    /// Returns true if [`Mask::WRITE`] is in the set.
     #[inline]
     #[must_use]
     pub const fn is_write(self) -> bool {
         self.0 & 2 != 0
     }
 
-    /// Returns true if exceptional conditions are in the set.
+    /// Returns true if [`Mask::EXCEPT`] is in the set.
     #[inline]
     #[must_use]
     pub const fn is_except(self) -> bool {
@@ -90,7 +90,7 @@ impl Mask {
         bits
     }
 
-    /// Converts poll bits to all kinds that they mean.
+    /// Converts poll bits to all kinds that they imply.
     #[inline]
     pub(crate) const fn from_poll(bits: i16) -> Self {
         if bits & (poll::ERR | poll::HUP) != 0 {
@@ -140,14 +140,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn has_the_values_of_the_source_and_shows_them_by_name() {
+    fn masks_have_the_bits_of_the_paper_and_print_names() {
         assert_eq!((Mask::READ.bits(), Mask::WRITE.bits(), Mask::EXCEPT.bits()), (1, 2, 4));
         assert_eq!(format!("{:?} {:?}", Mask::NONE, Mask::READ | Mask::EXCEPT), "NONE READ|EXCEPT");
         assert_eq!(Mask::from_bits(0xff), Mask::ALL);
     }
 
     #[test]
-    fn errors_and_hang_ups_count_as_every_kind() {
+    fn errors_and_hang_ups_are_every_kind() {
         assert_eq!(Mask::from_poll(poll::HUP), Mask::ALL);
         assert_eq!(Mask::from_poll(poll::OUT | poll::RDHUP), Mask::READ | Mask::WRITE);
         for bits in 0..8 {

@@ -2,14 +2,14 @@
 
 use crate::Backend;
 
-/// Effect of revoking in the kernel.
+/// Effect of revoking an interest on the kernel's registration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Revocation {
-    /// Removes the registration at once: no more wake-ups, but each change costs a call.
+    /// Removes the registration at once. No more wake-ups occur, but each change costs a system call.
     #[default]
     Eager,
-    /// Keeps the registration and suppresses its reports. Interest toggles cheaply, as in the source, but arrivals
+    /// Keeps the registration and suppresses its reports. Toggling an interest is cheap, as in the paper, but arrivals
     /// meanwhile cost wake-ups. Call [`EventQueue::forget`] before such a descriptor is closed.
     Lazy,
 }
@@ -18,30 +18,30 @@ pub enum Revocation {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// The mechanism.
+    /// The kernel mechanism.
     pub backend: Backend,
-    /// Effect of revoking.
+    /// Effect of revoking an interest.
     pub revocation: Revocation,
-    /// Check the state again when an event is delivered (unless certain, see [`EventQueue::drained`]). Only io_uring
-    /// has the choice. There `false` makes a call cheaper, and every event a hint that names all declared kinds.
+    /// True to check the state again at delivery, unless [`EventQueue::drained`] makes it certain. Only io_uring has
+    /// this choice. With `false`, a call is cheaper, and every event is a hint that names all declared kinds.
     pub recheck: bool,
 }
 
 impl Options {
-    /// Creates options for `backend` with eager revocation and a check at delivery.
+    /// Creates options for `backend` with eager revocation and with a check at delivery.
     #[must_use]
     pub const fn new(backend: Backend) -> Self {
         Self { backend, revocation: Revocation::Eager, recheck: true }
     }
 
-    /// Sets the kind of revocation.
+    /// Sets the effect of revoking an interest.
     #[must_use]
     pub const fn revocation(mut self, revocation: Revocation) -> Self {
         self.revocation = revocation;
         self
     }
 
-    /// Sets the second check at delivery.
+    /// Turns the check at delivery on or off.
     #[must_use]
     pub const fn recheck(mut self, recheck: bool) -> Self {
         self.recheck = recheck;

@@ -9,10 +9,10 @@ use crate::group::Membership;
 use crate::state::state;
 use crate::{Backend, Event, EventError, Group, Mask, Options, Result, State};
 
-/// The events of one thread: it declares interest in descriptors and takes their events.
+/// The event queue of one thread. The thread declares interest in descriptors and takes their events from the queue.
 ///
-/// Descriptors are plain numbers, as in the interface of the source. They should be non-blocking: an event is a hint
-/// that may come twice or be out of date, but is never lost. A queue stays on the thread that created it.
+/// Descriptors are plain numbers, as in the interface of the paper. They should be non-blocking, because an event is a
+/// hint: it may be repeated or outdated, but is never lost. A queue stays on the thread that created it.
 #[derive(Debug)]
 pub struct EventQueue {
     mechanism: Mechanism,
@@ -22,7 +22,7 @@ pub struct EventQueue {
 }
 
 impl EventQueue {
-    /// Creates a queue on this mechanism.
+    /// Creates a queue on this mechanism, with default options.
     pub fn new(backend: Backend) -> Result<Self> {
         Self::with(Options::new(backend))
     }
@@ -34,21 +34,22 @@ impl EventQueue {
         Ok(Self { mechanism, membership: None, options, not_send: PhantomData })
     }
 
-    /// Returns its options.
+    /// Returns the queue's options.
     #[must_use]
     pub const fn options(&self) -> &Options {
         &self.options
     }
 
-    /// Declares interest in these kinds of events of `fd`. It replaces the earlier declaration, and [`Mask::NONE`]
-    /// revokes.
+    /// Declares interest in these kinds of events of `fd`. The new interest replaces the earlier one, and
+    /// [`Mask::NONE`] revokes it.
     ///
-    /// With `want_state` the call returns the state at this moment (all kinds, declared or not). The state is from
-    /// before any event is queued. So arrivals between accepting a connection and declaring it are in the state, or
-    /// come as an event, or both. Declaring a ready descriptor again queues an event.
+    /// With `want_state`, the call returns the current state (all kinds, declared or not). The state is read before any
+    /// event is queued. A change between accepting a connection and declaring interest in it therefore appears in the
+    /// state, as an event, or in both. Declaring interest in a ready descriptor again queues an event.
     ///
-    /// A number that is not open is an error, if the kernel is called at once: always with epoll or `want_state`. The
-    /// other backends check when the number is higher than any before; otherwise io_uring reports it as an event.
+    /// A number that is not open is an error if the call enters the kernel: always with epoll or `want_state`. The
+    /// other backends check numbers that are higher than any before. For other closed numbers, io_uring reports the
+    /// failure as an event.
     #[inline]
     pub fn declare_interest(&mut self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         if fd < 0 {
@@ -58,12 +59,11 @@ impl EventQueue {
         if want_state { state(fd).map(Some) } else { Ok(None) }
     }
 
-    /// Takes up to `events.len()` events, oldest first, and returns their number. Returns at once if there is one;
-    /// otherwise waits for one, at most `timeout` (`None`: no limit). 0 means that the time is over, that a signal
-    /// came, or that `events` is empty.
+    /// Takes up to `events.len()` events, oldest first, and returns their number. Without events, waits for one, at
+    /// most `timeout` (`None`: no limit). Returns 0 if the time is over, after a signal, or if `events` is empty.
     ///
-    /// In the rare case that everything that arrived was revoked meanwhile, the wait starts again once. It may then
-    /// last up to twice the timeout.
+    /// In rare cases all arrived events were revoked meanwhile. The wait then restarts once, so it may last up to twice
+    /// the timeout.
     #[inline]
     pub fn get_next_event(&mut self, events: &mut [Event], timeout: Option<Duration>) -> Result<usize> {
         if events.is_empty() {
@@ -76,17 +76,17 @@ impl EventQueue {
         }
     }
 
-    /// Ends the interest in `fd`; call it before closing. No event of `fd` is delivered any more, not even to the next
-    /// descriptor with its number. Only epoll notices a close without this call. With io_uring the file would stay open
-    /// in the kernel.
+    /// Ends the interest in `fd`. Call this before closing `fd`. No event of `fd` is delivered any more, not even to a
+    /// new descriptor with its number. Only epoll notices a close without this call. With io_uring the file would stay
+    /// open in the kernel.
     #[inline]
     pub fn forget(&mut self, fd: RawFd) {
         self.mechanism.forget(fd);
     }
 
-    /// Reports that `fd` has been read until it would block or until a short read, and is not read again before its
-    /// next event. The call is optional. It saves io_uring the check at the next delivery; the other backends ignore
-    /// it. Reading `fd` nevertheless may lead to an outdated event.
+    /// Reports that `fd` was read until it would block or until a short read, and that it is not read again before its
+    /// next event. The call is optional. It saves io_uring the check at the next delivery; other backends ignore it. If
+    /// `fd` is read nevertheless, an outdated event may follow.
     #[inline]
     pub fn drained(&mut self, fd: RawFd) {
         self.mechanism.drained(fd);
@@ -98,13 +98,13 @@ impl EventQueue {
         self.mechanism.generation(event.fd) == event.generation
     }
 
-    /// Sends collected declarations to the kernel at once instead of at the next [`EventQueue::get_next_event`]; only
-    /// io_uring collects them.
+    /// Sends collected declarations to the kernel at once. Otherwise the next [`EventQueue::get_next_event`] sends
+    /// them. Only io_uring collects declarations.
     pub fn flush(&mut self) -> Result<()> {
         self.mechanism.flush().map_err(EventError::wait)
     }
 
-    /// Joins a group: its present and future process-wide interest applies to this queue too.
+    /// Joins a group. Its present and future process-wide interest applies to this queue, too.
     pub fn join(&mut self, group: &Group) -> Result<()> {
         self.leave();
         let membership = Membership::new(group, &mut self.mechanism)
@@ -113,7 +113,7 @@ impl EventQueue {
         Ok(())
     }
 
-    /// Leaves its group.
+    /// Leaves the group that the queue has joined.
     pub fn leave(&mut self) {
         if let Some(membership) = self.membership.take() {
             membership.leave(&mut self.mechanism);

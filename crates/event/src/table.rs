@@ -1,5 +1,5 @@
-//! State of each descriptor by its number. Each new registration increments a generation. It distinguishes events of a
-//! closed descriptor from those of a new one with the same number.
+//! State of each descriptor, indexed by its number. Each registration increments the generation of its number. The
+//! generation tells events of a closed descriptor from those of a new one with the same number.
 
 use std::os::fd::RawFd;
 
@@ -10,30 +10,31 @@ use crate::Mask;
 pub(crate) struct Slot {
     /// Generation of the current registration.
     pub(crate) generation: u32,
-    /// Interest of the application.
+    /// Interest that the application declared.
     pub(crate) wanted: Mask,
-    /// Interest known to the kernel; none if the kernel does not know the descriptor.
+    /// Interest that the kernel has; none if the kernel does not know the descriptor.
     pub(crate) armed: Mask,
-    /// True if a notification is in the queue already (used by backends with their own queue).
+    /// True if a notification is in the queue already. Used by backends with their own queue.
     pub(crate) pending: bool,
-    /// True if the registration failed later; reported as an event of every kind.
+    /// True if the registration failed after the declaration. The failure is reported as an event of every kind.
     pub(crate) failed: bool,
-    /// True if the application reported that nothing is left to read, and no notification has come since.
+    /// True if the application reported that it has read everything, and no notification has come since.
     pub(crate) drained: bool,
-    /// True if the pending notification came after that, so `told` still holds.
+    /// True if the pending notification came after the application had read everything, so `told` is still valid.
     pub(crate) sure: bool,
-    /// Poll bits of a certain notification.
+    /// Poll bits of a notification that needs no check.
     pub(crate) told: i16,
 }
 
-/// All descriptor numbers up to the highest used.
+/// The states of all descriptor numbers up to the highest used.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     slots: Vec<Slot>,
 }
 
 impl Table {
-    /// Returns the slot of a number known to be an open descriptor (so that the table's size stays bounded).
+    /// Returns the state of an open descriptor. Callers never pass arbitrary numbers, so the size of the table stays
+    /// bounded.
     #[inline]
     pub(crate) fn open(&mut self, fd: RawFd) -> &mut Slot {
         let at = usize::try_from(fd).unwrap_or(0);
@@ -43,13 +44,13 @@ impl Table {
         &mut self.slots[at]
     }
 
-    /// Returns the slot of a number, if ever used.
+    /// Returns the state of a number, or `None` if the number was never used.
     #[inline]
     pub(crate) fn get(&mut self, fd: RawFd) -> Option<&mut Slot> {
         self.slots.get_mut(fd as usize)
     }
 
-    /// Copies the slot of a number; an unused one if never used.
+    /// Copies the state of a number. A number that was never used has the default state.
     #[inline]
     pub(crate) fn copy(&self, fd: RawFd) -> Slot {
         self.slots.get(fd as usize).copied().unwrap_or_default()
@@ -61,14 +62,14 @@ impl Table {
         (fd as usize) < self.slots.len()
     }
 
-    /// Returns the slot of a token, unless the token is of an earlier registration.
+    /// Returns the state of a token's descriptor, or `None` if the token belongs to an earlier registration.
     #[inline]
     pub(crate) fn current(&mut self, token: u64) -> Option<&mut Slot> {
         self.slots.get_mut(token as u32 as usize).filter(|slot| slot.generation == (token >> 32) as u32)
     }
 }
 
-/// Combines descriptor and generation in one number.
+/// Combines a descriptor number and a generation into one number.
 #[inline]
 pub(crate) const fn token(fd: RawFd, generation: u32) -> u64 {
     (generation as u64) << 32 | fd as u32 as u64

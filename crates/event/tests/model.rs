@@ -1,6 +1,6 @@
-//! Random sequences of declare, write, read, shutdown, close and reuse, on socket pairs and TCP, compared with a model
-//! on every backend. Nothing is lost, reported twice in one call, or reported after a close. Reported kinds were
-//! declared and hold.
+//! Random sequences of declare, write, read, shutdown, close and reuse on socket pairs and TCP connections. A model
+//! predicts their events for every backend. No event is lost, reported twice in one call, or reported after a close.
+//! Only declared kinds that hold are reported.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -122,12 +122,13 @@ impl World {
         if let Some(state) = state {
             assert!(socket.state().contains(state), "{}: told {state:?}", self.name);
         }
-        // With the state returned, only later arrivals must be reported; without it, everything that holds now.
+        // If the call returned the state, only later arrivals must be reported. Otherwise the whole current state must
+        // be.
         socket.declared = mask;
         socket.owed = if want_state { Mask::NONE } else { mask & socket.state() };
     }
 
-    /// Makes one checked call and returns the number of events.
+    /// Takes at most `room` events, checks them, and returns their number.
     fn take(&mut self, room: usize, timeout: Duration) -> usize {
         let mut events = vec![Event::default(); room];
         let count = self.queue.get_next_event(&mut events, Some(timeout)).unwrap();
@@ -145,7 +146,7 @@ impl World {
         count
     }
 
-    /// Takes everything; all kinds still owed that still hold must have come.
+    /// Takes all events. Checks that each kind that must be reported and still holds was reported.
     fn settle(&mut self) {
         for _ in 0..if self.level { 2 * SOCKETS } else { 1000 } {
             if self.take(2, Duration::ZERO) == 0 {
@@ -153,7 +154,7 @@ impl World {
             }
         }
         let missing = |w: &Self| w.sockets.iter().position(|s| !(s.owed & s.declared & s.state()).is_none());
-        // TCP may need a moment.
+        // TCP may deliver a moment later.
         for _ in 0..5 {
             if missing(self).is_some() {
                 self.take(SOCKETS, Duration::from_millis(200));
@@ -170,10 +171,10 @@ impl World {
     }
 }
 
-/// Found by the test below: a second declaration must report everything that holds, but data that came meanwhile
-/// reported only itself.
+/// Regression: a second declaration must report the whole current state. Data that arrived meanwhile reported only
+/// itself.
 #[test]
-fn a_second_declaration_is_owed_what_holds_also_when_data_comes_meanwhile() {
+fn a_second_declaration_reports_the_whole_state_despite_new_data() {
     let declare = Op::Declare { at: 4, mask: 3, want_state: false };
     let ops = [declare.clone(), Op::Take { room: 1 }, Op::Drain { at: 4 }, declare, Op::Write { at: 4 }];
     for (name, options) in every() {
@@ -187,7 +188,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_back_end_does_what_the_model_says(ops in prop::collection::vec(op(), 1..60), tcp: bool, tells: bool) {
+    fn every_backend_reports_what_the_model_predicts(ops in prop::collection::vec(op(), 1..60), tcp: bool, tells: bool) {
         for (name, options) in every() {
             let mut world = World::new(&name, options, tcp, tells);
             for op in &ops {
@@ -198,7 +199,7 @@ proptest! {
     }
 
     #[test]
-    fn order_is_that_of_the_first_arrival(writes in prop::collection::vec(0..SOCKETS, 1..40), room in 1..4_usize) {
+    fn events_come_in_the_order_of_first_arrival(writes in prop::collection::vec(0..SOCKETS, 1..40), room in 1..4_usize) {
         for (name, options) in every().into_iter().filter(|(_, o)| o.backend.spec().fifo) {
             let mut world = World::new(&name, options, false, false);
             for at in 0..SOCKETS {

@@ -1,4 +1,4 @@
-//! Tests that need threads, time, many descriptors or closing without notice.
+//! Tests that need threads, time, many descriptors, or descriptors closed without notice.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -18,7 +18,7 @@ use loadline_event::{Backend, Event, EventQueue, Group, Mask};
 const LONG: Option<Duration> = Some(Duration::from_secs(10));
 
 #[test]
-fn a_wait_ends_in_time_and_at_an_arrival() {
+fn a_wait_ends_after_its_timeout_or_at_an_event() {
     for (name, options) in every() {
         let mut queue = EventQueue::with(options).unwrap();
         let (a, mut b) = UnixStream::pair().unwrap();
@@ -40,12 +40,12 @@ fn a_wait_ends_in_time_and_at_an_arrival() {
 }
 
 #[test]
-fn nothing_is_lost_between_two_threads() {
+fn no_event_is_lost_between_two_threads() {
     between_two_threads(false);
 }
 
 #[test]
-fn nothing_is_lost_between_two_threads_when_the_reader_tells_that_it_has_read_all() {
+fn no_event_is_lost_if_the_reader_reports_drained_descriptors() {
     between_two_threads(true);
 }
 
@@ -69,7 +69,7 @@ fn between_two_threads(tells: bool) {
         let (mut got, mut events) = (0, [Event::default(); 16]);
         let mut sent = None;
         while sent.as_ref().is_none_or(|(n, _)| *n > got) {
-            // Once the writer is done, a wait that ends without an event is a loss.
+            // Once the writer has ended, a wait that returns no event means that an event was lost.
             let wait = if sent.is_some() { Duration::from_secs(5) } else { Duration::from_millis(5) };
             let count = queue.get_next_event(&mut events, Some(wait)).unwrap();
             assert!(count > 0 || sent.is_none(), "{name}: {got} of {:?}", sent.map(|s| s.0));
@@ -102,7 +102,7 @@ fn between_two_threads(tells: bool) {
 }
 
 #[test]
-fn accept_then_declare_loses_nothing() {
+fn no_data_is_missed_between_accept_and_declare() {
     for (name, options) in every() {
         let mut queue = EventQueue::with(options).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -124,7 +124,7 @@ fn accept_then_declare_loses_nothing() {
             }
             assert_eq!(stream.read(&mut [0]).unwrap(), 1);
             queue.forget(stream.as_raw_fd());
-            // io_uring releases the file at the next enter.
+            // io_uring releases the file when the kernel is entered next.
             queue.flush().unwrap();
         }
         client.join().unwrap();
@@ -132,8 +132,8 @@ fn accept_then_declare_loses_nothing() {
 }
 
 #[test]
-fn as_many_descriptors_as_the_process_may_have() {
-    // Leave room for descriptors of the test program itself, other tests included.
+fn a_queue_takes_the_maximum_number_of_descriptors() {
+    // Leaves room for other descriptors of this program, such as those of concurrent tests.
     let pairs = (descriptors().min(20_000) - 1_500) / 2;
     let streams: Vec<_> = (0..pairs).map(|_| UnixStream::pair().unwrap()).collect();
     for (name, options) in every() {
@@ -163,7 +163,7 @@ fn as_many_descriptors_as_the_process_may_have() {
 }
 
 #[test]
-fn revoked_and_declared_again_tells_what_is_there() {
+fn declaring_again_after_a_revocation_reports_the_state() {
     for (name, options) in every() {
         let mut queue = EventQueue::with(options).unwrap();
         let (a, mut b) = UnixStream::pair().unwrap();
@@ -186,7 +186,7 @@ fn revoked_and_declared_again_tells_what_is_there() {
 }
 
 #[test]
-fn epoll_copes_with_a_close_without_a_word() {
+fn epoll_copes_with_a_close_without_forget() {
     let mut queue = EventQueue::new(Backend::Epoll).unwrap();
     let mut events = [Event::default(); 4];
     for round in 0..50 {
@@ -203,7 +203,7 @@ fn epoll_copes_with_a_close_without_a_word() {
 }
 
 #[test]
-fn a_copy_that_keeps_a_closed_file_alive_tells_nothing() {
+fn a_copy_of_a_closed_descriptor_reports_no_events() {
     for (name, options) in every() {
         let mut queue = EventQueue::with(options).unwrap();
         let (a, mut b) = UnixStream::pair().unwrap();
@@ -223,7 +223,7 @@ fn a_copy_that_keeps_a_closed_file_alive_tells_nothing() {
 }
 
 #[test]
-fn a_number_that_is_not_open_is_refused_or_told() {
+fn a_number_that_is_not_open_is_refused_or_reported() {
     for (name, options) in every() {
         let mut queue = EventQueue::with(options).unwrap();
         assert!(queue.declare_interest(-1, Mask::READ, false).is_err(), "{name}");
@@ -233,8 +233,8 @@ fn a_number_that_is_not_open_is_refused_or_told() {
     }
 }
 
-/// Returns the events that two queues on two threads got of one event each second write. It waits for the expected
-/// number; surplus events would come soon after.
+/// Returns, for each kind of queue, the number of events that two threads got after one write. Waits for the expected
+/// number, then briefly for surplus events.
 fn two_threads(expected: usize, declare: impl Fn(&Group, i32)) -> Vec<(String, usize)> {
     let mut totals = Vec::new();
     for (name, options) in every() {
@@ -257,7 +257,7 @@ fn two_threads(expected: usize, declare: impl Fn(&Group, i32)) -> Vec<(String, u
                         }
                         tell.send(count).unwrap();
                         if options.backend.spec().level {
-                            // Level-triggered: an event not taken would be reported forever.
+                            // With level-triggered reports, an event that nobody takes would be reported forever.
                             std::thread::sleep(Duration::from_millis(30));
                             let _ = queue.declare_interest(events[0].fd, Mask::NONE, false);
                         }
@@ -283,7 +283,7 @@ fn two_threads(expected: usize, declare: impl Fn(&Group, i32)) -> Vec<(String, u
 }
 
 #[test]
-fn process_wide_interest_tells_every_thread() {
+fn process_wide_events_reach_every_thread() {
     let totals = two_threads(2, |group, fd| {
         group.declare_processwide_interest(fd, Mask::READ, false).unwrap();
     });
@@ -291,7 +291,7 @@ fn process_wide_interest_tells_every_thread() {
 }
 
 #[test]
-fn wake_one_tells_one_thread() {
+fn wake_one_events_reach_one_thread() {
     let totals = two_threads(1, |group, fd| {
         group.declare_wake_one(fd, Mask::READ, false).unwrap();
     });

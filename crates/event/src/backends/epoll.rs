@@ -1,8 +1,9 @@
-//! epoll, edge-triggered: it maps one to one to the source. The kernel's ready list is the HINTS queue, and its list
-//! node is the pending bit. Delivery polls the file again, so nothing can overflow.
+//! epoll, edge-triggered, which maps one to one to the paper's interface. The kernel's ready list is the paper's HINTS
+//! queue, and an entry's list node is the pending bit. The kernel polls the file again at delivery, so no queue can
+//! overflow.
 //!
-//! Known difference: declaring a descriptor that is ready already queues an event even when no state was requested; the
-//! source waits for the next arrival. Source: fs/eventpoll.c.
+//! One difference to the paper: declaring a ready descriptor queues an event even if the caller did not request the
+//! state. The paper waits for the next arrival. Source: fs/eventpoll.c.
 
 use std::os::fd::RawFd;
 
@@ -40,7 +41,7 @@ impl EpollQueue {
         }
         if self.lazy && slot.armed.contains(mask) {
             self.table.open(fd).wanted = mask;
-            // Make the kernel check again, unless the caller does so itself.
+            // Modifying the registration makes the kernel check again, unless the caller reads the state itself.
             return if told { Ok(()) } else { self.modify(fd, slot.generation, slot.armed, mask) };
         }
         if slot.armed.is_none() {
@@ -53,7 +54,8 @@ impl EpollQueue {
     fn add(&mut self, fd: RawFd, mask: Mask) -> sys::Result<()> {
         let generation = self.table.copy(fd).generation.wrapping_add(1);
         match epoll_raw::add(&self.epoll, fd, token(fd, generation), bits(mask)) {
-            // Unknown in our table but known to the kernel: a copy of an earlier descriptor has its number again.
+            // The table does not know the descriptor but the kernel does: a copy of an earlier descriptor has its
+            // number again.
             Err(Errno::EXIST) => epoll_raw::modify(&self.epoll, fd, token(fd, generation), bits(mask))?,
             outcome => outcome?,
         }
@@ -69,7 +71,7 @@ impl EpollQueue {
                 (slot.armed, slot.wanted) = (armed, wanted);
                 Ok(())
             }
-            // The number was closed without notice and is another descriptor now.
+            // The descriptor was closed without notice, and its number belongs to another descriptor now.
             Err(Errno::NOENT) => self.add(fd, wanted),
             Err(e) => {
                 self.clear(fd);
@@ -96,12 +98,12 @@ impl EpollQueue {
     pub(super) fn forget(&mut self, fd: RawFd) {
         if !self.table.copy(fd).armed.is_none() {
             self.clear(fd);
-            // Fails only if the descriptor was closed already, and then nothing is left to remove.
+            // This fails only if the descriptor was closed already. Then nothing is left to remove.
             let _ = epoll_raw::delete(&self.epoll, fd);
         }
     }
 
-    /// Makes events that are on their way stale.
+    /// Makes undelivered events of a descriptor outdated.
     fn clear(&mut self, fd: RawFd) {
         if let Some(slot) = self.table.get(fd) {
             (slot.armed, slot.wanted) = (Mask::NONE, Mask::NONE);
@@ -116,7 +118,7 @@ impl EpollQueue {
         if delivered > 0 || arrived == 0 { Ok(delivered) } else { self.next_again(out, timeout_ns) }
     }
 
-    /// Waits again for the remaining time, because everything that arrived was stale or revoked.
+    /// Waits again for the remaining time, because all events of the first wait were outdated or revoked.
     #[cold]
     fn next_again(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
         let mut remaining = Remaining::new(timeout_ns);
@@ -148,7 +150,7 @@ impl EpollQueue {
     }
 }
 
-/// Converts to epoll bits, which have the values of poll bits.
+/// Converts an interest to epoll bits, which have the values of poll bits.
 #[inline]
 fn bits(mask: Mask) -> Interest {
     Interest::from_bits_retain(mask.to_poll() as u16 as u32) | Interest::ET

@@ -1,5 +1,5 @@
-//! The kernel mechanisms for a queue: one file each. A queue selects its mechanism by an enum, so a call costs one
-//! well-predicted branch more than the mechanism itself.
+//! The kernel mechanisms of a queue, one file each. A queue selects its mechanism by an enum, which adds one
+//! well-predicted branch to each call.
 
 mod epoll;
 mod poll;
@@ -11,7 +11,7 @@ use std::os::fd::RawFd;
 
 use crate::{Backend, Event, Mask, Options};
 
-/// The backend of one queue.
+/// The mechanism of one queue, with its state.
 #[derive(Debug)]
 pub(crate) enum Mechanism {
     Epoll(epoll::EpollQueue),
@@ -41,8 +41,8 @@ impl Mechanism {
         })
     }
 
-    /// Declares, changes or (with no kinds) revokes. With `told`, the caller reads the state itself, so a descriptor
-    /// that is ready already needs no event.
+    /// Declares or changes an interest; an empty mask revokes it. If `told` is true, the caller reads the state itself,
+    /// so a ready descriptor needs no event.
     #[inline]
     pub(crate) fn declare(&mut self, fd: RawFd, mask: Mask, told: bool) -> sys::Result<()> {
         each!(self, queue => queue.declare(fd, mask, told))
@@ -54,16 +54,16 @@ impl Mechanism {
         each!(self, queue => queue.forget(fd));
     }
 
-    /// Waits and delivers. Returns 0 after the timeout or a signal.
+    /// Waits for events and delivers them. Returns 0 after the timeout or a signal.
     #[inline]
     pub(crate) fn next(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
         each!(self, queue => queue.next(out, timeout_ns))
     }
 
-    /// Records that nothing is left to read from a descriptor.
+    /// Records that the application has read everything from a descriptor.
     #[inline]
     pub(crate) fn drained(&mut self, fd: RawFd) {
-        // The others check every event again, or report only what holds.
+        // The other mechanisms check every event again, or report only the current state.
         if let Self::Uring(queue) = self {
             queue.drained(fd);
         }

@@ -1,5 +1,6 @@
-//! poll(2), a baseline: the array of all declared descriptors goes to the kernel in every call. It reports state, not
-//! events: a descriptor that stays ready is reported again. If more are ready than there is room for, they take turns.
+//! poll(2), a baseline: every call passes the array of all declared descriptors to the kernel. poll(2) reports states
+//! and no events, so a descriptor that stays ready is reported again. If more descriptors are ready than fit into the
+//! result, they take turns.
 
 use std::os::fd::RawFd;
 
@@ -12,10 +13,10 @@ use crate::{Event, Mask};
 #[derive(Debug, Default)]
 pub(crate) struct PollQueue {
     entries: Vec<Entry>,
-    /// Index of a descriptor in `entries`, plus 1; 0 for none.
+    /// Index of each descriptor in `entries`, plus 1; 0 for none.
     places: Vec<u32>,
     pub(super) table: Table,
-    /// Start index of the next scan of the results.
+    /// Index in `entries` at which the next scan of the results starts.
     turn: usize,
 }
 
@@ -89,7 +90,8 @@ impl PollQueue {
                 at += 1;
             }
         }
-        // Closed without notice: one is dropped per call, and the others keep a wait from sleeping until their turn.
+        // The descriptor was closed without notice. One such entry is dropped per call. The other entries of closed
+        // descriptors keep a wait from sleeping until it is their turn.
         if let Some(fd) = closed {
             self.forget(fd);
             if at == 0 {

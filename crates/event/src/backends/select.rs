@@ -1,6 +1,7 @@
-//! select(2), a baseline: three bitmaps of all declared descriptors go to the kernel in every call, as wide as the
-//! highest descriptor needs. It reports state, not events. If more are ready than there is room for, they take turns. A
-//! hang-up is reported for reading and an error for reading and writing, not for exceptional conditions.
+//! select(2), a baseline: every call passes three bitmaps of all declared descriptors to the kernel, as wide as the
+//! highest descriptor needs. select(2) reports states and no events. If more descriptors are ready than fit into the
+//! result, they take turns. A hang-up is reported for reading, and an error for reading and writing, neither as an
+//! exceptional condition.
 
 use std::os::fd::RawFd;
 
@@ -14,14 +15,14 @@ use crate::{Event, Mask};
 
 #[derive(Debug, Default)]
 pub(crate) struct SelectQueue {
-    /// Declared sets: read, write, except.
+    /// Sets of declared descriptors for reading, writing and exceptional conditions.
     declared: [FdSet; 3],
-    /// Sets returned by the last call.
+    /// Sets that the last call returned.
     found: [FdSet; 3],
     /// Highest declared descriptor; -1 for none.
     highest: Highest,
     pub(super) table: Table,
-    /// First descriptor of the next scan of the results.
+    /// Descriptor at which the next scan of the results starts.
     turn: RawFd,
 }
 
@@ -65,7 +66,7 @@ impl SelectQueue {
         }
     }
 
-    /// Finds the highest declared descriptor after one was removed.
+    /// Finds the highest declared descriptor after the previous one was removed.
     fn lower(&mut self) {
         while self.highest.0 >= 0 && self.table.copy(self.highest.0).wanted.is_none() {
             self.highest.0 -= 1;
@@ -90,7 +91,7 @@ impl SelectQueue {
         let words = self.highest.0 as usize / 64 + 1;
         let (first, low) = (self.turn as usize / 64 % words, (1_u64 << (self.turn % 64)) - 1);
         let mut at = 0;
-        // The first word is scanned twice: its upper part first, its lower part last.
+        // The first word is scanned twice: its upper part first, and its lower part last.
         for step in 0..=words {
             let word = (first + step) % words;
             let part = if step == 0 {
@@ -117,7 +118,7 @@ impl SelectQueue {
         at
     }
 
-    /// Removes every declared number that is no longer open, because one of them fails the whole call.
+    /// Removes every declared number that is no longer open, because one such number makes the whole call fail.
     fn drop_closed(&mut self) -> sys::Result<()> {
         for fd in 0..=self.highest.0 {
             if !self.table.copy(fd).wanted.is_none() && poll::now(fd, 0)? & poll::NVAL != 0 {

@@ -1,14 +1,14 @@
-//! io_uring: one multishot poll per descriptor. Its completions feed a FIFO of hints in user space with one pending bit
-//! per descriptor: the structures of the source, on this side of the system call. Declarations are batched and
-//! submitted by the next wait, so a wait that finds hints may need no system call at all.
+//! io_uring, with one multishot poll per descriptor. Completions feed a FIFO queue of hints in user space, with one
+//! pending bit per descriptor. These are the data structures of the paper, kept in user space. Declarations are batched
+//! and submitted by the next wait, so a wait that finds hints may need no system call at all.
 //!
-//! Delivery checks the state of the delivered descriptors with one poll(2), as the source does, except where a
-//! notification must still hold. Once the application reports that it has read everything
-//! ([`EventQueue::drained`](crate::EventQueue::drained)), later data can only go away by its reading. Without the
-//! second check ([`Options::recheck`](crate::Options)) events may be out of date.
+//! Delivery checks the state of the delivered descriptors with one poll(2), as the paper does. A descriptor needs no
+//! check once the application has reported that it has read everything
+//! ([`EventQueue::drained`](crate::EventQueue::drained)): only the application itself can read data that arrives later.
+//! Without the check ([`Options::recheck`](crate::Options)), events may be outdated.
 //!
-//! Source: io_uring/poll.c. A multishot poll that ended by itself is armed anew, which reports at once what was missed.
-//! So an overflow of the completion queue loses nothing.
+//! A multishot poll that ended by itself is armed again, which reports missed arrivals at once. An overflow of the
+//! completion queue therefore loses no event. Source: io_uring/poll.c.
 
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
@@ -22,16 +22,16 @@ use crate::options::{Options, Revocation};
 use crate::table::{Slot, Table, descriptor, token};
 use crate::{Event, Mask};
 
-/// Number of declarations collected before the kernel is entered for them alone.
+/// Maximum number of declarations collected before they alone enter the kernel.
 const BATCH: u32 = 256;
 
 #[derive(Debug)]
 pub(crate) struct UringQueue {
     ring: PollRing,
     pub(super) table: Table,
-    /// Tokens, oldest first; those of an outdated generation are skipped.
+    /// Queued tokens, oldest first. Tokens of an outdated generation are skipped.
     hints: VecDeque<u64>,
-    /// Polls that ended by themselves and must be armed anew.
+    /// Descriptors whose polls ended by themselves and must be armed again.
     ended: Vec<RawFd>,
     checks: Vec<Entry>,
     lazy: bool,
@@ -68,7 +68,8 @@ impl UringQueue {
         if lazy && slot.armed.contains(mask) {
             slot.wanted = mask;
             if !told {
-                // The event must show everything that holds now, not only a completion's bits, so delivery must check.
+                // The event must report the whole current state, not only the bits of a completion. Delivery must check
+                // it.
                 (slot.drained, slot.sure) = (false, false);
                 if !std::mem::replace(&mut slot.pending, true) {
                     self.hints.push_back(token(fd, slot.generation));
@@ -88,7 +89,7 @@ impl UringQueue {
         self.ring.arm(fd, token(fd, slot.generation), mask.to_poll() as u16 as u32)
     }
 
-    /// Ends the poll and makes its completions stale.
+    /// Ends the poll of a descriptor and makes its completions outdated.
     fn disarm(&mut self, fd: RawFd) -> sys::Result<()> {
         let Some(slot) = self.table.get(fd) else { return Ok(()) };
         let (was, old) = (slot.armed, token(fd, slot.generation));
@@ -98,7 +99,7 @@ impl UringQueue {
     }
 
     pub(super) fn forget(&mut self, fd: RawFd) {
-        // Fails only when the kernel takes no more requests; then the poll ends with the ring.
+        // This fails only if the kernel takes no more requests. The poll then ends with the ring.
         let _ = self.disarm(fd);
     }
 
@@ -119,7 +120,7 @@ impl UringQueue {
         self.wait_on(out, timeout_ns)
     }
 
-    /// Delivers the results of the wait. If all were stale or revoked, waits for the remaining time.
+    /// Waits and delivers events. If all of them were outdated or revoked, waits for the remaining time.
     fn wait_on(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
         let mut remaining = Remaining::new(timeout_ns);
         loop {
@@ -133,7 +134,7 @@ impl UringQueue {
         }
     }
 
-    /// Moves completions into the hints and returns their number.
+    /// Turns completions into hints and returns their number.
     #[inline]
     fn absorb(&mut self) -> sys::Result<usize> {
         let (mut arrived, table, hints, ended) = (0, &mut self.table, &mut self.hints, &mut self.ended);
@@ -147,7 +148,8 @@ impl UringQueue {
         Ok(arrived)
     }
 
-    /// Arms a poll that ended by itself. Its hint stays, because the generation does not change.
+    /// Arms a poll again that ended by itself. Hints of the descriptor stay valid, because its generation does not
+    /// change.
     fn arm_again(&mut self, fd: RawFd) -> sys::Result<()> {
         let slot = self.table.open(fd);
         if slot.armed.is_none() && !slot.wanted.is_none() {
@@ -166,18 +168,18 @@ impl UringQueue {
         Ok(at)
     }
 
-    /// Records that nothing is left to read from `fd`: later notifications hold until delivered. Earlier ones may have
-    /// been read already, and delivery checks them.
+    /// Records that the application has read everything from `fd`. Later notifications stay valid until delivered.
+    /// Earlier ones may already be read, so delivery checks them.
     #[inline]
     pub(super) fn drained(&mut self, fd: RawFd) {
-        // A poll that cannot be armed now is armed by the next call, which also reports the error.
+        // If a poll cannot be armed now, the next call arms it or reports the error.
         let _ = self.absorb();
         if let Some(slot) = self.table.get(fd) {
             (slot.drained, slot.sure) = (!slot.pending, false);
         }
     }
 
-    /// Takes as many hints as there is room for, in order, and polls the uncertain ones in one call.
+    /// Takes as many hints as fit, in order, and polls the uncertain ones in one call.
     #[inline]
     fn deliver_checked(&mut self, out: &mut [Event]) -> sys::Result<usize> {
         self.checks.clear();
@@ -202,7 +204,7 @@ impl UringQueue {
         if self.checks.is_empty() { Ok(at) } else { self.look_again(out, at) }
     }
 
-    /// Fills in the events that have no kinds yet, and removes those that no longer hold.
+    /// Fills in the kinds of events that need a check, and removes events whose kinds no longer hold.
     fn look_again(&mut self, out: &mut [Event], taken: usize) -> sys::Result<usize> {
         poll::poll(&mut self.checks, Some(0))?;
         let (mut at, mut next) = (0, 0);
@@ -213,7 +215,8 @@ impl UringQueue {
                 next += 1;
                 let slot = self.table.open(entry.fd());
                 if entry.found() & poll::NVAL != 0 {
-                    // Closed without notice: the next call removes the poll, which keeps the file alive.
+                    // The descriptor was closed without notice. The next call removes the poll, which keeps the file
+                    // open.
                     let old = token(entry.fd(), slot.generation);
                     (slot.armed, slot.wanted) = (Mask::NONE, Mask::NONE);
                     slot.generation = slot.generation.wrapping_add(1);
@@ -231,7 +234,7 @@ impl UringQueue {
         Ok(at)
     }
 
-    /// Delivers every declared kind for each hint.
+    /// Delivers each hint as an event with all declared kinds.
     fn deliver_unchecked(&mut self, out: &mut [Event]) -> usize {
         let mut at = 0;
         while at < out.len()
@@ -248,11 +251,11 @@ impl UringQueue {
     }
 }
 
-/// Kinds that a completion leaves uncertain. Writing uses up room to write, and a wake-up for data also names
-/// exceptional conditions.
+/// Kinds that a completion cannot guarantee. A write may have filled the send buffer, and a wake-up for data also
+/// reports exceptional conditions.
 const UNCERTAIN: i16 = poll::OUT | poll::PRI;
 
-/// Stores the bits of a completion if they hold until delivered.
+/// Stores the bits of a completion if they stay valid until delivery.
 #[inline]
 fn remember(slot: &mut Slot, found: i16) {
     let may = (slot.drained || slot.sure) && found & UNCERTAIN == 0;

@@ -4,13 +4,14 @@ use std::os::fd::RawFd;
 
 use sys::{Errno, poll as bits};
 
-/// Fails with EBADF unless the number is an open descriptor. For backends whose kernel call does not check at once.
+/// Fails with EBADF unless the number is an open descriptor. Used by backends whose own kernel call checks the number
+/// later.
 pub(super) fn check_open(fd: RawFd) -> sys::Result<()> {
     if fd < 0 || bits::now(fd, 0)? & bits::NVAL != 0 { Err(Errno::BADF) } else { Ok(()) }
 }
 
-/// Remaining time of a wait that may have to be repeated. The clock is read only for a repetition. A repeated wait may
-/// therefore last up to twice the timeout, and the usual one reads no clock.
+/// Remaining time of a wait that may be repeated. The clock is read only before a repetition. A repeated wait may
+/// therefore last up to twice the timeout, and a normal wait reads no clock.
 pub(super) struct Remaining {
     timeout_ns: Option<u64>,
     until_ns: Option<u64>,
@@ -21,7 +22,7 @@ impl Remaining {
         Self { timeout_ns, until_ns: None }
     }
 
-    /// Returns the time to wait now; the outer `None` means that the time is over.
+    /// Returns the time left to wait. The outer `None` means that the time is over.
     pub(super) fn again(&mut self) -> Option<Option<u64>> {
         let Some(ns) = self.timeout_ns else { return Some(None) };
         if ns == 0 {
@@ -33,7 +34,7 @@ impl Remaining {
     }
 }
 
-/// Returns true if these poll bits show that the peer has ended its side.
+/// Returns true if these poll bits show that the peer has closed its side.
 #[inline]
 pub(super) const fn ended(found: i16) -> bool {
     found & (bits::RDHUP | bits::HUP | bits::ERR) != 0

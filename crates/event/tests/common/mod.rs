@@ -1,4 +1,4 @@
-//! Shared helpers: socket pairs of both kinds, and every kind of queue.
+//! Helpers of the tests: connected socket pairs of both kinds, and the options of every kind of queue.
 #![allow(clippy::unwrap_used, clippy::panic, dead_code, unreachable_pub)] // a helper of tests; not every test uses all of it
 
 use std::io::{ErrorKind, Read, Write};
@@ -38,7 +38,7 @@ impl Stream {
         }
     }
 
-    /// Writes as much as there is room for; `false` if there is none or the peer is gone.
+    /// Writes as much as fits. Returns `false` if nothing fits or the peer is gone.
     pub fn write(&mut self, bytes: &[u8]) -> bool {
         match self {
             Self::Unix(s) => s.write(bytes).is_ok(),
@@ -46,7 +46,7 @@ impl Stream {
         }
     }
 
-    /// Reads until it would block or ends. Returns the number of bytes and whether it ended.
+    /// Reads until it would block or the input ends. Returns the number of bytes, and true if the input ended.
     pub fn drain(&mut self) -> (usize, bool) {
         let (mut total, mut buffer) = (0, [0; 4096]);
         loop {
@@ -71,7 +71,7 @@ impl Stream {
     }
 }
 
-/// Returns every kind of queue: name and options.
+/// Returns name and options of every kind of queue.
 pub fn every() -> Vec<(String, Options)> {
     let mut list: Vec<_> = BACKENDS.iter().map(|row| (row.name.to_owned(), Options::new(row.backend))).collect();
     for backend in [Backend::Epoll, Backend::Uring] {
@@ -89,7 +89,7 @@ pub fn every() -> Vec<(String, Options)> {
     list
 }
 
-/// Raises the limit of open descriptors as far as possible and returns it.
+/// Raises the limit on open descriptors as far as possible and returns the new limit.
 pub fn descriptors() -> usize {
     usize::try_from(sys::limits::raise_descriptors().unwrap()).unwrap()
 }
