@@ -1,16 +1,16 @@
 //! Errors of starting and running a server.
 
-/// Error that keeps a server from starting or going on.
+/// An error that keeps a server from starting or running.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// A name that is in no table.
+    /// A name that no table has.
     #[error("there is no {what} {name:?}; there are: {known}")]
     Unknown {
-        /// `model`, `service`, `strategy`.
+        /// Kind of name: `model`, `service`, `strategy`.
         what: &'static str,
         /// Name in the plan.
         name: String,
-        /// Existing names.
+        /// All valid names.
         known: String,
     },
     /// An option that does not exist.
@@ -18,28 +18,28 @@ pub enum ServeError {
     UnknownOption {
         /// Name in the plan.
         name: String,
-        /// Existing names.
+        /// All valid names.
         known: String,
     },
-    /// An option with a value that it cannot have.
+    /// An option with an invalid value.
     #[error("option {name}={value} cannot be: it takes {wants}")]
     BadOption {
         /// Name of the option.
         name: &'static str,
         /// Value in the plan.
         value: String,
-        /// Value that the option takes.
+        /// Description of the valid values.
         wants: &'static str,
     },
     /// Two parts of the plan that exclude each other.
     #[error("{0}")]
     Combination(String),
-    /// The address to listen on is invalid.
+    /// The listen address is invalid.
     #[error("cannot listen on {listen:?}: {why}; give ADDRESS:PORT, such as 127.0.0.1:8080 (port 0 picks one)")]
     Listen {
         /// Address in the plan.
         listen: String,
-        /// Reason.
+        /// Reason why it is invalid.
         why: String,
     },
     /// A file or directory cannot be used.
@@ -67,7 +67,7 @@ pub enum ServeError {
     /// A system call failed.
     #[error("cannot {what}: {error}")]
     Os {
-        /// Attempted action.
+        /// Action that failed.
         what: &'static str,
         /// Error of the operating system.
         error: std::io::Error,
@@ -80,7 +80,7 @@ impl ServeError {
     }
 }
 
-/// Finds the row of a table by its name. The error lists all names.
+/// Finds the row of a table by its name. The error lists all valid names.
 pub(crate) fn find<T>(
     table: &'static [T],
     what: &'static str,

@@ -1,8 +1,9 @@
-//! Reference servers. Every I/O model serves every service, under every strategy that the model supports.
+//! Reference servers. Every I/O model serves every service, with every strategy that the model supports.
 //!
-//! Where a comment names "the source", it means the study of Windows servers that the models were taken from.
+//! Comments call this paper "the Windows study": A. Jones, A. Deshpande, *Windows Sockets 2.0: Write Scalable Winsock
+//! Apps Using Completion Ports* (2000). It describes the servers that most models here reproduce on Linux.
 //!
-//! [`start`] runs a server from a plan. All variants are in literal tables: [`MODELS`], [`SERVICES`], [`STRATEGIES`],
+//! [`start`] runs a server from a plan. These tables list all variants: [`MODELS`], [`SERVICES`], [`STRATEGIES`],
 //! [`BEHAVIOURS`], [`OPTIONS`].
 
 mod behaviours;

@@ -14,16 +14,16 @@ use crate::options::Options;
 use crate::server::Control;
 use crate::stats::Cell;
 
-/// Time between two tries of a port that is in use, and how often it is tried again: 2 s in all. The kernel tidies up after
-/// a killed io_uring server in that time.
+/// Time between two attempts to bind a port in use. All attempts together take 2 s, in which the kernel frees the ring
+/// of a killed io_uring server.
 const RETRY: Duration = Duration::from_millis(5);
 const MAX_RETRIES: u32 = 400;
-/// Maximum number of connections accepted per wake, so that open ones get their turn.
+/// Maximum number of connections accepted per wake-up, so that open connections get their turn.
 const MAX_ACCEPTS_PER_WAKE: u32 = 64;
-/// Pause of accepting when no descriptor or memory is left.
+/// Pause in accepting connections after descriptors or memory ran out.
 pub(crate) const PAUSE_NS: u64 = 100_000_000;
 
-/// Accepting on a timer instead of on readiness: every so often, a batch.
+/// Schedule for accepting connections in batches, by a timer instead of by readiness.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     pub(crate) every_ns: u64,
@@ -37,10 +37,11 @@ impl Pace {
     }
 }
 
-/// Opens listening sockets for `shards` threads: one shared by all, or with `own` one each (SO_REUSEPORT).
+/// Opens listening sockets for `shards` threads: one socket for all threads, or with `own` one per thread
+/// (SO_REUSEPORT).
 ///
-/// Waits for a port that another server is just leaving, and notes that. Accepted connections inherit TCP_NODELAY from
-/// here, unless `nagle` is set.
+/// Waits for a port that another server is about to free, and adds a note about the wait. Accepted connections inherit
+/// TCP_NODELAY from the listening socket, unless `nagle` is set.
 pub(crate) fn open(
     listen: &str,
     backlog: u32,
@@ -64,7 +65,7 @@ pub(crate) fn open(
     Ok((fds, addr))
 }
 
-/// Opens a socket; tries again for a while where the address is in use. The error is in words.
+/// Opens a socket and retries for a while if the address is in use. The error is a sentence.
 fn open_patiently(
     try_once: impl Fn() -> sys::Result<OwnedFd>,
     addr: SocketAddr,
@@ -72,7 +73,7 @@ fn open_patiently(
     control: &Control,
 ) -> Result<OwnedFd, String> {
     let begin = Instant::now();
-    // Counted in tries, not by the clock: a machine that stood still has not tried.
+    // The limit is a number of attempts instead of a time, because a machine that stood still made no attempts.
     let mut retries = 0;
     loop {
         let waited_ms = begin.elapsed().as_millis();
@@ -96,7 +97,7 @@ fn open_patiently(
     }
 }
 
-/// Sets the congestion control of option `congestion` for connections accepted from now on.
+/// Sets the congestion control of option `congestion` on the listening sockets. Connections accepted later inherit it.
 pub(crate) fn tune(listeners: &[Arc<OwnedFd>], options: &Options<'_>) -> Result<(), ServeError> {
     let Some(name) = options.get::<String>("congestion")? else { return Ok(()) };
     let wants = "one of net.ipv4.tcp_allowed_congestion_control";
@@ -118,7 +119,7 @@ fn open_one(addr: SocketAddr, backlog: u32, own: bool, nagle: bool) -> sys::Resu
     Ok(fd)
 }
 
-/// Accepts connections for one thread, with pauses and on a timer where asked for.
+/// Accepts connections for one thread. Pauses when resources run out, and follows a timer if one is set.
 pub(crate) struct Acceptor {
     fd: Arc<OwnedFd>,
     pace: Option<Pace>,
@@ -145,24 +146,24 @@ impl Acceptor {
         &self.fd
     }
 
-    /// Returns whether to wait for readiness of the listener.
+    /// Returns true if the thread should wait for readiness of the listening socket.
     pub(crate) fn on_readiness(&self) -> bool {
         self.pace.is_none() && !self.paused
     }
 
-    /// Returns the time at which to accept without readiness.
+    /// Returns the time of the next batch or of the end of a pause.
     pub(crate) fn due_ns(&self) -> Option<u64> {
         (!self.on_readiness()).then_some(self.due_ns)
     }
 
-    /// Returns how many connections may be accepted now.
+    /// Returns the maximum number of connections to accept now.
     pub(crate) fn allowance(&mut self, now_ns: u64) -> u32 {
         self.paused = false;
         let Some(pace) = self.pace else { return MAX_ACCEPTS_PER_WAKE };
         if now_ns < self.due_ns {
             return 0;
         }
-        // Missed batches are not made up for.
+        // Missed batches are not compensated.
         self.due_ns = (self.due_ns + pace.every_ns).max(now_ns + pace.every_ns / 2);
         pace.batch
     }
@@ -176,7 +177,7 @@ impl Acceptor {
                 self.pause(now_ns);
                 Accepted::Pause
             }
-            // Any other error belongs to the one connection, which has gone (accept(2)).
+            // Any other error concerns one connection that has already ended (accept(2)).
             Err(_) => Accepted::None,
         }
     }
@@ -186,7 +187,7 @@ impl Acceptor {
         self.due_ns = self.due_ns.max(now_ns + PAUSE_NS);
     }
 
-    /// Accepts connections until the server stops, which signals `waker`: the loop of a thread that only accepts.
+    /// Loop of a thread that only accepts connections. Ends when the server stops and signals `waker`.
     pub(crate) fn run(
         mut self,
         control: &Control,
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_that_is_about_to_be_free_is_waited_for_and_that_is_said() {
+    fn a_wait_for_a_busy_port_succeeds_and_adds_a_note() {
         let (control, tries) = (Control::new(&[], None), std::cell::Cell::new(0));
         let fourth = || {
             tries.set(tries.get() + 1);
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_that_stays_taken_is_an_error_after_all_tries() {
+    fn a_port_that_stays_busy_is_an_error_after_all_attempts() {
         let (control, tries) = (Control::new(&[], None), std::cell::Cell::new(0));
         let taken = || {
             tries.set(tries.get() + 1);
@@ -256,13 +257,13 @@ mod tests {
         assert!(!acceptor.on_readiness());
         assert_eq!((acceptor.allowance(1000), acceptor.due_ns()), (2, Some(1050)));
         assert_eq!(acceptor.allowance(1049), 0);
-        // A late wake moves the timer; the ticks that it missed are not made up for.
+        // A late wake-up moves the timer. Missed batches are not compensated.
         assert_eq!((acceptor.allowance(1990), acceptor.due_ns()), (2, Some(2015)));
         assert_eq!(acceptor.allowance(2000), 0);
     }
 
     #[test]
-    fn accepting_pauses_when_no_descriptor_is_left_and_goes_on() {
+    fn accepting_pauses_without_descriptors_and_resumes() {
         let mut acceptor = Acceptor::new(Arc::new(socket().unwrap()), None, 0);
         assert!(acceptor.on_readiness() && acceptor.due_ns().is_none());
         acceptor.pause(7);
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_no_address() {
+    fn an_invalid_address_is_an_error() {
         let control = Control::new(&[], None);
         let error = open("nonsense", 1, 1, false, false, &control).err().unwrap().to_string();
         assert!(error.contains("ADDRESS:PORT"), "{error}");

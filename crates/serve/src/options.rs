@@ -1,4 +1,4 @@
-//! Named options of a server, in one table. A wrong name or value is refused with the possible ones.
+//! Named options of a server, in one table. A wrong name or value is refused with the valid ones.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use crate::ServeError;
 pub struct OptionSpec {
     /// Name, as in `--option NAME=VALUE`.
     pub name: &'static str,
-    /// Value that the option takes.
+    /// Description of the values that the option takes.
     pub value: &'static str,
     /// Effect of the option.
     pub help: &'static str,
@@ -20,7 +20,7 @@ const fn row(name: &'static str, value: &'static str, help: &'static str) -> Opt
     OptionSpec { name, value, help }
 }
 
-/// Every option of services, models and strategies.
+/// All options of services, models and strategies.
 pub const OPTIONS: &[OptionSpec] = &[
     row("descriptors", "count", "soft limit of open descriptors of the process (default: the hard limit)"),
     row("work_us", "microseconds", "CPU time added to each request"),
@@ -95,12 +95,12 @@ pub const OPTIONS: &[OptionSpec] = &[
     row("silent_ms", "milliseconds", "limits: longest silence of a peer, then it is closed (default 30000)"),
 ];
 
-/// The options of one plan.
+/// The options of a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a>(&'a BTreeMap<String, String>);
 
 impl<'a> Options<'a> {
-    /// Checks that every name exists. Names with a dot belong to the service and are not checked.
+    /// Checks that every name exists. A name with a dot belongs to a service and is not checked.
     pub fn new(map: &'a BTreeMap<String, String>) -> Result<Self, ServeError> {
         for name in map.keys() {
             if !name.contains('.') && !OPTIONS.iter().any(|o| o.name == name) {
@@ -111,14 +111,14 @@ impl<'a> Options<'a> {
         Ok(Self(map))
     }
 
-    /// Returns the value of an option, if it is given.
+    /// Returns the value of an option, if it is set.
     pub fn get<T: FromStr>(&self, name: &'static str) -> Result<Option<T>, ServeError> {
         let Some(text) = self.0.get(name) else { return Ok(None) };
         let wants = OPTIONS.iter().find(|o| o.name == name).map_or("another value", |o| o.value);
         text.parse().map(Some).map_err(|_| ServeError::BadOption { name, value: text.clone(), wants })
     }
 
-    /// Returns a number above zero, if it is given.
+    /// Returns the value of an option as a number above zero, if it is set.
     pub fn positive(&self, name: &'static str) -> Result<Option<f64>, ServeError> {
         match self.get::<f64>(name)? {
             Some(v) if !(v > 0.0 && v.is_finite()) => {
@@ -128,7 +128,7 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// Returns whether a switch is on.
+    /// Returns true if a switch is on.
     pub fn on(&self, name: &'static str) -> Result<bool, ServeError> {
         Ok(self.get::<u8>(name)?.unwrap_or(0) != 0)
     }
@@ -143,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn an_option_that_does_not_exist_is_refused_with_those_that_do() {
+    fn an_unknown_option_is_refused_with_the_valid_names() {
         let error = Options::new(&map(&[("wrok_us", "1")])).unwrap_err().to_string();
         assert!(error.contains("wrok_us") && error.contains("work_us"), "{error}");
         assert!(Options::new(&map(&[("proxy.own", "1")])).is_ok());
     }
 
     #[test]
-    fn a_value_that_cannot_be_is_refused_with_what_the_option_takes() {
+    fn an_invalid_value_is_refused_with_the_valid_ones() {
         let map = map(&[("work_us", "fast"), ("capacity", "0"), ("tls", "yes"), ("array", "-1")]);
         let options = Options::new(&map).unwrap();
         assert!(options.get::<f64>("work_us").unwrap_err().to_string().contains("microseconds"));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_and_what_is_not_given_is_absent() {
+    fn values_are_parsed_and_missing_options_are_none() {
         let map = map(&[("work_us", "1.5"), ("tls", "1"), ("sync", "0")]);
         let options = Options::new(&map).unwrap();
         assert_eq!(options.positive("work_us").unwrap(), Some(1.5));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_without_an_end_are_no_rates() {
+    fn infinite_numbers_are_refused() {
         for value in ["inf", "NaN", "-1"] {
             let map = map(&[("capacity", value)]);
             assert!(Options::new(&map).unwrap().positive("capacity").is_err(), "{value}");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_has_words_and_a_name_of_its_own() {
+    fn every_row_has_a_help_text_and_a_unique_name() {
         let mut names: Vec<&str> = OPTIONS.iter().map(|o| o.name).collect();
         names.sort_unstable();
         assert!(names.is_sorted_by(|a, b| a < b), "a name stands twice");

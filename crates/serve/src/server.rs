@@ -1,4 +1,4 @@
-//! A running server: its threads, their counters, and stopping.
+//! A running server: its threads, their counters, and stopping them.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -14,9 +14,9 @@ use crate::stats::{Cell, Stats};
 use crate::strategies::LimitHit;
 use crate::{ServeError, Service};
 
-/// Maximum number of closed peers kept by name.
+/// Maximum number of closed peers whose addresses are kept.
 const MAX_NAMED_PEERS: usize = 16;
-/// Stack size of a serving thread, whose buffers are on the heap.
+/// Stack size of a serving thread in bytes. It is small because buffers are on the heap.
 const STACK_BYTES: usize = 256 * 1024;
 
 /// A server that runs in threads of this process. Dropping the value stops the server.
@@ -41,17 +41,17 @@ pub(crate) struct Control {
     failed: Mutex<Vec<String>>,
     pub(crate) notes: Mutex<Vec<String>>,
     cpus: Vec<u32>,
-    /// Maximum number of threads at once.
+    /// Maximum number of concurrent threads.
     max_threads: Option<u64>,
 }
 
-/// Locks a mutex, also after a panic of another thread: the values behind these locks are valid at any moment.
+/// Locks a mutex, even after another thread panicked. The values behind these locks are valid at any moment.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Server {
-    /// Wraps running threads of a model or of a standalone service.
+    /// Wraps the running threads of a model or of a standalone service.
     pub(crate) fn new(local_addr: SocketAddr, model: &'static str, control: Arc<Control>) -> Self {
         let notes = std::mem::take(&mut *lock(&control.notes));
         Self { local_addr, model, control, notes, service: None }
@@ -67,12 +67,12 @@ impl Server {
         self.notes.push(text);
     }
 
-    /// Returns the address that the server listens on.
+    /// Returns the address on which the server listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
     }
 
-    /// Returns the model that serves. [`Server::notes`] says why where the plan asked for another one.
+    /// Returns the I/O model in use. If it is not the requested model, [`Server::notes`] gives the reason.
     pub fn model(&self) -> &'static str {
         self.model
     }
@@ -102,7 +102,7 @@ impl Server {
         stats
     }
 
-    /// Returns the errors of threads that ended before they were told to.
+    /// Returns the errors of threads that ended before the server was stopped.
     pub fn failures(&self) -> Vec<String> {
         lock(&self.control.failed).clone()
     }
@@ -116,7 +116,7 @@ impl Drop for Server {
 }
 
 impl Control {
-    /// `cpus`: CPUs that the threads may run on; empty for all.
+    /// Creates the state of a server. `cpus` are the CPUs on which the threads may run; empty for all.
     pub(crate) fn new(cpus: &[u32], max_threads: Option<u64>) -> Arc<Self> {
         Arc::new(Self { cpus: cpus.to_vec(), max_threads, ..Self::default() })
     }
@@ -134,7 +134,7 @@ impl Control {
     }
 
     fn join(&self) {
-        // A thread may start others until it ends, so the list is emptied until it stays empty.
+        // A thread may start others until it ends, so the list is emptied repeatedly.
         while let Some(thread) = { lock(&self.threads).pop() } {
             if thread.join().is_err() {
                 self.fail("a serving thread panicked".into());
@@ -158,14 +158,14 @@ impl Control {
         stats
     }
 
-    /// Makes the counters of one more thread.
+    /// Creates the counters for one more thread.
     pub(crate) fn cell(&self) -> Arc<Cell> {
         let cell = Arc::new(Cell::default());
         lock(&self.cells).push(cell.clone());
         cell
     }
 
-    /// Makes an eventfd that is signalled when the server is to stop, and by every other holder.
+    /// Creates an eventfd that is signalled when the server stops. Other holders may signal it too.
     pub(crate) fn waker(&self) -> Result<Arc<Waker>, ServeError> {
         let waker = Arc::new(Waker::new().map_err(|e| ServeError::os("make an eventfd", e))?);
         lock(&self.wakers).push(waker.clone());
@@ -197,7 +197,7 @@ impl Control {
             return Err(ServeError::Thread { error });
         }
         let control = self.clone();
-        // Counted before the thread runs, so that no reader of the counts misses it.
+        // The thread is counted before it runs, so that no reader of the counts misses it.
         let counted = ThreadCount::new(&control);
         let body = move || {
             let confined = if control.cpus.is_empty() {
@@ -224,7 +224,8 @@ impl Control {
         lock(&self.notes).push(text);
     }
 
-    /// Names a peer that is closed for a limit. Its close becomes a reset, unless it is still told why.
+    /// Records the address of a peer that was closed because of a limit. The close becomes a reset, unless the peer
+    /// still gets an error response.
     pub(crate) fn close_at_limit(&self, hit: LimitHit, fd: Option<impl AsFd + Copy>) {
         let addr = fd.and_then(|fd| socket::peer_addr(fd).ok());
         let peer = addr.map_or_else(|| "a peer".to_owned(), |addr| addr.to_string());
@@ -234,7 +235,7 @@ impl Control {
         }
         peers.push(format!("{peer} {}", hit.words()));
         if let Some(fd) = fd.filter(|_| hit != LimitHit::SlowHead) {
-            // Output that the peer never read would otherwise stay in the kernel until its own timeout.
+            // Without the reset, output that the peer never read would stay in the kernel until a timeout.
             let _ = socket::set_reset_on_close(fd);
         }
     }
@@ -266,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_threads_run_than_are_allowed() {
+    fn the_maximum_number_of_threads_is_not_exceeded() {
         let control = Control::new(&[], Some(1));
         let (release, held) = channel::<()>();
         control.spawn("first", move || held.recv().map_err(|_| unreachable!())).unwrap();
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_ends_early_or_panics_is_a_failure() {
+    fn a_thread_that_fails_or_panics_is_reported() {
         let control = Control::new(&[], None);
         control.spawn("fails", || Err(ServeError::Combination("no luck".into()))).unwrap();
         control.spawn("panics", || std::panic::resume_unwind(Box::new(()))).unwrap();
@@ -290,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_peers_are_kept_by_name() {
+    fn only_the_last_closed_peers_are_kept() {
         let control = Control::new(&[], None);
         for n in 0..MAX_NAMED_PEERS + 5 {
             let hit = if n == MAX_NAMED_PEERS + 4 { LimitHit::Unread } else { LimitHit::Silent };
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_wakes_threads_that_wait_and_those_that_begin_to() {
+    fn stopping_wakes_waiting_threads_and_later_ones() {
         let control = Control::new(&[], None);
         let waker = control.waker().unwrap();
         control.stop();

@@ -1,17 +1,17 @@
-//! Services: makers of the server half of each connection.
+//! Services, which create the server side of each connection.
 
 use crate::Stats;
 use crate::connection::BoxedSession;
 
-/// Makes the server half of each connection. Shared by all threads.
+/// Creates the server side of each connection. All threads share the service.
 pub trait Service: Send + Sync {
-    /// Makes a session for one connection. After [`proto::Session::reset`], models use it for another connection.
+    /// Creates a session for one connection. Models use it for another connection after [`proto::Session::reset`].
     fn session(&self) -> BoxedSession;
 
-    /// Tells the service the time, seconds since the epoch. Every thread calls this at every wake.
+    /// Sets the service's clock, in seconds since the epoch. Every thread calls this at every wake-up.
     fn tick(&self, _now_s: u64) {}
 
-    /// Returns the reply to a peer that a busy server refuses; empty for none.
+    /// Returns the reply with which a busy server refuses a peer; empty for none.
     fn busy_reply(&self) -> &[u8] {
         b""
     }
@@ -19,7 +19,7 @@ pub trait Service: Send + Sync {
     /// Adds the service's own counters to those of the server.
     fn add_to(&self, _stats: &mut Stats) {}
 
-    /// Returns whether Nagle's algorithm may delay small writes (off by default).
+    /// Returns true if Nagle's algorithm may delay small writes (off by default).
     fn nagle(&self) -> bool {
         false
     }

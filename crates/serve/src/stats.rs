@@ -1,11 +1,11 @@
-//! Counters of a server. Each thread writes its own cache lines, and readers add them up.
+//! Counters of a server. Each thread writes counters in its own cache lines, and readers add them up.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::connection::End;
 use crate::strategies::LimitHit;
 
-/// Counts of a server since it started. Levels, such as open connections, are current.
+/// Counts of a server since its start. Levels, such as open connections, are current values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Stats {
     /// Serving threads now.
@@ -16,7 +16,7 @@ pub struct Stats {
     pub accepted: u64,
     /// Connections open now.
     pub connections: u64,
-    /// Maximum number of connections open at once: the sum of each thread's own peak.
+    /// Maximum number of connections open at once, as the sum of each thread's own maximum.
     pub connections_peak: u64,
     /// Bytes read from sockets.
     pub bytes_in: u64,
@@ -26,7 +26,7 @@ pub struct Stats {
     pub requests: u64,
     /// Connections that ended with a socket error, mostly a reset.
     pub resets: u64,
-    /// Connections closed because the peer broke the protocol.
+    /// Connections closed because the peer violated the protocol.
     pub faults: u64,
     /// Number of times that accepting paused because descriptors or memory had run out.
     pub accept_paused: u64,
@@ -41,9 +41,9 @@ pub struct Stats {
     pub closed_slow: u64,
     /// Timed calls of the event API that returned events (proxy with `timed`).
     pub calls: u64,
-    /// Events that those calls returned.
+    /// Events that the timed calls returned.
     pub call_events: u64,
-    /// Median time of a thread's last 128 such calls, nanoseconds; summed over threads.
+    /// Median time in nanoseconds of a thread's last 128 timed calls, summed over threads.
     pub call_median_ns: u64,
     /// Records read from the page cache (record).
     pub cache_hits: u64,
@@ -53,7 +53,7 @@ pub struct Stats {
     pub large_reads: u64,
     /// Reads above 4096 bytes that got no buffer (record).
     pub large_refused: u64,
-    /// The last few peers that a limit closed, with the reason.
+    /// Addresses of the last peers that a limit closed, with the reason.
     pub closed_peers: Vec<String>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Cell {
     pub(crate) call_median_ns: Counter,
 }
 
-/// Counter with one writer: a plain load and store, no locked instruction.
+/// Counter with one writer: a plain load and store, without a locked instruction.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -89,13 +89,13 @@ impl Counter {
         self.0.store(self.0.load(Relaxed).wrapping_add(n), Relaxed);
     }
 
-    /// Sets a level.
+    /// Sets a current value, such as the number of open connections.
     #[inline]
     pub(crate) fn set(&self, n: u64) {
         self.0.store(n, Relaxed);
     }
 
-    /// Adds to a counter that several threads write (models that share connections).
+    /// Adds to a counter that several threads write (in models that share connections).
     pub(crate) fn add_shared(&self, n: u64) {
         self.0.fetch_add(n, Relaxed);
     }
@@ -107,7 +107,7 @@ impl Counter {
 }
 
 impl Cell {
-    /// Counts a connection that opens.
+    /// Counts a connection that was opened.
     pub(crate) fn opened(&self) {
         self.accepted.add(1);
         self.connections.add(1);
@@ -117,13 +117,13 @@ impl Cell {
         }
     }
 
-    /// Counts a connection that is over.
+    /// Counts a connection that has ended.
     pub(crate) fn closed(&self, end: End) {
         self.connections.add(u64::MAX);
         self.end_counter(end).into_iter().for_each(|counter| counter.add(1));
     }
 
-    /// Returns the counter of connections that end so.
+    /// Returns the counter for connections that end for this reason.
     fn end_counter(&self, end: End) -> Option<&Counter> {
         match end {
             End::Done => None,
@@ -132,7 +132,7 @@ impl Cell {
         }
     }
 
-    /// Returns the counter of peers that are closed for a limit.
+    /// Returns the counter for peers closed because of a limit.
     pub(crate) fn limit_counter(&self, hit: LimitHit) -> &Counter {
         match hit {
             LimitHit::Unread => &self.closed_unread,
@@ -141,14 +141,14 @@ impl Cell {
         }
     }
 
-    /// Counts a connection that opens, from several threads.
+    /// Counts a connection that was opened. Several threads may call this.
     pub(crate) fn opened_shared(&self) {
         self.accepted.add_shared(1);
         let now = self.connections.0.fetch_add(1, Relaxed) + 1;
         self.connections_peak.0.fetch_max(now, Relaxed);
     }
 
-    /// Counts a connection that is over, from several threads.
+    /// Counts a connection that has ended. Several threads may call this.
     pub(crate) fn closed_shared(&self, end: End) {
         self.connections.0.fetch_sub(1, Relaxed);
         self.end_counter(end).into_iter().for_each(|counter| counter.add_shared(1));

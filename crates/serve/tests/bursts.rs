@@ -1,4 +1,4 @@
-//! More new connections at once than one wake accepts, while the kernel cannot queue a signal for each.
+//! A burst of more connections than one wake-up accepts, while the kernel cannot queue a signal for each.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -12,14 +12,15 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 #[test]
 fn waiting_connections_are_accepted_after_the_signal_queue_was_full() {
-    // From here on no signal can be queued: the kernel reports each change by SIGIO, which asks to check all sockets.
+    // From here on no signal can be queued. The kernel reports each change by SIGIO, which makes the server check all
+    // sockets.
     let none = rustix::process::Rlimit { current: Some(0), ..getrlimit(Resource::Sigpending) };
     setrlimit(Resource::Sigpending, none).unwrap();
     let options = [("work_us".to_owned(), "300000".to_owned())].into();
     let plan = ServePlan { service: "http".into(), model: "sigio".into(), options, ..ServePlan::default() };
     let server = serve::start(&plan).unwrap();
     let mut busy = TcpStream::connect(server.local_addr()).unwrap();
-    // The others connect while the thread works on this request.
+    // The other clients connect while the thread works on this request.
     busy.write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
     let waiting: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(server.local_addr()).unwrap()).collect();
     busy.read_exact(&mut [0; 15]).unwrap();

@@ -1,4 +1,5 @@
-//! The server ends connections one after another. The end of one must not end the next, which has the same index.
+//! The server ends connections one after another. The end of one must not affect the next one, which gets the same
+//! index.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -10,17 +11,17 @@ use std::time::Duration;
 use run::ServePlan;
 use serve::MODELS;
 
-/// Number of connections that the server ends, each followed at once by one that makes a request.
+/// Number of connections that the server ends. After each, another connection makes a request at once.
 const ROUNDS: u32 = 400;
 
-/// Returns the preface of HTTP/2 and a GOAWAY, which ends the connection.
+/// Returns the HTTP/2 preface and a GOAWAY frame, which ends the connection.
 fn leaves() -> Vec<u8> {
     let frame = |kind: u8, payload: &[u8]| [&[0, 0, payload.len() as u8, kind, 0, 0, 0, 0, 0], payload].concat();
     [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), frame(4, &[]), frame(7, &[0; 8])].concat()
 }
 
 #[test]
-fn what_ends_one_connection_leaves_the_next_alone() {
+fn the_end_of_a_connection_does_not_affect_the_next() {
     let leaves = leaves();
     for model in MODELS {
         let plan = ServePlan { service: "h2".into(), model: model.name.into(), threads: 1, ..ServePlan::default() };
@@ -35,7 +36,7 @@ fn what_ends_one_connection_leaves_the_next_alone() {
             last.write_all(&leaves).unwrap();
             last.read_exact(&mut [0; 20]).unwrap();
             drop(last);
-            // The next client gets the settings and an answer to its ping: the server does not end it.
+            // The next client gets the settings and an answer to its ping, so the server has not closed its connection.
             let mut next = connect();
             next.write_all(&leaves[..33]).unwrap();
             next.write_all(&[0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]).unwrap();

@@ -1,5 +1,5 @@
-//! Path traversal: no file outside the served directory is sent, by HTTP/1.1 under every I/O model, by HTTP/2, and through
-//! the proxy.
+//! Path traversal: no file outside the served directory is sent, neither by HTTP/1.1 with any I/O model, nor by HTTP/2,
+//! nor through the proxy.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests, too
 
@@ -16,7 +16,7 @@ use run::ServePlan;
 const INSIDE: &str = "served to everybody";
 const OUTSIDE: &str = "served to nobody";
 
-/// Request targets, each of which led outside the directory in some known server.
+/// Request targets. Each led outside the directory in some known server.
 const TRICKS: &[&str] = &[
     // Dots, plain and percent-encoded.
     "/../secret",
@@ -40,7 +40,7 @@ const TRICKS: &[&str] = &[
     "/sub/..%2f..%2fsecret",
     "/sub%2f..%2f..%2fsecret",
     "/%2e%2e/%2e%2e/secret",
-    // Encoded twice, or against RFC 3986.
+    // Encoded twice, or in violation of RFC 3986.
     "/%252e%252e/secret",
     "/%252e%252e%252fsecret",
     "/..%252fsecret",
@@ -49,7 +49,7 @@ const TRICKS: &[&str] = &[
     "/%%32%65%%32%65/secret",
     "/%2/../secret",
     "/%zz/../secret",
-    // Overlong and invalid UTF-8, and letters that look like dots and slashes.
+    // Overlong and invalid UTF-8, and characters that look like dots and slashes.
     "/%c0%ae%c0%ae/secret",
     "/%c0%ae%c0%ae%c0%afsecret",
     "/..%c0%afsecret",
@@ -59,7 +59,7 @@ const TRICKS: &[&str] = &[
     "/..%ff/secret",
     "/%ef%bc%8e%ef%bc%8e/secret",
     "/..%e2%88%95secret",
-    // Backslashes, semicolons, dots and blanks at the end.
+    // Backslashes, semicolons, and dots and blanks at the end.
     "/..\\secret",
     "/..%5csecret",
     "/sub\\..\\..\\secret",
@@ -76,7 +76,7 @@ const TRICKS: &[&str] = &[
     "/index.html%00/../../secret",
     "/%00/../secret",
     "/..%00/secret",
-    // Absolute names, and other forms of a target.
+    // Absolute names, and other formats of a target.
     "//../secret",
     "///../secret",
     "//etc/passwd",
@@ -99,7 +99,7 @@ const TRICKS: &[&str] = &[
     "/../secret?x",
     "/%3f/../secret",
     "/%23/../secret",
-    // Links that lead outside, and names that are no files.
+    // Links that lead outside the directory, and names that are no regular files.
     "/link",
     "/absolute-link",
     "/out/secret",
@@ -118,11 +118,11 @@ const TRICKS: &[&str] = &[
     "/../rootsecret",
 ];
 
-/// Targets that must be served, so that a server which refuses everything fails.
+/// Targets that must be served. A server that refuses everything fails this test.
 const SERVED: &[&str] =
     &["/", "/index.html", "/%69ndex.html", "/sub/file", "/sub//file", "/inner", "/a;b", "/sub/file?../.."];
 
-/// Makes a directory `root` with files and links that lead outside, and secrets beside it.
+/// Creates a directory `root` with files and with links that lead outside, and secret files beside it.
 fn directory() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let (outer, root) = (dir.path(), dir.path().join("root"));
@@ -147,7 +147,7 @@ fn directory() -> tempfile::TempDir {
         (Path::new("/dev/zero"), "zeros"),
     ];
     links.iter().for_each(|(to, name)| symlink(to, root.join(name)).unwrap());
-    // No writer: opening the pipe for reading would block for ever.
+    // The pipe has no writer, so opening it for reading would block forever.
     assert!(std::process::Command::new("mkfifo").arg(root.join("pipe")).status().unwrap().success());
     dir
 }
@@ -168,7 +168,7 @@ fn ask(to: SocketAddr, target: &str) -> String {
     String::from_utf8_lossy(&said).into_owned()
 }
 
-/// Returns whether a response holds a secret from outside the directory.
+/// Returns true if a response contains a secret from outside the directory.
 fn escaped(said: &str) -> bool {
     said.contains(OUTSIDE) || said.contains("root:") || said.contains("PATH=")
 }
@@ -182,14 +182,14 @@ fn nothing_escapes(to: SocketAddr, what: &str) {
     for target in TRICKS {
         let said = ask(to, target);
         assert!(!escaped(&said), "{what}: {target}: {said}");
-        // The dots are in the query, so the page itself is right.
+        // The dots are in the query, so the page itself is the correct response.
         let page = *target == "/?/../secret" && said.ends_with(INSIDE);
         assert!(page || said.starts_with("HTTP/1.1 4"), "{what}: {target}: {said}");
     }
 }
 
 #[test]
-fn the_secrets_would_be_seen() {
+fn the_check_finds_secrets() {
     assert!(TRICKS.len() >= 44);
     let dir = directory();
     for way in ["root/link", "root/out/secret", "root/leads-out/index.html", "root/system/passwd"] {
@@ -198,7 +198,7 @@ fn the_secrets_would_be_seen() {
 }
 
 #[test]
-fn no_trick_with_a_path_leaves_the_directory_under_any_model() {
+fn no_path_leads_outside_the_directory_with_any_model() {
     let dir = directory();
     for model in MODELS {
         let server = serve("http", model.name, dir.path(), &[]);
@@ -207,7 +207,7 @@ fn no_trick_with_a_path_leaves_the_directory_under_any_model() {
 }
 
 #[test]
-fn nor_through_the_proxy() {
+fn no_path_leads_outside_the_directory_through_the_proxy() {
     let dir = directory();
     let back = serve("http", "epoll", dir.path(), &[]);
     for events in ["epoll", "uring"] {
@@ -217,7 +217,8 @@ fn nor_through_the_proxy() {
     }
 }
 
-/// Makes a request by HTTP/2 and returns all bytes that came back. `None`: our client refuses to send this target.
+/// Makes a request by HTTP/2 and returns all received bytes. Returns `None` if loadline's client refuses to send this
+/// target.
 fn asked(addr: SocketAddr, plan: &run::Protocol) -> Option<String> {
     let mut sessions = proto::client(plan, None, None).ok()?.sessions(1);
     let (session, mut stream) = (sessions.session(0), TcpStream::connect(addr).unwrap());
@@ -241,7 +242,7 @@ fn asked(addr: SocketAddr, plan: &run::Protocol) -> Option<String> {
 }
 
 #[test]
-fn nor_by_http2() {
+fn no_path_leads_outside_the_directory_by_http2() {
     let dir = directory();
     let server = serve("h2", "epoll", dir.path(), &[]);
     let (row, _) = by_scheme("h2c").unwrap();

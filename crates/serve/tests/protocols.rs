@@ -1,4 +1,4 @@
-//! Every I/O model serves every stateful protocol to our client, also with large answers.
+//! Every I/O model serves every stateful protocol to loadline's client, with small and large answers.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -11,7 +11,7 @@ use proto::{Done, Outcome, Request, by_scheme};
 use run::{Protocol, ServePlan};
 use serve::MODELS;
 
-/// A number of requests on one connection, several at once.
+/// Several concurrent requests on one connection.
 struct Talk {
     addr: SocketAddr,
     requests: u32,
@@ -74,13 +74,13 @@ fn http2_is_answered_on_many_streams() {
 }
 
 #[test]
-fn calls_of_grpc_are_answered() {
+fn grpc_calls_are_answered() {
     let plan = plan_of("grpc", "/package.Service/Method");
     each("grpc", 100, |addr, model| answered(&plan, addr, 200, 105, model));
 }
 
 #[test]
-fn messages_of_websocket_come_back() {
+fn websocket_messages_are_echoed() {
     let mut plan = plan_of("ws", "/");
     each("ws", 0, |addr, model| answered(&plan, addr, 200, 64, model));
     if let Protocol::Websocket { message_bytes, .. } = &mut plan {
@@ -90,7 +90,7 @@ fn messages_of_websocket_come_back() {
 }
 
 #[test]
-fn commands_of_redis_are_answered() {
+fn redis_commands_are_answered() {
     let mut plan = plan_of("redis", "");
     each("redis", 0, |addr, model| answered(&plan, addr, 200, "+PONG\r\n".len() as u64, model));
     let file = std::env::temp_dir().join(format!("loadline-commands-{}", std::process::id()));
@@ -101,7 +101,7 @@ fn commands_of_redis_are_answered() {
     each("redis", 0, |addr, model| {
         let done = Talk { addr, requests: 12, at_once: 8 }.with(&plan);
         let told: Vec<_> = done.iter().map(|d| (d.outcome, d.bytes)).collect();
-        // The answer to HELLO is a map whose length we do not check.
+        // The answer to HELLO is a map whose length is not checked.
         let hello = told[2].1;
         let bytes = ["+OK\r\n".len() as u64, "$20000\r\n\r\n".len() as u64 + 20_000, hello, ":1\r\n".len() as u64];
         assert!(hello > 10, "{model}: {hello}");
@@ -111,7 +111,7 @@ fn commands_of_redis_are_answered() {
 }
 
 #[test]
-fn commands_of_memcached_are_answered() {
+fn memcached_commands_are_answered() {
     let mut plan = plan_of("memcached", "");
     each("memcached", 0, |addr, model| answered(&plan, addr, 200, "VERSION loadline\r\n".len() as u64, model));
     let file = std::env::temp_dir().join(format!("loadline-memcached-{}", std::process::id()));

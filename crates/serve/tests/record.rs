@@ -62,7 +62,7 @@ fn answer(stream: &mut TcpStream) -> (Head, Vec<u8>) {
 }
 
 #[test]
-fn messages_have_the_sizes_of_the_source_and_the_file_stays_in_the_cache() {
+fn messages_have_the_published_sizes_and_the_file_stays_in_the_cache() {
     let server = start(None, &[]);
     assert_eq!(read_record(&server, 2048), (60, 2108));
     assert_eq!(read_record(&server, 8192), (120, 8312));
@@ -73,14 +73,14 @@ fn messages_have_the_sizes_of_the_source_and_the_file_stays_in_the_cache() {
 }
 
 #[test]
-fn without_a_large_buffer_the_client_splits() {
+fn without_a_large_buffer_the_client_splits_its_request() {
     let server = start(None, &[("large_read_buffers", "0")]);
     assert_eq!(read_record(&server, 12_288), (240, 12_288 + 240));
     assert_eq!((server.stats().large_refused, server.stats().cache_hits), (1, 3));
 }
 
 #[test]
-fn past_the_cache_every_record_comes_from_the_disk() {
+fn with_direct_io_every_record_comes_from_the_disk() {
     let dir = tempfile::tempdir_in(".").unwrap();
     let path = dir.path().join("file");
     let content: Vec<u8> = (0..100_000_u32).map(|n| (n % 251) as u8).collect();
@@ -102,7 +102,7 @@ fn past_the_cache_every_record_comes_from_the_disk() {
 }
 
 #[test]
-fn every_fault_has_an_answer() {
+fn every_invalid_request_is_answered() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("file");
     std::fs::write(&path, [1; 3000]).unwrap();
@@ -129,7 +129,7 @@ fn every_fault_has_an_answer() {
 }
 
 #[test]
-fn what_holds_no_records_is_refused_with_its_name() {
+fn an_unusable_record_file_is_refused_with_its_name() {
     let dir = tempfile::tempdir().unwrap();
     let missing = dir.path().join("missing");
     for root in [dir.path(), &missing] {

@@ -1,5 +1,5 @@
-//! A server can be started again at once on the same port. The kernel frees the ring of an io_uring server a moment after
-//! its thread has ended, and the ring holds the listening socket until then.
+//! A server can be started again at once on the same port. The kernel frees the ring of an io_uring server a moment
+//! after its thread has ended. Until then the ring keeps the listening socket open.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use loadline_serve::{Server, start};
 use run::ServePlan;
 
-/// Every model that has a ring, with its number of threads.
+/// Every model with a ring, and its number of threads.
 const MODELS: [(&str, u32); 5] =
     [("uring", 1), ("uring-sharded", 1), ("uring-sharded", 3), ("uring-groups", 1), ("event", 1)];
 
@@ -19,7 +19,7 @@ fn serve(model: &str, threads: u32, listen: &str) -> Result<Server, loadline_ser
     start(&ServePlan { service, model, listen, threads, options, ..ServePlan::default() })
 }
 
-/// Opens connections and uses half of them.
+/// Opens connections and makes requests on half of them.
 fn clients(to: SocketAddr) -> Vec<TcpStream> {
     let mut streams: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(to).unwrap()).collect();
     for stream in streams.iter_mut().take(10) {
@@ -30,7 +30,7 @@ fn clients(to: SocketAddr) -> Vec<TcpStream> {
 }
 
 #[test]
-fn a_stopped_server_on_io_uring_has_left_its_port() {
+fn a_stopped_io_uring_server_frees_its_port() {
     std::thread::scope(|scope| {
         for (model, threads) in MODELS {
             scope.spawn(move || leaves_its_port(model, threads));
@@ -39,7 +39,7 @@ fn a_stopped_server_on_io_uring_has_left_its_port() {
 }
 
 fn leaves_its_port(model: &str, threads: u32) {
-    // An address of this test alone: elsewhere a connection of another program could take the port in between.
+    // Only this test uses the address. On another one, a connection of another program could take the port.
     let [.., high, low] = std::process::id().to_be_bytes();
     let mut listen = format!("127.9.{high}.{low}:0");
     for round in 0..20 {

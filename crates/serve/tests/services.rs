@@ -1,4 +1,4 @@
-//! Services and planted weaknesses on loopback: exact counts, or ratios of times of one run.
+//! Services and planted weaknesses on loopback, tested by exact counts or by ratios of times in one run.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -31,7 +31,7 @@ fn connect(server: &serve::Server) -> TcpStream {
     stream
 }
 
-/// Asks for the page on a kept connection and reads all of it.
+/// Requests the page on a kept connection and reads all of it.
 fn exchange(stream: &mut TcpStream) {
     let (mut buf, mut n) = ([0; 4096], 0);
     stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
@@ -41,7 +41,7 @@ fn exchange(stream: &mut TcpStream) {
 }
 
 #[test]
-fn the_page_has_the_length_asked_for() {
+fn the_page_has_the_requested_length() {
     let server = serve::start(&ServePlan { body_bytes: 100_000, ..plan("http", "epoll", &[]) }).unwrap();
     let text = get(&mut connect(&server), "/any");
     assert!(text.starts_with("HTTP/1.1 200 OK\r\n"));
@@ -52,7 +52,8 @@ fn the_page_has_the_length_asked_for() {
     assert_eq!(stats.bytes_out as usize, text.len());
 }
 
-/// Time that 8 clients need for 2 requests each of a server with 4 workers that sleep for each request.
+/// Returns the time in which a server with 4 workers, which sleep for each request, answers 8 clients with 2 requests
+/// each.
 fn time_of_16_requests(sleep: Duration) -> Duration {
     let sleep_ms = sleep.as_millis().to_string();
     let server = serve::start(&plan("http", "auto", &[("workers", "4"), ("sleep_ms", &sleep_ms)])).unwrap();
@@ -71,9 +72,9 @@ fn time_of_16_requests(sleep: Duration) -> Duration {
 }
 
 #[test]
-fn four_workers_that_sleep_serve_four_requests_at_once() {
+fn four_sleeping_workers_serve_four_requests_at_once() {
     let sleep = Duration::from_millis(25);
-    // A busy machine may hold threads up, but never makes one sleep less.
+    // A busy machine may delay threads, but never shortens a sleep.
     let shortest = (0..10).map(|_| time_of_16_requests(sleep)).find(|took| *took < 16 * sleep);
     let took = shortest.expect("16 requests took as long as one after the other, ten times");
     assert!(took >= 4 * sleep, "{took:?}: more than four at once");
@@ -88,12 +89,12 @@ fn connections_are_accepted_in_batches_on_the_timer() {
     for stream in &mut streams {
         assert!(get(stream, "/").starts_with("HTTP/1.1 200"));
     }
-    // The first batch may be accepted at once, the fourth three ticks later.
+    // The first batch may be accepted at once, and the fourth batch three ticks later.
     assert!(begin.elapsed() >= Duration::from_millis(125), "{:?}", begin.elapsed());
 }
 
 #[test]
-fn head_and_body_apart_with_nagle_wait_for_the_delayed_acknowledgement() {
+fn with_nagle_a_separate_body_waits_for_the_delayed_acknowledgement() {
     let median = |split: &str| {
         let server = serve::start(&plan("http", "epoll", &[("split_head", split)])).unwrap();
         let mut stream = connect(&server);
@@ -106,13 +107,13 @@ fn head_and_body_apart_with_nagle_wait_for_the_delayed_acknowledgement() {
         times.sort();
         times[times.len() / 2]
     };
-    // A delayed acknowledgement takes 40 ms, an exchange without one far less.
+    // A delayed acknowledgement takes 40 ms. An exchange without one takes far less.
     let (together, apart) = (median("0"), median("1"));
     assert!(apart > 3 * together, "{apart:?} against {together:?}");
 }
 
 #[test]
-fn wrong_plans_are_refused_with_what_would_be_right() {
+fn wrong_plans_are_refused_with_the_valid_values() {
     let error = |p: &ServePlan| serve::start(p).err().unwrap().to_string();
     assert!(error(&plan("htp", "epoll", &[])).contains("http, echo"));
     assert!(error(&plan("http", "kqueue", &[])).contains("epoll-sharded"));

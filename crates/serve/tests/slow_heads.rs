@@ -1,5 +1,5 @@
-//! Slowloris: clients that send a request head one byte at a time and never end it. Every model under every strategy closes
-//! them after the header timeout, and serves the others meanwhile.
+//! Slowloris: clients that send a request head one byte at a time and never complete it. Every model closes them after
+//! the header timeout, with every strategy, and serves other clients meanwhile.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -26,7 +26,7 @@ fn plan(service: &str, model: &str, strategy: &str, options: &[(&str, &str)]) ->
 /// Connections that send slowly until the server closes them or `stop` is set.
 struct Trickle {
     stop: Arc<AtomicBool>,
-    /// Returns the number of responses with status 408.
+    /// The sending thread, which returns the number of responses with status 408.
     thread: JoinHandle<usize>,
 }
 
@@ -58,7 +58,7 @@ fn trickle(to: SocketAddr, count: usize) -> Trickle {
     Trickle { stop, thread }
 }
 
-/// Makes one exchange of a well-behaved client. Returns an error if it is not served.
+/// Makes one exchange of a well-behaved client. Returns an error if the client is not served.
 fn exchange(to: SocketAddr) -> std::io::Result<()> {
     let mut stream = TcpStream::connect(to)?;
     stream.set_read_timeout(Some(Duration::from_secs(15)))?;
@@ -68,7 +68,7 @@ fn exchange(to: SocketAddr) -> std::io::Result<()> {
     if text.starts_with("HTTP/1.1 200 ") { Ok(()) } else { Err(std::io::Error::other(text)) }
 }
 
-/// Checks that a well-behaved client is served while `count` slow ones are closed with 408 and counted.
+/// Checks that a well-behaved client is served while `count` slow ones are counted and closed with status 408.
 fn holds(server: &Server, count: usize, what: &str) {
     let to = server.local_addr();
     let trickle = trickle(to, count);
@@ -79,13 +79,13 @@ fn holds(server: &Server, count: usize, what: &str) {
     let refused = trickle.thread.join().unwrap();
     assert!(served.iter().all(Result::is_ok), "{what}: {served:?}");
     let stats = server.stats();
-    // A 408 may be lost when the next byte crosses the close, but the server counts it.
+    // A response 408 may be lost if the next byte arrives during the close, but the server counts it.
     assert_eq!(stats.closed_slow, count as u64, "{what}: {stats:?}");
     assert!(refused > 0, "{what}: nobody was told 408");
 }
 
 #[test]
-fn every_model_under_every_strategy_gives_slow_heads_up_and_serves_the_others() {
+fn every_model_and_strategy_closes_slow_heads_and_serves_other_clients() {
     let every: Vec<(&str, &str)> = MODELS
         .iter()
         .flat_map(|m| std::iter::once("").chain(m.strategies.iter().copied()).map(|s| (m.name, s)))
@@ -102,7 +102,7 @@ fn every_model_under_every_strategy_gives_slow_heads_up_and_serves_the_others() 
 }
 
 #[test]
-fn five_hundred_slow_heads_starve_nobody_under_high_throughput() {
+fn five_hundred_slow_heads_starve_no_client_with_high_throughput() {
     at_once(["epoll", "uring"], |model| {
         let server = start(&plan("http", model, "high-throughput", &[])).unwrap();
         holds(&server, 500, model);
@@ -110,7 +110,7 @@ fn five_hundred_slow_heads_starve_nobody_under_high_throughput() {
 }
 
 #[test]
-fn the_proxy_gives_slow_heads_up() {
+fn the_proxy_closes_slow_heads() {
     let back = start(&plan("http", "epoll", "", &[])).unwrap();
     let upstream = back.local_addr().to_string();
     at_once(["epoll", "uring", "poll", "select"], |events| {
@@ -119,7 +119,7 @@ fn the_proxy_gives_slow_heads_up() {
     });
 }
 
-/// Checks all of them at the same time, since these tests wait for deadlines.
+/// Runs the check for all names at the same time, because these tests wait for deadlines.
 fn at_once<const N: usize>(names: [&'static str; N], check: impl Fn(&'static str) + Sync) {
     std::thread::scope(|scope| {
         for name in names {

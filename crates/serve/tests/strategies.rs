@@ -1,4 +1,4 @@
-//! Strategies on live servers.
+//! Strategies on running servers.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -20,7 +20,7 @@ fn models(strategy: &str) -> impl Iterator<Item = &'static str> {
     MODELS.iter().filter(move |m| m.strategies.contains(&strategy)).map(|m| m.name)
 }
 
-/// Checks all models at the same time, since these tests wait for deadlines.
+/// Checks all models at the same time, because these tests wait for deadlines.
 fn at_once(strategy: &str, check: impl Fn(&'static str) + Sync) {
     std::thread::scope(|scope| {
         for model in models(strategy) {
@@ -36,7 +36,7 @@ fn connect(server: &Server) -> TcpStream {
     stream
 }
 
-/// Returns whether the answer to one byte arrives within this time.
+/// Returns true if the answer to one byte arrives within this time.
 fn answers(stream: &mut TcpStream, within: Duration) -> bool {
     stream.set_read_timeout(Some(within)).unwrap();
     let mut buf = [0; 1];
@@ -50,7 +50,7 @@ fn answers(stream: &mut TcpStream, within: Duration) -> bool {
 const SOON: Duration = Duration::from_secs(10);
 
 #[test]
-fn high_throughput_serves_the_first_and_then_the_next_in_turn() {
+fn high_throughput_serves_connections_in_order_of_arrival() {
     for model in models("high-throughput") {
         let options = [("active", "2"), ("active_idle_ms", "3600000")];
         let server = start("echo", model, "high-throughput", &options);
@@ -63,17 +63,17 @@ fn high_throughput_serves_the_first_and_then_the_next_in_turn() {
                 stream
             })
             .collect();
-        // The third and the fourth wait for a slot, so their bytes are not read.
+        // The third and the fourth client wait for a slot, so their bytes are not read.
         streams[3].write_all(b"d").unwrap();
         streams[2].write_all(b"c").unwrap();
         assert!(!answers(&mut streams[2], Duration::from_millis(50)), "{model}");
         assert!(!answers(&mut streams[3], Duration::from_millis(10)), "{model}");
-        // The first finishes an exchange and passes its slot to the third, which is first in the line.
+        // The first client finishes an exchange, and its slot goes to the third, which is first in the line.
         streams[0].write_all(b"a").unwrap();
         assert!(answers(&mut streams[0], SOON) && answers(&mut streams[2], SOON), "{model}");
-        // The third has finished its exchange, so the fourth gets the slot.
+        // The third client has finished its exchange, so the fourth gets the slot.
         assert!(answers(&mut streams[3], SOON), "{model}");
-        // The second sent nothing and keeps its slot. All are served again.
+        // The second client sent nothing and keeps its slot. All clients are served again.
         for stream in &mut streams {
             stream.write_all(b"x").unwrap();
             assert!(answers(stream, SOON), "{model}");
@@ -82,7 +82,7 @@ fn high_throughput_serves_the_first_and_then_the_next_in_turn() {
 }
 
 #[test]
-fn high_throughput_takes_the_place_of_the_silent() {
+fn high_throughput_takes_the_slots_of_silent_clients() {
     for model in models("high-throughput") {
         let server = start("echo", model, "high-throughput", &[("active", "1"), ("active_idle_ms", "50")]);
         let _silent = connect(&server);
@@ -93,7 +93,7 @@ fn high_throughput_takes_the_place_of_the_silent() {
 }
 
 #[test]
-fn high_throughput_refuses_as_it_is_told() {
+fn high_throughput_refuses_by_the_chosen_method() {
     for model in models("high-throughput").filter(|m| !m.ends_with("-groups")) {
         for (refuse, service) in [("busy", "http"), ("close", "http"), ("reset", "http")] {
             let options = [("active", "1"), ("waiting", "0"), ("refuse", refuse)];
@@ -102,7 +102,7 @@ fn high_throughput_refuses_as_it_is_told() {
             while server.stats().connections == 0 {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // An early reset makes connect() itself fail with ECONNRESET, which is a refusal too.
+            // An early reset makes connect() itself fail with ECONNRESET, which is a refusal, too.
             let mut text = String::new();
             let outcome = TcpStream::connect(server.local_addr()).and_then(|mut second| {
                 second.set_read_timeout(Some(SOON))?;
@@ -120,7 +120,7 @@ fn high_throughput_refuses_as_it_is_told() {
 }
 
 #[test]
-fn a_sender_without_pause_starves_nobody() {
+fn a_client_that_never_stops_sending_starves_no_other() {
     for model in models("high-connections") {
         let server = start("discard", model, "high-connections", &[("drain", "65536")]);
         let floods: Vec<_> = (0..3)
@@ -146,7 +146,7 @@ fn a_sender_without_pause_starves_nobody() {
 }
 
 #[test]
-fn limits_close_count_and_name_those_that_flood() {
+fn limits_close_count_and_name_clients_that_never_read() {
     at_once("limits", |model| {
         let server = start("echo", model, "limits", &[("unsent_ms", "200"), ("silent_ms", "3600000")]);
         let mut flood = connect(&server);
@@ -166,7 +166,7 @@ fn limits_close_count_and_name_those_that_flood() {
 }
 
 #[test]
-fn limits_close_count_and_name_those_that_say_nothing() {
+fn limits_close_count_and_name_silent_clients() {
     at_once("limits", |model| {
         let server = start("echo", model, "limits", &[("unsent_ms", "3600000"), ("silent_ms", "100")]);
         let mut silent = connect(&server);
@@ -179,7 +179,7 @@ fn limits_close_count_and_name_those_that_say_nothing() {
     });
 }
 
-/// Waits until the one connection is over. Returns the counts.
+/// Waits until the only connection has ended and returns the counts.
 fn closed(server: &Server) -> serve::Stats {
     let deadline = Instant::now() + SOON;
     while (server.stats().accepted == 0 || server.stats().connections > 0) && Instant::now() < deadline {
@@ -189,10 +189,10 @@ fn closed(server: &Server) -> serve::Stats {
 }
 
 #[test]
-fn limits_bound_the_sends_outstanding() {
+fn limits_bound_the_outstanding_sends() {
     at_once("limits", |model| {
         if model == "blocking" {
-            // Each send has its own thread, so this model bounds nothing.
+            // Each send has its own thread, so this model has no such limit.
             return;
         }
         let server = start("echo", model, "limits", &[("sends", "1"), ("unsent_ms", "400")]);
@@ -203,7 +203,7 @@ fn limits_bound_the_sends_outstanding() {
         second.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
         while flood.write(&bytes).is_ok() {}
         while second.write(&bytes).is_ok() {}
-        // Both block the server until their limit closes them. Then a third client is served.
+        // Both clients block the server until a limit closes them. Then a third client is served.
         let mut third = connect(&server);
         third.write_all(b"x").unwrap();
         assert!(answers(&mut third, SOON), "{model}");
@@ -212,7 +212,7 @@ fn limits_bound_the_sends_outstanding() {
 }
 
 #[test]
-fn group_models_have_exactly_the_threads_of_the_source() {
+fn group_models_have_exactly_the_published_number_of_threads() {
     for (model, capacity) in [("event-groups", 63), ("uring-groups", 62)] {
         let server = start("echo", model, "", &[]);
         let mut streams = Vec::new();
@@ -230,8 +230,8 @@ fn group_models_have_exactly_the_threads_of_the_source() {
     threads_are(&server, 2 * 50 + 1, 50);
 }
 
-/// Waits for connections and threads, since a connection is counted before its threads. A thread too many shows a moment
-/// later.
+/// Waits for the numbers of connections and threads, because a connection is counted before its threads. A surplus
+/// thread would show a moment later.
 fn threads_are(server: &Server, threads: usize, connections: usize) {
     let deadline = Instant::now() + SOON;
     let all = |stats: &serve::Stats| stats.connections >= connections as u64 && stats.threads >= threads as u64;

@@ -1,8 +1,8 @@
-//! `capacity`: a server of known capacity. Requests take turns of 1/capacity seconds. The rest of a turn after the real
-//! work is spent spinning (`work`) or asleep (`sleep`).
+//! `capacity`: a server with a known capacity. Each request takes a turn of 1/capacity seconds. After the real work,
+//! the rest of the turn is spent spinning (`work`) or asleep (`sleep`).
 //!
-//! Turns follow one another without a gap while requests wait, so late wakes do not lower the rate. After a pause the next
-//! turn begins at once.
+//! While requests wait, turns follow one another without a gap, so waking late does not lower the rate. After a pause,
+//! the next turn starts at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::delay::Delay;
 use crate::{Options, ServeError};
 
-/// Longest lateness that following turns make up for.
+/// Maximum delay of a late wake-up that the following turns compensate.
 const MAX_CATCH_UP_NS: u64 = 10_000_000;
 
 pub(super) fn delay(options: &Options<'_>, threads: u32) -> Result<Option<Delay>, ServeError> {
@@ -35,7 +35,8 @@ pub(super) fn delay(options: &Options<'_>, threads: u32) -> Result<Option<Delay>
     })))
 }
 
-/// Turns of a server with a known capacity. Several threads share them, and each spends the time of `threads` turns.
+/// Turns of a server with a known capacity. All threads share them, and each thread's turn lasts as long as `threads`
+/// turns.
 struct Turns {
     turn_ns: u64,
     span_ns: u64,
@@ -51,7 +52,7 @@ impl Turns {
         Self { turn_ns, span_ns, catch_up_ns, next_ns: AtomicU64::new(0) }
     }
 
-    /// Takes the next turn. Returns the moment at which it ends.
+    /// Takes the next turn and returns the time at which it ends.
     fn take(&self, now_ns: u64) -> u64 {
         let begin = |next_ns: u64| if now_ns > next_ns + self.catch_up_ns { now_ns } else { next_ns };
         let taken = self.next_ns.fetch_update(Relaxed, Relaxed, |next_ns| Some(begin(next_ns) + self.turn_ns));
@@ -67,7 +68,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn requests_that_wait_follow_one_another_at_the_capacity() {
+    fn waiting_requests_are_served_at_the_capacity() {
         for sleeps in [false, true] {
             let turns = Turns::new(500.0, 1, sleeps);
             let mut now_ns = BEGIN_NS;
@@ -79,16 +80,16 @@ mod tests {
     }
 
     #[test]
-    fn a_late_wake_is_made_up_for() {
+    fn the_next_turns_compensate_a_late_wake_up() {
         let turns = Turns::new(500.0, 1, true);
         assert_eq!(turns.take(BEGIN_NS), BEGIN_NS + 2 * MS);
-        // Woken 5 ms late: the next turns end when they would have ended without that.
+        // The thread woke 5 ms late. The next turns end as if it had woken in time.
         assert_eq!(turns.take(BEGIN_NS + 7 * MS), BEGIN_NS + 4 * MS);
         assert_eq!(turns.take(BEGIN_NS + 7 * MS), BEGIN_NS + 6 * MS);
     }
 
     #[test]
-    fn after_a_pause_a_turn_begins_at_once_and_nothing_is_made_up_for() {
+    fn after_a_pause_a_turn_starts_at_once_without_compensation() {
         for sleeps in [false, true] {
             let turns = Turns::new(500.0, 1, sleeps);
             turns.take(BEGIN_NS);
@@ -102,7 +103,7 @@ mod tests {
     fn threads_share_the_capacity() {
         let turns = Turns::new(500.0, 4, true);
         let ends: Vec<u64> = (0..8).map(|_| turns.take(BEGIN_NS) - BEGIN_NS).collect();
-        // Each thread is busy for 4 turns; together they end one every 2 ms.
+        // Each thread is busy for the time of 4 turns, and together the threads end one turn every 2 ms.
         assert_eq!(ends, [8, 10, 12, 14, 16, 18, 20, 22].map(|ms| ms * MS));
     }
 }

@@ -1,6 +1,7 @@
-//! Planted weaknesses: a server that is slow, sleeps or is limited in a known way, so that a verdict can be checked.
+//! Planted weaknesses. A server is slow, sleeps or is limited in a known way, so that loadline's verdict on it can be
+//! checked.
 //!
-//! A behaviour wraps the sessions of any service under any model. One file each, one row in [`BEHAVIOURS`].
+//! A behaviour wraps the sessions of any service under any model. Each has one file and one row in [`BEHAVIOURS`].
 
 mod capacity;
 mod delay;
@@ -18,20 +19,20 @@ use delay::Delay;
 /// One row of [`BEHAVIOURS`].
 #[derive(Clone, Copy)]
 pub struct BehaviourSpec {
-    /// The option that turns it on.
+    /// Name of the option that turns it on.
     pub option: &'static str,
-    /// Effect on a request, and the verdict that it should cause.
+    /// Effect on a request, and the verdict that the behaviour should cause.
     pub help: &'static str,
-    /// Place where it is implemented.
+    /// Place in the server where the behaviour is implemented.
     pub(crate) kind: Kind,
 }
 
-/// Place where a behaviour is implemented.
+/// Place in the server where a behaviour is implemented.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
-    /// A delay around each session, for every completed request.
+    /// In a wrapper of each session, as a delay after every completed request.
     Session(fn(&Options<'_>, u32) -> Result<Option<Delay>, ServeError>),
-    /// In the http service, or where connections are accepted.
+    /// In the http service, or in the code that accepts connections.
     Elsewhere,
 }
 
@@ -69,7 +70,7 @@ pub const BEHAVIOURS: &[BehaviourSpec] = &[
     },
 ];
 
-/// Wraps a service in the behaviours that the options ask for.
+/// Wraps a service in the behaviours that the options select.
 pub(crate) fn wrap(
     service: Arc<dyn Service>,
     options: &Options<'_>,
@@ -107,7 +108,7 @@ impl Service for Delayed {
     }
 }
 
-/// Session that delays each completed request before its answer may leave.
+/// A session that delays each completed request before its answer is sent.
 struct DelayedSession {
     inner: BoxedSession,
     delays: Arc<[Delay]>,
@@ -177,18 +178,18 @@ mod tests {
     }
 
     #[test]
-    fn each_completed_request_is_delayed_once_before_its_answer_leaves() {
+    fn each_completed_request_is_delayed_once_before_its_answer() {
         let (mut session, count) = delayed("http");
         let get = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
         session.receive(&get.repeat(3)).unwrap();
         assert_eq!(count.load(Relaxed), 3);
-        // Half a request is none.
+        // Half a request does not count as a request.
         session.receive(&get[..10]).unwrap();
         assert_eq!(count.load(Relaxed), 3);
     }
 
     #[test]
-    fn echo_is_not_sent_past_the_delays() {
+    fn echoed_bytes_are_delayed_too() {
         let (mut session, count) = delayed("echo");
         assert!(!session.mirrors());
         session.receive(b"x").unwrap();
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_head_is_seen_through_the_delays() {
+    fn a_delayed_session_still_reports_incomplete_heads() {
         let (mut session, _) = delayed("http");
         session.receive(b"GET / HT").unwrap();
         assert!(session.awaits_head());
@@ -208,14 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_behaviour_the_service_stays_as_it_is() {
+    fn without_a_behaviour_the_service_is_not_wrapped() {
         let echo = service("echo", &[]);
         let wrapped = wrap(echo.clone(), &Options::new(&options(&[])).unwrap(), 1).unwrap();
         assert!(Arc::ptr_eq(&echo, &wrapped));
     }
 
     #[test]
-    fn wrong_values_are_refused_with_what_would_be_right() {
+    fn wrong_values_are_refused_with_the_valid_ones() {
         assert!(refused(&[("work_us", "1"), ("work_by", "magic")]).contains("clock or loops"));
         assert!(refused(&[("work_us", "0")]).contains("above zero"));
         assert!(refused(&[("sleep_ms", "-1")]).contains("above zero"));
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn work_takes_the_time_of_the_cpu_that_it_says() {
+    fn work_uses_the_stated_cpu_time() {
         let map = options(&[("work_us", "200")]);
         let delay = work::delay(&Options::new(&map).unwrap(), 1).unwrap().unwrap();
         let begin_ns = sys::clock::thread_cpu_ns();

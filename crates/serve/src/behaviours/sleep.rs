@@ -1,5 +1,5 @@
 //! `sleep_ms`: the serving thread sleeps before each answer, like a worker that waits for a slow upstream. With model
-//! `workers` the capacity is workers / sleep time, and the CPUs stay idle.
+//! `workers` the capacity is workers / sleep time, while the CPUs stay idle.
 
 use std::sync::Arc;
 

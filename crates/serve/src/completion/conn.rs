@@ -7,28 +7,29 @@ use sys::uring::BufferId;
 
 use crate::connection::{Connection, End};
 
-/// One connection. Small: a large server has mostly idle ones.
+/// State of one connection. The type is small, because a large server has mostly idle connections.
 pub(super) struct Conn {
     pub(super) state: Connection,
     pub(super) fd: Option<OwnedFd>,
     pub(super) generation: u32,
-    /// A receive is posted.
+    /// True if a receive is posted.
     pub(super) armed: bool,
-    /// The posted receive is the one of zero bytes.
+    /// True if the posted receive is one of zero bytes.
     pub(super) empty: bool,
-    /// The multishot receive was told to end.
+    /// True if the multishot receive is being cancelled.
     pub(super) stopping: bool,
     pub(super) sending: bool,
     pub(super) queued: bool,
-    /// The peer has ended its side; the state is told once the backlog is consumed.
+    /// True if the peer has closed its side. The session learns of this once the backlog is consumed.
     pub(super) input_ended: bool,
-    /// A shutdown of our side is posted. The kernel looks up the index in the table of files only when it runs.
+    /// True if a shutdown of the server's side is posted. The kernel looks up the index in the table of files only when
+    /// the shutdown runs.
     pub(super) ending: bool,
-    /// The connection is over, and is closed once the shutdown has run.
+    /// Set when the connection has ended. The socket is closed after the shutdown has run.
     pub(super) over: Option<End>,
-    /// Bytes read since the last receive of zero bytes.
+    /// Bytes read since the last zero-byte receive.
     pub(super) drained: u32,
-    /// Boxed, so that it takes 8 bytes of an idle connection instead of 32.
+    /// Received bytes that wait for a send to complete. The box takes 8 bytes of an idle connection instead of 32.
     #[expect(clippy::box_collection)]
     pub(super) backlog: Option<Box<VecDeque<(BufferId, u32)>>>,
 }

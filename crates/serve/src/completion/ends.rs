@@ -9,7 +9,7 @@ use crate::connection::End;
 use crate::strategies::LimitHit;
 
 impl Worker {
-    /// Opens a new connection, at an index of the ring's table of files or with a descriptor.
+    /// Opens a new connection, which has an index in the ring's table of files or a descriptor.
     pub(super) fn open(&mut self, at: Option<u32>, fd: Option<OwnedFd>) -> sys::Result<()> {
         let waits = match self.shard.admit() {
             Ok(waits) => waits,
@@ -33,12 +33,12 @@ impl Worker {
         self.advance(index)
     }
 
-    /// Ends our side. The kernel shuts the socket down in its own thread and looks up the index only there, so the index
-    /// must still belong to this connection: nothing is closed before the shutdown has run.
+    /// Closes the server's side. The kernel shuts the socket down in its own thread, and looks up the index only then.
+    /// Nothing is closed before the shutdown has run, so the index still belongs to this connection.
     pub(super) fn end_side(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         if let Some(fd) = &conn.fd {
-            // If the peer has gone already, the receive shows it.
+            // If the peer has already gone, the receive reports it.
             let _ = sys::socket::shutdown_write(fd);
             return Ok(());
         }
@@ -50,7 +50,7 @@ impl Worker {
         )
     }
 
-    /// Notes that our side has ended. Closes the connection if it was over by then.
+    /// Records that the server's side is closed. Closes the connection if it has ended meanwhile.
     pub(super) fn side_ended(&mut self, index: u32, generation: u32) -> sys::Result<()> {
         let Some(conn) = self.conn(index, generation) else { return Ok(()) };
         conn.ending = false;
@@ -68,14 +68,15 @@ impl Worker {
         let file = Self::file(index, &conn);
         let running = conn.armed || conn.sending;
         let Conn { fd, state, backlog, .. } = *conn;
-        // Counted before the close, so that a peer that sees the close finds it counted.
+        // Counted before the close, so that the count includes the connection when the peer sees the close.
         let frees_slot = self.shard.end(index, state, end);
         self.close_file(index, file, fd, running)?;
         backlog.into_iter().flat_map(|b| *b).for_each(|(id, _)| self.buffers.recycle(id));
         if frees_slot { self.pass_slot_on() } else { Ok(()) }
     }
 
-    /// Closes a socket. Cancels its outstanding operations first, since they keep it open; their completions are ignored.
+    /// Closes a socket. First cancels its outstanding operations, because they keep the socket open. Their completions
+    /// are ignored.
     fn close_file(&mut self, index: u32, file: File, fd: Option<OwnedFd>, running: bool) -> sys::Result<()> {
         let ignore = user_data(Operation::Ignore, 0, 0);
         if running {
@@ -86,7 +87,7 @@ impl Worker {
             return self.ring.close(index, OpFlags::SKIP_SUCCESS, ignore);
         }
         if running {
-            // The descriptor must live until the cancel has run.
+            // The descriptor must stay open until the cancellation has run.
             self.ring.submit()?;
         }
         drop(fd);

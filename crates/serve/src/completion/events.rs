@@ -1,4 +1,4 @@
-//! Events of a thread's operations, for overlapped I/O with events.
+//! eventfds that a thread's operations signal, for overlapped I/O with events.
 
 use std::os::fd::AsRawFd;
 
@@ -8,14 +8,14 @@ use sys::wake::Waker;
 
 use crate::ServeError;
 
-/// Maximum number of operations that a thread of the original waits for, besides its control event.
+/// Maximum number of operations for which a thread waits. Its control event comes on top.
 pub(crate) const OPERATIONS: u32 = 62;
 
-/// Events of a thread, by connection: each connection has one outstanding operation.
+/// eventfds of a thread, one per connection, because each connection has one outstanding operation.
 pub(super) struct Events {
     pub(super) wakers: Vec<Waker>,
     pub(super) list: Vec<Entry>,
-    /// Completions whose event was not reported yet.
+    /// Completions whose eventfd was not reported yet.
     pub(super) held: Vec<Cqe>,
 }
 

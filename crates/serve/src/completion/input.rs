@@ -1,4 +1,4 @@
-//! Input: completed receives, the backlog behind an outstanding send, and the end of input.
+//! Input: completed receives, the backlog behind an outstanding send, and the end of the input.
 
 use sys::Errno;
 use sys::uring::{BufferId, Cqe, OpFlags};
@@ -37,7 +37,7 @@ impl Worker {
                 self.starved.push_back((index, generation));
                 Ok(())
             }
-            // Either the socket is drained, or the multishot receive was told to end.
+            // Either no data waits in the socket, or the multishot receive was cancelled.
             Err(Errno::AGAIN | Errno::CANCELED | Errno::INTR) => {
                 conn.drained = u32::MAX;
                 self.advance(index)
@@ -46,7 +46,8 @@ impl Worker {
         }
     }
 
-    /// Takes bytes of a connection: keeps them while a send is outstanding, else consumes them.
+    /// Takes received bytes of a connection. While a send is outstanding they go to the backlog; otherwise they are
+    /// consumed.
     pub(super) fn input(&mut self, index: u32, id: BufferId, n: u32, lasting: bool) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         if conn.sending || conn.queued {
@@ -62,7 +63,7 @@ impl Worker {
         self.consume(index, id, n)
     }
 
-    /// Gives bytes to the session, or mirrors them, and goes on with the connection.
+    /// Passes bytes to the session, or echoes them directly, and continues with the connection.
     pub(super) fn consume(&mut self, index: u32, id: BufferId, n: u32) -> sys::Result<()> {
         let now_ms = self.shard.now_ms();
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
@@ -77,7 +78,7 @@ impl Worker {
         self.completed_requests(index, taken)
     }
 
-    /// Sends bytes back from the buffer that they arrived in.
+    /// Sends bytes back from the buffer in which they arrived.
     fn mirror(&mut self, index: u32, send: u32, id: BufferId, n: u32) -> sys::Result<()> {
         let (how, now_ms) = (self.link_flags(), self.shard.now_ms());
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
@@ -89,11 +90,11 @@ impl Worker {
         self.ring.send_buffer(file, &self.buffers, &id, n as usize, how, user_data(Operation::Send, 0, send))?;
         self.signal_end(index)?;
         self.sends[send as usize] = Some(Sending { index, generation, len: n, buffer: Some(id) });
-        // A receive may be posted beside the send: its bytes are kept until the send is done.
+        // A receive may be posted while a send is outstanding. Its bytes wait until the send completes.
         self.arm(index, false)
     }
 
-    /// Counts requests that input completed and goes on with the connection.
+    /// Counts the requests that the input completed and continues with the connection.
     fn completed_requests(&mut self, index: u32, completed: Result<u32, End>) -> sys::Result<()> {
         match completed {
             Ok(n) => {
@@ -107,7 +108,7 @@ impl Worker {
     pub(super) fn end_of_input(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         conn.input_ended = true;
-        // The session gets the backlog before the end.
+        // The session gets the backlog before it learns of the end.
         if conn.backlog.is_some() { Ok(()) } else { self.tell_end(index) }
     }
 

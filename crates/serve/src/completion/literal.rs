@@ -1,8 +1,8 @@
-//! Overlapped I/O with events, as in the original: every operation signals its own event when it completes (a write to an
-//! eventfd, linked behind the operation).
+//! Overlapped I/O with events, as in the Windows original. Every operation signals its own event when it completes: a
+//! write to an eventfd is linked behind the operation.
 //!
-//! The thread waits for up to 62 events and a control event in slot 0, gets the lowest one only, and then looks at that
-//! operation. The ring runs the operations, but does not report them.
+//! The thread waits for up to 62 events and a control event in slot 0. The wait reports only the lowest signalled
+//! event, and the thread then handles that operation. The ring runs the operations but does not report completions.
 
 use std::os::fd::AsRawFd;
 
@@ -13,19 +13,19 @@ use sys::wake::Waker;
 use super::{Operation, Worker, user_data};
 
 impl Worker {
-    /// Returns the flags of operations: linked to their signal, where there are events.
+    /// Returns the flags of operations. With events, each operation is linked to its signal.
     pub(super) fn link_flags(&self) -> OpFlags {
         if self.events.is_some() { OpFlags::IO_HARDLINK } else { OpFlags::empty() }
     }
 
-    /// Posts the signal behind the operation that was just posted.
+    /// Posts the signal behind the operation posted last.
     pub(super) fn signal_end(&mut self, index: u32) -> sys::Result<()> {
         let Some(waker) = self.events.as_ref().and_then(|e| e.wakers.get(index as usize)) else { return Ok(()) };
         let event = File::Fd(waker.as_raw_fd());
         self.ring.signal(event, OpFlags::SKIP_SUCCESS, user_data(Operation::Ignore, 0, 0))
     }
 
-    /// Waits for events and takes the completions of the lowest one that is signalled.
+    /// Waits for events and takes the completions of the lowest signalled event.
     pub(super) fn wait_events(
         &mut self,
         timeout_ns: Option<u64>,

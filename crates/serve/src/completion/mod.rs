@@ -1,8 +1,8 @@
-//! Loop of the io_uring models: operations are posted to a ring and come back completed. A model decides how receives are
-//! posted ([`Receive`]), how many sends may be outstanding, and where connections come from.
+//! Event loop of the io_uring models: operations are posted to a ring, which reports their completion. A model decides
+//! how receives are posted ([`Receive`]), how many sends may be outstanding, and where connections come from.
 //!
-//! A connection has at most one outstanding send, so answers keep their order. Meanwhile the server takes only a few
-//! buffers of input from it, so a peer that does not read cannot fill the server's memory.
+//! A connection has at most one outstanding send, so answers keep their order. During a send, the server takes only a
+//! few buffers of input from the connection. A peer that does not read therefore cannot fill the server's memory.
 
 mod conn;
 mod ends;
@@ -27,14 +27,14 @@ use conn::{Conn, Sending};
 pub(crate) use events::OPERATIONS;
 pub(crate) use setup::{Receive, Setup, allows_direct, probe};
 
-/// Maximum number of buffers in a connection's backlog. Its multishot receive is stopped then.
+/// Maximum number of buffers in a connection's backlog. When it is reached, the multishot receive is stopped.
 const MAX_BACKLOG: usize = 4;
-/// Time that connections without a buffer wait for a returned one, before further memory is used.
+/// Time that connections without a buffer wait for a returned one. After that, new memory is used.
 const MAX_BUFFER_WAIT_NS: u64 = 1_000_000;
-/// Longest wait until the kernel has freed the ring.
+/// Maximum wait until the kernel has freed the ring.
 const MAX_RING_CLOSE_NS: u64 = 5_000_000_000;
 
-/// Operation of an operation. User data is kind, generation and index in one number.
+/// Kind of a posted operation. The user data combines kind, generation and index in one number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operation {
     Ignore = 0,
@@ -49,7 +49,7 @@ const fn user_data(kind: Operation, generation: u32, index: u32) -> u64 {
     (kind as u64) << 56 | ((generation & 0xff_ffff) as u64) << 32 | index as u64
 }
 
-/// Serving thread with its ring.
+/// A serving thread with its ring.
 pub(crate) struct Worker {
     shard: Shard,
     setup: Setup,
@@ -60,11 +60,11 @@ pub(crate) struct Worker {
     free: Vec<u32>,
     sends: Vec<Option<Sending>>,
     free_sends: Vec<u32>,
-    /// Connections that wait for a free send, first come first served.
+    /// Connections that wait for a free send, in order of arrival.
     send_queue: VecDeque<(u32, u32)>,
-    /// Connections whose receive got no buffer.
+    /// Connections whose receive found no buffer.
     starved: VecDeque<(u32, u32)>,
-    /// The starved connections have waited one turn for returned buffers.
+    /// True if the starved connections have waited one turn for returned buffers.
     waited: bool,
     events: Option<events::Events>,
     generation: u32,
@@ -73,7 +73,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Makes the worker. Call this in the thread that runs it.
+    /// Creates the worker. Call this in the thread that will run it.
     pub(crate) fn new(shard: ShardSetup, setup: Setup) -> Result<Self, ServeError> {
         let (ring, buffers, close_watcher) = setup.ring()?;
         Ok(Self {
@@ -96,7 +96,8 @@ impl Worker {
         })
     }
 
-    /// Serves until the server is stopped. Returns when the kernel has freed the ring, which holds the listening socket.
+    /// Serves until the server is stopped. Returns once the kernel has freed the ring, which keeps the listening socket
+    /// open.
     pub(crate) fn run(mut self) -> Result<(), ServeError> {
         let served = self.serve().map_err(|e| ServeError::os("use the io_uring", e));
         let close_watcher = self.close_watcher.take();
@@ -121,7 +122,8 @@ impl Worker {
             if self.events.is_some() {
                 self.wait_events(timeout, &waker, &mut done)?;
             } else {
-                // Waiting for a batch needs a second timer, which costs more than the saved wakes (measured with nginx).
+                // Waiting for a batch needs a second timer, which costs more than the saved wake-ups (measured against
+                // nginx).
                 self.ring.submit_and_wait(1, timeout, 0)?;
                 self.ring.reap(&mut done);
             }
@@ -138,7 +140,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Keeps an accept posted, but pauses when no descriptor was left.
+    /// Keeps an accept posted. Pauses after the process ran out of descriptors.
     fn accept(&mut self) -> sys::Result<()> {
         let Some(listener) = &self.shard.setup.listener else { return Ok(()) };
         if self.accepting || self.resume_ns.is_some_and(|at| at > self.shard.now_ns) {
@@ -182,7 +184,7 @@ impl Worker {
         }
     }
 
-    /// Returns the file that operations of a connection name.
+    /// Returns the file that a connection's operations use.
     fn file(index: u32, conn: &Conn) -> File {
         conn.fd.as_ref().map_or(File::Fixed(index), |fd| File::Fd(fd.as_raw_fd()))
     }
@@ -192,7 +194,7 @@ impl Worker {
         (conn.generation == generation).then_some(conn)
     }
 
-    /// Goes on with a connection: sends output, else consumes the backlog, else receives or closes.
+    /// Continues with a connection: sends output, else consumes the backlog, else receives or closes.
     fn advance(&mut self, index: u32) -> sys::Result<()> {
         let (now_ms, how) = (self.shard.now_ms(), self.link_flags());
         let Some(conn) = self.conns.get_mut(index as usize).and_then(Option::as_deref_mut) else { return Ok(()) };
@@ -231,7 +233,7 @@ impl Worker {
         self.settle(index)
     }
 
-    /// Does what follows once everything is sent and the backlog is consumed.
+    /// Decides the next step after all output is sent and the backlog is consumed.
     fn settle(&mut self, index: u32) -> sys::Result<()> {
         let now_ms = self.shard.now_ms();
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };

@@ -1,9 +1,9 @@
-//! Posting receives: when, of which kind, and for which connections when buffers run out.
+//! Posting of receives: when, of which kind, and for which connections if buffers run out.
 
 use super::{MAX_BACKLOG, Operation, Receive, Worker, user_data};
 
 impl Worker {
-    /// Posts a receive if there should be one. `now`: the receive of zero bytes has completed, so data is there.
+    /// Posts a receive if one is due. `now` means that the zero-byte receive has completed, so data waits.
     pub(super) fn arm(&mut self, index: u32, now: bool) -> sys::Result<()> {
         let (receive, how) = (self.setup.receive, self.link_flags());
         let drain = self.shard.setup.policy.read.bytes as u32;
@@ -11,7 +11,8 @@ impl Worker {
         if conn.armed || conn.input_ended || !conn.state.takes_input() {
             return Ok(());
         }
-        // Only a multishot receive is posted beside a send, since it can be told to end. Single ones follow the answer.
+        // Only a multishot receive, which can be cancelled, is posted during a send. A single receive follows the
+        // answer.
         if receive != Receive::Multishot && (conn.sending || conn.queued) {
             return Ok(());
         }
@@ -34,8 +35,9 @@ impl Worker {
         self.signal_end(index)
     }
 
-    /// Posts receives again for connections that got no buffer. Strategy high-connections saves memory: it reuses returned
-    /// buffers, and takes new ones only if none returned for one turn, since peers that do not read may hold all of them.
+    /// Posts receives again for connections that found no buffer. To save memory, strategy high-connections reuses
+    /// returned buffers. It takes new ones only if none returned for one turn, because peers that do not read may hold
+    /// all of them.
     pub(super) fn feed_starved(&mut self) -> sys::Result<()> {
         let returned = self.buffers.returned() as usize;
         if self.starved.is_empty() {

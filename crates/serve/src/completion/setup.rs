@@ -1,4 +1,4 @@
-//! Settings of an io_uring model, and the check whether a ring is allowed here.
+//! Settings of an io_uring model, and a check if a ring is allowed here.
 
 use sys::Errno;
 use sys::uring::{Buffers, Config, Ring, RingCloseWatcher};
@@ -6,40 +6,40 @@ use sys::uring::{Buffers, Config, Ring, RingCloseWatcher};
 use crate::ServeError;
 use crate::strategies::Policy;
 
-/// Number of receive buffers used as long as they suffice, so that they fit into a CPU's cache.
+/// Number of receive buffers in use while they suffice. They fit into a CPU's cache.
 const BUFFERS_AT_FIRST: u16 = 64;
 
-/// Way to post receives.
+/// Method of posting receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Receive {
-    /// One multishot receive that goes on until the peer closes.
+    /// One multishot receive, which continues until the peer closes.
     Multishot,
-    /// One at a time.
+    /// One receive at a time.
     Single,
-    /// One of zero bytes. When it completes, single ones follow until the socket would block.
+    /// A zero-byte receive. When it completes, single receives follow until the socket would block.
     Empty,
 }
 
-/// Settings of a model for the loop.
+/// Settings of a model for the event loop.
 pub(crate) struct Setup {
     pub(crate) receive: Receive,
     /// Maximum number of outstanding sends.
     pub(crate) sends: u32,
-    /// Maximum size of one send, bytes.
+    /// Maximum size of one send in bytes.
     pub(crate) send_bytes: u32,
-    /// Number and size of receive buffers. The kernel gets few of them at first, and more when they do not suffice.
+    /// Number and size of receive buffers. The kernel gets a few at first, and more if they do not suffice.
     pub(crate) buffers: u16,
     pub(crate) buffer_bytes: u32,
-    /// Connections are in the ring's table of files, without descriptors.
+    /// True if connections are kept in the ring's table of files, without descriptors.
     pub(crate) direct: bool,
     /// Number of submission entries.
     pub(crate) entries: u32,
-    /// Each operation signals an eventfd, and the thread waits for those (at most 62 connections).
+    /// True if each operation signals an eventfd for which the thread waits (at most 62 connections).
     pub(crate) literal: bool,
 }
 
 impl Setup {
-    /// Makes the ring, its receive buffers, and the watcher that sees it freed.
+    /// Creates the ring, its receive buffers, and the watcher that reports when the kernel has freed the ring.
     pub(super) fn ring(&self) -> Result<(Ring, Buffers, RingCloseWatcher), ServeError> {
         let files = if self.direct { sys::limits::descriptors().0.clamp(1, 1 << 20) as u32 } else { 1 };
         let config = Config {
@@ -62,13 +62,13 @@ impl Setup {
     }
 }
 
-/// Returns whether connections may do without descriptors. Strategies that name or refuse peers need them.
+/// Returns true if connections need no descriptors. Strategies that name or refuse peers need descriptors.
 pub(crate) fn allows_direct(policy: &Policy) -> bool {
     policy.limits.is_none() && policy.active.is_none()
 }
 
-/// Checks that a ring can be made here. Runs in its own thread: the kernel frees a ring in the thread that made it, which
-/// would interrupt the caller's system calls a moment later.
+/// Checks that this process may create a ring. The check runs in a thread of its own. The kernel frees a ring in the
+/// thread that made it, which would later interrupt the caller's system calls.
 pub(crate) fn probe() -> Result<(), ServeError> {
     let config = Config { entries: 8, buffers: 1, buffer_bytes: 64, ..Config::default() };
     let tried = std::thread::spawn(move || Ring::new(&config).map(drop)).join();

@@ -1,32 +1,32 @@
-//! Times and flags of a connection that deadlines and strategies look at.
+//! Times and flags of a connection, which deadlines and strategies use.
 
-/// Longest time that a peer is read after our side has ended, milliseconds.
+/// Maximum time for which a peer is read after the server has closed its side, in milliseconds.
 pub(crate) const LINGER_MS: u32 = 2000;
-/// Most bytes read and dropped after our side has ended.
+/// Maximum number of bytes read and dropped after the server has closed its side.
 const LINGER_BYTES: u32 = 1 << 20;
 
-/// Times and flags of one connection. Times are milliseconds of the monotonic clock.
+/// Times and flags of one connection. Times are in milliseconds of the monotonic clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Activity {
-    /// Last arrival of bytes. While the connection lingers: the end of our side.
+    /// Time of the last arrival. While the connection lingers: time at which the server closed its side.
     pub(crate) heard_ms: u32,
-    /// Last progress of output that the socket did not take yet; 0 when no output waits.
+    /// Time at which waiting output last made progress; 0 if no output waits.
     pub(crate) blocked_ms: u32,
-    /// Begin of the request head that is incomplete; 0 when none is.
+    /// Time at which the incomplete request head began; 0 if there is none.
     head_since_ms: u32,
-    /// The connection is in the list of incomplete heads.
+    /// True if the connection is in the list of incomplete heads.
     head_watched: bool,
-    /// The connection is neither read nor written now: it waits for a slot, or a limit holds it back.
+    /// True if the connection is neither read nor written now, because it waits for a slot or a limit stops it.
     pub(crate) parked: bool,
-    /// The connection has completed a request since it got its slot.
+    /// True if the connection has completed a request since it got its slot.
     pub(crate) served: bool,
-    /// Our side has ended and the peer's has not. Bytes that still arrive are dropped.
+    /// True if the server has closed its side and the peer has not. Bytes that still arrive are dropped.
     pub(crate) lingering: bool,
     /// Bytes dropped while lingering.
     dropped_bytes: u32,
 }
 
-/// State of a request head that is being watched.
+/// State of an incomplete request head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeadState {
     Complete,
@@ -39,7 +39,7 @@ impl Activity {
         Self { heard_ms: now_ms, parked, ..Self::default() }
     }
 
-    /// Gives the connection a slot, and the time to use it.
+    /// Gives the connection a slot and restarts its idle time.
     pub(crate) fn take_slot(&mut self, now_ms: u32) {
         (self.parked, self.served, self.heard_ms) = (false, false, now_ms);
     }
@@ -48,28 +48,28 @@ impl Activity {
         (self.lingering, self.heard_ms, self.head_since_ms) = (true, now_ms, 0);
     }
 
-    /// Counts bytes that are dropped while lingering. Returns whether they are too many.
+    /// Counts bytes dropped while lingering. Returns true if they exceed the maximum.
     pub(super) fn drops_too_much(&mut self, bytes: u32) -> bool {
         self.dropped_bytes = self.dropped_bytes.saturating_add(bytes);
         self.dropped_bytes > LINGER_BYTES
     }
 
-    /// Returns whether the peer had its time to end its side.
+    /// Returns true if the peer has had enough time to close its side.
     pub(crate) fn lingered_enough(&self, now_ms: u32) -> bool {
         self.lingering && now_ms.saturating_sub(self.heard_ms) >= LINGER_MS
     }
 
-    /// Notes that the socket took some output but not all of it.
+    /// Records that the socket took only a part of the output.
     pub(crate) fn output_waits(&mut self, now_ms: u32) {
         self.blocked_ms = now_ms.max(1);
     }
 
-    /// Notes that the socket took all output.
+    /// Records that the socket took all output.
     pub(crate) fn output_left(&mut self) {
         self.blocked_ms = 0;
     }
 
-    /// Notes arrived bytes, how many requests they completed, and whether the head of a request is incomplete now.
+    /// Records arrived bytes: how many requests they completed, and if the head of a request is incomplete now.
     #[inline]
     pub(crate) fn heard(&mut self, completed: u32, awaits_head: bool, now_ms: u32) {
         self.served |= completed > 0;
@@ -81,25 +81,25 @@ impl Activity {
         }
     }
 
-    /// Returns for how long the connection has made no progress. Bytes of an incomplete head are no progress.
+    /// Returns the time without progress in milliseconds. Bytes of an incomplete head are no progress.
     pub(crate) fn quiet_ms(&self, now_ms: u32) -> u32 {
         now_ms.saturating_sub(if self.head_since_ms == 0 { self.heard_ms } else { self.head_since_ms })
     }
 
-    /// Returns true once for each incomplete head: the caller is to watch it from now on.
+    /// Returns true once per incomplete head. The caller must then watch the head's deadline.
     #[inline]
     pub(crate) fn starts_head_watch(&mut self) -> bool {
         self.head_since_ms != 0 && !std::mem::replace(&mut self.head_watched, true)
     }
 
-    /// Returns the time left for an incomplete head that may take `most_ms`.
+    /// Returns the time left, in milliseconds, for an incomplete head that may take `most_ms`.
     pub(crate) fn head_left_ms(&self, now_ms: u32, most_ms: u32) -> Option<u32> {
         let begun = self.head_since_ms != 0;
         begun.then(|| most_ms.saturating_sub(now_ms.saturating_sub(self.head_since_ms)))
     }
 
-    /// Checks a watched head. A connection is never late while it has no slot or its output waits, since
-    /// it is not read then.
+    /// Checks the deadline of a head. A connection without a slot or with waiting output is never late, because it is
+    /// not read.
     pub(crate) fn check_head(&mut self, now_ms: u32, most_ms: u32) -> HeadState {
         let left_ms = self.head_left_ms(now_ms, most_ms).filter(|_| self.head_watched);
         let Some(left_ms) = left_ms else {

@@ -1,7 +1,9 @@
-//! The state machine of one connection. It owns no socket: an I/O model tells it what arrived and asks what to do next.
+//! The state machine of one connection. It owns no socket. An I/O model reports what arrived and asks for the next
+//! step.
 //!
-//! A model hands arriving bytes to [`Connection::received`] (the end of input to [`Connection::end_of_input`]). It writes
-//! what [`Connection::transmit`] gives until that is nothing, and then does what [`Connection::settle`] says.
+//! A model passes arriving bytes to [`Connection::received`] and the end of the input to [`Connection::end_of_input`].
+//! It writes the bytes of [`Connection::transmit`] until there are none, and then takes the step that
+//! [`Connection::settle`] returns.
 
 mod activity;
 #[cfg(test)]
@@ -11,34 +13,35 @@ use proto::{Progress, Session};
 
 pub(crate) use activity::{Activity, HeadState, LINGER_MS};
 
-/// A session that may move between threads.
+/// A session that can move between threads.
 pub(crate) type BoxedSession = Box<dyn Session + Send>;
 
-/// Bytes read by one recv, and most bytes written by one send.
+/// Maximum number of bytes of one read and of one write.
 pub(crate) const PIECE_BYTES: usize = 64 * 1024;
 
-/// Next step of a connection that has nothing left to write.
+/// Next step of a connection without output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Wait: for input where [`Connection::takes_input`] is true, else until a strategy lets the connection go on.
+    /// Wait for input if [`Connection::takes_input`] is true. Otherwise wait until a strategy lets the connection
+    /// continue.
     Wait,
-    /// End the sending side (shutdown), then read on. The machine drops what still arrives.
+    /// Close the sending side (shutdown), then continue reading. The state machine drops the bytes that still arrive.
     EndSide,
     /// Close the connection.
     Close(End),
 }
 
-/// Reason for which a connection is over.
+/// Reason why a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Done,
     /// The socket reported an error.
     Reset,
-    /// The peer broke the protocol.
+    /// The peer violated the protocol.
     Fault,
 }
 
-/// Milliseconds of the monotonic clock, in which all times of a connection are kept.
+/// Returns the milliseconds of the monotonic clock, in which all times of a connection are kept.
 pub(crate) fn now_ms() -> u32 {
     (sys::clock::monotonic_ns() / 1_000_000) as u32
 }
@@ -46,27 +49,28 @@ pub(crate) fn now_ms() -> u32 {
 /// State of one connection.
 pub(crate) struct Connection {
     session: BoxedSession,
-    /// The connection ends once everything is written.
+    /// True if the connection ends once all output is written.
     closing: bool,
-    /// With `closing`: read on after the sending side has ended, since a plain close could destroy the last reply.
+    /// With `closing`: true to continue reading after the sending side is closed. A plain close could destroy the last
+    /// reply.
     linger: bool,
     input_ended: bool,
     pub(crate) activity: Activity,
 }
 
 impl Connection {
-    /// Starts a connection; `parked` ones wait until a strategy lets them go on.
+    /// Starts a connection. A `parked` connection waits until a strategy lets it continue.
     pub(crate) fn new(session: BoxedSession, now_ms: u32, parked: bool) -> Self {
         let activity = Activity::new(now_ms, parked);
         Self { session, closing: false, linger: false, input_ended: false, activity }
     }
 
-    /// Gives the session back, for another connection.
+    /// Returns the session, for use by another connection.
     pub(crate) fn into_session(self) -> BoxedSession {
         self.session
     }
 
-    /// Takes bytes that arrived. Returns how many requests they completed.
+    /// Passes arrived bytes to the session and returns how many requests they completed.
     pub(crate) fn received(&mut self, bytes: &[u8], now_ms: u32) -> Result<u32, End> {
         if self.activity.lingering {
             return if self.activity.drops_too_much(bytes.len() as u32) { Err(End::Done) } else { Ok(0) };
@@ -79,7 +83,7 @@ impl Connection {
         Ok(self.note(progress))
     }
 
-    /// Notes that the peer ended its side. Returns how many requests that completed.
+    /// Records that the peer closed its side and returns how many requests that completed.
     pub(crate) fn end_of_input(&mut self) -> Result<u32, End> {
         self.input_ended = true;
         if self.activity.lingering {
@@ -98,23 +102,24 @@ impl Connection {
         progress.completed
     }
 
-    /// Returns whether the reply to the next bytes is those bytes, so that a model may send them from where they lie.
+    /// Returns true if the session would reply to the next bytes with the bytes themselves. A model may then send them
+    /// from its own buffer.
     pub(crate) fn mirrors(&self) -> bool {
         !self.closing && !self.activity.lingering && self.session.mirrors()
     }
 
-    /// Notes a request whose first `bytes` bytes were sent back from where they lay.
+    /// Records a request whose first `bytes` bytes the model sent back from its own buffer.
     pub(crate) fn mirrored(&mut self, bytes: usize, now_ms: u32) {
         self.session.mirrored(bytes);
         self.activity.heard(1, false, now_ms);
     }
 
-    /// Returns whether [`Connection::transmit`] would give bytes.
+    /// Returns true if [`Connection::transmit`] would return bytes.
     pub(crate) fn wants_write(&self) -> bool {
         !self.holds_output() && self.session.wants_transmit()
     }
 
-    /// Copies the next bytes to write into `out`. Returns how many; 0 when there are none now.
+    /// Copies the next bytes to write into `out` and returns their number; 0 if there are none now.
     pub(crate) fn transmit(&mut self, out: &mut [u8]) -> usize {
         if self.holds_output() { 0 } else { self.session.transmit(out) }
     }
@@ -123,7 +128,7 @@ impl Connection {
         self.activity.lingering || self.activity.parked
     }
 
-    /// Decides what follows once everything that `transmit` gave is handed to the system.
+    /// Returns the next step after all bytes of `transmit` were written to the socket.
     pub(crate) fn settle(&mut self, now_ms: u32) -> Next {
         if self.activity.lingering || (self.activity.parked && self.session.wants_transmit()) {
             return Next::Wait;
@@ -136,13 +141,13 @@ impl Connection {
         if self.closing || self.input_ended { Next::Close(End::Done) } else { Next::Wait }
     }
 
-    /// Gives up a request whose head did not come in time: the peer is told, then the connection ends.
+    /// Abandons a request whose head is late: the peer gets an error response, then the connection ends.
     pub(crate) fn head_is_late(&mut self) {
         self.session.head_is_late();
         self.closing = true;
     }
 
-    /// Returns whether input is taken now.
+    /// Returns true if the connection reads input now.
     pub(crate) fn takes_input(&self) -> bool {
         !self.input_ended && !self.activity.parked && (!self.closing || self.activity.lingering)
     }

@@ -1,4 +1,4 @@
-//! The state machine without a socket: a scripted session, and the real ones of the services.
+//! Tests of the state machine without a socket, with a scripted session and with the sessions of the services.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +6,8 @@ use proto::Fault;
 
 use super::*;
 
-/// Answers each byte: `a` with itself, `c` by a close, `l` by a close that lingers, `h` begins a head, `f` is a fault.
+/// A session that reacts to each byte. It answers `a` with `a`, closes at `c`, closes and lingers at `l`, begins a head
+/// at `h`, and fails at `f`.
 #[derive(Default)]
 struct Scripted {
     output: Vec<u8>,
@@ -65,7 +66,7 @@ fn scripted() -> Connection {
     Connection::new(Box::new(Scripted::default()), 1, false)
 }
 
-/// All output that the connection gives now.
+/// Returns all output that the connection has now.
 fn output(connection: &mut Connection) -> Vec<u8> {
     let (mut all, mut piece) = (Vec::new(), [0; 3]);
     while let n @ 1.. = connection.transmit(&mut piece) {
@@ -75,7 +76,7 @@ fn output(connection: &mut Connection) -> Vec<u8> {
 }
 
 #[test]
-fn an_open_connection_answers_and_reads_on() {
+fn an_open_connection_answers_and_continues_reading() {
     let mut c = scripted();
     assert_eq!((c.settle(1), c.takes_input(), c.wants_write()), (Next::Wait, true, false));
     assert_eq!(c.received(b"aaaaa", 2), Ok(5));
@@ -85,24 +86,24 @@ fn an_open_connection_answers_and_reads_on() {
 }
 
 #[test]
-fn a_close_comes_after_the_last_answer_and_drops_what_is_behind_it() {
+fn a_close_follows_the_last_answer_and_drops_later_bytes() {
     let mut c = scripted();
     assert_eq!(c.received(b"ac", 1), Ok(2));
     assert!(!c.takes_input());
-    // Bytes that a completion brought meanwhile.
+    // These bytes arrived with a completion meanwhile.
     assert_eq!(c.received(b"aaa", 1), Ok(0));
     assert_eq!(output(&mut c), b"ac");
     assert_eq!(c.settle(1), Next::Close(End::Done));
 }
 
 #[test]
-fn lingering_ends_our_side_first_and_reads_until_the_peer_ends_its_own() {
+fn lingering_closes_the_server_side_and_reads_until_the_peer_closes() {
     let mut c = scripted();
     assert_eq!(c.received(b"l", 1), Ok(1));
     assert_eq!(output(&mut c), b"l");
     assert_eq!(c.settle(5), Next::EndSide);
     assert_eq!((c.settle(5), c.takes_input()), (Next::Wait, true));
-    // Further bytes are dropped, not answered.
+    // Later bytes are dropped and not answered.
     assert_eq!(c.received(b"aaa", 6), Ok(0));
     assert!(!c.wants_write() && !c.mirrors());
     assert_eq!(c.end_of_input(), Err(End::Done));
@@ -123,7 +124,7 @@ fn lingering_is_bounded_in_time_and_bytes() {
 }
 
 #[test]
-fn a_peer_that_has_ended_its_side_is_not_lingered_for() {
+fn no_lingering_for_a_peer_that_has_closed_its_side() {
     let mut c = scripted();
     assert_eq!(c.received(b"l", 1), Ok(1));
     assert_eq!(c.end_of_input(), Ok(0));
@@ -132,7 +133,7 @@ fn a_peer_that_has_ended_its_side_is_not_lingered_for() {
 }
 
 #[test]
-fn the_answers_of_a_half_closed_peer_leave_before_the_close() {
+fn a_half_closed_peer_gets_its_answers_before_the_close() {
     let mut c = scripted();
     assert_eq!(c.received(b"aa", 1), Ok(2));
     assert_eq!(c.end_of_input(), Ok(0));
@@ -142,7 +143,7 @@ fn the_answers_of_a_half_closed_peer_leave_before_the_close() {
 }
 
 #[test]
-fn the_session_is_not_told_of_an_end_behind_a_close() {
+fn after_a_close_the_session_learns_of_no_end_of_input() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let session = Scripted { told: told.clone(), ..Scripted::default() };
     let mut c = Connection::new(Box::new(session), 1, false);
@@ -152,7 +153,7 @@ fn the_session_is_not_told_of_an_end_behind_a_close() {
 }
 
 #[test]
-fn faults_of_the_protocol_end_the_connection() {
+fn protocol_errors_end_the_connection() {
     assert_eq!(scripted().received(b"af", 1), Err(End::Fault));
     let mut short = scripted();
     short.received(b"h", 1).unwrap();
@@ -160,7 +161,7 @@ fn faults_of_the_protocol_end_the_connection() {
 }
 
 #[test]
-fn a_parked_connection_is_neither_read_nor_written_until_it_has_a_place() {
+fn a_parked_connection_is_neither_read_nor_written_until_it_has_a_slot() {
     let mut c = scripted();
     c.received(b"aa", 1).unwrap();
     c.activity.parked = true;
@@ -169,19 +170,19 @@ fn a_parked_connection_is_neither_read_nor_written_until_it_has_a_place() {
     c.activity.take_slot(3);
     assert!(c.takes_input() && !c.activity.served);
     assert_eq!(output(&mut c), b"aa");
-    // One with nothing to say goes when its peer goes, though it has no place.
+    // A waiting connection without output ends when its peer closes, although it has no slot.
     c.activity.parked = true;
     c.end_of_input().unwrap();
     assert_eq!(c.settle(4), Next::Close(End::Done));
 }
 
 #[test]
-fn a_head_is_late_by_its_own_beginning() {
+fn the_deadline_of_a_head_counts_from_its_first_byte() {
     let mut c = scripted();
     assert!(!c.activity.starts_head_watch());
     c.received(b"h", 100).unwrap();
     assert!(c.activity.starts_head_watch() && !c.activity.starts_head_watch());
-    // Further bytes of the same head gain no time.
+    // Later bytes of this head do not extend its deadline.
     c.received(b"h", 600).unwrap();
     assert_eq!(c.activity.head_left_ms(700, 700), Some(100));
     assert_eq!(c.activity.quiet_ms(700), 600);
@@ -193,7 +194,7 @@ fn a_head_is_late_by_its_own_beginning() {
 }
 
 #[test]
-fn a_head_that_came_is_watched_no_more_and_the_next_one_anew() {
+fn a_complete_head_has_no_deadline_and_the_next_has_a_new_one() {
     let mut c = scripted();
     c.received(b"h", 100).unwrap();
     assert!(c.activity.starts_head_watch());
@@ -202,13 +203,13 @@ fn a_head_that_came_is_watched_no_more_and_the_next_one_anew() {
     c.received(b"h", 6000).unwrap();
     assert!(c.activity.starts_head_watch());
     assert_eq!(c.activity.head_left_ms(6000, 700), Some(700));
-    // A request that ends and another head that begins in one piece.
+    // One piece completes a request and begins another head.
     c.received(b"ah", 6500).unwrap();
     assert_eq!(c.activity.head_left_ms(6500, 700), Some(700));
 }
 
 #[test]
-fn time_without_a_place_or_behind_output_makes_no_head_late() {
+fn no_head_is_late_while_the_connection_waits_for_a_slot_or_for_output() {
     let mut c = scripted();
     c.received(b"h", 100).unwrap();
     c.activity.starts_head_watch();
@@ -222,12 +223,12 @@ fn time_without_a_place_or_behind_output_makes_no_head_late() {
 }
 
 #[test]
-fn echo_is_mirrored_from_where_the_bytes_lie() {
+fn echo_may_be_sent_from_the_receive_buffer() {
     let mut c = Connection::new(Box::new(proto::echo::ServerSession::default()), 1, false);
     assert!(c.mirrors());
     c.mirrored(5, 7);
     assert_eq!((c.activity.served, c.activity.heard_ms), (true, 7));
-    // Bytes that the socket did not take are handled as usual.
+    // Bytes that the socket did not take pass through the session as usual.
     assert_eq!(c.received(b"rest", 7), Ok(1));
     assert!(!c.mirrors());
     assert_eq!(output(&mut c), b"rest");
@@ -235,7 +236,7 @@ fn echo_is_mirrored_from_where_the_bytes_lie() {
 }
 
 #[test]
-fn a_source_with_an_end_closes_when_everything_has_left() {
+fn a_source_with_a_limit_closes_after_its_last_byte() {
     let plan = proto::source::ServerPlan::new(Some(5));
     let mut c = Connection::new(Box::new(plan.session()), 1, false);
     assert_eq!(output(&mut c).len(), 5);

@@ -1,11 +1,11 @@
-//! epoll(7): the kernel keeps the interest and a list of ready descriptors. Not in the source; the other models are
-//! compared with it.
+//! epoll(7): the kernel keeps the interest and a list of ready descriptors. The Windows study has no such model. The
+//! other models are compared with this one.
 //!
-//! `epoll` is level-triggered with one listener for all threads (EPOLLEXCLUSIVE wakes one of them). `epoll-et` is
-//! edge-triggered. `epoll-sharded` has one listener per thread.
+//! `epoll` is level-triggered with one listening socket for all threads (EPOLLEXCLUSIVE wakes one of them). `epoll-et`
+//! is edge-triggered. `epoll-sharded` has one listening socket per thread.
 //!
-//! Cost of an event: a share of one epoll_wait, one recv, one send. epoll_ctl runs once per connection, and when a send
-//! buffer is full.
+//! Cost of an event: a share of one epoll_wait, one recv, one send. epoll_ctl runs once per connection, and again when
+//! a send buffer is full.
 
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
@@ -57,7 +57,7 @@ impl<const EDGE: bool> Poller<EDGE> {
 
     fn interest(token: u32, want: Want) -> Interest {
         if token == LISTENER {
-            // Several epoll instances may watch one listener. Only one of them should wake.
+            // Several epoll instances may watch one listening socket. A new connection should wake only one of them.
             return Interest::IN | Interest::EXCLUSIVE;
         }
         if EDGE {
@@ -81,7 +81,7 @@ impl<const EDGE: bool> Readiness for Poller<EDGE> {
         if EDGE { Ok(()) } else { self.epoll.modify(fd, u64::from(token), Self::interest(token, want)) }
     }
 
-    /// Only the listener is removed: closing a connection removes it.
+    /// Removes only the listening socket. Closing a connection removes the connection.
     fn remove(&mut self, fd: BorrowedFd<'_>, token: u32) {
         if token == LISTENER {
             let _ = self.epoll.delete(fd);

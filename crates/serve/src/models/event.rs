@@ -1,9 +1,9 @@
 //! The explicit event API (G. Banga, J. Mogul, P. Druschel, USENIX 1999): a program declares interest once and takes
-//! events from a queue. The library `event` does this with a chosen back end (`--events epoll|uring|poll|select`). Each
-//! thread has its own queue and listener.
+//! events from a queue. The library `event` implements the API on a chosen backend (`--events
+//! epoll|uring|poll|select`). Each thread has its own queue and listening socket.
 //!
-//! Cost of an event: a share of one get_next_event, one recv, one send. The back ends poll and select also scan all
-//! descriptors at every wait.
+//! Cost of an event: a share of one get_next_event, one recv, one send. The backends poll and select also scan all
+//! descriptors in every wait.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -23,7 +23,7 @@ const BATCH: usize = 256;
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
     let name: String = launch.options.get("events")?.unwrap_or_else(|| "epoll".into());
     let backend = Backend::named(&name).map_err(|e| ServeError::Combination(e.to_string()))?;
-    // A queue belongs to its thread. This one only shows whether the kernel allows it.
+    // This queue only checks that the kernel allows the backend. Each thread creates its own queue.
     EventQueue::new(backend).map_err(|e| ServeError::Combination(e.to_string()))?;
     let threads = launch.plan.threads.max(1);
     let (listeners, addr) = launch.listen(threads, threads > 1)?;
@@ -45,7 +45,8 @@ struct Poller<const EDGE: bool> {
     queue: EventQueue,
     events: Vec<Event>,
     tokens: Vec<u32>,
-    /// Listener of the last event. One turn may not drain it, so its interest is declared again.
+    /// Listening socket of the last event. One turn may not accept all connections, so interest in the socket is
+    /// declared again.
     listener: Option<RawFd>,
 }
 

@@ -1,11 +1,11 @@
-//! Groups of 63 sockets and a control slot per thread, the lowest ready index first. Corresponds to WSAEventSelect, where
-//! WSAWaitForMultipleEvents takes at most 64 events and reports one. Threads: ceil(connections / 63) + 1.
+//! Groups of 63 sockets and a control slot per thread. This corresponds to WSAEventSelect: WSAWaitForMultipleEvents
+//! takes at most 64 events and reports the lowest signalled one. Number of threads: ceil(connections / 63) + 1.
 //!
-//! poll(2) on 64 entries stands for that wait, and an eventfd in slot 0 for the control event. By default, a wake serves
-//! the lowest ready index only. With `fair`, a wake serves all ready sockets.
+//! poll(2) on 64 entries replaces this wait, and an eventfd in slot 0 replaces the control event. By default, a wake-up
+//! serves only the lowest ready index. With `fair`, a wake-up serves all ready sockets.
 //!
-//! Cost of an event: a wait that scans 64 entries (fair: a share of one), a recv and a send. With one thread per 63
-//! connections, almost every event also switches threads.
+//! Cost of an event: a wait that scans 64 entries (with `fair`, a share of one), a recv and a send. With one thread per
+//! 63 connections, almost every event also switches threads.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Shared part of the group models: threads with a bounded number of connections each. One thread accepts connections,
-//! hands them to the groups, and starts a further group when all are full.
+//! Common part of the group models, in which each thread has a limited number of connections. One thread accepts
+//! connections and assigns them to the groups. It starts another group when all are full.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -13,18 +13,18 @@ use crate::shard::{Inbox, ShardSetup};
 use crate::stats::Cell;
 use crate::{ServeError, Service};
 
-/// Loop of one group, run in its own thread.
+/// Runs the event loop of one group in a thread of its own.
 pub(super) type RunGroup = Arc<dyn Fn(ShardSetup) -> Result<(), ServeError> + Send + Sync>;
 
-/// A thread with its connections.
+/// One thread with its connections.
 struct Group {
     inbox: Arc<Inbox>,
     taken: Arc<AtomicU32>,
-    /// The thread has ended with an error, for example without descriptors for its events.
+    /// True if the thread has ended with an error, for example because descriptors for its events ran out.
     dead: Arc<AtomicBool>,
 }
 
-/// The accepting thread, which assigns connections to groups.
+/// State of the accepting thread, which assigns connections to groups.
 struct Assigner {
     control: Arc<Control>,
     service: Arc<dyn Service>,
@@ -35,7 +35,7 @@ struct Assigner {
     cell: Arc<Cell>,
 }
 
-/// Resets the connections in the inbox of a group that has failed. Returns their number.
+/// Resets the connections in the inbox of a failed group and returns their number.
 fn reset_inbox(inbox: &Inbox) -> u64 {
     let fds = inbox.take();
     for fd in &fds {
@@ -76,7 +76,8 @@ impl Assigner {
             None => match self.grow() {
                 Ok(()) => self.groups.len() - 1,
                 Err(e) => {
-                    // Without a thread the peer is reset; the user sees the count and the reason.
+                    // Without a thread for it, the connection is reset. The counts and the failures show this to the
+                    // user.
                     self.cell.accepted.add(1);
                     self.cell.refused.add(1);
                     if self.cell.refused.get() == 1 {

@@ -1,4 +1,4 @@
-//! Row of the table of models, and the inputs of starting a model.
+//! A row of the table of models, and the inputs for starting a model.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -18,18 +18,18 @@ use crate::{Options, ServeError, Service};
 pub struct ModelSpec {
     /// Name, as in `--model NAME`.
     pub name: &'static str,
-    /// Name of the corresponding server in the source; `not in the source` where there is none.
+    /// Name of the corresponding server in the Windows study; `not in the source` if there is none.
     pub original: &'static str,
-    /// Cost of an event, in words.
+    /// Cost of an event, as a sentence.
     pub cost: &'static str,
     /// Strategies that the model supports.
     pub strategies: &'static [&'static str],
-    /// Reason why the model does not support the others.
+    /// Reason why the model does not support the other strategies.
     pub cannot: &'static str,
     pub(super) start: fn(&Launch<'_>) -> Result<SocketAddr, ServeError>,
 }
 
-/// Inputs of starting a model.
+/// Inputs for starting a model.
 pub(crate) struct Launch<'a> {
     pub(crate) plan: &'a ServePlan,
     pub(crate) options: &'a Options<'a>,
@@ -39,7 +39,7 @@ pub(crate) struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// Opens listening sockets for `shards` threads: one for all, or with `own` one each.
+    /// Opens listening sockets for `shards` threads: one for all threads, or with `own` one per thread.
     pub(crate) fn listen(&self, shards: u32, own: bool) -> Result<(Vec<Arc<OwnedFd>>, SocketAddr), ServeError> {
         let opened =
             listener::open(&self.plan.listen, self.plan.backlog, shards, own, self.service.nagle(), &self.control)?;
@@ -47,7 +47,7 @@ impl Launch<'_> {
         Ok(opened)
     }
 
-    /// Makes the inputs of one serving thread.
+    /// Creates the inputs of one serving thread.
     pub(crate) fn shard(&self, listener: Option<Arc<OwnedFd>>) -> Result<ShardSetup, ServeError> {
         Ok(ShardSetup {
             control: self.control.clone(),
@@ -61,7 +61,7 @@ impl Launch<'_> {
         })
     }
 
-    /// Starts the only thread of a single-threaded model, whatever number of threads the plan asks for.
+    /// Starts the only thread of a single-threaded model, whatever number of threads the plan has.
     pub(crate) fn one_thread<R: Readiness>(
         &self,
         name: &str,
@@ -73,7 +73,7 @@ impl Launch<'_> {
         Ok(addr)
     }
 
-    /// Refuses option `accept_every_ms` for a model that cannot accept on a timer.
+    /// Refuses option `accept_every_ms` if the model cannot accept connections by a timer.
     pub(crate) fn refuse_pace(&self, model: &str) -> Result<(), ServeError> {
         match Pace::from(self.options)? {
             Some(_) => Err(ServeError::Combination(format!(

@@ -1,4 +1,4 @@
-//! I/O models: one file each, one row in [`MODELS`]. Every model serves every service.
+//! I/O models: one file each, and one row in [`MODELS`]. Every model serves every service.
 
 mod blocking;
 mod epoll;
@@ -28,7 +28,7 @@ use crate::{Options, ServeError, Server, Service, behaviours};
 
 const ALL: &[&str] = &["high-throughput", "high-connections", "limits"];
 
-/// Every model.
+/// All I/O models.
 pub const MODELS: &[ModelSpec] = &[
     ModelSpec {
         name: "blocking",
@@ -144,13 +144,13 @@ pub const MODELS: &[ModelSpec] = &[
     },
 ];
 
-/// Returns the model for the highest load at the least CPU, as measured by `make bench`: io_uring where it is allowed.
-/// Plans name it `auto`.
+/// Returns the model with the highest throughput per CPU time, as measured by `make bench`: io_uring if it is allowed.
+/// Plans select it by `auto`.
 pub fn default_model() -> &'static str {
     if crate::completion::probe().is_ok() { "uring-sharded" } else { "epoll-sharded" }
 }
 
-/// Returns the model of a plan, with a note where the choice may surprise.
+/// Returns the model of a plan, with a note if the choice may surprise the user.
 pub(crate) fn choose<'a>(plan: &'a ServePlan, options: &Options<'_>) -> Result<(&'a str, Option<String>), ServeError> {
     let workers = options.get::<u32>("workers")?.is_some();
     if plan.model != "auto" {
@@ -179,7 +179,8 @@ pub(crate) fn start(
     policy: Policy,
     options: &Options<'_>,
 ) -> Result<Server, ServeError> {
-    // A server of many connections runs out of descriptors first. The hard limit is up to the user.
+    // A server with many connections runs out of descriptors first. The soft limit is raised to the hard one, which is
+    // the user's choice.
     let _ = match options.get("descriptors")? {
         Some(soft) => sys::limits::set_soft_descriptors(soft),
         None => sys::limits::raise_descriptors().map(drop),
@@ -188,7 +189,7 @@ pub(crate) fn start(
     let control = Control::new(&plan.cpus, options.get("max_threads")?);
     let launch = Launch { plan, options, control: control.clone(), service, policy };
     let started = (model.start)(&launch);
-    // From here on `Server` stops the threads, also after an error.
+    // From here on, `Server` stops the threads, also after an error.
     let any = SocketAddr::from(([0, 0, 0, 0], 0));
     let server = Server::new(*started.as_ref().unwrap_or(&any), model.name, control);
     started.map(|_| server)
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_takes_a_model_that_can_and_says_so() {
+    fn auto_chooses_a_model_that_supports_the_options_and_adds_a_note() {
         assert_eq!(chosen("auto", &[]).unwrap().0, default_model());
         for (options, model) in [(("accept_every_ms", "50"), "epoll-sharded"), (("workers", "2"), "workers")] {
             let (name, note) = chosen("auto", &[options]).unwrap();
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_is_named_is_taken_unless_an_option_needs_another() {
+    fn a_named_model_is_used_unless_an_option_requires_another() {
         assert_eq!(chosen("poll", &[]).unwrap(), ("poll".into(), None));
         assert_eq!(chosen("workers", &[("workers", "2")]).unwrap().0, "workers");
         assert!(chosen("epoll", &[("workers", "2")]).unwrap_err().to_string().contains("needs model workers"));

@@ -1,7 +1,7 @@
-//! poll(2): the whole list of descriptors goes to the kernel and back at every wait. Like the select server, without its
-//! limit on descriptor numbers. One thread.
+//! poll(2): every wait passes the whole list of descriptors to the kernel and back. The model resembles the select
+//! server but has no limit on descriptor numbers. One thread.
 //!
-//! Cost of an event: a scan of all connections in the kernel and one here, shared by all events of the same wake.
+//! Cost of an event: one scan of all connections in the kernel and one here, which all events of one wake-up share.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -17,12 +17,12 @@ pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
     launch.one_thread("poll", PollList::default)
 }
 
-/// Descriptors in the order in which they were added. The last one takes the place of a removed one.
+/// Descriptors in the order of addition. The last descriptor moves to the position of a removed one.
 #[derive(Default)]
 pub(super) struct PollList {
     entries: Vec<Entry>,
     tokens: Vec<u32>,
-    /// Only the lowest ready index is reported (event groups without `fair`).
+    /// True to report only the lowest ready index (event groups without `fair`).
     pub(super) lowest_only: bool,
 }
 
@@ -71,12 +71,12 @@ impl Readiness for PollList {
     }
 }
 
-/// Makes a list that reports only the lowest ready index unless it is `fair`, as WaitForMultipleEvents does.
+/// Creates a list. Unless `fair`, the list reports only the lowest ready index, as WSAWaitForMultipleEvents does.
 pub(super) fn group(fair: bool) -> PollList {
     PollList { lowest_only: !fair, ..PollList::default() }
 }
 
-/// Runs the loop of a group.
+/// Runs the event loop of a group.
 pub(super) fn run(shard: crate::shard::ShardSetup, fair: bool) -> Result<(), ServeError> {
     Worker::new(shard, group(fair)).run()
 }

@@ -1,9 +1,11 @@
-//! select(2) over bit arrays of any width: the non-blocking server of the source, with the sets of Linux. One thread.
+//! select(2) over bit arrays of any width: the non-blocking server of the Windows study, with Linux descriptor sets.
+//! One thread.
 //!
-//! The original's sets are arrays of handles that are searched one by one; model `select-array` has that cost. Here testing
-//! a bit costs nothing, and the kernel does the scan.
+//! On Windows, descriptor sets are arrays that are searched entry by entry; model `select-array` has this cost. Here
+//! testing a bit costs almost nothing, and the kernel does the scan.
 //!
-//! Cost of an event: a copy and a scan of the bit sets up to the highest descriptor, shared by all events of a wake.
+//! Cost of an event: a copy and a scan of the bit sets up to the highest descriptor, which all events of one wake-up
+//! share.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -76,7 +78,7 @@ impl Readiness for Sets {
             while bits != 0 {
                 let bit = bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                // A broken connection is readable, and reading shows the error.
+                // A broken connection is readable, and a read reports the error.
                 ready.push(Ready { token: self.tokens[word * 64 + bit], read: read >> bit & 1 != 0, gone: false });
             }
         }

@@ -1,17 +1,18 @@
-//! The source's non-blocking server as in its sample code: select with sets that are arrays of descriptors. One thread.
+//! The non-blocking server of the Windows study as in its sample code: select with sets that are arrays of descriptors.
+//! One thread.
 //!
-//! FD_SET searches the array entry by entry, to refuse duplicates, and FD_ISSET searches it again. Before every wait, each
-//! socket is put into all three sets (read, write, exceptional); after the wait, each is looked up in all three. So the
-//! searches grow with the square of the connections.
+//! FD_SET searches the array entry by entry to refuse duplicates, and FD_ISSET searches it again. Before every wait,
+//! each socket is put into all three sets (read, write, exceptional). After the wait, each socket is looked up in all
+//! three sets. The time for the searches therefore grows with the square of the connections.
 //!
-//! Almost every socket has room to write, so a wait ends at once and the thread never sleeps while clients are connected.
-//! Each wait accepts one connection, so accepting slows down as connections grow. With option `accept_all`, a wait accepts
-//! all connections, and only the cost of the searches remains.
+//! Almost every socket has room to write, so each wait ends at once, and the thread never sleeps while clients are
+//! connected. Each wait accepts one connection, so accepting slows down as connections grow. With option `accept_all`,
+//! a wait accepts all waiting connections, and only the cost of the searches remains.
 //!
-//! The kernel part is poll(2), a scan of the list. The searches are the model's own.
+//! poll(2), a scan of the list, does the kernel's part. The searches run in this process.
 //!
-//! Cost of a wait: n searches of up to n entries to build each of three sets, and n searches of the ready entries in each.
-//! All ready connections share it, which under load are most.
+//! Cost of a wait: n searches of up to n entries to build each of three sets, and n searches of the ready entries in
+//! each set. All ready connections share this cost. Under load, most connections are ready.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -23,7 +24,7 @@ use crate::ServeError;
 use crate::ready::Want;
 use crate::ready::{Readiness, Ready, WAKER};
 
-/// Events that poll(2) reports unasked.
+/// Events that poll(2) reports without a request.
 const BROKEN: i16 = poll::ERR | poll::HUP | poll::NVAL;
 
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
@@ -31,12 +32,12 @@ pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
     launch.one_thread("select-array", move || Arrays { accept_all, ..Arrays::default() })
 }
 
-/// Descriptor set of the original: a count and an array.
+/// Descriptor set as on Windows: a count and an array.
 #[derive(Default)]
 struct FdArray(Vec<RawFd>);
 
 impl FdArray {
-    /// FD_ISSET: compares one entry after the other, as the original does. (`contains` would compare many at a time.)
+    /// FD_ISSET: compares one entry after the other, as Windows does. (`contains` would compare many at a time.)
     #[inline(never)]
     fn is_set(&self, fd: RawFd) -> bool {
         for entry in &self.0 {
@@ -47,7 +48,7 @@ impl FdArray {
         false
     }
 
-    /// FD_SET.
+    /// FD_SET: adds a descriptor unless the set has it.
     fn set(&mut self, fd: RawFd) {
         if !self.is_set(fd) {
             self.0.push(fd);
@@ -74,7 +75,8 @@ impl Arrays {
         [(&mut self.read, poll::IN), (&mut self.write, poll::OUT), (&mut self.except, poll::PRI)]
     }
 
-    /// FD_ZERO, then FD_SET of every socket in every set. The read set leaves out connections that a strategy holds back.
+    /// Empties the sets (FD_ZERO) and adds every socket to every set (FD_SET). Connections that a strategy does not
+    /// read are left out of the read set.
     fn fill(&mut self) {
         self.sets().into_iter().for_each(|(set, _)| set.0.clear());
         self.list.clear();
@@ -84,18 +86,19 @@ impl Arrays {
                 self.read.set(*fd);
                 asked |= poll::IN;
             }
-            // The waker is no socket and always writable.
+            // The waker is no socket and is always writable.
             if *token != WAKER {
                 self.write.set(*fd);
                 self.except.set(*fd);
                 asked |= poll::OUT | poll::PRI;
             }
-            // One entry for all sets: poll(2) refuses a list longer than the limit of open descriptors.
+            // All three sets share one entry per descriptor, because poll(2) refuses a list longer than the limit on
+            // open descriptors.
             self.list.push(Entry::new(*fd, asked));
         }
     }
 
-    /// select(): leaves the ready sockets in the sets. A broken socket is in all of them.
+    /// select(): leaves only the ready sockets in the sets. A broken socket stays in all of them.
     fn select(&mut self, timeout_ns: Option<u64>) -> sys::Result<()> {
         self.sets().into_iter().for_each(|(set, _)| set.0.clear());
         let mut list = std::mem::take(&mut self.list);
@@ -140,7 +143,7 @@ impl Readiness for Arrays {
         for (fd, token, want) in &self.sockets {
             let (read, write) = (self.read.is_set(*fd), self.write.is_set(*fd));
             let gone = self.except.is_set(*fd);
-            // Only connections with waiting output care about room to write.
+            // Only connections with waiting output need room to write.
             if read || gone || (write && want.write) {
                 ready.push(Ready { token: *token, read, gone });
             }

@@ -1,12 +1,13 @@
 //! Signal-driven I/O: the kernel queues a real-time signal for every change of a socket (O_ASYNC, F_SETSIG). One thread
-//! takes the signals in order, one at a time, as a window procedure takes messages. Corresponds to WSAAsyncSelect.
+//! takes the signals in order, one at a time, as a window procedure takes messages. This corresponds to WSAAsyncSelect.
 //!
-//! When the signal queue is full (RLIMIT_SIGPENDING), the kernel sends SIGIO instead, and the thread checks all sockets.
+//! When the signal queue is full (RLIMIT_SIGPENDING), the kernel sends SIGIO instead, and the thread then checks all
+//! sockets.
 //!
-//! Unlike the original, signals are not held back until the data is read: every event sends one, also an acknowledgement
-//! that makes room to write.
+//! Windows suppresses further messages until the data is read. Linux sends a signal for every event, even for an
+//! acknowledgement that makes room to write.
 //!
-//! Cost of an event: a system call to take its signal, then a recv until it would block, and a send.
+//! Cost of an event: a system call to take its signal, then recv calls until one would block, and a send.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -18,7 +19,7 @@ use crate::ServeError;
 use crate::ready::Want;
 use crate::ready::{Readiness, Ready, WAKER, Worker};
 
-/// Longest wait, since an eventfd raises no signal to say that the server stops.
+/// Maximum wait. It is short because an eventfd raises no signal when the server stops.
 const MAX_WAIT_NS: u64 = 50_000_000;
 
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
@@ -33,9 +34,9 @@ pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
 
 struct Queue {
     signals: Signals,
-    /// Token of each descriptor number, plus one; 0 when it is not watched.
+    /// Token of each descriptor number, plus 1; 0 if the number is not watched.
     tokens: Vec<u32>,
-    /// New descriptors, tried once: those that were ready before they were watched raised no signal.
+    /// New descriptors, which are tried once. A descriptor that was ready before it was watched raised no signal.
     tried: Vec<u32>,
 }
 

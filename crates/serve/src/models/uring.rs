@@ -1,12 +1,15 @@
-//! io_uring(7), which corresponds to the completion port: operations are posted, and one queue reports their completion.
+//! io_uring(7), which corresponds to the completion port of Windows: operations are posted, and one queue reports their
+//! completion.
 //!
-//! `uring` follows the source's server: one queue, one serving thread, one receive posted per connection, and sends first
-//! in first out with at most 200 outstanding. There are two differences. The kernel picks a buffer when data arrives,
-//! where the original locks one per connection. A ring has one waiter, where a port releases threads last in first out.
+//! `uring` follows the server of the Windows study: one queue, one serving thread, one posted receive per connection,
+//! and at most 200 outstanding sends, first in first out. There are two differences. On Windows each connection locks a
+//! buffer, but here the kernel chooses one when data arrives. A completion port releases waiting threads last in first
+//! out, but a ring has only one waiter.
 //!
-//! `uring-sharded` uses the full mechanism: a ring and a listener per thread, and multishot receives.
+//! `uring-sharded` uses all features: one ring and one listening socket per thread, and multishot receives.
 //!
-//! Cost of an event: a share of one io_uring_enter, and two entries in shared memory per request; no other system call.
+//! Cost of an event: a share of one io_uring_enter, and two queue entries in shared memory per request. There are no
+//! other system calls.
 
 use std::net::SocketAddr;
 

@@ -1,13 +1,15 @@
-//! Groups of 62 outstanding operations per thread, each with its own ring. Corresponds to overlapped I/O with events, where
-//! a thread waits for at most 64 event objects, one per operation.
+//! Groups of 62 outstanding operations per thread, each group with its own ring. This corresponds to overlapped I/O
+//! with events on Windows, in which a thread waits for at most 64 event objects, one per operation.
 //!
 //! A connection has one outstanding operation at a time (a receive or a send), so a thread has at most 62 connections.
-//! Threads: ceil(connections / 62) + 1.
+//! Number of threads: ceil(connections / 62) + 1.
 //!
-//! Unlike the original, a ring reports what completed, without a scan of all handles for each event. With option `literal`,
-//! every operation signals its own eventfd and the thread waits for 62 of those, which keeps that cost.
+//! Windows scans all handles for each event. A ring reports which operations completed, without a scan. With option
+//! `literal`, every operation signals its own eventfd and the thread waits for 62 of them, which restores the cost of
+//! the scan.
 //!
-//! Cost of an event: one io_uring_enter for the few operations that complete together in one group, and a switch of threads.
+//! Cost of an event: one io_uring_enter, shared by the few operations of a group that complete together, and a thread
+//! switch.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

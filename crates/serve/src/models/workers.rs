@@ -1,10 +1,10 @@
-//! A fixed number of threads on one epoll instance. Each takes one event, serves it, and asks for the next; EPOLLONESHOT
-//! keeps the other threads away from that connection meanwhile.
+//! A fixed number of threads on one epoll instance. Each thread takes one event, serves its connection, and waits for
+//! the next event. Meanwhile EPOLLONESHOT keeps other threads away from this connection.
 //!
-//! Not in the source: the classic thread pool. Its capacity is threads / service time when requests wait for something.
-//! With `sleep_ms` it is the test case of the verdict server-concurrency.
+//! The classic thread pool, which the Windows study does not have. If requests wait for something, the capacity is
+//! threads / service time. With `sleep_ms` this model is the test case of the verdict server-concurrency.
 //!
-//! Cost of an event: epoll_wait, recv, send and epoll_ctl, and a lock of the connection, which is never contended.
+//! Cost of an event: epoll_wait, recv, send and epoll_ctl, and a lock of the connection that is never contended.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -33,9 +33,9 @@ struct Pool {
     control: Arc<Control>,
     service: Arc<dyn Service>,
     cell: Arc<Cell>,
-    /// Maximum time for the head of a request, milliseconds; 0 for no limit.
+    /// Maximum time for the head of a request in milliseconds; 0 for no limit.
     head_ms: u32,
-    /// Connections with an incomplete head, and the time of their next check; `u64::MAX` when there are none.
+    /// Connections with an incomplete head, and the time of their next check; `u64::MAX` if there are none.
     heads: Mutex<Vec<u32>>,
     sweep_ns: AtomicU64,
 }
@@ -57,7 +57,7 @@ pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
         sweep_ns: AtomicU64::new(u64::MAX),
     });
     let waker = launch.control.waker()?;
-    // Level-triggered and never cleared, so it wakes all threads when the server stops.
+    // The waker is level-triggered and never cleared, so it wakes all threads when the server stops.
     pool.epoll.add(waker.as_fd(), u64::from(WAKER), Interest::IN).map_err(os("watch the waker"))?;
     let once = Interest::IN | Interest::ONESHOT;
     pool.epoll.add(&*pool.listener, u64::from(LISTENER), once).map_err(os("watch the listening socket"))?;
@@ -91,7 +91,7 @@ impl Pool {
             Ok(fd) => self.open(fd),
             Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
                 self.cell.accept_paused.add_shared(1);
-                // This thread pauses; the others serve the open connections.
+                // This thread pauses, while the others serve the open connections.
                 clock::sleep_until_ns(clock::monotonic_ns() + PAUSE_NS);
             }
             Err(_) => {}
@@ -116,7 +116,8 @@ impl Pool {
     }
 
     fn serve_one(&self, token: u32, conn: &mut Conn, readable: bool, scratch: &mut Scratch) {
-        // The turn has its own counters, added afterwards: several threads write those of the pool.
+        // The turn has its own counters, which are added to the pool's afterwards. Several threads write the pool's
+        // counters.
         let own = Cell::default();
         let outcome = conn.turn(readable, Policy::NONE.read, scratch, &own, now_ms());
         self.cell.bytes_in.add_shared(own.bytes_in.get());
@@ -140,8 +141,8 @@ impl Pool {
         self.sweep_ns.fetch_min(clock::monotonic_ns() + SWEEP_NS, Ordering::Relaxed);
     }
 
-    /// Checks the incomplete heads when their time has come. Returns the time until the next check, which is the timeout of
-    /// the thread's next wait.
+    /// Checks the incomplete heads if their check is due. Returns the time until the next check, as the timeout of the
+    /// thread's next wait.
     fn sweep(&self, scratch: &mut Scratch) -> Option<u64> {
         let due = self.sweep_ns.load(Ordering::Relaxed);
         if due == u64::MAX {
@@ -151,7 +152,7 @@ impl Pool {
         if due > now {
             return Some(due - now);
         }
-        // Only one thread checks.
+        // Only one thread does the check.
         if self.sweep_ns.compare_exchange(due, u64::MAX, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             let heads = std::mem::take(&mut *lock(&self.heads));
             heads.into_iter().for_each(|token| self.check_head(token, scratch));

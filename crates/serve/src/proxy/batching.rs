@@ -1,57 +1,58 @@
-//! Batching of events under load, like the interrupt coalescing of network cards.
+//! Batching of events under load, similar to the interrupt coalescing of network cards.
 //!
-//! A thread that wakes for every event or two spends much of its time on falling asleep and waking up. A short pause before
-//! the next call lets several events arrive.
+//! A thread that wakes for every event or two spends much of its time falling asleep and waking up. A short pause
+//! before the next call lets several events arrive.
 //!
 //! Pauses are judged by their result: if they collect too few events, they stop for a long time. With few exchanges in
-//! progress there are no pauses, since all clients would wait for them: with 8 to 12 clients, pauses cost a third of the
-//! throughput.
+//! progress there are no pauses, because all clients would wait for them. With 8 to 12 clients, pauses cost a third of
+//! the throughput.
 //!
-//! The first pause is the shortest that is worth a timer. It grows while it collects only a small part of the exchanges in
-//! progress, and shrinks when it collects most of them.
+//! The first pause has the minimum length that is worth a timer. Pauses grow while they collect only a small part of
+//! the exchanges in progress, and shrink when they collect most of them.
 
 use std::time::Duration;
 
-/// Number of events from which a call is followed by no pause.
+/// A call that returns at least so many events is followed by no pause.
 const FULL_BATCH: usize = 8;
-/// Minimum mean number of events after a pause, for pauses to go on.
+/// Minimum mean number of events after a pause. Below it, pauses stop.
 const MIN_EVENTS: usize = 6;
-/// Minimum number of exchanges in progress at the upstream, which works on them during a pause.
+/// Minimum number of exchanges in progress for a pause. The upstream works on them during the pause.
 const MIN_IN_PROGRESS: usize = 16;
-/// A pause may grow if it collects less than 1/3 of the exchanges in progress, and shrinks if it collects more than 2/3.
+/// Pauses grow if they collect less than 1/3 of the exchanges in progress, and shrink if they collect more than 2/3.
 const PARTS: usize = 3;
-/// Maximum length of a pause, as a multiple of the shortest.
+/// Maximum length of a pause, as a multiple of the minimum.
 const MAX_MULTIPLE: u32 = 4;
 /// Number of pauses that are judged together.
 const TRIAL: usize = 16;
-/// Number of turns without a pause after pauses that did not pay. At low load, one turn in 250 pauses.
+/// Number of turns without a pause after a trial in which pauses collected too few events. At low load, one turn in 250
+/// pauses.
 const HOLD: u32 = 4000;
 
 /// Decides when a thread pauses.
 #[derive(Debug)]
 pub(super) struct BatchPauses {
     shortest: Duration,
-    /// Current length, as a multiple of the shortest.
+    /// Current length of pauses, as a multiple of the minimum.
     times: u32,
     rested: bool,
-    /// Pauses and events of the current trial.
+    /// Number of pauses and of events in the current trial.
     rests: usize,
     events: usize,
-    /// Exchanges in progress when the pauses began, summed.
+    /// Sum of the exchanges in progress at the start of each pause.
     in_progress: usize,
     hold: u32,
 }
 
 impl BatchPauses {
-    /// Makes pauses of at least `rest_us` microseconds; 0 for none.
+    /// Creates the state for pauses of at least `rest_us` microseconds; 0 for no pauses.
     pub(super) fn new(rest_us: u64) -> Self {
         let hold = if rest_us == 0 { u32::MAX } else { 0 };
         let shortest = Duration::from_micros(rest_us);
         Self { shortest, times: 1, rested: false, rests: 0, events: 0, in_progress: 0, hold }
     }
 
-    /// Returns the pause before the next call, after a call with room for `room` events returned `count`. A full array means
-    /// that more events wait, so there is no pause.
+    /// Returns the length of the pause before the next call. The last call returned `count` events, with room for
+    /// `room`. If the array is full, more events wait, and there is no pause.
     #[inline]
     pub(super) fn after(&mut self, count: usize, room: usize, in_progress: usize) -> Option<Duration> {
         if self.hold > 0 {
@@ -88,7 +89,8 @@ impl BatchPauses {
 mod tests {
     use super::*;
 
-    /// Counts the pauses in a number of calls. Those after a pause return `gathered` events, the others one.
+    /// Counts the pauses in a number of calls. A call after a pause returns `gathered` events, any other call returns
+    /// one.
     fn rests(gather: &mut BatchPauses, gathered: usize, room: usize, calls: usize) -> usize {
         let mut rested = false;
         let mut one = || {
@@ -99,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn rests_go_on_where_they_gather_events_and_stop_where_they_do_not() {
+    fn pauses_continue_only_while_they_collect_events() {
         assert_eq!(rests(&mut BatchPauses::new(50), 12, 256, 1000), 500, "every other call returns many");
         let few = rests(&mut BatchPauses::new(50), 2, 256, 10 * HOLD as usize);
         assert!((TRIAL..=10 * TRIAL).contains(&few), "{few}");
@@ -108,16 +110,16 @@ mod tests {
     }
 
     #[test]
-    fn nobody_rests_while_few_exchanges_are_in_progress() {
+    fn no_pauses_with_few_exchanges_in_progress() {
         let mut gather = BatchPauses::new(50);
         assert!((0..100).all(|_| gather.after(1, 256, MIN_IN_PROGRESS - 1).is_none()));
         assert!(gather.after(1, 256, MIN_IN_PROGRESS).is_some());
     }
 
     #[test]
-    fn a_rest_grows_while_it_brings_a_small_part_and_shrinks_when_it_brings_most() {
+    fn pauses_grow_while_they_collect_little_and_shrink_when_they_collect_most() {
         let mut gather = BatchPauses::new(50);
-        // The last pause of three trials.
+        // Returns the last pause of three trials.
         let mut last = |gathered: usize, in_progress: usize| {
             let rest = |call| gather.after(if call % 2 == 0 { 1 } else { gathered }, 256, in_progress);
             (0..6 * TRIAL).filter_map(rest).last().map(|rest| rest.as_micros())
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn load_that_comes_later_is_found() {
+    fn pauses_resume_when_load_rises_later() {
         let mut gather = BatchPauses::new(50);
         rests(&mut gather, 1, 256, 1000);
         assert!(rests(&mut gather, 12, 256, 3 * HOLD as usize) > HOLD as usize / 2);

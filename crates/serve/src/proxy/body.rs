@@ -3,7 +3,7 @@
 use proto::Fault;
 use proto::http1::{Chunked, Framing};
 
-/// Rest of a body.
+/// The rest of a message body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body {
     /// A number of bytes.
@@ -17,7 +17,7 @@ pub(super) enum Body {
 impl Body {
     pub(super) const NONE: Self = Self::Length(0);
 
-    /// Returns the body that a head announces; `undeclared` where it announces none.
+    /// Returns the body that a message head announces, or `undeclared` if the head announces none.
     pub(super) const fn of(framing: Framing, undeclared: Self) -> Self {
         match framing {
             Framing::Length(bytes) => Self::Length(bytes),
@@ -34,7 +34,7 @@ impl Body {
         }
     }
 
-    /// Returns how many of these bytes belong to the body, and subtracts them.
+    /// Returns how many of these bytes belong to the body, and subtracts their number from the rest.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
         match self {
             Self::Length(left) => {

@@ -1,4 +1,5 @@
-//! Times the calls of the event API in a proxy of another process, and reports them in its counts.
+//! Times the calls of the event API in a proxy process that has no experiment in it. The results are part of the
+//! server's counts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,16 +10,16 @@ use sys::tsc::Calibration;
 use super::timing::{after_nothing, timed};
 use crate::stats::Cell;
 
-/// Clock whose results are part of the server's counts, for proxies in other processes.
+/// A clock whose results are part of the server's counts. Used by proxies in processes of their own.
 #[derive(Debug)]
 pub(super) struct CountingClock {
     cell: Arc<Cell>,
     clock: Calibration,
-    /// Durations of the calls since the last median, cycle counts.
+    /// Durations of the calls since the last median, in cycles.
     recent: Vec<u64>,
 }
 
-/// Number of calls per median.
+/// Number of calls for each median.
 const MEDIAN_OF: usize = 128;
 
 impl CountingClock {

@@ -5,16 +5,17 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use event::Mask;
 use sys::{Errno, socket};
 
-/// A socket with its remembered readiness, which saves system calls: it is readable until a read came back short, and
-/// writable until a write did.
+/// A socket with its remembered readiness, which saves system calls. It is readable until a read comes back short, and
+/// writable until a write does.
 #[derive(Debug)]
 pub(super) struct End {
     fd: OwnedFd,
     pub(super) readable: bool,
     pub(super) writable: bool,
-    /// The peer has ended its side. The end follows the unread bytes, and no further event reports it.
+    /// True if the peer has closed its side. The end of the input follows the unread bytes, and no further event
+    /// reports it.
     pub(super) ended: bool,
-    /// Interest declared to the queue.
+    /// Interest that is declared to the event queue.
     pub(super) declared: Mask,
 }
 
@@ -23,7 +24,7 @@ pub(super) enum Read {
     Bytes(usize),
     /// No bytes now.
     Nothing,
-    /// The peer has ended its side.
+    /// The peer has closed its side.
     End,
     /// The connection is broken.
     Broken,
@@ -43,7 +44,7 @@ impl End {
         &self.fd
     }
 
-    /// Reads once. After a short read the socket is empty, unless the end is known to follow.
+    /// Reads once. After a short read the socket counts as empty, unless the end of the input is known to follow.
     #[inline]
     pub(super) fn read(&mut self, into: &mut [u8]) -> Read {
         match socket::recv(&self.fd, into) {
@@ -67,7 +68,7 @@ impl End {
         }
     }
 
-    /// Writes once and returns how many bytes the socket took, or an error when it is broken.
+    /// Writes once and returns the number of bytes that the socket took. Returns an error if the socket is broken.
     #[inline]
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<usize, ()> {
         if !self.writable || bytes.is_empty() {
@@ -87,14 +88,14 @@ impl End {
     }
 }
 
-/// Output buffer: bytes that wait to be written. Usually empty, and then it holds little memory.
+/// Bytes that wait to be written. The buffer is usually empty and then keeps little memory.
 #[derive(Debug, Default)]
 pub(super) struct Out {
     bytes: Vec<u8>,
     at: usize,
 }
 
-/// Maximum memory that an idle connection keeps, bytes.
+/// Maximum memory in bytes that an idle connection keeps.
 const MAX_KEPT_BYTES: usize = 4096;
 
 impl Out {
@@ -103,7 +104,7 @@ impl Out {
         self.at == self.bytes.len()
     }
 
-    /// Writes `bytes` at once if nothing waits. The rest is added to the buffer.
+    /// Writes `bytes` at once if no bytes wait. Adds the rest to the buffer.
     #[inline]
     pub(super) fn send(&mut self, end: &mut End, bytes: &[u8]) -> Result<usize, ()> {
         let taken = if self.is_empty() { end.write(bytes)? } else { 0 };
@@ -118,12 +119,12 @@ impl Out {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Returns the buffer, so that a head can be built at its end.
+    /// Returns the buffer, so that the caller can append a head.
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// Writes the buffer. Returns how many bytes the socket took.
+    /// Writes the buffer and returns the number of bytes that the socket took.
     #[inline]
     pub(super) fn flush(&mut self, end: &mut End) -> Result<usize, ()> {
         if self.is_empty() {

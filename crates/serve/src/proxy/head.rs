@@ -1,8 +1,8 @@
-//! Rewrites heads for a gateway (reverse proxy).
+//! Rewriting of message heads for a gateway (reverse proxy).
 //!
-//! Requests get a Via field and a Host that fits an absolute target, and lose the fields of one connection (RFC 9110,
-//! sections 7.2, 7.6.1 and 7.6.3). Responses pass unchanged unless they have such fields. `proto::http1` decides what is a
-//! valid request.
+//! A request gets a Via field and a Host that matches an absolute target. Fields that concern only one connection are
+//! removed (RFC 9110, sections 7.2, 7.6.1 and 7.6.3). A response passes unchanged unless it has such fields.
+//! `proto::http1` decides which requests are valid.
 
 use std::io::Write as _;
 
@@ -10,42 +10,42 @@ use proto::http1;
 
 use super::body::Body;
 
-/// A request head, as the proxy treats it.
+/// A request head and its treatment by the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Request {
-    /// Length of the head, bytes.
+    /// Length of the head in bytes.
     pub(super) length: usize,
     pub(super) body: Body,
-    /// The client keeps the connection after this exchange.
+    /// True if the client keeps the connection after this exchange.
     pub(super) keep: bool,
-    /// The response has no body (HEAD).
+    /// True if the response has no body (HEAD).
     pub(super) is_head: bool,
-    /// The request may be sent twice: it has no body, and its method changes nothing.
+    /// True if the request may be sent twice, because it has no body and its method changes nothing.
     pub(super) repeatable: bool,
-    /// The client understands interim responses: it speaks HTTP/1.1.
+    /// True if the client understands interim responses, as HTTP/1.1 requires.
     pub(super) interim: bool,
-    /// The request must not be passed on; the written bytes are the response to it.
+    /// True if the request must not be forwarded. The proxy has written the response to it.
     pub(super) answered: bool,
 }
 
 /// A response head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Response {
-    /// Length of the head, bytes.
+    /// Length of the head in bytes.
     pub(super) length: usize,
     pub(super) body: Body,
-    /// The server keeps the connection after this exchange.
+    /// True if the server keeps the connection after this exchange.
     pub(super) keep: bool,
-    /// An interim response (1xx): another one follows.
+    /// True for an interim response (1xx), which another response follows.
     pub(super) interim: bool,
-    /// The head has a Connection or Keep-Alive field.
+    /// True if the head has a Connection or Keep-Alive field.
     pub(super) names_connection: bool,
 }
 
-/// Status with which a head is refused.
+/// Status of the response that refuses a request.
 pub(super) type Refused = u16;
 
-/// Parses a request head and writes the one for the upstream. Returns `None` when the head is incomplete.
+/// Parses a request head and writes the head for the upstream. Returns `None` if the head is incomplete.
 pub(super) fn request(bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<Request>, Refused> {
     let Some(found) = http1::request(bytes).map_err(|refused| refused.status)? else { return Ok(None) };
     if found.method == "CONNECT" {
@@ -70,7 +70,7 @@ pub(super) fn request(bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<Request>
     }))
 }
 
-/// Parses a response head. Returns `None` when it is incomplete.
+/// Parses a response head. Returns `None` if the head is incomplete.
 pub(super) fn response(bytes: &[u8], to_head: bool) -> Result<Option<Response>, ()> {
     let Some(found) = http1::response(bytes).map_err(drop)? else { return Ok(None) };
     if found.status == 101 {
@@ -114,7 +114,8 @@ fn forward(head: &[u8], found: &http1::Request<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Answers as the last recipient (RFC 9110, sections 7.6.2 and 9.3.8): TRACE with the received head, without secrets.
+/// Answers a TRACE request as the final recipient, with the received head but without secrets (RFC 9110, sections 7.6.2
+/// and 9.3.8).
 fn answer(head: &[u8], method: &str, out: &mut Vec<u8>) {
     let mut echo = Vec::new();
     if method == "TRACE" {
@@ -134,7 +135,7 @@ fn answer(head: &[u8], method: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(&echo);
 }
 
-/// Copies a head without the fields of one connection and those in `dropped`, and adds `extra` (whole lines).
+/// Copies a head without the fields of a single connection and those in `dropped`, and adds `extra` (whole lines).
 pub(super) fn copy_without_connection(head: &[u8], dropped: &[&[u8]], extra: &[u8], out: &mut Vec<u8>) {
     let named = |name: &[u8]| names(head).any(|token| token.eq_ignore_ascii_case(name));
     let hop = [&b"connection"[..], b"keep-alive", b"proxy-connection", b"upgrade", b"te"];
@@ -153,7 +154,7 @@ pub(super) fn copy_without_connection(head: &[u8], dropped: &[&[u8]], extra: &[u
     out.extend_from_slice(b"\r\n");
 }
 
-/// Returns the fields that Connection names, except those of framing.
+/// Returns the fields that Connection names, except those that define the framing.
 fn names(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     head.split(|&b| b == b'\n')
         .filter(|line| line.len() > 11 && line[..11].eq_ignore_ascii_case(b"connection:"))
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_request_passes_with_a_via() {
+    fn a_plain_request_gets_a_via_field() {
         let head = "GET / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\n\r\n";
         let (found, out) = passed(&[head, "GET /next"].concat());
         assert_eq!(found.length, head.len());
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_one_connection_are_left_out_with_those_they_name() {
+    fn connection_fields_and_the_fields_that_they_name_are_removed() {
         let (found, out) = passed(
             "GET / HTTP/1.1\r\nHost: a\r\nConnection: close, X-Own, Host\r\nx-own: 1\r\nTE: trailers\r\nB: 2\r\n\r\n",
         );
@@ -199,14 +200,14 @@ mod tests {
     }
 
     #[test]
-    fn an_absolute_target_is_asked_for_at_its_own_host() {
+    fn an_absolute_target_sets_the_host() {
         let (_, out) = passed("GET http://b:8/x?y HTTP/1.1\r\nHost: a\r\nB: 2\r\n\r\n");
         assert_eq!(out, "GET /x?y HTTP/1.1\r\nB: 2\r\nHost: b:8\r\nVia: 1.1 loadline\r\n\r\n");
         assert!(passed("GET http://b?y HTTP/1.0\r\n\r\n").1.starts_with("GET /?y HTTP/1.0\r\nHost: b\r\nVia: 1.0 "));
     }
 
     #[test]
-    fn a_trace_goes_as_far_as_it_may() {
+    fn max_forwards_limits_a_trace_request() {
         let trace = |forwards: &str| {
             passed(&format!("TRACE / HTTP/1.1\r\nHost: a\r\nMax-Forwards: {forwards}\r\nCookie: secret\r\n\r\n"))
         };
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn responses_end_where_the_standard_says() {
+    fn response_bodies_end_as_the_standard_defines() {
         let of = |text: &str, to_head| response(text.as_bytes(), to_head).unwrap().unwrap();
         let plain = of("HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: keep-alive\r\n\r\n", false);
         assert_eq!((plain.body, plain.keep, plain.names_connection), (Body::Length(7), true, true));

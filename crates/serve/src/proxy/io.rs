@@ -1,4 +1,5 @@
-//! Shared by the pairs of a thread: its queue, the owner of each descriptor, and the kept upstream connections.
+//! State that the client and upstream pairs of a thread share: the event queue, the owner of each descriptor, and the
+//! kept upstream connections.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ pub(super) enum Role {
     Kept,
 }
 
-/// Parts of the thread that pairs use.
+/// Parts of the thread that its pairs use.
 pub(super) struct Io {
     pub(super) queue: Queue,
     roles: Vec<Role>,
@@ -33,9 +34,9 @@ pub(super) struct Io {
     pub(super) cell: Arc<Cell>,
     pub(super) buffer: Vec<u8>,
     pub(super) now_ms: u64,
-    /// Upstream connections in use by pairs.
+    /// Number of upstream connections in use by pairs.
     pub(super) attached: usize,
-    /// Requests sent again because a kept connection had closed.
+    /// Number of requests sent again because a kept connection had closed.
     pub(super) repeated: u64,
 }
 
@@ -85,7 +86,7 @@ impl Io {
         self.queue.declare(end, mask).map_err(drop)
     }
 
-    /// Reads once into the buffer. Tells the queue when nothing is left to read.
+    /// Reads once into the shared buffer. Tells the event queue if no data is left to read.
     #[inline]
     pub(super) fn read(&mut self, end: &mut End) -> Read {
         let read = end.read(&mut self.buffer);
@@ -100,7 +101,7 @@ impl Io {
         self.kept.pop()
     }
 
-    /// Keeps an upstream connection for the next request.
+    /// Keeps an upstream connection for a later request.
     pub(super) fn keep(&mut self, mut end: End) {
         if end.readable
             || self.kept.len() >= self.settings.pool
@@ -112,13 +113,13 @@ impl Io {
         self.kept.push(end);
     }
 
-    /// Starts a new upstream connection. Its role is set when its pair is settled.
+    /// Starts a new upstream connection. Its owner is set when its pair is settled.
     pub(super) fn connect(&mut self) -> Result<End, ()> {
         let to = self.settings.upstream;
         let fd = socket::tcp(to).map_err(drop)?;
         let _ = socket::set_nodelay(&fd, true);
         if let Some(bytes) = self.settings.upstream_buffer {
-            // Set before the connect, which announces the window of this buffer.
+            // The buffer size must be set before the connect, which announces the window.
             let _ = socket::set_recv_buffer(&fd, bytes);
         }
         socket::connect(&fd, to).map_err(drop)?;
@@ -131,7 +132,7 @@ impl Io {
         self.queue.forget(end.fd());
     }
 
-    /// Drops a kept connection that became readable: it has ended, or sends unrequested bytes.
+    /// Drops a kept connection that became readable: the upstream has closed it, or sends bytes that nobody requested.
     pub(super) fn drop_kept(&mut self, fd: RawFd) {
         if let Some(at) = self.kept.iter().position(|end| end.fd() == fd) {
             let end = self.kept.swap_remove(at);

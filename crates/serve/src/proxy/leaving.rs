@@ -1,9 +1,10 @@
-//! Clients that leave while the upstream works for them. A reset ends the pair and its upstream connection at once.
+//! Clients that leave while the upstream works on their request. After a reset, the pair and its upstream connection
+//! end at once.
 //!
-//! A client that ends its side has either half-closed, and then still gets its answer, or closed. TCP tells these apart
-//! only when something is sent: a closed socket answers with a reset. So the proxy sends one interim 100 response to an
-//! HTTP/1.1 client that has ended its side and still waits after `probe_ms`. Every HTTP/1.1 client has to accept it
-//! (RFC 9110, section 15.2).
+//! A client that closes its side has either half-closed its connection, and then still expects an answer, or closed it.
+//! TCP tells these apart only when the proxy sends: a closed socket answers with a reset. The proxy therefore sends one
+//! interim 100 response to an HTTP/1.1 client that still waits `probe_ms` after closing its side. Every HTTP/1.1 client
+//! must accept this response (RFC 9110, section 15.2).
 
 use std::os::fd::RawFd;
 
@@ -15,7 +16,7 @@ use super::worker::Worker;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Presence {
     Here,
-    /// The client has half-closed or closed.
+    /// The client has half-closed or closed its connection.
     Ended,
     Gone,
 }
@@ -29,7 +30,7 @@ fn presence(fd: RawFd) -> Presence {
 }
 
 impl Worker {
-    /// Handles an event of a client that is not being read: ends the pair if the client has gone.
+    /// Handles an event of a client that is not being read. Ends the pair if the client has gone.
     pub(super) fn client_stirs(&mut self, place: u32) {
         match self.pairs.get(place).map(|pair| presence(pair.client.fd())) {
             Some(Presence::Gone) => self.client_left(place),
@@ -37,8 +38,8 @@ impl Worker {
         }
     }
 
-    /// Schedules a check of a client that could leave unnoticed: it has ended its side, or unread bytes keep a
-    /// level-triggered back end from watching it.
+    /// Schedules a check of a client that could leave unnoticed. Such a client has closed its side, or its unread bytes
+    /// prevent a level-triggered backend from watching it.
     pub(super) fn suspect(&mut self, place: u32) {
         let due = self.io.now_ms + self.io.settings.probe_ms;
         if let Some(pair) = self.pairs.get(place)
@@ -48,7 +49,7 @@ impl Worker {
         }
     }
 
-    /// Checks a client that was scheduled and is still not being read.
+    /// Performs a scheduled check of a client that is still not being read.
     pub(super) fn look_again(&mut self, place: u32, serial: u32) {
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };
         pair.suspected = false;

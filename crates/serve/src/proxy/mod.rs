@@ -1,6 +1,6 @@
-//! The proxy of source 2: event-driven, HTTP/1.1, without a cache, on the event API with a chosen back end.
+//! The proxy of the event API paper, on a chosen backend of the event API. It speaks HTTP/1.1 and has no cache.
 //!
-//! Each thread has its own listener, queue, clients and kept upstream connections.
+//! Each thread has its own listening socket, event queue, clients and kept upstream connections.
 
 mod batching;
 mod body;
@@ -32,7 +32,7 @@ pub(crate) fn start(plan: &ServePlan) -> Result<Server, ServeError> {
     start_with(plan, None)
 }
 
-/// Starts a proxy of one thread whose calls of the event API can be timed.
+/// Starts a proxy with one thread whose calls of the event API can be timed.
 pub fn start_timed(plan: &ServePlan) -> Result<(Server, CallTimer), ServeError> {
     let (timer, clock) = CallTimer::new();
     let server = start_with(&ServePlan { threads: 1, ..plan.clone() }, Some(clock))?;
@@ -46,7 +46,7 @@ fn start_with(plan: &ServePlan, mut clock: Option<Box<Stopwatch>>) -> Result<Ser
     let threads = plan.threads.max(1);
     let (listeners, addr) = listener::open(&plan.listen, plan.backlog, threads, threads > 1, false, &control)?;
     listener::tune(&listeners, &Options::new(&plan.options)?)?;
-    // From here on `Server` stops the threads, also after an error.
+    // From here on, `Server` stops the threads, also after an error.
     let server = Server::new(addr, settings.events.backend.spec().name, control.clone());
     for listener in listeners {
         let (settings, control) = (settings.clone(), control.clone());
@@ -54,7 +54,7 @@ fn start_with(plan: &ServePlan, mut clock: Option<Box<Stopwatch>>) -> Result<Ser
         let (ready, is_ready) = std::sync::mpsc::channel();
         let (owner, clock) = (control.clone(), clock.take());
         owner.spawn("proxy", move || {
-            // A queue belongs to its thread, so the kernel may refuse it only here.
+            // A queue is created in its own thread, so the kernel may refuse it only here.
             let worker = match Worker::new(settings, control, listener, waker, clock) {
                 Ok(worker) => worker,
                 Err(error) => {

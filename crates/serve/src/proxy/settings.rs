@@ -1,4 +1,4 @@
-//! Settings of a proxy: read from a plan, checked, and shared by its threads.
+//! Settings of a proxy: parsed from a plan, checked, and shared by its threads.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -7,10 +7,10 @@ use run::ServePlan;
 
 use crate::{Options, ServeError, strategies};
 
-/// Default maximum size of a read, and so of the bytes that may wait for one side.
+/// Default maximum size of a read in bytes. The bytes that wait for one side have this limit too.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Default minimum pause under load. A thread's timer slack may double it.
+/// Default minimum pause under load in microseconds. The kernel's timer slack may double it.
 const GATHER_US: u64 = 50;
 
 pub(super) struct Settings {
@@ -19,18 +19,18 @@ pub(super) struct Settings {
     pub(super) head_bytes: usize,
     pub(super) max_connections: u64,
     pub(super) timeout_ms: u64,
-    /// Maximum time for the head of a request, milliseconds; 0 for no limit.
+    /// Maximum time for the head of a request in milliseconds; 0 for no limit.
     pub(super) head_ms: u64,
-    /// Time after which a client that has ended its side is probed, milliseconds.
+    /// Time in milliseconds after which a client that has closed its side is probed.
     pub(super) probe_ms: u64,
-    /// Maximum number of upstream connections kept for further requests, per thread.
+    /// Maximum number of upstream connections that a thread keeps for further requests.
     pub(super) pool: usize,
     pub(super) read_bytes: usize,
-    /// Receive buffer of upstream connections, bytes; `None` for the kernel's default.
+    /// Size in bytes of the receive buffers of upstream connections; `None` for the kernel's default.
     pub(super) upstream_buffer: Option<usize>,
-    /// Time and count the calls of the event API.
+    /// True to time and count the calls of the event API.
     pub(super) timed: bool,
-    /// Minimum pause of a thread under load, so that events arrive in batches, microseconds; 0 for none.
+    /// Minimum pause of a thread under load, in microseconds, so that events arrive in batches; 0 for no pauses.
     pub(super) gather_us: u64,
     /// Maximum number of events per call.
     pub(super) array: usize,
@@ -46,8 +46,8 @@ impl Settings {
         let upstream = text.to_socket_addrs().ok().and_then(|mut list| list.next()).ok_or_else(bad)?;
         let name: String = options.get("events")?.unwrap_or_else(|| "epoll".into());
         let backend = Backend::named(&name).map_err(|e| ServeError::Combination(e.to_string()))?;
-        // io_uring wakes a sleeping thread at each arrival, so pauses collect nothing there. They cost a tenth of the CPU
-        // time of a request.
+        // io_uring wakes a sleeping thread at each arrival, so pauses collect no events there. They cost a tenth of the
+        // CPU time of a request.
         let gather_us = if backend == Backend::Uring { 0 } else { GATHER_US };
         Ok(Self {
             upstream,
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_reply_has_the_length_that_it_says() {
+    fn each_reply_has_its_stated_length() {
         for (status, reply) in REPLIES {
             let text = std::str::from_utf8(reply).unwrap();
             let (head, body) = text.split_once("\r\n\r\n").unwrap();

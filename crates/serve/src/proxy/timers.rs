@@ -1,4 +1,4 @@
-//! Deadlines of a thread's pairs: silent upstreams, slow heads, lingering clients, and the pause of accepting.
+//! Deadlines of a thread's pairs: silent upstreams, slow heads, lingering clients, and pauses in accepting connections.
 
 use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
@@ -10,11 +10,11 @@ use super::end::End;
 use super::pair::Phase;
 use super::worker::Worker;
 
-/// Pause of accepting when no descriptor is left, milliseconds.
+/// Length in milliseconds of the pause in accepting connections after descriptors ran out.
 const ACCEPT_PAUSE_MS: u64 = 100;
 
 impl Worker {
-    /// Pauses accepting, since no descriptor is left. Open connections go on.
+    /// Pauses accepting connections because descriptors ran out. Open connections continue.
     pub(super) fn pause_accepting(&mut self) {
         self.io.cell.accept_paused.add(1);
         self.accept = false;
@@ -37,7 +37,7 @@ impl Worker {
         .into_iter()
         .flatten()
         .min()?;
-        // One millisecond more, so that the wait does not end just before the deadline.
+        // One extra millisecond keeps the wait from ending just before the deadline.
         Some(Duration::from_millis(due.saturating_sub(self.io.now_ms) + 1))
     }
 
@@ -76,7 +76,7 @@ impl Worker {
         }
     }
 
-    /// Refuses a request whose head is late. A later head of the same client is watched on.
+    /// Refuses a request whose head is late. A later head of this client keeps its own deadline.
     fn head_deadline(&mut self, place: u32, serial: u32) {
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };
         pair.head_watched = false;
@@ -91,7 +91,7 @@ impl Worker {
         self.settle(place, next, None);
     }
 
-    /// Refuses an exchange whose upstream is silent for too long. If bytes moved since, its deadline is put off.
+    /// Refuses an exchange whose upstream was silent for too long. If bytes moved meanwhile, the deadline moves.
     fn deadline(&mut self, place: u32, serial: u32) {
         let (now, timeout) = (self.io.now_ms, self.io.settings.timeout_ms);
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };

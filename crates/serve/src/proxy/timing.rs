@@ -1,5 +1,5 @@
-//! Times the calls of the event API inside the proxy, as source 2 did: a cycle counter around each call, without calls that
-//! would have blocked. The result is sent in one piece, once enough calls are timed.
+//! Times the calls of the event API inside the proxy, as the event API paper does: a cycle counter around each call,
+//! without calls that would have blocked. The result is sent once enough calls are timed.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -10,44 +10,45 @@ use std::time::{Duration, Instant};
 use event::{Event, EventQueue, Mask};
 use sys::tsc;
 
-/// Longest wait for a result after its time is over. The proxy checks at its next event.
+/// Maximum wait for a result after the measuring time is over. The proxy checks the time at its next event.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
-/// Timed calls, in counts of the cycle counter ([`sys::tsc`]), including the counter's own cost.
+/// Timed calls, in cycles ([`sys::tsc`]). The cost of the counter itself is included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timings {
-    /// Calls of `get_next_event` that returned events: cycle counts, and number of events.
+    /// Calls of `get_next_event` that returned events: cycles, and number of events.
     pub calls: Vec<(u64, u32)>,
-    /// Number of calls that found no events, after which the proxy waited; not in `calls`.
+    /// Number of calls that found no events, after which the proxy waited. `calls` does not contain them.
     pub rejected: u64,
-    /// Declarations of interest, cycle counts.
+    /// Cycles of each declaration of interest.
     pub declared: Vec<u64>,
-    /// Revocations of interest, also before a close, cycle counts.
+    /// Cycles of each revocation of interest, including those before a close.
     pub revoked: Vec<u64>,
 }
 
-/// Amount to time.
+/// Number of calls to time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimingGoal {
     /// A number of calls of `get_next_event`.
     Calls(usize),
-    /// A number of declarations and as many revocations. They come in bursts, so one may be reached long before the other.
+    /// A number of declarations and the same number of revocations. They come in bursts, so one may reach the number
+    /// long before the other.
     Declarations(usize),
 }
 
 #[derive(Debug, Default)]
 struct Asked {
-    /// Odd while a measurement runs; grows with each change.
+    /// Odd while a measurement runs. Each start and end increments it.
     serial: AtomicU32,
     array: AtomicUsize,
     calls: AtomicUsize,
-    /// Cycle count at the request.
+    /// Cycle count at the time of the request.
     at: AtomicU64,
     declarations: AtomicUsize,
 }
 
-/// Requests timings from a proxy; see [`crate::start_timed`].
+/// Requests timings from a proxy that [`crate::start_timed`] started.
 #[derive(Debug)]
 pub struct CallTimer {
     asked: Arc<Asked>,
@@ -69,8 +70,8 @@ impl CallTimer {
         (Self { asked, results }, Box::new(watch))
     }
 
-    /// Times calls with room for `array` events until the goal is reached, or for `at_most`. The room stays afterwards. A
-    /// proxy without any event returns nothing.
+    /// Times calls with room for `array` events until the goal is reached, or for `at_most`. The proxy keeps this room
+    /// afterwards. A proxy that has no event returns no timings.
     pub fn measure(&self, array: usize, enough: TimingGoal, at_most: Duration) -> Timings {
         let (calls, declarations) = match enough {
             TimingGoal::Calls(n) => (n, usize::MAX),
@@ -86,7 +87,7 @@ impl CallTimer {
         found.or_else(|| self.result_of(serial, LAST_WORD)).unwrap_or_default()
     }
 
-    /// Waits for the result with this serial. Others came too late and are dropped.
+    /// Waits for the result with this serial. Results with another serial came too late and are dropped.
     fn result_of(&self, serial: u32, at_most: Duration) -> Option<Timings> {
         let until = Instant::now() + at_most;
         loop {
@@ -106,9 +107,9 @@ pub(super) struct Stopwatch {
     asked: Arc<Asked>,
     sender: Sender<(u32, Timings)>,
     serial: u32,
-    /// Serial whose result was sent.
+    /// True if the result of the current serial was sent.
     done: bool,
-    /// Cycle count at which the last wait began to block, if it did.
+    /// Cycle count at which the last wait began to block, if it blocked.
     slept: Option<u64>,
     timings: Timings,
 }
@@ -122,7 +123,8 @@ impl Stopwatch {
                 self.hand_over();
             }
             (self.serial, self.done) = (asked, false);
-            // Requested during a wait: the proxy was not saturated, and events may have been rare for a long time.
+            // The request came during a wait: the proxy was not saturated, and events may have been rare for a long
+            // time.
             let slept = self.slept.is_some_and(|since| since < self.asked.at.load(Ordering::Relaxed));
             self.timings = Timings { rejected: u64::from(slept), ..Timings::default() };
         } else if self.on() && self.enough() {
@@ -146,7 +148,7 @@ impl Stopwatch {
     }
 
     fn hand_over(&mut self) {
-        // The experiment may have ended, so an error of the channel is ignored.
+        // An error of the channel is ignored, because the experiment may have ended.
         let _ = self.sender.send((self.serial, std::mem::take(&mut self.timings)));
     }
 
@@ -174,7 +176,7 @@ impl Stopwatch {
         }
     }
 
-    /// Makes a call without timing it. Notes only whether it blocked.
+    /// Makes a call without timing it. Records only if the call blocked.
     fn untimed(
         &mut self,
         queue: &mut EventQueue,
@@ -202,7 +204,7 @@ impl Stopwatch {
     }
 }
 
-/// Waits, after a call without waiting found no events.
+/// Waits for events after a call without waiting found none.
 pub(super) fn after_nothing(
     queue: &mut EventQueue,
     out: &mut [Event],
@@ -211,7 +213,7 @@ pub(super) fn after_nothing(
     if timeout == Some(Duration::ZERO) { Ok(0) } else { queue.get_next_event(out, timeout) }
 }
 
-/// Makes a call. Returns its result and its cycle count.
+/// Makes a call and returns its result and its cycles.
 #[inline(always)]
 pub(super) fn timed<T>(call: impl FnOnce() -> T) -> (T, u64) {
     let start = tsc::counts();
@@ -228,7 +230,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     #[test]
-    fn calls_are_counted_until_there_are_enough_and_those_that_would_block_apart() {
+    fn calls_are_timed_up_to_the_goal_without_those_that_would_block() {
         let (timer, mut watch) = CallTimer::new();
         let asker = std::thread::spawn(move || timer.measure(1, TimingGoal::Calls(3), Duration::from_secs(20)));
         let (a, mut b) = UnixStream::pair().unwrap();
@@ -251,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_of_declarations_is_not_enough_before_as_many_revocations() {
+    fn the_goal_needs_as_many_revocations_as_declarations() {
         let (timer, mut watch) = CallTimer::new();
         let asker = std::thread::spawn(move || timer.measure(9, TimingGoal::Declarations(4), Duration::from_secs(20)));
         let (a, _b) = UnixStream::pair().unwrap();
@@ -259,7 +261,7 @@ mod tests {
         let mut told = 0;
         while !asker.is_finished() {
             watch.room(9);
-            // Each pass declares eight at once; one pass in four revokes.
+            // Each pass declares interest eight times. One pass in four revokes.
             (0..8).for_each(|_| watch.declare(&mut queue, a.as_raw_fd(), Mask::READ).unwrap());
             told += 1;
             if told % 4 == 0 {
@@ -272,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_belongs_to_the_question_that_asked_for_it() {
+    fn a_request_gets_only_its_own_result() {
         let (timer, mut watch) = CallTimer::new();
         let mut queue = EventQueue::new(Backend::Epoll).unwrap();
         let (a, mut b) = UnixStream::pair().unwrap();
@@ -291,7 +293,7 @@ mod tests {
             watch.next(&mut queue, &mut events[..room], Some(Duration::ZERO)).unwrap();
             assert_eq!((&a).read(&mut [0; 8]).unwrap(), 1);
         }
-        // Holds in every order of the two threads.
+        // This holds for every interleaving of the two threads.
         assert!(asker.join().unwrap().iter().all(|&(array, calls)| calls == array));
     }
 }

@@ -1,4 +1,4 @@
-//! Event queue of a proxy thread. An experiment can have its calls timed (`timing`).
+//! Event queue of a proxy thread. An experiment can time its calls (see `timing`).
 
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::counting::CountingClock;
 use super::end::End;
 use super::timing::Stopwatch;
 
-/// A queue, with a clock where calls are timed.
+/// An event queue, with a clock if its calls are timed.
 pub(super) struct Queue {
     events: EventQueue,
     clock: Option<Box<Stopwatch>>,
@@ -21,7 +21,7 @@ impl Queue {
         Self { events, clock, counting }
     }
 
-    /// Returns how many events to take, at most `most`.
+    /// Returns how many events to take per call, at most `most`.
     #[inline]
     pub(super) fn room(&mut self, most: usize) -> usize {
         self.clock.as_mut().map_or(most, |clock| clock.room(most))
@@ -37,7 +37,7 @@ impl Queue {
         }
     }
 
-    /// Calls `declare_interest` for a socket, if the interest changes.
+    /// Calls `declare_interest` for a socket if its interest changes.
     #[inline]
     pub(super) fn declare(&mut self, end: &mut End, mask: Mask) -> event::Result<()> {
         if end.declared == mask {
@@ -64,7 +64,7 @@ impl Queue {
         }
     }
 
-    /// Notes that a descriptor has nothing left to read.
+    /// Records that the application has read everything from a descriptor.
     #[inline]
     pub(super) fn drained(&mut self, fd: RawFd) {
         self.events.drained(fd);

@@ -1,7 +1,7 @@
-//! Thread of the proxy: takes events, gives each pair its turn, and checks deadlines.
+//! A thread of the proxy, which takes events, gives each pair its turn, and checks deadlines.
 //!
-//! With an edge-triggered back end, a socket is declared once for reading and writing, and its readiness is remembered. With
-//! a level-triggered one, the declared interest follows what the pair waits for.
+//! With an edge-triggered backend, interest in reading and writing a socket is declared once, and its readiness is
+//! remembered. With a level-triggered backend, the declared interest changes with the needs of the pair.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -25,7 +25,7 @@ use crate::slab::Slab;
 
 /// Maximum number of connections accepted per turn.
 const MAX_ACCEPTS_PER_TURN: u32 = 64;
-/// Time that a client gets to read its answer after our side has ended, milliseconds.
+/// Time in milliseconds that a client has to read its answer after the proxy has closed its side.
 const LINGER_MS: u64 = 2000;
 
 pub(super) struct Worker {
@@ -38,12 +38,12 @@ pub(super) struct Worker {
     pub(super) pairs: Slab<Box<Pair>>,
     serial: u32,
     pub(super) again: Vec<u32>,
-    /// Deadlines of pairs, one entry each, oldest first.
+    /// Deadlines of pairs, one entry per pair, oldest first.
     pub(super) deadlines: VecDeque<(u64, u32, u32)>,
     pub(super) lingering: VecDeque<(u64, u32, u32)>,
     /// Deadlines of incomplete request heads.
     pub(super) heads: VecDeque<(u64, u32, u32)>,
-    /// Clients to check again; see `leaving`.
+    /// Clients to check again (see `leaving`).
     pub(super) suspects: VecDeque<(u64, u32, u32)>,
 }
 
@@ -153,7 +153,7 @@ impl Worker {
         self.settle(place, next, before);
     }
 
-    /// Declares what a pair waits for, and puts the pair in the lists of its deadlines.
+    /// Declares the interest that a pair needs, and puts the pair into the lists of its deadlines.
     pub(super) fn settle(&mut self, place: u32, next: Next, before: Option<RawFd>) {
         let Some(pair) = self.pairs.get(place) else { return };
         if next == Next::Close {
@@ -235,7 +235,8 @@ impl Worker {
         let place = self.pairs.insert(pair);
         self.io.set_role(number, Role::Client(place));
         if full && let Some(pair) = self.pairs.get(place) {
-            // Its request is on the way. Treated as readable, so that it is read before the close.
+            // The client's request is about to arrive. Marking the socket readable makes the proxy read it before the
+            // close.
             pair.client.readable = true;
             let next = pair.refuse(&mut self.io, 503);
             self.settle(place, next, None);

@@ -1,6 +1,7 @@
-//! A connection whose socket is read and written when it is ready: under the readiness models and under `workers`.
+//! A connection whose socket is read and written when it is ready. The readiness models and model `workers` use it.
 //!
-//! Reading stops while output waits, so a peer that does not read makes the server hold at most one piece of output.
+//! A connection is not read while its output waits. For a peer that does not read, the server keeps at most one piece
+//! of output.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -10,7 +11,8 @@ use crate::connection::{Connection, End, Next, PIECE_BYTES};
 use crate::stats::Cell;
 use crate::strategies::ReadTurn;
 
-/// Most bytes written to one connection in one turn, so that a large reply starves nobody.
+/// Maximum number of bytes written to one connection in one turn, so that a large reply delays no other connection for
+/// long.
 const WRITE_TURN_BYTES: usize = 16 * PIECE_BYTES;
 
 /// Readiness that a connection waits for.
@@ -23,14 +25,14 @@ pub(crate) struct Want {
 /// Outcome of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// The connection goes on once it is ready for this.
+    /// The connection waits for this readiness.
     Wait(Want),
-    /// The turn was used up though the socket may have more: take a further turn without waiting.
+    /// The turn was used up although the socket may have more. Take a further turn without waiting.
     Again(Want),
     Close(End),
 }
 
-/// Buffers of a thread that all its connections use in turn.
+/// Buffers of a thread, which its connections use in turn.
 pub(crate) struct Scratch {
     input: Box<[u8]>,
     output: Box<[u8]>,
@@ -51,7 +53,7 @@ struct Unsent {
 /// One connection with its socket.
 pub(crate) struct Conn {
     fd: OwnedFd,
-    /// Interest that the poller has.
+    /// Interest that the poller currently has.
     pub(crate) want: Want,
     unsent: Option<Box<Unsent>>,
     pub(crate) state: Connection,
@@ -66,7 +68,7 @@ impl Conn {
         std::os::fd::AsFd::as_fd(&self.fd)
     }
 
-    /// Returns whether output waits for the peer to read.
+    /// Returns true if output waits for the peer to read.
     pub(crate) fn blocked(&self) -> bool {
         self.unsent.is_some()
     }
@@ -76,7 +78,7 @@ impl Conn {
         (self.fd, self.state)
     }
 
-    /// Takes a turn: writes waiting output, reads (if `readable`), and writes the answers.
+    /// Takes a turn: writes waiting output, reads if `readable`, and writes the answers.
     pub(crate) fn turn(
         &mut self,
         readable: bool,
@@ -92,7 +94,7 @@ impl Conn {
         }
     }
 
-    /// Returns true when the turn was used up.
+    /// Reads and answers. Returns true if the turn was used up.
     fn exchange(
         &mut self,
         readable: bool,
@@ -122,12 +124,12 @@ impl Conn {
         self.unsent.is_none() && self.state.takes_input()
     }
 
-    /// Returns the readiness that the connection waits for between turns.
+    /// Returns the readiness for which the connection waits between turns.
     pub(crate) fn wants(&self) -> Want {
         Want { read: self.takes_input(), write: self.unsent.is_some() || self.state.wants_write() }
     }
 
-    /// Reads once. Returns the number of bytes; 0 when nothing is there or the peer has ended its side.
+    /// Reads once and returns the number of bytes; 0 if none are available or the peer has closed its side.
     fn read(&mut self, scratch: &mut Scratch, cell: &Cell, now_ms: u32) -> Result<usize, End> {
         let n = match socket::recv(&self.fd, &mut scratch.input) {
             Ok(0) => {
@@ -154,7 +156,7 @@ impl Conn {
         Ok(n)
     }
 
-    /// Writes until nothing more is to be written or the socket takes nothing more. Returns true when the turn was used up.
+    /// Writes until no output is left or the socket takes no more. Returns true if the turn was used up.
     fn write(&mut self, scratch: &mut Scratch, cell: &Cell, now_ms: u32) -> Result<bool, End> {
         if !self.write_unsent(cell, now_ms)? {
             return Ok(false);
@@ -178,7 +180,7 @@ impl Conn {
         Ok(true)
     }
 
-    /// Writes output that the socket did not take before. Returns whether none is left.
+    /// Writes output that the socket did not take before. Returns true if none is left.
     fn write_unsent(&mut self, cell: &Cell, now_ms: u32) -> Result<bool, End> {
         let Some(unsent) = &mut self.unsent else { return Ok(true) };
         let n = send(&self.fd, &unsent.bytes[unsent.at..])?;
@@ -204,7 +206,7 @@ impl Conn {
     }
 }
 
-/// Writes; returns 0 when the socket takes nothing now.
+/// Writes once; returns 0 if the socket takes nothing now.
 fn send(fd: &OwnedFd, bytes: &[u8]) -> Result<usize, End> {
     match socket::send(fd, bytes) {
         Ok(n) => Ok(n),

@@ -1,6 +1,6 @@
-//! Loop of every readiness model: wait, then give each ready connection a turn.
+//! Event loop of every readiness model: waits, then gives each ready connection a turn.
 //!
-//! A model implements [`Readiness`]: how to watch descriptors and how to wait. Everything else is here.
+//! A model implements [`Readiness`]: how to watch descriptors and how to wait. The loop here does the rest.
 
 mod conn;
 mod turns;
@@ -18,14 +18,16 @@ pub(crate) const LISTENER: u32 = u32::MAX;
 /// Token of the waker.
 pub(crate) const WAKER: u32 = u32::MAX - 1;
 
-/// Mechanism that tells one thread which descriptors are ready.
+/// Mechanism that reports to one thread which descriptors are ready.
 pub(crate) trait Readiness {
-    /// Edge-triggered: it reports changes only, so a connection is served until it would block.
+    /// True if the mechanism is edge-triggered. It reports only changes, so each connection is served until it would
+    /// block.
     const EDGE: bool;
-    /// It does not report a descriptor that is ready when it is added, so new connections are tried at once.
+    /// True if the mechanism does not report a descriptor that is ready when it is added. New connections are then
+    /// tried at once.
     const TRY_NEW: bool = false;
 
-    /// Returns the maximum number of connections accepted per wake.
+    /// Returns the maximum number of connections accepted per wake-up.
     fn accepts(&self) -> u32 {
         u32::MAX
     }
@@ -34,7 +36,7 @@ pub(crate) trait Readiness {
     fn change(&mut self, fd: BorrowedFd<'_>, token: u32, want: Want) -> sys::Result<()>;
     /// Stops watching a descriptor that is about to be closed.
     fn remove(&mut self, fd: BorrowedFd<'_>, token: u32);
-    /// Waits at most `timeout_ns` (`None`: for ever) and appends the ready descriptors.
+    /// Waits at most `timeout_ns` (`None`: no limit) and appends the ready descriptors to `ready`.
     fn wait(&mut self, timeout_ns: Option<u64>, ready: &mut Vec<Ready>) -> sys::Result<()>;
 }
 
@@ -43,7 +45,7 @@ pub(crate) trait Readiness {
 pub(crate) struct Ready {
     pub(crate) token: u32,
     pub(crate) read: bool,
-    /// The peer has ended its side, or the connection is broken.
+    /// True if the peer has closed its side or the connection is broken.
     pub(crate) gone: bool,
 }
 
@@ -52,16 +54,16 @@ pub(crate) struct Worker<R> {
     shard: Shard,
     poller: R,
     acceptor: Option<Acceptor>,
-    /// The poller watches the listener.
+    /// True if the poller watches the listening socket.
     listening: bool,
     conns: Slab<Conn>,
     scratch: Scratch,
     again: Vec<u32>,
-    /// More connections may wait, and an edge-triggered poller does not report them again.
+    /// True if more connections may wait, which an edge-triggered poller does not report again.
     accept_again: bool,
-    /// Number of connections whose output waits.
+    /// Number of connections with waiting output.
     blocked: u32,
-    /// Strategy limits: too much output waits, so the other connections are not read.
+    /// Strategy limits: true if so much output waits that the other connections are not read.
     held: bool,
 }
 
@@ -121,7 +123,7 @@ impl<R: Readiness> Worker<R> {
         Some(due.saturating_sub(self.shard.now_ns))
     }
 
-    /// Watches the listener while connections are accepted on readiness.
+    /// Watches the listening socket while connections are accepted on readiness.
     fn watch_listener(&mut self) -> sys::Result<()> {
         let Some(acceptor) = &self.acceptor else { return Ok(()) };
         match (acceptor.on_readiness(), self.listening) {

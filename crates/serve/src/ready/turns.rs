@@ -8,7 +8,7 @@ use crate::connection::End;
 use crate::strategies::LimitHit;
 
 impl<R: Readiness> Worker<R> {
-    /// Opens a new connection: watches it, lets it wait, or refuses it.
+    /// Opens a new connection: watches it, puts it into the waiting line, or refuses it.
     pub(super) fn open(&mut self, fd: OwnedFd) {
         let waits = match self.shard.admit() {
             Ok(waits) => waits,
@@ -80,7 +80,7 @@ impl<R: Readiness> Worker<R> {
             self.hold_back();
         }
         let (fd, connection) = conn.into_parts();
-        // Counted before the close, so that a peer that sees the close finds it counted.
+        // Counted before the close, so that the count includes the connection when the peer sees the close.
         let frees_slot = self.shard.end(token, connection, end);
         drop(fd);
         if frees_slot {
@@ -88,7 +88,7 @@ impl<R: Readiness> Worker<R> {
         }
     }
 
-    /// Strategy high-throughput: gives a freed slot to the next connection in the line.
+    /// Strategy high-throughput: gives a freed slot to the next waiting connection.
     fn pass_slot_on(&mut self) {
         let Some(token) = self.shard.next_in_line() else { return };
         let now_ms = self.shard.now_ms();
@@ -97,7 +97,7 @@ impl<R: Readiness> Worker<R> {
         self.again.push(token);
     }
 
-    /// Strategy high-throughput: moves a connection to the end of the line and passes its slot on.
+    /// Strategy high-throughput: moves a connection to the end of the waiting line and gives its slot to the next one.
     fn park(&mut self, token: u32) {
         let Some(conn) = self.conns.get(token) else { return };
         self.shard.wait_in_line(token, &mut conn.state.activity);
@@ -106,7 +106,7 @@ impl<R: Readiness> Worker<R> {
         self.pass_slot_on();
     }
 
-    /// Strategy limits: once `sends` connections have waiting output, stops reading all others.
+    /// Strategy limits: stops reading all other connections once `sends` connections have waiting output.
     fn hold_back(&mut self) {
         let Some(limits) = self.shard.setup.policy.limits else { return };
         let over = self.blocked >= limits.sends;

@@ -1,5 +1,5 @@
-//! Files under a directory, kept in memory. A requested file is checked once a second (time and length) and read again
-//! when it changed. Links and dots never lead outside the directory.
+//! Files of a directory, kept in memory. A requested file is checked once a second (time and length) and read again if
+//! it changed. No path leads outside the directory, neither by symbolic links nor by dots.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use proto::http1::{Page, content_type};
 use crate::ServeError;
 use crate::server::lock;
 
-/// Maximum size of all kept files, bytes. Beyond it, all are dropped and read again when requested.
+/// Maximum total size in bytes of all kept files. When it is exceeded, all are dropped and read again on request.
 const MAX_KEPT_BYTES: u64 = 1 << 30;
-/// Memory of a kept file besides its content and path, bytes. Clients can spell one path in any number of ways (`/a`,
-/// `//a`), each of which is kept.
+/// Memory in bytes of a kept file besides its content and path. Clients can spell one path in many ways (`/a`, `//a`),
+/// and each spelling is kept.
 const ENTRY_BYTES: u64 = 1024;
 
 pub(super) struct Files {
@@ -43,7 +43,7 @@ impl Files {
         Ok(Self { root: path, kept: Mutex::default() })
     }
 
-    /// Finds the file of a decoded path; for a directory its index.html.
+    /// Finds the file of a decoded path. For a directory, finds its index.html.
     pub(super) fn find(&self, path: &str, status: u16, now_s: u64) -> Option<Arc<Page>> {
         let mut kept = lock(&self.kept);
         if let Some(file) = kept.files.get(path).filter(|f| f.looked_s == now_s) {
@@ -68,7 +68,7 @@ impl Files {
         Some(page)
     }
 
-    /// Returns the real file behind a path, if it lies under the root.
+    /// Returns the real file of a path, if it lies in the root directory.
     fn locate(&self, path: &str) -> Option<(PathBuf, std::fs::Metadata)> {
         let relative = path.trim_start_matches('/');
         if Path::new(relative).components().any(|c| !matches!(c, std::path::Component::Normal(_)))
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn serves_what_lies_under_the_root_and_nothing_else() {
+    fn serves_only_files_in_the_root_directory() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("root");
         std::fs::create_dir(&root).unwrap();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn every_spelling_of_a_path_counts_for_what_is_kept() {
+    fn every_spelling_of_a_path_counts_towards_the_memory_limit() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("empty"), "").unwrap();
         let files = Files::new(dir.path().to_str().unwrap()).unwrap();
@@ -137,14 +137,14 @@ mod tests {
         }
         let bytes = files.kept.lock().unwrap().bytes;
         assert!(bytes >= 100 * ENTRY_BYTES, "{bytes}");
-        // And is given back: a file that is gone is forgotten under each.
+        // The memory is freed, too: every spelling of a deleted file is forgotten.
         std::fs::remove_file(dir.path().join("empty")).unwrap();
         (0..100).for_each(|n| assert!(files.find(&format!("/{}empty", "/".repeat(n)), 200, 1000).is_none()));
         assert_eq!(files.kept.lock().unwrap().bytes, 0);
     }
 
     #[test]
-    fn a_changed_file_is_read_again_a_second_later() {
+    fn a_changed_file_is_read_again_after_a_second() {
         let dir = tempfile::tempdir().unwrap();
         let (file, root) = (dir.path().join("a.txt"), dir.path().to_str().unwrap());
         std::fs::write(&file, "one").unwrap();

@@ -1,4 +1,5 @@
-//! gRPC: answers every unary call on every path with a message of `--body-bytes`, or with the status of an option.
+//! gRPC: answers every unary call on every path with a message of `--body-bytes`, or with the status that an option
+//! sets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,9 +12,9 @@ use crate::Service;
 use crate::connection::BoxedSession;
 use crate::{Options, ServeError};
 
-/// Maximum size of a message, which is kept in memory, bytes.
+/// Maximum size in bytes of a message, which is kept in memory.
 const MAX_MESSAGE_BYTES: u64 = 1 << 30;
-/// Status of the answer to a request that is no call.
+/// Status of the response to a request that is not a gRPC call.
 const UNIMPLEMENTED: u16 = 12;
 
 struct Grpc {

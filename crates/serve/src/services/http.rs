@@ -1,7 +1,7 @@
-//! HTTP: a built-in page, or files, with a fixed status or a rate limit where an option asks for one.
+//! HTTP: a built-in page, or files. Options can set a fixed status or a rate limit.
 //!
-//! The built-in page answers GET, HEAD, POST and PUT on every path; request bodies are read and dropped. Files answer GET
-//! and HEAD. Not a web server: no ranges, no conditional requests, no compression.
+//! The built-in page answers GET, HEAD, POST and PUT on every path. Request bodies are read and dropped. Files answer
+//! GET and HEAD. Ranges, conditional requests and compression are not supported.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,14 +15,14 @@ use crate::connection::BoxedSession;
 use crate::server::lock;
 use crate::{Options, ServeError};
 
-/// Maximum size of the built-in page, which is kept in memory, bytes.
+/// Maximum size in bytes of the built-in page, which is kept in memory.
 const MAX_PAGE_BYTES: u64 = 1 << 30;
 const BUSY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 5\r\n\r\nbusy\n";
 
 struct Http {
     site: Arc<Pages>,
-    /// HTTP/2: maximum number of streams per connection. `None`: HTTP/1.1.
+    /// Maximum number of HTTP/2 streams per connection; `None` for HTTP/1.1.
     streams: Option<u32>,
 }
 
@@ -90,7 +90,7 @@ impl Service for Http {
     }
 
     fn tick(&self, now_s: u64) {
-        // Stored only when it changed: a store takes the cache line away from the other threads.
+        // Stored only if it changed, because a store takes the cache line away from the other threads.
         if self.site.now_s.load(Ordering::Relaxed) != now_s {
             self.site.now_s.store(now_s, Ordering::Relaxed);
         }
@@ -134,13 +134,14 @@ impl Site for Pages {
     }
 }
 
-/// Longest time for which unused requests are saved up.
+/// Maximum time for which unused requests accumulate.
 const BURST_NS: f64 = 1e8;
 
-/// Limit of the request rate: a token bucket of one tenth of a second. Requests that find it empty are refused.
+/// Limit on the request rate: a token bucket that holds a tenth of a second. Requests are refused while the bucket is
+/// empty.
 struct RateLimit {
     gap_ns: f64,
-    /// Earliest time that the next request may count for (virtual scheduling, as in a leaky bucket).
+    /// Time from which the next request counts. It never lies further back than the bucket holds (virtual scheduling).
     next_ns: Mutex<f64>,
     page: Arc<Page>,
 }
@@ -153,7 +154,7 @@ impl RateLimit {
         Ok(Some(Self { gap_ns: 1e9 / rate, next_ns: Mutex::new(0.0), page }))
     }
 
-    /// Returns the page that refuses a request at this time, if it is one too many.
+    /// Returns the page that refuses a request at this time, if the request exceeds the rate.
     fn refuse(&self, now_ns: f64) -> Option<Arc<Page>> {
         let mut next_ns = lock(&self.next_ns);
         let from_ns = next_ns.max(now_ns - BURST_NS);
@@ -169,7 +170,7 @@ impl RateLimit {
 mod tests {
     use super::*;
 
-    /// Returns how many of 40 requests are refused that arrive every `every_ms` milliseconds.
+    /// Returns how many of 40 requests are refused if one arrives every `every_ms` milliseconds.
     fn refused(rate: &str, every_ms: u64) -> usize {
         let map = [("reject_over".to_owned(), rate.to_owned())].into();
         let limit = RateLimit::from(&Options::new(&map).unwrap()).unwrap().unwrap();
@@ -178,11 +179,11 @@ mod tests {
 
     #[test]
     fn requests_above_the_rate_are_refused() {
-        // At 5 a second: all that come every 200 ms pass, and half of those that come every 100 ms.
+        // At a limit of 5 requests/s, all requests pass at intervals of 200 ms, and half of them at 100 ms.
         assert_eq!(refused("5", 200), 0);
         assert!((19..=20).contains(&refused("5", 100)), "{}", refused("5", 100));
         assert_eq!(refused("5", 0), 39);
-        // A tenth of a second at 100 a second may come at once.
+        // At a limit of 100 requests/s, a tenth of a second's requests may arrive at once.
         assert!((29..=30).contains(&refused("100", 0)), "{}", refused("100", 0));
     }
 }

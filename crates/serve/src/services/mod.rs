@@ -1,4 +1,4 @@
-//! Services of the servers: one file each, one row in [`SERVICES`].
+//! Services of the servers: one file each, and one row in [`SERVICES`].
 
 mod discard;
 mod echo;
@@ -27,21 +27,21 @@ pub struct ServiceSpec {
     pub name: &'static str,
     /// Description in one line.
     pub help: &'static str,
-    /// ALPN names of its protocol; empty for none.
+    /// ALPN names of the service's protocol; empty for none.
     pub alpn: &'static [&'static str],
-    /// Way to start it.
+    /// How the service is started.
     pub kind: ServiceKind,
 }
 
-/// Opens a service from a plan.
+/// Function that opens a service from a plan.
 pub type Open = fn(&ServePlan, &Options<'_>) -> Result<Arc<dyn Service>, ServeError>;
 
-/// Way to start a service.
+/// How a service is started.
 #[derive(Clone, Copy)]
 pub enum ServiceKind {
-    /// A maker of sessions, which every model can serve.
+    /// Creates sessions, which every model can serve.
     Sessions(Open),
-    /// A server of its own.
+    /// Runs as a server of its own, without a model.
     Standalone(fn(&ServePlan) -> Result<Server, ServeError>),
 }
 

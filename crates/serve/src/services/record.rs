@@ -1,8 +1,8 @@
-//! Record (source 0 and 3): reads and writes records of one file, through the page cache or past it.
+//! Record: reads and writes records of one file, through the page cache or past it (as source 0 and source 3 do).
 //!
-//! The file is the plan's root; without one, an unnamed file in the temporary directory. A first read that must not wait
-//! (RWF_NOWAIT, preadv2(2)) tells records in the cache from those on the disk. Past the cache (O_DIRECT), all records come
-//! from the disk.
+//! The file is the plan's root, or else an unnamed file in the temporary directory. The first read must not wait
+//! (RWF_NOWAIT, preadv2(2)), which tells records in the cache from those on the disk. Past the cache (O_DIRECT), all
+//! records come from the disk.
 
 use std::fs::{File, OpenOptions};
 use std::io::{IoSliceMut, Write as _};
@@ -18,11 +18,11 @@ use crate::Service;
 use crate::connection::BoxedSession;
 use crate::{Options, ServeError, Stats};
 
-/// Size of the temporary file, bytes.
+/// Size in bytes of the temporary file.
 const OWN_BYTES: usize = 1 << 20;
 /// Default maximum number of large reads in progress.
 const LARGE_BUFFERS: u32 = 16;
-/// Alignment that O_DIRECT needs for offsets, lengths and memory, bytes.
+/// Alignment in bytes that O_DIRECT requires of offsets, lengths and memory.
 const BLOCK: u64 = 4096;
 
 struct Record {
@@ -34,7 +34,7 @@ struct RecordFile {
     direct: bool,
     sync: bool,
     writable: bool,
-    /// The file has a name, so it can be deleted.
+    /// True if the file has a name, so that it can be deleted.
     named: bool,
     large_free: AtomicU32,
     cache_hits: AtomicU64,
@@ -68,7 +68,7 @@ fn with_direct(options: &mut OpenOptions, direct: bool) -> &mut OpenOptions {
     options.custom_flags(if direct { rustix::fs::OFlags::DIRECT.bits() as i32 } else { 0 })
 }
 
-/// Opens a file, for writing too where that is allowed. Returns whether it is.
+/// Opens a file, for writing too if that is allowed. Returns true with the file if it is writable.
 fn open_named(path: &str, direct: bool) -> Result<(File, bool), ServeError> {
     let open = |write| with_direct(OpenOptions::new().read(true).write(write), direct).open(path);
     let opened = open(true).map(|f| (f, true)).or_else(|_| open(false).map(|f| (f, false)));
@@ -81,7 +81,7 @@ fn open_named(path: &str, direct: bool) -> Result<(File, bool), ServeError> {
 }
 
 fn open_own(direct: bool) -> Result<File, ServeError> {
-    // One process may have several such services.
+    // One process may have several services with a temporary file.
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let name = format!("loadline-record-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
     let path = std::env::temp_dir().join(name);
@@ -101,8 +101,9 @@ fn open_own(direct: bool) -> Result<File, ServeError> {
     made.map_err(|error| ServeError::Records { path: path.display().to_string(), error })
 }
 
-/// Reads the temporary file once. New pages may leave the cache before a client asks for them, and the first read updates
-/// the access time, for which a read that must not wait gives up. Neither should count as a disk read of a client.
+/// Reads the temporary file once. New pages may leave the cache before a client requests them. The first read also
+/// updates the access time, which a read without waiting refuses to do. Neither should count as a disk read of a
+/// client.
 fn warm(file: &File) -> std::io::Result<()> {
     let mut block = [0; BLOCK as usize];
     (0..(OWN_BYTES as u64).div_ceil(BLOCK)).try_for_each(|n| file.read_at(&mut block, n * BLOCK).map(drop))
@@ -181,7 +182,7 @@ impl RecordFile {
                     origin.cached |= n > 0;
                     n
                 }
-                // Not in the cache, or the file system does not support the flag.
+                // The record is not in the cache, or the file system does not support the flag.
                 Err(Errno::AGAIN | Errno::OPNOTSUPP) => {
                     let n = self.file.read_at(rest, at).map_err(|_| Status::Failed)?;
                     origin.disk |= n > 0;
@@ -199,7 +200,7 @@ impl RecordFile {
         Ok(origin)
     }
 
-    /// Reads the blocks around a record into aligned memory and copies the record.
+    /// Reads the blocks around a record into aligned memory, and copies the record.
     fn read_direct(&self, offset: u64, length: u32, into: &mut Vec<u8>) -> Result<Origin, Status> {
         let first = offset / BLOCK * BLOCK;
         let span = ((offset + u64::from(length)).div_ceil(BLOCK) * BLOCK - first) as usize;
@@ -229,7 +230,7 @@ impl RecordFile {
 mod tests {
     use super::*;
 
-    /// Number of pages that a read without waiting finds in the cache.
+    /// Returns the number of pages that a read without waiting finds in the cache.
     fn cached(file: &File) -> usize {
         let mut byte = [0];
         let quick = |n| {
@@ -238,14 +239,14 @@ mod tests {
         (0..OWN_BYTES as u64 / BLOCK).map(quick).filter(|there| *there).count()
     }
 
-    /// Without this, the first reads of an experiment would be blamed on the disk.
+    /// Without warming, an experiment would count its first reads as disk reads.
     #[test]
-    fn a_new_file_that_was_dropped_from_the_cache_is_there_when_it_is_warm() {
+    fn warming_brings_an_evicted_file_back_into_the_cache() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&vec![7; OWN_BYTES]).unwrap();
         file.sync_all().unwrap();
         rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
-        // A file system in memory drops no pages.
+        // A file system in memory evicts no pages.
         println!("{} pages are cached before", cached(&file));
         warm(&file).unwrap();
         assert_eq!(cached(&file), OWN_BYTES / BLOCK as usize);

@@ -1,4 +1,4 @@
-//! Source: sends bytes without end, or `source_bytes` of them on each connection.
+//! Source: sends bytes without end, or `source_bytes` bytes on each connection.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Services without sockets and threads: exchanges through the state machine of a connection.
+//! Tests of services without sockets and threads: bytes pass through the state machine of a connection.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) fn service(name: &str, options: &[(&str, &str)]) -> Arc<dyn Service> 
     open(&plan(name, options)).unwrap()
 }
 
-/// Gives a new connection these bytes. Returns its answer and what follows.
+/// Passes these bytes to a new connection and returns its answer and its next step.
 fn exchange(service: &dyn Service, input: &[u8]) -> (Vec<u8>, Next) {
     let mut connection = Connection::new(service.session(), 1, false);
     for piece in input.chunks(7) {
@@ -47,12 +47,12 @@ fn error(plan: &ServePlan) -> String {
 }
 
 #[test]
-fn every_service_with_sessions_opens_and_starts_clean() {
+fn every_session_can_be_reset_for_another_connection() {
     for row in SERVICES.iter().filter(|row| matches!(row.kind, ServiceKind::Sessions(_)) && row.name != "source") {
         let service = service(row.name, &[]);
         let (answer, next) = exchange(&*service, b"");
         assert_eq!((answer.is_empty(), next), (true, Next::Wait), "{}", row.name);
-        // A session is used again for another connection.
+        // The session is reset and used for another connection.
         let mut session = service.session();
         session.reset();
         assert!(!session.awaits_head(), "{}", row.name);
@@ -60,7 +60,7 @@ fn every_service_with_sessions_opens_and_starts_clean() {
 }
 
 #[test]
-fn http_answers_methods_and_says_which_it_does_not_know() {
+fn http_answers_known_methods_and_refuses_others() {
     let http = open(&ServePlan { body_bytes: 5000, ..plan("http", &[]) }).unwrap();
     for method in ["GET", "POST", "PUT"] {
         let answer = said(&*http, &format!("{method} /any HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"));
@@ -74,7 +74,7 @@ fn http_answers_methods_and_says_which_it_does_not_know() {
 }
 
 #[test]
-fn http_closes_when_it_is_told_to_and_lingers_after_nonsense() {
+fn http_closes_on_request_and_lingers_after_an_invalid_request() {
     let http = service("http", &[]);
     let close = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     assert_eq!(exchange(&*http, close).1, Next::Close(End::Done));
@@ -84,20 +84,20 @@ fn http_closes_when_it_is_told_to_and_lingers_after_nonsense() {
 }
 
 #[test]
-fn http_answers_requests_of_one_piece_in_order() {
+fn http_answers_pipelined_requests_in_order() {
     let answer = said(&*service("http", &[("status", "201")]), &"GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(3));
     assert_eq!(answer.matches("HTTP/1.1 201 ").count(), 3, "{answer}");
 }
 
 #[test]
-fn idle_connections_and_slow_bodies_are_no_slow_heads() {
+fn idle_connections_and_slow_bodies_do_not_count_as_slow_heads() {
     let mut connection = Connection::new(service("http", &[]).session(), 1, false);
     assert_eq!(connection.activity.head_left_ms(90_000, 700), None);
     connection.received(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6", 90_000).unwrap();
     assert_eq!(connection.activity.head_left_ms(90_000, 700), Some(700));
     connection.received(b"0\r\n\r\n", 90_100).unwrap();
     assert_eq!(connection.activity.head_left_ms(90_100, 700), None);
-    // A byte of the body now and then, for longer than a head may take.
+    // A byte of the body arrives now and then, for longer than a head may take.
     for n in 0..60 {
         connection.received(b"x", 90_100 + n * 100).unwrap();
         assert_eq!(connection.activity.head_left_ms(99_999, 700), None);
@@ -106,7 +106,7 @@ fn idle_connections_and_slow_bodies_are_no_slow_heads() {
 }
 
 #[test]
-fn head_and_body_leave_in_two_pieces_where_that_is_asked_for() {
+fn an_option_sends_head_and_body_in_two_pieces() {
     for (split, pieces) in [("0", 1), ("1", 2)] {
         let http = service("http", &[("split_head", split)]);
         assert_eq!(http.nagle(), split == "1");
@@ -119,26 +119,26 @@ fn head_and_body_leave_in_two_pieces_where_that_is_asked_for() {
 }
 
 #[test]
-fn http_refuses_what_is_above_its_rate() {
+fn http_refuses_requests_above_the_rate_limit() {
     let http = service("http", &[("reject_over", "0.001"), ("reject_status", "429")]);
     let answers = said(&*http, &"GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(5));
     assert_eq!((answers.matches("HTTP/1.1 200 ").count(), answers.matches("HTTP/1.1 429 ").count()), (1, 4));
 }
 
 #[test]
-fn simple_services_say_what_they_should() {
+fn simple_services_give_the_expected_answers() {
     assert_eq!(said(&*service("echo", &[]), "hello"), "hello");
     assert_eq!(said(&*service("discard", &[]), "hello"), "");
     assert_eq!(exchange(&*service("source", &[("source_bytes", "2500")]), b"").0.len(), 2500);
     assert_eq!(said(&*service("redis", &[]), "*1\r\n$4\r\nPING\r\n"), "+PONG\r\n");
     let memcached = service("memcached", &[]);
     assert_eq!(said(&*memcached, "set k 7 0 2\r\nhi\r\nget k\r\n"), "STORED\r\nVALUE k 7 2\r\nhi\r\nEND\r\n");
-    // The store belongs to the service: another connection finds the value.
+    // The store belongs to the service, so another connection finds the value.
     assert_eq!(said(&*memcached, "get k\r\n"), "VALUE k 7 2\r\nhi\r\nEND\r\n");
 }
 
 #[test]
-fn what_does_not_fit_into_memory_or_is_not_there_is_refused() {
+fn too_large_bodies_and_missing_files_are_refused() {
     let large = |name| ServePlan { body_bytes: (1 << 30) + 1, ..plan(name, &[]) };
     assert!(error(&large("http")).contains("kept in memory"));
     assert!(error(&large("grpc")).contains("kept in memory"));
@@ -149,16 +149,16 @@ fn what_does_not_fit_into_memory_or_is_not_there_is_refused() {
 }
 
 #[test]
-fn a_busy_server_refuses_in_its_own_protocol() {
+fn the_reply_of_a_busy_server_follows_its_protocol() {
     let busy = |name| String::from_utf8_lossy(service(name, &[]).busy_reply()).into_owned();
     assert!(busy("http").starts_with("HTTP/1.1 503 ") && busy("ws").starts_with("HTTP/1.1 503 "));
     assert!(busy("redis").starts_with("-ERR ") && busy("memcached").starts_with("SERVER_ERROR "));
-    // There is no such word in HTTP/2 before the handshake.
+    // HTTP/2 has no such reply before the handshake.
     assert_eq!(busy("h2"), "");
 }
 
 #[test]
-fn tls_is_asked_for_by_an_option_or_by_a_certificate() {
+fn an_option_or_a_certificate_turns_tls_on() {
     let wrap = |options: &[(&str, &str)]| {
         let plan = plan("echo", options);
         super::tls::wrap(service("echo", &[]), &[], &Options::new(&plan.options).unwrap())
@@ -173,7 +173,7 @@ fn tls_is_asked_for_by_an_option_or_by_a_certificate() {
 }
 
 #[test]
-fn records_are_counted_by_where_they_came_from() {
+fn records_are_counted_by_origin() {
     let record = service("record", &[]);
     let head = proto::record::Head::request(proto::record::Operation::Read, 512, 512).encode();
     let (answer, next) = exchange(&*record, &head);

@@ -16,7 +16,7 @@ struct Tls {
     config: ServerConfig,
 }
 
-/// Wraps a service in TLS where the options ask for it. Returns a note for the user about a generated certificate.
+/// Wraps a service in TLS if the options require it. Returns a note for the user if a certificate was generated.
 pub(crate) fn wrap(
     within: Arc<dyn Service>,
     alpn: &[&str],

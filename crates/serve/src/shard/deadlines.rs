@@ -6,20 +6,20 @@ use super::Shard;
 use crate::connection::{Activity, HeadState};
 use crate::strategies::LimitHit;
 
-/// Time between two checks of deadlines, while there are any.
+/// Time between two checks of deadlines, while there are deadlines.
 pub(crate) const SWEEP_NS: u64 = 100_000_000;
 
 /// Connections whose deadline has passed.
 #[derive(Default)]
 pub(crate) struct Overdue {
-    /// Connections to close, with the limit that they hit, if any.
+    /// Connections to close, with the exceeded limit, if any.
     pub(crate) close: Vec<(u32, Option<LimitHit>)>,
-    /// Idle connections, which give up their slots if others wait.
+    /// Idle connections, which give up their slots if other connections wait.
     pub(crate) idle: Vec<u32>,
 }
 
 impl Shard {
-    /// Notes that a connection lingers, which sets a deadline.
+    /// Records that a connection lingers, which sets a deadline.
     pub(crate) fn note_lingering(&mut self) {
         self.any_lingers = true;
         self.next_sweep_ns.get_or_insert(self.now_ns + SWEEP_NS);
@@ -29,7 +29,7 @@ impl Shard {
         self.next_sweep_ns.is_some_and(|due| due <= self.now_ns)
     }
 
-    /// Gives a request head that has become incomplete its deadline.
+    /// Sets the deadline of a request head that has become incomplete.
     #[inline]
     pub(crate) fn watch_head(&mut self, token: u32, activity: &mut Activity) {
         if self.setup.policy.head_ms > 0 && activity.starts_head_watch() {
@@ -38,12 +38,12 @@ impl Shard {
         }
     }
 
-    /// Takes the list of incomplete heads. The caller gives each to [`Shard::head_is_late`].
+    /// Takes the list of incomplete heads. The caller passes each to [`Shard::head_is_late`].
     pub(crate) fn take_heads(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.heads)
     }
 
-    /// Returns whether a request head took too long. An incomplete one is checked again later.
+    /// Returns true if a request head took too long. A head that is still incomplete is checked again later.
     pub(crate) fn head_is_late(&mut self, token: u32, activity: &mut Activity) -> bool {
         let state = activity.check_head(self.now_ms(), self.setup.policy.head_ms);
         if state == HeadState::Incomplete {
@@ -86,12 +86,12 @@ impl Shard {
         self.next_sweep_ns = self.has_deadlines().then_some(self.now_ns + SWEEP_NS);
     }
 
-    /// Returns whether a connection waits for a slot.
+    /// Returns true if a connection waits for a slot.
     pub(crate) fn any_waits(&self) -> bool {
         self.slots.any_waits()
     }
 
-    /// Counts and names a peer that is closed for a limit.
+    /// Counts and names a peer that was closed because of a limit.
     pub(crate) fn close_at_limit(&self, hit: LimitHit, fd: Option<impl AsFd + Copy>) {
         self.setup.cell.limit_counter(hit).add(1);
         self.setup.control.close_at_limit(hit, fd);

@@ -1,7 +1,7 @@
-//! Part of a serving thread's work that is the same for readiness (`ready`) and completions (`completion`).
+//! Common part of a serving thread's work, for readiness (`ready`) and for completions (`completion`).
 //!
-//! It keeps the time, reuses sessions, admits connections or lets them wait (`slots`), checks deadlines (`deadlines`), and
-//! counts how connections end.
+//! It keeps the time, reuses sessions, admits connections or makes them wait (`slots`), checks deadlines (`deadlines`),
+//! and counts how connections end.
 
 mod deadlines;
 mod slots;
@@ -25,7 +25,7 @@ use slots::Slots;
 /// Maximum number of sessions kept for further connections.
 const MAX_SPARE_SESSIONS: usize = 256;
 
-/// Queue of connections that another thread hands over.
+/// Queue of connections that another thread passes to this one.
 pub(crate) struct Inbox {
     pub(crate) waker: Arc<Waker>,
     pub(crate) fds: Mutex<Vec<OwnedFd>>,
@@ -36,7 +36,7 @@ impl Inbox {
         Arc::new(Self { waker, fds: Mutex::default() })
     }
 
-    /// Takes the connections handed over since the last call.
+    /// Takes the connections that arrived since the last call.
     pub(crate) fn take(&self) -> Vec<OwnedFd> {
         self.waker.clear();
         std::mem::take(&mut *lock(&self.fds))
@@ -52,7 +52,7 @@ pub(crate) struct ShardSetup {
     pub(crate) pace: Option<Pace>,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) cell: Arc<Cell>,
-    /// Called for every connection that ends, by models that spread connections over groups.
+    /// Called for every connection that ends. Models that spread connections over groups set it.
     pub(crate) on_close: Option<Box<dyn Fn() + Send>>,
 }
 
@@ -61,9 +61,9 @@ pub(crate) struct Shard {
     pub(crate) setup: ShardSetup,
     pub(crate) now_ns: u64,
     next_tick_ns: u64,
-    /// Time of the next check of deadlines, while there are any.
+    /// Time of the next check of deadlines, while there are deadlines.
     pub(crate) next_sweep_ns: Option<u64>,
-    /// A connection lingers, so the next check looks at all connections.
+    /// True if a connection lingers, so that the next check covers all connections.
     any_lingers: bool,
     /// Connections with an incomplete request head.
     heads: Vec<u32>,
@@ -91,7 +91,7 @@ impl Shard {
         (self.now_ns / 1_000_000) as u32
     }
 
-    /// Reads the clock and tells the service when a new second begins.
+    /// Reads the clock and informs the service when a new second begins.
     pub(crate) fn tick(&mut self) {
         self.now_ns = clock::monotonic_ns();
         if self.now_ns >= self.next_tick_ns {
@@ -101,14 +101,14 @@ impl Shard {
         }
     }
 
-    /// Begins a new connection and counts it as open; a `parked` one waits.
+    /// Begins a new connection and counts it as open. A `parked` connection waits.
     pub(crate) fn begin(&mut self, parked: bool) -> Connection {
         self.setup.cell.opened();
         let session = self.spare.pop().unwrap_or_else(|| self.setup.service.session());
         Connection::new(session, self.now_ms(), parked)
     }
 
-    /// Counts a connection that is over and keeps its session. Returns true when the connection frees a slot: see
+    /// Counts a connection that has ended and keeps its session. Returns true if the connection frees a slot for
     /// [`Shard::next_in_line`].
     pub(crate) fn end(&mut self, token: u32, connection: Connection, end: End) -> bool {
         self.setup.cell.closed(end);
@@ -124,7 +124,7 @@ impl Shard {
         self.slots.leave(token, &activity)
     }
 
-    /// Admits a new connection. Returns whether it has to wait for a slot; the error says how to refuse it.
+    /// Admits a new connection. Returns true if it must wait for a slot. The error states how to refuse it.
     pub(crate) fn admit(&mut self) -> Result<bool, Refuse> {
         self.slots.admit()
     }
@@ -147,12 +147,13 @@ impl Shard {
         self.slots.wait(token);
     }
 
-    /// Returns the connection that takes the freed slot. The caller calls [`Activity::take_slot`] and goes on with it.
+    /// Returns the connection that takes the freed slot. The caller calls [`Activity::take_slot`] and continues with
+    /// the connection.
     pub(crate) fn next_in_line(&mut self) -> Option<u32> {
         self.slots.next()
     }
 
-    /// Returns whether a connection goes to the end of the line: it finished an exchange while others wait.
+    /// Returns true if a connection must go to the end of the waiting line: it finished an exchange while others wait.
     pub(crate) fn gives_way(&self, activity: &Activity) -> bool {
         activity.served && !activity.parked && activity.blocked_ms == 0 && self.slots.any_waits()
     }

@@ -1,15 +1,15 @@
-//! Active slots of strategy high-throughput in one thread. A ticket tells an entry in the line from one of an earlier
-//! connection with the same token.
+//! Active slots of strategy high-throughput in one thread. A ticket distinguishes an entry in the waiting line from
+//! that of an earlier connection with the same token.
 
 use crate::connection::Activity;
 use crate::strategies::high_throughput::WaitingLine;
 use crate::strategies::{Active, Refuse};
 
-/// Active slots of a thread. Without the strategy every connection is active.
+/// Active slots of a thread. Without the strategy, every connection is active.
 pub(super) struct Slots {
     active: Option<Active>,
     line: WaitingLine,
-    /// Ticket by token; 0 when the connection does not wait.
+    /// Ticket of each token; 0 if the connection does not wait.
     tickets: Vec<u32>,
 }
 
@@ -18,7 +18,7 @@ impl Slots {
         Self { active, line: WaitingLine::default(), tickets: Vec::new() }
     }
 
-    /// Admits a new connection. Returns whether it has to wait; the error says how to refuse it.
+    /// Admits a new connection. Returns true if it must wait. The error states how to refuse it.
     pub(super) fn admit(&mut self) -> Result<bool, Refuse> {
         let Some(active) = &self.active else { return Ok(false) };
         match self.line.enter(active) {
@@ -33,10 +33,10 @@ impl Slots {
         self.set_ticket(token, ticket);
     }
 
-    /// Notes the end of a connection. Returns whether it frees a slot.
+    /// Records the end of a connection. Returns true if it frees a slot.
     pub(super) fn leave(&mut self, token: u32, activity: &Activity) -> bool {
         if self.active.is_some() {
-            // Also for a waiting connection: its entry in the line would otherwise take a slot.
+            // A waiting connection needs this too: otherwise its entry in the line would take a slot.
             self.set_ticket(token, 0);
         }
         self.active.is_some() && !activity.parked

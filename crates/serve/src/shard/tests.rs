@@ -1,4 +1,4 @@
-//! A thread's bookkeeping without its loop: places, deadlines and ends.
+//! Tests of a thread's bookkeeping without its event loop: slots, deadlines and ends of connections.
 
 use super::*;
 use crate::connection::{LINGER_MS, Next};
@@ -18,12 +18,12 @@ fn with_places(places: u32, waiting: Option<u32>) -> Shard {
     shard(Policy { active: Some(active), ..Policy::NONE })
 }
 
-/// Moves the clock on, which no test waits for.
+/// Advances the clock, so that no test waits for it.
 fn pass(shard: &mut Shard, ms: u32) {
     shard.now_ns += u64::from(ms) * 1_000_000;
 }
 
-/// A connection that has its place, or waits in the line.
+/// Begins a connection, which gets a slot or waits in the line.
 fn enter(shard: &mut Shard, token: u32) -> Connection {
     let waits = shard.admit().unwrap();
     let mut connection = shard.begin(waits);
@@ -34,7 +34,7 @@ fn enter(shard: &mut Shard, token: u32) -> Connection {
 }
 
 #[test]
-fn places_pass_on_in_the_order_of_arrival_and_skip_those_that_have_gone() {
+fn slots_go_to_the_first_waiting_connection_that_is_still_open() {
     let mut shard = with_places(1, None);
     let first = enter(&mut shard, 1);
     let (second, third) = (enter(&mut shard, 2), enter(&mut shard, 3));
@@ -52,7 +52,7 @@ fn places_pass_on_in_the_order_of_arrival_and_skip_those_that_have_gone() {
 }
 
 #[test]
-fn a_full_line_refuses_and_counts() {
+fn a_full_waiting_line_refuses_and_counts() {
     let mut shard = with_places(1, Some(1));
     let (_first, _second) = (enter(&mut shard, 1), enter(&mut shard, 2));
     assert_eq!(shard.admit(), Err(Refuse::Close));
@@ -62,7 +62,7 @@ fn a_full_line_refuses_and_counts() {
 }
 
 #[test]
-fn a_connection_that_finished_an_exchange_gives_way_while_others_wait() {
+fn a_connection_gives_up_its_slot_after_an_exchange_if_others_wait() {
     let mut shard = with_places(1, None);
     let mut first = enter(&mut shard, 1);
     first.activity.heard(1, false, 5);
@@ -74,7 +74,7 @@ fn a_connection_that_finished_an_exchange_gives_way_while_others_wait() {
 }
 
 #[test]
-fn a_silent_connection_is_asked_for_its_place_after_its_time() {
+fn a_silent_connection_loses_its_slot_after_its_time() {
     let mut shard = with_places(1, None);
     let first = enter(&mut shard, 1);
     let second = enter(&mut shard, 2);
@@ -89,7 +89,7 @@ fn a_silent_connection_is_asked_for_its_place_after_its_time() {
 }
 
 #[test]
-fn limits_name_their_reason() {
+fn each_limit_reports_its_reason() {
     let limits = Limits { sends: 1, unsent_ms: 50, silent_ms: 100 };
     let mut shard = shard(Policy { limits: Some(limits), ..Policy::NONE });
     let silent = shard.begin(false);
@@ -103,7 +103,7 @@ fn limits_name_their_reason() {
 }
 
 #[test]
-fn a_goodbye_is_looked_at_until_its_time_is_over() {
+fn a_lingering_connection_is_checked_until_its_deadline() {
     let mut shard = shard(Policy::NONE);
     assert_eq!(shard.next_sweep_ns, None, "without deadlines nobody is woken");
     let mut connection = shard.begin(false);
@@ -123,7 +123,7 @@ fn a_goodbye_is_looked_at_until_its_time_is_over() {
 }
 
 #[test]
-fn a_slow_head_is_watched_until_it_is_late() {
+fn a_slow_head_is_checked_until_its_deadline() {
     let mut shard = shard(Policy { head_ms: 300, ..Policy::NONE });
     let mut connection = shard.begin(false);
     connection.received(b"GET / HT", shard.now_ms()).unwrap();
@@ -139,7 +139,7 @@ fn a_slow_head_is_watched_until_it_is_late() {
 }
 
 #[test]
-fn heads_are_not_watched_where_they_may_take_for_ever() {
+fn heads_without_a_time_limit_are_not_checked() {
     let mut shard = shard(Policy { head_ms: 0, ..Policy::NONE });
     let mut connection = shard.begin(false);
     connection.received(b"GET / HT", shard.now_ms()).unwrap();
@@ -148,7 +148,7 @@ fn heads_are_not_watched_where_they_may_take_for_ever() {
 }
 
 #[test]
-fn ends_are_counted_and_told() {
+fn ends_of_connections_are_counted_and_reported() {
     let mut shard = shard(Policy::NONE);
     let told = Arc::new(std::sync::atomic::AtomicU32::new(0));
     let counts = told.clone();

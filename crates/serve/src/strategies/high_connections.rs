@@ -1,8 +1,8 @@
-//! high-connections: for many connections that are mostly idle, which hold no buffer.
+//! high-connections: for many connections that are mostly idle. Idle connections hold no buffer.
 //!
-//! A ready connection is read until the socket would block, but at most `drain` bytes per wake, so that a peer that never
-//! stops sending starves nobody. Completion models post a receive of zero bytes, which completes when data is there, and
-//! pick a buffer only then. Readiness models wait without a buffer anyway.
+//! A ready connection is read until the socket would block, but at most `drain` bytes per wake-up. A peer that never
+//! stops sending then delays no other. Completion models post a zero-byte receive, which completes when data arrives,
+//! and choose a buffer only then. Readiness models wait without a buffer anyway.
 
 use super::policy::{Policy, ReadTurn};
 use crate::{Options, ServeError};

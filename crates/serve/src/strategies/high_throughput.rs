@@ -1,7 +1,7 @@
-//! high-throughput: many may be connected, but only the first `active` of them are served; the others wait in a line.
+//! high-throughput: many connections may be open, but only `active` of them are served. The others wait in a line.
 //!
-//! A connection gives up its slot when it ends, when it was silent for `active_idle_ms`, or when it finished an exchange
-//! while others wait; then it goes to the end of the line. With `waiting`, a connection too many in the line is refused: by
+//! A connection gives up its slot when it ends, after `active_idle_ms` of silence, or after an exchange while others
+//! wait. It then goes to the end of the line. With `waiting`, connections that do not fit into the line are refused by
 //! a busy reply, a close or a reset.
 
 use std::collections::VecDeque;
@@ -28,7 +28,7 @@ pub(super) fn policy(options: &Options<'_>) -> Result<Policy, ServeError> {
     Ok(Policy { active: Some(active), ..Policy::NONE })
 }
 
-/// Waiting line for the active slots. Each entry has a ticket, by which an entry of a closed connection is recognised.
+/// Waiting line for the active slots. Each entry has a ticket that identifies entries of closed connections.
 #[derive(Debug, Default)]
 pub(crate) struct WaitingLine {
     taken: u32,
@@ -37,31 +37,32 @@ pub(crate) struct WaitingLine {
 }
 
 impl WaitingLine {
-    /// Takes a slot for a new connection. Returns false when none is free; then call [`WaitingLine::wait`] or refuse it.
+    /// Takes a slot for a new connection. Returns false if none is free. The caller then calls [`WaitingLine::wait`] or
+    /// refuses the connection.
     pub(crate) fn enter(&mut self, active: &Active) -> bool {
         let free = self.taken < active.slots;
         self.taken += u32::from(free);
         free
     }
 
-    /// Returns whether one more connection may wait.
+    /// Returns true if one more connection may wait.
     pub(crate) fn may_wait(&self, active: &Active) -> bool {
         active.waiting.is_none_or(|most| (self.waiting.len() as u32) < most)
     }
 
-    /// Puts a connection at the end. Returns its ticket.
+    /// Puts a connection at the end of the line and returns its ticket.
     pub(crate) fn wait(&mut self, token: u32) -> u32 {
         self.next_ticket = self.next_ticket.wrapping_add(1).max(1);
         self.waiting.push_back((token, self.next_ticket));
         self.next_ticket
     }
 
-    /// Returns whether no connection waits.
+    /// Returns true if no connection waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Gives a freed slot to the next connection that still waits. `holds` tells whether a token still has a ticket.
+    /// Gives a freed slot to the next connection that still waits. `holds` returns true if a token still has a ticket.
     pub(crate) fn next(&mut self, mut holds: impl FnMut(u32, u32) -> bool) -> Option<u32> {
         while let Some((token, ticket)) = self.waiting.pop_front() {
             if holds(token, ticket) {
@@ -78,14 +79,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_taken_in_the_order_of_arrival() {
+    fn slots_are_taken_in_the_order_of_arrival() {
         let active = Active { slots: 2, idle_ms: 1000, waiting: Some(2), refuse: Refuse::Close };
         let mut line = WaitingLine::default();
         assert!(line.enter(&active) && line.enter(&active) && !line.enter(&active));
         let (a, b) = (line.wait(10), line.wait(11));
         assert!(!line.may_wait(&active));
         assert_eq!(line.next(|t, ticket| (t, ticket) == (10, a)), Some(10));
-        // 11 has gone, so nobody takes the slot.
+        // Connection 11 has closed, so no connection takes the slot.
         assert_eq!(line.next(|t, ticket| (t, ticket) == (11, b + 1)), None);
         assert!(line.enter(&active) && !line.enter(&active));
     }

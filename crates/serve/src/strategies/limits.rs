@@ -1,13 +1,13 @@
-//! limits: bounds outstanding output and closes peers that misbehave.
+//! limits: bounds waiting output and closes peers that misbehave.
 //!
-//! A peer that sends and never reads is closed, counted and named once its output made no progress for `unsent_ms`. A peer
-//! that sends nothing for `silent_ms` is closed too. In each thread (the source's server has one), at most `sends`
-//! connections may have waiting output; while there are that many, the others are not read.
+//! A peer that sends and never reads is closed, counted and named when its output made no progress for `unsent_ms`. A
+//! peer that sends nothing for `silent_ms` is closed, too. In each thread, at most `sends` connections may have waiting
+//! output. When that number is reached, the others are not read. (The server of the Windows study has one thread.)
 
 use super::policy::{Limits, Policy};
 use crate::{Options, ServeError};
 
-/// Maximum number of outstanding sends, as in the source.
+/// Maximum number of outstanding sends, as in the Windows study.
 pub(crate) const SENDS: u32 = 200;
 
 pub(super) fn policy(options: &Options<'_>) -> Result<Policy, ServeError> {
@@ -25,7 +25,7 @@ mod tests {
     use crate::strategies::LimitHit;
 
     #[test]
-    fn a_peer_is_over_by_one_limit_at_a_time() {
+    fn a_peer_exceeds_at_most_one_limit_at_a_time() {
         let l = Limits { sends: 1, unsent_ms: 100, silent_ms: 50 };
         assert_eq!(l.hit(1000, 960, 0), None);
         assert_eq!(l.hit(1000, 950, 0), Some(LimitHit::Silent));

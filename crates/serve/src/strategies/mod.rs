@@ -1,6 +1,7 @@
 //! Server strategies: which connections are served, how much is read at once, and which peers are closed.
 //!
-//! One file each, one row in [`STRATEGIES`]. A row turns the options into a [`Policy`], which the models follow.
+//! Each strategy has one file and one row in [`STRATEGIES`]. A row turns the options into a [`Policy`], which the
+//! models follow.
 
 mod high_connections;
 pub(crate) mod high_throughput;
@@ -21,12 +22,12 @@ pub struct StrategySpec {
     pub name: &'static str,
     /// Description in one line.
     pub help: &'static str,
-    /// Name in the source.
+    /// Name in the Windows study.
     pub original: &'static str,
     make: fn(&Options<'_>) -> Result<Policy, ServeError>,
 }
 
-/// Every strategy.
+/// All strategies.
 pub const STRATEGIES: &[StrategySpec] = &[
     StrategySpec {
         name: "high-throughput",
@@ -48,7 +49,7 @@ pub const STRATEGIES: &[StrategySpec] = &[
     },
 ];
 
-/// Returns the policy of a plan. The error says why the model does not support it.
+/// Returns the policy of a plan. The error states why the model does not support the strategy.
 pub(crate) fn choose(plan: &ServePlan, model: &ModelSpec, options: &Options<'_>) -> Result<Policy, ServeError> {
     let head_ms = head_ms(options)?;
     if plan.strategy.is_empty() {
@@ -78,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn every_model_honours_exactly_the_strategies_of_its_row() {
+    fn every_model_accepts_exactly_the_strategies_of_its_row() {
         for model in MODELS {
             assert!(policy(&plan(model.name, "", &[])).is_ok(), "{}", model.name);
             for strategy in STRATEGIES {
@@ -93,13 +94,13 @@ mod tests {
     }
 
     #[test]
-    fn a_strategy_that_does_not_exist_is_refused_with_those_that_do() {
+    fn an_unknown_strategy_is_refused_with_the_valid_names() {
         let error = policy(&plan("epoll", "fast", &[])).unwrap_err().to_string();
         assert!(STRATEGIES.iter().all(|s| error.contains(s.name)), "{error}");
     }
 
     #[test]
-    fn without_options_a_strategy_is_that_of_the_source() {
+    fn the_defaults_are_those_of_the_windows_study() {
         let limits = policy(&plan("epoll", "limits", &[])).unwrap().limits.unwrap();
         assert_eq!((limits.sends, limits.unsent_ms, limits.silent_ms), (200, 5000, 30_000));
         let active = policy(&plan("epoll", "high-throughput", &[])).unwrap().active.unwrap();
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn options_set_what_a_strategy_bounds() {
+    fn options_set_the_limits_of_a_strategy() {
         let options = [("active", "0"), ("active_idle_ms", "5"), ("waiting", "7"), ("refuse", "reset")];
         let active = policy(&plan("epoll", "high-throughput", &options)).unwrap().active.unwrap();
         assert_eq!((active.slots, active.idle_ms, active.waiting, active.refuse), (1, 5, Some(7), Refuse::Reset));

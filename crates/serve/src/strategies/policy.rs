@@ -1,32 +1,32 @@
-//! Policies: demands of strategies on models.
+//! Policies: the rules that strategies set for models.
 
 use crate::{Options, ServeError};
 
-/// Bounds of reading from one connection in one turn.
+/// Limits on reading from one connection in one turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadTurn {
-    /// Most bytes.
+    /// Maximum number of bytes.
     pub(crate) bytes: usize,
-    /// Read on after a short read, until the socket has nothing more.
+    /// True to continue after a short read, until the socket has no more data.
     pub(crate) drain: bool,
 }
 
-/// Demands of a strategy on a model.
+/// The rules that a strategy sets for a model.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(crate) read: ReadTurn,
-    /// Take a buffer only once there is something to read (completion models).
+    /// True to take a buffer only once data has arrived (completion models).
     pub(crate) lazy_buffers: bool,
     pub(crate) active: Option<Active>,
     pub(crate) limits: Option<Limits>,
-    /// Maximum time for the head of a request, milliseconds; 0 for no limit. Every strategy has it.
+    /// Maximum time for the head of a request in milliseconds; 0 for no limit. All strategies apply it.
     pub(crate) head_ms: u32,
 }
 
-/// Default maximum time for the head of a request, milliseconds.
+/// Default maximum time for the head of a request in milliseconds.
 const HEAD_MS: u32 = 10_000;
 
-/// Returns the maximum time for the head of a request, milliseconds; 0 for no limit.
+/// Returns the maximum time for the head of a request in milliseconds; 0 for no limit.
 pub(crate) fn head_ms(options: &Options<'_>) -> Result<u32, ServeError> {
     Ok(options.get("header_timeout_ms")?.unwrap_or(HEAD_MS))
 }
@@ -51,7 +51,7 @@ pub(crate) struct Active {
     pub(crate) refuse: Refuse,
 }
 
-/// Way to refuse a connection.
+/// Method of refusing a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refuse {
     Busy,
@@ -67,18 +67,18 @@ pub(crate) struct Limits {
     pub(crate) silent_ms: u32,
 }
 
-/// Limit for which a peer is closed.
+/// Limit because of which a peer is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LimitHit {
     /// The peer sends and does not read.
     Unread,
     Silent,
-    /// The head of its request took too long. This limit holds under every strategy.
+    /// The head of the request took too long. This limit applies with every strategy.
     SlowHead,
 }
 
 impl LimitHit {
-    /// Returns what the peer did, in words.
+    /// Describes what the peer did.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Unread => "sends and does not read",
@@ -89,13 +89,13 @@ impl LimitHit {
 }
 
 impl Limits {
-    /// Returns the limit that a connection is over. Times are milliseconds of one clock; `blocked_ms` is 0 when no output
-    /// waits.
+    /// Returns the limit that a connection exceeds. Times are in milliseconds of one clock; `blocked_ms` is 0 if no
+    /// output waits.
     pub(crate) fn hit(&self, now_ms: u32, heard_ms: u32, blocked_ms: u32) -> Option<LimitHit> {
         if blocked_ms != 0 && now_ms.saturating_sub(blocked_ms) >= self.unsent_ms {
             return Some(LimitHit::Unread);
         }
-        // While output waits, the peer owes no request.
+        // While output waits, the peer need not send a request.
         (blocked_ms == 0 && now_ms.saturating_sub(heard_ms) >= self.silent_ms).then_some(LimitHit::Silent)
     }
 }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_head_of_a_request_has_a_time_without_being_asked() {
+    fn the_head_of_a_request_has_a_default_time_limit() {
         let none = BTreeMap::new();
         assert_eq!(head_ms(&Options::new(&none).unwrap()).unwrap(), 10_000);
         assert_eq!(Policy::NONE.head_ms, 10_000);

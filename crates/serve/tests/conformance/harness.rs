@@ -8,13 +8,14 @@ use loadline_serve as serve;
 use run::ServePlan;
 use serve::{MODELS, STRATEGIES, Server};
 
-/// Lock that runs these tests one after another, since the counts belong to the whole process.
+/// Lock that makes these tests run one after another, because the counts cover the whole process.
 static ALONE: Mutex<()> = Mutex::new(());
 
 #[global_allocator]
 static LIVING: sys::alloc::LiveAllocator = sys::alloc::LiveAllocator;
 
-/// Number of rounds. Memory that is taken once, such as a table of the standard library, grows only in the first.
+/// Number of rounds. Memory that is allocated once, such as a table of the standard library, grows only in the first
+/// round.
 const ROUNDS: u32 = 3;
 
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
@@ -25,17 +26,17 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Left {
     descriptors: usize,
-    /// Threads of servers and of io_uring. Those of the test harness come and go.
+    /// Number of threads of servers and of io_uring. The test harness's own threads vary and are left out.
     threads: usize,
     /// Bytes mapped for rings.
     ring_bytes: u64,
-    /// Number of allocations, and their bytes.
+    /// Number and bytes of live allocations.
     memory: (u64, u64),
 }
 
 impl Left {
     fn now() -> Self {
-        // Memory last, since counting the others allocates.
+        // Memory is read last, because counting the others allocates.
         let descriptors = std::fs::read_dir("/proc/self/fd").unwrap().count();
         let tasks = std::fs::read_dir("/proc/self/task").unwrap();
         let names = tasks.filter_map(|t| std::fs::read_to_string(t.unwrap().path().join("comm")).ok());
@@ -43,7 +44,8 @@ impl Left {
         Self { descriptors, threads, ring_bytes: sys::uring::mapped_bytes(), memory: sys::alloc::live() }
     }
 
-    /// Waits until the resources are those of `before`, at most for `patience`: closing goes on after a thread's end.
+    /// Waits until the resources equal those of `before`, for at most `patience`. Descriptors may close after their
+    /// thread has ended.
     fn settled(before: Self, patience: Duration, same: impl Fn(Self, Self) -> bool) -> Self {
         let deadline = Instant::now() + patience;
         loop {
@@ -97,14 +99,14 @@ pub(crate) fn each(mut check: impl FnMut(Variant, &'static str)) {
     }
 }
 
-/// Starts a server, uses it, stops it, and checks that nothing is left. Memory counts as a leak if it grows in every
+/// Starts a server, uses it, stops it, and checks that nothing is left. Memory counts as leaked if it grows in every
 /// round.
 pub(crate) fn with_server(plan: &ServePlan, use_it: impl Fn(&Server)) -> serve::Stats {
     let mut grown = Vec::with_capacity(ROUNDS as usize);
     for _ in 0..ROUNDS {
         let before = Left::now();
         let mut stats = round(plan, &use_it);
-        // The names of peers are the caller's memory.
+        // The caller owns the memory of the peers' names.
         drop(std::mem::take(&mut stats.closed_peers));
         let rest = |l: Left| (l.descriptors, l.threads, l.ring_bytes);
         let after = Left::settled(before, Duration::from_secs(30), |a, b| rest(a) == rest(b));

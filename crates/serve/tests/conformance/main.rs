@@ -1,4 +1,5 @@
-//! Every model serves every service under every strategy without losing a byte, a descriptor, a thread or memory.
+//! Every model serves every service with every strategy, without losing bytes and without leaking descriptors, threads
+//! or memory.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -15,7 +16,7 @@ use cases::all;
 use harness::{alone, connect, each, with_server};
 
 #[test]
-fn bytes_one_by_one_and_a_half_close_arrive_whole() {
+fn single_bytes_and_a_half_close_get_all_answers() {
     all(|talk, model, strategy, root| {
         let moved = std::cell::Cell::new((0, 0));
         let stats = with_server(&talk.plan(model, strategy, root, false), |server| {
@@ -31,7 +32,7 @@ fn bytes_one_by_one_and_a_half_close_arrive_whole() {
 }
 
 #[test]
-fn a_source_that_is_read_stops_too() {
+fn a_server_that_sends_to_a_reader_can_be_stopped() {
     let _alone = alone();
     each(|model, strategy| {
         with_server(&model.plan("source", strategy, &[]), |server| {
@@ -43,7 +44,7 @@ fn a_source_that_is_read_stops_too() {
 }
 
 #[test]
-fn nonsense_is_answered_and_ends() {
+fn invalid_input_is_answered_and_ends_the_connection() {
     let _alone = alone();
     each(|model, strategy| {
         with_server(&model.plan("http", strategy, &[]), |server| {

@@ -1,4 +1,4 @@
-//! Requests to services whose connections begin with a greeting: HTTP/2, gRPC and WebSocket.
+//! Requests to services whose connections begin with a handshake: HTTP/2, gRPC and WebSocket.
 
 use crate::talk::{LONG_NOISE, SHORT, Talk};
 
@@ -6,7 +6,7 @@ const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
-/// Size of a short message, bytes.
+/// Size in bytes of a short message.
 const MESSAGE: usize = 64;
 
 pub(crate) fn talks() -> Vec<Talk> {
@@ -24,7 +24,7 @@ pub(crate) fn talks() -> Vec<Talk> {
     ]
 }
 
-/// Makes a frame of stream 0 or 1.
+/// Builds a frame of stream 0 or 1.
 fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     let length = (payload.len() as u32).to_be_bytes();
     [&length[1..], &[kind, flags, 0, 0, 0, stream], payload].concat()
@@ -40,7 +40,7 @@ pub(crate) fn number(frames: &mut [u8], stream: u32) {
     }
 }
 
-/// Returns the preface of a client with the largest windows.
+/// Returns the connection preface of a client with the largest windows.
 fn preface() -> Vec<u8> {
     let (most, more) = (0x7fff_ffff_u32, 0x7fff_ffff_u32 - 65_535);
     let settings = frame(4, 0, 0, &[&[0, 4][..], &most.to_be_bytes()].concat());
@@ -64,7 +64,7 @@ fn call() -> Vec<u8> {
     [frame(HEADERS, END_HEADERS, 1, &block), frame(DATA, END_STREAM, 1, &message)].concat()
 }
 
-/// Returns the bodies of the streams in order; `None` where a stream did not end.
+/// Returns the bodies of the streams in order; `None` if a stream did not end.
 fn bodies(answer: &[u8], asks: usize) -> Option<Vec<Vec<u8>>> {
     let (mut bodies, mut ended, mut rest) = (vec![Vec::new(); asks], vec![false; asks], answer);
     while !rest.is_empty() {
@@ -90,7 +90,7 @@ fn right_pages(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     bodies(answer, asks).is_some_and(|bodies| bodies.iter().all(|body| body == page))
 }
 
-/// Each answer is a message of the same length.
+/// Returns true if each answer is a message of the same length.
 fn right_calls(answer: &[u8], _: &[u8], asks: usize) -> bool {
     let head = [&[0][..], &(MESSAGE as u32).to_be_bytes()].concat();
     let whole = |body: &Vec<u8>| body.starts_with(&head) && body.len() == head.len() + MESSAGE;
@@ -102,7 +102,7 @@ fn upgrade() -> Vec<u8> {
     format!("{}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", lines.join("\r\n")).into_bytes()
 }
 
-/// Makes a message of one frame, masked with zeros for a client.
+/// Builds a message of one frame, masked with zeros for a client.
 fn message(masked: u8) -> Vec<u8> {
     let mask: &[u8] = if masked == 0 { &[] } else { &[0; 4] };
     [&[0x82, masked | MESSAGE as u8], mask, &LONG_NOISE[..MESSAGE]].concat()

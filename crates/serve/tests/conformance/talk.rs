@@ -12,30 +12,30 @@ use run::ServePlan;
 use crate::harness::Variant;
 use crate::streams;
 
-/// Size of an answer of the source, bytes.
+/// Size in bytes of an answer of the source service.
 const SOURCE_BYTES: usize = 100_000;
-/// Size of the short file, bytes.
+/// Size in bytes of the short file.
 pub(crate) const SHORT: usize = 1000;
-/// Size of a long answer, bytes.
+/// Size in bytes of a long answer.
 pub(crate) const LONG: usize = 16 << 20;
 
 /// Content of the long message and file.
 pub(crate) static LONG_NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| noise(LONG));
 
-/// One service with its exchanges.
+/// One service with its requests and answers.
 pub(crate) struct Talk {
     pub(crate) service: &'static str,
     /// Bytes sent once, before the first request.
     pub(crate) hello: Vec<u8>,
-    /// Each request is a stream of HTTP/2 with the next number.
+    /// True if each request is an HTTP/2 stream with the next number.
     pub(crate) numbered: bool,
-    /// One request; empty for the source, which sends unasked.
+    /// Bytes of one request; empty for the source service, which sends without a request.
     pub(crate) ask: Vec<u8>,
-    /// A request whose exchanges move 16 MiB at least one way, and how often it is made; 0 where another service with the
-    /// same code is tested.
+    /// A request whose exchange moves 16 MiB at least one way, and the number of such requests; 0 if another service
+    /// with the same code is tested.
     pub(crate) long_ask: Vec<u8>,
     pub(crate) long_asks: usize,
-    /// Returns whether these bytes are the whole answer to so many requests.
+    /// Returns true if these bytes are the complete answer to `asks` requests.
     pub(crate) right: fn(answer: &[u8], ask: &[u8], asks: usize) -> bool,
 }
 
@@ -66,13 +66,13 @@ pub(crate) fn talks() -> Vec<Talk> {
 }
 
 impl Talk {
-    /// Returns an exchange without requests that accepts no answer.
+    /// Creates a service without requests that accepts no answer.
     pub(crate) fn new(service: &'static str) -> Self {
         let (hello, ask, long_ask) = (Vec::new(), Vec::new(), Vec::new());
         Self { service, hello, numbered: false, ask, long_ask, long_asks: 1, right: |_, _, _| false }
     }
 
-    /// Returns a request, after `at` earlier ones.
+    /// Returns the request that follows `at` earlier ones.
     fn nth<'a>(&self, ask: &'a [u8], at: usize) -> Cow<'a, [u8]> {
         let mut ask = Cow::Borrowed(ask);
         if self.numbered && at > 0 {
@@ -81,17 +81,17 @@ impl Talk {
         ask
     }
 
-    /// Returns `asks` requests, after `after` earlier ones.
+    /// Returns `asks` requests that follow `after` earlier ones.
     pub(crate) fn asks(&self, after: usize, asks: usize) -> Vec<u8> {
         (after..after + asks).flat_map(|at| self.nth(&self.ask, at).into_owned()).collect()
     }
 
-    /// Returns the first bytes of a connection: the greeting, `asks` requests, and half of another.
+    /// Returns the first bytes of a connection: the handshake, `asks` requests, and half of another request.
     pub(crate) fn begin(&self, asks: usize) -> Vec<u8> {
         [&self.hello[..], &self.asks(0, asks), &self.ask[..self.ask.len() / 2]].concat()
     }
 
-    /// Returns the plan of its server; `long` for the long exchange.
+    /// Returns the plan of the service's server; with `long`, for the long exchange.
     pub(crate) fn plan(&self, variant: Variant, strategy: &str, root: &Path, long: bool) -> ServePlan {
         let bytes = if long { LONG } else { SOURCE_BYTES }.to_string();
         let options = if self.service == "source" { vec![("source_bytes", bytes.as_str())] } else { Vec::new() };
@@ -103,8 +103,8 @@ impl Talk {
         plan
     }
 
-    /// Makes `asks` requests in pieces of `piece` bytes, ends its side, and reads all answers meanwhile. Returns the bytes
-    /// sent and received.
+    /// Sends `asks` requests in pieces of `piece` bytes, closes the sending side, and reads all answers meanwhile.
+    /// Returns the bytes sent and received.
     pub(crate) fn exchange(&self, stream: TcpStream, ask: &[u8], asks: usize, piece: usize) -> (u64, u64) {
         let mut reader = stream.try_clone().unwrap();
         let mut back = Vec::new();
@@ -145,7 +145,7 @@ fn get(path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n").into_bytes()
 }
 
-/// Each answer is a head with the length of the file, and the file.
+/// Returns true if each answer is a head with the length of the file, and the file.
 fn right_http(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     let body = if ask == get("/long") { &LONG_NOISE[..] } else { &LONG_NOISE[..SHORT] };
     let mut rest = answer;
@@ -162,25 +162,25 @@ fn right_http(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     rest.is_empty()
 }
 
-/// Returns a request that stores a value and one that gets it.
+/// Returns a request that stores a value and one that reads it.
 fn memcached_value(bytes: usize) -> Vec<u8> {
     [format!("set k 7 0 {bytes}\r\n").as_bytes(), &LONG_NOISE[..bytes], b"\r\nget k\r\n"].concat()
 }
 
-/// The answers are a confirmation and the value with its flags.
+/// Returns true if the answers are a confirmation, and the value with its flags.
 fn right_memcached(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     let bytes = if ask.len() < 1000 { 64 } else { 1 << 20 };
     let head = format!("STORED\r\nVALUE k 7 {bytes}\r\n");
     answer == [head.as_bytes(), &LONG_NOISE[..bytes], b"\r\nEND\r\n"].concat().repeat(asks)
 }
 
-/// Returns a request that stores a value and one that gets it.
+/// Returns a request that stores a value and one that reads it.
 fn redis_value(bytes: usize) -> Vec<u8> {
     let head = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${bytes}\r\n");
     [head.as_bytes(), &LONG_NOISE[..bytes], b"\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"].concat()
 }
 
-/// The answers are a confirmation and the value.
+/// Returns true if the answers are a confirmation, and the value.
 fn right_redis(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     let bytes = if ask.len() < 1000 { 64 } else { 1 << 20 };
     let head = format!("+OK\r\n${bytes}\r\n");
@@ -201,7 +201,7 @@ fn right_records(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     answer.len() == asks * one && answer.chunks_exact(one).all(whole)
 }
 
-/// The source sends its bytes once, whatever it is asked.
+/// Returns true if the source service sent its bytes once, regardless of requests.
 fn right_source(answer: &[u8], _ask: &[u8], _asks: usize) -> bool {
     answer.len() == SOURCE_BYTES || answer.len() == LONG
 }

@@ -1,4 +1,5 @@
-//! Every model serves every service under pressure: long messages, peers that reset or never read, and bursts of connections.
+//! Every model serves every service under pressure: long messages, peers that reset or never read, and bursts of
+//! connections.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -21,7 +22,7 @@ use loadline_serve::{Server, Stats};
 use talk::Talk;
 
 #[test]
-fn messages_of_16_mib_arrive_whole() {
+fn messages_of_16_mib_arrive_completely() {
     all(|talk, model, strategy, root| {
         if talk.long_asks == 0 {
             return;
@@ -35,7 +36,7 @@ fn messages_of_16_mib_arrive_whole() {
     });
 }
 
-/// Sends requests and reads no answers, until the server stops reading.
+/// Sends requests without reading answers, until the server stops reading.
 fn flood(server: &Server, talk: &Talk) -> TcpStream {
     let (mut flood, mut sent) = (connect(server), 0);
     if talk.ask.is_empty() || talk.service == "discard" {
@@ -45,7 +46,7 @@ fn flood(server: &Server, talk: &Talk) -> TcpStream {
     flood.set_write_timeout(Some(Duration::from_millis(10))).unwrap();
     let (asks, mut asked, mut bytes, mut at) = ((1 << 16) / talk.ask.len(), 0, talk.hello.clone(), 0);
     while sent < 64 << 20 {
-        // The rest of a piece is sent next, so that every request is whole.
+        // The rest of a piece is sent next, so that every request is complete.
         if at == bytes.len() {
             (bytes, asked, at) = (talk.asks(asked, asks), asked + asks, 0);
         }
@@ -58,7 +59,7 @@ fn flood(server: &Server, talk: &Talk) -> TcpStream {
     unreachable!("{}: everything is taken from a peer that does not read", talk.service)
 }
 
-/// Resets the connection while an answer is on its way and half a request has arrived.
+/// Resets the connection while an answer is being sent and half a request has arrived.
 fn reset(server: &Server, talk: &Talk) {
     let mut stream = connect(server);
     stream.write_all(&talk.begin(50)).unwrap();
@@ -69,7 +70,7 @@ fn reset(server: &Server, talk: &Talk) {
 }
 
 #[test]
-fn resets_and_peers_that_never_read_harm_nobody_and_a_busy_server_stops() {
+fn resets_and_peers_that_never_read_affect_no_others_and_a_busy_server_stops() {
     all(|talk, model, strategy, root| {
         with_server(&talk.plan(model, strategy, root, false), |server| {
             reset(server, talk);
@@ -105,7 +106,7 @@ fn a_thousand_connections_in_a_burst() {
     });
 }
 
-/// Waits until the counts of a server are as expected, for a minute at most. The caller asserts them afterwards.
+/// Waits until the counts of a server are as expected, at most a minute. The caller then asserts the counts.
 fn wait_until(server: &Server, so: impl Fn(&Stats) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !so(&server.stats()) && Instant::now() < deadline {

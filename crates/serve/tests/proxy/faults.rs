@@ -8,7 +8,7 @@ use loadline_serve::Server;
 use super::common::{connect, each_backend, exchange, head, proxy, text, upstream};
 
 #[test]
-fn faults_are_told_by_their_status() {
+fn each_fault_has_its_status() {
     let (_bound, refused) = testkit::refusing();
     let silent = upstream(|mut stream| while head(&mut stream).is_some() {});
     let nonsense = upstream(|mut stream| {
@@ -45,9 +45,9 @@ fn faults_are_told_by_their_status() {
 }
 
 #[test]
-fn an_answer_that_stops_in_the_middle_ends_the_connection_and_is_not_passed_off_as_whole() {
+fn an_incomplete_response_ends_the_connection_and_never_looks_complete() {
     each_backend(|events| {
-        // The first half, then silence; or the first half, then the end.
+        // The upstream sends the first half, then stays silent or closes.
         let addr = upstream(|mut stream| {
             while let Some(request) = head(&mut stream) {
                 stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345").unwrap();
@@ -56,7 +56,7 @@ fn an_answer_that_stops_in_the_middle_ends_the_connection_and_is_not_passed_off_
                 }
             }
         });
-        // Long enough for the first half to arrive.
+        // The timeout is long enough for the first half to arrive.
         let server = proxy(addr, events, &[("timeout_ms", "1000")]);
         for path in ["/ends", "/silent"] {
             let all = text(&exchange(&server, format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()));
@@ -67,7 +67,7 @@ fn an_answer_that_stops_in_the_middle_ends_the_connection_and_is_not_passed_off_
 }
 
 #[test]
-fn a_head_of_an_answer_that_does_not_end_is_a_bad_gateway() {
+fn an_endless_response_head_is_a_bad_gateway() {
     let addr = upstream(|mut stream| {
         let _ = head(&mut stream);
         let _ = stream.write_all(format!("HTTP/1.1 200 OK\r\nLong: {}", "l".repeat(5000)).as_bytes());
@@ -81,7 +81,7 @@ fn a_head_of_an_answer_that_does_not_end_is_a_bad_gateway() {
 }
 
 #[test]
-fn a_client_over_the_limit_is_told_and_gets_in_when_another_leaves() {
+fn a_client_over_the_limit_is_refused_and_served_when_another_leaves() {
     let addr = upstream(|mut stream| {
         while head(&mut stream).is_some() {
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();

@@ -1,4 +1,4 @@
-//! Requests and answers of every framing pass, connections are kept, and a half-closed client gets its answer.
+//! Requests and responses of every framing pass, connections are kept, and a half-closed client gets its response.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -28,7 +28,7 @@ fn keeps_connections_on_both_sides_and_passes_bytes_unchanged() {
             client.read_exact(&mut got).unwrap();
             assert_eq!(text(&got), expected, "{events}");
         }
-        // Three requests in one piece are answered in order, and the last one ends the connection.
+        // The requests arrive in one piece and are answered in order. The last one ends the connection.
         let three = b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\nGET /c HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
         client.write_all(three).unwrap();
         let mut rest = Vec::new();
@@ -45,7 +45,7 @@ fn keeps_connections_on_both_sides_and_passes_bytes_unchanged() {
 }
 
 #[test]
-fn bodies_of_every_framing_go_both_ways() {
+fn bodies_of_every_framing_pass_in_both_directions() {
     each_backend(|events| {
         let addr = upstream(|mut stream| {
             while let Some(request) = head(&mut stream) {
@@ -81,7 +81,7 @@ fn bodies_of_every_framing_go_both_ways() {
 }
 
 #[test]
-fn a_client_that_ends_its_side_still_gets_its_answer() {
+fn a_half_closed_client_still_gets_its_response() {
     each_backend(|events| {
         let addr = upstream(|mut stream| {
             while head(&mut stream).is_some() {
@@ -100,9 +100,9 @@ fn a_client_that_ends_its_side_still_gets_its_answer() {
 }
 
 #[test]
-fn a_kept_connection_that_is_gone_costs_no_request() {
+fn no_request_is_lost_if_a_kept_connection_has_closed() {
     each_backend(|events| {
-        // Answers once per connection, then closes without notice.
+        // The upstream answers once per connection, then closes without notice.
         let addr = upstream(|mut stream| {
             let _ = head(&mut stream);
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();

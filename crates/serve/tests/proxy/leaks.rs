@@ -1,4 +1,4 @@
-//! A running proxy leaks nothing when clients or upstreams leave in the middle of an exchange.
+//! A running proxy leaks nothing if clients or upstreams leave in the middle of an exchange.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::common::{connect, each_backend, head, proxy, sockets_of, upstream};
 
 #[test]
-fn clients_and_upstreams_that_go_in_the_middle_leave_nothing_behind() {
+fn nothing_leaks_if_clients_and_upstreams_leave_during_an_exchange() {
     each_backend(|events| {
         let addr = upstream(|mut stream| {
             while let Some(request) = head(&mut stream) {
@@ -39,7 +39,8 @@ fn clients_and_upstreams_that_go_in_the_middle_leave_nothing_behind() {
         }
         let port = server.local_addr().port();
         let until = Instant::now() + Duration::from_secs(15);
-        // The listener, and at most the pool towards the upstream: both ends are in this process.
+        // Left are the listening socket and at most the pool of upstream connections, whose ends are both in this
+        // process.
         while server.stats().connections > 0 || sockets_of(port) > 1 || sockets_of(addr.port()) > 1 + 2 * 4 {
             assert!(
                 Instant::now() < until,

@@ -1,4 +1,4 @@
-//! Clients that leave, or half-close, while the upstream works for them.
+//! Clients that leave or half-close while the upstream works on their request.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -10,11 +10,11 @@ use loadline_serve::Server;
 
 use super::common::{connect, each_backend, head, proxy, text, upstream};
 
-/// Far below the proxy's timeout for a silent upstream.
+/// Time limit of these tests, far below the proxy's timeout for a silent upstream.
 const PATIENCE: Duration = Duration::from_secs(20);
 const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
-/// Starts an upstream that reports each request and each end of its connection, and never answers.
+/// Starts an upstream that reports each request and each end of its connections, and never answers.
 fn silent() -> (SocketAddr, Receiver<&'static str>) {
     let (said, heard) = channel();
     let said = Arc::new(Mutex::new(said));
@@ -29,7 +29,7 @@ fn silent() -> (SocketAddr, Receiver<&'static str>) {
     (addr, heard)
 }
 
-/// Lets a client send a request and leave, and waits until its upstream connection has ended too.
+/// Makes a client send a request and leave, and waits until the upstream connection has ended, too.
 fn leaves(events: &str, request: &[u8], leave: impl Fn(&TcpStream)) -> Server {
     let (addr, heard) = silent();
     let server = proxy(addr, events, &[("probe_ms", "20")]);
@@ -48,17 +48,17 @@ fn leaves(events: &str, request: &[u8], leave: impl Fn(&TcpStream)) -> Server {
 }
 
 #[test]
-fn a_client_that_resets_takes_its_upstream_connection_with_it() {
+fn a_client_reset_ends_the_upstream_connection() {
     let reset = |client: &TcpStream| sys::socket::set_reset_on_close(client).unwrap();
     each_backend(|events| {
         assert_eq!(leaves(events, GET, reset).stats().resets, 1, "{events}");
-        // With a second request unread.
+        // A second request is unread.
         assert_eq!(leaves(events, &GET.repeat(2), reset).stats().resets, 1, "{events}, pipelined");
     });
 }
 
 #[test]
-fn a_client_that_closes_or_ends_its_side_and_resets_then_is_noticed() {
+fn a_client_that_closes_or_half_closes_and_then_resets_is_noticed() {
     each_backend(|events| {
         leaves(events, GET, |_| {});
         leaves(events, &GET.repeat(2), |_| {});
@@ -67,14 +67,14 @@ fn a_client_that_closes_or_ends_its_side_and_resets_then_is_noticed() {
             std::thread::sleep(Duration::from_millis(50));
             sys::socket::set_reset_on_close(client).unwrap();
         });
-        // HTTP/1.0 clients get no interim response, but their reset is noticed too.
+        // HTTP/1.0 clients get no interim response, but their reset is noticed, too.
         let old = b"GET / HTTP/1.0\r\n\r\n";
         leaves(events, old, |client| sys::socket::set_reset_on_close(client).unwrap());
     });
 }
 
 #[test]
-fn a_client_that_only_ends_its_side_gets_its_answer() {
+fn a_client_that_only_half_closes_gets_its_response() {
     each_backend(|events| {
         for (probe_ms, request, interim) in
             [("1", GET, true), ("600000", GET, false), ("1", b"GET / HTTP/1.0\r\n\r\n", false)]
@@ -92,7 +92,7 @@ fn a_client_that_only_ends_its_side_gets_its_answer() {
             client.write_all(request).unwrap();
             client.shutdown(Shutdown::Write).unwrap();
             let mut all = vec![0; if interim { 25 } else { 0 }];
-            // The interim response comes while the upstream is still silent.
+            // The interim response arrives while the upstream is still silent.
             client.read_exact(&mut all).unwrap();
             go.wait();
             client.read_to_end(&mut all).unwrap();

@@ -1,4 +1,4 @@
-//! In front of a real nginx, for real clients.
+//! The proxy in front of a real nginx, with real clients.
 
 use std::process::Command;
 
@@ -6,9 +6,9 @@ use testkit::{eventually, has, nginx, skip};
 
 use super::common::{BACKENDS, proxy, sockets_of, text};
 
-const TEST: &str = "stands_in_front_of_nginx_for_curl_and_wrk";
+const TEST: &str = "serves_curl_and_wrk_in_front_of_nginx";
 
-/// Fetches a file, and one that is larger than any buffer.
+/// Fetches a small file, and one larger than any buffer.
 fn curl(url: &str) -> String {
     let (file, large) = (format!("{url}/file"), format!("{url}/large"));
     let mut command = Command::new("curl");
@@ -17,7 +17,7 @@ fn curl(url: &str) -> String {
     text(&out.stdout) + &text(&out.stderr)
 }
 
-/// Runs wrk without errors. Returns the number of answered requests.
+/// Runs wrk and checks that it reports no errors. Returns the number of answered requests.
 fn wrk(url: &str) -> u64 {
     let out = Command::new("wrk").args(["-t1", "-c40", "-d1s", &format!("{url}/file")]).output().unwrap();
     let shown = text(&out.stdout);
@@ -27,8 +27,8 @@ fn wrk(url: &str) -> u64 {
 }
 
 #[test]
-fn stands_in_front_of_nginx_for_curl_and_wrk() {
-    // nginx closes each connection after 100 requests: reuse and replacement both happen.
+fn serves_curl_and_wrk_in_front_of_nginx() {
+    // nginx closes each connection after 100 requests, so upstream connections are both reused and replaced.
     let Some(nginx) = nginx(0, "keepalive_requests 100;", "") else { return skip(TEST, "nginx is not installed") };
     std::fs::write(nginx.dir.path().join("large"), vec![b'x'; 5_000_000]).unwrap();
     let listeners = sockets_of(nginx.addr.port());
@@ -48,7 +48,7 @@ fn stands_in_front_of_nginx_for_curl_and_wrk() {
         assert_eq!(server.failures(), Vec::<String>::new(), "{events}");
         let stats = server.join();
         assert_eq!(stats.threads, 0);
-        // Only nginx's own listener is left.
+        // Only nginx's own listening socket is left.
         eventually(|| (sockets_of(port) == 0 && sockets_of(nginx.addr.port()) == listeners).then_some(()));
     }
 }

@@ -1,4 +1,4 @@
-//! Backpressure in both directions: a peer that does not read holds back its sender, and nobody else.
+//! Backpressure in both directions: a peer that does not read stops its sender and no other connection.
 
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::common::{connect, each_backend, exchange, head, proxy, upstream};
 
 #[test]
-fn a_slow_reader_holds_back_its_upstream_and_nobody_else() {
+fn a_slow_reader_stops_only_its_own_upstream() {
     const SIZE: usize = 40_000_000;
     each_backend(|events| {
         let sent = Arc::new(AtomicUsize::new(0));
@@ -34,7 +34,7 @@ fn a_slow_reader_holds_back_its_upstream_and_nobody_else() {
         slow.write_all(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
         std::thread::sleep(Duration::from_millis(200));
         let held = sent.load(Ordering::Relaxed);
-        // The socket buffers of both sides and one read of the proxy: far less than everything.
+        // The socket buffers of both sides and one read of the proxy hold far less than the whole response.
         assert!(held < SIZE * 3 / 4, "{events}: {held} bytes were taken although nobody read");
         let other = exchange(&server, b"GET /small HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
         assert!(other.ends_with(b"ok"), "{events}");
@@ -48,7 +48,7 @@ fn a_slow_reader_holds_back_its_upstream_and_nobody_else() {
 }
 
 #[test]
-fn an_upstream_that_does_not_read_holds_back_its_client_and_nobody_else() {
+fn an_upstream_that_does_not_read_stops_only_its_own_client() {
     const SIZE: usize = 40_000_000;
     each_backend(|events| {
         let reads = Arc::new(AtomicBool::new(false));

@@ -1,4 +1,5 @@
-//! HAProxy and nginx in front of and behind our servers: no server executes a request that the one before it did not see.
+//! HAProxy and nginx in front of and behind loadline's servers. No server executes a request that the server in front
+//! of it did not see.
 
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
@@ -10,12 +11,13 @@ use testkit::{Running, free_port, program, skip};
 use super::common::{proxy, text};
 use super::{credulous, http, right, say, wrong};
 
-/// Returns the requests that nginx or HAProxy logged, one per line. They log when a request ends, perhaps after the client.
+/// Returns the requests that nginx or HAProxy logged, one per line. They log a request at its end, possibly after the
+/// client got the response.
 fn log(peer: &Running) -> String {
     std::fs::read(peer.dir.path().join("log")).map(|bytes| text(&bytes)).unwrap_or_default()
 }
 
-/// Starts nginx in front of `to`, or answering itself.
+/// Starts nginx as a proxy of `to`, or as a server if `to` is `None`.
 fn nginx(to: Option<SocketAddr>) -> Option<Running> {
     let (program, port, dir) = (program("nginx")?, free_port(), tempfile::tempdir().unwrap());
     let d = dir.path().display().to_string();
@@ -38,7 +40,7 @@ fn nginx(to: Option<SocketAddr>) -> Option<Running> {
     Some(Running::start(command, port, dir))
 }
 
-/// Starts HAProxy in front of `to`, or answering itself.
+/// Starts HAProxy as a proxy of `to`, or as a server if `to` is `None`.
 fn haproxy(to: Option<SocketAddr>) -> Option<Running> {
     let (program, port, dir) = (program("haproxy")?, free_port(), tempfile::tempdir().unwrap());
     let place = match to {
@@ -58,8 +60,8 @@ fn haproxy(to: Option<SocketAddr>) -> Option<Running> {
 type Start = fn(Option<SocketAddr>) -> Option<Running>;
 const PEERS: [(&str, Start); 2] = [("nginx", nginx), ("haproxy", haproxy)];
 
-/// Sends two requests at once and reads until both are answered or the other end closes. The sending side stays open:
-/// HAProxy may leave the second request of a client that has ended its side.
+/// Sends two requests at once and reads until both are answered or the peer closes. The sending side stays open,
+/// because HAProxy may ignore the second request of a client that has closed its side.
 fn two_answers(to: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = std::net::TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -74,8 +76,8 @@ fn two_answers(to: SocketAddr, bytes: &[u8]) -> String {
     text(&all)
 }
 
-/// Sends every malformed request through a front end. Waits until the server behind it counts no more requests than its
-/// log has.
+/// Sends every malformed request through a front end. Waits until the server behind it counts no more requests than the
+/// front end logged.
 fn no_more_than(front: &Running, name: &str, logged: impl Fn(&str) -> usize, behind: impl Fn() -> usize) {
     for (shape, _, bytes, _) in wrong() {
         say(front.addr, &bytes);
@@ -91,8 +93,8 @@ fn no_more_than(front: &Running, name: &str, logged: impl Fn(&str) -> usize, beh
 }
 
 #[test]
-fn behind_other_front_ends_we_see_no_request_that_they_did_not_see() {
-    const NAME: &str = "behind_other_front_ends_we_see_no_request_that_they_did_not_see";
+fn our_server_sees_no_request_that_another_front_end_did_not_see() {
+    const NAME: &str = "our_server_sees_no_request_that_another_front_end_did_not_see";
     for (name, start) in PEERS {
         let back = http();
         let Some(front) = start(Some(back.local_addr())) else {
@@ -109,8 +111,8 @@ fn behind_other_front_ends_we_see_no_request_that_they_did_not_see() {
 }
 
 #[test]
-fn other_back_ends_get_nothing_from_our_proxy_that_is_not_right() {
-    const NAME: &str = "other_back_ends_get_nothing_from_our_proxy_that_is_not_right";
+fn our_proxy_forwards_no_malformed_request_to_other_servers() {
+    const NAME: &str = "our_proxy_forwards_no_malformed_request_to_other_servers";
     for (name, start) in PEERS {
         let Some(back) = start(None) else {
             skip(NAME, format!("{name} is not installed"));
@@ -125,7 +127,7 @@ fn other_back_ends_get_nothing_from_our_proxy_that_is_not_right() {
             let answer = say(server.local_addr(), &bytes);
             assert_eq!(answer.matches("HTTP/1.1 200 ").count(), 2, "{name}: {} gave {answer}", text(&bytes));
         }
-        // One for each valid request, and none of the others.
+        // There is one for each valid request, and none for the malformed ones.
         let hidden = || log(&back).matches("/hidden").count();
         let until = Instant::now() + Duration::from_secs(20);
         while hidden() < right().count() && Instant::now() < until {

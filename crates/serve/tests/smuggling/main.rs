@@ -1,5 +1,5 @@
-//! Request smuggling: a table of malformed requests against the parser, the reference server and the proxy, with HAProxy
-//! and nginx as front ends and back ends. Source: RFC 9112, section 11.2, and the section that each row names.
+//! Request smuggling: a table of malformed requests for the parser, the reference server and the proxy. HAProxy and
+//! nginx serve as front ends and back ends. Source: RFC 9112, section 11.2, and the section that each row names.
 #![allow(clippy::unwrap_used, clippy::panic, dead_code)]
 
 #[path = "../proxy/common.rs"]
@@ -19,7 +19,7 @@ use run::ServePlan;
 use common::{proxy, text, upstream};
 use shapes::{CHUNKED, CHUNKS, HEADS, HIDDEN, RIGHT};
 
-/// Returns every malformed request: name, expected status, bytes, and whether the error is in its head.
+/// Returns every malformed request: name, expected status, bytes, and true if the error is in its head.
 pub(crate) fn wrong() -> impl Iterator<Item = (String, u16, Vec<u8>, bool)> {
     let heads = HEADS.iter().map(|s| (s, s.bytes.to_owned(), true));
     let chunks = CHUNKS.iter().map(|s| (s, [CHUNKED, s.bytes].concat(), false));
@@ -36,7 +36,7 @@ pub(crate) fn http() -> Server {
     start(&ServePlan { service: "http".into(), model: "epoll".into(), body_bytes: 3, ..ServePlan::default() }).unwrap()
 }
 
-/// Sends, ends its side, and returns all that comes back, until the end or a reset.
+/// Sends the bytes, closes the sending side, and returns all received bytes until the end or a reset.
 pub(crate) fn say(to: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -54,7 +54,7 @@ pub(crate) fn say(to: SocketAddr, bytes: &[u8]) -> String {
     }
 }
 
-/// Parses messages. Returns their number, or the status of the first that is refused.
+/// Parses messages. Returns their number, or the status with which the first one is refused.
 fn parse(mut bytes: &[u8]) -> Result<u32, u16> {
     let mut count = 0;
     while !bytes.is_empty() {
@@ -73,13 +73,13 @@ fn parse(mut bytes: &[u8]) -> Result<u32, u16> {
 }
 
 #[test]
-fn the_parser_refuses_every_shape_and_takes_what_is_right() {
+fn the_parser_refuses_malformed_messages_and_accepts_valid_ones() {
     wrong().for_each(|(name, status, bytes, _)| assert_eq!(parse(&bytes), Err(status), "{name}"));
     right().for_each(|bytes| assert_eq!(parse(&bytes), Ok(2), "{}", text(&bytes)));
 }
 
 #[test]
-fn the_server_refuses_every_shape_and_ends_the_connection() {
+fn the_server_refuses_malformed_messages_and_ends_the_connection() {
     let server = http();
     for (name, status, bytes, _) in wrong() {
         let answer = say(server.local_addr(), &bytes);
@@ -93,7 +93,7 @@ fn the_server_refuses_every_shape_and_ends_the_connection() {
     }
 }
 
-/// Starts an upstream that answers everything that ends like a head, and keeps every byte.
+/// Starts an upstream that answers any bytes that end like a head, and records every byte.
 fn credulous() -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let remembers = seen.clone();
@@ -112,7 +112,7 @@ fn credulous() -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
 }
 
 #[test]
-fn the_proxy_passes_no_shape_on() {
+fn the_proxy_forwards_no_malformed_message() {
     for (name, status, bytes, head) in wrong() {
         let (addr, seen) = credulous();
         let server = proxy(addr, "epoll", &[]);
@@ -122,7 +122,7 @@ fn the_proxy_passes_no_shape_on() {
             assert_eq!(seen, "", "{name}");
             assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{name}: {answer}");
         }
-        // A head with malformed chunks behind it was passed on already, and may be answered.
+        // The head before the malformed chunks was already forwarded, so it may be answered.
         let passed = seen.split_once("\r\n\r\n").map_or("", |(_, body)| body);
         assert!(!seen.contains("/hidden") && passed.is_empty(), "{name}: {seen}");
         assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{name}: {answer}");
@@ -130,7 +130,7 @@ fn the_proxy_passes_no_shape_on() {
 }
 
 #[test]
-fn the_proxy_passes_on_what_is_right() {
+fn the_proxy_forwards_valid_messages() {
     let back = http();
     for bytes in right() {
         let server = proxy(back.local_addr(), "epoll", &[]);
@@ -140,7 +140,7 @@ fn the_proxy_passes_on_what_is_right() {
 }
 
 #[test]
-fn the_proxy_names_itself_and_answers_a_trace_that_may_not_go_on() {
+fn the_proxy_adds_via_and_answers_a_trace_with_no_forwards_left() {
     let (addr, seen) = credulous();
     let server = proxy(addr, "epoll", &[]);
     say(server.local_addr(), b"GET / HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -151,9 +151,9 @@ fn the_proxy_names_itself_and_answers_a_trace_that_may_not_go_on() {
     assert_eq!(text(&seen.lock().unwrap()), "", "RFC 9110 7.6.2");
 }
 
-/// An ambiguous response of an upstream is not passed on.
+/// The proxy does not forward an ambiguous response of an upstream.
 #[test]
-fn the_proxy_refuses_answers_that_can_be_read_in_two_ways() {
+fn the_proxy_refuses_ambiguous_responses() {
     for (answer, section) in [
         ("HTTP/1.1 200 OK\nContent-Length: 2\n\nok", "9112 2.2"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "9112 6.3"),

@@ -1,5 +1,5 @@
-//! Messages that two readers could understand in two ways, each with the section that forbids it. Behind each comes
-//! [`HIDDEN`]. A server that answers the hidden request, or passes it on, was fooled.
+//! Messages that two parsers could understand differently, each with the section that forbids it. Each is followed by
+//! [`HIDDEN`]. A server that answers or forwards the hidden request was tricked.
 
 /// The hidden request, which no client made.
 pub(crate) const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -7,7 +7,7 @@ pub(crate) const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n";
 /// One message.
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
-    /// Of RFC 9110 or 9112.
+    /// Section of RFC 9110 or 9112.
     pub(crate) section: &'static str,
     /// Expected status of the response.
     pub(crate) status: u16,
@@ -18,7 +18,7 @@ const fn shape(name: &'static str, section: &'static str, status: u16, bytes: &'
     Shape { name, section, status, bytes }
 }
 
-/// The head itself is wrong: nothing of it may be passed on.
+/// Messages with a malformed head, of which no byte may be forwarded.
 pub(crate) const HEADS: &[Shape] = &[
     shape("lines end with LF", "9112 2.2", 400, "GET / HTTP/1.1\nHost: x\n\n"),
     shape("one line ends with LF", "9112 2.2", 400, "GET / HTTP/1.1\r\nHost: x\nX: y\r\n\r\n"),
@@ -165,10 +165,10 @@ pub(crate) const HEADS: &[Shape] = &[
     ),
 ];
 
-/// The head of each of [`CHUNKS`].
+/// The head in front of each of [`CHUNKS`].
 pub(crate) const CHUNKED: &str = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-/// Valid heads with malformed chunks: the end of the body must not be found.
+/// Malformed chunks behind a valid head. The parser must not find an end of the body.
 pub(crate) const CHUNKS: &[Shape] = &[
     shape("a size ends with LF", "9112 7.1", 400, "5\nhello\r\n0\r\n\r\n"),
     shape("data ends with LF", "9112 7.1", 400, "5\r\nhello\n0\r\n\r\n"),
@@ -192,7 +192,7 @@ pub(crate) const CHUNKS: &[Shape] = &[
     shape("a folded trailer", "9112 5.2", 400, "0\r\nX: y\r\n z\r\n\r\n"),
 ];
 
-/// Odd but valid requests: both they and the request behind them are answered.
+/// Unusual but valid requests. Both they and the following request are answered.
 pub(crate) const RIGHT: &[&str] = &[
     "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
     "GET / HTTP/1.1\r\nhost:  x:80  \r\n\r\n",

@@ -1,4 +1,4 @@
-//! Time that the head of a request may take at a socket that blocks.
+//! Maximum time for a request head on a blocking socket.
 
 use std::net::TcpStream;
 use std::time::Duration;
@@ -6,20 +6,20 @@ use std::time::Duration;
 use crate::connection::Activity;
 use crate::strategies::Limits;
 
-/// Read timeout of a socket: that of a silent peer, or of a request head while one is incomplete.
+/// Read timeout of a socket: the limit for an incomplete request head, or else the limit for a silent peer.
 #[derive(Default)]
 pub(super) struct HeadTimer {
-    /// The timeout that is set belongs to a head.
+    /// True if the current timeout limits a request head.
     for_head: bool,
 }
 
 impl HeadTimer {
-    /// Returns whether the timeout of the last read belonged to a head.
+    /// Returns true if the timeout of the last read limited a request head.
     pub(super) fn is_for_head(&self) -> bool {
         self.for_head
     }
 
-    /// Sets the timeout of the next read. Returns false when a head has used up its `head_ms` (0: any time).
+    /// Sets the timeout of the next read. Returns false if the head has used up its `head_ms` (0: no limit).
     pub(super) fn before_read(
         &mut self,
         activity: &Activity,

@@ -1,10 +1,10 @@
-//! The source's blocking server: two threads per connection. One receives and puts the answers into a queue, the other
-//! sends them. Every call blocks.
+//! The blocking server of the Windows study, with two threads per connection. One thread receives and puts answers into
+//! a queue, and the other sends them. Every call blocks.
 //!
-//! The number of threads is its limit (memory of their stacks, pids, threads-max). A connection that gets no threads is
-//! reset, because a Linux listener itself never refuses.
+//! The number of threads limits this server (memory of their stacks, process IDs, threads-max). If no threads can be
+//! started for a connection, the connection is reset, because a Linux listener never refuses one itself.
 //!
-//! Cost of an event: a recv, a send, and two switches of threads with a condition variable between them.
+//! Cost of an event: a recv, a send, and two thread switches with a condition variable between them.
 
 mod head_timer;
 mod queue;
@@ -33,10 +33,10 @@ struct Shared {
     control: Arc<Control>,
     service: Arc<dyn Service>,
     limits: Option<Limits>,
-    /// Maximum time for the head of a request, milliseconds; 0 for no limit.
+    /// Maximum time for the head of a request in milliseconds; 0 for no limit.
     head_ms: u32,
     cell: Arc<Cell>,
-    /// Open sockets, shut down when the server stops to wake blocked threads.
+    /// Open sockets. When the server stops, they are shut down to wake blocked threads.
     open: Mutex<Slab<Arc<TcpStream>>>,
 }
 
@@ -97,7 +97,7 @@ fn open(shared: &Arc<Shared>, fd: OwnedFd) {
     let receives = sends.and_then(|_| {
         b.clone().control.spawn_detached("recv", move || {
             let end = receive(&b, &from, &receiver);
-            // The receiver ends last: it waits until the sender has emptied the queue.
+            // The receiver ends last, because it waits until the sender has emptied the queue.
             lock(&b.open).remove(token);
             b.cell.closed_shared(end);
             Ok(())
@@ -116,7 +116,7 @@ fn open(shared: &Arc<Shared>, fd: OwnedFd) {
     }
 }
 
-/// Runs the receiving thread of a connection. Returns how the connection ended.
+/// Runs the receiving thread of a connection and returns the reason for its end.
 fn receive(shared: &Shared, stream: &TcpStream, queue: &Queue) -> End {
     let mut connection = Connection::new(shared.service.session(), now_ms(), false);
     let end = exchange(shared, stream, queue, &mut connection);
@@ -124,7 +124,7 @@ fn receive(shared: &Shared, stream: &TcpStream, queue: &Queue) -> End {
     end
 }
 
-/// Receives and answers until the connection is over.
+/// Receives and answers until the connection ends.
 fn exchange(shared: &Shared, stream: &TcpStream, queue: &Queue, connection: &mut Connection) -> End {
     let mut input = vec![0; PIECE_BYTES];
     let mut timer = HeadTimer::default();
@@ -135,14 +135,15 @@ fn exchange(shared: &Shared, stream: &TcpStream, queue: &Queue, connection: &mut
             Ok(Next::Close(end)) | Err(end) => return end,
         }
         if !timer.before_read(&connection.activity, now_ms(), shared.head_ms, shared.limits, stream) {
-            // Counted before the peer is told: who reads the answer finds the count.
+            // Counted before the peer gets the response, so that the count includes the connection when the peer has
+            // read it.
             close_at_limit(shared, stream, LimitHit::SlowHead);
             connection.head_is_late();
             continue;
         }
         match read(shared, stream, connection, &mut input) {
             Ok(completed) => shared.cell.requests.add_shared(completed.into()),
-            // The timer decides whether the head took too long.
+            // The timer decides if the head took too long.
             Err(ReadEnd::TimedOut) if timer.is_for_head() => {}
             Err(ReadEnd::TimedOut) => {
                 close_at_limit(shared, stream, LimitHit::Silent);
@@ -153,13 +154,13 @@ fn exchange(shared: &Shared, stream: &TcpStream, queue: &Queue, connection: &mut
     }
 }
 
-/// Reason for which nothing was read.
+/// Reason why no bytes were read.
 enum ReadEnd {
     TimedOut,
     Over(End),
 }
 
-/// Reads once. Returns how many requests that completed.
+/// Reads once and returns the number of requests that the bytes completed.
 fn read(shared: &Shared, stream: &TcpStream, connection: &mut Connection, input: &mut [u8]) -> Result<u32, ReadEnd> {
     shared.service.tick(clock::realtime_ns() / 1_000_000_000);
     let completed = match (&*stream).read(input) {
@@ -179,7 +180,7 @@ fn timed_out(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// Puts everything that is to be written into the queue. Returns what follows.
+/// Puts all available output into the queue and returns the next step.
 fn answer(connection: &mut Connection, queue: &Queue) -> Result<Next, End> {
     while connection.wants_write() {
         let mut piece = vec![0; PIECE_BYTES];
@@ -192,13 +193,13 @@ fn answer(connection: &mut Connection, queue: &Queue) -> Result<Next, End> {
         queue.put(piece)?;
     }
     if !connection.takes_input() {
-        // The connection ends only once its last reply has left.
+        // The connection ends only after its last reply was sent.
         queue.wait_empty();
     }
     Ok(connection.settle(now_ms()))
 }
 
-/// Ends our side and reads on for a while, so that a close does not destroy the last reply on its way.
+/// Closes the server's side and continues reading for a while, so that the close does not destroy the last reply.
 fn linger(shared: &Shared, stream: &TcpStream, connection: &mut Connection, input: &mut [u8]) -> End {
     let _ = stream.shutdown(Shutdown::Write);
     let _ = stream.set_read_timeout(Some(Duration::from_millis(LINGER_MS.into())));
@@ -222,7 +223,7 @@ fn send(shared: &Shared, stream: &TcpStream, queue: &Queue) {
                         close_at_limit(shared, stream, LimitHit::Unread);
                     }
                     queue.give_up();
-                    // The receiver may be blocked in a read.
+                    // Wakes the receiver, which may be blocked in a read.
                     let _ = stream.shutdown(Shutdown::Both);
                     return;
                 }
@@ -232,7 +233,7 @@ fn send(shared: &Shared, stream: &TcpStream, queue: &Queue) {
     }
 }
 
-/// Counts and names a peer that is closed for a limit.
+/// Counts and names a peer that was closed because of a limit.
 fn close_at_limit(shared: &Shared, stream: &TcpStream, hit: LimitHit) {
     shared.cell.limit_counter(hit).add_shared(1);
     shared.control.close_at_limit(hit, Some(stream.as_fd()));

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::server::lock;
 
-/// Maximum number of pieces in the queue. The receiver waits when it is full.
+/// Maximum number of pieces in the queue. The receiver waits while the queue is full.
 const MAX_PIECES: usize = 4;
 
 /// Queue between the two threads of a connection.
@@ -18,9 +18,9 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct State {
     pieces: VecDeque<Vec<u8>>,
-    /// No more pieces will be added.
+    /// True if no more pieces will be added.
     ended: bool,
-    /// No more pieces will be taken: the connection is broken.
+    /// True if the connection is broken and no more pieces will be taken.
     broken: bool,
 }
 
@@ -42,7 +42,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Waits for the next piece, which stays counted until [`Queue::sent`]. Returns `None` when no more will come.
+    /// Waits for the next piece, which counts as queued until [`Queue::sent`]. Returns `None` if no more pieces will
+    /// come.
     pub(super) fn take(&self) -> Option<Vec<u8>> {
         let mut state = lock(&self.state);
         loop {
@@ -81,6 +82,6 @@ impl Queue {
     }
 }
 
-/// Error: no more pieces will be taken, since the connection is broken.
+/// Error: the connection is broken, so no more pieces will be taken.
 #[derive(Debug)]
 pub(super) struct Broken;

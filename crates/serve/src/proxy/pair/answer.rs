@@ -1,4 +1,4 @@
-//! Passes the upstream's response on until it is complete or the upstream has gone.
+//! Forwards the upstream's response until it is complete or the upstream has gone.
 
 use super::{Answer, Next, Pair, Phase};
 use crate::proxy::body::Body;
@@ -7,7 +7,7 @@ use crate::proxy::head;
 use crate::proxy::io::Io;
 
 impl Pair {
-    /// Passes response bytes on, with at most one read.
+    /// Forwards response bytes, with at most one read.
     pub(super) fn pass_down(&mut self, io: &mut Io) -> Next {
         let Some(upstream) = &mut self.upstream else { return Next::Wait };
         if !upstream.readable {
@@ -18,7 +18,7 @@ impl Pair {
             Read::Bytes(n) => {
                 self.progress_ms = io.now_ms;
                 self.kept = false;
-                // The buffer is taken out of `io` while its bytes are used, and put back below.
+                // The buffer is moved out of `io` while its bytes are used, and moved back below.
                 let buffer = std::mem::take(&mut io.buffer);
                 let next = self.answer(io, &buffer[..n]);
                 io.buffer = buffer;
@@ -29,7 +29,7 @@ impl Pair {
         }
     }
 
-    /// Handles bytes of the upstream.
+    /// Handles bytes from the upstream.
     fn answer(&mut self, io: &mut Io, bytes: &[u8]) -> Next {
         if self.answer != Answer::Head {
             return self.answer_body(io, bytes);
@@ -80,20 +80,20 @@ impl Pair {
         self.answer_body_with(io, bytes, 0)
     }
 
-    /// Sends `bytes` in one piece: a head of `before` bytes, then a part of the body.
+    /// Sends `bytes` with one call: a head of `before` bytes, then a part of the body.
     fn answer_body_with(&mut self, io: &mut Io, bytes: &[u8], before: usize) -> Next {
         let Answer::Body(body) = &mut self.answer else { return Next::Close };
         let Ok(own) = body.take(&bytes[before..]) else { return Next::Close };
         let done = body.done();
         if before + own < bytes.len() {
-            // More bytes than announced: the rest of this connection cannot be trusted.
+            // The upstream sent more bytes than it announced, so the rest of the connection cannot be trusted.
             self.keep_upstream = false;
         }
         match self.to_client.send(&mut self.client, &bytes[..before + own]) {
             Ok(taken) => io.sent(taken),
             Err(()) => return Next::Close,
         }
-        // A rewritten head in the buffer leaves with the same call.
+        // A rewritten head in the buffer is sent with the same call as the body.
         if !self.to_client.is_empty() && self.client.writable {
             match self.to_client.flush(&mut self.client) {
                 Ok(taken) => io.sent(taken),
@@ -108,7 +108,7 @@ impl Pair {
         if more { Next::Again } else { Next::Wait }
     }
 
-    /// Ends an exchange whose response is complete.
+    /// Ends an exchange after its complete response.
     fn finish(&mut self, io: &mut Io) -> Next {
         (self.answer, self.response_begun) = (Answer::Done, false);
         io.cell.requests.add(1);
@@ -125,11 +125,11 @@ impl Pair {
             return self.end(io);
         }
         self.phase = Phase::Idle;
-        // A pipelined request waits until the other clients had their turn.
+        // A pipelined request waits until the other clients have had their turn.
         if self.input.is_empty() && !self.client.readable { Next::Wait } else { Next::Again }
     }
 
-    /// Handles the end of the upstream connection. It may complete the response, or come too early.
+    /// Handles the end of the upstream connection, which may complete the response or come too early.
     fn upstream_ended(&mut self, io: &mut Io, in_order: bool) -> Next {
         self.keep_upstream = false;
         if in_order && self.answer == Answer::Body(Body::UntilClose) {

@@ -1,8 +1,8 @@
-//! One client of the proxy with its upstream connection. Bytes go from one side to the other as far as it takes them.
+//! A client of the proxy with its upstream connection. Bytes move in both directions as far as each side accepts them.
 //!
-//! While bytes wait for one side, the other is not read: backpressure works both ways. Bodies pass unchanged. Heads pass
-//! unchanged unless they have fields for the proxy. A repeatable request is sent again if a kept upstream connection
-//! closed before any byte of a response.
+//! While bytes wait for one side, the other side is not read, so backpressure works in both directions. Bodies pass
+//! unchanged. Heads pass unchanged unless they have fields for the proxy. A repeatable request is sent again if a kept
+//! upstream connection closed before any byte of the response.
 
 mod answer;
 mod ending;
@@ -19,13 +19,13 @@ pub(super) enum Phase {
     Idle,
     /// Forwarding a request or its response.
     Exchange,
-    /// Writing the last bytes; then our side ends.
+    /// Writing the last bytes. Then the proxy closes its side.
     Closing,
-    /// Our side has ended. Further bytes of the client are dropped, so that it can read its last response.
+    /// The proxy has closed its side. It drops further bytes of the client, which can still read its last response.
     Lingering,
 }
 
-/// Part of the response that is awaited.
+/// Part of the response that comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     Head,
@@ -46,28 +46,28 @@ pub(super) struct Pair {
     pub(super) client: End,
     pub(super) upstream: Option<End>,
     pub(super) phase: Phase,
-    /// Distinguishes this pair from earlier ones with the same index.
+    /// Number that distinguishes this pair from earlier ones with the same index.
     pub(super) serial: u32,
-    /// Time of the last moved byte, milliseconds.
+    /// Time at which the last byte moved, in milliseconds.
     pub(super) progress_ms: u64,
-    /// Begin of the incomplete request head, milliseconds.
+    /// Time at which the incomplete request head began, in milliseconds.
     pub(super) head_since_ms: Option<u64>,
-    /// The pair is in the list of incomplete heads.
+    /// True if the pair is in the list of incomplete heads.
     pub(super) head_watched: bool,
-    /// The pair is in the list of deadlines.
+    /// True if the pair is in the list of deadlines.
     pub(super) watched: bool,
-    /// The pair is in the list of those that take another turn.
+    /// True if the pair is in the list of pairs that take another turn.
     pub(super) again: bool,
-    /// The pair is in the list of clients to check again.
+    /// True if the pair is in the list of clients to check again.
     pub(super) suspected: bool,
     connecting: bool,
-    /// The upstream connection was used before, and no byte of this response has arrived.
+    /// True if the upstream connection was used before and no byte of this response has arrived.
     kept: bool,
     /// Bytes of the next request or of an incomplete head.
     input: Vec<u8>,
     /// Bytes of an incomplete response head.
     partial: Vec<u8>,
-    /// Request head as sent, to send it again.
+    /// The request head as sent to the upstream, kept for sending it again.
     request: Vec<u8>,
     to_client: Out,
     to_upstream: Out,
@@ -77,9 +77,9 @@ pub(super) struct Pair {
     keep_client: bool,
     keep_upstream: bool,
     repeatable: bool,
-    /// The client may get an interim response, and has not got one yet.
+    /// True if the client may get an interim response and has not got one yet.
     may_probe: bool,
-    /// The final response has begun, so no other status can be sent.
+    /// True if the final response has begun, so that no other status can be sent.
     response_begun: bool,
 }
 
@@ -114,7 +114,7 @@ impl Pair {
         }
     }
 
-    /// Returns whether progress depends on the client.
+    /// Returns true if progress depends on the client.
     pub(super) fn waits_for_client(&self) -> bool {
         !self.to_client.is_empty() || self.answer == Answer::Head && !self.upload.done() && self.to_upstream.is_empty()
     }
@@ -128,18 +128,18 @@ impl Pair {
         }
     }
 
-    /// Returns whether an exchange is in progress in which the client is not read now.
+    /// Returns true if an exchange is in progress in which the client is not read now.
     pub(super) fn leaves_client_unread(&self) -> bool {
         self.phase == Phase::Exchange && !self.wants_client_read()
     }
 
-    /// Returns whether the client could leave unnoticed in such an exchange.
+    /// Returns true if the client could leave unnoticed during such an exchange.
     pub(super) fn may_miss_client(&self, level: bool) -> bool {
         (self.client.ended || level && self.client.readable) && self.leaves_client_unread()
     }
 
-    /// Returns whether to watch the client's side, also for its end. Unread bytes forbid it, since a level-triggered back end
-    /// would report them in every call.
+    /// Returns true if the client's side should be watched for data or its end. Unread bytes forbid watching, because a
+    /// level-triggered backend would report them in every call.
     pub(super) fn watches_client(&self) -> bool {
         self.wants_client_read() || self.phase == Phase::Exchange && !self.client.readable
     }
@@ -160,8 +160,8 @@ impl Pair {
         !self.upload.done() && !self.connecting
     }
 
-    /// Moves as many bytes as possible. A turn reads each side at most once, so that a fast pair does not delay others. `Again`
-    /// means that there may be more.
+    /// Moves as many bytes as possible. A turn reads each side at most once, so that a fast pair does not delay others.
+    /// Returns `Again` if more bytes may follow.
     pub(super) fn turn(&mut self, io: &mut Io) -> Next {
         if self.to_client.flush(&mut self.client).map(|n| io.sent(n)).is_err() {
             return Next::Close;

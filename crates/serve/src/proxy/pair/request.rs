@@ -1,4 +1,4 @@
-//! Passes a request on: waits for its head, takes an upstream connection, and sends head and body.
+//! Forwards a request: waits for its head, takes an upstream connection, and sends head and body.
 
 use proto::http1::empty_lines;
 
@@ -11,7 +11,7 @@ use crate::proxy::io::Io;
 enum Begin {
     Incomplete,
     Forwarded,
-    /// The request must not be passed on; the proxy's own response waits.
+    /// The request must not be forwarded, and the proxy's own response waits to be sent.
     Answered,
 }
 
@@ -21,7 +21,7 @@ impl Pair {
         if !self.to_client.is_empty() {
             return Next::Wait;
         }
-        // Bytes that came with the previous request are parsed first.
+        // Bytes that arrived with the previous request are parsed first.
         let mut looked = false;
         loop {
             if !self.input.is_empty() && (!looked || self.phase == Phase::Idle) {
@@ -71,7 +71,8 @@ impl Pair {
         (self.phase, self.progress_ms) = (Phase::Exchange, io.now_ms);
         self.may_probe = found.interim;
         self.partial.clear();
-        // A request that must not be sent twice does not use a kept connection, which may have closed.
+        // A request that must not be sent twice does not use a kept connection, because the upstream may have closed
+        // it.
         self.attach(io, self.repeatable)?;
         Ok(Begin::Forwarded)
     }
@@ -88,7 +89,7 @@ impl Pair {
         if self.connecting {
             self.to_upstream.push(&self.request);
         } else if self.to_upstream.send(&mut end, &self.request).is_err() {
-            // Broken already: reading shows it, and a new connection is tried.
+            // The connection is already broken. A read will report this, and then a new connection is tried.
             end.readable = true;
         }
         self.upstream = Some(end);
@@ -131,7 +132,7 @@ impl Pair {
         next
     }
 
-    /// Checks the outcome of a connect once the socket is writable.
+    /// Returns true if the connect succeeded, once the socket is writable.
     fn connected(&mut self) -> bool {
         let Some(end) = &mut self.upstream else { return false };
         if !end.writable || sys::socket::take_error(end.owned()).is_err() {
@@ -141,12 +142,12 @@ impl Pair {
         true
     }
 
-    /// Passes the request's body on, with at most one read.
+    /// Forwards the request's body, with at most one read.
     fn pass_up(&mut self, io: &mut Io) -> Result<Next, Next> {
         let Some(upstream) = &mut self.upstream else { return Ok(Next::Wait) };
         if !self.input.is_empty() {
             let Ok(own) = self.upload.take(&self.input) else { return Err(self.refuse(io, 400)) };
-            // Reading shows a broken upstream.
+            // A read reports a broken upstream.
             let _ = self.to_upstream.send(upstream, &self.input[..own]);
             self.input.drain(..own);
             return Ok(if self.upload.done() { Next::Wait } else { Next::Again });
