@@ -9,7 +9,6 @@ use crate::Facts;
 use crate::number::{figure, finite, positive};
 use crate::objective::limits;
 use crate::single::good;
-use crate::thresholds::CONTRADICTED;
 use stats::Sample;
 use stats::student::t95;
 
@@ -106,13 +105,10 @@ pub(crate) fn agree(bottleneck: &mut Bottleneck, repeats: &[Repeat]) {
         |r: &&Repeat| Certainty::from_confidence(r.confidence) >= Certainty::Possible && r.bottleneck != "unknown";
     let others: Vec<&Repeat> = repeats.iter().filter(names).filter(|r| r.bottleneck != bottleneck.id).collect();
     let Some(first) = others.first() else { return };
-    bottleneck.confidence = bottleneck.confidence.min(CONTRADICTED);
-    bottleneck.sureness = Certainty::from_confidence(bottleneck.confidence);
-    bottleneck.sentence += &format!(
-        " (but {} of {} repeats disagree: {})",
-        figure(others.len() as f64),
-        figure(repeats.len() as f64),
-        first.bottleneck
+    let (some, all) = (figure(others.len() as f64), figure(repeats.len() as f64));
+    crate::confidence::contradict(
+        bottleneck,
+        &format!(" (but {some} of {all} repeats disagree: {})", first.bottleneck),
     );
 }
 
@@ -120,6 +116,7 @@ pub(crate) fn agree(bottleneck: &mut Bottleneck, repeats: &[Repeat]) {
 mod tests {
     use super::*;
     use crate::planted::PlantedRun;
+    use crate::thresholds::CONTRADICTED;
 
     /// The same planted server again and again, faster each time by these factors.
     fn repeated(factors: &[f64]) -> Run {

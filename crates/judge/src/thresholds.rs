@@ -272,6 +272,8 @@ thresholds! {
             Chosen, "one percent", "no_planted_run_prints_two_figures_that_contradict_each_other";
         SURE: f64 = 0.9, "confidence", "a verdict behind which missing counters matter no more from one that they could change",
             Chosen, "the word \"sure\" begins there, too", "every_rule_wins_its_own_run";
+        LIKELY: f64 = 0.5, "probability", "a cause that counts as one from a guess that ranks with what is left over",
+            Given, "more likely than not", "a_higher_tier_wins_whatever_the_probabilities_are";
         DISTURBED: f64 = 0.3, "confidence", "greatest confidence of a verdict where server or generator died or stood still",
             Chosen, "a guess", "no_rule_uses_what_was_measured_in_a_trial_that_died";
         CONTRADICTED: f64 = 0.6, "confidence", "greatest confidence of a verdict that a repeat contradicts",

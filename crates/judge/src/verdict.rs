@@ -1,12 +1,16 @@
-//! The verdict. Every rule is asked; the first that binds in causal order wins, and the others say why they do not.
+//! The verdict. Every rule is asked; [`choose`] picks the winner, and the others say why they are not it.
 
 use run::{Bottleneck, RuledOut};
 
-use crate::Facts;
+use crate::choose::{Answer, Choice, choose};
 use crate::demand::next;
 use crate::rules::{RULES, Rule, Verdict, none_good};
 use crate::sweep::Plateau;
-use crate::thresholds::{DISTURBED, SURE};
+use crate::thresholds::SURE;
+use crate::{Facts, confidence, margins};
+
+/// Rule without a cause, which always binds.
+const UNKNOWN: &str = "unknown";
 
 /// Facts that no counter of a server shows.
 const NOT_WATCHED: [&str; 2] = [
@@ -15,23 +19,32 @@ const NOT_WATCHED: [&str; 2] = [
 ];
 
 /// Returns why each other rule is not the verdict, and what is missing for those that cannot say.
-fn others(winner: &Rule, confidence: f64, answers: &[(&Rule, Verdict)]) -> (Vec<RuledOut>, Vec<String>) {
+fn others(winner: &Rule, confidence: f64, answers: &[Answer]) -> (Vec<RuledOut>, Vec<String>) {
     let (mut ruled_out, mut missing) = (Vec::new(), Vec::new());
-    for (rule, answer) in answers.iter().filter(|(r, _)| r.id != winner.id && r.id != "unknown") {
+    for (rule, answer) in answers.iter().filter(|(r, _)| r.id != winner.id && r.id != UNKNOWN) {
         let mut out = |why| ruled_out.push(RuledOut { id: rule.id.into(), why });
         match answer {
             Verdict::RuledOut(why) => out(why.clone()),
             // Missing counters that matter only behind a sure verdict are not listed.
-            Verdict::CannotSay(what) if winner.id == "unknown" || confidence < SURE => {
+            Verdict::CannotSay(what) if winner.id == UNKNOWN || confidence < SURE => {
                 missing.extend(what.iter().map(|w| (rule.id, w.as_str())));
             }
             Verdict::CannotSay(_) => {}
             Verdict::Binds { sentence: also, .. } => {
-                out(format!("explained by {}, though its signs are there: {also}", winner.id));
+                out(not_it(winner, rule, also));
             }
         }
     }
     (ruled_out, merged(&missing))
+}
+
+/// Returns why a rule with signs of its own is not the verdict.
+fn not_it(winner: &Rule, rule: &Rule, also: &str) -> String {
+    let why = match winner.explains.contains(&rule.id) || winner.tier < rule.tier {
+        true => format!("explained by {}", winner.id),
+        false => format!("less likely than {}", winner.id),
+    };
+    format!("{why}, though its signs are there: {also}")
 }
 
 /// Merges the rules that miss one and the same thing into one line.
@@ -54,32 +67,39 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
 
 /// Asks all rules but those of bottlenecks that an experiment excluded.
 pub(crate) fn without(facts: &Facts<'_>, excluded: &[&str]) -> Bottleneck {
+    let answers = answers(facts, excluded);
+    let Some(choice) = choose(&answers, &[]) else { return Bottleneck::default() };
+    let mut verdict = of_rule(facts, &choice, &answers);
+    verdict.margins = margins::of(facts, &choice, &answers);
+    confidence::weaken(&mut verdict, facts);
+    verdict
+}
+
+fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
     // No rule reads the counters of a trial in which the server or the generator died.
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
     // No rule reads a run without a good answer either: a server that refuses everything shows no limit.
     let mute = broken || none_good(facts.run).is_some();
-    let asked = RULES.iter().filter(|r| (!mute || r.id == "unknown") && !excluded.contains(&r.id));
-    let answers: Vec<(&Rule, Verdict)> = asked.map(|r| (r, (r.judge)(facts))).collect();
-    let bound = answers.iter().position(|(_, v)| matches!(v, Verdict::Binds { .. }));
-    let Some((winner, Verdict::Binds { confidence, sentence, evidence })) = bound.and_then(|i| answers.get(i)) else {
-        return Bottleneck::default();
-    };
-    let is_unknown = winner.id == "unknown";
-    let (ruled_out, mut missing) = others(winner, *confidence, &answers);
+    let asked = RULES.iter().filter(|r| (!mute || r.id == UNKNOWN) && !excluded.contains(&r.id));
+    asked.map(|rule| (rule, (rule.judge)(facts))).collect()
+}
+
+/// Returns the verdict of the winner as its rule gives it.
+fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottleneck {
+    let (winner, is_unknown) = (choice.rule, choice.rule.id == UNKNOWN);
+    let Verdict::Binds { sentence, evidence, .. } = choice.verdict else { return Bottleneck::default() };
+    let (ruled_out, mut missing) = others(winner, choice.chance, answers);
     if facts.run.only_watched() {
         missing = NOT_WATCHED.map(str::to_string).into();
     }
-    let (confidence, sentence) = weakened(facts, *confidence, sentence);
     let waits_for = if winner.waits { crate::upstreams::waits_for(&facts.upstreams) } else { None };
     let of_rule = match is_unknown {
         true => advice_without_a_cause(facts, &missing),
         false => winner.advice.iter().map(|a| (*a).to_string()).collect(),
     };
-    Bottleneck {
+    let mut verdict = Bottleneck {
         id: winner.id.into(),
-        confidence,
-        sureness: run::Certainty::from_confidence(confidence),
-        sentence,
+        sentence: sentence.clone(),
         evidence: evidence.clone(),
         ruled_out,
         next: if is_unknown { None } else { next(facts, winner.id) },
@@ -87,7 +107,9 @@ pub(crate) fn without(facts: &Facts<'_>, excluded: &[&str]) -> Bottleneck {
         advice: waits_for.iter().map(crate::upstreams::advice).chain(of_rule).collect(),
         waits_for,
         ..Bottleneck::default()
-    }
+    };
+    confidence::set(&mut verdict, choice.chance);
+    verdict
 }
 
 /// Returns the next steps where no cause was found: each names something that is in fact missing.
@@ -108,25 +130,4 @@ fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String]) -> Vec<String> 
     .filter(|(is_missing, _)| *is_missing)
     .map(|(_, text)| text.to_string())
     .collect()
-}
-
-/// Lowers the confidence for CPU use of other programs and for incidents of the server, and adds both to the sentence.
-fn weakened(facts: &Facts<'_>, confidence: f64, sentence: &str) -> (f64, String) {
-    let mut confidence = if confidence.is_finite() { confidence.clamp(0.0, 1.0) } else { 0.0 };
-    let mut sentence = sentence.to_string();
-    let died = facts.run.ended_by().map(|(_, incident)| incident);
-    // Where nothing was completed, the incident is all there is to say.
-    let happened = || match facts.decisive {
-        Some(trial) => trial.incidents.first(),
-        None => facts.run.trials.iter().find_map(|t| t.incidents.first()),
-    };
-    if let Some(incident) = died.or_else(happened) {
-        confidence = confidence.min(DISTURBED);
-        sentence += &format!(" (but {})", incident.text);
-    }
-    if let Some((taken, online)) = facts.other_processes_cpu() {
-        confidence = confidence.min((SURE - taken / online).max(DISTURBED));
-        sentence += if confidence > 0.0 { "; less sure because of other programs" } else { "" };
-    }
-    (confidence, sentence)
 }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::rules::{RULES, Tier};
+
 use super::matrix::{INFEASIBLE, Infeasible, Winner, cell, ids};
 
 const HEAD: &str = "\
@@ -9,10 +11,13 @@ const HEAD: &str = "\
 
 Each cell is one planted run in which both causes are at their limit: that of the row and that of the column. The cell holds the
 number of the bottleneck that the verdict names, and the confidence. On the diagonal the cause is alone. Most runs that people
-measure have one cause; this table shows how the order of the rules decides where there are two.
+measure have one cause; this table shows what decides where there are two.
+
+The highest tier with a cause that is more likely than not wins. Within a tier, a cause beats those whose signs it explains. Among
+the rest the most probable wins, and it shares its probability with them: the confidence says that there are two.
 
 This page is generated: `make docs` writes it from the rules, and a test fails while it differs from what they answer. A change of
-a cell is a decision and needs a reason in its commit.
+a cell is a decision and needs a reason below.
 ";
 
 /// The whole page.
@@ -34,13 +39,89 @@ pub(super) fn page() -> String {
         let shown: Vec<String> = blank.chain(upper(row).map(|(_, cell)| text(&ids, cell))).collect();
         page += &format!("| {} {id} | {} |\n", row + 1, shown.join(" | "));
     }
+    page += "\n## Tiers\n\n| tier | causes |\n|---|---|\n";
+    page += &[Tier::Broken, Tier::Cause, Tier::LeftOver].into_iter().map(tier).collect::<String>();
+    page += "\n## What each cause explains\n\n| cause | explains | since |\n|---|---|---|\n";
+    page += &relations().map(|(cause, symptom)| relation(cause, symptom)).collect::<String>();
     page += "\n## Reasons of the cells without a run\n\n";
     INFEASIBLE.iter().for_each(|reason| page += &format!("- `{}`: {}\n", reason.key, reason.why));
     page += "\n## Pairs in which the rule further down wins\n\n";
-    page += &list(&ids, &later);
+    page += &later.iter().map(|pair| decided(&ids, pair)).collect::<String>();
     page += "\n## Pairs in which neither cause is named\n\n";
     page += &list(&ids, &third);
     page
+}
+
+/// Reason of a relation: the cause, what it explains, and why.
+type Reason = (&'static [&'static str], &'static str, &'static str);
+
+/// Reasons of all relations.
+const REASONS: &[Reason] = &[
+    (&["client-connects"], "client-fds", "each needless connection holds a descriptor of the generator"),
+    (&["client-connects"], "client-ports", "each needless connection holds a local port"),
+    (&["client-connects"], "server-fds", "each needless connection holds a descriptor of the server"),
+    (
+        &["server-rate-limit"],
+        "client-cpu",
+        "clients that are refused at once ask again at once, until something is full",
+    ),
+    (&["server-rate-limit"], "server-cpu", "the server refuses as many requests as its CPUs allow"),
+    (&["server-rate-limit"], "server-single-thread", "the server refuses as many requests as its thread allows"),
+    (&["server-rate-limit"], "network-medium", "refusals fill the link; good answers stay at one rate"),
+    (&["server-rate-limit"], "accept-queue", "refused clients connect again at once"),
+    (&["server-cpu-quota"], "server-cpu", "the quota is what the CPUs are measured against"),
+    (&["server-cpu-quota"], "server-single-thread", "a throttled thread never rests"),
+    (&["server-memory"], "server-cpu", "reclaiming and swapping cost CPU time"),
+    (&["server-memory"], "server-single-thread", "reclaiming and swapping cost CPU time"),
+    (&["server-memory"], "server-disk", "swapping fills the disk"),
+    (&["server-cpu"], "server-single-thread", "with all CPUs full, the busiest thread is full too"),
+    (&["server-cpu"], "network-loss", "a host without CPU time drops packets that arrived"),
+    (
+        &["server-cpu", "server-single-thread", "network-medium"],
+        "tcp-window",
+        "data that nobody reads or carries fills windows",
+    ),
+    (
+        &["server-cpu-quota", "server-memory", "server-cpu", "server-single-thread", "server-disk"],
+        "accept-queue",
+        "a server that is held up accepts too late",
+    ),
+    (&["network-medium"], "network-loss", "the queue of a full link overflows"),
+    (&["accept-queue"], "network-loss", "a full accept queue drops SYNs and the requests behind them"),
+];
+
+/// Returns each cause with each cause that it explains.
+fn relations() -> impl Iterator<Item = (&'static str, &'static str)> {
+    RULES.iter().flat_map(|rule| rule.explains.iter().map(|symptom| (rule.id, *symptom)))
+}
+
+fn relation(cause: &str, symptom: &str) -> String {
+    let reason = REASONS.iter().find(|(causes, id, _)| causes.contains(&cause) && *id == symptom);
+    let (_, _, why) = reason.unwrap_or_else(|| panic!("{cause} explains {symptom} without a reason"));
+    format!("| {cause} | {symptom} | {why} |\n")
+}
+
+fn tier(tier: Tier) -> String {
+    let name = match tier {
+        Tier::Broken => "broken",
+        Tier::Cause => "cause",
+        Tier::LeftOver => "left over",
+    };
+    let of: Vec<&str> = RULES.iter().filter(|rule| rule.tier == tier).map(|rule| rule.id).collect();
+    format!("| {name} | {} |\n", of.join(", "))
+}
+
+/// Line about a pair in which the rule further down wins: by relation, by tier or by probability.
+fn decided(ids: &[&str], (row, column, cell): &(usize, usize, &Cell)) -> String {
+    let of = |id: &str| RULES.iter().find(|rule| rule.id == id);
+    let (Some(upper), Some(lower)) = (of(ids[*row]), of(ids[*column])) else { return String::new() };
+    let by = match (lower.explains.contains(&upper.id), lower.tier < upper.tier) {
+        (true, _) => "it explains the other",
+        (_, true) => "its tier is higher",
+        _ => "it is more probable",
+    };
+    let confidence = cell.as_ref().map_or(0.0, |winner| winner.confidence);
+    format!("- {} with {}: {} ({confidence:.2}), since {by}\n", upper.id, lower.id, lower.id)
 }
 
 type Cell = Result<Winner, &'static Infeasible>;
@@ -66,6 +147,13 @@ fn list(ids: &[&str], pairs: &[(usize, usize, &Cell)]) -> String {
         format!("- {} with {}: {named} ({confidence:.2})\n", ids[*row], ids[*column])
     };
     if pairs.is_empty() { "None.\n".into() } else { pairs.iter().map(line).collect() }
+}
+
+#[test]
+fn every_reason_is_of_a_relation() {
+    for (causes, symptom, _) in REASONS {
+        assert!(causes.iter().all(|cause| relations().any(|one| one == (*cause, *symptom))), "{causes:?} {symptom}");
+    }
 }
 
 /// With LOADLINE_WRITE_MATRIX set, as `make docs` does, the file is written before it is compared.

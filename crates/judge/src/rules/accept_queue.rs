@@ -2,7 +2,7 @@
 
 use run::{ErrorKind, FigureUnit, Trial};
 
-use super::rule::{Rule, Verdict, server};
+use super::rule::{Rule, Tier, Verdict, none, server};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, positive, ratio};
@@ -14,6 +14,9 @@ pub(super) const RULE: Rule = Rule {
     id: "accept-queue",
     needs: &["tcp.listen_overflows", "tcp.listen_drops", "listen.drops", "listen.queue", "tcp.syn_retrans"],
     waits: false,
+    tier: Tier::Cause,
+    explains: &["network-loss"],
+    signals: none,
     judge,
     advice: &[
         "Raise the backlog that the server passes to listen(), and net.core.somaxconn, which limits it.",

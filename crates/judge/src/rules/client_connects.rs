@@ -2,7 +2,7 @@
 
 use run::{FigureUnit, Intensity, Trial};
 
-use super::rule::{Rule, Verdict};
+use super::rule::{Rule, Tier, Verdict, none};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{figure, percent, ratio};
@@ -14,6 +14,9 @@ pub(super) const RULE: Rule = Rule {
     id: "client-connects",
     needs: &["connects_past_need"],
     waits: false,
+    tier: Tier::Broken,
+    explains: &["client-fds", "client-ports", "server-fds"],
+    signals: none,
     judge,
     advice: &[
         "Limit the pool with --max-connections: twice the rate times the response time is enough (Little's law).",

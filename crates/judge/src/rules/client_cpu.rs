@@ -1,6 +1,6 @@
 //! The generator has no CPU time left: its threads are full or starved, or its rate is close to what it reaches without a network.
 
-use super::rule::{Rule, Verdict};
+use super::rule::{Rule, Tier, Verdict, none};
 use crate::Facts;
 use crate::generator::{ClientLimit, client_limit, load_threads};
 use crate::number::{figure, percent};
@@ -11,6 +11,9 @@ pub(super) const RULE: Rule = Rule {
     id: "client-cpu",
     needs: &["thread.cpu", "process.cpu"],
     waits: false,
+    tier: Tier::Cause,
+    explains: &[],
+    signals: none,
     judge,
     advice: &[
         "Give the generator more threads (--threads) or its own CPUs, or run it on another machine (--client-hosts HOST).",

@@ -2,7 +2,7 @@
 
 use run::ErrorKind;
 
-use super::rule::{Rule, Verdict};
+use super::rule::{Rule, Tier, Verdict, none};
 use super::signs::failed_locally;
 use crate::Facts;
 
@@ -10,6 +10,9 @@ pub(super) const RULE: Rule = Rule {
     id: "client-fds",
     needs: &["errors"],
     waits: false,
+    tier: Tier::Broken,
+    explains: &[],
+    signals: none,
     judge,
     advice: &[
         "Raise the generator's limit of file descriptors: `ulimit -n`, or LimitNOFILE= of its systemd unit.",

@@ -2,7 +2,7 @@
 
 use run::ErrorKind;
 
-use super::rule::{Rule, Verdict};
+use super::rule::{Rule, Tier, Verdict, none};
 use super::signs::failed_locally;
 use crate::Facts;
 
@@ -10,6 +10,9 @@ pub(super) const RULE: Rule = Rule {
     id: "client-ports",
     needs: &["errors"],
     waits: false,
+    tier: Tier::Broken,
+    explains: &[],
+    signals: none,
     judge,
     advice: &[
         "Use more source addresses: --source 127.0.0.2-127.0.0.9 on loopback, more addresses of the interface elsewhere.",

@@ -1,9 +1,9 @@
 //! The rules of the verdict, one file each, and the table that holds them.
 //!
 //! A rule looks for the signs of one bottleneck in the [`Facts`](crate::Facts). It answers [`Verdict::Binds`] with its evidence, or why the
-//! bottleneck is ruled out, or which counters are missing. The table is in causal order: a cause higher up explains the signs of those
-//! below (a full CPU makes the accept queue overflow, not the other way round). So the first rule that binds is the verdict; see
-//! `docs/rule-matrix.md`. A missed cause is better than a wrong one: a rule that does not know says so.
+//! bottleneck is ruled out, or which counters are missing. Each rule has a [`Tier`] and names the bottlenecks whose signs it explains (a full
+//! CPU makes the accept queue overflow, not the other way round). The verdict follows from these and from the probabilities of the answers:
+//! see `choose.rs` and `docs/rule-matrix.md`. No rule calls another. A missed cause is better than a wrong one: a rule that does not know says so.
 //!
 //! To add a rule, write a file here, add a line to [`RULES`], and plant a run in `planted/` that it must win.
 
@@ -32,10 +32,10 @@ mod tcp_window;
 mod unknown;
 
 pub(crate) use network_medium::{carried, medium_bytes, medium_use, ways};
-pub use rule::{Rule, Verdict};
+pub use rule::{Rule, Tier, Verdict};
 pub(crate) use unknown::none_good;
 
-/// The table, causes before their symptoms.
+/// The table. Its order breaks exact ties.
 pub const RULES: &[Rule] = &[
     client_fds::RULE,
     client_ports::RULE,

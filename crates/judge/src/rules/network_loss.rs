@@ -2,7 +2,7 @@
 
 use run::{FigureUnit, Intensity, Trial};
 
-use super::rule::{Rule, Verdict};
+use super::rule::{Rule, Tier, Verdict, none};
 use crate::evidence::measured;
 use crate::number::{figure, percent, rate, ratio};
 use crate::objective::holds;
@@ -16,6 +16,9 @@ pub(super) const RULE: Rule = Rule {
     id: "network-loss",
     needs: &["tcp.retrans_segs", "tcp.out_segs"],
     waits: false,
+    tier: Tier::Cause,
+    explains: &[],
+    signals: none,
     judge,
     advice: &[
         "Find where packets are dropped: error and drop counters of the interfaces on the way (`ip -s link`), of queueing disciplines (`tc -s qdisc`) and of softnet.",

@@ -6,7 +6,7 @@
 
 use run::{Evidence, FigureUnit, Trial};
 
-use super::rule::{Rule, Verdict};
+use super::rule::{Rule, Tier, Verdict, none};
 use crate::evidence::{line, measured};
 use crate::laws::steps;
 use crate::number::{duration, figure, grew, percent, positive, ratio};
@@ -23,6 +23,9 @@ pub(super) const RULE: Rule = Rule {
     id: "network-medium",
     needs: &["interface.speed", "interface.tx_bytes", "medium.bytes", "qdisc.overlimits", "connection.rtt"],
     waits: false,
+    tier: Tier::Cause,
+    explains: &["network-loss", "tcp-window"],
+    signals: none,
     judge,
     advice: &[
         "Send less per request (compression, smaller answers, fewer packets), or use a faster link. More CPUs will not help.",

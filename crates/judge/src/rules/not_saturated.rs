@@ -3,7 +3,7 @@
 use run::{FigureUnit, Intensity};
 
 use super::network_medium::medium_use;
-use super::rule::{Rule, Verdict};
+use super::rule::{Rule, Tier, Verdict, none};
 use crate::Facts;
 use crate::evidence::{line, measured};
 use crate::number::{figure, percent, rate, ratio};
@@ -16,6 +16,9 @@ pub(super) const RULE: Rule = Rule {
     id: "not-saturated",
     needs: &["cpu.idle", "thread.cpu", "process.cpu", "interface.speed"],
     waits: false,
+    tier: Tier::LeftOver,
+    explains: &[],
+    signals: none,
     judge,
     advice: &["Try more load: more connections, a higher rate, or a larger --budget."],
     explain: "Throughput still grew with the last step (or the one offered rate completed), the objective held, and no known \

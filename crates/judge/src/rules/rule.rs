@@ -3,6 +3,7 @@
 use run::Evidence;
 
 use crate::Facts;
+use crate::signals::Signal;
 use crate::view::View;
 
 /// Answer of a rule.
@@ -23,6 +24,17 @@ pub enum Verdict {
     CannotSay(Vec<String>),
 }
 
+/// Order of causes: a binding answer of a higher tier wins over those of lower tiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// A side ran out of something countable and requests failed: the load was not the planned one.
+    Broken,
+    /// A specific cause with signs of its own.
+    Cause,
+    /// What is left where no cause has signs.
+    LeftOver,
+}
+
 /// One row of [`RULES`](super::RULES).
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
@@ -32,12 +44,23 @@ pub struct Rule {
     pub needs: &'static [&'static str],
     /// Whether the server waits, perhaps for an upstream.
     pub waits: bool,
+    /// Tier of the rule.
+    pub tier: Tier,
+    /// Bottlenecks of the same tier whose signs this one accounts for.
+    pub explains: &'static [&'static str],
+    /// Signals that the rule compares with thresholds, for the margins of its verdict.
+    pub signals: fn(&Facts<'_>) -> Vec<Signal>,
     /// Function of the rule.
     pub judge: fn(&Facts<'_>) -> Verdict,
     /// Advice to the user.
     pub advice: &'static [&'static str],
     /// Signs of the bottleneck, and other bottlenecks that it is confused with.
     pub explain: &'static str,
+}
+
+/// Returns no signals: for rules that count and compare nothing.
+pub(super) fn none(_: &Facts<'_>) -> Vec<Signal> {
+    Vec::new()
 }
 
 /// Returns the server's side of the decisive trial, or the answer without it.

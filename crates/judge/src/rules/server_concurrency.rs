@@ -3,7 +3,7 @@
 
 use run::FigureUnit;
 
-use super::rule::{Rule, Verdict, server};
+use super::rule::{Rule, Tier, Verdict, none, server};
 use crate::Facts;
 use crate::chain::Chain;
 use crate::evidence::{line, measured};
@@ -19,6 +19,9 @@ pub(super) const RULE: Rule = Rule {
     id: "server-concurrency",
     needs: &["sweep", "process.cpu", "cpu.online"],
     waits: true,
+    tier: Tier::LeftOver,
+    explains: &[],
+    signals: none,
     judge,
     advice: &[
         "Raise the number of workers or threads, or of connections to an upstream; the knee shows how many there are now.",

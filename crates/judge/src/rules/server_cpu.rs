@@ -2,7 +2,7 @@
 
 use run::{Evidence, FigureUnit};
 
-use super::rule::{Rule, Verdict, full_server};
+use super::rule::{Rule, Tier, Verdict, full_server, none};
 use crate::Facts;
 use crate::evidence::{measured, thread_line};
 use crate::generator::client_limit_threads;
@@ -16,6 +16,9 @@ pub(super) const RULE: Rule = Rule {
     id: "server-cpu",
     needs: &["process.cpu", "process.user", "cpu.online", "cpu.idle", "thread.cpu"],
     waits: false,
+    tier: Tier::Cause,
+    explains: &["server-single-thread", "network-loss", "tcp-window", "accept-queue"],
+    signals: none,
     judge,
     advice: &[
         "Give the server more CPUs, or make a request cheaper: the costs per request show where the time goes.",

@@ -2,7 +2,7 @@
 
 use run::FigureUnit;
 
-use super::rule::{Rule, Verdict, server};
+use super::rule::{Rule, Tier, Verdict, none, server};
 use crate::Facts;
 use crate::evidence::{measured, throttled};
 use crate::number::{figure, percent, positive, ratio};
@@ -12,6 +12,9 @@ pub(super) const RULE: Rule = Rule {
     id: "server-cpu-quota",
     needs: &["cgroup.cpu_periods", "cgroup.cpu_throttled_periods"],
     waits: false,
+    tier: Tier::Cause,
+    explains: &["server-cpu", "server-single-thread", "accept-queue"],
+    signals: none,
     judge,
     advice: &[
         "Raise the CPU quota (cpu.max of the control group, `--cpus` of a container, `limits.cpu` of a pod), or run fewer server threads.",

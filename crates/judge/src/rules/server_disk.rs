@@ -2,7 +2,7 @@
 
 use run::{Evidence, FigureUnit};
 
-use super::rule::{Rule, Verdict, server};
+use super::rule::{Rule, Tier, Verdict, none, server};
 use crate::Facts;
 use crate::disks::{Load, fullest, is_full, needed};
 use crate::evidence::measured;
@@ -15,6 +15,9 @@ pub(super) const RULE: Rule = Rule {
     id: "server-disk",
     needs: &["disk.busy", "process.read_bytes", "process.write_bytes"],
     waits: false,
+    tier: Tier::Cause,
+    explains: &["accept-queue"],
+    signals: none,
     judge,
     advice: &[
         "Serve from memory (a larger page cache), write less often (group commits, no fsync per request), or use a faster disk.",

@@ -2,7 +2,7 @@
 
 use run::FigureUnit;
 
-use super::rule::{Rule, Verdict, server};
+use super::rule::{Rule, Tier, Verdict, none, server};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::figure;
@@ -14,6 +14,9 @@ pub(super) const RULE: Rule = Rule {
     id: "server-fds",
     needs: &["process.fds", "process.fd_limit"],
     waits: false,
+    tier: Tier::Broken,
+    explains: &[],
+    signals: none,
     judge,
     advice: &[
         "Raise the server's limit of file descriptors: LimitNOFILE= of its systemd unit, `ulimit -n`, or nginx's worker_rlimit_nofile.",

@@ -2,7 +2,7 @@
 
 use run::{Evidence, FigureUnit};
 
-use super::rule::{Rule, Verdict, server};
+use super::rule::{Rule, Tier, Verdict, none, server};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{figure, percent, positive, ratio};
@@ -19,6 +19,9 @@ pub(super) const RULE: Rule = Rule {
         "process.major_faults",
     ],
     waits: false,
+    tier: Tier::Cause,
+    explains: &["server-cpu", "server-single-thread", "server-disk", "accept-queue"],
+    signals: none,
     judge,
     advice: &[
         "Give the server more memory, keep less per connection (buffers, thread stacks), or raise the control group's limit.",

@@ -2,7 +2,7 @@
 
 use run::{FigureUnit, Trial};
 
-use super::rule::{Rule, Verdict};
+use super::rule::{Rule, Tier, Verdict, none};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, rate, ratio};
@@ -15,6 +15,9 @@ pub(super) const RULE: Rule = Rule {
     id: "server-rate-limit",
     needs: &["status"],
     waits: false,
+    tier: Tier::Cause,
+    explains: &["client-cpu", "server-cpu", "server-single-thread", "network-medium", "accept-queue"],
+    signals: none,
     judge,
     advice: &[
         "Look for a rate limit in the server's configuration (limit_req, limit_conn, middleware, an upstream quota).",

@@ -2,7 +2,7 @@
 
 use run::FigureUnit;
 
-use super::rule::{Rule, Verdict, full_server};
+use super::rule::{Rule, Tier, Verdict, full_server, none};
 use crate::Facts;
 use crate::evidence::{measured, thread_line};
 use crate::number::{figure, percent};
@@ -13,6 +13,9 @@ pub(super) const RULE: Rule = Rule {
     id: "server-single-thread",
     needs: &["thread.cpu", "cpu.online"],
     waits: false,
+    tier: Tier::Cause,
+    explains: &["tcp-window", "accept-queue"],
+    signals: none,
     judge,
     advice: &[
         "Spread this work over more threads or processes (worker_processes, SO_REUSEPORT listeners, a worker pool), or move work out of this thread.",

@@ -3,7 +3,7 @@
 
 use run::{FigureUnit, Trial};
 
-use super::rule::{Rule, Verdict};
+use super::rule::{Rule, Tier, Verdict, none};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, ratio};
@@ -15,6 +15,9 @@ pub(super) const RULE: Rule = Rule {
     id: "tcp-delayed-ack",
     needs: &["latency_us", "tcp.delayed_acks"],
     waits: false,
+    tier: Tier::Cause,
+    explains: &[],
+    signals: none,
     judge,
     advice: &[
         "Set TCP_NODELAY on the server's connections, or write header and body in one call (writev, MSG_MORE, TCP_CORK).",

@@ -7,7 +7,7 @@
 
 use run::FigureUnit;
 
-use super::rule::{Rule, Verdict};
+use super::rule::{Rule, Tier, Verdict, none};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, positive, ratio};
@@ -25,6 +25,9 @@ pub(super) const RULE: Rule = Rule {
         "connection.delivery_rate",
     ],
     waits: false,
+    tier: Tier::Cause,
+    explains: &[],
+    signals: none,
     judge,
     advice: &[
         "Let the buffers grow: do not set SO_RCVBUF or SO_SNDBUF (that turns the kernel's tuning off), and raise net.ipv4.tcp_rmem and tcp_wmem.",

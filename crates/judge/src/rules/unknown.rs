@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use run::{Run, Trial};
 
-use super::rule::{Rule, Verdict};
+use super::rule::{Rule, Tier, Verdict, none};
 use crate::Facts;
 use crate::evidence::line;
 use crate::generator::client_limit_threads;
@@ -18,6 +18,9 @@ pub(super) const RULE: Rule = Rule {
     id: "unknown",
     needs: &[],
     waits: true,
+    tier: Tier::LeftOver,
+    explains: &[],
+    signals: none,
     judge,
     // For `loadline explain`; a verdict has `verdict::advice_without_a_cause`.
     advice: &[

@@ -1,0 +1,109 @@
+//! The winner among the answers of the rules: a pure function of their tiers, of what each rule explains, and of their probabilities.
+
+use crate::rules::{Rule, Tier, Verdict};
+use crate::signals::odds;
+use crate::thresholds::LIKELY;
+
+/// A rule with its answer.
+pub(crate) type Answer = (&'static Rule, Verdict);
+
+/// Winner among the answers.
+#[derive(Debug)]
+pub(crate) struct Choice<'a> {
+    pub(crate) rule: &'static Rule,
+    pub(crate) verdict: &'a Verdict,
+    /// Probability of the winner, shared with the other causes of its tier that no cause explains.
+    pub(crate) chance: f64,
+}
+
+/// Chooses the winner: the highest tier with an answer that binds. Within it, a rule beats those that it explains, then the most probable wins.
+/// The order of the answers breaks exact ties.
+pub(crate) fn choose<'a>(answers: &'a [Answer], excluded: &[&str]) -> Option<Choice<'a>> {
+    let bound: Vec<Bound<'_>> =
+        answers.iter().filter(|(rule, _)| !excluded.contains(&rule.id)).filter_map(of).collect();
+    let tier = bound.iter().map(Bound::tier).min()?;
+    let mut left: Vec<&Bound<'_>> = bound.iter().filter(|b| b.tier() == tier).collect();
+    let all = left.clone();
+    left.retain(|b| !all.iter().any(|other| other.accounts_for(b)));
+    let most = left.iter().map(|b| b.chance).fold(0.0, f64::max);
+    let winner = left.iter().find(|b| b.chance >= most)?;
+    let rivals = left.iter().filter(|b| tier == Tier::Cause && b.rule.id != winner.rule.id);
+    let chance = shared(winner.chance, rivals.map(|b| b.chance));
+    Some(Choice { rule: winner.rule, verdict: winner.verdict, chance })
+}
+
+/// An answer that binds.
+struct Bound<'a> {
+    rule: &'static Rule,
+    verdict: &'a Verdict,
+    chance: f64,
+}
+
+fn of((rule, verdict): &Answer) -> Option<Bound<'_>> {
+    let Verdict::Binds { confidence, .. } = verdict else { return None };
+    let chance = if confidence.is_finite() { confidence.clamp(0.0, 1.0) } else { 0.0 };
+    Some(Bound { rule, verdict, chance })
+}
+
+impl Bound<'_> {
+    /// Returns the tier. A cause that is less likely than not ranks with what is left over.
+    fn tier(&self) -> Tier {
+        if self.chance >= LIKELY { self.rule.tier } else { Tier::LeftOver }
+    }
+
+    /// Returns whether the other's signs are symptoms of this cause. An unlikely cause accounts for nothing.
+    fn accounts_for(&self, other: &Bound<'_>) -> bool {
+        self.chance >= LIKELY && self.rule.explains.contains(&other.rule.id)
+    }
+}
+
+/// Shares the probability among causes that do not explain each other: each limits the rate as far as its own signs tell.
+fn shared(chance: f64, rivals: impl Iterator<Item = f64>) -> f64 {
+    let own = odds(chance);
+    let all: f64 = own + rivals.map(odds).sum::<f64>();
+    if all > own { chance * own / all } else { chance }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RULES;
+
+    fn won(answers: &[(&str, f64)]) -> (&'static str, f64) {
+        let binds = |confidence| Verdict::Binds { confidence, sentence: String::new(), evidence: Vec::new() };
+        let rule = |id: &str| RULES.iter().find(|rule| rule.id == id).unwrap();
+        let answers: Vec<Answer> = answers.iter().map(|(id, confidence)| (rule(id), binds(*confidence))).collect();
+        let choice = choose(&answers, &[]).unwrap();
+        (choice.rule.id, choice.chance)
+    }
+
+    #[test]
+    fn a_higher_tier_wins_whatever_the_probabilities_are() {
+        assert_eq!(won(&[("server-concurrency", 0.9), ("server-disk", 0.6)]), ("server-disk", 0.6));
+        assert_eq!(won(&[("server-cpu", 0.99), ("client-ports", 0.95)]), ("client-ports", 0.95));
+        assert_eq!(won(&[("server-concurrency", 0.6), ("server-disk", 0.4)]).0, "server-concurrency", "a guess");
+        assert_eq!(won(&[("unknown", 0.0), ("server-disk", 0.4)]).0, "server-disk", "better than nothing");
+    }
+
+    #[test]
+    fn a_cause_beats_its_symptoms_and_shares_its_probability_with_nobody_else() {
+        assert_eq!(won(&[("network-loss", 0.95), ("accept-queue", 0.75)]), ("accept-queue", 0.75));
+        assert_eq!(won(&[("server-cpu", 0.4), ("accept-queue", 0.75)]), ("accept-queue", 0.75), "an unlikely cause");
+        let (id, chance) = won(&[("server-disk", 0.9), ("network-medium", 0.95)]);
+        assert!(id == "network-medium" && (0.6..0.7).contains(&chance), "{id} {chance}");
+    }
+
+    #[test]
+    fn no_rule_explains_one_that_explains_it_and_every_explained_id_has_a_rule() {
+        for rule in RULES {
+            let mut seen: Vec<&str> = rule.explains.to_vec();
+            let mut at = 0;
+            while let Some(id) = seen.get(at).copied() {
+                let next = RULES.iter().find(|r| r.id == id).unwrap_or_else(|| panic!("{id} has no rule"));
+                seen.extend(next.explains.iter().filter(|id| !seen.contains(id)).collect::<Vec<_>>());
+                at += 1;
+            }
+            assert!(!seen.contains(&rule.id), "{} explains itself by {seen:?}", rule.id);
+        }
+    }
+}

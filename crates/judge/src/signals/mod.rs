@@ -1,0 +1,62 @@
+//! Signals: named values with their intervals, each compared with one threshold.
+//!
+//! A signal near its threshold says little, and one far away says much. The distance in units of the signal's width is the logarithm of the
+//! odds that the signal is on its far side (a logistic curve). Evidence adds up as log odds, so no rule has a dead band.
+
+/// A measured value and the threshold that it is compared with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Signal {
+    /// Name of the signal in words.
+    pub name: &'static str,
+    /// Measured value.
+    pub value: f64,
+    /// Lower end of the 95 % interval of `value`.
+    pub low: f64,
+    /// Upper end of the 95 % interval of `value`.
+    pub high: f64,
+    /// Value at which both sides are as likely.
+    pub threshold: f64,
+    /// Distance from the threshold at which one side is e times as likely as the other.
+    pub width: f64,
+}
+
+impl Signal {
+    /// Makes a signal without an interval.
+    pub(crate) fn new(name: &'static str, value: f64, (threshold, width): (f64, f64)) -> Self {
+        Self { name, value, low: value, high: value, threshold, width }
+    }
+
+    /// Returns the log odds that the value lies above the threshold.
+    pub(crate) fn log_odds(&self) -> f64 {
+        (self.value - self.threshold) / self.width
+    }
+
+    /// Returns the distance from the threshold in units of the width.
+    pub(crate) fn distance(&self) -> f64 {
+        self.log_odds().abs()
+    }
+}
+
+/// Returns the probability of log odds.
+pub(crate) fn chance(log_odds: f64) -> f64 {
+    if log_odds.is_nan() { 0.0 } else { 1.0 / (1.0 + (-log_odds).exp()) }
+}
+
+/// Returns the odds of a probability.
+pub(crate) fn odds(chance: f64) -> f64 {
+    let chance = chance.clamp(0.0, 1.0 - f64::EPSILON);
+    chance / (1.0 - chance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_at_its_threshold_says_nothing_and_each_width_multiplies_the_odds() {
+        let at = |value| chance(Signal::new("busy", value, (0.9, 0.02)).log_odds());
+        assert!((at(0.9) - 0.5).abs() < 1e-9);
+        assert!((odds(at(0.92)) / odds(at(0.9)) - 1.0_f64.exp()).abs() < 1e-9);
+        assert!(chance(f64::NAN) == 0.0 && odds(1.0).is_finite() && odds(f64::NAN).is_nan());
+    }
+}
