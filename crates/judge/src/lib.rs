@@ -71,7 +71,7 @@ pub use facts::{Facts, disturbed, stolen};
 pub use objective::{breach, late_us, limits, longest_mean_us};
 pub use principles::{PRINCIPLES, Principle};
 pub use rules::{RULES, Rule, Tier, Verdict};
-pub use signals::Signal;
+pub use signals::{Signal, chance};
 pub use single::{failed_share, good};
 pub use stats::average;
 pub use stats::number::median;

@@ -22,7 +22,7 @@ pub struct Signal {
 
 impl Signal {
     /// Makes a signal without an interval.
-    pub(crate) fn new(name: &'static str, value: f64, (threshold, width): (f64, f64)) -> Self {
+    pub fn new(name: &'static str, value: f64, (threshold, width): (f64, f64)) -> Self {
         Self { name, value, low: value, high: value, threshold, width }
     }
 
@@ -38,7 +38,7 @@ impl Signal {
 }
 
 /// Returns the probability of log odds.
-pub(crate) fn chance(log_odds: f64) -> f64 {
+pub fn chance(log_odds: f64) -> f64 {
     if log_odds.is_nan() { 0.0 } else { 1.0 / (1.0 + (-log_odds).exp()) }
 }
 
