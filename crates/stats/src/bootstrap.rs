@@ -1,11 +1,12 @@
-//! The bootstrap (B. Efron, *Annals of Statistics* 7, 1979): the same number of items, drawn again with replacement.
+//! The bootstrap (B. Efron, *Annals of Statistics* 7, 1979): draws as many items as there are, with replacement.
 
-/// Draws as many items as there are, each with the same chance every time.
+/// Draws as many items as there are, each with the same probability in every draw.
 pub fn resample<'a, T>(items: &'a [T], random: &mut fastrand::Rng) -> Vec<&'a T> {
     (0..items.len()).map(|_| &items[random.usize(..items.len())]).collect()
 }
 
-/// Factor that undoes the bias of the bootstrap's standard error: `n` draws from `n` values scatter by `n - 1` in the place of `n`.
+/// Returns the factor that corrects the bias of the bootstrap's standard error. `n` draws from `n` values have a
+/// variance with divisor `n` instead of `n - 1`.
 pub fn small_sample_factor(n: f64) -> f64 {
     (n / (n - 1.0)).sqrt()
 }
@@ -16,7 +17,7 @@ mod tests {
     use crate::Sample;
 
     #[test]
-    fn the_error_of_a_mean_is_that_of_its_formula() {
+    fn the_bootstrap_error_of_a_mean_equals_its_formula() {
         let mut random = fastrand::Rng::with_seed(5);
         let values: Vec<f64> = (0..20).map(|_| crate::normal(&mut random)).collect();
         let mean = |drawn: Vec<&f64>| drawn.iter().copied().sum::<f64>() / drawn.len() as f64;

@@ -1,8 +1,9 @@
-//! Interval of a quotient of two estimates that both scatter (E. Fieller, *Journal of the Royal Statistical Society B* 16, 1954).
+//! Confidence interval of the quotient of two uncertain estimates (E. Fieller, *Journal of the Royal Statistical
+//! Society B* 16, 1954).
 
 use crate::Interval;
 
-/// Two estimates and how far they scatter. All variances are those of half a 95 % interval, squared.
+/// Two estimates and their uncertainty. Each variance is the square of half a 95 % interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Quotient {
     /// Numerator.
@@ -13,12 +14,12 @@ pub struct Quotient {
     pub part_variance: f64,
     /// Variance of the denominator.
     pub whole_variance: f64,
-    /// Covariance of both.
+    /// Covariance of numerator and denominator.
     pub covariance: f64,
 }
 
 impl Quotient {
-    /// Returns the interval of `part / whole`; `None` where the denominator cannot be told from zero.
+    /// Returns the interval of `part / whole`, or `None` if the denominator may be zero.
     pub fn interval(&self) -> Option<Interval> {
         let (a, b) = (self.part, self.whole);
         let square = b * b - self.whole_variance;
@@ -35,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sure_denominator_only_scales_the_numerator() {
+    fn an_exact_denominator_only_scales_the_numerator() {
         let sure = Quotient { part: 3.0, whole: 2.0, part_variance: 0.25, whole_variance: 0.0, covariance: 0.0 };
         let Interval { low, high } = sure.interval().unwrap();
         assert!((low - 1.25).abs() < 1e-12 && (high - 1.75).abs() < 1e-12, "{low} {high}");

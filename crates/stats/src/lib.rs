@@ -1,7 +1,8 @@
-//! Statistics and queueing theory for the judgement of runs. Pure functions of numbers: no clock, no file, and no knowledge of what a
-//! run is. Random draws take their generator from the caller, so the same input gives the same output.
+//! Statistics and queueing theory for judging runs. All functions are pure: they use no clock and no files, and know
+//! nothing about runs. The caller passes the generator of random numbers, so equal inputs give equal results.
 //!
-//! Each module names the source of its method and the range in which it holds. Intervals hold 95 % unless a module says otherwise.
+//! Each module names the source of its method and its range of validity. Intervals are 95 % intervals unless a module
+//! states another level.
 
 pub mod bootstrap;
 pub mod fieller;

@@ -3,45 +3,46 @@
 /// Half of a 95 % interval of a normal distribution, in standard deviations.
 pub const NORMAL_95: f64 = 1.96;
 
-/// Returns the chance that a standard normal variable is above `z`.
+/// Returns the probability that a standard normal variable exceeds `z`.
 pub fn normal_tail(z: f64) -> f64 {
     0.5 * libm::erfc(z * std::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// Returns the standard deviation of a logarithm whose 95 % interval is `low` to `high`.
+/// Returns the standard deviation of a logarithm, given the 95 % interval `low` to `high` of its value.
 pub fn ln_sd(low: f64, high: f64) -> f64 {
     (high / low).ln() / (2.0 * NORMAL_95)
 }
 
-/// Draws a nearly normal deviate, the sum of twelve uniform ones less six: good within three standard deviations, and never beyond six.
+/// Draws an approximately standard normal number: the sum of twelve uniform numbers minus six. It is accurate within
+/// three standard deviations and never exceeds six.
 pub fn normal(random: &mut fastrand::Rng) -> f64 {
     (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
 }
 
-/// Returns the arithmetic mean; 0 of no values.
+/// Returns the arithmetic mean, or 0 if there are no values.
 pub fn average(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Returns the arithmetic mean, and the sum of the squared deviations from it.
+/// Returns the arithmetic mean and the sum of the squared deviations from it.
 pub fn mean_and_squares(values: &[f64]) -> (f64, f64) {
     let mean = average(values);
     (mean, values.iter().map(|value| (value - mean).powi(2)).sum())
 }
 
-/// A sample of at least two values.
+/// Statistics of a sample of at least two values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Number of values.
     pub n: f64,
     /// Arithmetic mean.
     pub mean: f64,
-    /// Standard deviation of one value, with `n - 1` in the divisor.
+    /// Standard deviation of one value, with divisor `n - 1`.
     pub sd: f64,
 }
 
 impl Sample {
-    /// Computes mean and standard deviation; `None` of fewer than two values.
+    /// Computes the statistics of a sample. Returns `None` for fewer than two values.
     pub fn of(values: &[f64]) -> Option<Self> {
         let n = values.len() as f64;
         let (mean, squares) = mean_and_squares(values);
@@ -59,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scatter_is_by_one_less_than_there_are() {
+    fn the_standard_deviation_has_the_divisor_n_minus_one() {
         let sample = Sample::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
         assert_eq!((sample.n, sample.mean), (8.0, 5.0));
         assert!(

@@ -1,4 +1,4 @@
-//! Guards against values that are no numbers, and the median.
+//! Checks for finite and positive numbers, and the median.
 
 /// Returns the value if it is finite.
 pub fn finite(x: f64) -> Option<f64> {
@@ -15,7 +15,8 @@ pub fn ratio(a: f64, b: f64) -> Option<f64> {
     if b == 0.0 { None } else { finite(a / b) }
 }
 
-/// Returns the median, of an even number of values the upper one of the middle two; `None` of no values.
+/// Returns the median, or `None` if there are no values. For an even number of values, this is the larger of the middle
+/// two.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()

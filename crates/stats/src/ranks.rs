@@ -1,24 +1,25 @@
-//! Two-sided rank tests: of two sides within conditions (Wilcoxon 1945, Mann and Whitney 1947, van Elteren 1960), and of the differences
-//! of conditions (Wilcoxon's signed ranks). For a single condition and for differences the test is exact where there are few values and no
-//! two are equal. Otherwise it is the normal approximation with midranks and a correction for continuity.
+//! Two-sided rank tests. One compares two sides within conditions (Wilcoxon 1945, Mann and Whitney 1947, van Elteren
+//! 1960), the other tests differences between conditions (Wilcoxon's signed ranks). The tests are exact for differences
+//! and for a single condition, if there are few values and no two are equal. Otherwise they use the normal
+//! approximation with midranks and a continuity correction.
 
 use crate::moments::normal_tail;
 
-/// Greatest number of values of a side, or of differences, whose distribution is counted exactly.
-const EXACT: usize = 40;
+/// Maximum number of values of a side, or of differences, for which the exact distribution is used.
+const MAX_EXACT: usize = 40;
 
 /// Result of a rank test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ranks {
-    /// Chance that the values of two equal sides differ as much in rank.
+    /// Probability that the ranks of two equal sides differ at least this much.
     pub p: f64,
-    /// Least chance that this number of values can show: that of sides that do not overlap at all.
+    /// Minimum of `p` for this number of values, which sides without overlap have.
     pub least_p: f64,
-    /// Sign of the difference: positive where the new values are larger.
+    /// Sign of the difference: positive if the new values are larger.
     pub sign: f64,
 }
 
-/// Tests old against new values within each condition; `None` where no condition has values on both sides.
+/// Compares old with new values within each condition. Returns `None` if no condition has values on both sides.
 pub fn within(conditions: &[[Vec<f64>; 2]]) -> Option<Ranks> {
     let strata: Vec<Stratum> = conditions.iter().filter_map(|[a, b]| Stratum::of(a, b)).collect();
     if let [one] = &strata[..]
@@ -33,7 +34,7 @@ pub fn within(conditions: &[[Vec<f64>; 2]]) -> Option<Ranks> {
     (!strata.is_empty()).then(|| by_normal(off, most, half, variance))
 }
 
-/// Tests differences, new less old, one per condition; `None` where all are 0.
+/// Tests differences (new minus old, one per condition). Returns `None` if all are 0.
 pub fn signed(apart: &[f64]) -> Option<Ranks> {
     let all: Vec<f64> = apart.iter().copied().filter(|d| d.is_finite() && *d != 0.0).collect();
     let (ranks, ties) = midranks(&all.iter().map(|d| d.abs()).collect::<Vec<_>>());
@@ -42,7 +43,7 @@ pub fn signed(apart: &[f64]) -> Option<Ranks> {
     let most = n * (n + 1.0) / 2.0;
     match all.len() {
         0 => None,
-        1..=EXACT if ties == 0.0 => Some(exact(above, most, &sums(all.len()))),
+        1..=MAX_EXACT if ties == 0.0 => Some(exact(above, most, &sums(all.len()))),
         _ => {
             let variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - ties / 48.0;
             Some(by_normal(above - most / 2.0, most / 2.0, 0.5, variance))
@@ -54,7 +55,7 @@ pub fn signed(apart: &[f64]) -> Option<Ranks> {
 struct Stratum {
     n: f64,
     m: f64,
-    /// Pairs in which the new value is larger; equal pairs count half.
+    /// Number of pairs in which the new value is larger. Equal pairs count half.
     u: f64,
     /// Sum of `k³ - k` over groups of `k` equal values.
     ties: f64,
@@ -80,12 +81,12 @@ impl Stratum {
     }
 
     fn exact(&self) -> Option<Ranks> {
-        let few = self.ties == 0.0 && self.n.max(self.m) <= EXACT as f64;
+        let few = self.ties == 0.0 && self.n.max(self.m) <= MAX_EXACT as f64;
         few.then(|| exact(self.u, self.n * self.m, &choices(self.n as usize, self.m as usize)))
     }
 }
 
-/// Returns the exact result; `ways` is the number of ways to reach each sum from 0 on.
+/// Returns the exact result. `ways` has the number of ways to reach each sum from 0 on.
 fn exact(sum: f64, most: f64, ways: &[f64]) -> Ranks {
     let all: f64 = ways.iter().sum();
     let up_to = |sum: f64| ways.iter().take(sum as usize + 1).sum::<f64>() / all;
@@ -101,7 +102,8 @@ fn by_normal(off: f64, most: f64, half: f64, variance: f64) -> Ranks {
     Ranks { p: p(off), least_p: p(most), sign: off.signum() * f64::from(u8::from(off != 0.0)) }
 }
 
-/// Returns ranks from 1 on, with the mean rank for equal values, and the sum of `k³ - k` over groups of `k` equal values.
+/// Returns ranks from 1 on, and the sum of `k³ - k` over groups of `k` equal values. Equal values have the mean of
+/// their ranks.
 fn midranks(values: &[f64]) -> (Vec<f64>, f64) {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -115,8 +117,8 @@ fn midranks(values: &[f64]) -> (Vec<f64>, f64) {
     (ranks, ties)
 }
 
-/// Returns the number of ways in which `n` of `n + m` values have each number of pairs above the others: the coefficients of the Gaussian
-/// binomial.
+/// Returns, for each number of pairs, the number of ways in which `n` of `n + m` values exceed the others in that many
+/// pairs. These are the coefficients of the Gaussian binomial.
 fn choices(n: usize, m: usize) -> Vec<f64> {
     let mut ways = vec![0.0; n * m + 1];
     ways[0] = 1.0;
@@ -127,7 +129,7 @@ fn choices(n: usize, m: usize) -> Vec<f64> {
     ways
 }
 
-/// Returns the number of ways in which the ranks up to `n` with a plus have each sum.
+/// Returns, for each sum, the number of ways in which the ranks 1 to `n` with a positive sign have this sum.
 fn sums(n: usize) -> Vec<f64> {
     let mut ways = vec![0.0; n * (n + 1) / 2 + 1];
     ways[0] = 1.0;
@@ -146,21 +148,21 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_overlap_is_told_and_what_is_mixed_is_not() {
+    fn only_sides_without_overlap_differ() {
         let (low, high): (Vec<f64>, Vec<f64>) = ((0..10).map(f64::from).collect(), (10..20).map(f64::from).collect());
         let apart = of(&low, &high);
-        // Two of the 184,756 ways to choose ten of twenty.
+        // Two of the 184,756 ways to choose ten of twenty values.
         assert!((apart.p - 2.0 / 184_756.0).abs() < 1e-9 && apart.p == apart.least_p && apart.sign == 1.0, "{apart:?}");
         assert!(of(&low, &low).p > 0.999 && of(&[1.0; 8], &[1.0; 8]).p > 0.999);
         assert!((of(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]).p - 0.1).abs() < 1e-12);
-        // By the tables of Mann and Whitney: of 5 and 6 values, U = 3 has 0.0303.
+        // Table of Mann and Whitney: for 5 and 6 values, U = 3 has p = 0.0303.
         let (old, new) = ([1.0, 2.0, 3.0, 4.0, 8.0], [5.0, 6.0, 7.0, 9.0, 10.0, 11.0]);
         assert!((of(&old, &new).p - 0.030_303).abs() < 1e-5, "{:?}", of(&old, &new));
         assert_eq!(within(&[[vec![], vec![1.0]]]), None);
     }
 
     #[test]
-    fn signed_ranks_are_counted_out() {
+    fn signed_ranks_have_the_exact_probabilities() {
         let all_up = signed(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
         assert_eq!((all_up.p, all_up.least_p, all_up.sign), (0.0625, 0.0625, 1.0));
         let mixed = signed(&[-1.0, 2.0, -3.0, 4.0]).unwrap();
@@ -168,9 +170,9 @@ mod tests {
         assert_eq!(signed(&[0.0]), None);
     }
 
-    /// Equal servers: the chance is below 5 % in 5 % of the draws, in one condition and in several.
+    /// For equal servers, p is below 5 % in 5 % of the draws, in one condition and in several.
     #[test]
-    fn chances_are_what_they_say() {
+    fn p_values_are_calibrated() {
         let mut random = fastrand::Rng::with_seed(11);
         for sizes in [&[(7, 7)][..], &[(2, 2); 8], &[(5, 3), (20, 20), (4, 4)], &[(60, 50)]] {
             let told = (0..2000).filter(|_| {

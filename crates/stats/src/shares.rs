@@ -1,9 +1,10 @@
-//! Intervals of shares: of one share by E. Wilson (*Journal of the American Statistical Association* 22, 1927), of a difference of two
-//! by R. Newcombe (*Statistics in Medicine* 17, 1998). Both hold for shares near 0 and near 1 as well.
+//! Confidence intervals of shares: of one share by E. Wilson (*Journal of the American Statistical Association* 22,
+//! 1927), and of a difference of two by R. Newcombe (*Statistics in Medicine* 17, 1998). Both are valid for shares near
+//! 0 and near 1, too.
 
 use crate::Interval;
 
-/// Returns Wilson's interval of a share `p` of `n` draws; `z` is half the interval in standard errors.
+/// Returns Wilson's interval of a share `p` of `n` draws. `z` is half of the interval in standard errors.
 pub fn wilson(p: f64, n: f64, z: f64) -> Interval {
     let z2 = z * z / n;
     let (middle, half) = (p + z2 / 2.0, z * (p * (1.0 - p) / n + z2 / (4.0 * n)).sqrt());
@@ -11,7 +12,7 @@ pub fn wilson(p: f64, n: f64, z: f64) -> Interval {
     Interval { low, high: ((middle + half) / (1.0 + z2)).min(1.0).max(p) }
 }
 
-/// Returns Newcombe's interval of the second share less the first, each with its number of draws.
+/// Returns Newcombe's interval of the second share minus the first, each with its number of draws.
 pub fn difference((a, n): (f64, f64), (b, m): (f64, f64), z: f64) -> Interval {
     let (of_a, of_b) = (wilson(a, n, z), wilson(b, m, z));
     let value = b - a;
@@ -22,15 +23,15 @@ pub fn difference((a, n): (f64, f64), (b, m): (f64, f64), z: f64) -> Interval {
 mod tests {
     use super::*;
 
-    /// Newcombe's own example: 56 of 70 and 48 of 80, whose difference is 0.0524 to 0.3339 (his method 10).
+    /// Newcombe's own example: for 56 of 70 and 48 of 80, the difference is 0.0524 to 0.3339 (his method 10).
     #[test]
-    fn the_published_example_comes_out() {
+    fn the_interval_equals_the_published_example() {
         let Interval { low, high } = difference((0.6, 80.0), (0.8, 70.0), 1.96);
         assert!((low - 0.0524).abs() < 5e-4 && (high - 0.3339).abs() < 5e-4, "{low} {high}");
     }
 
     #[test]
-    fn nothing_of_few_may_still_be_some() {
+    fn zero_of_a_few_draws_has_an_interval_above_zero() {
         let none = wilson(0.0, 10.0, 1.96);
         assert!(none.low == 0.0 && (none.high - 0.2775).abs() < 1e-3, "{none:?}");
     }

@@ -1,4 +1,5 @@
-//! Student's t distribution, for means of few values. Any number of degrees of freedom from 1 on, whole or not.
+//! Student's t distribution, for means of few values. The degrees of freedom may be any number from 1 on, also
+//! fractional.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -9,12 +10,13 @@ const T95: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
     2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
-/// Parts of a numerical integral; more parts change none of the first six digits.
+/// Number of steps of a numerical integral. More steps do not change the first six digits.
 const PARTS: u32 = 2000;
-/// Degrees of freedom from which the normal distribution takes the place of this one.
-const NORMAL: f64 = 1e5;
+/// Degrees of freedom above which the normal distribution is used instead.
+const NORMAL_FREEDOM: f64 = 1e5;
 
-/// Returns the 97.5 % quantile: half of a 95 % interval in standard errors. Infinite below one degree of freedom.
+/// Returns the 97.5 % quantile, which is half of a 95 % interval in standard errors. It is infinite below one degree of
+/// freedom.
 pub fn t95(freedom: f64) -> f64 {
     let most = T95.len() as f64;
     if freedom.is_nan() || freedom < 1.0 {
@@ -23,27 +25,27 @@ pub fn t95(freedom: f64) -> f64 {
     if freedom >= most {
         return NORMAL_95 + (T95[T95.len() - 1] - NORMAL_95) * most / freedom;
     }
-    // Between two whole numbers the quantile is nearly linear in the reciprocal.
+    // Between two whole numbers, the quantile is nearly linear in the reciprocal of the degrees of freedom.
     let whole = freedom.floor();
     let share = (1.0 / whole - 1.0 / freedom) / (1.0 / whole - 1.0 / (whole + 1.0));
     let [below, above] = [T95[whole as usize - 1], T95[whole as usize]];
     below + share * (above - below)
 }
 
-/// Returns the chance that a value of this distribution is at least as far from 0 as `t`, on either side. With
-/// `t = sqrt(freedom) tan(x)` the density is `cos(x)` to the power of `freedom - 1`.
+/// Returns the probability that a value of this distribution is at least as far from 0 as `t`, on either side. With `t
+/// = sqrt(freedom) tan(x)`, the density is `cos(x)` to the power of `freedom - 1`.
 pub fn two_sided(t: f64, freedom: f64) -> f64 {
     if t.is_nan() || freedom.is_nan() || freedom < 1.0 {
         return 1.0;
     }
-    if freedom > NORMAL {
+    if freedom > NORMAL_FREEDOM {
         return 2.0 * normal_tail(t.abs());
     }
     let from = (t.abs() / freedom.sqrt()).atan();
     (integral(from, freedom - 1.0) / integral(0.0, freedom - 1.0)).clamp(0.0, 1.0)
 }
 
-/// Integrates `cos(x)` to a power from `from` to a right angle by Simpson's rule. With a large power the mass lies near 0.
+/// Integrates `cos(x)` to a power from `from` to π/2 by Simpson's rule. With a large power, the mass lies near 0.
 fn integral(from: f64, power: f64) -> f64 {
     let width = (FRAC_PI_2 - from).min(40.0 / (power + 1.0).sqrt());
     let step = width / f64::from(PARTS);
@@ -56,9 +58,9 @@ fn integral(from: f64, power: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// From the tables of the distribution.
+    /// Reference values from published tables of the distribution.
     #[test]
-    fn it_is_that_of_the_tables() {
+    fn the_distribution_equals_published_tables() {
         for (freedom, t) in [(1.0, 12.706), (2.0, 4.303), (4.5, 2.664), (10.0, 2.228), (60.0, 2.000), (1e4, 1.960)] {
             assert!((t95(freedom) / t - 1.0).abs() < 5e-3, "{freedom}: {}", t95(freedom));
             assert!((two_sided(t, freedom) - 0.05).abs() < 5e-4, "{freedom}: {}", two_sided(t, freedom));

@@ -1,19 +1,20 @@
-//! Trend of a series by ranks: the test of H. Mann (*Econometrica* 13, 1945) and M. Kendall (*Rank Correlation Methods*, 1975), and the
-//! slope of P. Sen (*Journal of the American Statistical Association* 63, 1968). Neither a spike nor the shape of the noise matters.
-//! The test takes neighbours as independent; from ten points on its normal approximation is good.
+//! Trend of a series by ranks: the test of H. Mann (*Econometrica* 13, 1945) and M. Kendall (*Rank Correlation
+//! Methods*, 1975), and the slope of P. Sen (*Journal of the American Statistical Association* 63, 1968). Neither needs
+//! normal noise, and single spikes hardly matter. The test assumes independent neighbours. Its normal approximation is
+//! good for ten points or more.
 
 use crate::number::median;
 
 /// A trend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// Standard deviations that the series is from one without a trend; above zero where it grows.
+    /// Deviation from a series without a trend, in standard deviations; positive if the series grows.
     pub z: f64,
-    /// Growth of y for one unit of x: the median slope of all pairs of points.
+    /// Change of y for one unit of x: the median slope of all pairs of points.
     pub slope: f64,
 }
 
-/// Returns the trend of `(x, y)` points; `None` where no two points differ in x or none differ in y.
+/// Returns the trend of `(x, y)` points, or `None` if all x or all y are equal.
 pub fn trend(points: &[(f64, f64)]) -> Option<Trend> {
     let n = points.len();
     let pairs = || (0..n).flat_map(|i| (i + 1..n).map(move |j| (points[i], points[j])));
@@ -33,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_straight_line_is_a_trend_whatever_one_spike_does() {
+    fn a_straight_line_is_a_trend_despite_a_spike() {
         let mut points: Vec<(f64, f64)> = (0..20).map(|i| (f64::from(i), 2.0 * f64::from(i))).collect();
         points[7].1 = 1e6;
         let found = trend(&points).unwrap();

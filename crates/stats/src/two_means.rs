@@ -1,9 +1,10 @@
-//! Difference of two means whose sides scatter unequally, and trimmed means.
+//! Difference of two means with unequal variances, and trimmed means.
 
 use crate::moments::{average, mean_and_squares};
 
-/// Returns the standard error of a difference of two means, and its degrees of freedom (B. Welch, *Biometrika* 34, 1947; F.
-/// Satterthwaite, *Biometrics Bulletin* 2, 1946). Each side is the variance of its mean and the degrees of freedom of that variance.
+/// Returns the standard error of a difference of two means, and its degrees of freedom (B. Welch, *Biometrika* 34,
+/// 1947; F. Satterthwaite, *Biometrics Bulletin* 2, 1946). Each side is the variance of its mean, and the degrees of
+/// freedom of that variance.
 pub fn welch(sides: [(f64, f64); 2]) -> (f64, f64) {
     let variance: f64 = sides.iter().map(|(variance, _)| variance).sum();
     let freedom = variance.powi(2) / sides.iter().map(|(variance, freedom)| variance.powi(2) / freedom).sum::<f64>();
@@ -11,20 +12,21 @@ pub fn welch(sides: [(f64, f64); 2]) -> (f64, f64) {
     (variance.sqrt(), if freedom.is_finite() { freedom } else { all })
 }
 
-/// Mean of the middle three fifths, and the parts of its error (K. Yuen, *Biometrika* 61, 1974). A disturbed value is outvoted, and next
-/// to nothing is lost where none was disturbed (J. Tukey, 1960).
+/// Mean of the middle three fifths, and the parts of its error (K. Yuen, *Biometrika* 61, 1974). A disturbed value has
+/// little influence, and almost no precision is lost without disturbances (J. Tukey, 1960).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trimmed {
     /// The trimmed mean.
     pub mean: f64,
-    /// Number of values that are left.
+    /// Number of values after trimming.
     pub left: f64,
-    /// Squares of the winsorized values about their mean: those that were cut off count as the last that was not.
+    /// Sum of squared deviations of the winsorized values: each trimmed value is replaced by the nearest one that is
+    /// left.
     pub squares: f64,
 }
 
 impl Trimmed {
-    /// Trims one fifth at each end; of fewer than five values nothing.
+    /// Trims one fifth of the values at each end. Fewer than five values are not trimmed.
     pub fn of(values: &[f64]) -> Self {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -41,13 +43,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_sides_have_the_freedom_of_both() {
+    fn equal_sides_have_the_sum_of_both_degrees_of_freedom() {
         let (error, freedom) = welch([(2.0, 9.0), (2.0, 9.0)]);
         assert!((error - 2.0).abs() < 1e-12 && (freedom - 18.0).abs() < 1e-9, "{error} {freedom}");
     }
 
     #[test]
-    fn the_ends_are_cut_off() {
+    fn both_ends_are_trimmed() {
         let trimmed = Trimmed::of(&[1e9, 2.0, 3.0, 4.0, -1e9]);
         assert_eq!((trimmed.mean, trimmed.left, trimmed.squares), (3.0, 3.0, 4.0));
     }

@@ -1,5 +1,5 @@
-//! A straight line through points, `y = intercept + slope * x`, with 95 % intervals by Student's t. Source: any textbook of ordinary
-//! least squares. The errors of y are independent and of one size.
+//! A straight line through points, `y = intercept + slope * x`, with 95 % intervals by Student's t. Source: any
+//! textbook of ordinary least squares. The errors of y must be independent and have equal variance.
 
 use crate::Interval;
 use crate::moments::mean_and_squares;
@@ -11,19 +11,20 @@ use crate::student::t95;
 pub struct Line {
     /// Value of y at x = 0.
     pub intercept: f64,
-    /// Growth of y for one unit of x.
+    /// Change of y for one unit of x.
     pub slope: f64,
     /// 95 % interval of the intercept.
     pub intercept_interval: Interval,
     /// 95 % interval of the slope.
     pub slope_interval: Interval,
-    /// Share of the variance of y that the line explains, 0 to 1. 1 when y does not vary at all.
+    /// Share of the variance of y that the line explains, 0 to 1; 1 if all y are equal.
     pub r2: f64,
     /// Number of points.
     pub points: usize,
 }
 
-/// Fits a line to `(x, y)` points by least squares. `None` for fewer than 3 finite points or when all x are equal.
+/// Fits a line to `(x, y)` points by least squares. Returns `None` for fewer than 3 finite points or if all x are
+/// equal.
 pub fn linear(points: &[(f64, f64)]) -> Option<Line> {
     let p: Vec<(f64, f64)> = points.iter().copied().filter(|(x, y)| x.is_finite() && y.is_finite()).collect();
     if p.len() < 3 {
@@ -60,16 +61,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_exact_line_is_found_without_doubt() {
+    fn an_exact_line_has_intervals_of_zero_width() {
         let line = linear(&[(0.0, 1.0), (1.0, 3.0), (2.0, 5.0), (3.0, 7.0)]).unwrap();
         assert!((line.slope - 2.0).abs() < 1e-12 && (line.intercept - 1.0).abs() < 1e-12);
         assert!(line.slope_interval.high - line.slope_interval.low < 1e-9);
         assert_eq!(line.r2, 1.0);
     }
 
-    /// By hand: Sxx 10, Sxy 6, Syy 6, residual 2.4, so slope 0.6, its standard error sqrt(0.8/10), R2 0.6.
+    /// Computed by hand: Sxx 10, Sxy 6, Syy 6 and residual 2.4 give slope 0.6, its standard error sqrt(0.8/10), and R2
+    /// 0.6.
     #[test]
-    fn a_worked_example_comes_out() {
+    fn a_fit_equals_the_example_computed_by_hand() {
         let line = linear(&[(1.0, 2.0), (2.0, 4.0), (3.0, 5.0), (4.0, 4.0), (5.0, 5.0)]).unwrap();
         assert!((line.slope - 0.6).abs() < 1e-12 && (line.intercept - 2.2).abs() < 1e-12);
         let half = (line.slope_interval.high - line.slope_interval.low) / 2.0;
@@ -78,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_none() {
+    fn too_few_or_equal_points_give_none() {
         assert!(linear(&[(1.0, 1.0), (2.0, 2.0)]).is_none());
         assert!(linear(&[(1.0, 1.0); 5]).is_none());
         assert!(linear(&[(f64::NAN, 1.0), (1.0, f64::INFINITY), (2.0, 2.0), (3.0, 3.0)]).is_none());

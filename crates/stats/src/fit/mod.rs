@@ -1,5 +1,6 @@
-//! Fits by least squares: a straight line, parts of a whole, a regression that outliers do not move, and the Universal Scalability Law.
-//! A test compares the results with those of a library; two and three unknowns need none at run time.
+//! Fits by least squares: a straight line, parts of a whole, a regression that is robust against outliers, and the
+//! Universal Scalability Law. A test compares the results with those of a library. Two or three unknowns need no
+//! library at run time.
 
 mod line;
 mod proportional;

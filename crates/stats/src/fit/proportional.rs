@@ -1,17 +1,18 @@
-//! Linear regression through the origin for a value that is made of parts in known shares. The scatter is proportional to the value.
-//! Intervals are Student's; outlying rows count less (P. Huber, *Robust Statistics*, 1981).
+//! Linear regression through the origin for a value that consists of parts with known shares. The scatter is
+//! proportional to the value. Intervals use Student's t, and outlying rows have less weight (P. Huber, *Robust
+//! Statistics*, 1981).
 
 use super::robust::{dot, gram, inverse, weighted};
 use crate::student::t95;
 
-/// Rounds of weighting; each uses the expected values and the residuals of the last fit.
+/// Number of rounds of weighting. Each round uses the expected values and residuals of the previous fit.
 const ROUNDS: usize = 20;
-/// Least expected value as a share of the mean, so that no weight grows without bound.
-const LEAST: f64 = 0.05;
-/// Standard deviations beyond which a row counts less. Higher than Huber's 1.345, since there are few rows.
-const FAR: f64 = 2.0;
+/// Minimum expected value, as a share of the mean. It keeps every weight bounded.
+const MIN_EXPECTED_SHARE: f64 = 0.05;
+/// Standard deviations beyond which a row has less weight. The limit is above Huber's 1.345 because there are few rows.
+const OUTLIER_SD: f64 = 2.0;
 /// Factor from the median absolute deviation to the standard deviation of a normal distribution.
-const NORMAL: f64 = 1.4826;
+const MAD_TO_SD: f64 = 1.4826;
 
 /// A fitted coefficient.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,12 +23,13 @@ pub struct Coefficient {
     pub half: f64,
 }
 
-/// Regresses `y` on the columns of `rows`, one coefficient per column; `sizes` is the number of values of which each row is the mean.
-/// `None` where the columns depend on each other, or where fewer than two rows are left for the scatter.
+/// Regresses `y` on the columns of `rows` and returns one coefficient per column. Each row is the mean of a number of
+/// values, given by `sizes`. Returns `None` if the columns depend on each other, or if fewer than two degrees of
+/// freedom are left.
 pub fn proportional(y: &[f64], rows: &[Vec<f64>], sizes: &[f64]) -> Option<Vec<Coefficient>> {
     let columns = rows.first()?.len();
     let freedom = y.len().checked_sub(columns).filter(|left| *left >= 2)?;
-    let floor = LEAST * y.iter().sum::<f64>().abs() / y.len() as f64;
+    let floor = MIN_EXPECTED_SHARE * y.iter().sum::<f64>().abs() / y.len() as f64;
     let (mut fit, mut off) = (weighted(y, rows, sizes)?, Vec::new());
     let mut weights = sizes.to_vec();
     for _ in 0..ROUNDS {
@@ -35,12 +37,12 @@ pub fn proportional(y: &[f64], rows: &[Vec<f64>], sizes: &[f64]) -> Option<Vec<C
         let sure: Vec<f64> =
             expected.iter().zip(sizes).map(|(e, size)| size / (e * e).max(f64::MIN_POSITIVE)).collect();
         off = y.iter().zip(rows).zip(&sure).map(|((y, row), w)| (y - dot(row, &fit)) * w.sqrt()).collect::<Vec<f64>>();
-        let most = FAR * scale(&off, freedom);
+        let most = OUTLIER_SD * scale(&off, freedom);
         weights = sure.iter().zip(&off).map(|(w, off)| w * (most / off.abs().max(1e-300)).min(1.0)).collect();
         fit = weighted(y, rows, &weights)?;
     }
-    // An outlying row pulls no more than a row at the bound.
-    let most = FAR * scale(&off, freedom);
+    // A row beyond the limit has no more influence than a row at the limit.
+    let most = OUTLIER_SD * scale(&off, freedom);
     let near: f64 = off.iter().filter(|off| off.abs() <= most).count() as f64;
     let squares: f64 = off.iter().map(|off| off.abs().min(most).powi(2)).sum();
     let variance = squares / freedom as f64 * (y.len() as f64 / near.max(1.0));
@@ -53,11 +55,11 @@ pub fn proportional(y: &[f64], rows: &[Vec<f64>], sizes: &[f64]) -> Option<Vec<C
     told.iter().all(|told| told.value.is_finite() && told.half.is_finite()).then_some(told)
 }
 
-/// Returns the standard deviation by the median absolute deviation, with `freedom` degrees of freedom.
+/// Returns the standard deviation, estimated from the median absolute deviation with `freedom` degrees of freedom.
 fn scale(off: &[f64], freedom: usize) -> f64 {
     let mut sizes: Vec<f64> = off.iter().map(|off| off.abs()).collect();
     sizes.sort_by(f64::total_cmp);
-    (NORMAL * sizes[sizes.len() / 2] * (sizes.len() as f64 / freedom as f64).sqrt()).max(1e-9)
+    (MAD_TO_SD * sizes[sizes.len() / 2] * (sizes.len() as f64 / freedom as f64).sqrt()).max(1e-9)
 }
 
 #[cfg(test)]
@@ -65,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exact_parts_are_found_without_doubt() {
+    fn exact_parts_have_intervals_of_zero_width() {
         let rows = vec![vec![0.5, 0.5], vec![0.75, 0.25], vec![0.25, 0.75], vec![0.5, 0.5]];
         let y: Vec<f64> = rows.iter().map(|row| 100.0 * row[0] + 500.0 * row[1]).collect();
         let told = proportional(&y, &rows, &[1.0; 4]).unwrap();
@@ -74,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_far_off_moves_little() {
+    fn an_outlying_row_changes_the_fit_little() {
         let rows: Vec<Vec<f64>> = (0..9).map(|i| [[0.5, 0.5], [0.8, 0.2], [0.2, 0.8]][i % 3].to_vec()).collect();
         let noise = |i: usize| [1.01, 0.99, 1.005][i % 3] * if i < 3 { 0.99 } else { 1.0 };
         let mut y: Vec<f64> = (0..9).map(|i| (100.0 * rows[i][0] + 500.0 * rows[i][1]) * noise(i)).collect();
@@ -84,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_none() {
+    fn dependent_columns_and_few_rows_give_none() {
         let same = vec![vec![0.5, 0.5]; 6];
         assert_eq!(proportional(&[1.0; 6], &same, &[1.0; 6]), None);
         assert_eq!(proportional(&[1.0; 3], &[vec![0.1, 0.9], vec![0.9, 0.1], vec![0.5, 0.5]], &[1.0; 3]), None);

@@ -1,15 +1,15 @@
-//! Linear regression that outliers do not move, with standard errors for residuals that are correlated in time.
+//! Linear regression that is robust against outliers. Its standard errors allow residuals that are correlated in time.
 //!
-//! Sources: P. Huber, *Robust Statistics* (1981), iterated weighted least squares with his bound of 1.345 times a scale from the median
-//! deviation; W. Newey, K. West, *Econometrica* 55 (1987), for the covariance.
+//! Sources: P. Huber, *Robust Statistics* (1981), iteratively reweighted least squares with his limit of 1.345 times a
+//! scale from the median deviation; W. Newey, K. West, *Econometrica* 55 (1987), for the covariance.
 
-/// Standard deviations beyond which a residual counts less.
+/// Standard deviations beyond which a residual has less weight.
 const HUBER: f64 = 1.345;
 /// Factor from the median absolute deviation to the standard deviation of a normal distribution.
-const NORMAL: f64 = 1.4826;
+const MAD_TO_SD: f64 = 1.4826;
 /// Standard deviations that a quarter of the absolute deviations of a normal distribution exceed.
 const NORMAL_QUARTER: f64 = 1.1503;
-/// Greatest number of rounds of weighting.
+/// Maximum number of rounds of weighting.
 const ROUNDS: usize = 30;
 
 /// A fitted regression.
@@ -21,8 +21,8 @@ pub struct Robust {
     pub covariance: Vec<Vec<f64>>,
 }
 
-/// Regresses `y` on the columns of `rows`; up to `lags` neighbouring residuals may be correlated. `None` where the columns depend on each
-/// other, or where the rows are not at least four more than the columns.
+/// Regresses `y` on the columns of `rows`; up to `lags` neighbouring residuals may be correlated. Returns `None` if the
+/// columns depend on each other, or if there are fewer than four rows more than columns.
 pub fn robust(y: &[f64], rows: &[Vec<f64>], lags: usize) -> Option<Robust> {
     let columns = rows.first()?.len();
     if y.len() != rows.len() || y.len() < columns + 4 {
@@ -57,13 +57,14 @@ pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
 fn scale(residuals: &[f64]) -> f64 {
     let mut sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
     sizes.sort_by(f64::total_cmp);
-    // Most residuals may be exactly 0: a resource whose lever is off does not change. Then the median is 0, too, and all other residuals
-    // would be outliers.
+    // Most residuals may be exactly 0, because a resource whose lever is off does not change. The median is then 0,
+    // which would make all other residuals outliers.
     let of_others = sizes[sizes.len() * 3 / 4] / NORMAL_QUARTER / 2.0;
-    (NORMAL * sizes[sizes.len() / 2]).max(of_others).max(1e-12)
+    (MAD_TO_SD * sizes[sizes.len() / 2]).max(of_others).max(1e-12)
 }
 
-/// Returns the coefficients that minimise the weighted sum of squared residuals; `None` where columns depend on each other.
+/// Returns the coefficients that minimise the weighted sum of squared residuals, or `None` if columns depend on each
+/// other.
 pub(super) fn weighted(y: &[f64], rows: &[Vec<f64>], weights: &[f64]) -> Option<Vec<f64>> {
     let columns = rows.first()?.len();
     let mut right = vec![0.0; columns];
@@ -85,14 +86,14 @@ pub(super) fn gram(rows: &[Vec<f64>], weights: &[f64]) -> Vec<Vec<f64>> {
     gram
 }
 
-/// Returns the sandwich covariance: the pull of each row at the coefficients, together with its neighbours, with Bartlett's weights. A row
-/// with much leverage has drawn its residual towards zero, which is undone (J. MacKinnon, H. White, *Journal of Econometrics* 29, 1985,
-/// their third form).
+/// Returns the sandwich covariance: the influence of each row on the coefficients, combined with that of its neighbours
+/// by Bartlett's weights. A row with much leverage reduces its own residual, which is corrected (J. MacKinnon, H.
+/// White, *Journal of Econometrics* 29, 1985, third form).
 fn covariance(residuals: &[f64], rows: &[Vec<f64>], weights: &[f64], lags: usize) -> Option<Vec<Vec<f64>>> {
     let columns = rows.first()?.len();
-    // Beyond Huber's bound a residual pulls with the same force wherever it lies, so it does not stabilise the fit.
+    // A residual beyond Huber's limit has a constant influence, so it adds nothing to the curvature of the fit.
     let steadying: Vec<f64> = weights.iter().map(|w| f64::from(u8::from(*w >= 1.0))).collect();
-    // Where all rows of some column lie beyond the bound, they are all used: there are no others.
+    // If all rows of a column lie beyond the limit, all rows are used, because there are no others.
     let bread = inverse(gram(rows, &steadying)).or_else(|| inverse(gram(rows, weights)))?;
     let pull = |(row, (r, w)): (&Vec<f64>, (&f64, &f64))| -> Vec<f64> {
         let leverage = dot(row, &times(&bread, row)).clamp(0.0, 0.9);
@@ -125,7 +126,7 @@ pub fn product(a: &[Vec<f64>], b: &[Vec<f64>]) -> Vec<Vec<f64>> {
     a.iter().map(|row| columns.iter().map(|c| dot(row, c)).collect()).collect()
 }
 
-/// Inverts a square matrix by elimination with pivots; `None` where it is singular within rounding.
+/// Inverts a square matrix by elimination with pivots. Returns `None` if the matrix is singular within rounding.
 pub fn inverse(mut m: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let n = m.len();
     let largest = m.iter().flatten().fold(0.0f64, |a, v| a.max(v.abs()));
@@ -152,9 +153,9 @@ pub fn inverse(mut m: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
 mod tests {
     use super::*;
 
-    /// A disk's speed is 1 in each slot without its lever, and about three quarters with it.
+    /// The data is a disk whose speed is 1 in each slot without its lever, and about three quarters with its lever.
     #[test]
-    fn what_is_exact_in_most_rows_leaves_the_others_their_say() {
+    fn rows_that_fit_exactly_do_not_make_all_others_outliers() {
         let on = |t: usize| f64::from(u8::from(t.is_multiple_of(3)));
         let rows: Vec<Vec<f64>> = (0..69).map(|t| vec![on(t), 1.0]).collect();
         let y: Vec<f64> = (0..69).map(|t| on(t) * (0.75 + 0.02 * (t as f64).sin()).ln()).collect();
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_say_the_same_are_refused() {
+    fn dependent_columns_are_refused() {
         let rows: Vec<Vec<f64>> = (0..20).map(|i| vec![1.0, f64::from(i), 2.0 * f64::from(i)]).collect();
         let y: Vec<f64> = (0..20).map(f64::from).collect();
         assert!(robust(&y, &rows, 0).is_none());

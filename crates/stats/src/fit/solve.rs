@@ -1,8 +1,8 @@
-//! Least squares for three unknowns by the method of Levenberg and Marquardt, with bounds by projection.
+//! Least squares for three unknowns by the method of Levenberg and Marquardt. Bounds are kept by projection.
 
-/// Vector of three.
+/// A vector with three components.
 pub(super) type V3 = [f64; 3];
-/// Matrix of three by three.
+/// A matrix of three rows and columns.
 pub(super) type M3 = [V3; 3];
 
 /// A function to be fitted to points.
@@ -11,12 +11,12 @@ pub(super) trait Problem {
     fn len(&self) -> usize;
     /// Returns the residual of point `i` and its derivatives with respect to the three unknowns.
     fn at(&self, i: usize, p: V3) -> (f64, V3);
-    /// Returns the nearest unknowns within the bounds.
+    /// Returns the nearest point within the bounds.
     fn bound(&self, p: V3) -> V3;
 }
 
-/// Returns the unknowns that minimise the sum of squared residuals, starting from a first guess, with that sum and the normal matrix at the
-/// minimum. `None` if the first guess gives no finite sum.
+/// Minimises the sum of squared residuals, starting from a first guess. Returns the unknowns, the sum and the normal
+/// matrix at the minimum, or `None` if the first guess gives no finite sum.
 pub(super) fn minimise(problem: &impl Problem, first: V3) -> Option<(V3, f64, M3)> {
     const ROUNDS: usize = 200;
     let mut p = problem.bound(first);
@@ -61,7 +61,7 @@ fn normal(problem: &impl Problem, p: V3) -> Option<(f64, M3, V3)> {
     finite.then_some((sum, m, g))
 }
 
-/// Inverts a matrix; `None` if the inverse is not finite.
+/// Inverts a matrix. Returns `None` if the inverse is not finite.
 pub(super) fn inverse(m: M3) -> Option<M3> {
     let minor = |a: usize, b: usize, c: usize, d: usize| m[a][b] * m[c][d] - m[a][d] * m[c][b];
     let adjugate = [

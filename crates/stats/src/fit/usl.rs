@@ -1,8 +1,9 @@
 //! The Universal Scalability Law of N. Gunther: X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)).
 //!
-//! lambda is the rate of one client, sigma the share of the work that is serial (contention), kappa the cost of keeping workers
-//! consistent (coherency). With kappa above zero the curve has a peak at sqrt((1 - sigma) / kappa). Source: N. Gunther, *Guerrilla
-//! Capacity Planning* (2007). At least four points, over at least a factor of two in N.
+//! lambda is the throughput of one client, sigma the share of the work that is serial (contention), and kappa the cost
+//! of keeping workers consistent (coherency). If kappa is above zero, the curve has a peak at sqrt((1 - sigma) /
+//! kappa). A fit needs at least four points that span at least a factor of two in N. Source: N. Gunther, *Guerrilla
+//! Capacity Planning* (2007).
 
 use super::solve::{Problem, V3, inverse, minimise};
 use crate::Interval;
@@ -10,7 +11,7 @@ use crate::moments::mean_and_squares;
 use crate::number::{finite, positive, ratio};
 use crate::student::t95;
 
-/// Returns the completed rate at a concurrency.
+/// Returns the throughput at a concurrency.
 pub fn usl_rate([lambda, sigma, kappa]: [f64; 3], n: f64) -> f64 {
     lambda * n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0))
 }
@@ -18,27 +19,27 @@ pub fn usl_rate([lambda, sigma, kappa]: [f64; 3], n: f64) -> f64 {
 /// A fitted law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Usl {
-    /// Requests per second of one client.
+    /// Throughput of one client in requests per second.
     pub lambda: f64,
-    /// Contention, 0 to 1.
+    /// Contention, from 0 to 1.
     pub sigma: f64,
     /// Coherency, 0 or above.
     pub kappa: f64,
-    /// 95 % intervals of the three, in this order; absent where the points do not determine them.
+    /// 95 % intervals of lambda, sigma and kappa, in this order; `None` if the points do not determine them.
     pub intervals: Option<[Interval; 3]>,
-    /// Share of the variance explained.
+    /// Share of the variance that the law explains.
     pub r2: f64,
-    /// Points fitted.
+    /// Number of points that were fitted.
     pub points: usize,
 }
 
 impl Usl {
-    /// Returns the completed rate at a concurrency.
+    /// Returns the throughput at a concurrency.
     pub fn at(&self, n: f64) -> f64 {
         usl_rate([self.lambda, self.sigma, self.kappa], n)
     }
 
-    /// Returns the concurrency at the peak; `None` when the curve never falls, or only beyond a million.
+    /// Returns the concurrency at the peak, or `None` if there is no peak below a million.
     pub fn peak(&self) -> Option<f64> {
         let n = positive(((1.0 - self.sigma) / positive(self.kappa)?).sqrt())?;
         (n < 1e6).then_some(n)
@@ -47,9 +48,9 @@ impl Usl {
 
 /// Points to fit.
 struct Points {
-    /// Concurrency, and the rate over the largest rate.
+    /// Concurrency, and throughput divided by the largest throughput.
     points: Vec<(f64, f64)>,
-    /// Whether the error of a point is proportional to its rate; otherwise all errors have one size.
+    /// True if the error of a point is proportional to its throughput. Otherwise all errors have equal variance.
     relative: bool,
 }
 
@@ -71,14 +72,14 @@ impl Problem for Points {
     }
 }
 
-/// Fits the law to `(concurrency, completed rate)` points. `None` for fewer than 4 usable points or when the
-/// concurrencies do not spread.
+/// Fits the law to `(concurrency, throughput)` points. Returns `None` for fewer than 4 usable points or if the
+/// concurrencies are too close together.
 pub fn usl(points: &[(f64, f64)]) -> Option<Usl> {
     fitted(points, false)
 }
 
-/// Fits the law where the error of each point is proportional to its rate, so that small rates count as much as large ones. R2 has no
-/// meaning in this fit.
+/// Fits the law with errors proportional to the throughput, so that small values have as much weight as large ones. R2
+/// has no meaning in this fit.
 pub fn usl_of_shares(points: &[(f64, f64)]) -> Option<Usl> {
     fitted(points, true)
 }
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_points_give_the_law_back() {
+    fn exact_points_give_the_parameters_of_the_law() {
         for p in [[1000.0, 0.05, 0.0002], [50.0, 0.3, 0.0], [9000.0, 0.0, 0.01]] {
             let law = usl(&points(p, 0.0)).unwrap();
             assert!((law.lambda / p[0] - 1.0).abs() < 1e-4, "{law:?}");
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn noisy_points_give_what_the_library_finds() {
+    fn noisy_points_give_the_parameters_that_a_library_finds() {
         for p in [[1.0, 0.05, 0.0002], [0.2, 0.2, 0.001]] {
             let noisy = points(p, 0.03);
             let ours = usl(&noisy).unwrap();
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_or_useless_points_give_none() {
+    fn too_few_or_unusable_points_give_none() {
         assert!(usl(&[(1.0, 1.0), (2.0, 2.0), (4.0, 3.0)]).is_none());
         assert!(usl(&[(8.0, 1.0); 6]).is_none());
         assert!(usl(&[(f64::NAN, 1.0), (2.0, 0.0), (4.0, -1.0), (8.0, f64::INFINITY)]).is_none());

@@ -1,24 +1,24 @@
-//! Chance that a rate holds by one window alone: a binomial statement in the draws that the window is worth, not a percentile that lies a
-//! little above or below its limit. Source of the idea: early stopping in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference
-//! Benchmark*, 2020).
+//! Probability that a rate meets its limit, judged by a single window. The calculation is binomial in the number of
+//! independent draws that the window is worth, instead of comparing a percentile with its limit. The idea is from early
+//! stopping in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference Benchmark*, 2020).
 
 use super::constraint::{Constraint, ConstraintKind, WindowObservation};
 use super::dispersion::{mean_spread, worth};
 use crate::moments::normal_tail;
 
-/// Steps of the sum over all shares that the window may come from.
+/// Number of steps of the integral over the possible shares.
 const STEPS: u32 = 400;
-/// Standard deviations that the sum reaches to either side.
-const REACH: f64 = 16.0;
+/// Standard deviations that the integral covers on either side.
+const INTEGRAL_SD: f64 = 16.0;
 
-/// Returns the chance, 0 to 1, that the constraint holds at a window's rate, by this window alone. The prior chance is one half, so a
-/// window without information leaves one half.
+/// Returns the probability, 0 to 1, that the constraint holds at a window's rate, judged by this window alone. The
+/// prior probability is one half, so a window without information gives one half.
 pub fn chance_held(window: &WindowObservation, constraint: &Constraint) -> f64 {
     let (draws, shown) = (worth(window, constraint), window.late / window.answered);
     match constraint.kind {
         ConstraintKind::Share { allowed, .. } | ConstraintKind::Refused { allowed } => {
             let below = chance_below(shown.min(1.0) * draws, draws, allowed);
-            // Prior mass of the allowed shares; next to nothing where few are allowed.
+            // Prior probability of the allowed shares, which is almost zero if few are allowed.
             let thought = std::f64::consts::FRAC_2_PI * allowed.sqrt().asin();
             let (holds, breaks) = (below / thought, (1.0 - below) / (1.0 - thought));
             holds / (holds + breaks)
@@ -27,11 +27,12 @@ pub fn chance_held(window: &WindowObservation, constraint: &Constraint) -> f64 {
     }
 }
 
-/// Returns the chance that a share is at most `allowed`, after `late` of `draws` were seen, with the prior of H. Jeffreys.
+/// Returns the probability that a share is at most `allowed` after `late` of `draws` were observed, with Jeffreys'
+/// prior.
 fn chance_below(late: f64, draws: f64, allowed: f64) -> f64 {
     let (a, b) = (late + 0.5, draws - late + 0.5);
     let middle = (a / b).ln();
-    let reach = REACH * (1.0 / a + 1.0 / b).sqrt();
+    let reach = INTEGRAL_SD * (1.0 / a + 1.0 / b).sqrt();
     let width = 2.0 * reach / f64::from(STEPS);
     let at = |step: u32| middle - reach + width * f64::from(step);
     let weight = |x: f64| (a * (x - middle) - (a + b) * (ln_1p_exp(x) - ln_1p_exp(middle))).exp();
@@ -53,8 +54,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_as_sure_as_their_draws_are_many() {
-        // Integrals of the beta density in 400,000 steps.
+    fn more_draws_make_a_share_more_certain() {
+        // Reference values: integrals of the beta density in 400,000 steps.
         let exact = [
             (0.0, 100.0, 0.01, 0.8443),
             (1.0, 100.0, 0.01, 0.4286),
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_far_from_full_says_more_than_one_that_is_nearly_full() {
+    fn a_window_far_from_saturation_is_more_certain_than_one_near_it() {
         let constraint =
             Constraint { kind: ConstraintKind::Share { allowed: 0.01, limit_s: 5e-3 }, full: Some(1000.0) };
         let window = |rate: f64, share: f64| {

@@ -1,53 +1,56 @@
-//! The constraint that windows of a search are held against, what each window showed, and the model of both.
+//! The constraint that a capacity search checks, the observation of each window, and the model that connects them.
 
 use super::transient::{Span, share_late};
 
 /// Counts of one window, or of its undisturbed part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowObservation {
-    /// Offered rate, requests per second.
+    /// Offered rate in requests per second.
     pub rate: f64,
-    /// Requests that ended in the window.
+    /// Number of requests that ended in the window.
     pub answered: f64,
-    /// Requests of these that were late, or failed. With a limit on the mean: the requests times the mean over its limit.
+    /// Number of these requests that were late or failed. With a limit on the mean: number of requests, times the mean
+    /// divided by its limit.
     pub late: f64,
-    /// Whether arrivals had equal gaps; such a queue forgets sooner.
+    /// True if arrivals had equal gaps. Such a queue forgets its past sooner.
     pub equal_gaps: bool,
-    /// Time of the window: a queue that began empty needs time to grow.
+    /// Begin and end of the window. A queue that began empty needs time to grow.
     pub span: Span,
 }
 
-/// Kind of figure that has a limit.
+/// Kind of quantity that has a limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ConstraintKind {
-    /// Share of the requests that are late, above 0 and below 1.
+    /// Share of late requests, above 0 and below 1.
     Share {
-        /// Share that may be late.
+        /// Share of requests that may be late.
         allowed: f64,
-        /// Response time from which a request is late, seconds.
+        /// Response time in seconds above which a request is late.
         limit_s: f64,
     },
-    /// Share of the requests that fail. A limiter with a burst refuses what a queue of that length loses (its diffusion: J. Keilson,
-    /// *J. Appl. Prob.* 2, 1965): `x / (1 - exp(-steep x)) / (1 + x)` at `1 + x` times its rate.
+    /// Share of failed requests. A rate limiter with a burst refuses as many requests as a queue of that length loses
+    /// (diffusion limit: J. Keilson, *J. Appl. Prob.* 2, 1965). At `1 + x` times the limiter's rate, the share is `x /
+    /// (1 - exp(-steep x)) / (1 + x)`.
     Refused {
-        /// Share that may fail.
+        /// Share of requests that may fail.
         allowed: f64,
     },
-    /// Mean response time. It grows as one over the distance of the rate from saturation.
+    /// Mean response time. It grows as one over the distance between the rate and saturation.
     Mean,
 }
 
-/// A limit on one figure of the windows.
+/// A limit on one quantity of the windows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constraint {
-    /// Figure and limit.
+    /// The quantity and its limit.
     pub kind: ConstraintKind,
-    /// Rate at which the closed loop was full, so that all answers would be late; absent where fullness does not matter for the limit.
+    /// Saturation rate that the closed loop measured, at which all answers would be late; `None` if saturation does not
+    /// matter for the limit.
     pub full: Option<f64>,
 }
 
 impl Constraint {
-    /// Returns whether a window by itself is beyond the limit.
+    /// Returns true if a window alone exceeds the limit.
     pub fn breaks(&self, window: &WindowObservation) -> bool {
         let shown = window.late / window.answered;
         match self.kind {
@@ -56,7 +59,7 @@ impl Constraint {
         }
     }
 
-    /// Returns the model with a capacity and a steepness.
+    /// Returns the model for a capacity and a steepness.
     pub(super) fn line(&self, c: f64, steep: f64) -> CapacityModel {
         let (full, scatter) = (self.saturation(c, steep), self.scatter(c, steep));
         let (allowed_ln, limit_s) = match self.kind {
@@ -67,7 +70,8 @@ impl Constraint {
         CapacityModel { c, steep, full, scatter, allowed_ln, limit_s }
     }
 
-    /// Returns the variance of the unfinished work that a steepness means, in services; absent where the limit is not a time.
+    /// Returns the variance of the unfinished work for this steepness, in services. Returns `None` if the limit is not
+    /// a time.
     fn scatter(&self, c: f64, steep: f64) -> Option<f64> {
         let ConstraintKind::Share { limit_s, .. } = self.kind else { return None };
         (limit_s > 0.0).then(|| 2.0 * limit_s * c / steep)
@@ -82,55 +86,58 @@ impl Constraint {
         }
     }
 
-    /// Returns the logarithm of the share late or refused in a window, or of the mean over its limit.
+    /// Returns the logarithm of the share of late or refused requests in a window, or of the mean divided by its limit.
     pub(super) fn shown_ln(&self, window: &WindowObservation, line: &CapacityModel) -> f64 {
         match self.kind {
             ConstraintKind::Share { .. } => line.late_ln(window),
-            ConstraintKind::Refused { .. } => refused_ln(window.rate / line.full - 1.0, line.steep).min(MOST_LN),
+            ConstraintKind::Refused { .. } => refused_ln(window.rate / line.full - 1.0, line.steep).min(MAX_LATE_LN),
             ConstraintKind::Mean => mean_ln(window.rate, line.c, line.steep),
         }
     }
 }
 
-/// Capacity and steepness, and the figures that follow from them for every window.
+/// A capacity and a steepness, with the values that follow from them for every window.
 #[derive(Clone, Copy)]
 pub(super) struct CapacityModel {
     c: f64,
     steep: f64,
-    /// Rate at which all answers would be late or the mean infinite; a limiter's own rate.
+    /// Rate at which all answers would be late or the mean infinite. For a rate limiter, its own rate.
     pub(super) full: f64,
-    /// Variance of the unfinished work, services.
+    /// Variance of the unfinished work in services.
     pub(super) scatter: Option<f64>,
     allowed_ln: f64,
     limit_s: f64,
 }
 
 impl CapacityModel {
-    /// Returns the model of the same steepness with another capacity. Rates and the services of a limit are proportional to the capacity.
+    /// Returns the model with this steepness and another capacity. Rates, and the number of services in a limit, are
+    /// proportional to the capacity.
     pub(super) fn at(&self, c: f64) -> Self {
         let more = c / self.c;
         Self { c, full: self.full * more, scatter: self.scatter.map(|services| services * more), ..*self }
     }
 
-    /// Returns the logarithm of the share late in a window: that of the steady state, or less in a window too short to reach it.
+    /// Returns the logarithm of the share of late answers in a window. The share is that of the steady state, or
+    /// smaller if the window is too short to reach it.
     fn late_ln(&self, window: &WindowObservation) -> f64 {
         let steady = self.allowed_ln + self.steep * (window.rate - self.c) / self.c;
-        // With this variance the steady share changes by `steep / c` with each request per second, as the line says.
+        // With this variance, the steady share changes by a factor of `exp(steep / c)` with each request per second, as
+        // in the model.
         let variance = self.scatter.map(|services| services / self.full);
         let share = variance.and_then(|v| share_late(1.0 - window.rate / self.full, self.limit_s, v, window.span));
-        share.map_or(steady, |share| share.max(LEAST).ln().min(steady)).min(MOST_LN)
+        share.map_or(steady, |share| share.max(MIN_LATE_SHARE).ln().min(steady)).min(MAX_LATE_LN)
     }
 }
 
 /// Returns the logarithm of the share that is refused at `1 + x` times the rate of a limiter.
 fn refused_ln(x: f64, steep: f64) -> f64 {
     let y = steep * x;
-    // x / (1 - exp(-y)), which is 1 / steep at 0.
+    // Computes x / (1 - exp(-y)), which is 1 / steep at 0.
     let lost = if y.abs() < 1e-6 { (1.0 + y / 2.0) / steep } else { x / -(-y).exp_m1() };
     (lost / (1.0 + x)).max(1e-300).ln()
 }
 
-/// Returns the excess over the rate of a limiter, as a share of it, at which the allowed share is refused.
+/// Returns the excess over the rate of a limiter, as a share of that rate, at which the allowed share is refused.
 pub(super) fn refused_at(allowed: f64, steep: f64) -> f64 {
     let (mut low, mut high) = (-0.99, 1.0 / (1.0 - allowed.min(0.9)));
     for _ in 0..40 {
@@ -140,16 +147,18 @@ pub(super) fn refused_at(allowed: f64, steep: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// Returns the logarithm of the mean over its limit at a rate.
+/// Returns the logarithm of the mean response time divided by its limit, at a rate.
 fn mean_ln(rate: f64, c: f64, steep: f64) -> f64 {
-    -(1.0 - steep * (rate - c) / c).max(LEAST_SPARE).ln()
+    -(1.0 - steep * (rate - c) / c).max(MIN_SPARE).ln()
 }
 
-/// Least distance from saturation that the mean is computed for: beyond it the mean is that of an overload and grows with the window.
-const LEAST_SPARE: f64 = 0.05;
-/// Largest share late of the model, 0.97 in logarithm: that of an overloaded window while its queue grows.
-const MOST_LN: f64 = -0.030_459_207_484_708_574;
-/// Smallest share late of the model: causes outside the model may make answers late, too.
-const LEAST: f64 = 1e-6;
-/// Variance of the logarithm of the mean of one draw, that of an exponential time.
+/// Minimum distance from saturation for computing the mean. Closer to saturation, the mean grows with the length of the
+/// window.
+const MIN_SPARE: f64 = 0.05;
+/// Maximum share of late answers in the model, as a logarithm: 0.97. An overloaded window has this share while its
+/// queue grows.
+const MAX_LATE_LN: f64 = -0.030_459_207_484_708_574;
+/// Minimum share of late answers in the model, because causes outside the model may delay answers, too.
+const MIN_LATE_SHARE: f64 = 1e-6;
+/// Variance of the logarithm of the mean of one draw, which is exponentially distributed.
 pub(super) const SPREAD: f64 = 1.0;

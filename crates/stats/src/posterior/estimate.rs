@@ -5,34 +5,36 @@ use super::constraint::{Constraint, ConstraintKind};
 /// A capacity with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CapacityEstimate {
-    /// Median of the posterior, requests per second.
+    /// Median of the posterior in requests per second.
     pub rate: f64,
-    /// 2.5 % of the posterior lie below.
+    /// Rate below which 2.5 % of the posterior lie.
     pub low: f64,
-    /// 2.5 % lie above.
+    /// Rate above which 2.5 % of the posterior lie.
     pub high: f64,
-    /// Elasticity of the late share at the capacity.
+    /// Elasticity of the share of late answers at the capacity.
     pub steep: f64,
-    /// Standard deviation of the logarithm of the machine's speed from window to window.
+    /// Standard deviation of the logarithm of the machine's speed between windows.
     pub speeds: f64,
 }
 
 impl CapacityEstimate {
-    /// Returns half the interval as a share of the rate.
+    /// Returns half of the interval as a share of the rate.
     pub fn precision(&self) -> f64 {
         (self.high - self.low) / (2.0 * self.rate)
     }
 
-    /// Returns a rate past the capacity whose window tells most about the capacity. More answers are late there than a window can miss,
-    /// and fewer than in an overload, whose queue no longer forgets.
+    /// Returns a rate above the capacity at which one more window is most informative. There, the share of late answers
+    /// is large enough to be measured well. It is smaller than in an overload, whose queue never empties.
     pub fn beyond(&self, constraint: &Constraint) -> f64 {
         match constraint.kind {
-            ConstraintKind::Share { allowed, .. } => self.rate * (1.0 - BEYOND * allowed.ln() / self.steep),
+            ConstraintKind::Share { allowed, .. } => {
+                self.rate * (1.0 - INFORMATIVE_POSITION * allowed.ln() / self.steep)
+            }
             ConstraintKind::Refused { .. } => constraint.saturation(self.rate, self.steep),
-            ConstraintKind::Mean => self.rate * (1.0 + BEYOND / self.steep),
+            ConstraintKind::Mean => self.rate * (1.0 + INFORMATIVE_POSITION / self.steep),
         }
     }
 }
 
-/// Share of the way from the capacity to saturation at which [`CapacityEstimate::beyond`] lies; found by simulation.
-const BEYOND: f64 = 0.4;
+/// Position of this rate between the capacity (0) and saturation (1), found by simulation.
+const INFORMATIVE_POSITION: f64 = 0.4;

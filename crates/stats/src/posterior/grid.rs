@@ -1,52 +1,53 @@
-//! Posterior on a grid: the likelihood of the windows for every capacity and steepness, at every scatter of the machine's speed, and the
-//! priors.
+//! Posterior on a grid: prior and likelihood of the windows for every capacity and steepness, and for every scatter of
+//! the machine's speed.
 
 use super::constraint::{CapacityModel, Constraint, ConstraintKind, SPREAD, WindowObservation};
 use super::estimate::CapacityEstimate;
 use super::speed::{Kernel, SCATTERS as SPEEDS, exp, smoothed};
 use super::weights::Posterior;
 
-/// Capacities of the grid in each pass.
+/// Number of capacities in the grid in each pass.
 const RATES: usize = 160;
-/// Steepnesses of the grid.
+/// Number of steepnesses in the grid.
 const STEEPS: usize = 30;
-/// Least and greatest steepness.
-const STEEP: (f64, f64) = (1.5, 3000.0);
-/// Prior distance between the rates at which the closed loop and the open loop are full, in logarithm: two normal densities, each with its
-/// weight and standard deviation.
-const APART: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
+/// Minimum and maximum steepness.
+const STEEPNESS_RANGE: (f64, f64) = (1.5, 3000.0);
+/// Prior distribution of the distance between the saturation rates of the closed loop and of the open loop, in
+/// logarithms. It is a mixture of two normal densities, each with a weight and a standard deviation.
+const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 
-/// Prior variance of the unfinished work, in services, and the standard deviation of its logarithm. It is 2 for M/M, 1 for M/D, and more
-/// for servers that work in batches or pause. A long limit takes many services to pass, so its line is steep; windows too short to pass
-/// it would otherwise leave a flat line possible.
+/// Prior variance of the unfinished work in services, and standard deviation of its logarithm. The variance is 2 for
+/// M/M, 1 for M/D, and larger for servers that work in batches or pause. A limit that equals many services makes the
+/// line steep. Without this prior, windows too short to exceed the limit would allow a flat line.
 const SCATTERS: (f64, f64) = (4.0, 1.5);
 
-/// Share of the scatter of speeds that is left in the mean of the closed loop's steps, of which some four are full.
+/// Share of the scatter of speeds that is left in the mean of the closed loop's steps, about four of which are
+/// saturated.
 const STEPS_SHARE: f64 = 0.5;
 
 /// Capacities and steepnesses of a grid.
 struct Axes {
     rates: Vec<f64>,
     steeps: Vec<f64>,
-    /// Distance of two rates, in logarithm.
+    /// Distance between neighbouring rates, in logarithms.
     step: f64,
 }
 
 impl Axes {
-    /// Makes the axes: rates between two logarithms, and all steepnesses.
+    /// Creates the axes: rates between two logarithms, and all steepnesses.
     fn new((from, to): (f64, f64)) -> Self {
         let step = (to - from) / (RATES - 1) as f64;
-        let ratio = (STEEP.1 / STEEP.0).ln() / (STEEPS - 1) as f64;
+        let ratio = (STEEPNESS_RANGE.1 / STEEPNESS_RANGE.0).ln() / (STEEPS - 1) as f64;
         Self {
             rates: (0..RATES).map(|i| (from + step * i as f64).exp()).collect(),
-            steeps: (0..STEEPS).map(|j| STEEP.0 * (ratio * j as f64).exp()).collect(),
+            steeps: (0..STEEPS).map(|j| STEEPNESS_RANGE.0 * (ratio * j as f64).exp()).collect(),
             step,
         }
     }
 
-    /// Returns the model of each cell: for each steepness, over the rates.
+    /// Returns the model of each cell, by steepness and then by rate.
     fn lines(&self, constraint: &Constraint) -> Vec<Vec<CapacityModel>> {
-        // A limiter's rate is proportional to the capacity; it takes time to find, so it is found once.
+        // A limiter's rate is proportional to the capacity. Computing the ratio takes time, so it is done once.
         let row = |steep: &f64| {
             let one = constraint.line(1.0, *steep);
             self.rates.iter().map(|c| one.at(*c)).collect()
@@ -55,19 +56,20 @@ impl Axes {
     }
 }
 
-/// Windows on the grid. Everything that does not depend on the worth of a window is computed once, since passes differ only in that.
+/// The windows on the grid. All values that do not depend on the worth of a window are computed once, because passes
+/// differ only in the worth.
 pub(super) struct Grid {
     axes: Axes,
-    /// Log priors by scatter of speeds.
+    /// Logarithm of the prior, by scatter of speeds.
     priors: Vec<Vec<Vec<f64>>>,
-    /// Log likelihood of one draw: for each steepness and window, over the rates.
+    /// Log likelihood of one draw, by steepness, window and rate.
     of_a_draw: Vec<Vec<Vec<f64>>>,
-    /// Answers of each window.
+    /// Number of answers in each window.
     answered: Vec<f64>,
 }
 
 impl Grid {
-    /// Makes the grid with capacities between two logarithms.
+    /// Creates a grid with capacities between two logarithms.
     pub(super) fn new(windows: &[WindowObservation], constraint: &Constraint, span: (f64, f64)) -> Self {
         let axes = Axes::new(span);
         let lines = axes.lines(constraint);
@@ -82,7 +84,7 @@ impl Grid {
         }
     }
 
-    /// Returns the posterior; `dispersions` are the answers of each window that are worth one draw.
+    /// Returns the posterior. `dispersions` are the numbers of answers of each window that equal one draw.
     pub(super) fn posterior(&self, dispersions: &[f64]) -> Posterior {
         let draws: Vec<f64> = self.answered.iter().zip(dispersions).map(|(answered, d)| answered / d).collect();
         let mut by_speed = self.by_speed(&draws);
@@ -97,7 +99,7 @@ impl Grid {
         Posterior { cells, steeps: STEEPS, step: self.axes.step, speeds }
     }
 
-    /// Returns priors and likelihoods together, by scatter of speeds.
+    /// Returns priors times likelihoods, as logarithms, by scatter of speeds.
     fn by_speed(&self, draws: &[f64]) -> Vec<Vec<Vec<f64>>> {
         let kernels: Vec<Kernel> = SPEEDS.iter().map(|(speeds, _)| Kernel::new(*speeds, self.axes.step)).collect();
         let mut by_speed = self.priors.clone();
@@ -122,15 +124,16 @@ fn of_a_draw(constraint: &Constraint, w: &WindowObservation, line: &CapacityMode
     }
 }
 
-/// Returns the log priors by scatter of speeds. Every logarithm of the capacity is equally likely, apart from the rate at which its line
-/// reaches 0 and the scatter of the work. The closed loop's steps had speeds of their own.
+/// Returns the logarithm of the priors, by scatter of speeds. All logarithms of the capacity are equally likely, apart
+/// from the priors on the saturation rate and on the variance of the work. The steps of the closed loop each had their
+/// own speed.
 fn priors(constraint: &Constraint, lines: &[Vec<CapacityModel>]) -> Vec<Vec<Vec<f64>>> {
     let scatter =
         |line: &CapacityModel| line.scatter.map_or(0.0, |s| -0.5 * ((s / SCATTERS.0).ln() / SCATTERS.1).powi(2));
     let off = |line: &CapacityModel| constraint.full.map(|full| (line.full / full).ln());
     let cells: Vec<Vec<_>> = lines.iter().map(|row| row.iter().map(|l| (scatter(l), off(l))).collect()).collect();
     let of = |&(speeds, thought): &(f64, f64)| {
-        let densities = APART.map(|(share, apart)| (share, apart.hypot(speeds * STEPS_SHARE)));
+        let densities = SATURATION_DISTANCE.map(|(share, apart)| (share, apart.hypot(speeds * STEPS_SHARE)));
         let prior = |(scatter, off): &(f64, Option<f64>)| {
             scatter + off.map_or(0.0, |off| log_sum_normals(densities, off)) + thought.ln()
         };
@@ -139,14 +142,14 @@ fn priors(constraint: &Constraint, lines: &[Vec<CapacityModel>]) -> Vec<Vec<Vec<
     SPEEDS.iter().map(of).collect()
 }
 
-/// Returns the logarithm of a sum of two normal densities around 0, each with its weight and standard deviation.
+/// Returns the logarithm of a mixture of two normal densities around 0, each with a weight and a standard deviation.
 fn log_sum_normals(densities: [(f64, f64); 2], off: f64) -> f64 {
     let density = |(share, sd): (f64, f64)| share / sd * exp(-0.5 * (off / sd).powi(2));
     densities.map(density).iter().sum::<f64>().max(1e-12).ln()
 }
 
-/// Returns the factor by which the windows scatter more than the prior says, averaged with the prior. `scaled` is the factor that the
-/// dispersions hold already, `thought` the number of windows that the prior counts for.
+/// Returns the factor by which the windows scatter more than the prior, averaged with the prior. `scaled` is the factor
+/// already contained in the dispersions. `thought` is the number of windows as which the prior counts.
 pub(super) fn scatter(
     (windows, dispersions): (&[WindowObservation], &[f64]),
     constraint: &Constraint,

@@ -1,16 +1,18 @@
-//! Capacity by all windows of a search together, with an interval: the rate at which the share of late answers crosses what is allowed.
+//! Estimates the capacity from all windows of a search, with an interval. The capacity is the rate at which the share
+//! of late answers reaches the allowed share.
 //!
-//! The model is that of a queue near its limit. Waits there are exponential (J. Kingman, *JRSS B* 24, 1962), and their mean grows as one
-//! over the distance from saturation. So the logarithm of the share of answers that take longer than a limit is a straight line of the
-//! offered rate, and it reaches 0 where the server is full: `ln P(rate) = ln allowed + steep * (rate - c) / c`. For M/M/1 this is exact.
-//! `c` is the capacity, `steep` its elasticity. Both have a posterior on a grid:
+//! The model is that of a queue near saturation. Its waiting times are exponential (J. Kingman, *JRSS B* 24, 1962), and
+//! their mean grows as one over the distance from saturation. The logarithm of the share of late answers is therefore a
+//! straight line of the offered rate, and reaches 0 at saturation: `ln P(rate) = ln allowed + steep * (rate - c) / c`.
+//! For M/M/1 this is exact. `c` is the capacity and `steep` its elasticity. Both have a posterior on a grid:
 //!
-//! - Answers of one window are no independent draws: a long queue stays long. A window is worth `answered / dispersion` draws. The
-//!   dispersion is about `4 (1 + steep / ln(1 / allowed))^2`, twice the relaxation time of M/M/1 times its rate (P. Morse, 1955), scaled
-//!   by the scatter of the windows.
-//! - The rate at which the closed loop was full says within some 5 % where the line reaches 0.
+//! - Answers of one window are not independent draws, because a long queue stays long for a while. A window is worth
+//!   `answered / dispersion` draws. The dispersion is about `4 (1 + steep / ln(1 / allowed))^2`, which is twice the
+//!   relaxation time of M/M/1 times its rate (P. Morse, 1955). It is scaled by the scatter of the windows.
+//! - The saturation rate of the closed loop predicts, within about 5 %, where the line reaches 0.
 //!
-//! A grid needs no convergence. It takes windows in which all answers or none were late, and its interval is as lopsided as the evidence.
+//! A grid always converges. It can use windows in which all answers or none were late, and its interval is as
+//! asymmetric as the evidence.
 
 mod chance;
 mod constraint;
@@ -27,17 +29,17 @@ pub use constraint::{Constraint, ConstraintKind, WindowObservation};
 pub use estimate::CapacityEstimate;
 pub use transient::Span;
 
-use dispersion::{EXPECTED, dispersions};
+use dispersion::{PRIOR_DISPERSION, dispersions};
 use grid::{Grid, scatter};
 use slow::widened;
 
-/// Number of windows that the prior dispersion counts for.
-const THOUGHT: f64 = 8.0;
-/// Least and greatest factor that the scatter of windows may put on the dispersion. A machine whose speed changes scatters windows too;
-/// [`speed`] tells that apart from queues that forget slowly.
-const SCALE: (f64, f64) = (0.2, 1.5);
+/// Number of windows as which the prior dispersion counts.
+const PRIOR_WINDOWS: f64 = 8.0;
+/// Minimum and maximum factor by which the scatter of windows changes the dispersion. A machine with changing speed
+/// scatters windows, too, which [`speed`] distinguishes from queues that forget slowly.
+const DISPERSION_FACTORS: (f64, f64) = (0.2, 1.5);
 
-/// Estimates the capacity from all windows; `None` without a window that holds finite numbers.
+/// Estimates the capacity from all windows. Returns `None` if no window has finite numbers.
 pub fn estimate(windows: &[WindowObservation], constraint: &Constraint) -> Option<CapacityEstimate> {
     let sound = |w: &&WindowObservation| w.rate > 0.0 && w.rate.is_finite() && w.answered > 0.0 && w.late >= 0.0;
     let windows: Vec<WindowObservation> = windows.iter().filter(sound).copied().collect();
@@ -45,14 +47,15 @@ pub fn estimate(windows: &[WindowObservation], constraint: &Constraint) -> Optio
     let (least, most) = (rates().reduce(f64::min)?, rates().reduce(f64::max)?);
     let whole = ((least * 0.3).ln(), (most * 1.6).ln());
     let grid = Grid::new(&windows, constraint, whole);
-    let mut dispersion = EXPECTED.0;
+    let mut dispersion = PRIOR_DISPERSION.0;
     let mut found: Option<CapacityEstimate> = None;
     for _ in 0..2 {
         let dispersions = dispersions(&windows, constraint, found, dispersion);
         let now = grid.posterior(&dispersions).estimate()?;
-        // Each pass starts from the prior: one that started from its own answer would believe itself.
-        let more = scatter((&windows, &dispersions), constraint, &now, (dispersion / EXPECTED.0, THOUGHT));
-        dispersion = EXPECTED.0 * more.clamp(SCALE.0, SCALE.1);
+        // Each pass starts from the prior. Starting from the previous result would count the evidence twice.
+        let more =
+            scatter((&windows, &dispersions), constraint, &now, (dispersion / PRIOR_DISPERSION.0, PRIOR_WINDOWS));
+        dispersion = PRIOR_DISPERSION.0 * more.clamp(DISPERSION_FACTORS.0, DISPERSION_FACTORS.1);
         found = Some(now);
     }
     let dispersions = dispersions(&windows, constraint, found, dispersion);

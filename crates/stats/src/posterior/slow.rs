@@ -1,26 +1,28 @@
-//! Widening of an interval for changes of the machine that are slower than the run, judged by the changes that the run saw.
+//! Widens an interval for changes of the machine that are slower than the run. The amount depends on the changes that
+//! the run observed.
 //!
-//! On a shared machine the CPU time of a request wanders over seconds and minutes by about as much as over hours (flicker noise: its
-//! Allan deviation is flat; D. W. Allan, *Proc. IEEE* 54, 1966). Two observations of a run therefore say how far its level may be from
-//! that of the next run: the change of speed from window to window, and the distance between the rates at which the closed loop, which
-//! came first, and the open loop found the server full. The part that any steady run shows of both is taken off.
+//! On a shared machine, the CPU time of a request varies over seconds and minutes about as much as over hours (flicker
+//! noise with a flat Allan deviation; D. W. Allan, *Proc. IEEE* 54, 1966). Two observations of a run therefore predict
+//! how much the next run may differ. One is the change of speed between windows. The other is the distance between the
+//! saturation rates of the closed loop, which came first, and of the open loop. The amounts that even a steady run
+//! shows are subtracted.
 
 use super::constraint::Constraint;
 use super::estimate::CapacityEstimate;
 use crate::moments::NORMAL_95;
 
-/// Scatter of speeds between the windows of a steady machine, as a standard deviation of the logarithm.
+/// Standard deviation of the logarithm of the speed between windows of a steady machine.
 const STEADY_SCATTER: f64 = 0.02;
-/// Distance at which a closed and an open loop find one steady server full, in logarithm.
+/// Distance, in logarithms, between the saturation rates that a closed and an open loop find for a steady server.
 const STEADY_APART: f64 = 0.05;
-/// Share of the observed change that is expected between runs, too. Of six runs on a machine whose capacities were 12 % apart, two
-/// intervals held the median without this share and five with it.
-const BETWEEN: f64 = 0.5;
+/// Share of the observed change that is also expected between runs. In six runs on a machine whose capacities differed
+/// by 12 %, two intervals contained the median without this share, and five with it.
+const SHARE_BETWEEN_RUNS: f64 = 0.5;
 
-/// Widens an interval by the slow change that the run saw. The interval of a steady run stays as it is.
+/// Widens an interval by the slow change that the run observed. The interval of a steady run does not change.
 pub(super) fn widened(found: CapacityEstimate, constraint: &Constraint) -> CapacityEstimate {
     let apart = constraint.full.map_or(0.0, |full| (constraint.saturation(found.rate, found.steep) / full).ln());
-    let sd = BETWEEN * beyond(found.speeds, STEADY_SCATTER).hypot(beyond(apart, STEADY_APART));
+    let sd = SHARE_BETWEEN_RUNS * beyond(found.speeds, STEADY_SCATTER).hypot(beyond(apart, STEADY_APART));
     let wider = |side: f64| side.hypot(NORMAL_95 * sd).exp();
     CapacityEstimate {
         low: found.rate / wider((found.rate / found.low).ln()),
@@ -29,7 +31,7 @@ pub(super) fn widened(found: CapacityEstimate, constraint: &Constraint) -> Capac
     }
 }
 
-/// Returns the part of a deviation that a steady machine does not explain; variances add up.
+/// Returns the part of a deviation that a steady machine does not explain. Variances add up.
 fn beyond(deviation: f64, steady: f64) -> f64 {
     (deviation * deviation - steady * steady).max(0.0).sqrt()
 }
@@ -46,12 +48,12 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_run_keeps_its_interval_and_a_wandering_one_does_not() {
+    fn only_a_run_with_slow_changes_gets_a_wider_interval() {
         assert!((half(0.01, 1000.0) - 0.03).abs() < 1e-9, "{}", half(0.01, 1000.0));
         assert!((half(0.01, 1040.0) - 0.03).abs() < 1e-9, "a closed loop that is a little off");
-        // 1.96 * 0.5 * sqrt(0.1^2 - 0.02^2), beside the 3 %.
+        // Expected: 1.96 * 0.5 * sqrt(0.1^2 - 0.02^2), combined with the 3 %.
         assert!((half(0.1, 1000.0) - 0.101).abs() < 0.002, "{}", half(0.1, 1000.0));
-        // 1.96 * 0.5 * sqrt(ln(1.2)^2 - 0.05^2)
+        // Expected: 1.96 * 0.5 * sqrt(ln(1.2)^2 - 0.05^2), combined with the 3 %.
         assert!((half(0.01, 1200.0) - 0.174).abs() < 0.004, "{}", half(0.01, 1200.0));
     }
 }

@@ -1,30 +1,33 @@
-//! Machines whose speed changes from window to window. A guest whose host is busy with other guests may do the same work 10 % slower a
-//! second later, with the same CPU time given.
+//! Machines whose speed changes between windows. A virtual machine whose host is busy with other guests may work 10 %
+//! slower a second later, with an equal share of CPU time.
 //!
-//! Each window then follows the model of the capacity times its own speed. The logarithms of the speeds are normal around 0 with an
-//! unknown scatter, which the windows weigh: windows that contradict each other by more than chance make it large, and the interval wide.
-//! For each scatter the likelihood of a window is its plain likelihood, smoothed over the logarithm of the capacity.
+//! Each window then follows the model with the capacity times its own speed. The logarithms of the speeds are normally
+//! distributed around 0 with an unknown scatter. Windows that contradict each other by more than chance make the
+//! scatter large and the interval wide. For each scatter, the likelihood of a window is its plain likelihood, smoothed
+//! over the logarithm of the capacity.
 
-/// Standard deviations of the logarithm of the speed that are weighed, each with its prior: most machines are steady.
+/// Possible standard deviations of the logarithm of the speed, each with its prior probability. Most machines are
+/// steady.
 pub(super) const SCATTERS: [(f64, f64); 5] = [(0.0, 0.35), (0.01, 0.3), (0.03, 0.2), (0.08, 0.1), (0.2, 0.05)];
-/// Points of a normal density.
+/// Number of points that represent a normal density.
 const POINTS: i64 = 11;
-/// Standard deviations that the density reaches to either side.
-const REACH: f64 = 2.5;
+/// Standard deviations that the density covers on either side.
+const DENSITY_SD: f64 = 2.5;
 
 /// Normal density on the steps of a grid.
 pub(super) struct Kernel {
-    /// Steps away from the middle, and the weight there; a single point where the density is narrower than a step.
+    /// Distance of each point from the middle in steps, and its weight. A density narrower than a step has a single
+    /// point.
     points: Vec<(i64, f64)>,
 }
 
 impl Kernel {
-    /// Makes the density of a standard deviation on a grid of such steps, both in logarithm.
+    /// Creates the density for a standard deviation on a grid with this step, both in logarithms.
     pub(super) fn new(scatter: f64, step: f64) -> Self {
-        if scatter < NARROW * step {
+        if scatter < MIN_WIDTH_STEPS * step {
             return Self { points: vec![(0, 1.0)] };
         }
-        let apart = (2.0 * REACH * scatter / step / (POINTS - 1) as f64).max(1.0);
+        let apart = (2.0 * DENSITY_SD * scatter / step / (POINTS - 1) as f64).max(1.0);
         let weigh = |k: i64| {
             let off = (k as f64 * apart).round();
             (off as i64, (-0.5 * (off * step / scatter).powi(2)).exp())
@@ -39,7 +42,8 @@ impl Kernel {
         self.points.len() < 2
     }
 
-    /// Smooths a likelihood over the logarithm of the capacity. Beyond its ends it keeps the value at the end.
+    /// Smooths a likelihood over the logarithm of the capacity. Beyond either end, the likelihood keeps its value at
+    /// the end.
     fn smoothed(&self, plain: &[f64]) -> impl Iterator<Item = f64> {
         let last = plain.len() as i64 - 1;
         let near = move |i: i64, off: i64| plain[(i + off).clamp(0, last) as usize];
@@ -47,8 +51,8 @@ impl Kernel {
     }
 }
 
-/// Returns the log likelihood of all windows together over the logarithm of the capacity, smoothed by each of the kernels. Each window
-/// holds the log likelihood of one draw and is worth a number of draws.
+/// Returns the log likelihood of all windows together over the logarithm of the capacity, smoothed by each kernel.
+/// `windows` has the log likelihood of one draw of each window, and `draws` the number of draws that it is worth.
 pub(super) fn smoothed(kernels: &[Kernel], windows: &[Vec<f64>], draws: &[f64]) -> Vec<Vec<f64>> {
     let mut all: Vec<Product> = kernels.iter().map(|_| Product::new(windows.first().map_or(0, Vec::len))).collect();
     for (window, draws) in windows.iter().zip(draws) {
@@ -64,10 +68,11 @@ pub(super) fn smoothed(kernels: &[Kernel], windows: &[Vec<f64>], draws: &[f64]) 
     all.into_iter().map(Product::ln).collect()
 }
 
-/// Products over the capacity that are too small for a floating-point number. Logarithms are taken now and then, not of each factor.
+/// Products over the capacities that are too small for a floating-point number. Their logarithms are taken from time to
+/// time, not for each factor.
 struct Product {
     ln: Vec<f64>,
-    /// Factor that is not in the logarithm yet.
+    /// Factor that the logarithm does not contain yet.
     now: Vec<f64>,
 }
 
@@ -80,9 +85,9 @@ impl Product {
     fn times(&mut self, top: f64, factors: impl Iterator<Item = f64>) {
         for ((ln, now), factor) in self.ln.iter_mut().zip(&mut self.now).zip(factors) {
             *ln += top;
-            if factor <= LEAST {
+            if factor <= MIN_LIKELIHOOD {
                 *ln += LEAST_LN;
-            } else if *now * factor < SMALL {
+            } else if *now * factor < MIN_PRODUCT {
                 *ln += now.ln() + factor.ln();
                 *now = 1.0;
             } else {
@@ -96,25 +101,25 @@ impl Product {
     }
 }
 
-/// Returns the exponential; 0 at once where it would be next to nothing, which saves time.
+/// Returns `exp(x)`, or 0 at once if the result is negligible, which saves time.
 pub(super) fn exp(x: f64) -> f64 {
     if x < LEAST_LN { 0.0 } else { x.exp() }
 }
 
 /// Width in steps below which a density is a single point.
-const NARROW: f64 = 0.2;
-/// Least likelihood of a window, so that no window rules out a capacity for good.
-const LEAST: f64 = 1e-300;
+const MIN_WIDTH_STEPS: f64 = 0.2;
+/// Minimum likelihood of a window, so that no single window excludes a capacity.
+const MIN_LIKELIHOOD: f64 = 1e-300;
 const LEAST_LN: f64 = -300.0 * std::f64::consts::LN_10;
 /// Product below which its logarithm is taken.
-const SMALL: f64 = 1e-200;
+const MIN_PRODUCT: f64 = 1e-200;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_normal_likelihood_becomes_as_much_wider_as_the_speeds_scatter() {
+    fn changing_speeds_widen_a_normal_likelihood_by_their_scatter() {
         let step = 0.002;
         let ln: Vec<f64> = (0..400).map(|i| -0.5 * (f64::from(i - 200) * step / 0.03).powi(2)).collect();
         let wide = smoothed(&[Kernel::new(0.04, step)], &[ln], &[1.0]);
@@ -126,16 +131,16 @@ mod tests {
     }
 
     #[test]
-    fn steady_speeds_change_nothing() {
+    fn steady_speeds_do_not_change_the_likelihood() {
         assert_eq!(Kernel::new(0.0, 0.01).points, [(0, 1.0)]);
         let ln = [-3.0, -1.0, 0.0, -600.0];
         let same = smoothed(&[Kernel::new(0.001, 0.01)], &[ln.to_vec()], &[1.0]);
         assert!(ln.iter().zip(&same[0]).all(|(a, b)| (a - b).abs() < 1e-9), "{same:?}");
     }
 
-    /// Of a hundred windows, each as good as impossible at one end, the product is as small as the sum of their logarithms says.
+    /// The product of a hundred windows, each of which almost excludes one end, must equal the sum of their logarithms.
     #[test]
-    fn what_is_too_small_for_a_number_is_kept_in_its_logarithm() {
+    fn very_small_products_are_kept_as_logarithms() {
         let windows = vec![vec![-60.0, -0.1, 0.0]; 100];
         let kernel = Kernel { points: vec![(0, 0.5), (0, 0.5)] };
         let all = smoothed(&[kernel], &windows, &vec![2.0; 100]);

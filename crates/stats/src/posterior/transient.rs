@@ -1,70 +1,72 @@
 //! Share of late answers in a short window whose queue began empty.
 //!
-//! Near its limit a queue is a reflected Brownian motion whatever its arrivals and services are (heavy traffic: Kingman 1962). At time `t`
-//! its wait has the tail `Q((x + m t) / s) + exp(-2 m x / v) Q((x - m t) / s)` with `s = sqrt(v t)` (J. M. Harrison, *Brownian Motion and
-//! Stochastic Flow Systems*, 1985, section 1.8). Here `m` is the spare share, `v` the variance per second, and `Q` the upper tail of the
-//! normal distribution. After a long time with `m > 0` this is the steady state, `exp(-2 m x / v)`. With `m < 0` the wait grows by `-m`
-//! a second: at 5 % too much a limit of 100 ms is passed only after two seconds.
+//! Near saturation, any queue behaves like a reflected Brownian motion (heavy traffic: Kingman 1962). At time `t`, the
+//! probability of a wait above `x` is `Q((x + m t) / s) + exp(-2 m x / v) Q((x - m t) / s)` with `s = sqrt(v t)` (J. M.
+//! Harrison, *Brownian Motion and Stochastic Flow Systems*, 1985, section 1.8). Here `m` is the unused share of the
+//! server, `v` the variance per second, and `Q` the upper tail of the normal distribution. With `m > 0` this approaches
+//! the steady state `exp(-2 m x / v)`. With `m < 0` the wait grows by `-m` per second. At 5 % overload, for example,
+//! the wait exceeds 100 ms only after two seconds.
 
 use crate::moments::normal_tail;
 
-/// Begin and end of a window, seconds since the load began.
+/// Begin and end of a window in seconds since the load began.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Span {
-    /// Begin; the warm-up lies before it.
+    /// Begin of the window, after the warm-up.
     pub begin_s: f64,
-    /// End.
+    /// End of the window.
     pub end_s: f64,
 }
 
 /// Standard deviations from the limit beyond which the steady state, or a complete overload, is reached.
-const FAR: f64 = 4.0;
-/// Standard deviations beyond which a tail is less than the model can tell from 0.
-const NOTHING: f64 = 6.5;
-/// Scatter of the crossing time, as a share of the window, below which the crossing is sharp.
-const SHARP: f64 = 0.25;
-/// Points of a window at which a smooth tail is evaluated.
+const DECIDED_SD: f64 = 4.0;
+/// Standard deviations beyond which the model treats a tail as 0.
+const NEGLIGIBLE_SD: f64 = 6.5;
+/// Scatter of the crossing time, as a share of the window, below which the crossing counts as sharp.
+const SHARP_CROSSING: f64 = 0.25;
+/// Number of points of a window at which a smooth tail is evaluated.
 const POINTS: usize = 4;
 
-/// Returns the share of a window, 0 to 1, in which the wait is above `limit_s`. `spare` is the unused share of the server, below 0 past
-/// saturation; `variance` is that of the unfinished work, seconds squared per second. `None` where the whole window shows the steady
-/// state or an overload.
+/// Returns the share of a window, 0 to 1, in which the wait exceeds `limit_s`. `spare` is the unused share of the
+/// server, negative beyond saturation. `variance` is the variance of the unfinished work in seconds squared per second.
+/// Returns `None` if the whole window shows the steady state or an overload.
 pub(super) fn share_late(spare: f64, limit_s: f64, variance: f64, span: Span) -> Option<f64> {
     let length_s = span.end_s - span.begin_s;
     if !(length_s > 0.0 && limit_s > 0.0 && variance > 0.0) {
         return None;
     }
     let scatter_s = (variance * span.begin_s.max(0.0)).sqrt();
-    if spare.abs() * span.begin_s - limit_s > FAR * scatter_s {
+    if spare.abs() * span.begin_s - limit_s > DECIDED_SD * scatter_s {
         return None;
     }
     let crossing = Crossing::of(-spare, limit_s, variance);
-    if let Some(crossing) = crossing.filter(|c| c.scatter_s < SHARP * length_s) {
+    if let Some(crossing) = crossing.filter(|c| c.scatter_s < SHARP_CROSSING * length_s) {
         return Some((crossing.since(span.end_s) - crossing.since(span.begin_s)) / length_s);
     }
     let at = |i: usize| span.begin_s + length_s * (i as f64 + 0.5) / POINTS as f64;
     Some((0..POINTS).map(|i| tail(spare, limit_s, variance, at(i))).sum::<f64>() / POINTS as f64)
 }
 
-/// Returns the share of waits above a limit at one moment.
+/// Returns the share of waits above a limit at one time.
 fn tail(spare: f64, limit_s: f64, variance: f64, t_s: f64) -> f64 {
     let scatter = (variance * t_s).sqrt();
     let drift = spare * t_s;
     let mirrored = (-2.0 * spare * limit_s / variance).exp() * upper((limit_s - drift) / scatter);
-    // Far past the limit the first term is an exponential that overflows times a tail that is 0.
+    // Far beyond the limit, the first factor is an exponential that overflows, and the second factor is 0.
     upper((limit_s + drift) / scatter) + if mirrored.is_finite() { mirrored.min(1.0) } else { 0.0 }
 }
 
-/// Returns the upper tail of the normal distribution; 0 or 1 at once where it is as good as that, which saves time.
+/// Returns the upper tail of the normal distribution. Very small and very large results become 0 and 1 at once, which
+/// saves time.
 fn upper(z: f64) -> f64 {
     match z {
-        z if z > NOTHING => 0.0,
-        z if z < -NOTHING => 1.0,
+        z if z > NEGLIGIBLE_SD => 0.0,
+        z if z < -NEGLIGIBLE_SD => 1.0,
         z => normal_tail(z),
     }
 }
 
-/// Time at which a wait that only grows passes a limit.
+/// Time at which a growing wait exceeds a limit.
 #[derive(Clone, Copy)]
 struct Crossing {
     mean_s: f64,
@@ -77,7 +79,7 @@ impl Crossing {
         (growth > 0.0).then(|| Self { mean_s, scatter_s: (variance * mean_s).sqrt() / growth })
     }
 
-    /// Returns the expected time since the crossing, at time `t_s`.
+    /// Returns the expected time since the crossing at time `t_s`, in seconds.
     fn since(&self, t_s: f64) -> f64 {
         let u = (t_s - self.mean_s) / self.scatter_s;
         let density = (-0.5 * u * u).exp() / std::f64::consts::TAU.sqrt();
@@ -89,7 +91,7 @@ impl Crossing {
 mod tests {
     use super::*;
 
-    /// Mean share of a simulated queue: services of `1 / s` on average, exponential, arrivals Poisson.
+    /// Returns the mean share of late answers in simulated M/M/1 queues.
     fn simulated(spare: f64, limit_s: f64, span: Span) -> f64 {
         const FULL: f64 = 2000.0;
         const PATHS: u64 = 400;
@@ -110,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_began_empty_is_late_as_often_as_it_says() {
+    fn the_share_of_late_answers_equals_that_of_simulated_queues() {
         let span = Span { begin_s: 0.35, end_s: 2.05 };
         for (spare, limit_s) in [(0.02, 0.03), (0.0, 0.03), (0.0, 0.1), (-0.03, 0.03), (-0.065, 0.1), (-0.4, 0.1)] {
             let variance = 2.0 / 2000.0;
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_steady_state_is_reached_nothing_is_said() {
+    fn a_window_in_the_steady_state_gives_none() {
         let span = Span { begin_s: 0.35, end_s: 2.05 };
         for (spare, limit_s) in [(0.1, 0.0007), (0.2, 0.005), (-0.1, 0.0007), (-0.5, 0.1)] {
             assert_eq!(share_late(spare, limit_s, 2.0 / 60_000.0, span), None, "{spare} {limit_s}");

@@ -1,21 +1,21 @@
-//! Posterior weights of the grid, and the estimate made from them.
+//! Posterior weights of the grid, and the estimate computed from them.
 
 use super::estimate::CapacityEstimate;
 
 /// Weights of all capacities and steepnesses.
 pub(super) struct Posterior {
-    /// Rate, steepness and weight of each cell; all steepnesses of a rate together, the rates in order.
+    /// Rate, steepness and weight of each cell. Cells are ordered by rate, and all steepnesses of a rate are adjacent.
     pub(super) cells: Vec<(f64, f64, f64)>,
     /// Number of steepnesses.
     pub(super) steeps: usize,
-    /// Distance of two neighbouring rates, in logarithm.
+    /// Distance between neighbouring rates, in logarithms.
     pub(super) step: f64,
-    /// Standard deviation of the machine's speed from window to window, in logarithm.
+    /// Standard deviation of the logarithm of the machine's speed between windows.
     pub(super) speeds: f64,
 }
 
 impl Posterior {
-    /// Returns the rates with their share of the whole weight, in order.
+    /// Returns each rate, in order, with its share of the total weight.
     fn rates(&self) -> Vec<(f64, f64)> {
         let of = |row: &[(f64, f64, f64)]| (row[0].0, row.iter().map(|c| c.2).sum::<f64>());
         let rows: Vec<(f64, f64)> = self.cells.chunks(self.steeps).map(of).collect();
@@ -23,7 +23,7 @@ impl Posterior {
         rows.into_iter().map(|(c, w)| (c, w / all)).collect()
     }
 
-    /// Returns the range of rates that holds all but a millionth of the weight in each cell, in logarithm.
+    /// Returns the range of rates, in logarithms, outside of which no cell has more than a millionth of the weight.
     pub(super) fn span(&self) -> (f64, f64) {
         let rates = self.rates();
         let kept = || rates.iter().filter(|(_, w)| *w > 1e-6).map(|(c, _)| c.ln());
@@ -36,7 +36,7 @@ impl Posterior {
         let mut below = 0.0;
         for (c, w) in self.rates() {
             if below + w >= share {
-                // The weight is even within a cell.
+                // Within a cell, the weight is distributed evenly.
                 let within = if w > 0.0 { (share - below) / w - 0.5 } else { 0.0 };
                 return c * (within * self.step).exp();
             }

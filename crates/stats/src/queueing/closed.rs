@@ -5,16 +5,16 @@ use super::{Servers, Station};
 /// A closed network in equilibrium.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Closed {
-    /// Requests per second.
+    /// Throughput in requests per second.
     pub throughput: f64,
-    /// Time that a request spends at each station, waiting included, seconds.
+    /// Time in seconds that a request spends at each station, including its wait.
     pub residence_s: Vec<f64>,
     /// Mean number of requests at each station.
     pub at_station: Vec<f64>,
 }
 
 impl Closed {
-    /// Returns the response time, seconds: the sum over the stations.
+    /// Returns the response time in seconds, which is the sum over the stations.
     pub fn response_s(&self) -> f64 {
         self.residence_s.iter().sum()
     }
@@ -24,8 +24,8 @@ impl Closed {
     }
 }
 
-/// Solves a network exactly for `clients` (0 gives an empty one). Time and memory grow with `clients` times stations, and twofold
-/// with each station of several servers.
+/// Solves a network exactly for `clients` (0 gives an empty network). Time and memory grow with the number of clients
+/// times the number of stations. Each station with several servers doubles them.
 pub fn closed(stations: &[Station], clients: u32) -> Closed {
     let stations: Vec<Station> = stations.iter().map(|s| s.where_some_wait(clients)).collect();
     let mut family = Family::of(&stations);
@@ -33,20 +33,21 @@ pub fn closed(stations: &[Station], clients: u32) -> Closed {
     family.whole()
 }
 
-/// A network, and its variants without some of the stations of several servers. The chance that such a station is empty follows from how
-/// much faster the network is without it. As 1 less the other chances it would lose all its digits with many servers.
+/// A network and its variants that lack some of the stations with several servers. The probability that such a station
+/// is empty is computed from the throughput of the network without it. Computing it as 1 minus the other probabilities
+/// would lose all digits with many servers.
 struct Family<'s> {
     stations: &'s [Station],
-    /// Stations of several servers.
+    /// Indices of the stations with several servers.
     several: Vec<usize>,
-    /// Variants by the stations of `several` that they lack, one bit each.
+    /// Variants of the network. Bit `i` of the index is set if the variant lacks station `several[i]`.
     members: Vec<Member>,
 }
 
 /// One variant of the network.
 struct Member {
     solution: Closed,
-    /// Chances that each station of `several` holds 0, 1, … requests, up to one less than its servers.
+    /// Probabilities that each station of `several` holds 0, 1, … requests, up to one less than its number of servers.
     marginals: Vec<Vec<f64>>,
 }
 
@@ -65,7 +66,8 @@ impl<'s> Family<'s> {
         self.members.swap_remove(0).solution
     }
 
-    /// Adds one client to each variant; those that lack more stations come first, since the others need them.
+    /// Adds one client to each variant. Variants that lack more stations come first, because the others need their
+    /// results.
     fn step(&mut self, n: u32) {
         for lacks in (0..self.members.len()).rev() {
             let lacked = |at: usize| self.several.iter().position(|s| *s == at).filter(|bit| lacks & 1 << bit != 0);
@@ -80,7 +82,7 @@ impl<'s> Family<'s> {
 }
 
 impl Member {
-    /// Solves for one client more by the arrival theorem, then Little's law.
+    /// Solves a variant with one more client, by the arrival theorem and Little's law.
     fn solve(&mut self, stations: &[Station], several: &[usize], there: &[bool], n: u32) {
         let solution = &mut self.solution;
         for (at, station) in stations.iter().enumerate().filter(|(at, _)| there[*at]) {
@@ -94,8 +96,8 @@ impl Member {
         }
     }
 
-    /// Updates the marginal chances of a station for one client more: by the balance between neighbouring states, and the chance that it
-    /// is empty by the throughput `without` it.
+    /// Updates the marginal probabilities of a station for one more client. Neighbouring states are in balance. The
+    /// probability that the station is empty follows from the throughput `without` it.
     fn advance(&mut self, bit: usize, station: Station, without: f64) {
         let (p, work) = (&mut self.marginals[bit], self.solution.throughput * station.demand_s);
         if !work.is_finite() {
@@ -108,7 +110,7 @@ impl Member {
     }
 }
 
-/// Returns the time at a station of a request that arrives while one client fewer is in the network.
+/// Returns the time at a station for a request that arrives in a network with one client less.
 fn residence_s(station: Station, queue: f64, p: &[f64]) -> f64 {
     let Servers::Some(m) = station.servers else { return station.demand_s };
     let m = f64::from(m.max(1));
@@ -117,8 +119,8 @@ fn residence_s(station: Station, queue: f64, p: &[f64]) -> f64 {
     station.demand_s / m * (1.0 + queue + idle)
 }
 
-/// Returns d ln(throughput) / d ln(speed) of every station, by a small step to both sides. They sum to 1: doubling every speed doubles
-/// the throughput (it is homogeneous of degree one in the speeds; Euler's theorem).
+/// Returns d ln(throughput) / d ln(speed) of every station, by a small step to both sides. The elasticities sum to 1,
+/// because doubling all speeds doubles the throughput (Euler's theorem on homogeneous functions).
 pub fn elasticities(stations: &[Station], clients: u32) -> Vec<f64> {
     const STEP: f64 = 1e-4;
     let with = |i: usize, factor: f64| {
@@ -139,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_queues_have_the_closed_form() {
+    fn equal_stations_have_the_closed_form() {
         // K equal stations: X(N) = N / (D (N + K - 1)).
         let solution = closed(&[Station::queue(0.01); 3], 7);
         assert!(close(solution.throughput, 7.0 / (0.01 * 9.0)), "{solution:?}");
@@ -147,8 +149,9 @@ mod tests {
     }
 
     #[test]
-    fn several_servers_are_the_machine_repairmen() {
-        // M/M/3 with 5 clients that think 1 s, service 0.5 s: the birth and death chain written out.
+    fn a_station_with_several_servers_is_the_machine_repairman_model() {
+        // M/M/3 with 5 clients that think for 1 s and a service time of 0.5 s: the sum over the states of the
+        // birth-death chain.
         let (m, n, z, s) = (3u32, 5u32, 1.0f64, 0.5f64);
         let mut weights = vec![1.0f64];
         for k in 1..=n {
@@ -161,7 +164,8 @@ mod tests {
         assert!(close(closed(&stations, n).throughput, busy / s), "{}", closed(&stations, n).throughput);
     }
 
-    /// The same chain in logarithms, since its weights leave the range of a number: nothing drifts with many servers.
+    /// The states of the chain are summed in logarithms, because their weights exceed the range of a number. Rounding
+    /// errors must not grow with the number of servers.
     #[test]
     fn many_servers_and_many_clients_stay_exact() {
         for (m, n, z, s) in [(2, 40, 0.1, 0.05), (16, 64, 0.2, 0.1), (64, 256, 0.01, 0.1), (200, 800, 0.3, 0.1)] {
@@ -181,9 +185,9 @@ mod tests {
         }
     }
 
-    /// Two stations of several servers each, by the sum over all states (Gordon and Newell 1967).
+    /// The reference is the sum over all states (Gordon and Newell 1967).
     #[test]
-    fn two_stations_of_several_servers_are_exact() {
+    fn two_stations_with_several_servers_are_exact() {
         let (d, m, n) = ([0.2, 0.3], [3u32, 5u32], 12u32);
         let f = |at: usize, k: u32| (1..=k).map(|j| d[at] / f64::from(j.min(m[at]))).product::<f64>();
         let z = |k: u32| (1..=k).map(|j| 0.5 / f64::from(j)).product::<f64>();

@@ -1,9 +1,9 @@
 //! Queueing networks with known demands: throughput and response time by exact mean value analysis.
 //!
-//! Source: M. Reiser, S. Lavenberg, *Mean-Value Analysis of Closed Multichain Queuing Networks*, JACM 27 (1980); stations
-//! of several servers by their marginal probabilities as in E. Lazowska et al., *Quantitative System Performance* (1984),
-//! chapter 20, the chance that one is empty by the network without it (M. Reiser, *Mean-Value Analysis and Convolution Method
-//! for Queue-Dependent Servers in Closed Queueing Networks*, Performance Evaluation 1, 1981).
+//! Sources: M. Reiser, S. Lavenberg, *Mean-Value Analysis of Closed Multichain Queuing Networks*, JACM 27 (1980).
+//! Stations with several servers: marginal probabilities as in E. Lazowska et al., *Quantitative System Performance*
+//! (1984), chapter 20. Probability that a station is empty: M. Reiser, *Mean-Value Analysis and Convolution Method for
+//! Queue-Dependent Servers in Closed Queueing Networks*, Performance Evaluation 1 (1981).
 
 mod closed;
 mod open;
@@ -14,33 +14,33 @@ pub use open::response_s as open_response_s;
 /// Number of servers of a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Servers {
-    /// Serves this many requests at once, at least 1; the others wait.
+    /// Serves this many requests at once, at least 1. Other requests wait.
     Some(u32),
-    /// Serves every request at once: a network distance, a sleep, a think time.
+    /// Serves every request at once, as a network distance, a sleep or a think time does.
     Unlimited,
 }
 
-/// One place where a request spends time.
+/// A station of the network, at which a request spends time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Station {
-    /// Service time of one request, seconds, at least 0.
+    /// Service time of one request in seconds, at least 0.
     pub demand_s: f64,
     /// Number of servers.
     pub servers: Servers,
 }
 
 impl Station {
-    /// Makes a station of one server.
+    /// Creates a station with one server.
     pub const fn queue(demand_s: f64) -> Self {
         Self { demand_s, servers: Servers::Some(1) }
     }
 
-    /// Makes a station at which nobody waits.
+    /// Creates a station at which no request waits.
     pub const fn delay(demand_s: f64) -> Self {
         Self { demand_s, servers: Servers::Unlimited }
     }
 
-    /// Turns the station into a delay where none of so many clients ever waits.
+    /// Replaces the station by a delay if none of this many clients ever waits there.
     fn where_some_wait(self, clients: u32) -> Self {
         match self.servers {
             Servers::Some(m) if m >= clients.max(1) => Self::delay(self.demand_s),

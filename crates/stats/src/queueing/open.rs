@@ -1,14 +1,15 @@
-//! Open networks: requests arrive at random, whatever happened to those before them.
+//! Open networks: requests arrive independently of one another.
 
 use super::{Servers, Station};
 
-/// Returns the mean response time in seconds at a rate of arrivals per second. Each station is an M/M/m queue of its own (J. Jackson,
-/// *Networks of Waiting Lines*, 1957; the wait by A. Erlang's second formula). Infinite where a station is full.
+/// Returns the mean response time in seconds at a rate of arrivals per second. Each station is an independent M/M/m
+/// queue (J. Jackson, *Networks of Waiting Lines*, 1957; the wait by Erlang's C formula). The result is infinite if a
+/// station is saturated.
 pub fn response_s(stations: &[Station], rate: f64) -> f64 {
     stations.iter().map(|station| residence_s(*station, rate)).sum()
 }
 
-/// Returns service and wait at one station, seconds.
+/// Returns the sum of service and wait at one station in seconds.
 fn residence_s(station: Station, rate: f64) -> f64 {
     let Servers::Some(m) = station.servers else { return station.demand_s };
     let (m, work) = (m.max(1), rate * station.demand_s);
@@ -18,8 +19,8 @@ fn residence_s(station: Station, rate: f64) -> f64 {
     station.demand_s * (1.0 + chance_to_wait(m, work) / (f64::from(m) - work))
 }
 
-/// Returns the chance that an arrival finds all `m` servers busy; `work`, below `m`, is the mean number of busy servers. Erlang's B is
-/// computed server by server, which neither overflows nor cancels.
+/// Returns the probability that an arrival finds all `m` servers busy. `work`, below `m`, is the mean number of busy
+/// servers. Erlang's B is computed server by server, which avoids overflow and cancellation.
 fn chance_to_wait(m: u32, work: f64) -> f64 {
     let lost = (1..=m).fold(1.0, |lost, k| work * lost / (f64::from(k) + work * lost));
     let m = f64::from(m);
@@ -32,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_server_and_two_have_their_closed_forms() {
+    fn one_and_two_servers_have_their_closed_forms() {
         for rate in [1.0, 50.0, 90.0, 99.0] {
             let one = 0.01 / (1.0 - rate * 0.01);
             assert!((response_s(&[Station::queue(0.01)], rate) / one - 1.0).abs() < 1e-12);
@@ -45,9 +46,9 @@ mod tests {
         assert_eq!(response_s(&[Station::delay(0.5)], 1e9), 0.5);
     }
 
-    /// Very many clients who think very long are arrivals at random.
+    /// A very large number of clients with very long think times produces independent arrivals.
     #[test]
-    fn a_closed_network_of_many_who_think_long_is_an_open_one() {
+    fn a_closed_network_with_many_idle_clients_approaches_an_open_one() {
         let four = Station { demand_s: 0.03, servers: Servers::Some(4) };
         let stations = [Station::queue(0.005), four, Station::delay(0.02)];
         let (rate, users) = (100.0, 20_000u32);
