@@ -1,19 +1,19 @@
-//! Parsing of a medium's text: `NAME`, `NAME:VALUE`, `NAME:key=value,key=value`, and its units.
+//! Parses the text of a medium (`NAME`, `NAME:VALUE`, `NAME:key=value,key=value`) and its units.
 
 use std::collections::BTreeMap;
 
-/// A medium's name and its arguments, each used once.
+/// The name of a medium and its arguments, each of which is taken once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
     /// Name of the medium.
     pub(crate) name: String,
-    /// The argument without a key.
+    /// The argument without a key, if any.
     plain: Option<String>,
     named: BTreeMap<String, String>,
 }
 
 impl Arguments {
-    /// Splits a text and reports errors.
+    /// Splits the text of a medium into its name and arguments.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (name, rest) = text.split_once([':', ' ']).unwrap_or((text, ""));
         let mut arguments = Self { name: name.trim().to_ascii_lowercase(), ..Self::default() };
@@ -34,13 +34,13 @@ impl Arguments {
         self.plain.take()
     }
 
-    /// Takes a named argument and reads it with `read`.
+    /// Takes a named argument and parses it with `read`.
     pub(crate) fn take<T>(&mut self, key: &str, read: fn(&str) -> Option<T>) -> Result<Option<T>, String> {
         let Some(text) = self.named.remove(key) else { return Ok(None) };
         read(&text).map(Some).ok_or_else(|| format!("{key}={text} cannot be read"))
     }
 
-    /// Reports an error for any argument not taken.
+    /// Returns an error if an argument was not taken.
     pub(crate) fn finish(self) -> Result<(), String> {
         match self.named.into_keys().next().or(self.plain) {
             Some(left) => Err(format!("it has no argument {left:?}")),
@@ -49,7 +49,7 @@ impl Arguments {
     }
 }
 
-/// Parses bits per second: `10M`, `1.5g`, `64kbit`, `9600`.
+/// Parses a rate in bits per second: `10M`, `1.5g`, `64kbit`, `9600`.
 pub(crate) fn rate(text: &str) -> Option<u64> {
     let text = text.to_ascii_lowercase();
     let text = text.strip_suffix("bit/s").or(text.strip_suffix("bit")).or(text.strip_suffix("bps")).unwrap_or(&text);
@@ -63,7 +63,7 @@ pub(crate) fn rate(text: &str) -> Option<u64> {
     (1000.0..=1e12).contains(&bits).then_some(bits as u64)
 }
 
-/// Parses nanoseconds: `50ms`, `0.2s`, `10us`; a bare number is milliseconds.
+/// Parses a time and returns nanoseconds: `50ms`, `0.2s`, `10us`. A number without a unit is milliseconds.
 pub(crate) fn time_ns(text: &str) -> Option<u64> {
     let (digits, factor) = [("us", 1e3), ("ms", 1e6), ("s", 1e9)]
         .iter()
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_split_and_every_argument_is_used() {
+    fn texts_are_split_and_unused_arguments_are_errors() {
         let mut a = Arguments::parse("wan:delay=50ms,loss=1%").unwrap();
         assert_eq!(a.name, "wan");
         assert_eq!(a.take("delay", time_ns).unwrap(), Some(50_000_000));
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_read() {
+    fn units_are_parsed() {
         assert_eq!(rate("10M"), Some(10_000_000));
         assert_eq!(rate("1.5gbit"), Some(1_500_000_000));
         assert_eq!(rate("10"), None);

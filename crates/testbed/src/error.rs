@@ -1,22 +1,22 @@
-//! Errors of a testbed: attempted action, cause, advice.
+//! Errors of a testbed. Each states the attempted action, the cause, and advice.
 
 use std::io;
 
 /// Reason why a testbed could not be created or used.
 #[derive(Debug, thiserror::Error)]
 pub enum TestbedError {
-    /// The text names no medium.
+    /// The text of a medium is invalid.
     #[error("{text:?} is not a medium: {why}; `loadline list media` shows them all")]
     Medium {
-        /// Given text.
+        /// The invalid text.
         text: String,
-        /// Reason.
+        /// Reason why it is invalid.
         why: String,
     },
-    /// The spec cannot be built.
+    /// The spec describes a testbed that cannot be built.
     #[error("the testbed cannot be built: {0}")]
     Spec(String),
-    /// Namespaces are forbidden.
+    /// Network namespaces are forbidden.
     #[error(
         "cannot make a network namespace: {0}; run as root, or allow user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0)"
     )]
@@ -28,15 +28,15 @@ pub enum TestbedError {
         program: &'static str,
         /// Debian package that contains it.
         package: &'static str,
-        /// Error of the system.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A set-up step was refused.
+    /// A step of building the testbed was refused.
     #[error("cannot {what}: {message}; {advice}")]
     Setup {
-        /// The step.
+        /// The refused step.
         what: String,
-        /// Error of the program or kernel.
+        /// Error message of the program or kernel.
         message: String,
         /// Advice.
         advice: &'static str,
@@ -52,7 +52,7 @@ pub enum TestbedError {
         /// Known names.
         known: String,
     },
-    /// A named testbed cannot be found or created.
+    /// A named testbed was not found, or could not be created.
     #[error("testbed {name:?}: {message}")]
     Named {
         /// Its name.

@@ -1,6 +1,6 @@
-//! A process that keeps one network namespace alive. It reads its standard input until the end, then kills all other
-//! processes in its namespace and exits. Only its creator holds the other end of that pipe, so everything vanishes with
-//! the creator, however it dies.
+//! A process that keeps one network namespace alive. At the end of its standard input, it kills all other processes in
+//! its namespace and exits. Only its creator has the other end of this pipe. Everything therefore ends with the
+//! creator, even after a crash.
 
 use std::process::{Child, Command, Stdio};
 
@@ -8,7 +8,7 @@ use sys::netns::{self, Netns};
 
 use crate::error::{Result, TestbedError};
 
-/// Script that waits for the end of input, then kills every other process of the namespace.
+/// Script that waits for the end of its input and then kills every other process in the namespace.
 const KEEPER_SCRIPT: &str = r#"trap '' INT TERM HUP; cat; while :; do left=; for p in /proc/[0-9]*; do i=${p#/proc/}
 [ "$i" = $$ ] || { [ "$p/ns/net" -ef /proc/$$/ns/net ] && kill -9 "$i" && left=1; }; done 2>/dev/null; [ "$left" ] || exit 0; sleep 0.02; done"#;
 
@@ -20,8 +20,8 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// Creates a new network namespace. The first one of a testbed also creates a user namespace if we lack the rights
-    /// without one.
+    /// Creates a new network namespace. If the caller lacks the rights, the first namespace of a testbed also gets a
+    /// user namespace.
     pub(crate) fn first() -> Result<Self> {
         match Self::spawn(|c| netns::unshare(c, false)) {
             Ok(holder) => Ok(holder),
@@ -32,7 +32,7 @@ impl Holder {
         }
     }
 
-    /// Creates a further network namespace in the user namespace of this one.
+    /// Creates another network namespace in the user namespace of this one.
     pub(crate) fn another(&self) -> Result<Self> {
         Self::spawn(|c| {
             self.netns.enter(c);
@@ -56,7 +56,7 @@ impl Holder {
         }
     }
 
-    /// Returns the process ID of the keeper.
+    /// Returns the process ID of the keeping process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -66,7 +66,7 @@ impl Drop for Holder {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
-        // Normally nothing is left. But if somebody killed the keeper, it could not clear the namespace.
+        // Normally no process is left. If somebody killed the keeping process, it could not end the others.
         end_all_in(&self.netns);
     }
 }
@@ -76,7 +76,7 @@ fn end_all_in(netns: &Netns) {
     let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     for pid in pids.filter(|pid| netns.holds(*pid as u32)).filter_map(rustix::process::Pid::from_raw) {
-        // A process that has ended meanwhile is fine.
+        // The process may have ended meanwhile.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }

@@ -1,5 +1,5 @@
-//! Test hosts and media: network namespaces joined by a shared wire, a switch or a long line, on one machine and
-//! without root. This is no simulation: the hosts run real programs on the real network stack.
+//! Test hosts and media on one machine, without root. The hosts are network namespaces, joined by a shared wire, a
+//! switch or a long line. They run real programs on the real network stack, so this is no simulation.
 //!
 //! ```no_run
 //! use loadline_testbed::{Spec, Testbed};

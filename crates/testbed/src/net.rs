@@ -1,4 +1,4 @@
-//! The namespaces of one testbed before a medium joins them: one for the medium, one for each host.
+//! The namespaces of one testbed before a medium joins them: one for the medium, and one for each host.
 
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -19,7 +19,7 @@ pub(crate) const MAX_HOSTS: usize = 64;
 pub(crate) struct Host {
     pub(crate) name: String,
     pub(crate) address: Ipv4Addr,
-    /// Its own namespace; `None` if all hosts share the medium's.
+    /// The host's own namespace; `None` if all hosts share the medium's namespace.
     holder: Option<Holder>,
 }
 
@@ -27,12 +27,12 @@ pub(crate) struct Host {
 #[derive(Debug)]
 pub(crate) struct Net {
     pub(crate) hosts: Vec<Host>,
-    /// Keeps the medium's namespace. Declared after the hosts, so that they are dropped first.
+    /// Keeps the medium's namespace. The field follows the hosts, so that they are dropped first.
     pub(crate) middle: Holder,
 }
 
 impl Net {
-    /// Creates the namespaces; `apart` gives each host its own.
+    /// Creates the namespaces. With `apart`, each host has its own.
     pub(crate) fn new(names: &[String], apart: bool) -> Result<Self> {
         check_names(names)?;
         let middle = Holder::first()?;
@@ -47,7 +47,7 @@ impl Net {
         Ok(Self { hosts, middle })
     }
 
-    /// Returns the number of a host.
+    /// Returns the index of a host.
     pub(crate) fn index(&self, host: &str) -> Result<usize> {
         let known = || self.hosts.iter().map(|h| h.name.as_str()).collect::<Vec<_>>().join(", ");
         let at = self.hosts.iter().position(|h| h.name == host);
@@ -59,7 +59,7 @@ impl Net {
         self.holder(host).map_or(&self.middle.netns, |h| &h.netns)
     }
 
-    /// Returns the process that keeps the namespace of a host.
+    /// Returns the process ID of the process that keeps the host's namespace.
     pub(crate) fn pid(&self, host: usize) -> u32 {
         self.holder(host).map_or_else(|| self.middle.pid(), Holder::pid)
     }
@@ -68,8 +68,8 @@ impl Net {
         self.hosts.get(host)?.holder.as_ref()
     }
 
-    /// Gives every host's `eth0` its address and all other hosts' hardware addresses, so that only the load is on the
-    /// medium: no address resolution, no IPv6 traffic.
+    /// Gives every host's `eth0` its address and the hardware addresses of all other hosts. Only the load is then on
+    /// the medium, without address resolution and IPv6 traffic.
     pub(crate) fn address_hosts(&self) -> Result<()> {
         for (index, host) in self.hosts.iter().enumerate() {
             let mut script = String::from("link set lo up\n");
@@ -84,7 +84,7 @@ impl Net {
         Ok(())
     }
 
-    /// Turns off offloads that make an interface's packets larger than those on the wire.
+    /// Turns off offloads that make packets of an interface larger than those on a real wire.
     pub(crate) fn real_packets(netns: &Netns, interfaces: &[String]) -> Result<()> {
         let control = netns.open(&[OpenSpec::CONTROL]).map_err(setup("open a socket in a namespace", ""))?;
         let Some(control) = control.first() else { return Ok(()) };
@@ -96,10 +96,10 @@ impl Net {
         Ok(())
     }
 
-    /// Gives every host an interface `eth0` with an address whose frames come to this program. Returns the ports and
-    /// their kind.
+    /// Gives every host an interface `eth0` with an address. The forwarder receives its frames. Returns the forwarder's
+    /// ports and the kind of interface.
     pub(crate) fn forwarded(&self) -> Result<(Vec<Port>, &'static str)> {
-        // If users may not open the TAP device, a veth pair whose other end is read does the same.
+        // If users may not open the TAP device, a veth pair does the same: the forwarder reads its other end.
         match self.netns(0).open(&[OpenSpec::tun()]) {
             Ok(_) => Ok((self.taps()?, "TAP interfaces")),
             Err(_) => Ok((self.cables()?, "packet sockets on veth pairs")),
@@ -132,7 +132,7 @@ impl Net {
         Ok(ports)
     }
 
-    /// Builds the commands for one veth pair per host: `eth0` in the host, `portN` in the middle.
+    /// Builds the commands for one veth pair per host: `eth0` in the host, `portN` in the medium's namespace.
     pub(crate) fn cable_script(&self) -> String {
         let cable = |host: usize| {
             let (port, mac, pid) = (port_name(host), mac_text(host), self.pid(host));
@@ -144,7 +144,7 @@ impl Net {
         (0..self.hosts.len()).map(cable).collect()
     }
 
-    /// Makes a host send frames as on a wire: of one packet each, with checksums.
+    /// Makes a host send frames of one packet each, with checksums, as on a real wire.
     fn whole_frames(&self, host: usize) -> Result<()> {
         Self::real_packets(self.netns(host), &["eth0".into()])?;
         let control = one(self.netns(host), OpenSpec::CONTROL, "")?;
@@ -159,7 +159,7 @@ impl Net {
     }
 }
 
-/// Returns the name of a host's port in the middle.
+/// Returns the name of a host's port in the medium's namespace.
 pub(crate) fn port_name(host: usize) -> String {
     format!("port{}", host + 1)
 }
@@ -169,7 +169,7 @@ fn one(netns: &Netns, want: OpenSpec, advice: &'static str) -> Result<OwnedFd> {
     fds.pop().ok_or_else(|| TestbedError::Spec("no descriptor came out of a namespace".into()))
 }
 
-/// Returns the hardware address of a host: locally administered.
+/// Returns the hardware address of a host, which is locally administered.
 pub(crate) fn mac(host: usize) -> [u8; 6] {
     [2, 0, 0, 0, 0x77, host as u8 + 1]
 }

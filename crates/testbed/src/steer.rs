@@ -1,6 +1,7 @@
-//! Selects the CPUs that do the kernel's receive work of a host. Between namespaces that work runs on the sender's CPU,
-//! so a server's interrupts would cost its clients' CPU time. With receive packet steering they cost its own. Source:
-//! Documentation/networking/scaling.rst, Documentation/admin-guide/sysctl/net.rst (rps_default_mask).
+//! Selects the CPUs that do the kernel's receive work for a host. Between namespaces, this work runs on the sender's
+//! CPU, so a server's interrupts would cost its clients CPU time. Receive packet steering moves the work to the
+//! receiver's CPUs. Source: Documentation/networking/scaling.rst, Documentation/admin-guide/sysctl/net.rst
+//! (rps_default_mask).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,18 +12,18 @@ use crate::error::Result;
 use crate::net::Net;
 use crate::tools;
 
-/// File with the mask of new interfaces of a namespace. A namespace's own root may write it, unlike an interface's
-/// `rps_cpus`.
+/// File with the CPU mask for new interfaces of a namespace. The root user of a namespace may write this file, but not
+/// the `rps_cpus` of an interface.
 const DEFAULT_MASK_FILE: &str = "/proc/sys/net/core/rps_default_mask";
 
-/// Script that sets the mask of one interface. The sysfs of the host's own namespace is mounted for this one command.
+/// Script that sets the CPU mask of one interface. It mounts the sysfs of the host's namespace for this one command.
 const SET_MASK_SCRIPT: &str =
     r#"mount -t sysfs sysfs /sys && printf %s "$1" > /sys/class/net/eth0/queues/rx-0/rps_cpus"#;
 
-/// Description of how a host's receive work was put on its CPUs, for notes, or the reason why not.
+/// Description, for notes, of how the receive work of a host was moved to its CPUs. The error states why it was not.
 pub type Steered = std::result::Result<&'static str, String>;
 
-/// A host whose receive work is to be steered, while its testbed is created.
+/// A host whose receive work will be steered, while its testbed is being created.
 pub(crate) struct Receiver<'a> {
     host: &'a str,
     netns: &'a Netns,
@@ -30,7 +31,7 @@ pub(crate) struct Receiver<'a> {
     asked: bool,
 }
 
-/// Requests the masks for new interfaces, before the hosts have any.
+/// Sets the CPU masks for new interfaces, before the hosts have any.
 pub(crate) fn ask<'a>(wanted: &'a BTreeMap<String, Vec<u32>>, net: &'a Net) -> Result<Vec<Receiver<'a>>> {
     let receiver = |(host, cpus): (&'a String, &Vec<u32>)| {
         let netns = net.netns(net.index(host)?);
@@ -46,8 +47,8 @@ impl<'a> Receiver<'a> {
         Self { host, netns, mask, asked }
     }
 
-    /// Returns the result once the interface exists. If the kernel refused, sets the mask of the interface, which only
-    /// root may.
+    /// Returns the result once the interface exists. If the kernel refused the default mask, this sets the mask of the
+    /// interface, which requires root.
     pub(crate) fn settle(self) -> (String, Steered) {
         let steered = match self.asked {
             true => Ok("rps_default_mask of its namespace"),
@@ -69,7 +70,7 @@ impl<'a> Receiver<'a> {
     }
 }
 
-/// Formats CPUs as the kernel reads a set of them: words of 32 bits, the highest first.
+/// Formats a set of CPUs as the kernel reads it: words of 32 bits, highest first.
 fn mask(cpus: &[u32]) -> String {
     let words = cpus.iter().max().map_or(1, |cpu| cpu / 32 + 1);
     let mut text = String::new();
@@ -86,7 +87,7 @@ mod tests {
     use super::mask;
 
     #[test]
-    fn processors_are_written_as_the_kernel_reads_them() {
+    fn cpus_are_formatted_as_the_kernel_reads_them() {
         assert_eq!(mask(&[1]), "00000002");
         assert_eq!(mask(&[0, 31]), "80000001");
         assert_eq!(mask(&[64, 3]), "00000001,00000000,00000008");

@@ -17,12 +17,12 @@ use crate::tools;
 /// Description of a testbed to build.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Spec {
-    /// Names of the hosts, in order; each gets its own address.
+    /// Names of the hosts, in order. Each host gets its own address.
     pub hosts: Vec<String>,
-    /// Medium that joins them, as parsed by [`Medium::parse`].
+    /// Medium that joins the hosts, as parsed by [`Medium::parse`].
     pub medium: String,
-    /// CPUs that do the kernel's receive work of a host, as a network card's interrupts would. A host without an entry
-    /// leaves it to the sender's CPU. [`Testbed::steered`] returns the result.
+    /// CPUs that do the kernel's receive work for a host, as the interrupts of a network card would. Without an entry
+    /// for a host, the sender's CPU does this work. [`Testbed::steered`] returns the result.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub receives_on: BTreeMap<String, Vec<u32>>,
 }
@@ -35,10 +35,10 @@ impl Spec {
     }
 }
 
-/// Hosts (network namespaces) joined by a medium. All of it vanishes, with every program started in it, when the value
-/// is dropped or its process ends for any reason.
+/// Hosts (network namespaces) joined by a medium. They vanish with every program started in them when the value is
+/// dropped or its process ends for any reason.
 pub struct Testbed {
-    /// Dropped first: a forwarder releases its interfaces.
+    /// Declared first, because it must be dropped first: a forwarder releases the hosts' interfaces.
     medium: Arc<dyn BuiltMedium>,
     medium_text: String,
     medium_spec: &'static MediumSpec,
@@ -54,7 +54,7 @@ impl std::fmt::Debug for Testbed {
 }
 
 impl Testbed {
-    /// Builds the testbed: as root in plain namespaces, otherwise in a user namespace.
+    /// Builds a testbed: as root in plain namespaces, otherwise in a user namespace.
     pub fn build(spec: &Spec) -> Result<Self> {
         let medium = Medium::parse(&spec.medium)?;
         let net = Net::new(&spec.hosts, medium.hosts_apart())?;
@@ -82,12 +82,13 @@ impl Testbed {
         Ok(self.net.hosts[at].address.into())
     }
 
-    /// Returns a process that is in the host's namespace as long as the testbed lives: `/proc/PID/net` is its network.
+    /// Returns the ID of a process that stays in the host's namespace as long as the testbed lives. `/proc/PID/net`
+    /// shows the host's network.
     pub fn netns_pid(&self, host: &str) -> Result<u32> {
         Ok(self.net.pid(self.net.index(host)?))
     }
 
-    /// Returns the namespace of a host, to start programs in it.
+    /// Returns the network namespace of a host, for starting programs in it.
     pub fn netns(&self, host: &str) -> Result<Netns> {
         Ok(self.net.netns(self.net.index(host)?).clone())
     }
@@ -107,8 +108,8 @@ impl Testbed {
         written.map_err(setup(format!("set {key} to {value} in {host}"), advice))
     }
 
-    /// Returns how the receive work of a host was put on the CPUs of the spec, or why not; `None` if the spec names
-    /// none.
+    /// Returns how the receive work of a host was moved to the CPUs of the spec, or why it was not. Returns `None` if
+    /// the spec names no CPUs.
     pub fn steered(&self, host: &str) -> Option<&Steered> {
         self.steered.get(host)
     }
@@ -118,7 +119,7 @@ impl Testbed {
         &self.medium_text
     }
 
-    /// Returns the row of its medium.
+    /// Returns the row of the medium in [`MEDIA`](crate::MEDIA).
     pub fn medium_spec(&self) -> &'static MediumSpec {
         self.medium_spec
     }
@@ -128,23 +129,23 @@ impl Testbed {
         self.hosts_apart
     }
 
-    /// Describes the medium's implementation in one sentence.
+    /// Describes in one sentence how the medium is implemented.
     pub fn made_of(&self) -> String {
         self.medium.made_of()
     }
 
-    /// Returns the wire time that a kernel medium makes up after a pause, in microseconds: its timer may be late by
-    /// that much. 0 if every frame takes its own time.
+    /// Returns the traffic that a kernel medium passes at once after a pause, as microseconds of wire time; the
+    /// kernel's timer may be this late. Returns 0 if every frame takes its own time.
     pub fn catches_up_us(&self) -> u64 {
         self.medium.catches_up_us()
     }
 
-    /// Returns a handle that changes the medium's rate from any thread. It does not keep the testbed alive.
+    /// Returns a handle that changes the medium's rate from any thread. The handle does not keep the testbed alive.
     pub fn speed(&self) -> MediumSpeed {
         MediumSpeed(Arc::downgrade(&self.medium))
     }
 
-    /// Returns a handle that reads the medium's counters from any thread. It does not keep the testbed alive.
+    /// Returns a handle that reads the medium's counters from any thread. The handle does not keep the testbed alive.
     pub fn gauge(&self) -> MediumGauge {
         MediumGauge(Arc::downgrade(&self.medium))
     }
@@ -161,7 +162,7 @@ impl std::fmt::Debug for MediumSpeed {
 }
 
 impl MediumSpeed {
-    /// Minimum share of its rate that a medium keeps.
+    /// Minimum share of its full rate that a medium keeps.
     const MIN_SHARE: f64 = 0.01;
 
     /// Sets every wire of the medium to this share of its rate from now on; 1 is the full rate.
@@ -188,8 +189,8 @@ impl std::fmt::Debug for MediumGauge {
 }
 
 impl MediumGauge {
-    /// Adds one sample to a recording: counters `medium.*`, one instance per wire. Once the testbed is gone, the row
-    /// has no values.
+    /// Adds one sample to a recording: counters `medium.*` with one instance per wire. After the end of the testbed,
+    /// the sample has no values.
     pub fn sample(&self, t_s: f64, recording: &mut Recording) {
         let rows = recording.t_s.len();
         recording.t_s.push(t_s);

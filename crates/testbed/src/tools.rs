@@ -20,7 +20,7 @@ pub(crate) fn tc(netns: &Netns, commands: &str) -> Result<()> {
     batch("tc", netns, commands)
 }
 
-/// Writes a value into a file of `/proc/sys` as the namespace sees it.
+/// Writes a value into a file of `/proc/sys`, as the namespace sees it.
 pub(crate) fn write(netns: &Netns, path: &str, value: &str) -> std::io::Result<()> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", r#"printf %s "$2" > "$1""#, "sh", path, value]);
@@ -39,7 +39,7 @@ fn batch(program: &'static str, netns: &Netns, commands: &str) -> Result<()> {
     netns.enter(&mut command);
     let mut child = command.spawn().map_err(missing)?;
     if let Some(mut input) = child.stdin.take() {
-        // A tool that stopped reading has failed; its error output follows below.
+        // A tool that stopped reading has failed. Its error output is read below.
         let _ = input.write_all(commands.as_bytes());
     }
     let output = child.wait_with_output().map_err(missing)?;
@@ -57,7 +57,7 @@ fn explain(program: &str, commands: &str, words: &str) -> String {
     format!("run `{program} {failed}`")
 }
 
-/// Builds the command of a tool that many systems install in sbin, whatever PATH says.
+/// Builds the command of a tool that many systems install in sbin, which PATH may lack.
 pub(crate) fn tool(program: &str) -> Command {
     let found = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"]
         .iter()
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failed_line_is_named() {
+    fn the_failed_command_is_named() {
         let words = "Cannot find device \"x\"\nCommand failed -:2\n";
         assert_eq!(explain("ip", "link set lo up\nlink set x up\n", words), "run `ip link set x up`");
     }

@@ -1,5 +1,5 @@
 //! If the kernel lacks a part of the shared wire, the hub in user space replaces it. The test uses a `tc` that refuses
-//! everything, as on a kernel without traffic control.
+//! every command, as on a kernel without traffic control.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -13,7 +13,7 @@ use testkit::skip;
 
 const ROLE: &str = "LOADLINE_TESTBED_TEST_ROLE";
 
-/// Script that puts its first argument in the place of `tc`, wherever that is, and runs the rest.
+/// Script that mounts its first argument over every `tc` and then runs the remaining arguments.
 const HIDDEN: &str = r#"fake="$1"; shift
 for dir in /usr/sbin /sbin /usr/bin /bin; do
     if [ -e "$dir/tc" ]; then mount --bind "$fake" "$(readlink -f "$dir/tc")" || exit 77; exec "$@"; fi
@@ -21,8 +21,8 @@ done
 exit 77"#;
 
 #[test]
-fn without_traffic_control_the_hub_in_user_space_is_the_wire() {
-    let test = "without_traffic_control_the_hub_in_user_space_is_the_wire";
+fn without_traffic_control_the_hub_in_user_space_replaces_the_wire() {
+    let test = "without_traffic_control_the_hub_in_user_space_replaces_the_wire";
     let dir = tempfile::tempdir().unwrap();
     let fake = dir.path().join("tc");
     std::fs::write(&fake, "#!/bin/sh\necho 'Error: Specified qdisc kind is unknown.' >&2\nexit 2\n").unwrap();
@@ -42,7 +42,7 @@ fn without_traffic_control_the_hub_in_user_space_is_the_wire() {
     assert!(said.contains("carried 3 frames"), "{said}");
 }
 
-/// Body of the child of the test above; on its own it does nothing.
+/// Body of the child process of the test above. It does nothing in a normal test run.
 #[test]
 fn the_other_end() {
     if std::env::var(ROLE).is_err() {

@@ -1,5 +1,5 @@
-//! A testbed needs no root, starts programs in its hosts, and leaves no trace after it is dropped or its creator is
-//! killed.
+//! A testbed needs no root, starts programs in its hosts, and leaves nothing behind after it is dropped or its creator
+//! is killed.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -13,7 +13,7 @@ use testkit::{eventually, skip};
 
 const ROLE: &str = "LOADLINE_TESTBED_TEST_ROLE";
 
-/// Returns the processes in a network namespace of this inode.
+/// Returns the processes in the network namespace with this inode.
 fn inside(inode: u64) -> Vec<u32> {
     use std::os::unix::fs::MetadataExt as _;
     let pids = std::fs::read_dir("/proc").unwrap().filter_map(|e| e.unwrap().file_name().to_str()?.parse().ok());
@@ -29,7 +29,7 @@ fn inodes(bed: &Testbed) -> Vec<u64> {
 }
 
 #[test]
-fn nothing_is_left_after_drop_not_even_a_program_that_ignores_signals() {
+fn after_drop_no_program_is_left_even_if_it_ignores_signals() {
     let test = "nothing_is_left_after_drop";
     for medium in ["ethernet10", "ethernet10:user", "switch:100M", "wan:delay=1ms", "loopback"] {
         let Some(bed) = bed(test, &Spec::server_and_clients(2, medium)) else { return };
@@ -44,12 +44,12 @@ fn nothing_is_left_after_drop_not_even_a_program_that_ignores_signals() {
 }
 
 #[test]
-fn nothing_is_left_when_the_maker_is_killed() {
+fn nothing_is_left_after_the_creator_is_killed() {
     let mut maker = this_test("the_other_end", &[(ROLE, "hold")], None);
     let mut said = BufReader::new(maker.stdout.take().unwrap()).lines().map_while(Result::ok);
     let Some(line) = said.find_map(|l| l.split_once("inodes:").map(|(_, rest)| rest.to_string())) else {
         maker.wait().unwrap();
-        return skip("nothing_is_left_when_the_maker_is_killed", "no testbed on this machine");
+        return skip("nothing_is_left_after_the_creator_is_killed", "no testbed on this machine");
     };
     let inodes: Vec<u64> = line.split_whitespace().filter_map(|n| n.parse().ok()).collect();
     assert_eq!(inodes.len(), 3, "{line}");
@@ -73,7 +73,7 @@ fn no_root_is_needed() {
     }
 }
 
-/// Body of the child processes of the tests above; on its own it does nothing.
+/// Body of the child processes of the tests above. It does nothing in a normal test run.
 #[test]
 fn the_other_end() {
     match std::env::var(ROLE).as_deref() {
@@ -106,7 +106,7 @@ fn use_all() {
     println!("all media used by uid {}", rustix::process::geteuid().as_raw());
 }
 
-/// Sends one message from client1 to the server, by plain sockets opened in the hosts.
+/// Sends one message from client1 to the server over sockets opened in the hosts.
 fn exchange(bed: &Testbed) {
     let udp = |host: &str| {
         let want = sys::netns::OpenSpec::Socket { family: 2, kind: 2, protocol: 0 };

@@ -1,5 +1,5 @@
-//! Proof of the long line: delay, rate, loss and reordering are as requested. Both ends are sockets of this process,
-//! each in another host, so one clock measures both.
+//! Checks that a long line has the requested delay, rate, loss and reordering. Both ends are sockets of this process in
+//! two hosts, so one clock measures both.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -14,10 +14,10 @@ use testkit::alone;
 
 /// Maximum wait for a datagram that must arrive.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of numbered datagrams under way: no buffer between the two ends is too small for them.
+/// Maximum number of numbered datagrams under way. All buffers between the two ends have room for them.
 const MAX_UNDER_WAY: u32 = 128;
 
-/// Datagrams of the rate test, and how many of them are under way.
+/// Number of datagrams of the rate test, and how many of them are under way.
 const BURST: u32 = 2000;
 const AHEAD: u32 = 400;
 
@@ -46,7 +46,7 @@ fn near(what: &str, value: f64, asked: f64) {
 }
 
 #[test]
-fn delay_is_what_was_asked_each_way() {
+fn each_direction_has_the_requested_delay() {
     let _alone = alone();
     let Some((_bed, server, client)) = line("delay_is_what_was_asked", "wan:delay=20ms") else { return };
     let trips: Vec<f64> = (0..30)
@@ -62,12 +62,12 @@ fn delay_is_what_was_asked_each_way() {
             begin.elapsed().as_secs_f64() * 1e3
         })
         .collect();
-    // A process kept off its CPU reads late, never early.
+    // A process that loses its CPU reads late, never early.
     near("least round trip, ms", trips.into_iter().fold(f64::MAX, f64::min), 40.0);
 }
 
-/// Sends numbered datagrams, a few under way at a time, and returns the numbers in arrival order. On a line that
-/// `loses` some and reorders none, all datagrams before the newest are over.
+/// Sends numbered datagrams, a few under way at a time, and returns their numbers in order of arrival. With `loses`,
+/// the line loses some but reorders none: a datagram that arrives shows that no earlier one is under way.
 fn numbered(count: u32, loses: bool, server: &UdpSocket, client: &UdpSocket) -> Vec<u32> {
     let mut got: Vec<u32> = Vec::new();
     for n in 0..count {
@@ -77,13 +77,13 @@ fn numbered(count: u32, loses: bool, server: &UdpSocket, client: &UdpSocket) -> 
             assert!(receive(server, &mut got), "nothing arrived for {ARRIVAL_TIMEOUT:?}");
         }
     }
-    // The last may be lost as well.
+    // The last datagram may be lost, too.
     server.set_read_timeout(Some(if loses { Duration::from_secs(1) } else { ARRIVAL_TIMEOUT })).unwrap();
     while got.len() < count as usize && receive(server, &mut got) {}
     got
 }
 
-/// Waits for one numbered datagram; false if none came.
+/// Waits for one numbered datagram. Returns false if none arrived.
 fn receive(server: &UdpSocket, got: &mut Vec<u32>) -> bool {
     let mut bytes = [0; 4];
     let came = server.recv(&mut bytes).is_ok_and(|n| n == 4);
@@ -92,16 +92,16 @@ fn receive(server: &UdpSocket, got: &mut Vec<u32>) -> bool {
 }
 
 #[test]
-fn loss_is_what_was_asked() {
+fn the_requested_share_of_frames_is_lost() {
     let _alone = alone();
     let medium = "wan:delay=1ms,loss=20%,seed=7";
-    let Some((_bed, server, client)) = line("loss_is_what_was_asked", medium) else { return };
+    let Some((_bed, server, client)) = line("the_requested_share_of_frames_is_lost", medium) else { return };
     let got = numbered(40_000, true, &server, &client).len() as f64;
     near("share lost", 1.0 - got / 40_000.0, 0.2);
 }
 
 #[test]
-fn no_frame_is_lost_or_overtaken_unless_asked() {
+fn by_default_no_frame_is_lost_or_reordered() {
     let _alone = alone();
     let medium = "wan:delay=5ms,jitter=2ms";
     let Some((_bed, server, client)) = line("no_frame_is_lost", medium) else { return };
@@ -109,13 +109,13 @@ fn no_frame_is_lost_or_overtaken_unless_asked() {
 }
 
 #[test]
-fn overtaking_happens_as_often_as_asked() {
+fn the_requested_share_of_frames_is_reordered() {
     let _alone = alone();
     let medium = "wan:delay=5ms,reorder=20%,seed=7";
     let Some((_bed, server, client)) = line("overtaking_happens", medium) else { return };
     let got = numbered(40_000, false, &server, &client);
     assert_eq!(got.len(), 40_000);
-    // A frame that arrived before an earlier one has overtaken it.
+    // A frame that arrives before an earlier frame has overtaken it.
     let (mut lowest, mut overtakers) = (u32::MAX, 0.0);
     for n in got.into_iter().rev() {
         overtakers += f64::from(u8::from(n > lowest));
@@ -125,13 +125,13 @@ fn overtaking_happens_as_often_as_asked() {
 }
 
 #[test]
-fn the_rate_holds_for_datagrams() {
+fn datagrams_arrive_at_the_rate_of_the_line() {
     let _alone = alone();
     let Some((_bed, server, client)) = line("the_rate_holds", "wan:rate=20M,queue=4000000") else { return };
     let (begin, mut payload, mut buffer) = (Instant::now(), [0_u8; 1400], [0; 2000]);
     let (mut sent, mut came) = (0, Vec::new());
-    // This many ahead keep the line full even while this thread is kept off its CPU. A socket that is read late drops
-    // some: the numbers show how many have passed the line.
+    // This number under way keeps the line full even while this thread loses its CPU. A socket that is read late drops
+    // datagrams, but the numbers show how many have passed the line.
     while came.last().is_none_or(|(n, _)| n + 1 < BURST) {
         while sent < BURST.min(came.last().map_or(0, |(n, _)| n + 1) + AHEAD) {
             payload[..4].copy_from_slice(&u32::to_be_bytes(sent));
@@ -143,7 +143,8 @@ fn the_rate_holds_for_datagrams() {
         }
         came.push((u32::from_be_bytes(buffer[..4].try_into().unwrap()), begin.elapsed().as_secs_f64()));
     }
-    // Late reading makes the line seem slower, never faster: the fastest datagram of a quarter is the right one.
+    // Late reading makes the line seem slower, never faster. The fastest datagrams of a quarter therefore show the true
+    // rate.
     let datagram_s = (1400.0 + 66.0) * 8.0 / 20e6;
     let lateness = |(n, at): &(u32, f64)| at - f64::from(*n) * datagram_s;
     let timely = |from: u32, to: u32| {
@@ -158,7 +159,7 @@ fn the_rate_holds_for_datagrams() {
 #[test]
 fn delay_and_loss_are_the_same_without_root() {
     let _alone = alone();
-    for measured in ["delay_is_what_was_asked_each_way", "loss_is_what_was_asked"] {
+    for measured in ["each_direction_has_the_requested_delay", "the_requested_share_of_frames_is_lost"] {
         again_without_root("delay_and_loss_are_the_same_without_root", measured);
     }
 }

@@ -1,5 +1,5 @@
-//! Proof of the media: iperf3 measures the throughput that the overhead allows, with one host and with five, one way
-//! and both.
+//! Checks the media with iperf3: throughput equals the rate minus protocol overhead, with one host and with five, in
+//! one direction and in both.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -13,8 +13,8 @@ use run::{Recording, Window};
 use sys::hiccups::HiccupMeter;
 use testkit::has;
 
-/// Share of bulk TCP on a shared Ethernet: two segments of 1448 bytes (1538 on the wire) share it with one
-/// acknowledgement (90).
+/// Payload share of a TCP bulk transfer on a shared Ethernet. Two segments of 1448 bytes (1538 on the wire) share the
+/// wire with one acknowledgement (90 bytes).
 const TCP_SHARE: f64 = 2.0 * 1448.0 / (2.0 * 1538.0 + 90.0);
 
 fn near(what: &str, value: f64, limit: f64) {
@@ -27,17 +27,17 @@ fn within(what: &str, value: f64, limit: f64, share: f64) {
     assert!(off.abs() <= share, "{what}: {value} is {:.1} % off {limit}", off * 100.0);
 }
 
-/// Share of bulk TCP when acknowledgements have their own wire.
+/// Payload share of a TCP bulk transfer if acknowledgements have their own wire.
 const TCP_SHARE_DUPLEX: f64 = 1448.0 / 1538.0;
 
-/// Expectation for a medium.
+/// The expected throughput of a medium.
 struct Claim {
     medium: &'static str,
-    /// Rate of the full wire in Mbit/s.
+    /// Rate in Mbit/s of the wire that is full.
     rate: f64,
-    /// Name of that wire; empty if there is only one.
+    /// Name of the full wire; empty if there is only one wire.
     wire: &'static str,
-    /// Share of it that is payload.
+    /// Share of the wire's rate that is payload.
     share: f64,
 }
 
@@ -45,14 +45,14 @@ const fn one_wire(medium: &'static str, rate: f64) -> Claim {
     Claim { medium, rate, wire: "", share: TCP_SHARE }
 }
 
-/// A switch whose port to the server is shared by all clients.
+/// A switch on which all clients share the port to the server.
 const SWITCH: Claim = Claim { medium: "switch:50M", rate: 50.0, wire: "switch to server", share: TCP_SHARE_DUPLEX };
 
-/// One medium at a time: the tests measure a wire that senders keep full, and two tests at once would compete for CPUs.
+/// Runs these tests one at a time. They keep a wire full, and two concurrent tests would compete for CPUs.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Length of each period of the measurement in seconds. A machine that stalls empties the wire for one or two periods;
-/// the middle one is representative.
+/// Length of each period of the measurement in seconds. If the machine stalls, the wire is idle for one or two periods.
+/// The median period is representative.
 const STRETCH_S: f64 = 0.25;
 const STRETCHES: usize = 12;
 
@@ -61,7 +61,7 @@ fn middle(mut list: Vec<f64>) -> f64 {
     list[list.len() / 2]
 }
 
-/// Loads a shared wire with clients, and compares its utilisation and its payload share with arithmetic.
+/// Loads a shared wire with clients and compares its utilisation and its payload share with the calculated values.
 fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     if !has(test, "iperf3") {
         return;
@@ -72,7 +72,8 @@ fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     let ports: Vec<u16> = (0..clients as u16).map(|n| 5201 + n).collect();
     let servers: Vec<_> = ports.iter().map(|port| iperf_server(&bed, "server", *port)).collect();
     ports.iter().for_each(|port| await_listener(&bed, "server", *port));
-    // Windows that fit into the queue together: a lost segment would hold back bytes and give them to iperf3 later.
+    // The TCP windows fit into the queue together. A lost segment would delay bytes, which iperf3 would then count in a
+    // later period.
     let window = if both { "12K" } else { "24K" };
     let extra: &[&str] = if both { &["-t", "6", "-w", window, "--bidir"] } else { &["-t", "6", "-w", window] };
     let started: Vec<_> =
@@ -99,8 +100,8 @@ fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     };
     near(&format!("{test} wire Mbit/s"), a_second("medium.bytes") * 8.0 / 1e6, claim.rate);
     near(&format!("{test} busy share"), a_second("medium.busy") / 1e6, 1.0);
-    // iperf3 reports bytes per quarter of a second, or longer if the machine stalled. Bytes at an edge of the
-    // measurement are divided evenly.
+    // iperf3 reports the bytes of each quarter of a second, or of a longer interval if the machine stalled. Bytes of an
+    // interval at an edge of the measurement are divided evenly.
     let stood_s = meter.end().iter().map(|pause| pause.ns() as f64 / 1e9).fold(0.0, f64::max);
     let share = 0.03 + stood_s / (STRETCHES as f64 * STRETCH_S);
     within(&format!("{test} user's share"), user_bytes / grown("medium.bytes", Window::ALL), claim.share, share);
@@ -122,7 +123,7 @@ fn ethernet10_five_hosts_both_ways() {
 }
 
 #[test]
-fn the_hub_in_user_space_is_the_same_medium() {
+fn the_hub_in_user_space_has_the_same_throughput() {
     shared("hub_in_user_space", &one_wire("ethernet10:user", 10.0), 5, false);
 }
 
@@ -142,7 +143,7 @@ fn switch_five_hosts() {
 }
 
 #[test]
-fn the_wire_is_the_same_without_root() {
+fn the_wire_has_the_same_throughput_without_root() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    again_without_root("the_wire_is_the_same_without_root", "ethernet10_five_hosts_both_ways");
+    again_without_root("the_wire_has_the_same_throughput_without_root", "ethernet10_five_hosts_both_ways");
 }

@@ -1,4 +1,4 @@
-//! A slowed medium carries that much less meanwhile, and its full rate afterwards: in the kernel and in user space.
+//! A slowed medium carries its reduced rate, and afterwards its full rate, in the kernel and in user space.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -12,10 +12,10 @@ use testkit::has;
 
 /// Length of a period.
 const STRETCH: Duration = Duration::from_millis(300);
-/// Number of periods with the full rate, then half of it, and so on.
+/// Number of periods with the full rate, followed by as many with half of the rate, and so on.
 const STRETCHES: usize = 10;
 
-/// Returns the megabits that the fullest wire carried per second in one period.
+/// Returns the Mbit/s that the busiest wire carried in one period.
 fn stretch(bed: &Testbed) -> f64 {
     let mut recording = Recording::default();
     let begin = Instant::now();
@@ -31,12 +31,13 @@ fn middle(mut list: Vec<f64>) -> f64 {
     list[list.len() / 2]
 }
 
-/// Returns the share of `medium`'s wire carried at half of its speed, and the ratio of afterwards to before.
+/// Returns two shares: the rate of `medium` at half speed relative to its full rate, and its rate afterwards relative
+/// to before.
 fn shares(test: &str, medium: &str) -> Option<[f64; 2]> {
     let bed = bed(test, &Spec::server_and_clients(1, medium))?;
     let _server = iperf_server(&bed, "server", 5201);
     await_listener(&bed, "server", 5201);
-    // Twice as much as the wire carries, as datagrams: nothing adapts to the rate.
+    // Sends twice the rate of the wire as datagrams, which do not adapt to the rate.
     let _client = iperf_client(&bed, "client1", "server", 5201, &["-u", "-b", "20M", "-t", "12"]);
     std::thread::sleep(Duration::from_millis(1500));
     let speed = bed.speed();
@@ -80,12 +81,12 @@ fn a_switch_is_slowed() {
 
 #[test]
 fn a_long_line_is_slowed() {
-    // Frames waiting for a line keep their time, so few may wait.
+    // Waiting frames keep their time after a change of the rate, so only a few may wait.
     slows("a_long_line_is_slowed", "wan:rate=10M,delay=1ms,queue=20000");
 }
 
 #[test]
-fn a_medium_without_a_rate_and_shares_that_are_none_are_refused() {
+fn media_without_a_rate_and_invalid_shares_are_refused() {
     let Some(bed) = bed("a_medium_without_a_rate", &Spec::server_and_clients(1, "switch")) else { return };
     assert!(bed.speed().set(0.5).unwrap_err().to_string().contains("no rate"));
     for share in [0.0, -1.0, 1.5, f64::NAN] {

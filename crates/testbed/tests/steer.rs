@@ -1,5 +1,5 @@
-//! Proof that a host's packets are received on the CPU that the spec names, with root and without: the kernel counts
-//! the packets of each CPU.
+//! Checks that the CPU in the spec receives a host's packets, with root and without. The kernel counts the packets of
+//! each CPU.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -12,13 +12,13 @@ use loadline_testbed::Spec;
 use sys::netns::OpenSpec;
 use testkit::skip;
 
-/// Number of packets; far more than other traffic brings to one CPU in that time.
+/// Number of packets, far above the other traffic that one CPU receives meanwhile.
 const PACKETS: u64 = 20_000;
-/// Packets between two pauses: fewer than a CPU's queue holds.
+/// Number of packets between two pauses, below the capacity of a CPU's queue.
 const PACKETS_PER_TURN: u64 = 200;
 
-/// Returns the packets that reached a CPU since boot, processed (first column of its row) or dropped because it was
-/// busy (second); the thirteenth is its number.
+/// Returns the packets that reached a CPU since boot, as /proc/net/softnet_stat counts them. The first column counts
+/// processed packets, the second packets dropped by a full queue; the thirteenth is the CPU's number.
 fn taken_in(cpu: u32) -> u64 {
     let text = std::fs::read_to_string("/proc/net/softnet_stat").unwrap();
     let rows = text.lines().map(|line| line.split_whitespace().map(|v| u64::from_str_radix(v, 16).unwrap()));
@@ -27,8 +27,8 @@ fn taken_in(cpu: u32) -> u64 {
 }
 
 #[test]
-fn packets_are_received_on_the_processor_of_their_host() {
-    let test = "packets_are_received_on_the_processor_of_their_host";
+fn packets_are_received_on_the_cpu_of_their_host() {
+    let test = "packets_are_received_on_the_cpu_of_their_host";
     let cpus = sys::limits::allowed_cpus().unwrap();
     let [here, .., there] = cpus[..] else { return skip(test, "there is one processor") };
     let spec = Spec {
@@ -47,13 +47,13 @@ fn packets_are_received_on_the_processor_of_their_host() {
     let before = taken_in(there);
     let server = (bed.address("server").unwrap(), 9);
     for n in 0..PACKETS {
-        // Nobody listens; the next datagram reports the refusal of the previous one.
+        // No program listens, so each send may report that the previous datagram was refused.
         let _ = socket.send_to(&[0], server);
         if n % PACKETS_PER_TURN == 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    // The last packets may still wait there for their CPU.
+    // The last packets may still wait for their CPU.
     let grown = testkit::eventually(|| Some(taken_in(there) - before).filter(|grown| *grown >= PACKETS));
     println!("{grown} packets on processor {there}");
     drop(bed);

@@ -1,7 +1,8 @@
-//! The thread that moves frames. It reads frames from hosts, asks the [`Relay`] for each one's arrival time, keeps it
-//! in a timer heap until then, and gives it to its host.
+//! The thread that moves frames. It reads frames from hosts and asks the [`Relay`] for the arrival time of each. Frames
+//! wait in a timer heap until then and go to their host.
 //!
-//! Frames are switched by destination address. A group address goes to every other host, as copies of one frame.
+//! The thread switches frames by their destination address. A frame to a group address goes to every other host, as
+//! copies of one frame.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,24 +17,24 @@ use sys::{Errno, clock, limits};
 
 use super::{Counts, Fate, Relay};
 
-/// Maximum frame size read: header, VLAN tag and an MTU of 9000 fit.
+/// Maximum size in bytes of a frame: header, VLAN tag and an MTU of 9000.
 const MAX_FRAME_BYTES: usize = 9216;
-/// Number of frames taken from one host before the others have their turn.
+/// Maximum number of frames taken from one host before the other hosts have their turn.
 const MAX_FRAMES_PER_TURN: usize = 32;
-/// Maximum sleep of the thread, so that it notices a stop.
+/// Maximum sleep of the thread in nanoseconds. A stop is noticed within this time.
 const MAX_SLEEP_NS: u64 = 50_000_000;
 
-/// One host's end.
+/// The forwarder's end of one host's interface.
 #[derive(Debug)]
 pub(crate) struct Port {
     pub(crate) tap: Tap,
     pub(crate) mac: [u8; 6],
 }
 
-/// The running forwarder. It stops on drop.
+/// The running forwarder, which stops on drop.
 pub(crate) struct Engine {
     shared: Arc<Shared>,
-    /// Full rate; `None` means no limit.
+    /// Full rate in bits per second; `None` means no limit.
     bits_per_s: Option<u64>,
     /// Current rate in bits per second.
     now: AtomicU64,
@@ -59,7 +60,7 @@ struct ForwardLoop {
     number: u64,
 }
 
-/// Arrival of a frame. The number keeps simultaneous frames in order.
+/// A frame and its arrival time. The number keeps simultaneous frames in order.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct DueFrame {
     at_ns: u64,
@@ -68,7 +69,7 @@ struct DueFrame {
 }
 
 impl Engine {
-    /// Starts the thread for a relay of this rate.
+    /// Starts the thread for a relay with this rate.
     pub(crate) fn start(ports: Vec<Port>, relay: Box<dyn Relay>, bits_per_s: Option<u64>) -> io::Result<Self> {
         let epoll = Epoll::new()?;
         for (token, port) in ports.iter().enumerate() {
@@ -91,7 +92,7 @@ impl Engine {
         self.bits_per_s.map(|_| self.now.load(Relaxed))
     }
 
-    /// Gives the medium this share of its rate from the next frame on.
+    /// Sets the rate of the medium to this share of its full rate, from the next frame on.
     pub(crate) fn set_speed(&self, share: f64) -> Result<(), String> {
         let full = self.bits_per_s.ok_or("it has no rate that could be changed")?;
         let bits_per_s = ((full as f64 * share) as u64).max(1);
@@ -100,7 +101,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Returns the medium's counts so far.
+    /// Returns the counts of the medium so far.
     pub(crate) fn counts(&self) -> Counts {
         self.shared.relay().counts(clock::monotonic_ns())
     }
@@ -117,8 +118,8 @@ impl Drop for Engine {
 
 impl ForwardLoop {
     fn run(&mut self, epoll: &Epoll) {
-        // Without exact timers every frame would be 50 us late, and without priority a busy host would slow the wire.
-        // The medium still works without them.
+        // Without exact timers every frame would be 50 µs late. Without priority a busy host would slow the medium.
+        // Both are optional.
         let _ = limits::exact_timers();
         let _ = limits::set_nice(-15);
         let mut events = Events::with_capacity(64);
@@ -141,7 +142,7 @@ impl ForwardLoop {
         due.into_iter().chain(turn).min().map_or(MAX_SLEEP_NS, |at| at.saturating_sub(now)).min(MAX_SLEEP_NS)
     }
 
-    /// Gives every due frame to its host and returns the time.
+    /// Gives every frame that is due to its host. Returns the current time.
     fn deliver(&mut self) -> u64 {
         let mut now = clock::monotonic_ns();
         self.settle(now);
@@ -154,7 +155,7 @@ impl ForwardLoop {
         now
     }
 
-    /// Takes frames whose turn has come from the relay.
+    /// Schedules waiting frames whose turn has come, as the relay decides.
     fn settle(&mut self, now: u64) {
         loop {
             let Some((slot, at_ns)) = self.relay().settle(now) else { return };
@@ -167,7 +168,7 @@ impl ForwardLoop {
         self.heap.push(Reverse(DueFrame { at_ns, number: self.number, slot }));
     }
 
-    /// Passes a frame on. A host whose interface is down refuses it: the frame is lost, as on a wire.
+    /// Passes a frame to its host. If the host's interface is down, the frame is lost, as on a real wire.
     fn hand_over(&mut self, slot: usize) {
         if let Some(frame) = self.frames.get(slot) {
             for (at, port) in self.ports.iter().enumerate() {
@@ -190,7 +191,7 @@ impl ForwardLoop {
         }
     }
 
-    /// Accepts a frame. One for several hosts takes the wire only once.
+    /// Accepts a frame from a host. A frame for several hosts uses the wire only once.
     fn accept(&mut self, from: usize, bytes: &[u8]) {
         let group = bytes[0] & 1 == 1;
         let to = self.ports.iter().position(|port| bytes[..6] == port.mac);
@@ -211,14 +212,14 @@ impl ForwardLoop {
     }
 }
 
-/// Waiting frames, in reused buffers.
+/// Frames under way, in reused buffers.
 #[derive(Default)]
 struct Slots {
     frames: Vec<Frame>,
     free: Vec<usize>,
 }
 
-/// A frame under way; without `to` it is for all hosts but its sender.
+/// A frame under way. Without `to`, the frame is for all hosts except its sender.
 #[derive(Default)]
 struct Frame {
     bytes: Vec<u8>,

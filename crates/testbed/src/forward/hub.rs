@@ -1,7 +1,8 @@
 //! One shared half-duplex wire: all stations take turns at a single serialiser, frame by frame.
 //!
-//! Each station has its own queue, as on an Ethernet, so a station with one short frame has the same chance as one with
-//! many. There are no collisions and no back-off, so the wire reaches its full rate under any load.
+//! Each station has its own queue, as on an Ethernet. A station with one short frame therefore gets its turn as soon as
+//! a station with many frames. There are no collisions and no back-off, so the wire reaches its full rate under any
+//! load.
 
 use std::collections::VecDeque;
 
@@ -21,7 +22,7 @@ pub(crate) struct Hub {
     counts: Counts,
 }
 
-/// Frames of one station waiting for the wire.
+/// Frames of one station that wait for the wire.
 #[derive(Debug, Default)]
 struct Station {
     waiting: VecDeque<Waiting>,
@@ -36,7 +37,7 @@ struct Waiting {
 }
 
 impl Hub {
-    /// Creates a wire of this rate; at most `limit_bytes` of each station wait for it.
+    /// Creates a wire of this rate. At most `limit_bytes` of each station wait for the wire.
     pub(crate) fn new(bits_per_s: u64, limit_bytes: u64, stations: usize) -> Self {
         let stations = (0..stations).map(|_| Station::default()).collect();
         Self { bits_per_s, limit_bytes, stations, turn: 0, free_ns: 0, busy_ns: 0, counts: Counts::default() }
@@ -46,7 +47,7 @@ impl Hub {
         self.stations.iter().filter_map(|s| s.waiting.front().map(|w| w.since_ns))
     }
 
-    /// Returns the next station in turn among those that wait at this moment.
+    /// Returns the station that sends next, among those with waiting frames at this time.
     fn next_station(&self, at_ns: u64) -> Option<usize> {
         let count = self.stations.len();
         let order = (1..=count).map(|step| (self.turn + step) % count);
@@ -106,11 +107,11 @@ mod tests {
     }
 
     #[test]
-    fn both_directions_compete_for_one_wire_at_800_ns_a_byte() {
+    fn both_directions_share_one_wire_at_800_ns_per_byte() {
         let mut hub = Hub::new(10_000_000, 192_000, 2);
         waits(&mut hub, 0, 0, 1514, 7);
         waits(&mut hub, 0, 1, 42, 8);
-        // The station that did not send last has its turn first.
+        // The station that did not send last has the first turn.
         assert_eq!(hub.settle(0), Some((8, 84 * 800)));
         assert_eq!(hub.settle(0), None, "the wire is in use");
         assert_eq!(hub.wakes_ns(), Some(84 * 800));
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn one_frame_of_a_station_passes_before_the_queue_of_another() {
+    fn a_single_frame_is_sent_before_the_queue_of_another_station() {
         let mut hub = Hub::new(10_000_000, 192_000, 3);
         (0..4).for_each(|ticket| waits(&mut hub, 0, 0, 1514, ticket));
         assert_eq!(hub.settle(0).map(|s| s.0), Some(0));
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_takes_the_time_of_the_rate_at_its_turn() {
+    fn the_rate_at_its_turn_sets_the_time_of_a_frame() {
         let mut hub = Hub::new(10_000_000, 192_000, 2);
         waits(&mut hub, 0, 0, 1514, 0);
         waits(&mut hub, 0, 0, 1514, 1);
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_drops_and_says_so() {
+    fn a_full_queue_drops_and_counts_frames() {
         let mut hub = Hub::new(10_000_000, 2000, 2);
         waits(&mut hub, 0, 0, 1514, 0);
         assert_eq!(hub.offer(0, 0, 1514, 1), Fate::Lost);

@@ -1,8 +1,8 @@
-//! A long line between every pair of hosts: rate, delay, jitter, loss and reordering, separate per direction.
+//! A long line between every pair of hosts, with rate, delay, jitter, loss and reordering for each direction.
 //!
-//! The steps for a frame, in order: it may be lost; it waits for the line's rate; it travels `delay` plus a jitter
-//! uniform in ± `jitter`. Frames keep their order, except the share `reorder`, which travel without delay, as in netem.
-//! The same seed and frames give the same decisions.
+//! A frame passes these steps in order: it may be lost, it waits for the line's rate, and it travels for `delay` ±
+//! `jitter` (uniformly distributed). Frames keep their order, except the share `reorder`, which travels without delay,
+//! as in netem. A seed determines all decisions for a given sequence of frames.
 
 use super::queue::Serialiser;
 use super::usage::wire_bytes;
@@ -15,15 +15,15 @@ pub(crate) struct LinePlan {
     pub(crate) delay_ns: u64,
     /// Maximum deviation from the delay in nanoseconds.
     pub(crate) jitter_ns: u64,
-    /// Share of lost frames.
+    /// Share of frames that are lost.
     pub(crate) loss: f64,
     /// Share of frames that overtake others.
     pub(crate) reorder: f64,
     /// Bits per second of each host's line, each way; `None` means no limit.
     pub(crate) bits_per_s: Option<u64>,
-    /// Maximum bytes waiting for the rate.
+    /// Maximum number of bytes that wait for the rate.
     pub(crate) limit_bytes: u64,
-    /// Seed of every random choice.
+    /// Seed of all random decisions.
     pub(crate) seed: u64,
 }
 
@@ -56,7 +56,7 @@ impl Line {
 }
 
 impl Line {
-    /// Returns the arrival time of a frame; `None` if lost or the queue is full.
+    /// Returns the arrival time of a frame, or `None` if the frame is lost or the queue is full.
     fn travel(&mut self, now_ns: u64, from: usize, bytes: usize) -> Option<u64> {
         let (plan, way) = (&self.plan, self.ways.get_mut(from)?);
         let (lost, overtakes, swing) = (way.random.f64(), way.random.f64(), way.random.f64());
@@ -116,7 +116,7 @@ mod tests {
     };
 
     #[test]
-    fn delay_is_exact_and_rate_comes_before_it() {
+    fn frames_wait_for_the_rate_and_then_for_the_exact_delay() {
         let mut line = Line::new(LinePlan { bits_per_s: Some(10_000_000), ..PLAN }, 2);
         assert_eq!(line.travel(5, 0, 1514), Some(5 + 1538 * 800 + 20_000_000));
         assert_eq!(line.travel(5, 1, 1514), Some(5 + 1538 * 800 + 20_000_000), "each direction has its own rate");
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn loss_and_overtaking_come_out_as_asked_and_repeat_with_the_seed() {
+    fn loss_and_reordering_have_the_requested_shares_and_repeat_with_the_seed() {
         let plan = LinePlan { loss: 0.02, reorder: 0.05, jitter_ns: 4_000_000, ..PLAN };
         let run = || {
             let mut line = Line::new(plan, 2);
@@ -140,9 +140,9 @@ mod tests {
     }
 
     #[test]
-    fn jitter_stays_in_its_range_with_the_delay_as_its_middle() {
+    fn jitter_is_centred_on_the_delay_and_stays_in_its_range() {
         let mut line = Line::new(LinePlan { jitter_ns: 5_000_000, ..PLAN }, 2);
-        // Frames far apart, so that keeping the order never delays one.
+        // Frames far apart, so that no frame waits for an earlier one to keep the order.
         let travel: Vec<u64> =
             (0..20_000_u64).map(|i| line.travel(i * 1_000_000_000, 0, 100).unwrap() - i * 1_000_000_000).collect();
         assert!(travel.iter().all(|t| (15_000_000..=25_000_000).contains(t)));

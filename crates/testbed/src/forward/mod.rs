@@ -1,6 +1,7 @@
-//! Own forwarder: frames of the hosts' interfaces pass through a [`Relay`], which decides when each one arrives.
+//! Forwarder in user space: frames of the hosts' interfaces pass through a [`Relay`], which decides when each frame
+//! arrives.
 //!
-//! The relays are pure (the caller passes the time), so tests of their arithmetic need no network.
+//! The relays are pure functions of the times that the caller passes, so their tests need no network.
 
 mod engine;
 mod hub;
@@ -13,21 +14,21 @@ pub(crate) use hub::Hub;
 pub(crate) use line::{Line, LinePlan};
 pub(crate) use usage::{Counts, FRAMING_BYTES};
 
-/// Fate of a frame.
+/// What happens to a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Arrives at this time in nanoseconds.
+    /// The frame arrives at this time in nanoseconds.
     Arrives(u64),
-    /// Waits for its turn; [`Relay::settle`] later returns its arrival.
+    /// The frame waits for its turn. [`Relay::settle`] later returns its arrival time.
     Waits,
-    /// Dropped or lost.
+    /// The frame is dropped or lost.
     Lost,
 }
 
-/// Decides whether and when a frame arrives.
+/// Decides if and when a frame arrives.
 pub(crate) trait Relay: Send {
-    /// Takes a frame of `bytes` (with the Ethernet header, without the check sequence) that leaves port `from` at
-    /// `now_ns`. `ticket` identifies it if it has to wait.
+    /// Takes a frame that leaves port `from` at `now_ns`. `bytes` includes the Ethernet header, without the check
+    /// sequence. If the frame has to wait, `ticket` identifies it later.
     fn offer(&mut self, now_ns: u64, from: usize, bytes: usize, ticket: usize) -> Fate;
 
     /// Returns the next waiting frame whose turn has come, and its arrival time.
@@ -35,14 +36,14 @@ pub(crate) trait Relay: Send {
         None
     }
 
-    /// Returns the time of the next turn of a waiting frame.
+    /// Returns the time at which the next waiting frame has its turn.
     fn wakes_ns(&self) -> Option<u64> {
         None
     }
 
-    /// Changes the rate for every frame whose turn is still to come.
+    /// Changes the rate for every frame that has not had its turn.
     fn set_rate(&mut self, bits_per_s: u64);
 
-    /// Returns the counts so far; `queue` is as of `now_ns`.
+    /// Returns the counts so far. `queue_bytes` is the value at `now_ns`.
     fn counts(&mut self, now_ns: u64) -> Counts;
 }

@@ -1,4 +1,5 @@
-//! One serialiser with a bounded queue: bytes go out one after the other at a fixed rate. It stores times, not bytes.
+//! One serialiser with a limited queue: bytes are sent one after the other at a fixed rate. The queue stores the times
+//! and sizes of frames, not their content.
 
 use std::collections::VecDeque;
 
@@ -10,7 +11,7 @@ pub(crate) struct Serialiser {
     bits_per_s: u64,
     limit_bytes: u64,
     free_ns: u64,
-    /// Frames not sent yet: the time at which each is sent, and its bytes.
+    /// Frames that are not sent yet: the time at which each will be sent, and its size in bytes.
     waiting: VecDeque<(u64, u32)>,
     queued: u64,
     busy_ns: u64,
@@ -21,17 +22,17 @@ impl Serialiser {
         Self { bits_per_s, limit_bytes, free_ns: 0, waiting: VecDeque::new(), queued: 0, busy_ns: 0 }
     }
 
-    /// Changes the rate for frames appended from now on; waiting frames keep their time.
+    /// Changes the rate for frames that are appended later. Waiting frames keep their times.
     pub(crate) fn set_rate(&mut self, bits_per_s: u64) {
         self.bits_per_s = bits_per_s;
     }
 
-    /// Returns the nanoseconds that bytes take.
+    /// Returns the nanoseconds in which this many bytes are sent.
     pub(crate) fn time_ns(&self, bytes: usize) -> u64 {
         (bytes as u64 * 8).saturating_mul(1_000_000_000) / self.bits_per_s
     }
 
-    /// Appends a frame. Returns the time when its last bit is sent, or `None` if the queue is full.
+    /// Appends a frame. Returns the time at which its last bit is sent, or `None` if the queue is full.
     pub(crate) fn push(&mut self, now_ns: u64, frame: usize, counts: &mut Counts) -> Option<u64> {
         self.forget(now_ns);
         let bytes = wire_bytes(frame);
@@ -49,13 +50,13 @@ impl Serialiser {
         Some(self.free_ns)
     }
 
-    /// Returns the bytes not sent at this moment.
+    /// Returns the number of bytes not sent at this time.
     pub(crate) fn queued(&mut self, now_ns: u64) -> u64 {
         self.forget(now_ns);
         self.queued
     }
 
-    /// Returns the nanoseconds of use up to this moment, without pending frames.
+    /// Returns the nanoseconds of use until this time, without frames that are not sent yet.
     pub(crate) fn busy_ns(&self, now_ns: u64) -> u64 {
         self.busy_ns - self.free_ns.saturating_sub(now_ns)
     }
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ten_megabit_takes_800_ns_a_byte_with_framing_and_a_minimum() {
+    fn at_ten_megabit_a_byte_takes_800_ns_with_framing_and_minimum_size() {
         let (mut s, mut c) = (Serialiser::new(10_000_000, 192_000), Counts::default());
         assert_eq!(s.push(0, 1514, &mut c), Some(1538 * 800));
         assert_eq!(s.push(0, 42, &mut c), Some((1538 + 84) * 800));
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_the_rate_is_for_what_comes_after_it() {
+    fn a_new_rate_applies_to_later_frames() {
         let (mut s, mut c) = (Serialiser::new(10_000_000, 192_000), Counts::default());
         assert_eq!(s.push(0, 1514, &mut c), Some(1538 * 800));
         s.set_rate(5_000_000);
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_drops_and_says_so() {
+    fn a_full_queue_drops_and_counts_frames() {
         let (mut s, mut c) = (Serialiser::new(10_000_000, 2000), Counts::default());
         assert!(s.push(0, 1514, &mut c).is_some());
         assert_eq!(s.push(0, 1514, &mut c), None);

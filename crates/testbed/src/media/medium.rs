@@ -1,4 +1,4 @@
-//! Row type of the media table, and the traits of a medium.
+//! Row type of the table of media, and the traits of a medium.
 
 use crate::arguments::Arguments;
 use crate::error::Result;
@@ -7,13 +7,13 @@ use crate::net::Net;
 
 /// A row of [`MEDIA`](super::MEDIA).
 pub struct MediumSpec {
-    /// Name.
+    /// Name of the medium.
     pub name: &'static str,
-    /// Arguments after the name.
+    /// Description of the arguments after the name.
     pub arguments: &'static str,
     /// One-sentence description.
     pub help: &'static str,
-    /// True if it is one wire for all hosts and both directions.
+    /// True if all hosts and both directions share one wire.
     pub shared_wire: bool,
     /// Parses the arguments.
     pub(super) plan: fn(&mut Arguments) -> Result<Box<dyn MediumPlan>, String>,
@@ -32,11 +32,11 @@ pub(super) trait MediumPlan: std::fmt::Debug + Send + Sync {
         true
     }
 
-    /// Joins the hosts.
+    /// Joins the hosts by the medium.
     fn join(&self, net: &Net) -> Result<Box<dyn BuiltMedium>>;
 }
 
-/// Reason why a medium cannot be slowed.
+/// Reason why this medium cannot be slowed.
 pub(super) const NO_RATE: &str = "it is as fast as the CPUs: it has no rate that could be changed";
 
 /// A medium in use.
@@ -44,16 +44,17 @@ pub(crate) trait BuiltMedium: Send + Sync {
     /// Returns the counts of each wire so far.
     fn wires(&self) -> Vec<Wire>;
 
-    /// Describes its implementation for notes: `kernel: …`, `user space: …`.
+    /// Describes how the medium is implemented, for notes: `kernel: …`, `user space: …`.
     fn made_of(&self) -> String;
 
-    /// Sets the wires to this share of their rates from now on (above 0, at most 1). The error says why the medium has
-    /// no rate.
+    /// Sets all wires to this share of their rates from now on (above 0, at most 1). The error states why the medium
+    /// has no rate.
     fn set_speed(&self, _share: f64) -> Result<(), String> {
         Err(NO_RATE.into())
     }
 
-    /// Returns the wire time that may pass at once after a pause, in microseconds; 0 if every frame takes its own time.
+    /// Returns the traffic that may pass at once after a pause, as microseconds of wire time; 0 if every frame takes
+    /// its own time.
     fn catches_up_us(&self) -> u64 {
         0
     }
@@ -62,10 +63,10 @@ pub(crate) trait BuiltMedium: Send + Sync {
 /// One wire, or one direction of a wire.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wire {
-    /// `ethernet10`, `switch to client1`, …
+    /// Name of the wire: `ethernet10`, `switch to client1`, …
     pub(crate) name: String,
     /// Current rate in bits per second; `None` means no limit.
     pub(crate) bits_per_s: Option<u64>,
-    /// Counts, or the reason for their absence.
+    /// Counts, or the reason why there are none.
     pub(crate) counts: Result<Counts, String>,
 }

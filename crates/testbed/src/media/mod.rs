@@ -1,4 +1,4 @@
-//! Media that join hosts: one file per kind, one row per medium.
+//! Media that join hosts: one file per kind, and one row per medium.
 
 mod loopback;
 mod medium;
@@ -75,12 +75,12 @@ impl Medium {
         Ok(Self { text: text.into(), spec, plan })
     }
 
-    /// Returns the original text.
+    /// Returns the text from which the medium was parsed.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Returns its row.
+    /// Returns the row of the medium in [`MEDIA`].
     pub fn spec(&self) -> &'static MediumSpec {
         self.spec
     }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_medium_reads_its_bare_name_and_refuses_what_it_does_not_know() {
+    fn every_medium_accepts_its_name_and_refuses_unknown_arguments() {
         for spec in MEDIA {
             Medium::parse(spec.name).unwrap();
             let error = Medium::parse(&format!("{}:nonsense=1", spec.name)).unwrap_err().to_string();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_make_no_sense_are_refused() {
+    fn invalid_arguments_are_refused() {
         for text in ["switch:fast", "wan:loss=200%", "wan:jitter=20ms,delay=10ms", "ethernet10:kernel", "loopback:1"] {
             assert!(Medium::parse(text).is_err(), "{text}");
         }

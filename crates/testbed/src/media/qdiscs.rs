@@ -1,5 +1,5 @@
-//! Wires of the kernel: counters and rates of a namespace's queueing disciplines. Bytes include the Ethernet overhead,
-//! since a size table (stab) adds it before the rate is applied.
+//! Wires made by the kernel: counters and rates of a namespace's queueing disciplines. Counts include the bytes that
+//! Ethernet adds, because a size table (stab) adds them before the rate is applied.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,16 +10,16 @@ use super::medium::Wire;
 use crate::error::{Result, setup};
 use crate::forward::Counts;
 
-/// Maximum lateness of the kernel's timer before the wire loses rate, as time on the wire. After a pause this much
-/// passes at once. `htb` sends into debt and waits until it is paid, so unlike with `tbf` the frame need not fit into
-/// it.
+/// Maximum lateness of the kernel's timer, in microseconds of wire time, before the wire loses throughput. After a
+/// pause, this much traffic passes at once. `htb` sends a whole frame and waits until its tokens return, so this time
+/// may be shorter than a frame. `tbf` would need room for a whole frame.
 pub(super) const MAX_LATENESS_US: u64 = 400;
-/// Maximum frame size with overhead: the bytes that a class sends per turn.
+/// Maximum size of a frame on the wire in bytes. A class sends this much per turn.
 pub(super) const MAX_FRAME_BYTES: u32 = 1538;
-/// Minor number of the class for the wire, below the handle `1:`.
+/// Minor number of the class for the wire, under the handle `1:`.
 pub(super) const WIRE_CLASS: u16 = 0xfff;
 
-/// Access to the disciplines of one namespace.
+/// Access to the queueing disciplines of one namespace.
 pub(super) struct Qdiscs {
     route: Mutex<Rtnl>,
 }
@@ -48,7 +48,7 @@ pub(super) struct KernelWire {
     now: Mutex<RatePeriod>,
 }
 
-/// A period with a constant rate, and the traffic before it.
+/// Start of a period with a constant rate, with the traffic before it.
 #[derive(Clone, Copy)]
 struct RatePeriod {
     bits_per_s: u64,
@@ -57,7 +57,7 @@ struct RatePeriod {
 }
 
 impl RatePeriod {
-    /// Returns the nanoseconds of use once `bytes` bytes were carried in total.
+    /// Returns the nanoseconds of use after `bytes` bytes in total.
     fn busy_ns(&self, bytes: u64) -> u64 {
         let since = u128::from(bytes.saturating_sub(self.bytes)) * 8_000_000_000 / u128::from(self.bits_per_s);
         self.busy_ns + since as u64
@@ -71,7 +71,7 @@ impl KernelWire {
         Self { name, interface: interface.into(), qdiscs: Arc::clone(qdiscs), bits_per_s, now }
     }
 
-    /// Returns its counts so far.
+    /// Returns the wire with its counts so far.
     pub(super) fn wire(&self) -> Wire {
         let now = *self.period();
         let counts = self.read().map(|(_, root)| Counts {
@@ -86,7 +86,7 @@ impl KernelWire {
         Wire { name: self.name.clone(), bits_per_s: Some(now.bits_per_s), counts }
     }
 
-    /// Sets it to this share of its rate.
+    /// Sets the wire to this share of its full rate.
     pub(super) fn set_speed(&self, share: f64) -> Result<(), String> {
         let mut now = self.period();
         let (index, root) = self.read()?;
@@ -102,7 +102,7 @@ impl KernelWire {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the number of its interface and the counters of the `htb` at its root.
+    /// Returns the number of the wire's interface, and the counters of its root `htb`.
     fn read(&self) -> Result<(u32, Qdisc), String> {
         let mut route = self.qdiscs.route();
         let (mut index, mut root) = (None, None);
@@ -125,7 +125,7 @@ mod tests {
     use super::RatePeriod;
 
     #[test]
-    fn time_in_use_is_that_of_the_rate_at_which_each_byte_was_carried() {
+    fn time_in_use_counts_each_byte_at_its_own_rate() {
         let fast = RatePeriod { bits_per_s: 10_000_000, bytes: 0, busy_ns: 0 };
         assert_eq!(fast.busy_ns(1000), 800_000);
         let slow = RatePeriod { bits_per_s: 5_000_000, bytes: 1000, busy_ns: fast.busy_ns(1000) };

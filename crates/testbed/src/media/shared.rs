@@ -1,12 +1,12 @@
 //! One shared half-duplex wire (`ethernet10`, `hub100`).
 //!
-//! In the kernel a bridge joins the hosts. The input of each port is redirected to one ifb interface, whose `htb` sends
-//! it at the wire's rate and returns it to the bridge. All hosts and both directions thus share one serialiser. If ifb
-//! or a part of tc is missing, our own hub in user space does the same. Neither has collisions.
+//! In the kernel, a bridge joins the hosts. The input of each port is redirected to one ifb interface. Its `htb` sends
+//! at the wire's rate, and the frames return to the bridge. All hosts and both directions thus share one serialiser. If
+//! the kernel lacks ifb or a part of tc, the hub in user space does the same. Neither has collisions.
 //!
 //! The stations take turns, as on an Ethernet: each has its own queue. With one common queue, a request would wait
-//! behind all answers under way. All clients of a closed loop would then fall into step, and the wire would idle while
-//! the server serves them together: five clients would use 79 % of it.
+//! behind all answers under way. All clients of a closed loop would then send and wait together, and the wire would be
+//! idle while the server serves them. Five clients would use 79 % of the wire.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::forward::{Engine, FRAMING_BYTES, Hub};
 use crate::net::{Net, port_name};
 use crate::tools;
 
-/// Maximum bytes of a station waiting for the wire. 1 s at 10 Mbit/s would hide losses, but one window of a client must
-/// fit.
+/// Maximum number of bytes of a station that wait for the wire. A queue of 1 s at 10 Mbit/s would hide losses, but one
+/// TCP window of a client must fit.
 const LIMIT_BYTES: u64 = 192_000;
 
 #[derive(Debug)]
@@ -68,7 +68,8 @@ impl MediumPlan for Shared {
 }
 
 impl Shared {
-    /// Creates the interface that all frames pass through. It comes first, because a kernel may lack what it needs.
+    /// Creates the interface through which all frames pass. This is the first step, because a kernel may lack the
+    /// required features.
     fn serialiser(&self, net: &Net) -> Result<()> {
         tools::ip(&net.middle.netns, "link add ifb0 type ifb\nlink set ifb0 up\n")?;
         tools::tc(&net.middle.netns, &stations(self.bits_per_s, net.hosts.len()))
@@ -130,12 +131,13 @@ impl BuiltMedium for UserSpace {
     }
 }
 
-/// Returns the names of the bridge's ports in the middle.
+/// Returns the names of the bridge's ports in the medium's namespace.
 pub(super) fn ports(net: &Net) -> Vec<String> {
     (0..net.hosts.len()).map(port_name).collect()
 }
 
-/// Joins all hosts with one bridge and assigns their addresses. All packets are as small as on a wire.
+/// Joins all hosts by one bridge and assigns their addresses. Offloads are off, so all packets are as small as on a
+/// real wire.
 pub(super) fn bridge(net: &Net) -> Result<()> {
     let mut script =
         String::from("link add bridge0 type bridge mcast_snooping 0\nlink set bridge0 addrgenmode none up\n");
@@ -149,7 +151,7 @@ pub(super) fn bridge(net: &Net) -> Result<()> {
     (0..net.hosts.len()).try_for_each(|host| Net::real_packets(net.netns(host), &["eth0".into()]))
 }
 
-/// Builds the commands that limit everything leaving `dev` to one rate, including overhead.
+/// Builds the commands that limit all traffic leaving `dev` to one rate, including the bytes that Ethernet adds.
 pub(super) fn rate(dev: &str, bits_per_s: u64) -> String {
     let burst = bits_per_s / 8 * MAX_LATENESS_US / 1_000_000;
     format!(
@@ -160,8 +162,9 @@ pub(super) fn rate(dev: &str, bits_per_s: u64) -> String {
     )
 }
 
-/// Builds the same wire with one class per station, selected by the sender's hardware address, in turns of one maximum
-/// frame. A station's own rate is almost nothing, so that it borrows all of it from the wire.
+/// Builds the commands for a wire with one class per station, selected by the sender's hardware address. The stations
+/// take turns of one maximum frame. The own rate of a station is almost 0, so the station borrows its whole rate from
+/// the wire.
 fn stations(bits_per_s: u64, hosts: usize) -> String {
     let mut script = rate("ifb0", bits_per_s);
     script.truncate(script.find("qdisc add dev ifb0 parent").unwrap_or(script.len()));

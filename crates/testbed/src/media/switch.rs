@@ -1,4 +1,4 @@
-//! A switch: full duplex, each port with its own rate each way. It is a bridge with an `htb` on both ends of each
+//! A switch: full duplex, with a rate for each port and direction. It is a bridge with an `htb` on both ends of each
 //! cable.
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ struct Switch {
     bits_per_s: Option<u64>,
 }
 
-/// Both directions of every port; empty without a rate.
+/// Wires of both directions of every port; empty without a rate.
 struct Running(Vec<KernelWire>);
 
 pub(super) fn plan(arguments: &mut Arguments) -> Result<Box<dyn MediumPlan>, String> {
@@ -54,7 +54,7 @@ impl BuiltMedium for Running {
     fn set_speed(&self, share: f64) -> Result<(), String> {
         match self.0.is_empty() {
             true => Err(NO_RATE.into()),
-            // Every wire is tried: one that fails must not leave the others slow.
+            // All wires are changed even after an error, because a failing wire must not leave the others slow.
             false => self.0.iter().map(|wire| wire.set_speed(share)).fold(Ok(()), Result::and),
         }
     }

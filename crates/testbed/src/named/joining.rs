@@ -1,4 +1,4 @@
-//! Search for the named testbed that joins two processes.
+//! Searches the named testbed that joins two processes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,21 +16,21 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// A named testbed in which two processes are on different hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Joining {
-    /// Its name.
+    /// Name of the testbed.
     pub name: String,
     /// The two hosts.
     pub hosts: [String; 2],
-    /// Medium that joins them, as requested.
+    /// Medium that joins the hosts, as requested.
     pub medium: String,
     /// Implementation of the medium.
     pub made_of: String,
-    /// True if it is one wire for all hosts and both directions.
+    /// True if all hosts and both directions share one wire.
     pub shared_wire: bool,
     socket: PathBuf,
 }
 
-/// Finds the testbed of this user that joins two processes. Returns `None` if they are on one host, or not both in one
-/// testbed.
+/// Finds the testbed of this user that joins two processes. Returns `None` if both are on one host, or if they are not
+/// in one testbed.
 pub fn joining(here: u32, there: u32) -> Option<Joining> {
     let ends = [Netns::of_process(here).ok()?, Netns::of_process(there).ok()?];
     if ends[0].id() == ends[1].id() {
@@ -48,12 +48,12 @@ impl Joining {
         Some(Self { name: status.name, hosts, medium: status.medium, made_of: status.made_of, shared_wire, socket })
     }
 
-    /// Returns the socket of its keeper.
+    /// Returns the path of the keeper's socket.
     pub fn socket(&self) -> &Path {
         &self.socket
     }
 
-    /// Takes one sample of the medium's counters; without values if the keeper does not answer.
+    /// Takes one sample of the medium's counters. If the keeper does not answer, the sample has no values.
     pub fn sample(&self) -> Recording {
         match ask(&self.socket, "status", ANSWER_TIMEOUT) {
             KeeperReply::Answer(text) => serde_json::from_str(&text).map(|s: Status| s.medium_use).unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! The process that keeps a testbed and answers requests about it.
+//! The process that keeps a testbed alive and answers requests about it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -14,7 +14,8 @@ use super::status::{HostStatus, Status};
 use crate::error::Result;
 use crate::testbed::{Spec, Testbed};
 
-/// Creates a testbed and keeps it until [`down`]. `ready` is called once it is usable. Returns after the end.
+/// Creates a testbed and keeps it alive until [`down`]. Calls `ready` once the testbed is usable. Returns after the
+/// testbed has ended.
 pub fn keep(name: &str, spec: &Spec, ready: impl FnOnce(&Status)) -> Result<()> {
     let path = socket_of(name)?;
     let listener = listen(name, &path)?;
@@ -23,12 +24,12 @@ pub fn keep(name: &str, spec: &Spec, ready: impl FnOnce(&Status)) -> Result<()> 
         ready(&status_of(name, &bed, began));
         serve(&listener, name, &bed, began)
     });
-    // The testbed is gone here, and clients that wait for the end of their answer see that now.
+    // The testbed has ended. Removing its socket shows this to clients that wait for the end.
     clear(&path);
     outcome.map(drop)
 }
 
-/// Answers requests until one asks for the end, and keeps that connection open until the testbed is gone.
+/// Answers requests until one asks for the end. Returns that connection, which stays open until the testbed is gone.
 fn serve(listener: &UnixListener, name: &str, bed: &Testbed, began: Instant) -> Option<UnixStream> {
     let slowed = SlowingServer::new(bed.speed());
     for stream in listener.incoming() {
@@ -43,7 +44,7 @@ fn serve(listener: &UnixListener, name: &str, bed: &Testbed, began: Instant) -> 
             Some(SLOW_REQUEST) => slowed.hold(stream, word),
             _ => {
                 let text = serde_json::to_string(&status_of(name, bed, began)).unwrap_or_default();
-                // A client need not read the answer.
+                // A client may leave without reading the answer.
                 let _ = stream.write_all(text.as_bytes());
             }
         }
@@ -84,10 +85,10 @@ fn listen(name: &str, path: &Path) -> Result<UnixListener> {
     if UnixStream::connect(path).is_ok() {
         return Err(fail(name, "it is up already; choose another name, or take it down first"));
     }
-    // Left over from a killed keeper.
+    // The file was left by a killed keeper.
     let _ = std::fs::remove_file(path);
     match UnixListener::bind(path) {
-        // Another process removed the last other testbed meanwhile, and the directory with it.
+        // Meanwhile another process removed the last other testbed, and with it the directory.
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             make()?;
             UnixListener::bind(path).map_err(refuse)

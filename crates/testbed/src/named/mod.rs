@@ -1,6 +1,6 @@
-//! Testbeds kept under a name for other programs. A keeper process holds the testbed and listens on a unix socket.
-//! Clients of the socket can request its status, slow the medium while they hold a connection, or end the testbed. When
-//! the keeper dies, everything but the socket's file goes with it. The next command on that name removes the file.
+//! Testbeds kept under a name for other programs. A keeper process holds the testbed and listens on a unix socket. A
+//! client can request the status, slow the medium while its connection lasts, or end the testbed. If the keeper dies,
+//! everything but the socket's file ends with it. The next command with this name removes the file.
 
 mod joining;
 mod keeper;

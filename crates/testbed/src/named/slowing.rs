@@ -1,7 +1,7 @@
-//! A medium that stays slowed while a client holds a connection to its keeper.
+//! A medium that stays slowed while a client holds a connection to the keeper.
 //!
-//! The keeper restores the medium's full rate when the connection ends for any reason, or is silent. So the slowdown
-//! never outlasts its client.
+//! The keeper restores the full rate of the medium when the connection ends for any reason, or is silent. A slowdown
+//! therefore never outlasts its client.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::Shutdown;
@@ -14,20 +14,20 @@ use std::time::Duration;
 use crate::error::{Result, TestbedError};
 use crate::testbed::MediumSpeed;
 
-/// Request word before a share.
+/// Word of a request that a share follows.
 pub(super) const SLOW_REQUEST: &str = "slow";
-/// Maximum length of a request to a keeper.
+/// Maximum length in bytes of a request to a keeper.
 pub(super) const MAX_REQUEST_BYTES: u64 = 64;
 /// Answer of the keeper once the medium has the requested rate.
 const DONE_ANSWER: &str = "done";
-/// Maximum length of a keeper's answer.
+/// Maximum length in bytes of a keeper's answer.
 const MAX_ANSWER_BYTES: u64 = 1024;
-/// Maximum silence of a client.
+/// Maximum time without a request from a client.
 const MAX_SILENCE: Duration = Duration::from_secs(20);
 /// Maximum wait for a keeper's answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The keeper's side: one client at a time.
+/// The keeper's side of slowing the medium, for one client at a time.
 pub(super) struct SlowingServer {
     speed: MediumSpeed,
     held: Arc<AtomicBool>,
@@ -38,20 +38,20 @@ impl SlowingServer {
         Self { speed, held: Arc::new(AtomicBool::new(false)) }
     }
 
-    /// Executes this request and later ones on its connection, in parallel with other requests to the keeper.
+    /// Executes this request and later ones on its connection. Other connections to the keeper are served meanwhile.
     pub(super) fn hold(&self, mut stream: UnixStream, word: String) {
         if self.held.swap(true, Ordering::AcqRel) {
-            // A client need not read the answer.
+            // A client may leave without reading the answer.
             let _ = stream.write_all(b"another experiment slows it at this moment\n");
             return;
         }
         let holder = RateHold { speed: self.speed.clone(), held: Arc::clone(&self.held) };
-        // Without a thread the connection ends here, and with it the slowdown.
+        // Without a thread, the connection ends here, and the slowdown ends with it.
         let _ = std::thread::Builder::new().name("slowed".into()).spawn(move || holder.obey(&stream, word));
     }
 }
 
-/// Restores the medium's rate on drop.
+/// Restores the full rate of the medium on drop.
 struct RateHold {
     speed: MediumSpeed,
     held: Arc<AtomicBool>,
@@ -91,7 +91,7 @@ impl Drop for RateHold {
     }
 }
 
-/// The client's side: a medium that can be slowed until this is dropped.
+/// The client's side: a medium that can be slowed until this value is dropped.
 #[derive(Debug)]
 pub struct MediumSlowdown {
     stream: UnixStream,
@@ -99,7 +99,7 @@ pub struct MediumSlowdown {
 
 impl MediumSlowdown {
     /// Takes control of the medium of the testbed with this keeper's socket. The medium keeps its full rate for now.
-    /// The error says why it cannot be slowed.
+    /// The error states why it cannot be slowed.
     pub fn begin(socket: &Path) -> Result<Self> {
         let reach = |e: std::io::Error| TestbedError::Speed(format!("its keeper cannot be reached: {e}"));
         let stream = UnixStream::connect(socket).map_err(reach)?;
@@ -125,7 +125,8 @@ impl MediumSlowdown {
 
 impl Drop for MediumSlowdown {
     fn drop(&mut self) {
-        // The keeper ends the connection once the rate is restored. If it does not, nothing more can be done here.
+        // The keeper ends the connection once the full rate is restored. If the keeper fails to, nothing more can be
+        // done here.
         let _ = self.stream.shutdown(Shutdown::Write);
         let _ = self.stream.read(&mut [0; 1]);
     }

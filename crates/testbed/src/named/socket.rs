@@ -1,4 +1,4 @@
-//! Sockets of keepers, and requests to them.
+//! Unix sockets of keepers, and requests to them.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -10,7 +10,7 @@ use crate::error::{Result, TestbedError};
 /// Maximum wait for a keeper's answer.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Returns the directory of the sockets, which belongs to this user alone.
+/// Returns the directory of the sockets. Only this user may access it.
 fn directory() -> PathBuf {
     let uid = outside(
         rustix::process::geteuid().as_raw(),
@@ -24,7 +24,7 @@ fn directory() -> PathBuf {
     base.join("testbeds")
 }
 
-/// Returns this user's ID outside its user namespace: in a host of a testbed created without root every user is root.
+/// Returns the user's ID outside the user namespace. In a host of a testbed created without root, every user is root.
 fn outside(uid: u32, map: &str) -> u32 {
     let ranges = map.lines().filter_map(|line| {
         let mut words = line.split_whitespace().filter_map(|word| word.parse::<u32>().ok());
@@ -57,9 +57,9 @@ pub fn names() -> Vec<String> {
     names
 }
 
-/// Removes a socket, and the directories that it leaves empty.
+/// Removes a socket and its directories, if they are empty then.
 pub(super) fn clear(path: &Path) {
-    // Missing or non-empty ones stay as they are.
+    // Missing and non-empty directories stay as they are.
     let _ = std::fs::remove_file(path);
     path.ancestors().skip(1).take(2).for_each(|directory| drop(std::fs::remove_dir(directory)));
 }
@@ -68,13 +68,13 @@ pub(super) fn clear(path: &Path) {
 pub(super) enum KeeperReply {
     /// Answer.
     Answer(String),
-    /// The keeper listens but does not answer; its process ID.
+    /// The keeper listens but does not answer. Contains its process ID, if known.
     Silence(Option<u32>),
-    /// There is no keeper.
+    /// No keeper listens.
     Nobody,
 }
 
-/// Sends one word to a keeper and waits up to `patience` for each part of its answer.
+/// Sends one word to a keeper. Waits up to `patience` for each part of its answer.
 pub(super) fn ask(path: &Path, word: &str, patience: Duration) -> KeeperReply {
     let Ok(mut stream) = UnixStream::connect(path) else { return KeeperReply::Nobody };
     let keeper = rustix::net::sockopt::socket_peercred(&stream).ok().map(|peer| peer.pid.as_raw_nonzero().get() as u32);
@@ -92,7 +92,7 @@ mod tests {
     use super::outside;
 
     #[test]
-    fn a_user_of_a_user_namespace_is_who_made_it() {
+    fn a_user_in_a_user_namespace_has_the_id_of_its_creator() {
         assert_eq!(outside(0, "         0       1000          1\n"), 1000);
         assert_eq!(outside(7, "0 1000 1\n1 100000 65536\n"), 100_006);
         assert_eq!((outside(1000, "0 0 4294967295\n"), outside(5, "")), (1000, 5));

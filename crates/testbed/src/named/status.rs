@@ -12,15 +12,15 @@ use crate::error::Result;
 /// Status of a testbed, as its keeper reports it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// Its name.
+    /// Name of the testbed.
     pub name: String,
     /// Medium that joins the hosts, as requested.
     pub medium: String,
-    /// Implementation of the medium.
+    /// Description of how the medium is implemented.
     pub made_of: String,
     /// Process ID of the keeper.
     pub keeper: u32,
-    /// Seconds since its creation.
+    /// Seconds since the testbed was created.
     pub age_s: f64,
     /// The hosts.
     pub hosts: Vec<HostStatus>,
@@ -31,20 +31,20 @@ pub struct Status {
 /// A host of a named testbed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostStatus {
-    /// Its name.
+    /// Name of the host.
     pub name: String,
-    /// Its address on the medium.
+    /// Address of the host on the medium.
     pub address: IpAddr,
-    /// A process in its namespace.
+    /// Process ID of a process in the host's namespace.
     pub netns_pid: u32,
 }
 
-/// Returns the status of a name; `None` if there is no such testbed.
+/// Returns the status of a named testbed, or `None` if there is no such testbed.
 pub fn status(name: &str) -> Result<Option<Status>> {
     status_within(name, ANSWER_TIMEOUT)
 }
 
-/// Returns the status with a shorter wait.
+/// Returns the status of a named testbed; waits at most `patience` for each part of the answer.
 pub(super) fn status_within(name: &str, patience: Duration) -> Result<Option<Status>> {
     let path = socket_of(name)?;
     let text = match ask(&path, "status", patience) {

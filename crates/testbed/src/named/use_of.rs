@@ -1,4 +1,4 @@
-//! Operations of other programs on a named testbed: create it, run programs in it, end it.
+//! Operations of other programs on a named testbed: creating it, running programs in it, and ending it.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -11,8 +11,8 @@ use super::socket::{ANSWER_TIMEOUT, KeeperReply, ask, clear, fail, socket_of};
 use super::status::{Status, status};
 use crate::error::{Result, TestbedError};
 
-/// Starts a keeper in the background: `program` with `arguments` must call [`keep`] and print one line when ready.
-/// Returns the status.
+/// Starts a keeper in the background and returns the status of its testbed. `program` with `arguments` must call
+/// [`keep`] and print one line when the testbed is usable.
 pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
     socket_of(name)?;
     let mut command = Command::new(program);
@@ -26,7 +26,7 @@ pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
     }
     let mut words = String::new();
     if let Some(mut error) = child.stderr.take() {
-        // Without its error output only the exit status is known.
+        // If the error output cannot be read, only the exit status is known.
         let _ = error.read_to_string(&mut words);
     }
     let _ = child.wait();
@@ -47,7 +47,7 @@ pub fn command(name: &str, host: &str, program: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// Ends a testbed with every program in it. Returns false if there was none. Returns when nothing is left.
+/// Ends a testbed with every program in it, and waits until nothing is left. Returns false if there was no testbed.
 pub fn down(name: &str) -> Result<bool> {
     let path = socket_of(name)?;
     let heard = ask(&path, "status", ANSWER_TIMEOUT);
@@ -65,7 +65,7 @@ pub fn down(name: &str) -> Result<bool> {
         KeeperReply::Silence(keeper) => *keeper,
         KeeperReply::Nobody => None,
     };
-    // A keeper that does not listen: its namespaces end with it.
+    // This keeper does not listen. Its namespaces end with the process.
     stuck.into_iter().for_each(end_process);
     clear(&path);
     for (pid, netns) in left {
@@ -80,7 +80,7 @@ pub fn down(name: &str) -> Result<bool> {
     Ok(!matches!(heard, KeeperReply::Nobody))
 }
 
-/// Returns the processes that hold the hosts.
+/// Returns the process IDs of the processes that keep the hosts' namespaces.
 fn holders(status: &Status) -> Vec<u32> {
     status.hosts.iter().map(|host| host.netns_pid).collect()
 }
@@ -94,7 +94,7 @@ fn children(pid: u32) -> Vec<u32> {
 
 fn end_process(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-        // A process that has ended already is fine.
+        // The process may have ended meanwhile.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }

@@ -1,4 +1,4 @@
-//! Shared helpers of the live tests: testbeds, iperf3, and this test program run again by another user.
+//! Helpers of the live tests: testbeds, iperf3, and repeating a test of this program as another user.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 use std::io::BufRead as _;
@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use loadline_testbed::{Spec, Testbed, TestbedError};
 use testkit::skip;
 
-/// Builds a testbed, or reports what this machine lacks for one; any other error is a defect.
+/// Builds a testbed. Returns `None` and prints what is missing if this machine cannot have one. Any other error fails
+/// the test.
 pub(crate) fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
     use TestbedError::{Namespace, Program, Setup};
     match Testbed::build(spec) {
@@ -22,7 +23,7 @@ pub(crate) fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
     }
 }
 
-/// Starts one iperf3 server for one client, and records what it receives.
+/// Starts one iperf3 server for one client and records its interval lines.
 pub(crate) fn iperf_server(bed: &Testbed, host: &str, port: u16) -> Meter {
     let mut command = bed.command(host, "iperf3").unwrap();
     command.args(["-s", "-1", "-p", &port.to_string()]);
@@ -37,7 +38,8 @@ pub(crate) fn iperf_client(bed: &Testbed, host: &str, server: &str, port: u16, e
     Meter::start(command)
 }
 
-/// An iperf3 process, and the times of its interval lines, so that several can be added up over one period.
+/// An iperf3 process and the times of its interval lines. The throughput of several processes can be added up over one
+/// period.
 pub(crate) struct Meter {
     child: Child,
     reader: std::thread::JoinHandle<Vec<(Instant, f64, String)>>,
@@ -57,7 +59,7 @@ impl Meter {
         Self { child, reader }
     }
 
-    /// Waits for the end and returns the bytes between two times, from the interval lines that hold `tag`.
+    /// Waits for the end and returns the bytes between two times, from the interval lines that contain `tag`.
     pub(crate) fn bytes(mut self, begin: Instant, end: Instant, tag: &str) -> f64 {
         self.child.wait().unwrap();
         let lines = self.reader.join().unwrap();
@@ -72,7 +74,8 @@ impl Meter {
     }
 }
 
-/// Returns the bytes of a line such as `[  5]   0.25-0.50   sec   279 KBytes  9.15 Mbits/sec`; final sums do not count.
+/// Returns the bytes of an interval line such as `[  5]   0.25-0.50   sec   279 KBytes  9.15 Mbits/sec`. Lines with the
+/// final sums are ignored.
 fn interval_bytes(line: &str) -> Option<f64> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let at = words.iter().position(|w| *w == "sec")?;
@@ -87,7 +90,7 @@ fn interval_bytes(line: &str) -> Option<f64> {
     if long { None } else { Some(words.get(at + 1)?.parse::<f64>().ok()? * factor) }
 }
 
-/// Waits for a listener in a host.
+/// Waits until a program listens on a port of a host.
 pub(crate) fn await_listener(bed: &Testbed, host: &str, port: u16) {
     let table = format!("/proc/{}/net/tcp6", bed.netns_pid(host).unwrap());
     let needle = format!(":{port:04X} 00000000000000000000000000000000:0000 0A");
@@ -101,9 +104,9 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A copy of this test program outside any private directory, so that another user may run it. Another process creates
-/// the copy: a fork of a concurrent test would keep our copy open for writing, and such a file cannot be started.
-/// Dropping the value removes the file.
+/// A copy of this test program in a directory that other users may read, so that another user may run it. Another
+/// process creates the copy. A fork of a concurrent test could otherwise keep the copy open for writing, and such a
+/// file cannot be executed. Dropping the value removes the file.
 pub(crate) struct Copy(pub(crate) std::path::PathBuf);
 
 impl Copy {
@@ -135,7 +138,8 @@ pub(crate) fn this_test(name: &str, env: &[(&str, &str)], uid: Option<u32>) -> C
     child
 }
 
-/// Runs a test of this program again as a user without privilege; if already without, it has run that way.
+/// Repeats a test of this program as a user without privilege. If the user already has none, the test itself has shown
+/// the result.
 pub(crate) fn again_without_root(test: &str, measured: &str) {
     if !is_root() {
         return println!("{measured} runs without root here anyway");
