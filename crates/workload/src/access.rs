@@ -1,4 +1,4 @@
-//! Targets of a thread's accesses: a file in one of three modes, or a record server.
+//! The target that a thread reads and writes: a file in one of three modes, or a record server.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
@@ -8,7 +8,7 @@ use sys::map::Map;
 use super::remote::Remote;
 use super::{Mode, Result, ThreadSpec, access};
 
-/// Alignment of memory that O_DIRECT needs. The spec makes offsets and lengths multiples of 512.
+/// Alignment in bytes that O_DIRECT requires of memory. The spec ensures that offsets and lengths are multiples of 512.
 const ALIGNMENT: usize = 4096;
 
 pub(super) struct Target {
@@ -25,7 +25,7 @@ enum Kind {
     File(File),
     Mapped(Map),
     Remote(Box<Remote>),
-    /// No access: measures the overhead of the program.
+    /// No target, for measuring the overhead of this program.
     Nothing,
 }
 
@@ -48,7 +48,7 @@ impl Target {
         Ok(Self::of(kind, &thread.file, record_bytes, records))
     }
 
-    /// Returns a target that does nothing.
+    /// Creates a target whose accesses do nothing.
     pub(super) fn nothing() -> Self {
         Self::of(Kind::Nothing, "", 512, 1)
     }

@@ -1,4 +1,4 @@
-//! CPU work: a calibrated number of loops, each of which reads a page of code and writes a page of data.
+//! CPU work: a calibrated number of loops. Each loop reads a page of code and writes a page of data.
 
 use std::fs::File;
 
@@ -14,9 +14,9 @@ use super::{ProcessSpec, Result, Spread, access};
 pub struct Calibration {
     /// Loops per millisecond of CPU time.
     pub loops_per_ms: f64,
-    /// Overhead of this program per access, nanoseconds.
+    /// Overhead of this program per access in nanoseconds.
     pub access_ns: f64,
-    /// Overhead of this program per cycle, without its accesses, nanoseconds.
+    /// Overhead of this program per cycle in nanoseconds, without its accesses.
     pub cycle_ns: f64,
 }
 
@@ -24,7 +24,7 @@ pub struct Calibration {
 pub(super) struct Burner {
     code: Option<Map>,
     data: Map,
-    /// Byte that is written. It depends on all bytes read, so that the compiler keeps the reads.
+    /// Byte that the loops write. It depends on all bytes read, so the compiler cannot remove the reads.
     sum: u8,
 }
 
@@ -64,7 +64,8 @@ fn map_code(path: &str) -> Result<Option<Map>> {
     Map::file(&file, bytes, false).map(Some).map_err(|e| refused(e.into()))
 }
 
-/// Measures the loops per millisecond: the best of several short runs, since disturbances only slow a run down.
+/// Measures the loops per millisecond of CPU time. The fastest of several short runs counts, because disturbances only
+/// slow a run down.
 pub(super) fn loops_per_ms() -> Result<f64> {
     const LOOPS: u64 = 20_000;
     let mut burner = Burner::new(&ProcessSpec::default())?;
@@ -82,9 +83,9 @@ pub(super) fn loops_per_ms() -> Result<f64> {
 mod tests {
     use super::*;
 
-    /// The duration of CPU work must not depend on the spread of its pages.
+    /// The duration of CPU work must not depend on the distribution of its pages.
     #[test]
-    fn a_loop_over_spread_pages_takes_about_as_long_as_a_calibrated_one() {
+    fn a_loop_over_random_pages_takes_about_as_long_as_a_calibrated_loop() {
         let process = ProcessSpec { data_pages: 2, ..ProcessSpec::default() };
         let mut burner = Burner::new(&process).unwrap();
         let mut deviates = Deviates::new(1);

@@ -1,4 +1,4 @@
-//! One thread of a workload: its cycles and their response times.
+//! One thread of a workload, with its cycles and their response times.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -10,12 +10,13 @@ use super::burn::{Burner, Calibration};
 use super::deviate::Deviates;
 use super::{Access, Result, ThreadSpec};
 
-/// Measurements of a thread.
+/// Measurements of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Recorded {
-    /// Measured time, nanoseconds.
+    /// Measured time in nanoseconds.
     pub(super) total_ns: f64,
-    /// Response times, which are cycles without their think time: number, sum, sum of squares, minimum, maximum; nanoseconds.
+    /// Response times in nanoseconds: number, sum, sum of squares, minimum, maximum. A response time is the duration of
+    /// a cycle without its think time.
     pub(super) count: u64,
     pub(super) sum_ns: f64,
     pub(super) squares: f64,
@@ -39,7 +40,7 @@ pub(super) struct Worker<'a> {
     pub(super) burner: Burner,
     pub(super) deviates: Deviates,
     pub(super) speed: Calibration,
-    /// The next record of a sequential access.
+    /// Next record of a sequential access.
     next: u64,
 }
 
@@ -48,7 +49,8 @@ impl<'a> Worker<'a> {
         Self { spec, target, burner, deviates: Deviates::new(seed), speed, next: 0 }
     }
 
-    /// Runs cycles until the time of the trial is over, and then sets `stop` for all threads. Ends early when `stop` is set.
+    /// Runs cycles until the time of the trial is over, then sets `stop` for all threads. Ends early if another thread
+    /// sets `stop`.
     pub(super) fn run(&mut self, seconds: f64, stop: &AtomicBool) -> Result<Recorded> {
         let begin = monotonic_ns();
         let (half, end) = (begin + (seconds * 5e8) as u64, begin + (seconds * 1e9) as u64);
@@ -84,7 +86,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Runs the accesses and the CPU work of one cycle. Returns the number of accesses, or `None` when `stop` cut it short.
+    /// Runs the accesses and the CPU work of one cycle. Returns the number of accesses, or `None` if `stop` cut the
+    /// cycle short.
     fn accesses(&mut self, stop: &AtomicBool) -> Result<Option<u64>> {
         let n = self.deviates.draw(self.spec.cycle_reads).round() as u64;
         for _ in 0..n {
@@ -123,7 +126,7 @@ impl<'a> Worker<'a> {
         record
     }
 
-    /// Returns the next record. A sequential access goes on from there.
+    /// Returns the record after `record`, where a sequential access continues.
     fn following(&mut self, record: u64) -> u64 {
         match self.spec.access {
             Access::Sequential => self.take_next(),
@@ -132,7 +135,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Measures the overhead of this program, with accesses that do nothing.
+/// Measures the overhead of this program by accesses that do nothing.
 pub(super) fn measure_overhead(loops_per_ms: f64) -> Result<Calibration> {
     let zero = Calibration { loops_per_ms, access_ns: 0.0, cycle_ns: 0.0 };
     let cost = |reads: f64| -> Result<f64> {
@@ -190,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_second_half_is_recorded_and_the_first_to_end_ends_all() {
+    fn only_the_second_half_is_recorded_and_the_first_thread_ends_all() {
         let (_keep, path) = file(8192);
         let spec = ThreadSpec {
             file: path,
@@ -204,7 +207,7 @@ mod tests {
         let took_ns = begin.elapsed().as_nanos() as f64;
         let stood_ns: f64 = meter.end().iter().map(|pause| pause.ns() as f64).sum();
         assert!(stop.load(Relaxed));
-        // A worker that loses its CPU at half-time begins or ends its second half late.
+        // A thread that loses its CPU at half-time begins or ends its second half late.
         let min_ns = (400e6 - stood_ns).max(0.0);
         assert!((min_ns..=took_ns - 500e6).contains(&recorded.total_ns), "{recorded:?}, stood still {stood_ns} ns");
         // One slow access does not change the minimum.

@@ -1,8 +1,9 @@
-//! Normally distributed random numbers (Marsaglia's polar method), cut off at zero, for the parameters of a workload.
+//! Normally distributed random numbers (Marsaglia's polar method) for the parameters of a workload. Negative values
+//! become zero.
 
 use super::Spread;
 
-/// Random numbers of one thread. The same seed gives the same numbers.
+/// Random numbers of one thread. Equal seeds give equal numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Deviates {
     random: fastrand::Rng,
@@ -14,7 +15,7 @@ impl Deviates {
         Self { random: fastrand::Rng::with_seed(seed), spare: None }
     }
 
-    /// Draws a value of this distribution, never below zero.
+    /// Draws a value of this distribution, at least zero.
     #[inline]
     pub(super) fn draw(&mut self, spread: Spread) -> f64 {
         if spread.deviation == 0.0 {
@@ -29,8 +30,8 @@ impl Deviates {
         (self.draw(spread).round() as u64).min(bound - 1)
     }
 
-    /// Draws two whole numbers of two distributions, each below its bound, which must not be 0. This always takes the same
-    /// time, so that loops, which draw two pages each, can be calibrated.
+    /// Draws two whole numbers from two distributions, each below its bound, which must not be 0. Each call takes the
+    /// same time, so that loops, which draw two pages each, can be calibrated.
     #[inline]
     pub(super) fn pair(&mut self, spreads: [Spread; 2], bounds: [u64; 2]) -> [u64; 2] {
         let standard = self.two();
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mean_and_deviation_come_out_and_nothing_is_negative() {
+    fn draws_have_the_given_mean_and_deviation_and_are_not_negative() {
         let mut d = Deviates::new(1);
         let spread = Spread { mean: 100.0, deviation: 10.0 };
         let values: Vec<f64> = (0..20_000).map(|_| d.draw(spread)).collect();

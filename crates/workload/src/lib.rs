@@ -1,8 +1,8 @@
-//! Scripted workloads, as in Response Probe (source 0 and 3): threads that pause, read and write records of a file, and use
-//! the CPU. Each process of a workload is a real process with its own name.
+//! Scripted workloads, as in Response Probe of *Optimizing Windows NT* (R. Blake, 1993): threads that pause, read and
+//! write records of a file, and use the CPU. Each process of a workload is a real process with its own name.
 //!
-//! A cycle of a thread is a pause, then a number of file accesses, each followed by CPU work. Threads measure the cycles
-//! that begin in the second half of the trial. The first cycle that ends after the trial's time ends all threads.
+//! A cycle of a thread is a pause, followed by a number of file accesses with CPU work after each. Threads measure the
+//! cycles that begin in the second half of the trial. When a cycle ends after the trial's time, all threads end.
 
 mod access;
 mod burn;
@@ -23,14 +23,14 @@ pub use spec::{Access, Mode, ProcessSpec, Spread, ThreadSpec, Workload};
 /// Error of a workload.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
-    /// A script or workload file is wrong.
+    /// A script or workload file has an error.
     #[error("{file}{}: {message}", line.map_or(String::new(), |n| format!(" line {n}")))]
     Script {
         /// Name of the file.
         file: String,
-        /// Line number, where there is one.
+        /// Line number, if known.
         line: Option<usize>,
-        /// The error, and possible values.
+        /// Error message with the valid values.
         message: String,
     },
     /// A file or server cannot be used.
@@ -50,12 +50,12 @@ pub enum WorkloadError {
     Member {
         /// Name of the process.
         name: String,
-        /// Message of the process.
+        /// Error message of the process.
         message: String,
     },
 }
 
-/// Result of this module.
+/// Result type of this crate.
 pub type Result<T, E = WorkloadError> = std::result::Result<T, E>;
 
 pub(crate) fn access(what: &'static str, path: &str, advice: &'static str) -> impl Fn(std::io::Error) -> WorkloadError {

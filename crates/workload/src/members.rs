@@ -1,8 +1,8 @@
 //! Starts and stops the processes of a workload.
 //!
-//! Each process runs this program again, under the name that the workload gives it. A process reads its part as one JSON
-//! line, reports `ready`, waits for `go`, and reports `done` when its first thread has ended. As soon as one process is
-//! done, the parent closes the standard input of all, and each then reports its rows.
+//! Each process runs this program again, with the name from the workload. The process reads its part of the workload as
+//! one JSON line, reports `ready`, waits for `go`, and reports `done` when its first thread has ended. Once one process
+//! is done, the parent closes the standard input of all processes, and each reports its rows.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -20,7 +20,7 @@ use super::rows::{Outcome, Row};
 use super::spec::nice;
 use super::{ProcessSpec, Result, ThreadSpec, Workload, WorkloadError};
 
-/// Input of a process.
+/// Input of a process: its part of the workload.
 #[derive(Debug, Serialize, Deserialize)]
 struct Part {
     process: ProcessSpec,
@@ -47,9 +47,9 @@ struct Member {
     input: Option<ChildStdin>,
 }
 
-/// Runs a workload. `program` with `arguments` has to call [`child`].
+/// Runs a workload. `program` with `arguments` must call [`child`].
 pub fn run(workload: &Workload, script: &str, program: &Path, arguments: &[&str]) -> Result<Outcome> {
-    // Measured before other processes run, as the method asks.
+    // The overhead is measured before other processes run, as the method requires.
     let speed = cycle::measure_overhead(burn::loops_per_ms()?)?;
     let (say, hear) = channel();
     let mut members = Vec::new();
@@ -63,7 +63,7 @@ pub fn run(workload: &Workload, script: &str, program: &Path, arguments: &[&str]
     let outcome = collect_rows(&mut members, &hear);
     for member in &mut members {
         drop(member.input.take());
-        // A process that has not ended has failed already or is stuck in a read.
+        // A process that has not ended by now has failed or is stuck in a read.
         let _ = member.child.kill();
         let _ = member.child.wait();
     }
@@ -97,7 +97,7 @@ fn start(
                     return;
                 }
             }
-            // The receiver is gone once it has all reports.
+            // Sending fails if the receiver has all reports and is gone.
             let _ = say.send((index, Report::Ended));
         });
         return Ok(Member { name, child, input });
@@ -118,7 +118,7 @@ fn collect_rows(members: &mut [Member], hear: &Receiver<(usize, Report)>) -> Res
                     members.iter_mut().filter_map(|m| m.input.as_mut()).for_each(|i| drop(writeln!(i, "go")));
                 }
             }
-            // The first process that is done ends all.
+            // The first process that is done ends all processes.
             Report::Done => members.iter_mut().for_each(|m| drop(m.input.take())),
             Report::Rows(got, report) => {
                 rows[index] = Some(got);
@@ -137,7 +137,7 @@ fn collect_rows(members: &mut [Member], hear: &Receiver<(usize, Report)>) -> Res
     Ok((rows.into_iter().flatten().flatten().collect(), notes))
 }
 
-/// Returns how a process without rows ended, in words.
+/// Describes how a process without rows ended.
 fn ended(child: &mut Child) -> String {
     const SIGBUS: i32 = 7;
     match child.wait() {
@@ -150,7 +150,7 @@ fn ended(child: &mut Child) -> String {
     }
 }
 
-/// Runs a process of a workload, from its first line to its rows.
+/// Runs one process of a workload, from reading its part to reporting its rows.
 pub fn child() {
     let mut lines = BufReader::new(std::io::stdin()).lines();
     let report = match lines.next().and_then(std::result::Result::ok).map(|line| serde_json::from_str::<Part>(&line)) {
@@ -165,7 +165,7 @@ pub fn child() {
 
 fn send_report(report: &Report) {
     let text = serde_json::to_string(report).unwrap_or_default();
-    // If the parent has gone, our input ends too.
+    // If the parent is gone, the write fails, and the input of this process ends, too.
     let _ = writeln!(std::io::stdout().lock(), "{text}");
 }
 
@@ -216,7 +216,7 @@ fn work(
     }
 }
 
-/// Sets the priority of this thread. Returns a note where the kernel refuses it.
+/// Sets the priority of this thread. Returns a note if the kernel refuses it.
 fn prioritized(part: &Part, spec: &ThreadSpec) -> Option<String> {
     let wanted = nice(&part.process, spec);
     let refused = (wanted != 0).then(|| sys::limits::set_nice(wanted.clamp(-20, 19)))?.err()?;

@@ -9,7 +9,7 @@ use proto::{Client as _, Request, Requester as _};
 
 use super::{Result, WorkloadError};
 
-/// Maximum time of an answer; then the server has failed.
+/// Maximum time for an answer. A slower server counts as failed.
 const MAX_ANSWER_TIME: Duration = Duration::from_secs(10);
 
 pub(super) struct Remote {
@@ -21,7 +21,7 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    /// Connects to `record://ADDRESS:PORT` for records of this many bytes.
+    /// Connects to `record://ADDRESS:PORT` for records of `record_bytes` bytes.
     pub(super) fn connect(name: &str, record_bytes: u32) -> Result<Self> {
         let failed = failure(name, "connect to");
         let text = name.trim_start_matches("record://").trim_end_matches('/');
@@ -72,7 +72,7 @@ impl Remote {
         Ok(())
     }
 
-    /// Makes a request whose answer is a head without bytes.
+    /// Makes a request whose answer has no data after its head.
     fn ask(&mut self, head: Head, body: &[u8]) -> Result<Head> {
         let failed = failure(&self.name, "ask");
         let mut answer = [0; HEAD_BYTES];

@@ -1,4 +1,4 @@
-//! Result of a workload: one row per thread, under a head with the conditions.
+//! Result of a workload: one row per thread, below a heading with the conditions.
 
 use std::fmt::Write as _;
 
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 use super::cycle::Recorded;
 use super::{Access, Calibration, Mode, Spread, ThreadSpec};
 
-/// Result of one thread. Times in milliseconds.
+/// Result of one thread. Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Name of the process.
     pub process: String,
-    /// Process id.
+    /// Process ID.
     pub pid: u32,
-    /// Thread id.
+    /// Thread ID.
     pub tid: u32,
     /// Measured time.
     pub total_ms: f64,
     /// Sum of the response times.
     pub response_ms: f64,
-    /// Number of responses: complete cycles without their think time.
+    /// Number of responses. A response is a complete cycle without its think time.
     pub responses: u64,
     /// Mean response time.
     pub mean_ms: f64,
@@ -41,9 +41,9 @@ pub struct Outcome {
     pub version: String,
     /// End of the trial, RFC 3339 in UTC.
     pub date: String,
-    /// File of the workload.
+    /// File name of the workload.
     pub script: String,
-    /// Length of the trial, seconds.
+    /// Length of the trial in seconds.
     pub seconds: f64,
     /// Speed of this machine and overhead of this program.
     pub calibration: Calibration,
@@ -73,7 +73,7 @@ impl Row {
         }
     }
 
-    /// Returns access and mode as letters: `S U` for sequential, unbuffered.
+    /// Returns access and mode as letters, for example `S U` for sequential and unbuffered.
     pub fn file_mode(&self) -> &'static str {
         match (self.thread.access, self.thread.mode) {
             (Access::Random, Mode::Mapped) => "R M",
@@ -110,8 +110,8 @@ const HEADS: [&str; 20] = [
 ];
 
 impl Outcome {
-    /// Formats the table as text: times in milliseconds, parameters as `mean/deviation`, one row per thread. Where a row is
-    /// wider than `width`, the parameters follow in a second table.
+    /// Formats the table: times in milliseconds, parameters as `mean/deviation`, one row per thread. If a row is wider
+    /// than `width`, the parameters follow in a second table.
     pub fn text(&self, width: usize) -> String {
         let mut text = format!(
             "loadline probe {}, {}\nscript {}, trial {} s, stable interval [50%..100%]; times in ms\n",
@@ -139,11 +139,11 @@ impl Outcome {
     }
 }
 
-/// Columns of the results and of the parameters. Both begin with the thread's id.
+/// Columns of the results and of the parameters. Both begin with the thread's ID.
 const RESULTS: [usize; 9] = [0, 1, 4, 5, 6, 7, 8, 9, 10];
 const ASKED: [usize; 12] = [1, 2, 3, 11, 12, 13, 14, 15, 16, 17, 18, 19];
 
-/// Formats columns of a table. The last one, a file name, is not padded.
+/// Formats some columns of a table. The last column, a file name, is not padded.
 fn lines(table: &[Vec<String>], columns: &[usize], gap: &str) -> String {
     let wide = |column: usize| table.iter().map(|row| row[column].len()).max().unwrap_or(0);
     let widths: Vec<usize> = columns.iter().map(|c| wide(*c)).collect();
@@ -158,7 +158,7 @@ fn lines(table: &[Vec<String>], columns: &[usize], gap: &str) -> String {
 }
 
 fn cells(row: &Row) -> Vec<String> {
-    // Reading a record from memory takes less than a microsecond.
+    // Reading a record from memory takes less than a microsecond, which three decimals would show as 0.
     let ms = |v: f64| if v != 0.0 && v < 0.1 { format!("{v:.6}") } else { format!("{v:.3}") };
     let spread = |s: Spread| format!("{}/{}", s.mean, s.deviation);
     let t = &row.thread;
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mean_and_deviation_are_those_of_the_responses() {
+    fn mean_and_deviation_are_computed_from_the_responses() {
         let recorded = Recorded { total_ns: 9e6, count: 3, sum_ns: 6e6, squares: 14e12, min_ns: 1e6, max_ns: 3e6 };
         let row = Row::new("x", &ThreadSpec::default(), 1, &recorded);
         assert_eq!((row.mean_ms, row.deviation_ms, row.file_mode()), (2.0, 1.0, "R B"));

@@ -1,14 +1,15 @@
-//! Reads the three-file scripts of Response Probe: `.SCR` (processes), `.SCP` (threads of a process), `.SCT` (one thread).
+//! Reads the scripts of Response Probe, which consist of three kinds of files: `.SCR` (processes), `.SCP` (threads of a
+//! process), `.SCT` (one thread).
 //!
-//! `#` begins a comment. File names are relative to the file that names them. Where the exact name is missing, case is
-//! ignored, as on the file systems of the original.
+//! `#` begins a comment. File names are relative to the file that contains them. If there is no file with the exact
+//! name, case is ignored, as on Windows.
 
 use std::path::{Path, PathBuf};
 
 use super::spec::{Access, Mode, ProcessSpec, Spread, ThreadSpec, Workload};
 use super::{Result, WorkloadError, access};
 
-/// Reads a `.SCR` file and the files that it names, for a trial of `seconds`. Calls `note` for ignored settings.
+/// Reads a `.SCR` file and the files that it names, for a trial of `seconds`. Calls `note` for each ignored setting.
 pub fn read_script(path: &Path, seconds: f64, mut note: impl FnMut(String)) -> Result<Workload> {
     let mut workload = Workload { seconds, seed: 1, process: Vec::new() };
     for line in lines(path)? {
@@ -38,7 +39,7 @@ fn wrong(path: &Path, line: &Line, message: impl Into<String>) -> WorkloadError 
     WorkloadError::Script { file: path.display().to_string(), line: Some(line.number), message: message.into() }
 }
 
-/// Takes `REPEAT n` off the front of a line.
+/// Removes `REPEAT n` from the front of a line.
 fn repeat<'a>(path: &Path, line: &'a Line) -> Result<(u32, &'a [String])> {
     match line.words.as_slice() {
         [word, count, rest @ ..] if word.eq_ignore_ascii_case("REPEAT") => {
@@ -104,7 +105,7 @@ fn thread(path: &Path, line: &Line) -> Result<ThreadSpec> {
     Ok(spec)
 }
 
-/// Reads the parameters of one thread, which may be in any order.
+/// Reads the parameters of one thread, in any order.
 fn parameters(path: &Path) -> Result<ThreadSpec> {
     const REQUIRED: [&str; 7] =
         ["THINKTIME", "CYCLEREADS", "FILESEEK", "CPUTIME", "DATAPAGE", "CODEPAGE", "FILEACCESS"];
@@ -209,7 +210,7 @@ mod tests {
                        RECORDSIZE 2048\nFILEACTION R\n";
 
     #[test]
-    fn three_files_become_one_workload_that_survives_toml() {
+    fn three_files_become_one_workload_that_can_be_written_as_toml() {
         let (_dir, main) = script(&[
             ("A.SCR", "REPEAT 2 PROCESS a.scp 10 CODE.DAT IDEAGEN.EXE H # two\n"),
             ("A.SCP", "REPEAT 3 THREAD A.SCT T\nTHREAD A.SCT\n"),

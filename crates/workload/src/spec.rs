@@ -1,4 +1,4 @@
-//! Types of a workload, read from a TOML file or from three-file scripts.
+//! Data types of a workload, which is read from a TOML file or from scripts.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use super::{Result, WorkloadError};
 pub struct Workload {
     /// Length of the trial in seconds.
     pub seconds: f64,
-    /// Seed of every random choice.
+    /// Seed of all random choices.
     pub seed: u64,
     /// The processes.
     pub process: Vec<ProcessSpec>,
@@ -20,15 +20,15 @@ pub struct Workload {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProcessSpec {
-    /// Number of them.
+    /// Number of equal processes.
     pub repeat: u32,
     /// Name of the process, as other programs see it.
     pub name: String,
-    /// `idle`, `normal`, `high` or `realtime`.
+    /// Priority of the process: `idle`, `normal`, `high` or `realtime`.
     pub priority: String,
-    /// Pages of memory that its threads write.
+    /// Pages of memory that the threads of this process write.
     pub data_pages: u32,
-    /// File whose pages are read as if they were code; empty for none.
+    /// File whose pages are read like code; empty for none.
     pub code_file: String,
     /// Threads of the process.
     pub thread: Vec<ThreadSpec>,
@@ -38,35 +38,35 @@ pub struct ProcessSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ThreadSpec {
-    /// Number of them.
+    /// Number of equal threads.
     pub repeat: u32,
-    /// `time-critical`, `highest`, `above`, `normal`, `below`, `lowest` or `idle`.
+    /// Priority of the thread: `time-critical`, `highest`, `above`, `normal`, `below`, `lowest` or `idle`.
     pub priority: String,
-    /// Pause before each cycle, milliseconds.
+    /// Pause before each cycle, in milliseconds.
     pub think_ms: Spread,
-    /// File accesses in a cycle.
+    /// Number of file accesses in a cycle.
     pub cycle_reads: Spread,
-    /// Record of a random access, counted from the beginning.
+    /// Record of a random access, counted from the beginning of the file.
     pub seek_records: Spread,
-    /// CPU time after each access, milliseconds.
+    /// CPU time after each access, in milliseconds.
     pub cpu_ms: Spread,
     /// Data page that each loop of CPU work writes.
     pub data_page: Spread,
     /// Code page that each loop of CPU work reads.
     pub code_page: Spread,
-    /// A file, or `record://ADDRESS:PORT`.
+    /// The accessed file, or `record://ADDRESS:PORT`.
     pub file: String,
     /// Order of the accesses.
     pub access: Access,
-    /// Way to read the file.
+    /// How the file is read.
     pub mode: Mode,
-    /// Bytes of a record.
+    /// Size of a record in bytes.
     pub record_bytes: u32,
-    /// Actions of one access: R reads, W writes. A W after an R writes the record just read.
+    /// Actions of one access: R reads a record, W writes one. A W after an R writes the record that was just read.
     pub actions: String,
 }
 
-/// A normal distribution whose negative values count as zero.
+/// A normal distribution whose negative values become zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spread {
@@ -83,11 +83,11 @@ pub enum Access {
     /// Each access goes to a record drawn from `seek_records`.
     #[default]
     Random,
-    /// One record after the other, and from the end back to the beginning.
+    /// Accesses go to one record after the other, and from the end back to the beginning.
     Sequential,
 }
 
-/// Way to read the file.
+/// How a file is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -135,7 +135,7 @@ impl Default for ThreadSpec {
 
 /// Nice values of process priorities.
 pub(super) const PROCESS_PRIORITIES: [(&str, i32); 4] = [("idle", 15), ("normal", 0), ("high", -8), ("realtime", -15)];
-/// Nice values that thread priorities add to those of the process.
+/// Nice values of thread priorities, added to the nice value of the process.
 pub(super) const THREAD_PRIORITIES: [(&str, i32); 7] =
     [("time-critical", -5), ("highest", -2), ("above", -1), ("normal", 0), ("below", 1), ("lowest", 2), ("idle", 5)];
 
@@ -148,7 +148,7 @@ impl Workload {
         Ok(workload)
     }
 
-    /// Checks every value. The error names the wrong one.
+    /// Checks every value. The error names the wrong value.
     pub fn check(&self) -> Result<(), String> {
         if !(self.seconds > 0.0 && self.seconds <= 86_400.0) {
             return Err(format!("seconds is {}: give a length above 0 and up to a day", self.seconds));
@@ -235,7 +235,7 @@ mod tests {
                         mode = 'unbuffered'\nrecord_bytes = 2048\ncycle_reads = { mean = 100 }\n";
 
     #[test]
-    fn a_workload_is_read_with_its_defaults() {
+    fn missing_values_get_their_defaults() {
         let workload = Workload::from_toml("x.toml", TEXT).unwrap();
         let thread = &workload.process[0].thread[0];
         assert_eq!((thread.cycle_reads.mean, thread.actions.as_str(), thread.access), (100.0, "R", Access::Random));
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn the_error_names_the_wrong_value() {
         for (from, to, word) in [
             ("2048", "1000", "multiples of 512"),
             ("record_bytes", "record_byte", "record_byte"),
