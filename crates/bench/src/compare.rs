@@ -1,13 +1,13 @@
-//! Interleaved rounds and medians: the only way in which this program compares two things.
+//! Interleaved rounds and medians. All comparisons of this program use them.
 
 use anyhow::Result;
 
 /// Figures of a row.
 #[derive(Debug, Default)]
 pub(crate) struct Compared {
-    /// Our figures, one per round.
+    /// loadline's figures, one per round.
     pub(crate) ours: Vec<f64>,
-    /// The peer's figures, one per round; empty if the row is an absolute limit.
+    /// The peer's figures, one per round; empty if the row has an absolute limit.
     pub(crate) peer: Vec<f64>,
     /// Unit of the figures.
     pub(crate) unit: &'static str,
@@ -16,12 +16,12 @@ pub(crate) struct Compared {
 }
 
 impl Compared {
-    /// Returns our median divided by the peer's; ours alone without a peer.
+    /// Returns loadline's median divided by the peer's, or loadline's median if there is no peer.
     pub(crate) fn ratio(&self) -> f64 {
         if self.peer.is_empty() { median(&self.ours) } else { median(&self.ours) / median(&self.peer) }
     }
 
-    /// Returns the smallest and largest ratio of a round.
+    /// Returns the smallest and the largest ratio of any round.
     pub(crate) fn spread(&self) -> (f64, f64) {
         let ratios: Vec<f64> = match self.peer.is_empty() {
             true => self.ours.clone(),
@@ -32,7 +32,7 @@ impl Compared {
     }
 }
 
-/// Returns the middle value; NaN if there is none.
+/// Returns the median, or NaN if there are no values.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -43,8 +43,8 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// Runs ours and the peer in turn. The order alternates, so a drift of the machine favours neither. A discarded first
-/// round warms caches.
+/// Measures loadline and the peer in turn. The order alternates, so a drift of the machine favours neither. A first
+/// round, which warms caches, is discarded.
 pub(crate) fn interleave(
     rounds: usize,
     unit: &'static str,
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_changes_and_the_warm_up_is_thrown_away() {
+    fn the_order_alternates_and_the_warm_up_is_discarded() {
         let order = std::cell::RefCell::new(String::new());
         let side = |name: char| order.borrow_mut().push(name);
         let compared = interleave(

@@ -1,11 +1,11 @@
-//! CPU time of processes, exact where the kernel keeps it exactly (scheduler statistics, rusage of children).
+//! CPU time of processes. It is exact if the kernel provides exact values (scheduler statistics, rusage of children).
 
 use std::fs;
 
 use anyhow::{Context, Result};
 
-/// Returns the CPU time of a live process and its descendants in microseconds: their live threads, and ended children
-/// that were waited for (a server may fork a process per connection).
+/// Returns the CPU time in microseconds of a live process and its descendants. It includes their live threads and ended
+/// children that were waited for, because a server may fork a process per connection.
 pub(crate) fn tree_us(pid: u32) -> Result<f64> {
     let mut sum = own_us(pid)? + ended_us(pid).unwrap_or(0.0);
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
@@ -24,7 +24,7 @@ fn own_us(pid: u32) -> Result<f64> {
     Ok(tasks.flatten().filter_map(on_cpu_ns).sum::<f64>() / 1e3)
 }
 
-/// Returns the CPU time of the children that a process has waited for (cutime and cstime of proc(5)).
+/// Returns the CPU time in microseconds of the children that a process has waited for (cutime and cstime of proc(5)).
 fn ended_us(pid: u32) -> Option<f64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let after_name = stat.rsplit_once(')')?.1;

@@ -1,8 +1,8 @@
-//! A curve of costs against connections, as a table.
+//! Table of costs by number of connections.
 
 use comfy_table::{ContentArrangement, Table};
 
-/// Formats CPU microseconds per request against connections.
+/// Formats CPU microseconds per request, one row per number of connections.
 pub(crate) fn table(connections: &str, points: &[(u32, [f64; 3])]) -> String {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Disabled);

@@ -1,5 +1,5 @@
-//! A simulated distance: runs a program whose standard input and output arrive with a delay, as behind a long line. An
-//! engine for `--via`; the host's name is the delay.
+//! A simulated network distance: runs a program whose standard input and output arrive with a delay. It serves as an
+//! engine for `--via`; the name of the host is the delay.
 
 use std::io::{Read, Write};
 use std::process::{Command, ExitCode, Stdio};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 type Piece = (Instant, Vec<u8>);
 
-/// Runs `delayed MILLISECONDS PROGRAM ARGUMENTS`. The delay is the round trip, half of it each way.
+/// Runs `delayed MILLISECONDS PROGRAM ARGUMENTS`. The delay is that of a round trip, half of it in each direction.
 pub(crate) fn run(mut args: impl Iterator<Item = String>) -> ExitCode {
     let ms: Option<f64> = args.next().and_then(|ms| ms.parse().ok()).filter(|ms: &f64| (0.0..=60_000.0).contains(ms));
     let (Some(ms), Some(program)) = (ms, args.next()) else {
@@ -34,7 +34,7 @@ pub(crate) fn run(mut args: impl Iterator<Item = String>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Passes bytes on, each with a fixed delay.
+/// Passes bytes on with a fixed delay.
 fn pass(
     from: impl Read + Send + 'static,
     to: impl Write + Send + 'static,
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_passed_comes_whole_and_late() {
+    fn bytes_arrive_complete_and_delayed() {
         let (kept, began) = (Arc::<Mutex<Vec<u8>>>::default(), Instant::now());
         let passed = pass(
             std::io::Cursor::new(b"all of it".to_vec()),

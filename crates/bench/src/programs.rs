@@ -1,4 +1,4 @@
-//! The programs that a row runs: started on a free port, pinned, and ended by their own process ID.
+//! The programs that a row runs. They start on a free port, are pinned to a CPU, and are ended by their own process ID.
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,25 +8,25 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
-use testkit::Without;
+use testkit::SetupError;
 
-/// CPU of the generators. The servers run on [`SERVER_CPU`].
+/// CPU on which the load generators run.
 pub(crate) const CLIENT_CPU: u32 = 0;
-/// CPU of the servers; see [`CLIENT_CPU`].
+/// CPU on which the servers run.
 pub(crate) const SERVER_CPU: u32 = 1;
-/// Size in bytes of the file of sources 1 and 2.
+/// Size in bytes of the requested file, as in sources 1 and 2 of the experiments.
 pub(crate) const FILE_BYTES: usize = 1294;
 
-/// A server started by this program; ended on drop.
+/// A server process, which ends when this value is dropped.
 pub(crate) struct Server {
     child: Child,
-    /// Its listen address.
+    /// Address on which the server listens.
     pub(crate) addr: SocketAddr,
     _dir: Option<TempDir>,
 }
 
 impl Server {
-    /// Returns its process ID.
+    /// Returns the process ID of the server.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -34,7 +34,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // SIGTERM first: nginx and haproxy end their workers themselves.
+        // SIGTERM comes first, because nginx and HAProxy then end their workers themselves.
         let _ = Command::new("kill").arg(self.child.id().to_string()).status();
         let deadline = Instant::now() + Duration::from_secs(2);
         while Instant::now() < deadline {
@@ -48,7 +48,7 @@ impl Drop for Server {
     }
 }
 
-/// Returns the release binary beside this one.
+/// Returns the path of the release binary, in the directory of this program.
 pub(crate) fn loadline() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let path = own.parent().map(|dir| dir.join("loadline")).filter(|p| p.exists());
@@ -62,9 +62,9 @@ pub(crate) fn pinned(cpu: u32, program: &Path) -> Command {
     command
 }
 
-/// Returns the path of an installed program; rows without theirs say SKIP.
+/// Returns the path of an installed program. The rows of a missing program print SKIP.
 pub(crate) fn find(program: &str) -> Result<PathBuf> {
-    let found = testkit::program(program).ok_or_else(|| Without::program(program));
+    let found = testkit::program(program).ok_or_else(|| SetupError::program(program));
     found.context("scripts/install-needs bench, as root, installs what is missing")
 }
 
@@ -89,24 +89,24 @@ pub(crate) fn await_listening(mut child: Child, addr: SocketAddr, dir: Option<Te
     bail!("nothing listened on {addr} within 5 s")
 }
 
-/// Starts nginx with one worker on the server's CPU, serving the 1294-byte file as `/file`.
+/// Starts nginx with one worker on the server's CPU. It serves the file of 1294 bytes as `/file`.
 pub(crate) fn nginx() -> Result<Server> {
     nginx_on(SERVER_CPU)
 }
 
-/// Starts the same nginx on a given CPU.
+/// Starts nginx as [`nginx`] does, but on a given CPU.
 pub(crate) fn nginx_on(cpu: u32) -> Result<Server> {
     nginx_with(cpu, "worker_processes 1;", &["127.0.0.1"])
 }
 
-/// Starts the same nginx with workers for 130,000 connections, on the addresses from 127.0.0.1 on.
+/// Starts nginx with enough workers for 130,000 connections. It listens on several addresses, from 127.0.0.1 on.
 pub(crate) fn nginx_of_many(addresses: u8) -> Result<Server> {
     let addrs: Vec<String> = (1..=addresses).map(|i| format!("127.0.0.{i}")).collect();
     nginx_with(SERVER_CPU, "worker_processes 7;", &addrs.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn nginx_with(cpu: u32, workers: &str, addrs: &[&str]) -> Result<Server> {
-    // A full worker that shares its listeners resets what it accepts, while others have room.
+    // A worker without free connections resets new ones on a shared listening socket, although other workers have room.
     let own = if addrs.len() > 1 { " reuseport" } else { "" };
     let (nginx, port, dir) = (find("nginx")?, free_port()?, TempDir::new()?);
     std::fs::write(dir.path().join("file"), vec![b'x'; FILE_BYTES])?;
@@ -122,7 +122,7 @@ fn nginx_with(cpu: u32, workers: &str, addrs: &[&str]) -> Result<Server> {
     );
     let file = dir.path().join("nginx.conf");
     std::fs::write(&file, config)?;
-    // The worker must be able to read the temporary directory if the master is root.
+    // If the master runs as root, its worker needs access to the temporary directory.
     let _ = Command::new("chmod").arg("755").arg(dir.path()).status();
     let mut command = pinned(cpu, &nginx);
     command.arg("-c").arg(&file).arg("-e").arg(dir.path().join("error")).stderr(Stdio::null());

@@ -1,14 +1,14 @@
-//! Printing of results.
+//! Prints the results.
 
 use anyhow::Result;
 use comfy_table::{Cell, ContentArrangement, Table};
 
-use testkit::Without;
+use testkit::SetupError;
 
 use crate::compare::{Compared, median};
 use crate::rows::{Goal, Row};
 
-/// Prints one line as soon as a row is done.
+/// Prints the line of a row as soon as it is done.
 pub(crate) fn line(row: &Row, outcome: &Result<Compared>) {
     match outcome {
         Ok(c) => eprintln!("  {} {:.3} ({})", row.id, c.ratio(), verdict(row, outcome)),
@@ -16,7 +16,7 @@ pub(crate) fn line(row: &Row, outcome: &Result<Compared>) {
     }
 }
 
-/// Formats all rows.
+/// Formats the table of all rows.
 pub(crate) fn table(results: &[(&Row, Result<Compared>)]) -> String {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Disabled);
@@ -50,7 +50,7 @@ fn cells(row: &Row, outcome: &Result<Compared>) -> Vec<Cell> {
 
 fn verdict(row: &Row, outcome: &Result<Compared>) -> String {
     match outcome {
-        Err(e) if e.is::<Without>() => "SKIP".into(),
+        Err(e) if e.is::<SetupError>() => "SKIP".into(),
         Err(_) => "not measured".into(),
         Ok(c) if row.aim.is_some_and(|aim| aim.met(c.ratio())) => "aim reached".into(),
         Ok(c) if row.goal.met(c.ratio()) => "goal reached".into(),

@@ -1,4 +1,4 @@
-//! A private sshd on loopback with its own keys: nothing of the machine's is read or changed.
+//! A private sshd on loopback with its own keys. It neither reads nor changes the machine's own configuration.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -8,15 +8,15 @@ use tempfile::TempDir;
 
 use crate::programs::{self, Server};
 
-/// The private sshd; it ends when dropped.
+/// The private sshd, which ends on drop.
 pub(crate) struct Sshd {
     _server: Server,
-    /// The ssh command line that reaches it, without the name.
+    /// The ssh command that connects to it, without the host name.
     pub(crate) words: String,
 }
 
 impl Sshd {
-    /// Starts it. `-f` names its configuration and the client's.
+    /// Starts sshd. The option `-f` selects its own configuration, and the client's.
     pub(crate) fn start() -> Result<Self> {
         let (sshd, keygen, _) = (programs::find("sshd")?, programs::find("ssh-keygen")?, programs::find("ssh")?);
         let (dir, port) = (TempDir::new()?, programs::free_port()?);
@@ -26,9 +26,9 @@ impl Sshd {
             let made = Command::new(&keygen).args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(file).status()?;
             ensure!(made.success(), "ssh-keygen ended with {made}");
         }
-        // The folder that a root sshd requires; others need none.
+        // sshd needs this directory if it runs as root.
         let _ = std::fs::create_dir_all("/run/sshd");
-        // Higher than the default limit of 10 concurrent starts, beyond which it refuses some.
+        // The default limit of 10 concurrent logins is too low: beyond it, sshd refuses some.
         let server = format!(
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey {d}/host\nAuthorizedKeysFile {d}/user.pub\nPidFile none\n\
              StrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\nMaxStartups 100\nMaxSessions 100\n\

@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn a_thread_that_works_has_run() {
         // A separate process: threads of this one come and go with concurrent tests.
-        let busy = testkit::Held::start(std::process::Command::new("sh").args(["-c", "while :; do :; done"]));
+        let busy = testkit::ChildProcess::start(std::process::Command::new("sh").args(["-c", "while :; do :; done"]));
         let before = sched_times(&[busy.pid()]);
         let worked = testkit::eventually(|| {
             let worked = sched_times(&[busy.pid()]).since(&before);

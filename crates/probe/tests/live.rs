@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use loadline_probe::{Probe, Scope, find_server};
 use run::{Recording, Window};
-use testkit::{Held, Running, eventually, free_port, program, script_server, skip};
+use testkit::{ChildProcess, Running, eventually, free_port, program, script_server, skip};
 
 fn growth(r: &Recording, id: &str, instance: &str) -> f64 {
     let told = r.reading(id, instance, Window::ALL);
@@ -57,7 +57,7 @@ fn a_spinning_thread_is_seen_by_process_thread_and_processor() {
 
 #[test]
 fn descriptors_and_children_of_a_child_are_exact() {
-    let mut child = Held::start(Command::new("sh").args(["-c", "sleep 60 & wait"]).stdin(Stdio::null()));
+    let mut child = ChildProcess::start(Command::new("sh").args(["-c", "sleep 60 & wait"]).stdin(Stdio::null()));
     let mut probe =
         Probe::new(Scope { processes: vec![child.0.id()], sources: Some(vec!["process"]), ..Scope::default() });
     let processes = eventually(|| {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 
 use loadline_probe::{FindError, Probe, Scope, find_server};
-use testkit::{Held, first_line, skip};
+use testkit::{ChildProcess, first_line, skip};
 
 /// Listens with a queue of 1, into which two of six connections fit, and keeps them.
 const SERVER: &str = "import socket,time\n\
@@ -14,14 +14,14 @@ const SERVER: &str = "import socket,time\n\
 
 /// Starts a server on an address that only its namespace has, with ten local ports; `None` without the rights or
 /// programs.
-fn server(user: bool) -> Option<(Held, SocketAddr)> {
+fn server(user: bool) -> Option<(ChildProcess, SocketAddr)> {
     let script = "ip link set lo up && ip addr add 198.18.7.2/32 dev lo && \
         tc qdisc add dev lo root handle 1: tbf rate 1gbit burst 64kb latency 50ms && \
         echo 40000 40009 >/proc/sys/net/ipv4/ip_local_port_range && exec python3 -c \"$0\"";
     let mut command = Command::new("sh");
     command.args(["-c", script, SERVER]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     sys::netns::unshare(&mut command, user);
-    let mut child = Held(command.spawn().ok()?);
+    let mut child = ChildProcess(command.spawn().ok()?);
     let addr = first_line(&mut child.0).parse().ok()?;
     Some((child, addr))
 }

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use loadline_probe::{Probe, Scope};
 use run::Window;
-use testkit::{ControlGroup, Held, eventually};
+use testkit::{ChildProcess, ControlGroup, eventually};
 
 #[test]
 fn a_quota_that_runs_out_is_seen() {
     let Some(group) = ControlGroup::fifth_of_a_processor("a_quota_that_runs_out_is_seen") else { return };
     let mut command = group.command(Path::new("sh"));
-    let busy = Held::start(command.args(["-c", "while :; do :; done"]).stdin(Stdio::null()));
+    let busy = ChildProcess::start(command.args(["-c", "while :; do :; done"]).stdin(Stdio::null()));
     let in_group = |text: String| text.contains("loadline-test-");
     eventually(|| std::fs::read_to_string(format!("/proc/{}/cgroup", busy.pid())).is_ok_and(in_group).then_some(()));
     let sources = Some(vec!["process", "cgroup"]);

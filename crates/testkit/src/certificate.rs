@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Makes `cert` and `key` in a folder with openssl: for `localhost`, valid for two days, and readable for a server that
-/// drops root. Tests check [`has`](crate::has) for openssl first.
+/// Creates `cert` and `key` in a folder with openssl. The certificate is for `localhost` and valid for two days. The
+/// files are readable for a server that drops its root rights. Callers must check [`has`](crate::has) for openssl
+/// first.
 pub fn self_signed(dir: &Path) {
     let mut command = Command::new("openssl");
     command.args([

@@ -1,5 +1,5 @@
-//! Containers with only the static program from `make dist`, as HTTP servers on this machine's network. Containers that
-//! already exist on the machine stay untouched.
+//! Containers that hold only the static program from `make dist`. They run HTTP servers on this machine's network.
+//! Other containers on the machine are not touched.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,34 +8,34 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::process::{PATIENCE, seen_within};
-use crate::{Held, Without, free_port, installed, is_root};
+use crate::{ChildProcess, SetupError, free_port, installed, is_root};
 
-/// Returns the static program from the build that made `own`. `make test` and `make bench` build it first.
-pub fn static_program(own: &Path) -> Result<PathBuf, Without> {
+/// Returns the static program of the build to which `own` belongs. `make test` and `make bench` build it first.
+pub fn static_program(own: &Path) -> Result<PathBuf, SetupError> {
     let target = own.ancestors().find(|dir| dir.join("CACHEDIR.TAG").exists());
     let program = target.map(|target| target.join("dist/loadline")).filter(|program| program.exists());
-    program.ok_or_else(|| Without::Lacks("no static program in target/dist; make it with: make dist".into()))
+    program.ok_or_else(|| SetupError::Missing("no static program in target/dist; make it with: make dist".into()))
 }
 
-/// A container that runs while the value lives.
+/// A container that runs as long as this value lives.
 pub struct Container {
-    /// Name for its engine.
+    /// Name of the container in its engine.
     pub name: String,
-    /// Listening address of its server.
+    /// Address on which the container's server listens.
     pub listen: String,
     /// Value of `--via` that enters the container.
     pub via: String,
-    /// Environment variables for its engine.
+    /// Environment variables that the engine needs.
     environment: Vec<(&'static str, PathBuf)>,
     remove: Vec<String>,
-    /// Process that holds the container, if its engine is not a daemon.
-    engine: Option<Held>,
+    /// Process that holds the container, if the engine has no daemon.
+    engine: Option<ChildProcess>,
     dir: TempDir,
 }
 
 impl Container {
     /// Starts a container with podman.
-    pub fn of_podman(program: &Path) -> Result<Self, Without> {
+    pub fn of_podman(program: &Path) -> Result<Self, SetupError> {
         let mut made = Self::made("podman", program)?;
         installed(&["runc"])?;
         made.configure_podman();
@@ -45,13 +45,13 @@ impl Container {
         let output = run.args(made.serves()).output().unwrap();
         made.remove = words(&["podman", "rm", "--force", "--time", "0", &made.name]);
         if !output.status.success() {
-            return Err(Without::Failed(format!("podman: {}", String::from_utf8_lossy(&output.stderr).trim())));
+            return Err(SetupError::Failed(format!("podman: {}", String::from_utf8_lossy(&output.stderr).trim())));
         }
         made.listening("podman")
     }
 
-    /// Starts a container with a low-level runtime, as used by docker and kubectl: `runc`, `crun`.
-    pub fn of_runtime(runtime: &str, program: &Path) -> Result<Self, Without> {
+    /// Starts a container with a low-level runtime (`runc` or `crun`), as docker and kubectl use.
+    pub fn of_runtime(runtime: &str, program: &Path) -> Result<Self, SetupError> {
         let mut made = Self::made(runtime, program)?;
         std::fs::create_dir(made.root().join("proc")).unwrap();
         let config = json!({
@@ -66,23 +66,23 @@ impl Container {
         let said = std::fs::File::create(made.dir.path().join("said")).unwrap();
         let mut run = Command::new(runtime);
         run.args(["--root", &state, "run", "--bundle"]).arg(made.dir.path()).arg(&made.name);
-        made.engine = Some(Held::start(run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said)));
+        made.engine = Some(ChildProcess::start(run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said)));
         made.via = format!("{runtime} --root {state} exec {{host}}");
         made.remove = words(&[runtime, "--root", &state, "delete", "--force", &made.name]);
         made.listening(runtime)
     }
 
-    /// Makes the container's files; starts nothing.
-    fn made(engine: &str, program: &Path) -> Result<Self, Without> {
+    /// Creates the container's files without starting it.
+    fn made(engine: &str, program: &Path) -> Result<Self, SetupError> {
         installed(&[engine])?;
         if !is_root() {
-            return Err(Without::Lacks("no right to start a container".into()));
+            return Err(SetupError::Missing("no right to start a container".into()));
         }
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("root")).unwrap();
         std::fs::copy(program, dir.path().join("root/loadline")).unwrap();
         Ok(Self {
-            // Other users may run these tests on this machine, too.
+            // The process ID keeps the name unique if other users run these tests on this machine.
             name: format!("loadline-test-{engine}-{}", std::process::id()),
             listen: format!("127.0.0.1:{}", free_port()),
             via: engine.into(),
@@ -101,11 +101,11 @@ impl Container {
         ["/loadline", "serve", "http", "--listen", &self.listen]
     }
 
-    /// Writes podman's configuration, with storage below the container's directory.
+    /// Writes podman's configuration. Its storage is in the container's directory.
     fn configure_podman(&mut self) {
         let d = self.dir.path().display();
         let storage = format!("[storage]\ndriver = \"vfs\"\nrunroot = \"{d}/run\"\ngraphroot = \"{d}/graph\"\n");
-        // Podman's default limit is too high for some machines.
+        // Podman's default limits are too high for some machines.
         let limits = "default_ulimits = [\"nofile=1024:1024\", \"nproc=1000:1000\"]";
         let engine =
             format!("runtime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nlock_type = \"file\"\ntmp_dir = \"{d}/tmp\"");
@@ -120,13 +120,13 @@ impl Container {
         }
     }
 
-    /// Adds the environment in which a command finds the container's engine.
+    /// Adds the environment variables with which a command finds the container's engine.
     pub fn within(&self, mut command: Command) -> Command {
         command.envs(self.environment.iter().map(|(name, file)| (name, file)));
         command
     }
 
-    /// Returns the value of `--via` that works without environment variables.
+    /// Returns a value of `--via` that works without these environment variables.
     pub fn via_alone(&self) -> String {
         let set: String = self.environment.iter().map(|(name, file)| format!("{name}={} ", file.display())).collect();
         match set.is_empty() {
@@ -135,8 +135,8 @@ impl Container {
         }
     }
 
-    /// Waits until the server listens.
-    fn listening(mut self, engine: &str) -> Result<Self, Without> {
+    /// Waits until the container's server listens.
+    fn listening(mut self, engine: &str) -> Result<Self, SetupError> {
         let up = seen_within(PATIENCE, || match std::net::TcpStream::connect(&self.listen) {
             Ok(_) => Some(true),
             Err(_) => self.engine.as_mut().is_some_and(|engine| !engine.runs()).then_some(false),
@@ -145,7 +145,7 @@ impl Container {
             return Ok(self);
         }
         let said = std::fs::read_to_string(self.dir.path().join("said")).unwrap_or_default();
-        Err(Without::Failed(format!("{engine} brought no server up: {}", said.trim())))
+        Err(SetupError::Failed(format!("{engine} brought no server up: {}", said.trim())))
     }
 }
 

@@ -1,13 +1,13 @@
-//! CPU time of other programs during a test. Read from /proc, independent of what loadline says.
+//! CPU time of other programs during a test. The value is read from /proc, independently of loadline.
 
 use std::time::Instant;
 
-/// Clock ticks per second of /proc/stat; 100 on every Linux that user space sees.
+/// Clock ticks per second of /proc/stat, which are 100 for user space on every Linux.
 const TICKS_PER_S: f64 = 100.0;
-/// CPU use of other programs, in CPUs, that may change a measurement. Chosen: a quarter of a CPU.
+/// CPU use of other programs, in CPUs, above which a measurement counts as disturbed.
 const DISTURBING_CPUS: f64 = 0.25;
 
-/// Measurement of the CPU time of all programs that this test did not start.
+/// A measurement of the CPU time of all programs that this test did not start.
 #[derive(Debug)]
 pub struct OtherPrograms {
     begin: Instant,
@@ -21,7 +21,7 @@ impl OtherPrograms {
         Self { begin: Instant::now(), machine_ticks: machine_ticks(), own_ticks: own_ticks(std::process::id()) }
     }
 
-    /// Returns the CPUs that other programs used since the watch began, on average; 1 is one whole CPU.
+    /// Returns the mean number of CPUs that other programs used since the start of the measurement.
     pub fn cpus(&self) -> f64 {
         let machine = machine_ticks().saturating_sub(self.machine_ticks);
         let own = own_ticks(std::process::id()).saturating_sub(self.own_ticks);
@@ -30,7 +30,7 @@ impl OtherPrograms {
         others / TICKS_PER_S / self.begin.elapsed().as_secs_f64()
     }
 
-    /// Returns whether the test had the machine to itself. Otherwise prints that a check is skipped.
+    /// Returns true if the test had the machine to itself. Otherwise prints that a check is skipped.
     #[track_caller]
     pub fn stayed_away(&self, test: &str) -> bool {
         let cpus = self.cpus();
@@ -41,15 +41,15 @@ impl OtherPrograms {
     }
 }
 
-/// Returns the CPU time of all programs in ticks: user, nice and system time of /proc/stat. Interrupts belong to no
-/// program.
+/// Returns the CPU time in ticks of all programs: user, nice and system time of /proc/stat. Interrupts belong to no
+/// program and are left out.
 fn machine_ticks() -> u64 {
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let fields = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
     fields.take(3).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
 }
 
-/// Returns the CPU time in ticks of a process, its finished children and its running descendants.
+/// Returns the CPU time in ticks of a process, its ended children and its running descendants.
 fn own_ticks(process: u32) -> u64 {
     ticks(process) + crate::children(process).into_iter().map(own_ticks).sum::<u64>()
 }
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_work_is_not_that_of_others() {
+    fn own_cpu_time_does_not_count_as_that_of_others() {
         let others = OtherPrograms::watch();
         let begin = Instant::now();
         while begin.elapsed().as_secs_f64() < 0.3 {}

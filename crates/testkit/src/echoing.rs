@@ -4,8 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 
-/// Starts a server that stores the last request and returns it as the body. `status` is the status line, optionally
-/// followed by headers.
+/// Starts a server that stores the last request and returns it as the response body. `status` is the status line,
+/// optionally followed by headers.
 pub fn echoing(status: &str) -> (SocketAddr, Arc<Mutex<String>>) {
     let status = status.to_string();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -20,7 +20,8 @@ pub fn echoing(status: &str) -> (SocketAddr, Arc<Mutex<String>>) {
                     let said = String::from_utf8_lossy(&piece[..n]).into_owned();
                     let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", said.len());
                     let answer = head + &said;
-                    // Stores the request before the response, since the client may check right after it.
+                    // The request is stored before the response is sent, because the client may check it right
+                    // afterwards.
                     *kept.lock().unwrap() = said;
                     if stream.write_all(answer.as_bytes()).is_err() {
                         return;

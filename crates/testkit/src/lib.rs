@@ -1,9 +1,10 @@
-//! Shared code of all tests and of `make bench`. Nothing that users run depends on it.
+//! Shared code of all tests and of `make bench`. The released program does not use it.
 //!
-//! - [`skip`] reports anything that a machine lacks: with a `SKIP` line, or a failure if `LOADLINE_REQUIRE=all`.
+//! - [`skip`] reports that the machine lacks a requirement. It prints a `SKIP` line, or fails the test if
+//!   `LOADLINE_REQUIRE=all`.
 //! - [`VirtualServer`] has a known capacity in virtual time, for tests of the search. It runs the generator's own
-//!   worker, arrivals and sessions against a queueing model. [`queueing`] has the closed forms.
-//! - Servers are real programs on free ports. Each ends with the value that holds it, by its process id alone.
+//!   worker, arrivals and sessions against a queueing model. [`queueing`] has the formulas of known capacities.
+//! - Servers are real programs on free ports. Dropping its value ends a server by its process ID.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 mod alone;
@@ -17,6 +18,7 @@ mod loadline;
 mod log;
 mod login;
 mod need;
+pub mod nginx_hosts;
 mod process;
 #[cfg(feature = "virtual-server")]
 pub mod queueing;
@@ -24,10 +26,9 @@ mod remote;
 pub mod s_clients;
 mod servers;
 mod slurm;
-pub mod stage;
+mod two_hosts;
 #[cfg(feature = "virtual-server")]
 mod virtual_server;
-mod way;
 
 pub use alone::alone;
 pub use certificate::self_signed;
@@ -43,20 +44,20 @@ pub use loadline::{
 pub use log::{logged, logged_by_nginx};
 pub use login::{assert_logged_in, completed_by_class, login_sequence};
 pub use need::{
-    Without, has, has_testbed, installed, is_root, or_skip, program, python_with, required, skip, two_processors,
+    SetupError, has, has_testbed, installed, is_root, or_skip, program, python_with, required, skip, two_processors,
 };
 pub use process::{
-    Held, Hog, Running, children, eventually, eventually_within, first_line, free_port, kill, one_loop, peak_kib,
-    python_server, refusing, script_server, signal, signalled,
+    ChildProcess, Hog, Running, children, eventually, eventually_within, first_line, free_port, kill, one_loop,
+    peak_kib, python_server, refusing, script_server, signal, signalled,
 };
 pub use remote::SshHosts;
 pub use servers::{apache, apache_with_log, nginx, nginx_workers, python};
 pub use slurm::Slurm;
+pub use two_hosts::{Server, TwoHosts};
 #[cfg(feature = "virtual-server")]
 pub use virtual_server::{Drift, Pauses, VirtualServer};
-pub use way::{Server, Way};
 
-/// Path of the program of the crate under test. Works only in tests of that crate.
+/// Returns the path of the program of the crate under test. Works only in tests of that crate.
 #[macro_export]
 macro_rules! binary {
     () => {
@@ -64,8 +65,8 @@ macro_rules! binary {
     };
 }
 
-/// Requirements of a speed test: `(guard, binary)`, alone on a machine with two CPUs and with the release build. Skips
-/// the test if something is missing.
+/// Checks the requirements of a speed test and returns `(guard, binary)`: a lock and the release binary. The machine
+/// must have two CPUs. Skips the test if something is missing.
 #[macro_export]
 macro_rules! alone_with_release {
     ($name:expr) => {{

@@ -1,4 +1,4 @@
-//! Runs of the loadline program, and access to its output.
+//! Runs of the loadline program, and access to their output.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -9,8 +9,9 @@ use serde_json::Value;
 use crate::process::{children, peak_kib};
 use crate::{Running, free_port};
 
-/// Returns the release binary next to `own`, which has the test profile. Live verdicts depend on the relative speed of
-/// generator and server, so they need the release build from `make test`. Skips the test without it.
+/// Returns the release binary next to `own`, which has the test profile. Verdicts on live servers depend on the
+/// relative speed of generator and server, so they need the release build from `make test`. Skips the test if it is
+/// missing.
 #[track_caller]
 pub fn release_binary(test: &str, own: &Path) -> Option<PathBuf> {
     let release = own.parent()?.parent()?.join("release/loadline");
@@ -20,14 +21,14 @@ pub fn release_binary(test: &str, own: &Path) -> Option<PathBuf> {
     Some(release).filter(|path| path.exists())
 }
 
-/// Starts `loadline serve http` with options on CPU `cpu`.
+/// Starts `loadline serve http` on CPU `cpu` with these options.
 pub fn serve(binary: &Path, cpu: u32, options: &[&str]) -> Running {
     let mut command = Command::new("taskset");
     command.args(["-c", &cpu.to_string()]).arg(binary).args(["serve", "http"]).args(options);
     served(command)
 }
 
-/// Starts a server command, with `--listen` and an address added.
+/// Starts a server command. Adds `--listen` with a free address.
 pub fn served(mut command: Command) -> Running {
     let port = free_port();
     command.args(["--listen", &format!("127.0.0.1:{port}")]);
@@ -39,7 +40,7 @@ pub fn loadline(binary: &Path, args: &[&str]) -> Output {
     Command::new(binary).args(args).stdin(Stdio::null()).output().unwrap()
 }
 
-/// Returns the error output for a command line that loadline rejects without measuring.
+/// Returns the error output of a command line that loadline must reject without measuring.
 #[track_caller]
 pub fn refused(binary: &Path, args: &[&str]) -> String {
     let output = loadline(binary, args);
@@ -64,17 +65,17 @@ pub fn json_of(command: &mut Command) -> Value {
     })
 }
 
-/// A run whose processes were observed.
+/// A run of loadline whose processes were observed.
 pub struct Watched {
-    /// The printed run, or the error output of a failed run.
+    /// The run as printed, or the error output of a failed run.
     pub run: Result<Value, String>,
-    /// Maximum memory of loadline or one of its generators, KiB.
+    /// Maximum memory in KiB of loadline or of one of its generators.
     pub peak_kib: u64,
-    /// Maximum number of generators at a time.
+    /// Maximum number of generator processes at a time.
     pub generators: usize,
 }
 
-/// Runs loadline with `--json` and observes its memory and that of its generators.
+/// Runs loadline with `--json`. Observes its memory and that of its generator processes.
 #[track_caller]
 pub fn watched(binary: &Path, args: &[&str]) -> Watched {
     let mut command = Command::new(binary);
@@ -93,7 +94,7 @@ pub fn watched(binary: &Path, args: &[&str]) -> Watched {
     Watched { run, peak_kib: peak, generators }
 }
 
-/// Returns the bottleneck id of a run.
+/// Returns the ID of a run's bottleneck.
 pub fn bottleneck(run: &Value) -> &str {
     run["findings"]["bottleneck"]["id"].as_str().unwrap_or("none")
 }
@@ -111,12 +112,12 @@ fn trial(trial: &Value) -> String {
     format!("{}: {rate:.0}/s p99 {p99:.0} us errors {}", trial["label"], trial["errors"])
 }
 
-/// Returns a number of a run; NaN if there is none.
+/// Converts a JSON value to a number; NaN if it is none.
 pub fn num(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
 
-/// Returns the number of responses with a status in the first trial.
+/// Returns the number of responses with this status in the first trial.
 pub fn status(run: &Value, name: &str) -> u64 {
     run["trials"][0]["status"][name].as_u64().unwrap_or(0)
 }

@@ -1,11 +1,11 @@
-//! A login sequence. POST /login returns one token in its body, another in a header, and a cookie; GET /me needs all
-//! three.
+//! A login sequence of two requests. POST /login returns a token in its body, another token in a header, and a cookie.
+//! GET /me needs all three.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Returns the request set, with a body for the login and more lines for the second request.
+/// Returns the request set. `body` is the body of the login, and `more` are further lines of the second request.
 pub fn login_sequence(body: &str, more: &str) -> String {
     format!(
         r#"
@@ -27,7 +27,7 @@ headers = {{ Authorization = "Bearer {{{{token}}}}" }}
     )
 }
 
-/// Returns the completed requests of each class in the first trial of a run.
+/// Returns the number of completed requests of each class in the first trial of a run.
 pub fn completed_by_class(run: &Value) -> BTreeMap<String, u64> {
     let all = run["trials"][0]["classes"].as_array().unwrap().iter();
     all.map(|c| (c["name"].as_str().unwrap().to_owned(), c["total"]["completed"].as_u64().unwrap())).collect()

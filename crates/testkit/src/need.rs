@@ -3,80 +3,80 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-/// Whether every requirement must be met (`LOADLINE_REQUIRE=all`, as in CI).
+/// Returns true if every requirement must be met (`LOADLINE_REQUIRE=all`, as in CI).
 pub fn required() -> bool {
     std::env::var("LOADLINE_REQUIRE").is_ok_and(|v| v == "all")
 }
 
-/// Reports that a test, or a part of one, is skipped and what the machine lacks. Fails if every requirement must be
-/// met. Never for errors of the program under test.
+/// Reports that a test, or a part of one, is skipped, and what the machine lacks. Fails the test if every requirement
+/// must be met. Must not be used for errors of the program under test.
 #[track_caller]
 pub fn skip(test: &str, lacks: impl Display) {
     assert!(!required(), "{test} cannot run although LOADLINE_REQUIRE=all: {lacks}");
     println!("SKIP {test}: {lacks}");
 }
 
-/// Reason why something that a test or a benchmark needs is missing.
+/// Reason why something that a test or a benchmark needs is not available.
 #[derive(Debug)]
-pub enum Without {
+pub enum SetupError {
     /// The machine lacks a requirement.
-    Lacks(String),
-    /// Setup failed.
+    Missing(String),
+    /// The setup failed.
     Failed(String),
 }
 
-impl Without {
-    /// Makes the reason for a program that is not installed.
+impl SetupError {
+    /// Returns the reason for a program that is not installed.
     pub fn program(name: &str) -> Self {
-        Self::Lacks(format!("{name} is not installed"))
+        Self::Missing(format!("{name} is not installed"))
     }
 }
 
-impl Display for Without {
+impl Display for SetupError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (Self::Lacks(why) | Self::Failed(why)) = self;
+        let (Self::Missing(why) | Self::Failed(why)) = self;
         f.write_str(why)
     }
 }
 
-impl std::error::Error for Without {}
+impl std::error::Error for SetupError {}
 
-/// Returns the value. Skips the test if the machine lacks something, and fails after a failed setup.
+/// Returns the value. Skips the test if the machine lacks a requirement, and fails the test after a failed setup.
 #[track_caller]
-pub fn or_skip<T>(test: &str, made: Result<T, Without>) -> Option<T> {
+pub fn or_skip<T>(test: &str, made: Result<T, SetupError>) -> Option<T> {
     match made {
         Ok(made) => Some(made),
-        Err(Without::Lacks(what)) => {
+        Err(SetupError::Missing(what)) => {
             skip(test, what);
             None
         }
-        Err(Without::Failed(how)) => panic!("{test}: {how}"),
+        Err(SetupError::Failed(how)) => panic!("{test}: {how}"),
     }
 }
 
 /// Checks that programs are installed.
-pub fn installed(names: &[&str]) -> Result<(), Without> {
-    names.iter().find(|name| program(name).is_none()).map_or(Ok(()), |name| Err(Without::program(name)))
+pub fn installed(names: &[&str]) -> Result<(), SetupError> {
+    names.iter().find(|name| program(name).is_none()).map_or(Ok(()), |name| Err(SetupError::program(name)))
 }
 
-/// Whether the user is root.
+/// Returns true if the user is root.
 pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
 }
 
-/// Finds a program, including in Debian's folders for servers.
+/// Finds a program in PATH and in Debian's folders for servers.
 pub fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
     path.split(':').map(|dir| Path::new(dir).join(name)).find(|p| p.is_file())
 }
 
-/// Whether a program is installed; otherwise skips the test.
+/// Returns true if a program is installed. Otherwise skips the test.
 #[track_caller]
 pub fn has(test: &str, name: &str) -> bool {
     or_skip(test, installed(&[name])).is_some()
 }
 
-/// Finds a Python with this module; otherwise skips the test. Debian's modules work only with Debian's python3, even if
+/// Finds a Python with this module. Otherwise skips the test. Debian's modules work only with Debian's python3, even if
 /// another one comes first in PATH.
 #[track_caller]
 pub fn python_with(test: &str, module: &str) -> Option<PathBuf> {
@@ -91,7 +91,7 @@ pub fn python_with(test: &str, module: &str) -> Option<PathBuf> {
     found
 }
 
-/// Whether client and server can have separate CPUs; otherwise skips the test.
+/// Returns true if client and server can have separate CPUs. Otherwise skips the test.
 #[track_caller]
 pub fn two_processors(test: &str) -> bool {
     let there = std::thread::available_parallelism().is_ok_and(|n| n.get() >= 2);
@@ -101,14 +101,15 @@ pub fn two_processors(test: &str) -> bool {
     there
 }
 
-/// Whether a testbed could be made, from loadline's error output. Skips the test if this machine cannot make one.
+/// Returns true unless loadline's error output shows that this machine cannot create a testbed. In that case skips the
+/// test.
 #[track_caller]
 pub fn has_testbed(test: &str, said: &str) -> bool {
     or_skip(test, testbed(said)).is_some()
 }
 
-/// Checks the error output for the same reasons, outside of tests.
-pub(crate) fn testbed(said: &str) -> Result<(), Without> {
+/// Does this check outside of tests: returns an error if the output shows that this machine cannot create a testbed.
+pub(crate) fn testbed(said: &str) -> Result<(), SetupError> {
     let lacks = ["cannot make a network namespace", "install iproute2"].iter().any(|words| said.contains(words));
-    if lacks { Err(Without::Lacks(said.into())) } else { Ok(()) }
+    if lacks { Err(SetupError::Missing(said.into())) } else { Ok(()) }
 }

@@ -1,28 +1,28 @@
-//! Helpers for tests with several hosts: nginx on one host, the arguments of a command, and what a run says.
+//! Helpers for tests with several hosts: nginx on one host, the arguments of a command, and parts of a run.
 
 use std::path::Path;
 use std::process::{Output, Stdio};
 use std::sync::MutexGuard;
 use std::time::Duration;
 
-use crate::{Held, SshHosts, eventually, has, program};
+use crate::{ChildProcess, SshHosts, eventually, has, program};
 use serde_json::Value;
 
-/// nginx in the host `server`, with its access log (`OK 200` a request) in `log`.
+/// nginx on the host `server`. Its access log is `log`, with the line `OK 200` per request.
 pub struct Nginx {
-    _held: Held,
-    /// Address of its front page.
+    _held: ChildProcess,
+    /// URL of nginx's front page.
     pub url: String,
     log: std::path::PathBuf,
 }
 
 impl Nginx {
-    /// Starts nginx with one worker; `None` where it is not installed.
+    /// Starts nginx with one worker. Returns `None` if nginx is not installed.
     pub fn start(test: &str, hosts: &SshHosts) -> Option<Self> {
         Self::of_workers(test, hosts, 1)
     }
 
-    /// Starts nginx with this many workers; `None` where it is not installed.
+    /// Starts nginx with this many workers. Returns `None` if nginx is not installed.
     pub fn of_workers(test: &str, hosts: &SshHosts, workers: u32) -> Option<Self> {
         if !has(test, "nginx") {
             return None;
@@ -40,40 +40,41 @@ impl Nginx {
         std::fs::write(hosts.path("nginx.conf"), config).unwrap();
         let mut command = hosts.inside("server", &program("nginx").unwrap());
         command.arg("-c").arg(hosts.path("nginx.conf")).arg("-e").arg(hosts.path("error"));
-        let held = Held::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+        let held = ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
         eventually(|| std::fs::read_to_string(hosts.path("pid")).ok().filter(|pid| !pid.trim().is_empty()));
         Some(Self { _held: held, url: format!("http://{address}:8080/"), log: hosts.path("access") })
     }
 
-    /// Waits until the log holds `at_least` answers, then a moment longer, and returns how many it holds.
+    /// Waits until the log has `at_least` answers, then a moment longer. Returns the number of answers.
     pub fn logged(&self, at_least: u64) -> u64 {
         eventually(|| (self.lines() >= at_least).then_some(()));
         std::thread::sleep(Duration::from_millis(300));
         self.lines()
     }
 
-    /// Returns the number of complete answers in the log.
+    /// Returns the number of complete lines in the log, one per answer.
     fn lines(&self) -> u64 {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         log.lines().filter(|line| *line == "OK 200").count() as u64
     }
 }
 
-/// Makes the hosts and starts nginx on one, with the machine to itself; `None` where this machine cannot have them.
-pub fn stage(test: &str, binary: &Path, medium: &str) -> Option<(SshHosts, Nginx, MutexGuard<'static, ()>)> {
+/// Creates the hosts and starts nginx on one, with a lock on the machine. Returns `None` if this machine cannot create
+/// them.
+pub fn nginx_hosts(test: &str, binary: &Path, medium: &str) -> Option<(SshHosts, Nginx, MutexGuard<'static, ()>)> {
     let alone = crate::alone();
-    let (hosts, nginx) = stage_of_many(test, binary, medium)?;
+    let (hosts, nginx) = shared_nginx_hosts(test, binary, medium)?;
     Some((hosts, nginx, alone))
 }
 
-/// Makes the hosts and starts nginx on one, for a test that measures no speed, so others may run beside it.
-pub fn stage_of_many(test: &str, binary: &Path, medium: &str) -> Option<(SshHosts, Nginx)> {
+/// Creates the hosts and starts nginx on one. Other tests may run meanwhile, because the caller measures no speed.
+pub fn shared_nginx_hosts(test: &str, binary: &Path, medium: &str) -> Option<(SshHosts, Nginx)> {
     let hosts = SshHosts::make(test, binary, medium, &["conductor", "server", "a", "b"])?;
     let nginx = Nginx::start(test, &hosts)?;
     Some((hosts, nginx))
 }
 
-/// Returns what a command printed, and fails if it panicked.
+/// Returns the output of a command. Fails if the command panicked.
 #[track_caller]
 pub fn said(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
@@ -81,7 +82,8 @@ pub fn said(output: &Output) -> String {
     text
 }
 
-/// Returns the arguments of `command URL` with generators on the hosts a and b and the server observed on its host.
+/// Returns the arguments of `command URL`. The load generators run on the hosts a and b, and the server's host is
+/// observed.
 pub fn args<'a>(binary: &'a Path, command: &'a str, url: &'a str, engine: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut args = vec![command, url, "--client-hosts", "a,b", "--server-host", "server", "--via", engine];
     args.extend(["--agent-path", binary.to_str().unwrap(), "--at-rest", "100ms"]);
@@ -108,15 +110,14 @@ pub fn notes(trial: &Value) -> Vec<String> {
     trial["notes"].as_array().into_iter().flatten().filter_map(|note| note.as_str().map(str::to_string)).collect()
 }
 
-/// Returns the hosts that loaded the server in the first trial.
+/// Returns the names of the hosts that generated load in the first trial.
 pub fn names_of_loads(run: &Value) -> Vec<String> {
     names(&run["trials"][0]["host_loads"], "host")
 }
 
-/// Returns the process id of the loadline that conducts, which this test started.
+/// Returns the process ID of the conducting loadline, which this test started.
 ///
-/// # Panics
-/// If none runs.
+/// # Panics Panics if no conducting loadline runs.
 pub fn conductor(hosts: &SshHosts) -> u32 {
     let out = hosts.path("out").display().to_string();
     let is_it = |pid: &u32| {
@@ -126,7 +127,8 @@ pub fn conductor(hosts: &SshHosts) -> u32 {
     crate::children(std::process::id()).into_iter().find(is_it).unwrap()
 }
 
-/// Returns the text under `then` of the entry of a list whose text under `key` is `is`; empty where there is none.
+/// Finds the entry of a list whose text under `key` is `is`, and returns its text under `then`. Returns an empty string
+/// if there is no such entry.
 pub fn names_where(list: &Value, key: &str, is: &str, then: &str) -> String {
     let found = list.as_array().into_iter().flatten().find(|one| one[key] == is);
     found.and_then(|one| one[then].as_str()).unwrap_or_default().into()

@@ -13,11 +13,11 @@ use tempfile::TempDir;
 /// Lowest port used by tests.
 const LOWEST: u32 = 12_000;
 
-/// Maximum time for anything that must happen: far more than a busy machine needs.
+/// Maximum wait for an event that must occur, far longer than a busy machine needs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Returns a port that was free a moment ago, below the kernel's range of ephemeral ports. An ephemeral port could
-/// become the local port of another test's connection. A client could even connect to itself while nothing listens.
+/// become the local port of another test's connection. A client could even connect to itself while no program listens.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
@@ -30,8 +30,8 @@ pub fn free_port() -> u16 {
     (0..1_000).find_map(|_| free(NEXT.fetch_add(1, Ordering::Relaxed))).expect("none of 1,000 ports is free")
 }
 
-/// Binds a socket to a port without listening. A process started by another thread inherits a copy until it executes
-/// its program. Code that waits for a server must not mistake that copy for the server.
+/// Binds a socket to a port without listening. A process started by another thread inherits a copy of the socket until
+/// it executes its program. Code that waits for a server must not mistake the copy for the server.
 fn bound(port: u16) -> rustix::io::Result<OwnedFd> {
     let fd = net::socket_with(net::AddressFamily::INET, net::SocketType::STREAM, net::SocketFlags::CLOEXEC, None)?;
     net::sockopt::set_socket_reuseaddr(&fd, true)?;
@@ -39,8 +39,8 @@ fn bound(port: u16) -> rustix::io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// Returns an address of this machine that refuses all connections while the socket lives. The socket is bound, so no
-/// other program gets the port, and does not listen.
+/// Returns an address of this machine that refuses all connections while the socket lives. The socket is bound, so that
+/// no other program gets the port, but does not listen.
 pub fn refusing() -> (OwnedFd, SocketAddr) {
     let fd = bound(0).expect("a port of the kernel's choice");
     let at =
@@ -54,13 +54,13 @@ pub fn eventually<T>(look: impl FnMut() -> Option<T>) -> T {
     eventually_within(PATIENCE, look)
 }
 
-/// Polls until `look` returns a value, with a longer limit.
+/// Polls until `look` returns a value, at most for `patience`.
 #[track_caller]
 pub fn eventually_within<T>(patience: Duration, look: impl FnMut() -> Option<T>) -> T {
     seen_within(patience, look).unwrap_or_else(|| panic!("waited {patience:?} in vain"))
 }
 
-/// Polls until `look` returns a value; `None` after the limit.
+/// Polls until `look` returns a value. Returns `None` after `patience`.
 pub(crate) fn seen_within<T>(patience: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let until = Instant::now() + patience;
     loop {
@@ -78,12 +78,12 @@ pub fn signal(pid: u32, name: &str) {
     assert!(signalled(pid, name), "no signal {name} to {pid}");
 }
 
-/// Sends a signal to a process that may have ended. Returns whether it still existed.
+/// Sends a signal to a process that may have ended. Returns true if the process existed.
 pub fn signalled(pid: u32, name: &str) -> bool {
     Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success()
 }
 
-/// Kills several processes with one call, since some may end when others do.
+/// Kills several processes with one call, because some may end when others do.
 #[track_caller]
 pub fn kill(pids: &[u32]) {
     let mut command = Command::new("kill");
@@ -92,10 +92,10 @@ pub fn kill(pids: &[u32]) {
     assert!(!pids.is_empty() && said.lines().all(|line| line.contains("No such process")), "{pids:?}: {said}");
 }
 
-/// Returns the start time of a process, clock ticks since boot; 0 after its end.
+/// Returns the start time of a process in clock ticks since boot, or 0 after its end.
 pub(crate) fn started(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // Field 22. The second field is a name in parentheses, which may contain any character.
+    // The start time is field 22. The second field is a name in parentheses, which may contain any character.
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(19)?.parse().ok()).unwrap_or(0)
 }
 
@@ -106,18 +106,18 @@ pub fn children(pid: u32) -> Vec<u32> {
     listed.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
-/// Returns the peak memory of a process, KiB; 0 after its end.
+/// Returns the peak memory of a process in KiB, or 0 after its end.
 pub fn peak_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// A child process that ends with this value. It gets a request to end first, so that it can end its own children, and
-/// is killed if it does not.
-pub struct Held(pub Child);
+/// A child process that ends when this value is dropped. It first gets SIGTERM, so that it can end its own children. It
+/// is killed if it does not end.
+pub struct ChildProcess(pub Child);
 
-impl Held {
+impl ChildProcess {
     /// Starts the process.
     pub fn start(command: &mut Command) -> Self {
         Self(command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}")))
@@ -133,20 +133,20 @@ impl Held {
         held
     }
 
-    /// Returns the process id.
+    /// Returns the process ID.
     pub fn pid(&self) -> u32 {
         self.0.id()
     }
 
-    /// Whether the process still runs.
+    /// Returns true if the process still runs.
     pub fn runs(&mut self) -> bool {
         matches!(self.0.try_wait(), Ok(None))
     }
 }
 
-impl Drop for Held {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
-        // After a process was waited for, another one may get its id.
+        // After a wait for the process, another process may get its ID.
         if !self.runs() {
             return;
         }
@@ -160,7 +160,7 @@ impl Drop for Held {
     }
 }
 
-/// Reads the first line that a child prints; empty if it ended without one.
+/// Reads the first line that a child prints. Returns an empty string if the child ended without one.
 pub fn first_line(child: &mut Child) -> String {
     let mut line = String::new();
     let stdout = child.stdout.take().expect("standard output is a pipe");
@@ -168,13 +168,13 @@ pub fn first_line(child: &mut Child) -> String {
     line.trim().to_owned()
 }
 
-/// Starts a Python script that prints its listening address as the first line; `None` without Python.
-pub fn script_server(code: &str) -> Option<(Held, SocketAddr)> {
+/// Starts a Python script that prints its listening address as the first line. Returns `None` without Python.
+pub fn script_server(code: &str) -> Option<(ChildProcess, SocketAddr)> {
     Some(python_server(&crate::program("python3")?, code, &[]))
 }
 
-/// Returns a script for [`script_server`] with one request loop. `begin` runs once, and `each` (Python code) before
-/// every response. `requests` is their number; `asked` is the received data.
+/// Returns a script for [`script_server`] with one request loop. The Python code `begin` runs once, and `each` runs
+/// before every response. In the code, `requests` is the number of requests and `asked` is the received data.
 pub fn one_loop(begin: &str, each: &str) -> String {
     let each: String = each.trim().lines().map(|line| format!("            {line}\n")).collect();
     format!(
@@ -205,19 +205,19 @@ while True:
     )
 }
 
-/// Starts a script like [`script_server`], with a given Python and arguments.
-pub fn python_server(python: &std::path::Path, code: &str, args: &[&str]) -> (Held, SocketAddr) {
-    let mut server = Held::start(Command::new(python).args(["-c", code]).args(args).stdout(Stdio::piped()));
+/// Starts a script as [`script_server`] does, with a given Python and arguments.
+pub fn python_server(python: &std::path::Path, code: &str, args: &[&str]) -> (ChildProcess, SocketAddr) {
+    let mut server = ChildProcess::start(Command::new(python).args(["-c", code]).args(args).stdout(Stdio::piped()));
     let addr = first_line(&mut server.0);
     (server, addr.parse().unwrap_or_else(|e| panic!("{addr:?} is no address: {e}")))
 }
 
 /// A listening server with its own directory.
 pub struct Running {
-    held: Held,
-    /// Listening address.
+    held: ChildProcess,
+    /// Address on which the server listens.
     pub addr: SocketAddr,
-    /// Files of the server.
+    /// Directory with the server's files.
     pub dir: TempDir,
 }
 
@@ -226,30 +226,30 @@ impl Running {
     pub fn start(mut command: Command, port: u16, dir: TempDir) -> Self {
         let addr = SocketAddr::from(([127, 0, 0, 1], port));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let held = Held::listening(&mut command, port);
+        let held = ChildProcess::listening(&mut command, port);
         Self { held, addr, dir }
     }
 
-    /// Returns the process id.
+    /// Returns the process ID.
     pub fn pid(&self) -> u32 {
         self.held.pid()
     }
 
-    /// Sends a signal by name.
+    /// Sends a signal by name to the server.
     pub fn signal(&self, name: &str) {
         signal(self.pid(), name);
     }
 }
 
 /// A busy loop on one CPU.
-pub struct Hog(#[allow(dead_code, reason = "ends when dropped")] Held);
+pub struct Hog(#[allow(dead_code, reason = "ends when dropped")] ChildProcess);
 
 impl Hog {
-    /// Starts busy loops on CPU `cpu`.
+    /// Starts this many busy loops on CPU `cpu`.
     pub fn on(cpu: u32, loops: usize) -> Vec<Self> {
         let one = || {
             let mut command = Command::new("taskset");
-            Self(Held::start(command.args(["-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"])))
+            Self(ChildProcess::start(command.args(["-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"])))
         };
         (0..loops).map(|_| one()).collect()
     }

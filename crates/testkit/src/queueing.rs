@@ -1,4 +1,5 @@
-//! Queues with a known capacity for an objective. Each formula names its source. Times in seconds, rates per second.
+//! Queues with a known capacity for an objective. Each formula names its source. Times are in seconds, rates in
+//! requests per second.
 
 /// Returns the highest rate below `top` for which `holds` is true, to one part in 10^9. `holds` must be true for all
 /// lower rates.
@@ -11,28 +12,28 @@ pub fn highest(top: f64, holds: impl Fn(f64) -> bool) -> f64 {
     low
 }
 
-/// M/M/1: returns the rate at which the `share` quantile of the response time is `limit_s`. The response time is
+/// Returns the rate at which the `share` quantile of the response time of M/M/1 is `limit_s`. The response time is
 /// exponential with rate `mu - lambda` (Kleinrock, Queueing Systems I, 1975, section 5.7), so its quantile is `-ln(1 -
 /// share) / (mu - lambda)`.
 pub fn mm1_capacity(mu: f64, share: f64, limit_s: f64) -> f64 {
     (mu + (1.0 - share).ln() / limit_s).max(0.0)
 }
 
-/// Erlang C: returns the probability that an arrival waits, for `servers` servers and `load` = arrival rate times mean
-/// service time. Erlang 1917; computed through Erlang B's stable recursion.
+/// Returns the probability that an arrival waits (Erlang C), for `servers` servers and `load` = arrival rate times mean
+/// service time. Source: Erlang 1917, computed by the numerically stable recursion of Erlang B.
 pub fn erlang_c(servers: u32, load: f64) -> f64 {
     let blocked = (1..=servers).fold(1.0, |b, n| load * b / (f64::from(n) + load * b));
     let c = f64::from(servers);
     c * blocked / (c - load * (1.0 - blocked))
 }
 
-/// M/M/c: returns the share of requests that take longer than `t_s`. The wait is 0 with probability `1 - C`, otherwise
-/// exponential with rate `c mu - lambda`. The service time is added (Gross and Harris, Fundamentals of Queueing Theory,
-/// section 2.3).
+/// Returns the share of requests that take longer than `t_s` in M/M/c. The wait is 0 with probability `1 - C`,
+/// otherwise exponential with rate `c mu - lambda`. The service time is added (Gross and Harris, Fundamentals of
+/// Queueing Theory, section 2.3).
 pub fn mmc_tail(servers: u32, mu: f64, lambda: f64, t_s: f64) -> f64 {
     let (waits, spare) = (erlang_c(servers, lambda / mu), f64::from(servers) * mu - lambda);
     let service = (-mu * t_s).exp();
-    // Sum of an exponential wait and an exponential service, with a special case for equal rates.
+    // Sum of an exponential wait and an exponential service. Equal rates are a special case.
     let both = match (spare - mu).abs() < 1e-9 * mu {
         true => service * (1.0 + mu * t_s),
         false => (spare * service - mu * (-spare * t_s).exp()) / (spare - mu),
@@ -40,10 +41,10 @@ pub fn mmc_tail(servers: u32, mu: f64, lambda: f64, t_s: f64) -> f64 {
     (1.0 - waits) * service + waits * both
 }
 
-/// Closed M/M/1 with exponential think times (machine repairman): returns the share of requests that take longer than
-/// `t_s`. An arrival sees the queue of a system with one user fewer (Sevcik and Mitrani, J. ACM 28 (1981)). In that
-/// system, `j` users are at the server with probability proportional to `(n)_j r^j`, with `r` = service time / think
-/// time. With `j` users ahead, the response time is Erlang with `j + 1` stages.
+/// Returns the share of requests that take longer than `t_s` in a closed M/M/1 with exponential think times (machine
+/// repairman). An arrival sees the queue of a system with one user fewer (Sevcik and Mitrani, J. ACM 28 (1981)). In
+/// that system, `j` users are at the server with probability proportional to `(n)_j r^j`, with `r` = service time /
+/// think time. With `j` users ahead, the response time is Erlang with `j + 1` stages.
 pub fn users_tail(users: u32, think_s: f64, service_s: f64, t_s: f64) -> f64 {
     let (others, ratio, x) = (users.saturating_sub(1), service_s / think_s, t_s / service_s);
     let (mut weight, mut stage, mut tail, mut whole, mut late) = (1.0, (-x).exp(), (-x).exp(), 0.0, 0.0);
@@ -56,9 +57,9 @@ pub fn users_tail(users: u32, think_s: f64, service_s: f64, t_s: f64) -> f64 {
     late / whole
 }
 
-/// M/D/1: returns the share of requests that take longer than `t_s`, with service time `service_s` (Erlang 1909;
-/// Crommelin 1932): `P(wait <= x) = (1 - rho) sum over k from 0 to x/D of exp(lambda (x - k D)) (-lambda (x - k D))^k /
-/// k!`. The terms alternate, so the sum is accurate only for waits up to about twenty service times.
+/// Returns the share of requests that take longer than `t_s` in M/D/1 with service time `service_s`. Source: Erlang
+/// 1909; Crommelin 1932: `P(wait <= x) = (1 - rho) sum over k from 0 to x/D of exp(lambda (x - k D)) (-lambda (x - k
+/// D))^k / k!`. The terms alternate, so the sum is accurate only for waits up to about twenty service times.
 pub fn md1_tail(service_s: f64, lambda: f64, t_s: f64) -> f64 {
     let wait_s = t_s - service_s;
     if wait_s < 0.0 {
@@ -73,11 +74,12 @@ pub fn md1_tail(service_s: f64, lambda: f64, t_s: f64) -> f64 {
     (1.0 - (1.0 - lambda * service_s) * within).clamp(0.0, 1.0)
 }
 
-/// Returns the share of Poisson arrivals that a token bucket refuses. Its missing tokens are the unfinished work of an
-/// M/D/1 queue with room for `burst` requests, so a refusal is an arrival at a full queue. Loss of M/D/1/K by its
-/// embedded chain (Gross and Harris, section 5.1.7); `load` = arrival rate divided by the bucket's rate.
+/// Returns the share of Poisson arrivals that a token bucket refuses. The missing tokens are the unfinished work of an
+/// M/D/1 queue with room for `burst` requests, so a refusal is an arrival at a full queue. The loss of M/D/1/K follows
+/// from its embedded chain (Gross and Harris, section 5.1.7). `load` is the arrival rate divided by the bucket's rate.
 pub fn bucket_refuses(burst: u32, load: f64) -> f64 {
-    // Probabilities of n arrivals during one service, then the chain's weights relative to an empty queue.
+    // Computes the probabilities of n arrivals during one service, then the weights of the chain relative to an empty
+    // queue.
     let arrivals: Vec<f64> =
         (0..=burst).scan((-load).exp(), |p, n| Some(std::mem::replace(p, *p * load / f64::from(n + 1)))).collect();
     let mut weights = vec![1.0];
@@ -95,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_server_of_many_is_one_server() {
+    fn mmc_with_one_server_equals_mm1() {
         for lambda in [100.0, 700.0, 950.0] {
             let exact = (-(1000.0 - lambda) * 0.004_f64).exp();
             assert!((mmc_tail(1, 1000.0, lambda, 0.004) - exact).abs() < 1e-12);
@@ -105,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn erlang_c_has_its_table_values() {
-        // Two servers: 2 rho^2 / (1 + rho).
+    fn erlang_c_equals_published_tables() {
+        // For two servers: 2 rho^2 / (1 + rho).
         assert!((erlang_c(2, 1.0) - 1.0 / 3.0).abs() < 1e-12);
         assert!((erlang_c(1, 0.3) - 0.3).abs() < 1e-12);
     }
 
     #[test]
-    fn md1_has_no_answer_before_one_service_and_the_mean_of_pollaczek_and_khinchine() {
+    fn md1_has_the_minimum_of_one_service_and_the_mean_of_pollaczek_and_khinchine() {
         assert_eq!(md1_tail(0.001, 500.0, 0.0009), 1.0);
         let (service, lambda) = (0.001, 700.0);
         let mean: f64 = (0..20_000).map(|i| md1_tail(service, lambda, (f64::from(i) + 0.5) * 1e-6) * 1e-6).sum();
@@ -121,8 +123,9 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_of_one_token_refuses_as_erlang_b_and_a_large_one_what_is_too_much() {
-        // Room for one request: busy for a share rho / (1 + rho) of the time, for any service time.
+    fn one_token_refuses_as_erlang_b_and_many_tokens_refuse_only_the_excess() {
+        // With room for one request, the queue is full for a share rho / (1 + rho) of the time, for any distribution of
+        // service times.
         assert!((bucket_refuses(1, 0.5) - 1.0 / 3.0).abs() < 1e-12);
         assert!((bucket_refuses(200, 2.0) - 0.5).abs() < 1e-6);
         assert!(bucket_refuses(50, 0.5) < 1e-9);

@@ -1,5 +1,5 @@
-//! Hosts with a real sshd each: network namespaces of a testbed, with their own host keys, user key and configurations.
-//! The machine's own ssh stays untouched.
+//! Hosts with an sshd each. They are network namespaces of a testbed, with their own host keys, user key and
+//! configurations. The machine's own ssh configuration is not touched.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -9,28 +9,27 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::need::testbed;
-use crate::{ControlGroup, Held, Without, eventually, has, installed, is_root, or_skip, program};
+use crate::{ChildProcess, ControlGroup, SetupError, eventually, has, installed, is_root, or_skip, program};
 
-/// Number of unauthenticated connections that the sshds accept. With default settings, an sshd may refuse connections
-/// before this number.
+/// Number of concurrent logins that an sshd accepts. Beyond it, sshd may refuse connections.
 const AT_ONCE: u32 = 10;
 
-/// A testbed with hosts for login. It ends with this value.
+/// A testbed whose hosts can be reached by ssh. It ends when this value is dropped.
 pub struct SshHosts {
     binary: PathBuf,
     dir: TempDir,
-    daemons: Vec<Held>,
+    daemons: Vec<ChildProcess>,
     addresses: Vec<(String, String, u32)>,
 }
 
 impl SshHosts {
-    /// Makes hosts on a medium, all but the first with an sshd. Skips the test if this machine cannot.
+    /// Creates hosts on a medium, all but the first with an sshd. Skips the test if this machine cannot.
     #[track_caller]
     pub fn make(test: &str, binary: &Path, medium: &str, hosts: &[&str]) -> Option<Self> {
         Self::make_with(test, binary, medium, hosts, &[])
     }
 
-    /// Makes the hosts; programs on some of them start in control groups.
+    /// Creates hosts as [`SshHosts::make`] does. The programs of some hosts start in control groups.
     #[track_caller]
     pub fn make_with(
         test: &str,
@@ -44,26 +43,26 @@ impl SshHosts {
         }
         let mut made = Self::bare(test, binary, medium, hosts)?;
         made.keys(hosts);
-        // sshd needs this empty folder.
+        // sshd requires this empty folder.
         std::fs::create_dir_all("/run/sshd").unwrap();
-        // loadline runs on the first host.
+        // loadline runs on the first host, which needs no sshd.
         for host in &hosts[1..] {
             made.daemon(host, groups.iter().find(|(name, _)| name == host).map(|(_, group)| *group));
         }
         Some(made)
     }
 
-    /// Makes the hosts without sshd.
+    /// Creates the hosts without sshd.
     #[track_caller]
     pub fn bare(test: &str, binary: &Path, medium: &str, hosts: &[&str]) -> Option<Self> {
         or_skip(test, Self::bare_where_possible(binary, medium, hosts))
     }
 
-    /// Makes the hosts without sshd, outside of tests.
-    pub fn bare_where_possible(binary: &Path, medium: &str, hosts: &[&str]) -> Result<Self, Without> {
+    /// Creates the hosts without sshd, outside of tests.
+    pub fn bare_where_possible(binary: &Path, medium: &str, hosts: &[&str]) -> Result<Self, SetupError> {
         installed(&["ip"])?;
         if !is_root() {
-            return Err(Without::Lacks("not root: servers in a namespace need it".into()));
+            return Err(SetupError::Missing("not root: servers in a namespace need it".into()));
         }
         let dir = tempfile::tempdir().unwrap();
         let mut made = Self { binary: binary.into(), dir, daemons: Vec::new(), addresses: Vec::new() };
@@ -71,7 +70,7 @@ impl SshHosts {
         let words = String::from_utf8_lossy(&up.stderr).into_owned();
         testbed(&words)?;
         if !up.status.success() {
-            return Err(Without::Failed(words));
+            return Err(SetupError::Failed(words));
         }
         made.addresses = made.status();
         Ok(made)
@@ -134,7 +133,7 @@ impl SshHosts {
             }
         };
         command.arg("-D").arg("-f").arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let daemon = Held::start(&mut command);
+        let daemon = ChildProcess::start(&mut command);
         self.daemons.push(daemon);
         self.await_listening(host, 22);
     }
@@ -150,7 +149,7 @@ impl SshHosts {
         });
     }
 
-    /// Returns a file of the hosts.
+    /// Returns the path of a file in the directory that the hosts share.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
@@ -161,7 +160,7 @@ impl SshHosts {
         found.map(|(_, address, _)| address.as_str()).unwrap()
     }
 
-    /// Returns an alias of a host in ssh's configuration.
+    /// Returns an alias of a host from ssh's configuration.
     pub fn alias(&self, host: &str, number: usize) -> String {
         let name = format!("{host}-{number}");
         let line = format!("Host {name}\n HostName {}\n", self.address(host));
@@ -182,14 +181,14 @@ impl SshHosts {
         command
     }
 
-    /// Returns the loadline agents on a host, in the order of their start.
+    /// Returns the process IDs of the loadline agents on a host, in the order of their start.
     pub fn agents(&self, host: &str) -> Vec<u32> {
         let mut agents = self.processes(host, |line| line.ends_with(b"\0agent\0") && !line.contains(&b' '));
         agents.sort_by_cached_key(|pid| (crate::process::started(*pid), *pid));
         agents
     }
 
-    /// Returns the processes on a host with a matching command line.
+    /// Returns the process IDs on a host whose command line satisfies `is`.
     pub fn processes(&self, host: &str, is: impl Fn(&[u8]) -> bool) -> Vec<u32> {
         let holder = self.addresses.iter().find(|(name, ..)| name == host).unwrap().2;
         let namespace = |pid: u32| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
@@ -203,22 +202,22 @@ impl SshHosts {
         pids.filter(found).collect()
     }
 
-    /// Returns the sessions of a host's sshd.
+    /// Returns the process IDs of the sessions of a host's sshd.
     pub fn sessions(&self, host: &str) -> Vec<u32> {
         let at = self.addresses.iter().position(|(name, ..)| name == host).unwrap();
-        // `testbed exec` replaces itself with the program.
+        // `testbed exec` replaces itself with the program, so sshd is the daemon's own process.
         crate::children(self.daemons[at - 1].pid())
     }
 
-    /// Cuts or restores the link of a host.
+    /// Brings the link of a host down or up.
     pub fn line(&self, host: &str, up: bool) {
         let state = if up { "up" } else { "down" };
         let mut command = self.inside(host, &program("ip").unwrap());
         assert!(command.args(["link", "set", "eth0", state]).status().unwrap().success());
     }
 
-    /// Runs loadline on a host, calls `during` once load is on, and waits for the end. Returns the run and the output.
-    /// Checks that the agents are gone shortly after.
+    /// Runs loadline on a host, calls `during` once the load has started, and waits for the end. Returns the run and
+    /// the output. Checks that the agents end shortly afterwards.
     pub fn run(&self, host: &str, args: &[&str], during: impl FnOnce(&Self)) -> (Value, Output) {
         self.run_as(self.inside(host, &self.binary), args, during)
     }
@@ -228,7 +227,7 @@ impl SshHosts {
         &self.binary
     }
 
-    /// Does the same with a command that ends with loadline.
+    /// Runs a command that ends with loadline, as [`SshHosts::run`] does.
     pub fn run_as(&self, mut command: Command, args: &[&str], during: impl FnOnce(&Self)) -> (Value, Output) {
         let out = self.path("out");
         command.args(args).arg("--out").arg(&out).arg("--force");
@@ -245,7 +244,7 @@ impl SshHosts {
         eventually(|| Some(self.agents(host)).filter(|pids| pids.len() >= at_least))
     }
 
-    /// Waits until a host has no agent.
+    /// Waits until no agent is left on a host.
     #[track_caller]
     pub fn await_no_agents(&self, host: &str) {
         let begin = Instant::now();

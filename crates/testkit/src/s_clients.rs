@@ -1,4 +1,4 @@
-//! Shared code for tests of S-Clients: the slow server, the load, and checks for every run.
+//! Shared code for tests of S-Clients: a slow server, the load, and checks of every run.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,21 +7,21 @@ use serde_json::Value;
 
 use crate::{has, num, program, skip, verdict};
 
-/// Options of a server that handles 200 requests per second behind a short queue.
+/// Options of a server with a short queue that handles 200 requests per second.
 pub const SLOW: [&str; 6] = ["--backlog", "16", "--option", "work_us=5000", "--option", "work_by=loops"];
-/// Number of descriptors, D.
+/// Number of descriptors (D in the paper).
 pub const D: &str = "50";
-/// Connect timeout, T.
+/// Connect timeout (T in the paper).
 pub const T: &str = "100ms";
-/// Offered connection attempts per second, D / T.
+/// Offered connection attempts per second: D / T.
 pub const OFFERED: f64 = 500.0;
 
-/// Returns a load of S-Clients with T for 2 s, including the warm-up.
+/// Returns a command for a load of S-Clients with timeout T that lasts 2 s, including the warm-up.
 pub fn load(binary: &Path, url: &str, descriptors: &str, more: &[&str]) -> Command {
     load_of(binary, url, descriptors, ("1700ms", more))
 }
 
-/// Returns a load with another duration.
+/// Returns a command for such a load with another duration.
 pub fn load_of(binary: &Path, url: &str, descriptors: &str, (duration, more): (&str, &[&str])) -> Command {
     let mut command = Command::new(binary);
     command.args(["load", url, "--s-clients", descriptors, "--connect-timeout", T, "--warmup", "300ms"]);
@@ -29,7 +29,7 @@ pub fn load_of(binary: &Path, url: &str, descriptors: &str, (duration, more): (&
     command
 }
 
-/// Checks that the run offered at least D/T and never sent more than it offered.
+/// Checks that the run offered at least D / T attempts per second and never sent more than it offered.
 pub fn honest(run: &Value, offered: f64) {
     let trial = &run["trials"][0];
     assert!(num(&trial["offered_rate"]) >= 0.999 * offered, "offered {} of {offered}", trial["offered_rate"]);
@@ -42,13 +42,13 @@ pub fn incidents(run: &Value) -> Vec<&str> {
     list.map_or(Vec::new(), |list| list.iter().filter_map(|i| i["kind"].as_str()).collect())
 }
 
-/// Returns the errors of a kind in the first trial.
+/// Returns the number of errors of a kind in the first trial.
 pub fn error(run: &Value, kind: &str) -> u64 {
     run["trials"][0]["errors"][kind].as_u64().unwrap_or(0)
 }
 
-/// Returns a command for a script in its own network namespace, with the binary as `"$1"`. Skips the test if namespaces
-/// are not allowed.
+/// Returns a command that runs a script in its own network namespace, with the binary as `"$1"`. Skips the test if
+/// namespaces are not allowed.
 #[track_caller]
 pub fn in_a_namespace(test: &str, binary: &Path, script: &str) -> Option<Command> {
     if !has(test, "unshare") || !has(test, "ip") {
@@ -66,7 +66,7 @@ pub fn in_a_namespace(test: &str, binary: &Path, script: &str) -> Option<Command
     Some(namespace(&format!("ip link set lo up; sysctl -qw net.ipv4.tcp_syncookies=0; {script}")))
 }
 
-/// Shell code that starts the slow server on port 80 and waits for it. `$server` is its process id.
+/// Shell code that starts the slow server on port 80 and waits for it. `$server` is its process ID.
 pub const SERVE: &str = "\"$1\" serve http --listen 127.0.0.1:80 --backlog 16 --option work_us=5000 --option work_by=loops \
                      >/dev/null 2>&1 & server=$!; \
                      until ss -Hltn | grep -q :80; do sleep 0.02; done; ";

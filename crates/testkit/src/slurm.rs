@@ -1,5 +1,5 @@
-//! A Slurm cluster on hosts of a testbed: munged and slurmctld on the first host, a slurmd on each node. The machine's
-//! own Slurm stays untouched.
+//! A Slurm cluster on hosts of a testbed: munged and slurmctld on the first host, and a slurmd on each node. The
+//! machine's own Slurm is not touched.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -8,20 +8,20 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::process::seen_within;
-use crate::{Held, SshHosts, Without, eventually, installed, or_skip, program};
+use crate::{ChildProcess, SetupError, SshHosts, eventually, installed, or_skip, program};
 
 /// Required programs.
 const PROGRAMS: [&str; 6] = ["munged", "slurmctld", "slurmd", "salloc", "sinfo", "unshare"];
 
-/// Maximum time for its daemons, which check each other once in several seconds.
+/// Maximum wait for Slurm's daemons, which check each other only every few seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A Slurm cluster on hosts of a testbed.
 pub struct Slurm {
-    // Daemons, ended in this order.
-    slurmds: Vec<(String, Held)>,
-    _slurmctld: Held,
-    _munged: Held,
+    // Daemons, in the order in which they are ended.
+    slurmds: Vec<(String, ChildProcess)>,
+    _slurmctld: ChildProcess,
+    _munged: ChildProcess,
     conductor: String,
     config: PathBuf,
     /// The hosts.
@@ -29,14 +29,14 @@ pub struct Slurm {
 }
 
 impl Slurm {
-    /// Starts the cluster; the first of the hosts is the conductor. Skips the test if this machine cannot.
+    /// Starts the cluster. The first host is the conductor. Skips the test if this machine cannot.
     #[track_caller]
     pub fn start(test: &str, hosts: SshHosts, conductor: &str, nodes: &[&str]) -> Option<Self> {
         or_skip(test, Self::where_possible(hosts, conductor, nodes))
     }
 
     /// Starts the cluster outside of tests.
-    pub fn where_possible(hosts: SshHosts, conductor: &str, nodes: &[&str]) -> Result<Self, Without> {
+    pub fn where_possible(hosts: SshHosts, conductor: &str, nodes: &[&str]) -> Result<Self, SetupError> {
         installed(&PROGRAMS)?;
         let dir = hosts.path("slurm");
         ["", "munge", "state", "spool"].iter().for_each(|below| std::fs::create_dir_all(dir.join(below)).unwrap());
@@ -52,15 +52,14 @@ impl Slurm {
         Ok(made)
     }
 
-    /// Waits until this many nodes are idle. After a job ends, its nodes stay allocated until Slurm has noticed the
-    /// end.
+    /// Waits until this many nodes are idle. After a job ends, its nodes stay allocated until Slurm notices the end.
     #[track_caller]
     pub fn await_idle(&self, nodes: usize) {
         self.idle(nodes).unwrap();
     }
 
     /// Waits for idle nodes outside of tests.
-    pub fn idle(&self, nodes: usize) -> Result<(), Without> {
+    pub fn idle(&self, nodes: usize) -> Result<(), SetupError> {
         let mut last = String::new();
         let idle = seen_within(PATIENCE, || {
             let said = self.command("sinfo").args(["-h", "-o", "%T %D"]).stderr(Stdio::null()).output().unwrap();
@@ -68,7 +67,7 @@ impl Slurm {
             (last == format!("idle {nodes}")).then_some(())
         });
         idle.ok_or_else(|| {
-            Without::Failed(format!("within {PATIENCE:?} Slurm's {nodes} nodes were not free: {last:?}"))
+            SetupError::Failed(format!("within {PATIENCE:?} Slurm's {nodes} nodes were not free: {last:?}"))
         })
     }
 
@@ -78,7 +77,7 @@ impl Slurm {
         command
     }
 
-    /// Returns the process of a node's slurmd.
+    /// Returns the process ID of a node's slurmd.
     pub fn daemon(&self, node: &str) -> u32 {
         self.slurmds.iter().find(|(name, _)| name == node).unwrap().1.pid()
     }
@@ -98,19 +97,19 @@ impl Slurm {
     }
 }
 
-/// Starts a daemon with its own host name, in the namespaces that the control groups are seen from.
-fn daemon(hosts: &SshHosts, host: &str, line: &str) -> Held {
+/// Starts a daemon with its own host name, in the namespaces whose control groups it must see.
+fn daemon(hosts: &SshHosts, host: &str, line: &str) -> ChildProcess {
     let mut command = hosts.inside(host, &program("unshare").unwrap());
     command.args(["--uts", "sh", "-c", &format!("hostname {host}; exec {line}")]);
-    Held::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
+    ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
 }
 
-fn slurmd(hosts: &SshHosts, config: &Path, node: &str) -> Held {
+fn slurmd(hosts: &SshHosts, config: &Path, node: &str) -> ChildProcess {
     let line = format!("{} -D -N {node} -f {}", program("slurmd").unwrap().display(), config.display());
     daemon(hosts, node, &line)
 }
 
-fn munged(hosts: &SshHosts) -> Held {
+fn munged(hosts: &SshHosts) -> ChildProcess {
     let dir = hosts.path("slurm/munge");
     let d = dir.display();
     let key: Vec<u8> = (0..1024_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
@@ -119,7 +118,7 @@ fn munged(hosts: &SshHosts) -> Held {
     let mut command = Command::new(program("munged").unwrap());
     command.args(["--foreground", "--force", &format!("--key-file={d}/key"), &format!("--socket={d}/sock")]);
     command.args([format!("--pid-file={d}/pid"), format!("--log-file={d}/log"), format!("--seed-file={d}/seed")]);
-    let held = Held::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+    let held = ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
     eventually(|| dir.join("sock").exists().then_some(()));
     held
 }

@@ -1,4 +1,4 @@
-//! Two hosts of a testbed, `server` and `client1`, on a medium. Needs no root.
+//! Two hosts of a testbed, `server` and `client1`, joined by a medium. Needs no root.
 
 use std::cell::Cell;
 use std::io::{BufRead as _, BufReader};
@@ -11,17 +11,17 @@ use crate::{has_testbed, json_of};
 
 const SERVER: &str = "10.77.0.1";
 
-/// The two hosts; they end with this value.
-pub struct Way {
+/// The two hosts, which end when this value is dropped.
+pub struct TwoHosts {
     binary: PathBuf,
     dir: tempfile::TempDir,
-    /// Port of the next server. Never that of the last server: the kernel closes an io_uring, and the listener in it,
-    /// shortly after its process ends.
+    /// Port of the next server. Each server gets a new port, because the kernel closes an io_uring and its listening
+    /// socket shortly after the process ends.
     port: Cell<u16>,
 }
 
-impl Way {
-    /// Makes the hosts. Skips the test if this machine has no testbed.
+impl TwoHosts {
+    /// Creates the hosts. Skips the test if this machine has no testbed.
     pub fn up(test: &str, binary: &Path, medium: &str) -> Option<Self> {
         let way = Self { binary: binary.into(), dir: tempfile::tempdir().unwrap(), port: Cell::new(8080) };
         let output = way.testbed(&["up", "way", "--medium", medium]).output().unwrap();
@@ -42,14 +42,14 @@ impl Way {
         command
     }
 
-    /// Limits the buffers of connections that a host opens or accepts from now on.
+    /// Sets the maximum buffer size of connections that a host opens or accepts from now on.
     pub fn small_buffers(&self, host: &str, setting: &str, bytes: u32) {
         let set = format!("echo 4096 {bytes} {bytes} >/proc/sys/net/ipv4/{setting}");
         let output = self.inside(host, Path::new("/bin/sh")).args(["-c", &set]).output().unwrap();
         assert!(output.status.success(), "{}", said(&output));
     }
 
-    /// Returns the current bytes per second of each wire.
+    /// Returns the current rate of each wire in bytes per second.
     pub fn rates(&self) -> Vec<f64> {
         let output = self.testbed(&["status", "way", "--json"]).output().unwrap();
         let status: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -87,7 +87,7 @@ impl Way {
     }
 }
 
-/// A server on a host; it ends with this value.
+/// A server on a host, which ends when this value is dropped.
 pub struct Server {
     child: Child,
     pid: String,
@@ -101,7 +101,7 @@ impl Drop for Server {
     }
 }
 
-impl Drop for Way {
+impl Drop for TwoHosts {
     fn drop(&mut self) {
         let _ = self.testbed(&["down", "way"]).output();
     }

@@ -1,4 +1,4 @@
-//! A server in virtual time for tests of the search. A run of half a minute takes a fraction of a second, and equal
+//! A server in virtual time, for tests of the search. A run of half a minute takes a fraction of a second, and equal
 //! seeds give equal runs.
 
 use lab::search::Conductor;
@@ -6,17 +6,17 @@ use lab::{LabError, Point};
 use load::{SimServer, simulate};
 use run::{LoadPlan, Plan, Protocol, Run, Steady, Trial, Window};
 
-/// Time of a trial besides warm-up and window: starting agents and a short drain.
+/// Time in seconds of a trial besides warm-up and window: starting agents and a short drain.
 const AROUND_A_TRIAL_S: f64 = 0.08;
-/// Length of the generated pauses, in budgets: no search takes longer.
+/// Time for which pauses are generated, in budgets. No search takes longer.
 const BUDGETS: f64 = 3.0;
 
-/// Pauses of a machine, as on a shared host: at Poisson times, with exponential lengths.
+/// Pauses of a machine, as on a shared host. They start at Poisson times and have exponential lengths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pauses {
     /// Pauses per second.
     pub rate: f64,
-    /// Mean length, seconds.
+    /// Mean length of a pause in seconds.
     pub mean_s: f64,
 }
 
@@ -34,35 +34,36 @@ impl Pauses {
     }
 }
 
-/// Speed changes of a machine, as on a host whose other guests share its caches. The logarithm of the speed is an
+/// Changes in the speed of a machine, as on a host whose guests share its caches. The logarithm of the speed is an
 /// Ornstein-Uhlenbeck process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
-    /// Standard deviation of the logarithm.
+    /// Standard deviation of the logarithm of the speed.
     pub sd: f64,
-    /// Correlation time: after it, the process has forgotten all but 1/e, seconds.
+    /// Correlation time in seconds, after which the correlation of the process has fallen to 1/e.
     pub forgets_s: f64,
 }
 
 /// A queueing model of a server, and the run of a search against it.
 #[derive(Clone, Debug)]
 pub struct VirtualServer {
-    /// The model. Each trial has another seed; the stalls are the pauses.
+    /// The model. Each trial sets its seed and its stalls (the pauses).
     pub server: SimServer,
     run: Run,
     load: LoadPlan,
     pauses: Vec<(f64, f64)>,
     drift: Option<Drift>,
-    /// Logarithm of the speed, its time, and the random generator for its future.
+    /// Logarithm of the current speed, the time at which it was drawn, and the random generator for later speeds.
     speed: (f64, f64, fastrand::Rng),
     now_s: f64,
     seed: u64,
 }
 
 impl VirtualServer {
-    /// Makes a server for a plan's budget, objective and limits. `seed` determines arrivals, service times and pauses.
+    /// Creates a server for a plan's budget, objective and limits. `seed` determines arrivals, service times and
+    /// pauses.
     pub fn new(server: SimServer, plan: Plan, seed: u64) -> Self {
-        // Refusals need a status; other models run faster without a protocol.
+        // Refusals need a protocol with a status. Other models run faster without a protocol.
         let protocol = match server.limit {
             Some(_) => plan.load.protocol.clone(),
             None => Protocol::Echo { message_bytes: 1 },
@@ -87,7 +88,7 @@ impl VirtualServer {
         self
     }
 
-    /// Returns a worker's service time at the machine's current speed, nanoseconds.
+    /// Returns a worker's service time at the machine's current speed in nanoseconds.
     fn service_ns(&mut self) -> u64 {
         let Some(drift) = self.drift else { return self.server.service_ns };
         let (ln, since_s, random) = &mut self.speed;
@@ -108,7 +109,7 @@ impl VirtualServer {
         Ok(self.run)
     }
 
-    /// Searches for the capacity in users with the think time of the plan.
+    /// Searches for the capacity as a number of users with the plan's think time.
     pub fn find_users(mut self) -> Result<Run, LabError> {
         let response_s = self.server.service_ns as f64 / 1e9;
         let budget = lab::search::Budget::new(self.run().plan.search.budget_s);
@@ -120,7 +121,7 @@ impl VirtualServer {
 
     /// Runs one trial without a search.
     pub fn conduct(&mut self, plan: &LoadPlan, point: &Point) -> Result<Trial, LabError> {
-        // Takes the minimum warm-up, which is the worst case.
+        // The warm-up has its minimum length, which is the worst case.
         let plan = &LoadPlan { warmup_s: plan.warmup_s.min(plan.least_warmup_s), ..plan.clone() };
         let service_ns = self.service_ns();
         let server =
@@ -131,19 +132,20 @@ impl VirtualServer {
         let pauses: Vec<Window> =
             server.stalls_ns.iter().map(|&(b, e)| Window { begin_s: b as f64 / 1e9, end_s: e as f64 / 1e9 }).collect();
         let mut trial = lab::merged(point, &[&plan.intensity], part, window);
-        // The pause meter of a virtual host sees every pause that a real one would.
+        // The pause meter of a virtual host detects every pause that a real meter would detect.
         trial.measured.pauses =
             pauses.into_iter().filter(|p| p.length_s() >= 0.002 && p.begin_s < window.end_s).collect();
         trial.steady = Steady { steady: true, warmup_s: plan.warmup_s, reason: "virtual time".into() };
         Ok(trial)
     }
 
-    /// Service times differ in each trial. Arrivals follow the plan's seed, as in a live run.
+    /// Returns the seed of a trial. Service times differ in each trial, and arrivals follow the plan's seed, as in a
+    /// live run.
     fn trial_seed(&self) -> u64 {
         self.seed.wrapping_mul(1_000_003).wrapping_add(self.run.trials.len() as u64)
     }
 
-    /// Returns the future pauses, relative to the start of the next trial.
+    /// Returns the later pauses, relative to the start of the next trial.
     fn stalls_ns(&self) -> Vec<(u64, u64)> {
         let ahead = |at: f64| ((at - self.now_s).max(0.0) * 1e9) as u64;
         let to_come = self.pauses.iter().filter(|(_, end)| *end > self.now_s);

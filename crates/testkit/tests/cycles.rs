@@ -1,7 +1,8 @@
-//! Files of a crate must not depend on each other in a circle. Common code belongs in a file below both.
+//! The files of a crate must not depend on each other in a cycle. Common code belongs in a file below both.
 //!
-//! The check reads the sources as text: paths that begin with `crate`, `self`, `super` or a module's name, outside of
-//! tests. A re-exported name (`pub use`) counts as a dependency on its definition, which may be in another crate.
+//! The check reads the sources as text. It looks for paths that begin with `crate`, `self`, `super` or the name of a
+//! module, outside of tests. A re-exported name (`pub use`) counts as a dependency on its definition, which may be in
+//! another crate.
 
 #![allow(clippy::unwrap_used)]
 
@@ -46,7 +47,7 @@ impl Crate {
         }
     }
 
-    /// Returns the module that a path in `module` leads to.
+    /// Returns the module to which a path in `module` leads.
     fn target(&self, module: &[String], path: &[String], depth: u32) -> Option<Module> {
         let (mut at, mut rest) = match path.first()?.as_str() {
             "crate" => (Vec::new(), &path[1..]),
@@ -82,8 +83,8 @@ impl Crate {
         self.texts.iter().map(of).collect()
     }
 
-    /// Returns the modules that depend on themselves.
-    fn in_circles(&self) -> Vec<String> {
+    /// Returns the modules that depend on themselves, directly or indirectly.
+    fn in_cycles(&self) -> Vec<String> {
         let arrows = self.arrows();
         let reached = |from: &Module| {
             let (mut seen, mut next) = (BTreeSet::new(), vec![from]);
@@ -105,7 +106,7 @@ fn code(text: &str) -> String {
     quoted.split('"').step_by(2).collect::<Vec<_>>().join("\"\"")
 }
 
-/// Returns every `use` in a file: whether it is a re-export, and its paths.
+/// Returns every `use` of a file: true for a re-export, and its paths.
 fn uses(text: &str) -> Vec<(bool, Vec<Vec<String>>)> {
     let statement = |at: usize| {
         let line = text[..at].rfind('\n').map_or(0, |n| n + 1);
@@ -154,32 +155,32 @@ fn sources() -> Vec<PathBuf> {
     let inside = |dir: &Path| -> Vec<PathBuf> {
         std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
     };
-    // A crate may be inside another one's folder, as the C interface is.
+    // A crate may be inside the folder of another crate, as the C interface of the event API is.
     let all = inside(&crates).into_iter().flat_map(|dir| inside(&dir).into_iter().chain([dir]).collect::<Vec<_>>());
     all.filter(|dir| dir.join("Cargo.toml").is_file()).map(|dir| dir.join("src")).filter(|src| src.is_dir()).collect()
 }
 
 #[test]
-fn no_file_takes_from_one_that_takes_from_it() {
+fn no_files_depend_on_each_other_in_a_cycle() {
     let found = sources();
     assert!(found.len() > 10, "{found:?}");
     for src in found {
-        let circle = Crate::read(&src).in_circles();
+        let circle = Crate::read(&src).in_cycles();
         assert!(circle.is_empty(), "in {}, these take from one another: {}", src.display(), circle.join(", "));
     }
 }
 
 #[test]
-fn a_circle_is_seen() {
+fn a_cycle_is_found() {
     let dir = tempfile::tempdir().unwrap();
     let put = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
     put("lib.rs", "mod a;\nmod b;\npub use b::Row;\n");
     put("a.rs", "use crate::Row;\npub fn name() {}\n");
     put("b.rs", "pub struct Row;\n");
-    assert_eq!(Crate::read(dir.path()).in_circles(), Vec::<String>::new());
+    assert_eq!(Crate::read(dir.path()).in_cycles(), Vec::<String>::new());
     put("b.rs", "pub struct Row;\nfn f() {\n    super::a::name();\n}\n");
-    assert_eq!(Crate::read(dir.path()).in_circles(), ["a", "b"]);
+    assert_eq!(Crate::read(dir.path()).in_cycles(), ["a", "b"]);
     put("b.rs", "pub struct Row;\n");
     put("lib.rs", "mod a;\nmod b;\npub use other::Row;\nfn f() {\n    a::name();\n}\n");
-    assert_eq!(Crate::read(dir.path()).in_circles(), Vec::<String>::new());
+    assert_eq!(Crate::read(dir.path()).in_cycles(), Vec::<String>::new());
 }

@@ -1,4 +1,4 @@
-//! Repeatability of `find`'s answer and precision of its proof, against nginx with one pinned worker.
+//! Repeatability of `find` and precision of its experiment, against nginx with one pinned worker.
 
 use anyhow::{Context, Result};
 
@@ -7,10 +7,10 @@ use super::shared::Shared;
 use crate::compare::{Compared, median};
 use crate::programs;
 
-/// Finds per round, so that five rounds make ten.
+/// Number of `find` runs per round. Five rounds make ten runs.
 const FINDS_PER_ROUND: usize = 2;
 
-/// Results shared by both rows below, since ten searches take minutes.
+/// Results shared by the rows below, because ten searches take minutes.
 #[derive(Clone, Debug, Default)]
 struct CapacityRuns {
     capacities: Vec<f64>,
@@ -20,7 +20,7 @@ struct CapacityRuns {
 
 static CAPACITY_RUNS: Shared<CapacityRuns> = Shared::new();
 
-/// Runs finds and wrk in turns, once for `rounds` rounds.
+/// Runs `find` and wrk in turn, once for `rounds` rounds.
 fn found(rounds: usize) -> Result<CapacityRuns> {
     CAPACITY_RUNS.get_or_measure(rounds, || find(rounds))
 }
@@ -39,14 +39,15 @@ fn find(rounds: usize) -> Result<CapacityRuns> {
     Ok(found)
 }
 
-/// Coefficient of variation of the capacity in percent; wrk's own rate in the same turns beside it.
+/// Measures the coefficient of variation of the capacity in percent. The note has that of wrk's throughput in the same
+/// turns.
 pub(crate) fn variation(rounds: usize) -> Result<Compared> {
     let found = found(rounds)?;
     let note = format!("median {:.0}/s; wrk {:.1} %", median(&found.capacities), scatter(&found.wrk));
     Ok(Compared { ours: vec![scatter(&found.capacities)], peer: Vec::new(), unit: "%", note })
 }
 
-/// Share of intervals that contain the median of all, in percent.
+/// Measures the percentage of intervals that contain the median of all capacities.
 pub(crate) fn covers(rounds: usize) -> Result<Compared> {
     let found = found(rounds)?;
     let middle = median(&found.capacities);
@@ -60,7 +61,7 @@ pub(crate) fn covers(rounds: usize) -> Result<Compared> {
     Ok(Compared { ours: vec![100.0 * holding as f64 / all.max(1) as f64], peer: Vec::new(), unit: "%", note })
 }
 
-/// Half of the 95 % interval of the main elasticity in an experiment of 8 s.
+/// Measures half of the 95 % interval of the main elasticity in an experiment of 8 s.
 pub(crate) fn proof(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scatter_is_a_share_of_the_mean() {
+    fn the_coefficient_of_variation_is_relative_to_the_mean() {
         assert!((scatter(&[90.0, 100.0, 110.0]) - 10.0).abs() < 1e-9);
         assert_eq!(scatter(&[5.0]), 0.0);
     }

@@ -1,5 +1,5 @@
-//! S-Clients against httperf: connection attempts per second that one CPU offers to an overloaded listener, which has a
-//! backlog of 8 and accepts nothing.
+//! S-Clients against httperf: connection attempts per second from one CPU. The listening socket is overloaded: its
+//! backlog is 8 and nobody accepts.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
@@ -10,13 +10,13 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU};
 
-/// Descriptors and source addresses of the minimal loop that the goal comes from.
+/// Number of descriptors and of source addresses. The minimal loop that sets the goal uses the same numbers.
 const DESCRIPTORS: &str = "10000";
 const SOURCES: &str = "127.0.0.2-127.0.0.65";
-/// Rates that httperf tries in turn; the best actual rate counts.
+/// Rates that httperf tries in turn. The highest measured rate counts.
 const HTTPERF_RATES: [u32; 3] = [5_000, 20_000, 60_000];
 
-/// Attempts per second.
+/// Measures connection attempts per second.
 pub(crate) fn rate(rounds: usize) -> Result<Compared> {
     let target = Overloaded::new()?;
     let mut compared = Compared { unit: "1/s", ..Compared::default() };
@@ -26,7 +26,7 @@ pub(crate) fn rate(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Our rate divided by httperf's best.
+/// Measures loadline's rate divided by httperf's highest.
 pub(crate) fn over_httperf(rounds: usize) -> Result<Compared> {
     let target = Overloaded::new()?;
     let httperf = programs::find("httperf")?;
@@ -37,7 +37,7 @@ pub(crate) fn over_httperf(rounds: usize) -> Result<Compared> {
     interleave(rounds, "1/s", || Ok(attempts(target.addr)?.0), best)
 }
 
-/// Share of one CPU that the generator used, to show that the rate is that of one CPU.
+/// Measures the share of one CPU that the generator used. It shows that the rate is that of one CPU.
 pub(crate) fn share(rounds: usize) -> Result<Compared> {
     let target = Overloaded::new()?;
     let mut compared = Compared { unit: "cpus", ..Compared::default() };
@@ -47,7 +47,8 @@ pub(crate) fn share(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// User memory per descriptor in bytes: the difference between many and few, in one process under the limit of 20,000.
+/// Measures the user memory per descriptor in bytes, as the difference between many and few descriptors of one process
+/// under the limit of 20,000.
 pub(crate) fn memory(rounds: usize) -> Result<Compared> {
     const MANY_DESCRIPTORS: u32 = 16_000;
     const FEW_DESCRIPTORS: u32 = 160;
@@ -60,7 +61,7 @@ pub(crate) fn memory(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Returns the resident bytes of the generator with `descriptors` descriptors that have all connected at least once.
+/// Returns the resident bytes of a generator with `descriptors` descriptors, all of which have connected at least once.
 fn resident(addr: SocketAddr, descriptors: u32) -> Result<f64> {
     let (url, descriptors) = (format!("http://{addr}/"), descriptors.to_string());
     let flags = ["load", &url, "--s-clients", &descriptors, "--connect-timeout", "500ms", "--source", SOURCES];
@@ -72,7 +73,7 @@ fn resident(addr: SocketAddr, descriptors: u32) -> Result<f64> {
     number(client.get("counters").context("no counters of the client")?, "process.rss")
 }
 
-/// Returns attempts per second, and CPUs used.
+/// Returns connection attempts per second, and the number of CPUs used.
 fn attempts(addr: SocketAddr) -> Result<(f64, f64)> {
     let url = format!("http://{addr}/");
     let flags = ["load", &url, "--s-clients", DESCRIPTORS, "--connect-timeout", "50ms", "--source", SOURCES];
@@ -97,7 +98,7 @@ fn httperf_rate(httperf: &std::path::Path, addr: SocketAddr, rate: u32) -> Resul
     Ok(number_after("connections")? / number_after("test-duration")?)
 }
 
-/// A listener with a full accept queue.
+/// A listening socket with a full accept queue.
 struct Overloaded {
     addr: SocketAddr,
     _listener: TcpListener,
@@ -107,7 +108,7 @@ struct Overloaded {
 impl Overloaded {
     fn new() -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        // A second listen() sets the backlog, which the standard library does not expose.
+        // A second listen() sets the backlog, which the standard library cannot set.
         sys::socket::listen(&listener, 8)?;
         let addr = listener.local_addr()?;
         let waiting = (0..9).map(|_| std::net::TcpStream::connect(addr)).collect::<std::io::Result<Vec<_>>>()?;

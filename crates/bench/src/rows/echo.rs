@@ -1,5 +1,5 @@
-//! The echo service against typical echo servers built with well-known libraries: the server's CPU time per message, 64
-//! connections, the same generator for all.
+//! The echo service against typical echo servers built with well-known libraries. The figure is the server's CPU time
+//! per message with 64 connections and loadline's generator.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ use crate::compare::Compared;
 use crate::cpu;
 use crate::programs::{self, Server};
 
-/// 64-byte messages.
+/// Measures messages of 64 bytes.
 pub(crate) fn small(rounds: usize) -> Result<Compared> {
     against_all(rounds, 64)
 }
 
-/// 16 KiB messages.
+/// Measures messages of 16 KiB.
 pub(crate) fn large(rounds: usize) -> Result<Compared> {
     against_all(rounds, 16 * 1024)
 }
 
-/// Runs all servers in turn in every round. Ours is the better of our two models, the peer the best of the peers.
+/// Measures all servers in turn in every round. The better of two models of loadline competes with the best peer.
 fn against_all(rounds: usize, message_bytes: u32) -> Result<Compared> {
     let ours = [serve("uring-sharded")?, serve("epoll-sharded")?];
     let peers = peers()?;

@@ -1,5 +1,6 @@
-//! The event API: slopes of a call against cold connections, and the library's overhead over the raw call. All rows
-//! read the checks of one run of `lab event-api` without its figures; the experiment interleaves its own rounds.
+//! The event API: growth of the time of a call with the number of cold connections, and overhead of the library over
+//! the system call. All rows read the checks of one run of `lab event-api` without its figures. The experiment
+//! interleaves its own rounds.
 
 use std::process::Command;
 use std::sync::OnceLock;
@@ -10,32 +11,33 @@ use serde_json::Value;
 use crate::compare::Compared;
 use crate::programs;
 
-/// Growth of a call on epoll from 0 to 18,000 cold connections; 0 if the 95 % interval of the slope contains zero.
+/// Measures the growth of a call on epoll from 0 to 18,000 cold connections; 0 if the 95 % interval of the slope
+/// contains zero.
 pub(crate) fn epoll_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "epoll: growth of a call from", "share")
 }
 
-/// Growth of a call on io_uring.
+/// Measures the growth of a call on io_uring.
 pub(crate) fn uring_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "uring: growth of a call from", "share")
 }
 
-/// Growth of a call on poll, which must grow.
+/// Measures the growth of a call on poll, which must grow.
 pub(crate) fn poll_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "poll: growth of a call from", "share")
 }
 
-/// Growth of a call on select, which must grow.
+/// Measures the growth of a call on select, which must grow.
 pub(crate) fn select_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "select: growth of a call from", "share")
 }
 
-/// Overhead of the library per call.
+/// Measures the overhead of the library per call.
 pub(crate) fn share(rounds: usize) -> Result<Compared> {
     of_check(rounds, "the library's own share", "share")
 }
 
-/// Cost of an event on io_uring divided by epoll, at array_max 64.
+/// Measures the cost of an event on io_uring divided by that on epoll, with arrays of 64 events.
 pub(crate) fn uring_event(rounds: usize) -> Result<Compared> {
     of_check(rounds, "uring (", "ratio")
 }
@@ -51,7 +53,7 @@ fn of_check(rounds: usize, begins: &str, unit: &'static str) -> Result<Compared>
     Ok(Compared { ours: vec![value], unit, note, ..Compared::default() })
 }
 
-/// Runs the experiment unpinned: it uses one CPU for the measured code and one for everything else.
+/// Runs the experiment without pinning. It uses one CPU for the measured code and another for everything else.
 fn run(rounds: usize) -> Result<Value> {
     let mut command = Command::new(programs::loadline()?);
     let sets = ["figures=false", "across=0", "cold=[0,750,4500,9000,13500,18000]", &format!("rounds={rounds}")];
@@ -59,7 +61,7 @@ fn run(rounds: usize) -> Result<Value> {
     for set in sets {
         command.args(["--set", set]);
     }
-    // A failed check has its own exit code; the run is printed anyway.
+    // A failed check has its own exit status. The run is printed anyway.
     let output = command.stderr(std::process::Stdio::null()).output()?;
     serde_json::from_slice(&output.stdout).context("loadline lab event-api --json did not print a run")
 }

@@ -1,4 +1,4 @@
-//! The generator against wrk: persistent connections, one thread, nginx with one worker, a 1294-byte file.
+//! The generator against wrk: persistent connections, one thread, nginx with one worker, a file of 1294 bytes.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -10,32 +10,32 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU};
 
-/// Length of a run.
+/// Length of a run in seconds.
 pub(crate) const SECONDS: u32 = 3;
 /// Default number of connections.
 pub(crate) const CONNECTIONS: u32 = 64;
 
 /// Result of one run of a generator.
 pub(crate) struct Outcome {
-    /// Requests completed.
+    /// Number of completed requests.
     pub(crate) completed: f64,
-    /// Requests completed per second.
+    /// Completed requests per second.
     pub(crate) rate: f64,
-    /// CPU time of all its processes in microseconds, including start-up, counters and report.
+    /// CPU time in microseconds of all processes of the generator, including start-up, counters and report.
     pub(crate) cpu_us: f64,
 }
 
-/// CPU microseconds per request.
+/// Measures the generator's CPU microseconds per request.
 pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
     cpu_with(rounds, CONNECTIONS)
 }
 
-/// CPU microseconds per request with 4,096 connections.
+/// Measures the generator's CPU microseconds per request with 4,096 connections.
 pub(crate) fn cpu_4096(rounds: usize) -> Result<Compared> {
     cpu_with(rounds, 4096)
 }
 
-/// CPU microseconds per request with 12,000 connections.
+/// Measures the generator's CPU microseconds per request with 12,000 connections.
 pub(crate) fn cpu_12000(rounds: usize) -> Result<Compared> {
     cpu_with(rounds, 12_000)
 }
@@ -46,7 +46,7 @@ fn cpu_with(rounds: usize, connections: u32) -> Result<Compared> {
     interleave(rounds, "us", || ours_per_request(nginx.addr, connections), wrk)
 }
 
-/// Returns our CPU microseconds per request.
+/// Returns loadline's CPU microseconds per request.
 pub(crate) fn ours_per_request(addr: SocketAddr, connections: u32) -> Result<f64> {
     ours(addr, connections).map(|o| o.cpu_us / o.completed)
 }
@@ -56,7 +56,7 @@ fn wrk_per_request(addr: SocketAddr, connections: u32) -> Result<f64> {
     wrk_with(addr, "/file", SECONDS, connections).map(|o| o.cpu_us / o.completed)
 }
 
-/// Completed rate.
+/// Measures the throughput in requests per second.
 pub(crate) fn rate(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     interleave(rounds, "1/s", || Ok(ours(nginx.addr, CONNECTIONS)?.rate), || Ok(wrk(nginx.addr, "/file")?.rate))
@@ -88,7 +88,7 @@ fn wrk_with(addr: SocketAddr, path: &str, seconds: u32, connections: u32) -> Res
 
 /// Builds a wrk command with one thread, on the generator's CPU.
 pub(crate) fn wrk_command(addr: SocketAddr, path: &str, seconds: u32, connections: u32) -> Result<Command> {
-    // wrk does not raise its own limit of descriptors.
+    // wrk does not raise its own limit on descriptors.
     let mut command = programs::pinned(CLIENT_CPU, std::path::Path::new("sh"));
     command.args(["-c", "ulimit -n $(ulimit -Hn); exec \"$@\"", "sh"]).arg(programs::find("wrk")?);
     let (count, length) = (format!("-c{connections}"), format!("-d{seconds}s"));
@@ -106,7 +106,7 @@ pub(crate) fn wrk_number(text: &str, mark: &str) -> Result<f64> {
 /// Runs loadline on the generator's CPU and returns its `--json` output.
 pub(crate) fn json(args: &[&str], last: &str) -> Result<Value> {
     let mut command = programs::pinned(CLIENT_CPU, &programs::loadline()?);
-    // Status 1 means a failed objective or no answers, as with a listener that accepts nobody.
+    // Status 1 means a failed objective or no answers, for example if nobody accepts connections.
     let text = programs::output_of(command.args(args).arg(last), &[0, 1])?;
     serde_json::from_str(&text).context("loadline --json did not print JSON alone")
 }
@@ -116,7 +116,7 @@ pub(crate) fn first_trial(run: &Value) -> Result<&Value> {
     run["trials"].get(0).context("the run has no trial")
 }
 
-/// Returns a number of a trial by its name.
+/// Returns a number of a trial by the name of its field.
 pub(crate) fn number(trial: &Value, name: &str) -> Result<f64> {
     trial[name].as_f64().with_context(|| format!("the trial has no {name}"))
 }

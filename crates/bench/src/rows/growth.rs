@@ -1,9 +1,9 @@
-//! The cost of a request against the number of connections: connections that carry requests (hot), and silent ones held
-//! beside 64 of them (cold). Curves show ours, wrk's and the server's own cost.
+//! Cost of a request by the number of connections: connections that carry requests (hot), and idle ones held beside 64
+//! active connections (cold). Curves show the cost of loadline, of wrk and of the server.
 //!
-//! Many machines limit a process to 20,000 descriptors, so nginx has several workers, which share one CPU. Beyond
-//! 14,000 connections wrk runs in several processes, each with its own address, as loadline does by itself. With more
-//! connections between two addresses the kernel's search for a free port would dominate the cost.
+//! Many machines limit a process to 20,000 descriptors, so nginx has several workers, which share one CPU. Above 14,000
+//! connections, wrk runs in several processes with an address each; loadline divides itself. With more connections
+//! between two addresses, the kernel's search for a free port would dominate the cost.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
@@ -16,28 +16,30 @@ use crate::compare::{Compared, median};
 use crate::programs::{self, CLIENT_CPU, Server, pinned};
 use crate::{cpu, curve};
 
-/// Connections that carry requests.
+/// Numbers of connections that all carry requests.
 const HOT: [u32; 6] = [1, 64, 1024, 4096, 12_000, 100_000];
-/// Idle connections held beside 64 active ones.
+/// Numbers of idle connections that are held beside 64 active ones.
 const COLD: [u32; 4] = [0, 1000, 10_000, 100_000];
 /// Number of connections from which a point is measured once instead of in each round, because it takes a minute.
 const MEASURED_ONCE_FROM: u32 = 100_000;
-/// Indices in [`HOT`] between which growth is computed: 64 and 12,000.
+/// Index in [`HOT`] of 64 connections, from which growth is computed.
 const GROWTH_FROM: usize = 1;
 const GROWTH_TO: usize = 4;
-/// Connections of one wrk process, and the addresses needed for the largest number.
+/// Number of connections of one wrk process. The largest number of connections needs several processes with an address
+/// each.
 const CONNECTIONS_PER_WRK: u32 = 14_000;
 const ADDRESSES: u8 = 8;
-/// Connects per second for which a run must leave time, besides its length.
+/// Number of connects per second for which a run must leave time, in addition to its length.
 const CONNECTS_PER_S: u32 = 10_000;
-/// Rate at which the cold connections are opened per second, and the additional time allowed.
+/// Rate per second at which the cold connections are opened, and the additional time allowed.
 const COLD_RATE: u32 = 10_000;
 const COLD_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// CPU microseconds per request: ours, wrk's, and the server's under our load.
+/// CPU microseconds per request of loadline, of wrk, and of the server under loadline's load.
 type Point = [f64; 3];
 
-/// Growth of the cost per request from 64 to 12,000 connections, divided by that of wrk; the curves are printed.
+/// Measures the growth of the cost per request from 64 to 12,000 connections, divided by that of wrk. Prints the
+/// curves.
 pub(crate) fn ratio(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx_of_many(ADDRESSES)?;
     let mut compared = Compared { unit: "x", ..Compared::default() };
@@ -65,7 +67,7 @@ pub(crate) fn ratio(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Stores a point. One that could not be measured is missing from its curve alone, and reported.
+/// Stores a point. A point that could not be measured is reported and missing from its curve only.
 fn keep(points: &mut Vec<Point>, missing: &mut Vec<String>, seen: Result<Point>, what: &str) {
     match seen {
         Ok(point) => points.push(point),
@@ -73,7 +75,7 @@ fn keep(points: &mut Vec<Point>, missing: &mut Vec<String>, seen: Result<Point>,
     }
 }
 
-/// Returns the medians at each number of connections; NaN if nothing was measured or answered.
+/// Returns the medians for each number of connections; NaN if nothing was measured or answered.
 fn middles(connections: &[u32], points: &[Vec<Point>]) -> Vec<(u32, Point)> {
     let middle =
         |points: &Vec<Point>| std::array::from_fn(|i| median(&points.iter().map(|p| p[i]).collect::<Vec<_>>()));
@@ -88,7 +90,7 @@ fn point(nginx: &Server, connections: u32) -> Result<Point> {
     Ok([ours_us, wrk(nginx.addr, connections, seconds)?, server_us])
 }
 
-/// Returns our CPU microseconds per request, and the number of answers.
+/// Returns loadline's CPU microseconds per request, and the number of answers.
 fn ours(addr: SocketAddr, connections: u32, seconds: u32) -> Result<(f64, f64)> {
     let (url, connections) = (format!("http://{addr}/file"), connections.to_string());
     let args =
@@ -99,8 +101,8 @@ fn ours(addr: SocketAddr, connections: u32, seconds: u32) -> Result<(f64, f64)> 
     Ok((cpu_us / completed, completed))
 }
 
-/// Returns wrk's cost. It runs as many processes as its connections need, each with its own address, because wrk cannot
-/// choose its own.
+/// Returns wrk's CPU microseconds per request. The number of connections determines the number of processes. Each
+/// process has its own address, because wrk cannot choose its own.
 fn wrk(addr: SocketAddr, connections: u32, seconds: u32) -> Result<f64> {
     let processes = connections.div_ceil(CONNECTIONS_PER_WRK).max(1);
     let (texts, cpu_us) = cpu::of_children(|| {
@@ -119,11 +121,11 @@ fn wrk(addr: SocketAddr, connections: u32, seconds: u32) -> Result<f64> {
     })?;
     let completed = texts.iter().map(|o| generator::wrk_number(&String::from_utf8_lossy(&o.stdout), "requests in"));
     let completed: f64 = completed.collect::<Result<Vec<f64>>>()?.iter().sum();
-    // Without any answer there is no cost per answer, and the curve continues without this point.
+    // Without answers there is no cost per answer, and the curve continues without this point.
     Ok(if completed > 0.0 { cpu_us / completed } else { f64::NAN })
 }
 
-/// Connections held by a loadline process until drop.
+/// Connections held by a loadline process until this value is dropped.
 struct HeldConnections(Option<Child>);
 
 impl HeldConnections {
@@ -139,7 +141,7 @@ impl HeldConnections {
         let before = settled()?;
         let held = Self(Some(command.spawn()?));
         let deadline = Instant::now() + COLD_TIMEOUT + Duration::from_secs(u64::from(connections / COLD_RATE));
-        // Both ends of each.
+        // Both ends of each connection are on this machine.
         while sockets()? < before + 2 * u64::from(connections) {
             ensure!(Instant::now() < deadline, "{connections} cold connections were not up in time");
             std::thread::sleep(Duration::from_millis(100));
@@ -150,7 +152,7 @@ impl HeldConnections {
 
 impl Drop for HeldConnections {
     fn drop(&mut self) {
-        // SIGTERM: it ends its holding processes.
+        // On SIGTERM, the process ends the processes that hold its connections.
         if let Some(child) = &mut self.0 {
             let _ = Command::new("kill").arg(child.id().to_string()).status();
             let _ = child.wait();
@@ -158,7 +160,7 @@ impl Drop for HeldConnections {
     }
 }
 
-/// Returns the number of sockets once those of the previous run are gone.
+/// Returns the number of sockets after those of the previous run are closed.
 fn settled() -> Result<u64> {
     let deadline = Instant::now() + COLD_TIMEOUT;
     let mut last = sockets()?;
@@ -173,7 +175,7 @@ fn settled() -> Result<u64> {
     anyhow::bail!("connections of the run before did not go away in time")
 }
 
-/// Returns the number of TCP sockets in use here.
+/// Returns the number of TCP sockets in use on this machine.
 fn sockets() -> Result<u64> {
     let text = std::fs::read_to_string("/proc/net/sockstat")?;
     let line = text.lines().find(|line| line.starts_with("TCP:")).context("/proc/net/sockstat has no line of TCP")?;

@@ -1,5 +1,6 @@
-//! Cost of other hosts: distance between the windows of two hosts at a delay, extra time for twelve agents, and cost of
-//! an observer's sample on another host. The hosts are this machine behind engines that only start or delay.
+//! Cost of other hosts: offset between the windows of two hosts with a delay, additional time for twelve agents, and
+//! cost of an observer's sample on another host. The hosts are this machine, behind engines that only start programs or
+//! delay them.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -8,17 +9,17 @@ use super::generator::{first_trial, json, number};
 use crate::compare::Compared;
 use crate::programs::{self, Server};
 
-/// An engine that only starts the program.
+/// An engine for `--via` that only starts the program.
 pub(super) const LOCAL_ENGINE: &str = "env LOADLINE_HOST={host}";
 /// Number of agents whose start is timed.
 pub(super) const AGENTS: &str = "12";
 
-/// Runs `load` against nginx with generators or the server behind an engine.
+/// Runs `load` against nginx with the generators or the server behind an engine.
 pub(super) fn load(nginx: &Server, via: &str, more: &[&str], duration: &str) -> Result<Value> {
     load_of(nginx, (via, &programs::loadline()?.display().to_string()), more, duration)
 }
 
-/// Runs `load` by an engine, with the program's path behind it.
+/// Runs `load` through an engine, with the path of the program there.
 pub(super) fn load_of(nginx: &Server, (via, path): (&str, &str), more: &[&str], duration: &str) -> Result<Value> {
     let url = format!("http://{}/file", nginx.addr);
     let mut args = vec!["load", &url, "--json", "--connections", "24", "--at-rest", "0", "--via", via];
@@ -28,7 +29,8 @@ pub(super) fn load_of(nginx: &Server, (via, path): (&str, &str), more: &[&str], 
     json(&args, duration)
 }
 
-/// Microseconds between the windows of two agents, one of them at this many milliseconds (round trip).
+/// Measures the microseconds between the windows of two agents. `hosts` names the round-trip delay of one of them in
+/// milliseconds.
 fn apart(rounds: usize, hosts: &str) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let via = format!("{} delayed {{host}}", std::env::current_exe()?.display());
@@ -42,22 +44,22 @@ fn apart(rounds: usize, hosts: &str) -> Result<Compared> {
     Ok(compared)
 }
 
-/// No delay.
+/// Measures without delay.
 pub(crate) fn apart_0(rounds: usize) -> Result<Compared> {
     apart(rounds, "0,00")
 }
 
-/// 20 ms.
+/// Measures with a round-trip delay of 20 ms.
 pub(crate) fn apart_20(rounds: usize) -> Result<Compared> {
     apart(rounds, "0,20")
 }
 
-/// 100 ms.
+/// Measures with a round-trip delay of 100 ms.
 pub(crate) fn apart_100(rounds: usize) -> Result<Compared> {
     apart(rounds, "0,100")
 }
 
-/// Seconds by which a run with twelve agents is longer than one with a single agent: start, clocks, end.
+/// Measures the seconds by which a run with twelve agents takes longer than a run with one: start, clocks, end.
 pub(crate) fn twelve(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let mut compared = Compared { unit: "s", ..Compared::default() };
@@ -76,7 +78,7 @@ pub(crate) fn twelve(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// CPU time of the observer's sample on the server's host, in microseconds.
+/// Measures the CPU time in microseconds of the observer's sample on the server's host.
 pub(crate) fn sample(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let mut compared = Compared { unit: "us", ..Compared::default() };
@@ -92,7 +94,7 @@ pub(crate) fn sample(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Returns the growth of a counter from the first sample to the last.
+/// Returns the increase of a counter from the first to the last sample.
 fn grown(recording: &Value, counter: &str) -> Result<f64> {
     let columns = recording["columns"].as_array().context("the server's side has no recording")?;
     let column = columns.iter().find(|column| column["counter"] == counter);

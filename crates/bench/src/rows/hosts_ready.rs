@@ -1,12 +1,12 @@
-//! Time until twelve agents start a load together, by engine: connections (if the engine has none open), processes,
-//! tasks, clocks and the start command. The host is this machine, a container on it or a namespace.
+//! Time until twelve agents start a load together, by engine. The time covers connections (if the engine has none
+//! open), processes, tasks, clocks and the start command. The host is this machine, a container or a namespace on it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use testkit::{Container, Held, Slurm, SshHosts, Without, static_program};
+use testkit::{ChildProcess, Container, SetupError, Slurm, SshHosts, static_program};
 
 use super::generator::{first_trial, number};
 use super::hosts::{AGENTS, LOCAL_ENGINE, load_of};
@@ -18,14 +18,14 @@ fn ready(rounds: usize, via: &str, host: &str) -> Result<Compared> {
     ready_of(rounds, (via, &programs::loadline()?.display().to_string()), host)
 }
 
-/// Measures an engine with the program at a given path.
+/// Measures an engine, with the program at a given path.
 fn ready_of(rounds: usize, engine: (&str, &str), host: &str) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let more = ["--client-hosts", host, "--warmup", "0", "--agents-per-host", AGENTS];
     timed(rounds, || load_of(&nginx, engine, &more, "300ms"))
 }
 
-/// Returns the start times of each run's load.
+/// Returns the time until the load starts in each run.
 fn timed(rounds: usize, mut run: impl FnMut() -> Result<Value>) -> Result<Compared> {
     let mut compared = Compared { unit: "s", ..Compared::default() };
     for _ in 0..rounds {
@@ -34,58 +34,58 @@ fn timed(rounds: usize, mut run: impl FnMut() -> Result<Value>) -> Result<Compar
     Ok(compared)
 }
 
-/// An engine that only starts the program.
+/// Measures an engine that only starts the program.
 pub(crate) fn local(rounds: usize) -> Result<Compared> {
     ready(rounds, LOCAL_ENGINE, "h")
 }
 
-/// ssh over the master connection that loadline opens first.
+/// Measures ssh over the master connection that loadline opens first.
 pub(crate) fn ssh(rounds: usize) -> Result<Compared> {
     let sshd = Sshd::start()?;
     ready(rounds, &format!("{} {{host}}", sshd.words), "h")
 }
 
-/// ssh behind another program, where loadline cannot know that a connection could be shared.
+/// Measures ssh started by another program, so that loadline does not know that a connection could be shared.
 pub(crate) fn ssh_cold(rounds: usize) -> Result<Compared> {
     let sshd = Sshd::start()?;
     ready(rounds, &format!("env {} -T -o BatchMode=yes {{host}}", sshd.words), "h")
 }
 
-/// podman, into a container that holds nothing but the static program.
+/// Measures podman, with a container that contains only the static program.
 pub(crate) fn podman(rounds: usize) -> Result<Compared> {
     within(rounds, Container::of_podman)
 }
 
-/// `runc exec`, on which docker and kubectl build, into the same container.
+/// Measures `runc exec`, on which docker and kubectl build, with such a container.
 pub(crate) fn runc(rounds: usize) -> Result<Compared> {
     within(rounds, |program| Container::of_runtime("runc", program))
 }
 
-/// crun into the same container.
+/// Measures crun with such a container.
 pub(crate) fn crun(rounds: usize) -> Result<Compared> {
     within(rounds, |program| Container::of_runtime("crun", program))
 }
 
-fn within(rounds: usize, start: impl FnOnce(&Path) -> Result<Container, Without>) -> Result<Compared> {
+fn within(rounds: usize, start: impl FnOnce(&Path) -> Result<Container, SetupError>) -> Result<Compared> {
     let container = start(&static_program(&std::env::current_exe()?)?)?;
     ready_of(rounds, (&container.via_alone(), "/loadline"), &container.name)
 }
 
-/// srun, on the first node of the allocation that this runs in; without one, on a node of its own Slurm.
+/// Measures srun on the first node of the current allocation, or else on a node of its own Slurm cluster.
 pub(crate) fn slurm(rounds: usize) -> Result<Compared> {
     let Ok(nodes) = std::env::var("SLURM_JOB_NODELIST") else { return own_slurm(rounds) };
     let out = programs::output(Command::new("scontrol").args(["show", "hostnames", &nodes]))?;
     ready(rounds, "slurm", out.lines().next().context("the allocation has no node")?)
 }
 
-/// Runs each round in its own allocation, without counting the wait for it.
+/// Measures each round in its own allocation, without the wait for it.
 fn own_slurm(rounds: usize) -> Result<Compared> {
     let (program, names) = (programs::loadline()?, ["conductor", "server", "node"]);
     let hosts = SshHosts::bare_where_possible(&program, "switch:1G", &names)?;
     let listen = format!("{}:8080", hosts.address("server"));
     let mut serve = hosts.inside("server", &program);
     serve.args(["serve", "http", "--listen", &listen]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let server = Held::start(&mut serve);
+    let server = ChildProcess::start(&mut serve);
     hosts.await_listening("server", 8080);
     let slurm = Slurm::where_possible(hosts, names[0], &names[2..])?;
     let (url, path) = (format!("http://{listen}/"), program.display().to_string());
@@ -101,8 +101,8 @@ fn own_slurm(rounds: usize) -> Result<Compared> {
     compared
 }
 
-/// The engine named by the environment.
+/// Measures the engine that the environment names.
 pub(crate) fn own(rounds: usize) -> Result<Compared> {
-    let variable = |name: &str| std::env::var(name).map_err(|_| Without::Lacks(format!("{name} is not set")));
+    let variable = |name: &str| std::env::var(name).map_err(|_| SetupError::Missing(format!("{name} is not set")));
     ready(rounds, &variable("BENCH_VIA")?, &variable("BENCH_HOST")?)
 }

@@ -1,4 +1,4 @@
-//! Accuracy of the generator's own timing: 5,000 requests per second, open loop, against nginx.
+//! Accuracy of the generator's timing: 5,000 requests per second, open loop, against nginx.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use super::generator::{first_trial, json, number};
 use crate::compare::{Compared, interleave};
 use crate::programs;
 
-/// 99th percentile of the lateness of requests.
+/// Measures the 99th percentile of the delay between the due time and the sending of a request.
 pub(crate) fn start_error(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let mut compared = Compared { unit: "us", ..Compared::default() };
@@ -18,7 +18,7 @@ pub(crate) fn start_error(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Median response time by driver.
+/// Measures the median response time with io_uring relative to that with epoll.
 pub(crate) fn uring_p50(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let side = |io| move || measure(nginx.addr, io, "latency_us", "p50");

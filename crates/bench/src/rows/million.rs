@@ -1,4 +1,4 @@
-//! A million echo connections held at the same time: `lab connections`.
+//! A million echo connections held at the same time (`lab connections`).
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -9,24 +9,24 @@ use crate::compare::Compared;
 use crate::programs;
 
 const CONNECTIONS: &str = "connections=1000000";
-/// Total messages per second.
+/// Messages per second over all connections.
 const RATE: f64 = 10_000.0;
 
-/// The last trial of the experiment, shared by the rows, because it takes minutes.
+/// The last trial of the experiment. The rows share it, because it takes minutes.
 static HELD: Shared<Value> = Shared::new();
 
 fn held(rounds: usize) -> Result<Value> {
     HELD.get_or_measure(rounds, || {
         let mut command = std::process::Command::new(programs::loadline()?);
         command.args(["lab", "connections", "--json", "--set", CONNECTIONS]);
-        // Status 1 means that a check failed, which the goal shows, too.
+        // Status 1 means that a check failed, which the goals show, too.
         let text = programs::output_of(&mut command, &[0, 1]).context("there may be no room for it: run it by hand")?;
         let run: Value = serde_json::from_str(&text)?;
         run["trials"].as_array().and_then(|trials| trials.last()).cloned().context("the run has no trial")
     })
 }
 
-/// User memory per connection on the larger side, in bytes.
+/// Measures the user memory per connection in bytes, on the side that uses more.
 pub(crate) fn memory(rounds: usize) -> Result<Compared> {
     let trial = held(rounds)?;
     let axis = |name: &str| number(&trial["axes"], name);
@@ -40,12 +40,12 @@ pub(crate) fn memory(rounds: usize) -> Result<Compared> {
     Ok(Compared { ours: vec![client.max(server)], unit: "B", note, ..Compared::default() })
 }
 
-/// Seconds until all are up.
+/// Measures the seconds until all connections are open.
 pub(crate) fn opened(rounds: usize) -> Result<Compared> {
     Ok(Compared { ours: vec![number(&held(rounds)?["axes"], "opened_s")?], unit: "s", ..Compared::default() })
 }
 
-/// Answered share of the messages per second.
+/// Measures the share of messages that are answered.
 pub(crate) fn answered(rounds: usize) -> Result<Compared> {
     let trial = held(rounds)?;
     let latency = |name: &str| number(&trial["latency_us"], name);

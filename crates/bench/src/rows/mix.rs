@@ -1,5 +1,5 @@
-//! Cost of a mix for the generator: 100 weighted requests of 1 KiB, each a class of its own, against the plain loop
-//! with one of them.
+//! Cost of a request mix for the generator: 100 weighted requests of 1 KiB, each in its own class, against a single
+//! request.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -12,10 +12,10 @@ use crate::{cpu, programs};
 
 /// Number of requests in the mix.
 const REQUESTS: usize = 100;
-/// Size of a request in bytes, with its head.
+/// Size of a request with its head in bytes.
 const BYTES: usize = 1024;
 
-/// CPU microseconds per request.
+/// Measures the generator's CPU microseconds per request.
 pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
     let (nginx, dir) = (programs::nginx()?, tempfile::tempdir()?);
     let (file, addr) = (dir.path().join("mix.toml"), nginx.addr);
@@ -30,7 +30,7 @@ fn path(item: usize) -> String {
     format!("/file?item={item:03}")
 }
 
-/// Returns the padding of a request up to its length.
+/// Returns the bytes that pad a request to its size.
 fn fill(addr: SocketAddr, item: usize) -> String {
     let agent = concat!("loadline/", env!("CARGO_PKG_VERSION"));
     let path = path(item);
@@ -38,7 +38,7 @@ fn fill(addr: SocketAddr, item: usize) -> String {
     "x".repeat(BYTES - bare.len())
 }
 
-/// Builds the mix: different names, and so classes, and different weights.
+/// Builds the mix. The requests have different names, and therefore classes, and different weights.
 fn requests(addr: SocketAddr) -> String {
     (0..REQUESTS).fold(String::new(), |mut text, item| {
         let (path, fill, weight) = (path(item), fill(addr, item), 1 + item % 7);

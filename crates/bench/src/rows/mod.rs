@@ -1,4 +1,4 @@
-//! The rows of the table: one file per subject, one line here per row.
+//! The rows of the table. Each subject has a file, and each row a line here.
 
 mod capacity;
 mod connects;
@@ -23,17 +23,17 @@ use anyhow::Result;
 
 use crate::compare::Compared;
 
-/// Limit for a ratio.
+/// Limit on a ratio.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Goal {
-    /// Smaller is better.
+    /// The ratio must be at most this value.
     AtMost(f64),
-    /// Larger is better.
+    /// The ratio must be at least this value.
     AtLeast(f64),
 }
 
 impl Goal {
-    /// Returns true if a ratio reaches it.
+    /// Returns true if a ratio reaches the goal.
     pub(crate) fn met(self, ratio: f64) -> bool {
         match self {
             Self::AtMost(limit) => ratio <= limit,
@@ -44,9 +44,9 @@ impl Goal {
 
 /// One row.
 pub(crate) struct Row {
-    /// Name on the command line.
+    /// ID of the row on the command line.
     pub(crate) id: &'static str,
-    /// Compared things.
+    /// Description of the comparison.
     pub(crate) what: &'static str,
     /// Required result.
     pub(crate) goal: Goal,
@@ -68,7 +68,7 @@ const fn row(
     Row { id, what, goal, aim, measure }
 }
 
-/// All rows in running order.
+/// All rows, in the order in which they run.
 pub(crate) const ROWS: &[Row] = &[
     row("generator-cpu", "CPU us per request of `load` over wrk's", AtMost(0.70), Some(AtMost(0.60)), generator::cpu),
     row("generator-cpu-4096", "the same with 4,096 connections", AtMost(0.80), Some(AtMost(0.70)), generator::cpu_4096),

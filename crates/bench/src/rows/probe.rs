@@ -1,4 +1,4 @@
-//! Cost of observing: the probe's CPU time as a share of one CPU, at two samples per second.
+//! Cost of observing: the probe's CPU time with two samples per second, as a share of one CPU.
 
 use anyhow::{Context, Result};
 
@@ -6,7 +6,7 @@ use super::generator::json;
 use crate::compare::Compared;
 use crate::programs;
 
-/// Percent of one CPU.
+/// Measures the probe's CPU time in percent of one CPU.
 pub(crate) fn share(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);

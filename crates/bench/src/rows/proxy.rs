@@ -1,5 +1,5 @@
-//! The proxy against HAProxy: one thread, plain forwarding to the same nginx, the proxy's CPU time per request. nginx
-//! and wrk share the other CPU.
+//! The proxy against HAProxy: one thread each, plain forwarding to one nginx. The figure is the proxy's CPU time per
+//! request. nginx and wrk share the other CPU.
 
 use anyhow::Result;
 
@@ -8,17 +8,17 @@ use super::server::cost_in;
 use crate::compare::{Compared, interleave};
 use crate::programs::{self, Server};
 
-/// Slices per round: slow phases of a virtual machine last seconds, and both sides should get a share of each.
+/// Number of slices per round. Slow phases of a virtual machine last for seconds, and each should affect both sides.
 const SLICES: usize = 3;
 const SLICE_SECONDS: u32 = 1;
 
-/// CPU microseconds per request.
+/// Measures the proxy's CPU microseconds per request.
 pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
     let upstream = programs::nginx_on(programs::CLIENT_CPU)?;
     let to = upstream.addr.to_string();
     let ours = programs::serve("proxy", &["--upstream", &to, "--events", "epoll"])?;
     let haproxy = haproxy(&to)?;
-    // Run both once first, so that a proxy that answers nothing is an error and not a fast proxy.
+    // Both run once first, so that a proxy that answers nothing is an error instead of a fast proxy.
     wrk(ours.addr, "/file")?;
     wrk(haproxy.addr, "/file")?;
     let cost = |server: &Server| cost_in(server.pid(), server.addr, SLICE_SECONDS);

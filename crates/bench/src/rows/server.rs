@@ -1,4 +1,4 @@
-//! The reference server against nginx: the same page, the same load from wrk, the server's CPU time per request.
+//! The reference server against nginx: one page, one load from wrk. The figure is the server's CPU time per request.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use super::generator::{SECONDS, wrk_for};
 use crate::compare::{Compared, interleave};
 use crate::{cpu, programs};
 
-/// CPU microseconds per request.
+/// Measures the server's CPU microseconds per request.
 pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
     let (nginx, serve) = (programs::nginx()?, programs::serve("http", &["--threads", "1"])?);
     interleave(rounds, "us", || cost(serve.pid(), serve.addr), || cost(nginx.pid(), nginx.addr))
@@ -19,7 +19,7 @@ pub(crate) fn cost(pid: u32, addr: SocketAddr) -> Result<f64> {
     cost_in(pid, addr, SECONDS)
 }
 
-/// Returns the same cost, measured over `seconds` seconds.
+/// Returns the CPU microseconds per request of the server `pid` under wrk for `seconds` seconds.
 pub(crate) fn cost_in(pid: u32, addr: SocketAddr, seconds: u32) -> Result<f64> {
     let before = cpu::tree_us(pid)?;
     let completed = wrk_for(addr, "/file", seconds)?.completed;

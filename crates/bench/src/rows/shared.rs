@@ -1,10 +1,10 @@
-//! Measurements shared by several rows, because they take minutes.
+//! Measurements that several rows share, because they take minutes.
 
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 
-/// A measurement over a number of rounds that rows share.
+/// A measurement for a number of rounds, shared by several rows.
 pub(super) struct Shared<T>(Mutex<Option<(usize, T)>>);
 
 impl<T: Clone> Shared<T> {
@@ -12,7 +12,7 @@ impl<T: Clone> Shared<T> {
         Self(Mutex::new(None))
     }
 
-    /// Returns the measurement for this number of rounds, measured now if missing.
+    /// Returns the measurement for this number of rounds. The first call measures.
     pub(super) fn get_or_measure(&self, rounds: usize, measure: impl FnOnce() -> Result<T>) -> Result<T> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, found)) = kept.as_ref().filter(|(of, _)| *of == rounds) {
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_of_as_many_rounds_share_what_was_measured() {
+    fn rows_with_equal_rounds_share_a_measurement() {
         let shared = Shared::new();
         assert!(shared.get_or_measure(1, || bail!("not now")).is_err());
         assert_eq!(shared.get_or_measure(1, || Ok(7)).unwrap(), 7);

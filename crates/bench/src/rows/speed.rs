@@ -1,4 +1,5 @@
-//! The generator's cost relative to the minimum, by number of threads, and the waiting time in a `find` and a build.
+//! The generator's cost relative to a minimal loop, its throughput by number of threads, and the time of a `find` and
+//! of a build.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -13,12 +14,12 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU, SERVER_CPU, output, pinned};
 
-/// The minimal loop, compiled when its row runs.
+/// Source of the minimal loop, compiled when its row runs.
 const FLOOR_C: &str = include_str!("floor.c");
 /// Budget of the short `find`.
 const FIND_BUDGET: &str = "10s";
 
-/// CPU microseconds per request divided by those of a minimal loop in C.
+/// Measures CPU microseconds per request divided by those of a minimal loop in C.
 pub(crate) fn floor(rounds: usize) -> Result<Compared> {
     let (nginx, dir) = (programs::nginx()?, TempDir::new()?);
     let (source, bare) = (dir.path().join("floor.c"), dir.path().join("floor"));
@@ -33,7 +34,7 @@ pub(crate) fn floor(rounds: usize) -> Result<Compared> {
     interleave(rounds, "us", || generator::ours_per_request(nginx.addr, generator::CONNECTIONS), run)
 }
 
-/// Rate of two generator threads divided by that of one, without a network.
+/// Measures the throughput of two generator threads divided by that of one, without a network.
 pub(crate) fn threads(rounds: usize) -> Result<Compared> {
     let server = programs::serve("http", &[])?;
     let rate = |threads: &str| generator::number(&without_network(server.addr, threads)?, "completed_rate");
@@ -43,7 +44,8 @@ pub(crate) fn threads(rounds: usize) -> Result<Compared> {
 /// Number of threads whose results are merged.
 const MANY_THREADS: u32 = 16;
 
-/// Seconds per thread from the end of a window until everything is collected, for many threads divided by one.
+/// Measures the seconds per thread from the end of a window until all results are collected, for many threads divided
+/// by one.
 pub(crate) fn merge(rounds: usize) -> Result<Compared> {
     let server = programs::serve("http", &[])?;
     let a_thread = |threads: u32| -> Result<f64> {
@@ -53,11 +55,11 @@ pub(crate) fn merge(rounds: usize) -> Result<Compared> {
     interleave(rounds, "s", || a_thread(MANY_THREADS), || a_thread(1))
 }
 
-/// Runs a trial of the null driver.
+/// Runs a trial with the null driver.
 fn without_network(addr: SocketAddr, threads: &str) -> Result<Value> {
-    // The test request before any load needs an answer.
+    // The test request, which loadline sends before any load, needs an answer.
     let url = format!("http://{addr}/");
-    // With a known server, the generator would leave its CPU free.
+    // If loadline knew the server, it would not use the server's CPU for the generator.
     let cpus = format!("{CLIENT_CPU},{SERVER_CPU}");
     let args = ["load", &url, "--io", "null", "--connections", "64", "--threads", threads, "--cpus", &cpus, "--json"];
     let mut command = std::process::Command::new(programs::loadline()?);
@@ -66,7 +68,7 @@ fn without_network(addr: SocketAddr, threads: &str) -> Result<Value> {
     generator::first_trial(&run).cloned()
 }
 
-/// Share of a short `find` in which nothing is measured.
+/// Measures the share of a short `find` in which nothing is measured.
 pub(crate) fn unmeasured(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);
@@ -82,7 +84,7 @@ pub(crate) fn unmeasured(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Seconds of a clean build with packages downloaded.
+/// Measures the seconds of a clean build after the packages were downloaded.
 pub(crate) fn build(_rounds: usize) -> Result<Compared> {
     let dir = TempDir::new()?;
     let began = Instant::now();

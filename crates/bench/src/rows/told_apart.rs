@@ -1,5 +1,5 @@
 //! Checks that `compare` reports a difference between two live servers that differ, and none between equal ones. The
-//! servers burn a known time per request, in turns on one CPU.
+//! servers use a known CPU time per request, and take turns on one CPU.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -8,28 +8,29 @@ use super::generator::json;
 use crate::compare::Compared;
 use crate::programs::{self, Server};
 
-/// Additional CPU time per request of the old server, in microseconds.
+/// Additional CPU time per request of the old server in microseconds.
 const BURNS_US: u32 = 400;
-/// Comparisons per round of a server with itself (five rounds make twenty), and of two that differ.
+/// Number of comparisons per round of a server with itself (five rounds make twenty), and of two servers that differ.
 const SAME_PER_ROUND: usize = 4;
 const DIFFERENT_PER_ROUND: usize = 2;
 
-/// Percentage of comparisons of equal servers that call one faster or slower.
+/// Measures the percentage of comparisons of equal servers that call one of them faster or slower.
 pub(crate) fn equal(rounds: usize) -> Result<Compared> {
     count_verdicts(SAME_PER_ROUND * rounds, BURNS_US, "20s", |c| ["faster", "slower"].contains(&word(&c["verdict"])))
 }
 
-/// Percentage of comparisons that detect a server that burns 5 % more.
+/// Measures the percentage of comparisons that detect a server that uses 5 % more CPU time.
 pub(crate) fn by_5_percent(rounds: usize) -> Result<Compared> {
     count_verdicts(DIFFERENT_PER_ROUND * rounds, BURNS_US + 20, "60s", |c| word(&c["verdict"]) == "slower")
 }
 
-/// Percentage of comparisons that detect a server that burns 2 % more by its CPU time per request.
+/// Measures the percentage of comparisons that detect a server that uses 2 % more CPU time, by its CPU time per
+/// request.
 pub(crate) fn by_2_percent(rounds: usize) -> Result<Compared> {
     count_verdicts(DIFFERENT_PER_ROUND * rounds, BURNS_US + 8, "60s", |c| word(&cpu(c)["word"]) == "slower")
 }
 
-/// Returns how many of `times` comparisons say so. The servers alternate as old and new per window, not per round.
+/// Returns how many of `times` comparisons satisfy `says`. Old and new servers alternate per window, not per round.
 fn count_verdicts(times: usize, new_us: u32, budget: &str, says: fn(&Value) -> bool) -> Result<Compared> {
     let (old, new) = (burning(BURNS_US)?, burning(new_us)?);
     let urls = [&old, &new].map(|s| format!("http://{}/", s.addr));

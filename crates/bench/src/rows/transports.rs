@@ -1,5 +1,5 @@
-//! The generator's CPU per request with TLS, HTTP/2 or Redis, against the usual program for each. The server is the
-//! same for both sides of a row.
+//! The generator's CPU time per request with TLS, HTTP/2 and Redis, against the usual program for each. Both sides of a
+//! row use one server.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -11,10 +11,10 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU, SERVER_CPU};
 
-/// Requests per run of a program that sends a fixed number.
+/// Number of requests per run of a program that sends a fixed number.
 const REQUESTS: u32 = 200_000;
 
-/// https against wrk: 64 connections, the page of 1294 bytes.
+/// Compares https with wrk: 64 connections, the page of 1294 bytes.
 pub(crate) fn https(rounds: usize) -> Result<Compared> {
     let server = programs::serve("http", &["--tls"])?;
     let url = format!("https://{}/", server.addr);
@@ -26,7 +26,8 @@ pub(crate) fn https(rounds: usize) -> Result<Compared> {
     interleave(rounds, "us", || ours(&url, &["--insecure", "--connections", "64"]), wrk)
 }
 
-/// Full TLS 1.3 handshakes per second of CPU against openssl s_time, which sends no request inside; ours sends one.
+/// Compares full TLS 1.3 handshakes per second of CPU time with openssl s_time. Only loadline also sends a request
+/// after each handshake.
 pub(crate) fn handshakes(rounds: usize) -> Result<Compared> {
     let server = programs::serve("http", &["--tls"])?;
     let (at, url) = (server.addr.to_string(), format!("https://{}/", server.addr));
@@ -44,7 +45,7 @@ pub(crate) fn handshakes(rounds: usize) -> Result<Compared> {
     interleave(rounds, "1/s", ours, s_time)
 }
 
-/// HTTP/2 against h2load: 16 connections of 10 streams.
+/// Compares HTTP/2 with h2load: 16 connections with 10 streams each.
 pub(crate) fn http2(rounds: usize) -> Result<Compared> {
     let server = programs::serve("h2", &[])?;
     let url = format!("http://{}/", server.addr);
@@ -55,7 +56,7 @@ pub(crate) fn http2(rounds: usize) -> Result<Compared> {
     interleave(rounds, "us", || ours(&url, &["--http2", "--connections", "16", "--streams", "10"]), h2load)
 }
 
-/// PING against redis-benchmark: 50 connections.
+/// Compares PING with redis-benchmark: 50 connections.
 pub(crate) fn redis(rounds: usize) -> Result<Compared> {
     let addr = SocketAddr::from(([127, 0, 0, 1], programs::free_port()?));
     let port = addr.port().to_string();
@@ -70,14 +71,14 @@ pub(crate) fn redis(rounds: usize) -> Result<Compared> {
     interleave(rounds, "us", || ours(&url, &["--connections", "50"]), benchmark)
 }
 
-/// Returns the CPU microseconds per request of `load`.
+/// Returns the CPU microseconds per request of loadline's `load`.
 fn ours(url: &str, more: &[&str]) -> Result<f64> {
     let args = [&["load", url, "--threads", "1", "--json"], more, &["--duration"]].concat();
     let (run, us) = cpu::of_children(|| json(&args, &format!("{SECONDS}s")))?;
     Ok(us / number(first_trial(&run)?, "completed")?)
 }
 
-/// Returns a program's output, and its CPU microseconds.
+/// Returns a program's output and its CPU microseconds.
 fn peer(name: &str, args: &[&str]) -> Result<(String, f64)> {
     let program = programs::find(name)?;
     cpu::of_children(|| {
@@ -86,7 +87,7 @@ fn peer(name: &str, args: &[&str]) -> Result<(String, f64)> {
     })
 }
 
-/// Returns the first number of the line that contains these words.
+/// Returns the first number in the line that contains these words.
 fn before(text: &str, words: &str) -> Result<f64> {
     let line = text.lines().find(|line| line.contains(words)).with_context(|| format!("nothing says {words:?}"))?;
     let number = line.split_whitespace().find_map(|word| word.parse().ok());

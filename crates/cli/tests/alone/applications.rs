@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use testkit::{Held, OtherPrograms, alone_with_release, bottleneck, first_line, json, num, program, skip, verdict};
+use testkit::{
+    ChildProcess, OtherPrograms, alone_with_release, bottleneck, first_line, json, num, program, skip, verdict,
+};
 
 /// Confidence from which a verdict is called sure.
 const SURE: f64 = 0.9;
@@ -76,7 +78,7 @@ fn check(test: &str, binary: &Path, application: &Application) -> Option<Value> 
     };
     let dir = tempfile::tempdir().unwrap();
     let mut command = application.language.command(&installed, dir.path());
-    let mut server = Held::start(command.arg(application.limit).stdin(Stdio::piped()).stdout(Stdio::piped()));
+    let mut server = ChildProcess::start(command.arg(application.limit).stdin(Stdio::piped()).stdout(Stdio::piped()));
     let url = format!("http://127.0.0.1:{}/", first_line(&mut server.0));
     let others = OtherPrograms::watch();
     let args = [&["find", &url, "--budget", "30s"], application.flags].concat();

@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use serde_json::Value;
-use testkit::{Held, OtherPrograms, Running, alone, binary, eventually, free_port, json, served, total};
+use testkit::{ChildProcess, OtherPrograms, Running, alone, binary, eventually, free_port, json, served, total};
 
 fn serve(args: &[&str]) -> Running {
     let mut command = Command::new(binary!());
@@ -71,7 +71,7 @@ Server(sys.argv[1], Handler).serve_forever()
     let Some(python) = testkit::program("python3") else { return testkit::skip("find over unix://", "no python3") };
     let dir = tempfile::tempdir().unwrap();
     let socket = dir.path().join("s");
-    let _server = Held::start(Command::new(python).args(["-c", SERVER]).arg(&socket));
+    let _server = ChildProcess::start(Command::new(python).args(["-c", SERVER]).arg(&socket));
     eventually(|| socket.exists().then_some(()));
     find("unix", &format!("unix://{}:/", socket.display()), &[]);
 }

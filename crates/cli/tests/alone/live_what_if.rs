@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use testkit::{
-    ControlGroup, Running, Way, alone_with_release, free_port, json, nginx_workers, num, serve, skip, verdict,
+    ControlGroup, Running, TwoHosts, alone_with_release, free_port, json, nginx_workers, num, serve, skip, verdict,
 };
 
 /// Finds out about a server, and keeps the run.
@@ -117,7 +117,7 @@ fn twice_the_quota(binary: &Path) -> Option<Predicted> {
 fn twice_the_link(binary: &Path) -> Option<Predicted> {
     let body = ["--body-bytes", "12000"];
     let on = |medium: &str, what: &str, more: &[&str]| {
-        Way::up("what-if of a link", binary, medium).map(|way| way.run(what, &body, more))
+        TwoHosts::up("what-if of a link", binary, medium).map(|way| way.run(what, &body, more))
     };
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("before");
@@ -134,7 +134,7 @@ fn twice_the_link(binary: &Path) -> Option<Predicted> {
 fn a_delay(binary: &Path) -> Option<Predicted> {
     let work = ["--option", "work_us=400"];
     let on = |medium: &str, what: &str, more: &[&str]| {
-        Way::up("what-if of a delay", binary, medium).map(|way| way.run(what, &work, more))
+        TwoHosts::up("what-if of a delay", binary, medium).map(|way| way.run(what, &work, more))
     };
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("before");

@@ -4,12 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::Value;
-use testkit::{Way, binary, bottleneck, num, release_binary, verdict};
+use testkit::{TwoHosts, binary, bottleneck, num, release_binary, verdict};
 
 /// Much longer than what a busy machine adds, so that the round trip stays that of the way.
 const MEDIUM: &str = "wan:delay=15ms";
 
-fn find(way: &Way, body: u32) -> Value {
+fn find(way: &TwoHosts, body: u32) -> Value {
     way.run("find", &["--body-bytes", &body.to_string()], &["--budget", "16s", "--connections", "8"])
 }
 
@@ -22,7 +22,7 @@ fn evidence(run: &Value, counter: &str) -> f64 {
 #[test]
 fn a_small_buffer_at_either_end_of_a_long_way_is_a_window() {
     let Some(binary) = release_binary("tcp-window", binary!()) else { return };
-    let Some(way) = Way::up("tcp-window", &binary, MEDIUM) else { return };
+    let Some(way) = TwoHosts::up("tcp-window", &binary, MEDIUM) else { return };
     let free = find(&way, 131_072);
     assert_ne!(bottleneck(&free), "tcp-window", "nothing is small yet: {}", verdict(&free));
 

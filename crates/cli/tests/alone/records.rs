@@ -4,7 +4,7 @@
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use testkit::{Held, OtherPrograms, alone, binary, first_line, has_testbed};
+use testkit::{ChildProcess, OtherPrograms, alone, binary, first_line, has_testbed};
 
 fn loadline(arguments: &[&str]) -> std::process::Output {
     Command::new(binary!()).args(arguments).output().unwrap()
@@ -81,10 +81,10 @@ fn clients_are_added_on_every_kind_of_medium() {
 }
 
 /// A record server and its address.
-fn record_server() -> (Held, String) {
+fn record_server() -> (ChildProcess, String) {
     let mut command = Command::new(binary!());
     command.args(["serve", "record", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut server = Held::start(&mut command);
+    let mut server = ChildProcess::start(&mut command);
     let line = first_line(&mut server.0);
     let address = line.split_whitespace().find(|w| w.starts_with("127.0.0.1:")).unwrap_or_else(|| panic!("{line}"));
     (server, address.to_owned())

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::Value;
-use testkit::{Held, Way, alone, binary, bottleneck, eventually, eventually_within, num, signal, verdict};
+use testkit::{ChildProcess, TwoHosts, alone, binary, bottleneck, eventually, eventually_within, num, signal, verdict};
 
 /// A page that takes most of a medium to itself.
 const PAGE: [&str; 2] = ["--body-bytes", "20000"];
@@ -25,7 +25,7 @@ fn proven_by(lever: &str, run: &Value) {
 /// The run of `prove` on a medium that is full.
 fn slowed(test: &str, medium: &str, connections: &str, budget: &str) -> Option<Value> {
     let _alone = alone();
-    let way = Way::up(test, binary!(), medium)?;
+    let way = TwoHosts::up(test, binary!(), medium)?;
     let before = way.rates();
     let run = way.run("prove", &PAGE, &["--connections", connections, "--budget", budget]);
     proven_by("link", &run);
@@ -58,10 +58,10 @@ fn a_full_switch_is_proven() {
 #[test]
 fn a_medium_is_as_fast_as_before_once_whoever_slowed_it_was_killed() {
     let _alone = alone();
-    let Some(way) = Way::up("a kill while a medium is slow", binary!(), "switch:20M") else { return };
+    let Some(way) = TwoHosts::up("a kill while a medium is slow", binary!(), "switch:20M") else { return };
     let (full, server, out) = (way.rates(), way.serve(&PAGE), tempfile::tempdir().unwrap());
     let mut command = way.client("prove", &server, &["--connections", "8", "--budget", "40s", "--out"]);
-    let proving = Held::start(
+    let proving = ChildProcess::start(
         command.arg(out.path().join("run")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()),
     );
     eventually_within(Duration::from_secs(40), || (way.rates() != full).then_some(()));

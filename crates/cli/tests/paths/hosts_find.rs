@@ -1,12 +1,12 @@
 //! `find` with two hosts that send load and one that serves, each behind a real sshd.
 
 use serde_json::Value;
-use testkit::stage::{args, names, said, stage};
+use testkit::nginx_hosts::{args, names, nginx_hosts, said};
 use testkit::{binary, num, total};
 
 #[test]
 fn find_on_other_hosts_has_evidence_from_the_server_s_and_counts_what_the_server_counts() {
-    let Some((hosts, nginx, _alone)) = stage("find_on_other_hosts", binary!(), "switch:1G") else { return };
+    let Some((hosts, nginx, _alone)) = nginx_hosts("find_on_other_hosts", binary!(), "switch:1G") else { return };
     let engine = hosts.engine();
     let find = args(binary!(), "find", &nginx.url, &engine, &["--budget", "6s", "--connections", "16"]);
     let (run, output) = hosts.run("conductor", &find, |_| {});

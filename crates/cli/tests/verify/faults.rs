@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use testkit::{
-    Held, binary, children, eventually, json, loadline, nginx, program, serve, signal, signalled, skip, total,
+    ChildProcess, binary, children, eventually, json, loadline, nginx, program, serve, signal, signalled, skip, total,
 };
 
 /// A server that answers every connection with the same bytes, again and again if `endless`.
@@ -238,7 +238,7 @@ fn a_server_pid_of_no_process_is_refused() {
     let (url, nobody) = (format!("http://{}/", server.addr), "4194305");
     refused(&["load", &url, "--server-pid", nobody, "--duration", "300ms"], "there is no such process");
     // One that lives and serves nobody.
-    let sleeps = Held::start(Command::new("sleep").arg("60").stdin(Stdio::null()));
+    let sleeps = ChildProcess::start(Command::new("sleep").arg("60").stdin(Stdio::null()));
     let pid = sleeps.pid().to_string();
     refused(&["load", &url, "--server-pid", &pid, "--duration", "300ms"], "holds a socket, so it is not a server");
 }

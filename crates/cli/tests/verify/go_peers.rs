@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json as value};
-use testkit::{Held, alone, binary, eventually, first_line, go_peers, has, json, served, status, total};
+use testkit::{ChildProcess, alone, binary, eventually, first_line, go_peers, has, json, served, status, total};
 
 /// A server of Go with a folder of its own.
 struct Server {
-    _held: Held,
+    _held: ChildProcess,
     /// Where it listens, as an URL has it.
     at: String,
     dir: tempfile::TempDir,
@@ -25,7 +25,7 @@ impl Server {
             testkit::self_signed(dir.path());
         }
         std::fs::write(dir.path().join("body"), vec![b'b'; 40_000]).unwrap();
-        let mut held = Held::start(Command::new(peers).arg(which).arg(dir.path()).stdout(Stdio::piped()));
+        let mut held = ChildProcess::start(Command::new(peers).arg(which).arg(dir.path()).stdout(Stdio::piped()));
         let at = first_line(&mut held.0);
         Self { _held: held, at, dir, seen: (0, 0) }
     }

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::{Value, json as value};
-use testkit::{Held, alone, binary, eventually, json, loadline, python_server, python_with, served, status, total};
+use testkit::{
+    ChildProcess, alone, binary, eventually, json, loadline, python_server, python_with, served, status, total,
+};
 
 /// Answers with the message twice; every third call of `Third` fails, and what is called `None` is not there. A thread
 /// writes the count down.
@@ -47,7 +49,7 @@ server.wait_for_termination()
 "#;
 
 struct Server {
-    _held: Held,
+    _held: ChildProcess,
     addr: SocketAddr,
     dir: tempfile::TempDir,
     seen: u64,

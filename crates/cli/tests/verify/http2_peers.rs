@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json as value};
 use testkit::{
-    Held, Running, alone, assert_logged_in, binary, eventually, first_line, free_port, has, json, logged,
+    ChildProcess, Running, alone, assert_logged_in, binary, eventually, first_line, free_port, has, json, logged,
     login_sequence, program, refused, skip, total,
 };
 
@@ -37,7 +37,8 @@ fn node_counts_what_is_counted_here() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let mut server = Held::start(Command::new("node").args(["-e", NODE]).arg(dir.path()).stdout(Stdio::piped()));
+    let mut server =
+        ChildProcess::start(Command::new("node").args(["-e", NODE]).arg(dir.path()).stdout(Stdio::piped()));
     let url = format!("http://{}/page", first_line(&mut server.0));
     let body = dir.path().join("body");
     std::fs::write(&body, vec![b'b'; 40_000]).unwrap();
@@ -135,7 +136,7 @@ fn a_sequence_takes_tokens_and_cookies_along() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let mut server = Held::start(Command::new("node").args(["-e", LOGIN]).stdout(Stdio::piped()));
+    let mut server = ChildProcess::start(Command::new("node").args(["-e", LOGIN]).stdout(Stdio::piped()));
     let url = format!("http://{}/", first_line(&mut server.0));
     let file = |name: &str, text: &str| {
         std::fs::write(dir.path().join(name), text).unwrap();

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use testkit::{ControlGroup, Held, Running, alone, binary, children, eventually, free_port, serve, signal};
+use testkit::{ChildProcess, ControlGroup, Running, alone, binary, children, eventually, free_port, serve, signal};
 
 /// Starts `prove` and gives it once its levers are pulled: the load and two thieves are its children.
-fn proving(url: &str, more: &[&str]) -> Held {
+fn proving(url: &str, more: &[&str]) -> ChildProcess {
     let mut command = Command::new(binary!());
     command.args(["prove", url, "--connections", "4", "--at-rest", "0"]).args(more);
     command.args(["--out"]).arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("killed-{}", free_port())));
-    Held::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
+    ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
 }
 
 /// A process that has not ended; one that nobody waits for has.

@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use testkit::{Held, Watched, alone, binary, free_port, has, json, total, watched};
+use testkit::{ChildProcess, Watched, alone, binary, free_port, has, json, total, watched};
 
 /// What a process of loadline may have in memory at most, KiB: a little more than a chain of 1 MiB would take if it were
 /// kept by each of 16 connections, in pieces and as a whole.
@@ -18,11 +18,11 @@ const MAKE: &str =
     "openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out cert -days 2 -subj /CN=localhost 2>/dev/null";
 
 /// `openssl s_server` with further arguments; whatever is asked is answered by a page.
-fn server(dir: &Path, port: u16, more: &[&str]) -> Held {
+fn server(dir: &Path, port: u16, more: &[&str]) -> ChildProcess {
     let mut command = Command::new("openssl");
     command.args(["s_server", "-accept", &format!("127.0.0.1:{port}"), "-cert", "cert", "-key", "key"]);
     command.args(more).current_dir(dir).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    Held::listening(&mut command, port)
+    ChildProcess::listening(&mut command, port)
 }
 
 /// A folder with a certificate, or a test that is left out.
@@ -90,7 +90,7 @@ fn a_server_that_insists_on_renegotiating_is_named() {
     let mut command = Command::new("openssl");
     command.args(["s_server", "-accept", &format!("127.0.0.1:{port}"), "-cert", "cert", "-key", "key", "-tls1_2"]);
     command.current_dir(dir.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut server = Held::listening(&mut command, port);
+    let mut server = ChildProcess::listening(&mut command, port);
     let (mut stdin, mut stdout) = (server.0.stdin.take().unwrap(), server.0.stdout.take().unwrap());
     let asks = std::thread::spawn(move || {
         let (mut said, mut piece) = (Vec::new(), [0; 4096]);

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use testkit::{Held, Running, alone, binary, eventually, has, json, nginx, skip, total};
+use testkit::{ChildProcess, Running, alone, binary, eventually, has, json, nginx, skip, total};
 
 /// Backlog of the socket, which the listener's limit must show.
 const BACKLOG: u64 = 64;
@@ -98,7 +98,7 @@ def app(asked, begin):
     ]);
     command.arg("--bind").arg(format!("unix:{}", socket.display())).arg("--access-logfile").arg(&log);
     command.arg("--chdir").arg(dir.path()).arg("app:app").stderr(Stdio::null());
-    let server = Held::start(&mut command);
+    let server = ChildProcess::start(&mut command);
     eventually(|| UnixStream::connect(&socket).ok());
     let url = format!("unix://{}:/page", socket.display());
     let mut expected = 0;

@@ -7,10 +7,10 @@ use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use testkit::{Held, Running, binary, eventually, free_port, has, loadline, nginx, num, serve, signal, skip};
+use testkit::{ChildProcess, Running, binary, eventually, free_port, has, loadline, nginx, num, serve, signal, skip};
 
 /// Somebody else's load: it ends with this value.
-fn somebody_loads(server: &Running) -> Held {
+fn somebody_loads(server: &Running) -> ChildProcess {
     let code = "import sys, socket
 s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
 while True:
@@ -18,7 +18,7 @@ while True:
     got = s.recv(65536)
     if not got: break";
     let (ip, port) = (server.addr.ip().to_string(), server.addr.port().to_string());
-    Held::start(Command::new("python3").args(["-c", code, &ip, &port]).stderr(Stdio::null()))
+    ChildProcess::start(Command::new("python3").args(["-c", code, &ip, &port]).stderr(Stdio::null()))
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn what_was_watched_until_it_was_killed_is_kept() {
     let (out, port) = (dir.path().join("run"), server.addr.port().to_string());
     let mut command = Command::new(binary!());
     command.args(["watch", "--port", &port, "--interval", "100ms", "--out"]).arg(&out);
-    let mut watch = Held::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+    let mut watch = ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
     let read = || serde_json::from_slice::<Value>(&std::fs::read(out.join("run.json")).ok()?).ok();
     let samples = |run: &Value| run["trials"][0]["server"]["recording"]["t_s"].as_array().map_or(0, Vec::len);
     eventually(|| read().filter(|run| samples(run) > 3));
@@ -96,7 +96,7 @@ fn metrics_are_served_while_a_run_is_on_and_nobody_there_holds_it_up() {
     let mut command = Command::new(binary!());
     command.args(["load", &url, "--connections", "2", "--duration", "60s", "--at-rest", "100ms", "--metrics"]);
     command.arg(format!(":{port}")).arg("--out").arg(dir.path().join("run"));
-    let mut run = Held::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+    let mut run = ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
     // Clients that connect and say nothing, or no end of it.
     let silent = eventually(|| TcpStream::connect(("127.0.0.1", port)).ok());
     let mut endless = TcpStream::connect(("127.0.0.1", port)).unwrap();

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::process::Command;
 
 use serde_json::{Value, json as value};
-use testkit::{Held, alone, binary, eventually, json, loadline, python_server, python_with, served, total};
+use testkit::{ChildProcess, alone, binary, eventually, json, loadline, python_server, python_with, served, total};
 
 /// Sends every message back. It asks with a ping first and waits for the answer, and it writes its count down.
 const SERVER: &str = r#"
@@ -38,7 +38,7 @@ asyncio.run(main())
 "#;
 
 struct Server {
-    _held: Held,
+    _held: ChildProcess,
     addr: SocketAddr,
     dir: tempfile::TempDir,
 }

@@ -3,8 +3,8 @@
 use std::process::{Output, Stdio};
 
 use serde_json::Value;
-use testkit::stage::said;
-use testkit::{Held, OtherPrograms, Slurm, SshHosts, binary, num};
+use testkit::nginx_hosts::said;
+use testkit::{ChildProcess, OtherPrograms, Slurm, SshHosts, binary, num};
 
 /// CPU that each page takes, microseconds.
 const WORK_US: f64 = 3000.0;
@@ -35,12 +35,12 @@ fn find_on_other_hosts_agrees_with_find_by_hand_in_the_same_namespaces() {
 }
 
 /// A server on the host of that name, and its URL.
-fn serve(hosts: &SshHosts) -> (Held, String) {
+fn serve(hosts: &SshHosts) -> (ChildProcess, String) {
     let listen = format!("{}:8080", hosts.address("server"));
     let mut serve = hosts.inside("server", binary!());
     serve.args(["serve", "http", "--listen", &listen, "--option", &format!("work_us={WORK_US}")]);
     serve.args(["--option", &format!("sleep_ms={SLEEP_MS}")]);
-    let server = Held::start(serve.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+    let server = ChildProcess::start(serve.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
     hosts.await_listening("server", 8080);
     (server, format!("http://{listen}/"))
 }

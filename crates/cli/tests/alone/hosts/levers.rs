@@ -6,9 +6,10 @@ use std::sync::MutexGuard;
 use std::time::Duration;
 
 use serde_json::Value;
-use testkit::stage::{conductor, names_where, said};
+use testkit::nginx_hosts::{conductor, names_where, said};
 use testkit::{
-    ControlGroup, Held, OtherPrograms, SshHosts, binary, eventually, eventually_within, kill, num, program, signal,
+    ChildProcess, ControlGroup, OtherPrograms, SshHosts, binary, eventually, eventually_within, kill, num, program,
+    signal,
 };
 
 /// Leaves 28 s for levers of slots. Those of turns have 3.4 s each, in which their shortest pairs find no room, so they take no time.
@@ -19,7 +20,7 @@ const PULLED_WITHIN: Duration = Duration::from_secs(60);
 /// nginx of two workers in the host `server`, which together may use a fifth of a processor.
 struct Stage {
     // Ended in this order.
-    nginx: Held,
+    nginx: ChildProcess,
     hosts: SshHosts,
     group: ControlGroup,
     url: String,
@@ -45,7 +46,7 @@ impl Stage {
         let grouped = group.command(&program("nginx").unwrap());
         let mut command = hosts.inside("server", std::path::Path::new(grouped.get_program()));
         command.args(grouped.get_args()).arg("-c").arg(hosts.path("nginx.conf")).arg("-e").arg(hosts.path("error"));
-        let nginx = Held::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+        let nginx = ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
         eventually(|| std::fs::read_to_string(hosts.path("pid")).ok().filter(|pid| !pid.trim().is_empty()));
         let url = format!("http://{address}:8080/");
         Some(Self { nginx, hosts, group, url, _alone: alone })
@@ -111,7 +112,7 @@ fn a_quota_is_proven_on_the_server_s_host() {
     let grouped = group.command(&binary);
     let mut serve = hosts.inside("server", std::path::Path::new(grouped.get_program()));
     serve.args(grouped.get_args()).args(["serve", "http", "--listen", &listen, "--option", "work_us=200"]);
-    let server = Held::start(serve.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+    let server = ChildProcess::start(serve.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
     hosts.await_listening("server", 8080);
     let (url, engine, before) = (format!("http://{listen}/"), hosts.engine(), group.cpu_quota());
     let mut args = vec!["prove", &url, "--server-host", "server", "--via", &engine, "--cpus", "0"];
@@ -162,7 +163,7 @@ fn a_lack_of_descriptors_is_tried_on_the_server_s_host() {
     let mut serve = hosts.inside("server", binary!());
     serve.args(["serve", "http", "--listen", &listen, "--model", "blocking", "--option", "sleep_ms=40"]);
     serve.args(["--option", "descriptors=64"]);
-    let server = Held::start(serve.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+    let server = ChildProcess::start(serve.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
     hosts.await_listening("server", 8080);
     let limits = || std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
     let before = limits();

@@ -3,13 +3,13 @@
 mod by_hand;
 mod levers;
 
-use testkit::stage::{Nginx, args, names_where, said, stage};
+use testkit::nginx_hosts::{Nginx, args, names_where, nginx_hosts, said};
 use testkit::{ControlGroup, SshHosts, binary, num, total};
 
 /// Levers are agents: each works on the host that it belongs to, and what cannot says so.
 #[test]
 fn prove_on_other_hosts_pulls_each_lever_where_it_belongs() {
-    let Some((hosts, nginx, _alone)) = stage("prove_on_other_hosts", binary!(), "switch:1G") else { return };
+    let Some((hosts, nginx, _alone)) = nginx_hosts("prove_on_other_hosts", binary!(), "switch:1G") else { return };
     let engine = hosts.engine();
     let prove =
         args(binary!(), "prove", &nginx.url, &engine, &["--budget", "20s", "--connections", "8", "--intrusive"]);

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{Container, alone, binary, has, or_skip, static_program, total};
 
-use crate::hosts::stage::{names_of_loads, said};
+use crate::hosts::nginx_hosts::{names_of_loads, said};
 
 /// Loads the server in the container from there, and watches it there.
 fn is_loaded_and_watched(container: &Container) {
@@ -23,7 +23,7 @@ fn is_loaded_and_watched(container: &Container) {
     assert!(server["counters"]["process.cpu"].as_f64().is_some_and(|us| us > 0.0), "its own process is watched there");
 }
 
-fn is_tried(test: &str, start: impl FnOnce(&Path) -> Result<Container, testkit::Without>) {
+fn is_tried(test: &str, start: impl FnOnce(&Path) -> Result<Container, testkit::SetupError>) {
     let Some(program) = or_skip(test, static_program(binary!())) else { return };
     let _alone = alone();
     if let Some(container) = or_skip(test, start(&program)) {

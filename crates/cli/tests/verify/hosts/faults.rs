@@ -5,11 +5,11 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use testkit::{Held, Slurm, SshHosts, binary, kill, num, signal, total};
+use testkit::{ChildProcess, Slurm, SshHosts, binary, kill, num, signal, total};
 
-use testkit::stage::conductor;
+use testkit::nginx_hosts::conductor;
 
-use crate::hosts::stage::{Nginx, args, incidents, names, names_of_loads, said, stage, stage_of_many};
+use crate::hosts::nginx_hosts::{Nginx, args, incidents, names, names_of_loads, nginx_hosts, said, shared_nginx_hosts};
 
 /// A load of 60 s that is disturbed once both hosts are at work; what it said, and its run.
 fn disturbed(hosts: &SshHosts, nginx: &Nginx, disturbance: impl FnOnce(&SshHosts)) -> (Value, String) {
@@ -31,7 +31,7 @@ fn disturbed(hosts: &SshHosts, nginx: &Nginx, disturbance: impl FnOnce(&SshHosts
 
 #[test]
 fn a_lost_host_is_named_with_what_is_missing_and_nothing_of_it_goes_on() {
-    let Some((hosts, nginx, _alone)) = stage("a_lost_host", "switch:1G") else { return };
+    let Some((hosts, nginx, _alone)) = nginx_hosts("a_lost_host", "switch:1G") else { return };
     let half_is_missing = |run: &Value, how: &str| {
         let told = incidents(run);
         assert!(told.contains("on b") && told.contains(how), "{told}");
@@ -108,7 +108,7 @@ const STALL: Duration = Duration::from_secs(10);
 /// At a low rate, so others run beside it.
 #[test]
 fn a_conductor_that_stands_still_for_10_s_leaves_no_load_behind_and_says_what_it_lost() {
-    let Some((hosts, nginx)) = stage_of_many("a_conductor_that_stands_still", "switch:1G") else { return };
+    let Some((hosts, nginx)) = shared_nginx_hosts("a_conductor_that_stands_still", "switch:1G") else { return };
     let engine = hosts.engine();
     let load = args("load", &nginx.url, &engine, &["--rate", "200", "--duration", "60s", "--warmup", "200ms"]);
     let (run, output) = hosts.run("conductor", &load, |hosts| {
@@ -131,7 +131,7 @@ fn a_conductor_that_stands_still_for_10_s_leaves_no_load_behind_and_says_what_it
 /// Of the observer's process, since a test cannot stop a host: its meter cannot tell the two apart.
 #[test]
 fn a_server_s_host_that_stands_still_is_seen_from_there() {
-    let Some((hosts, nginx, _alone)) = stage("a_server_s_host_that_stands_still", "switch:1G") else { return };
+    let Some((hosts, nginx, _alone)) = nginx_hosts("a_server_s_host_that_stands_still", "switch:1G") else { return };
     let engine = hosts.engine();
     let load = args("load", &nginx.url, &engine, &["--connections", "4", "--duration", "5s", "--warmup", "200ms"]);
     let mut stood = Duration::ZERO;
@@ -155,7 +155,7 @@ fn a_server_s_host_that_stands_still_is_seen_from_there() {
 /// Its processes are watched on their own host: an end of theirs is named as one, and not as the silence that clients see.
 #[test]
 fn a_server_that_ends_on_another_host_is_named_and_the_load_with_it() {
-    let Some((hosts, nginx, _alone)) = stage("a_server_that_ends_on_another_host", "switch:1G") else { return };
+    let Some((hosts, nginx, _alone)) = nginx_hosts("a_server_that_ends_on_another_host", "switch:1G") else { return };
     let began = Instant::now();
     let (run, text) = disturbed(&hosts, &nginx, |hosts| {
         kill(&hosts.processes("server", |line| line.starts_with(b"nginx: ")));
@@ -233,7 +233,7 @@ fn ends_behind_a_full_pipe(task: &str, full: usize, tasked: bool) {
     writes.write_all(&vec![b'x'; full]).unwrap();
     let mut command = Command::new(binary!());
     command.arg("agent").stdin(Stdio::piped()).stdout(writes).stderr(Stdio::null());
-    let mut agent = Held::start(&mut command);
+    let mut agent = ChildProcess::start(&mut command);
     let mut input = agent.0.stdin.take().unwrap();
     if tasked {
         writeln!(input, "{task}").unwrap();

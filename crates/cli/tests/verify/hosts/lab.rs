@@ -4,7 +4,7 @@
 use serde_json::Value;
 use testkit::{SshHosts, binary, num};
 
-use crate::hosts::stage::{names, notes, said};
+use crate::hosts::nginx_hosts::{names, notes, said};
 
 /// Hosts without any server: the experiment brings its own.
 fn hosts(test: &str) -> Option<SshHosts> {

@@ -4,8 +4,8 @@
 mod containers;
 mod faults;
 mod lab;
+mod nginx_hosts;
 mod recordings;
-mod stage;
 mod watch;
 
 use std::process::Command;
@@ -13,11 +13,11 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{Slurm, SshHosts, binary, has, num, total};
 
-use crate::hosts::stage::{Nginx, args, incidents, names_of_loads, notes, said, stage};
+use crate::hosts::nginx_hosts::{Nginx, args, incidents, names_of_loads, nginx_hosts, notes, said};
 
 #[test]
 fn idle_connections_are_held_by_all_hosts_of_clients() {
-    let Some((hosts, nginx, _alone)) = stage("idle_connections_are_held", "switch:1G") else { return };
+    let Some((hosts, nginx, _alone)) = nginx_hosts("idle_connections_are_held", "switch:1G") else { return };
     let engine = hosts.engine();
     let more = ["--connections", "2", "--duration", "3s", "--warmup", "300ms", "--cold", "101"];
     let (run, output) = hosts.run("conductor", &args("load", &nginx.url, &engine, &more), |hosts| {
@@ -34,7 +34,7 @@ fn idle_connections_are_held_by_all_hosts_of_clients() {
 /// A sshd refuses the eleventh of many connections that come at once.
 #[test]
 fn twelve_hosts_behind_one_sshd_are_connected_a_few_at_a_time() {
-    let Some((hosts, nginx, _alone)) = stage("twelve_hosts_behind_one_sshd", "switch:1G") else { return };
+    let Some((hosts, nginx, _alone)) = nginx_hosts("twelve_hosts_behind_one_sshd", "switch:1G") else { return };
     let twelve: Vec<String> = (0..12).map(|n| hosts.alias("a", n)).collect();
     let (engine, all, own) = (hosts.engine(), twelve.join(","), binary!().to_str().unwrap());
     let mut load = vec!["load", &nginx.url, "--client-hosts", &all, "--via", &engine, "--agent-path", own];
@@ -49,7 +49,7 @@ fn twelve_hosts_behind_one_sshd_are_connected_a_few_at_a_time() {
 /// A server lets one connection have ten sessions.
 #[test]
 fn a_host_takes_more_agents_than_one_connection_has_sessions() {
-    let Some((hosts, nginx, _alone)) = stage("a_host_takes_more_agents", "switch:1G") else { return };
+    let Some((hosts, nginx, _alone)) = nginx_hosts("a_host_takes_more_agents", "switch:1G") else { return };
     let engine = hosts.engine();
     let more = ["--agents-per-host", "12", "--connections", "48", "--duration", "3s", "--warmup", "300ms"];
     let mut connections = Vec::new();
@@ -70,7 +70,7 @@ fn a_host_takes_more_agents_than_one_connection_has_sessions() {
 
 #[test]
 fn a_long_way_is_known_and_windows_are_ordered_ahead_of_it() {
-    let Some((hosts, nginx, _alone)) = stage("a_long_way", "wan:delay=50ms") else { return };
+    let Some((hosts, nginx, _alone)) = nginx_hosts("a_long_way", "wan:delay=50ms") else { return };
     let engine = hosts.engine();
     let load = args("load", &nginx.url, &engine, &["--rate", "100", "--duration", "1s", "--warmup", "500ms"]);
     let (run, output) = hosts.run("conductor", &load, |_| {});
@@ -87,7 +87,7 @@ fn a_long_way_is_known_and_windows_are_ordered_ahead_of_it() {
 
 #[test]
 fn the_program_gets_there_by_itself_past_what_a_shell_says_first() {
-    let Some((hosts, nginx, _alone)) = stage("the_program_gets_there", "switch:1G") else { return };
+    let Some((hosts, nginx, _alone)) = nginx_hosts("the_program_gets_there", "switch:1G") else { return };
     let home = hosts.path("home");
     std::fs::create_dir(&home).unwrap();
     let engine = format!("{} 'echo welcome to this host; HOME={}'", hosts.engine(), home.display());
@@ -102,7 +102,7 @@ fn the_program_gets_there_by_itself_past_what_a_shell_says_first() {
 
 #[test]
 fn a_host_that_cannot_be_reached_or_asks_is_one_sentence() {
-    let Some((hosts, nginx, _alone)) = stage("a_host_that_cannot_be_reached", "switch:1G") else { return };
+    let Some((hosts, nginx, _alone)) = nginx_hosts("a_host_that_cannot_be_reached", "switch:1G") else { return };
     let refused = |engine: &str, path: &str, words: &str| {
         let load = ["load", &nginx.url, "--client-hosts", "a", "--via", engine, "--agent-path", path];
         let (_, output) = hosts.run("conductor", &load, |_| {});
@@ -156,8 +156,12 @@ fn nodes_of_a_slurm_allocation_load_one_server_and_one_that_is_lost_is_named() {
     small.iter().for_each(|set| lab.extend(["--set", set]));
     let (run, output) = slurm.run(4, &lab, |_| {});
     let text = said(&output);
-    assert_eq!(crate::hosts::stage::names(&run["hosts"], "name"), ["n1", "n2", "n3", "n4", "server"], "{text}");
-    assert_eq!(crate::hosts::stage::names(&run["trials"][1]["host_loads"], "host"), ["n1", "n2", "n3", "n4"], "{text}");
+    assert_eq!(crate::hosts::nginx_hosts::names(&run["hosts"], "name"), ["n1", "n2", "n3", "n4", "server"], "{text}");
+    assert_eq!(
+        crate::hosts::nginx_hosts::names(&run["trials"][1]["host_loads"], "host"),
+        ["n1", "n2", "n3", "n4"],
+        "{text}"
+    );
 
     slurm.await_idle(4);
     let lost = with(&["--connections", "8", "--duration", "60s"]);

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use testkit::{SshHosts, num, total};
 
-use crate::hosts::stage::{Nginx, incidents, said};
+use crate::hosts::nginx_hosts::{Nginx, incidents, said};
 
 /// Processes of the server: with some 30 counters of each, a line holds 200 samples.
 const WORKERS: u32 = 60;

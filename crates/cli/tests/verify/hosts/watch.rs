@@ -3,9 +3,9 @@
 use std::process::Stdio;
 
 use serde_json::Value;
-use testkit::{Held, binary, eventually, kill, num};
+use testkit::{ChildProcess, binary, eventually, kill, num};
 
-use crate::hosts::stage::{incidents, names, said, stage};
+use crate::hosts::nginx_hosts::{incidents, names, nginx_hosts, said};
 
 /// What `watch` on the host of the server needs besides whom.
 fn watch<'a>(engine: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -19,12 +19,12 @@ fn samples(run: &Value) -> usize {
 
 #[test]
 fn a_server_on_another_host_is_watched_there_and_kept_until_its_observer_is_lost() {
-    let Some((hosts, nginx, _alone)) = stage("watch_on_another_host", "switch:1G") else { return };
+    let Some((hosts, nginx, _alone)) = nginx_hosts("watch_on_another_host", "switch:1G") else { return };
     let engine = hosts.engine();
     // Somebody else's load, from a host that this run knows nothing of.
     let mut load = hosts.inside("a", binary!());
     load.args(["load", &nginx.url, "--duration", "120s", "--rate", "300", "--json"]);
-    let _load = Held::start(load.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+    let _load = ChildProcess::start(load.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
     nginx.logged(100);
     let (run, output) = hosts.run("conductor", &watch(&engine, &["--port", "8080", "--duration", "2s"]), |_| {});
     let (text, server) = (said(&output), &run["trials"][0]["server"]);
@@ -58,7 +58,7 @@ fn a_server_on_another_host_is_watched_there_and_kept_until_its_observer_is_lost
 
 #[test]
 fn servers_on_another_host_are_compared_by_generators_on_others() {
-    let Some((hosts, nginx, _alone)) = stage("compare_on_other_hosts", "switch:1G") else { return };
+    let Some((hosts, nginx, _alone)) = nginx_hosts("compare_on_other_hosts", "switch:1G") else { return };
     let (engine, other) = (hosts.engine(), format!("{}other", nginx.url));
     let mut compare = hosts.inside("conductor", binary!());
     compare.args(["compare", &nginx.url, &other, "--budget", "4s", "--connections", "4", "--json"]);

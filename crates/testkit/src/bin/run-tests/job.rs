@@ -11,24 +11,24 @@ const TIMED_OUT: i32 = 124;
 
 /// A test to run.
 pub(crate) struct Job {
-    /// `crate` for unit tests, `crate/target` for others.
+    /// Name of the test program: `crate` for unit tests, `crate/target` for others.
     pub(crate) program: String,
     /// Cargo target of the test.
     pub(crate) target: String,
     pub(crate) test: String,
     pub(crate) executable: PathBuf,
-    /// Folder of the package, the test's working directory.
+    /// Folder of the package, which is the test's working directory.
     pub(crate) folder: PathBuf,
 }
 
 /// Result of a test.
 pub(crate) struct Outcome {
-    /// Program and test.
+    /// Names of the test program and of the test.
     pub(crate) name: String,
     pub(crate) took: Duration,
-    /// Reason for the failure, with the output.
+    /// Reason for the failure, with the output; `None` for success.
     pub(crate) failure: Option<String>,
-    /// `SKIP` lines, which say what the machine lacks.
+    /// `SKIP` lines of the test. They state what the machine lacks.
     pub(crate) skips: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ impl Job {
             Ok(status) => Some(status.to_string()),
             Err(error) => Some(format!("cannot start it: {error}")),
         };
-        // The test harness leaves its own line open, so a skip may follow on that line.
+        // The test harness does not end its own line, so a `SKIP` may follow on that line.
         let skips = text.lines().filter_map(|line| line.find("SKIP ").map(|at| line[at..].to_owned())).collect();
         Outcome { name, took, failure: why.map(|why| format!("{why}\n{text}")), skips }
     }

@@ -1,4 +1,4 @@
-//! Reads the list of test programs from cargo and asks each program for its tests.
+//! Reads cargo's list of test programs and asks each program for its tests.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::job::Job;
 
-/// Returns one job per test of every test program that cargo named in the file at `path`, without the targets `skipped`.
+/// Returns one job per test. The file at `path` lists the test programs that cargo built. Programs of the targets in
+/// `skipped` are left out.
 ///
-/// # Errors
-/// If the file cannot be read, or a test program does not list its tests.
+/// # Errors Returns an error if the file cannot be read, or if a test program does not list its tests.
 pub(crate) fn jobs(path: &str, skipped: &[&str]) -> Result<Vec<Job>, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {path}: {e}"))?;
     let artifacts = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -24,7 +24,7 @@ pub(crate) fn jobs(path: &str, skipped: &[&str]) -> Result<Vec<Job>, String> {
 
 /// A test program built by cargo.
 struct Program {
-    /// `crate` for unit tests, `crate/target` for others.
+    /// Name of the test program: `crate` for unit tests, `crate/target` for others.
     name: String,
     target: String,
     executable: PathBuf,

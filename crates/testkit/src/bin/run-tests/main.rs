@@ -1,11 +1,11 @@
-//! Runs the tests that cargo built, each in a process of its own, and says which were slow, left out or failed.
+//! Runs the tests that cargo built, each in a process of its own. Prints which tests were slow, skipped or failed.
 //!
-//! usage: run-tests --since EPOCH_S --skip TARGETS LIST [TARGET...]
+//! Usage: run-tests --since EPOCH_S --skip TARGETS LIST [TARGET...]
 //!
-//! LIST is the output of `cargo test --no-run --message-format=json`. The tests of every target run side by side, one
-//! per CPU. Targets named on the command line measure, so their tests run one at a time, after all others. EPOCH_S is
-//! when the whole command began, in seconds since 1970: the summary says how long everything took, the build included.
-//! LIST.times gets the time of each test. TARGETS, divided by commas, are left to another run.
+//! LIST is the output of `cargo test --no-run --message-format=json`. Tests run side by side, one per CPU. Tests of the
+//! TARGETs at the end of the command line measure, so they run one at a time after all others. EPOCH_S is the start of
+//! the whole command in seconds since 1970. The summary states the time since then, including the build. The time of
+//! each test is written to LIST.times. The TARGETS of `--skip`, separated by commas, are left out.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 mod job;
@@ -49,7 +49,7 @@ fn usage() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Runs jobs, `workers` at a time, and prints each failure when it happens.
+/// Runs jobs, `workers` at a time, and prints each failure when it occurs.
 fn run(jobs: Vec<Job>, workers: usize) -> Vec<Outcome> {
     let queue = Mutex::new(VecDeque::from(jobs));
     let outcomes = Mutex::new(Vec::new());

@@ -1,10 +1,10 @@
-//! Output for developers: failures at once; slow, skipped and failed tests at the end.
+//! Output for developers: failures at once, and slow, skipped and failed tests at the end.
 
 use std::time::{Duration, SystemTime};
 
 use crate::job::Outcome;
 
-/// Number of tests in the list of the slowest.
+/// Number of slowest tests to list.
 const SLOWEST: usize = 10;
 
 /// Prints a failed test with its output.
@@ -26,8 +26,8 @@ fn slowest_first(outcomes: &[Outcome]) -> Vec<&Outcome> {
     sorted
 }
 
-/// Prints the slowest tests, everything that the machine lacked, the failed tests and the totals. `since` is the start
-/// of the whole command, relative to 1970.
+/// Prints the slowest tests, the requirements that the machine lacked, the failed tests and the totals. `since` is the
+/// start of the whole command, counted from 1970.
 pub(crate) fn print(outcomes: &[Outcome], took: Duration, since: Duration) {
     println!("\nSlowest tests:");
     for outcome in slowest_first(outcomes).iter().take(SLOWEST) {
