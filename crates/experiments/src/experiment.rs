@@ -13,15 +13,15 @@ pub struct Experiment {
     pub name: &'static str,
     /// Purpose in one line.
     pub help: &'static str,
-    /// Source, method and parameters, for `loadline explain NAME`.
+    /// Source, method and parameters, as shown by `loadline explain NAME`.
     pub page: &'static str,
-    /// Plan. `[lab]` holds the parameters, `[lab.quick]` their replacements for `--quick`.
+    /// Plan of the experiment. `[lab]` has the parameters, and `[lab.quick]` their values for `--quick`.
     pub toml: &'static str,
-    /// Whether the experiment supports the hosts of a plan (`--client-hosts`, `--server-host`).
+    /// True if the experiment can use the hosts of a plan (`--client-hosts`, `--server-host`).
     pub on_hosts: bool,
-    /// Runs the experiment: stores trials in the lab, and fits and checks in its findings.
+    /// Runs the experiment. Trials are stored in the lab; fits and checks are stored in the lab's findings.
     pub run: fn(&mut Lab<'_>, &Parameters) -> Result<(), LabError>,
-    /// Tables and charts.
+    /// Tables and charts of the experiment.
     pub(crate) figures: Figures,
 }
 

@@ -1,5 +1,6 @@
-//! Experiments from the sources, as rows of a table. Each one has a plan that a user can read and change
-//! (`experiments/NAME.toml`), and a function that runs its trials, fits its curves and computes its checks.
+//! Experiments from published sources, as rows of a table. Each one has a plan that a user can read and change
+//! (`experiments/NAME.toml`), and a function that runs its trials, fits its curves and computes its checks. In
+//! comments, "the paper" is the publication that the experiment reproduces. Its `mod.rs` names it.
 
 mod connections;
 mod event;
@@ -89,7 +90,7 @@ pub fn experiment(name: &str) -> Result<&'static Experiment, LabError> {
     found.ok_or_else(|| LabError::name("experiment", name, EXPERIMENTS.iter().map(|e| e.name)))
 }
 
-/// Runs an experiment by its plan, with its repeats. `quick` uses the smaller parameters.
+/// Runs an experiment with its plan and its repeats. `quick` uses the smaller parameters.
 pub fn run(
     experiment: &Experiment,
     mut plan: Plan,
@@ -106,7 +107,7 @@ pub fn run(
         if whole.interrupted {
             break;
         }
-        // If this process is killed, the last stored run says that it was interrupted.
+        // If this process is killed, the last stored run shows that it was interrupted.
         whole.interrupted = true;
         save(&whole, dir.as_ref())?;
         let part = once((experiment, &parameters), plan.clone(), repeat, None, watch)?;
@@ -118,7 +119,7 @@ pub fn run(
     Ok(whole)
 }
 
-/// Makes the tables and charts of a judged run. Those of an unknown experiment stay as they were stored.
+/// Builds the tables and charts of a judged run. Those of an unknown experiment stay as stored.
 pub fn present(run: &mut Run) {
     let name = run.plan.experiment();
     if let Some(experiment) = EXPERIMENTS.iter().find(|e| Some(e.name) == name) {
@@ -130,7 +131,7 @@ fn save(run: &Run, dir: Option<&RunDir>) -> Result<(), LabError> {
     dir.map_or(Ok(()), |dir| dir.save(run).map_err(LabError::from))
 }
 
-/// Rejects hosts for experiments that do not support them.
+/// Refuses hosts if the experiment does not support them.
 fn check_hosts(experiment: &Experiment, plan: &Plan) -> Result<(), LabError> {
     if plan.hosts.is_empty() || experiment.on_hosts {
         return Ok(());
@@ -156,7 +157,7 @@ fn once(
     present(&mut lab.run);
     match outcome {
         Ok(()) => lab.finish(),
-        // Keeps the measurements from before the failure.
+        // The measurements from before the failure are kept.
         Err(error) if !lab.run.trials.is_empty() => {
             lab.note(format!("the experiment ended early: {error}"));
             lab.stop();

@@ -1,4 +1,4 @@
-//! Parameters of an experiment: `[lab]` of its plan. Callers give the defaults.
+//! Parameters of an experiment: the table `[lab]` of its plan. Callers give the defaults.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,13 @@ use serde_json::Value;
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
     values: BTreeMap<String, Value>,
-    /// Whether `--quick` was given.
+    /// True if `--quick` was given.
     pub quick: bool,
 }
 
 impl Parameters {
-    /// Takes the parameters from a plan; with `quick`, `[lab.quick]` takes precedence. The plan keeps the ones in use.
+    /// Takes the parameters from a plan. With `quick`, `[lab.quick]` takes precedence. The plan then contains the
+    /// values in use.
     pub fn of(plan: &mut Plan, quick: bool) -> Self {
         let smaller = plan.lab.remove("quick");
         if let (true, Some(Value::Object(smaller))) = (quick, smaller) {
@@ -23,7 +24,7 @@ impl Parameters {
         Self { values: plan.lab.clone(), quick }
     }
 
-    /// Returns the parameters with one number changed.
+    /// Returns a copy of the parameters with one number changed.
     pub fn with(&self, name: &str, number: f64) -> Self {
         let mut other = self.clone();
         other.values.insert(name.into(), number.into());
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quick_wins_where_it_says_something() {
+    fn quick_values_take_precedence() {
         let text = "[lab]\nsizes = [1, 2]\nrounds = 9\nname = 'x'\n[lab.quick]\nrounds = 2\n";
         let plan = Plan::from_toml("x.toml", text).unwrap();
         let slow = Parameters::of(&mut plan.clone(), false);
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_the_default() {
+    fn values_of_another_type_give_the_default() {
         let plan = &mut Plan::from_toml("x.toml", "[lab]\na = 'text'\nb = -1\n").unwrap();
         let p = Parameters::of(plan, false);
         assert_eq!((p.number("a", 3.0), p.count("b", 4), p.texts("c", &["d"])), (3.0, 4, vec!["d".to_string()]));

@@ -1,5 +1,5 @@
-//! `lab NAME --repeat N`: repeats of a whole experiment as parts of one run. Each repeat concludes from its own trials.
-//! A check passes if it passed every time.
+//! `lab NAME --repeat N`: repeats of a whole experiment as parts of one run. Each repeat draws conclusions from its own
+//! trials. A check passes if it passed in every repeat.
 
 use run::{Check, Relation, Run};
 
@@ -24,14 +24,14 @@ pub(crate) fn add(whole: &mut Run, mut part: Run, repeat: u32) {
     whole.findings.conclusions.extend(part.findings.conclusions.iter().map(|words| named(words)));
 }
 
-/// Returns the worse of two outcomes of a check.
+/// Returns the worse of two results of a check.
 fn worse(a: &Check, b: &Check) -> Check {
     let b_is = match a.relation {
         Relation::AtLeast => b.value < a.value,
         Relation::AtMost => b.value > a.value,
         Relation::Equals => a.pass,
     };
-    // A value that is not a number fails and compares as neither greater nor smaller.
+    // NaN fails a check, and compares as neither greater nor smaller.
     if a.value.is_finite() && (b_is || !b.value.is_finite()) { b.clone() } else { a.clone() }
 }
 
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_holds_if_it_held_each_time() {
+    fn a_check_passes_if_it_passed_every_time() {
         let mut whole = with(3.0);
         add(&mut whole, with(2.0), 1);
         add(&mut whole, with(4.0), 2);
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_the_worst() {
+    fn nan_is_the_worst_value() {
         let mut whole = with(3.0);
         add(&mut whole, with(f64::NAN), 1);
         add(&mut whole, with(3.0), 2);

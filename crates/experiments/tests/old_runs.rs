@@ -40,7 +40,7 @@ fn curve(series: &ChartSeries) -> String {
 }
 
 #[test]
-fn stored_experiments_have_their_tables_and_charts() {
+fn stored_runs_of_experiments_keep_their_tables_and_charts() {
     for name in ["adding-clients.json", "event-api.json", "io-models.json", "overload.json"] {
         insta::assert_snapshot!(name, lines(&shown(name)));
     }

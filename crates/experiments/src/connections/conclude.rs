@@ -7,9 +7,9 @@ use super::values::{CLIENT_MEMORY_PER_CONNECTION_BYTES, OPENED_S};
 use crate::Parameters;
 use crate::values::{CONNECTIONS, HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_CONNECTION_BYTES, PROCESSES};
 
-/// Maximum user memory per connection and side, bytes.
+/// Maximum user memory in bytes per connection and side.
 const USER_BYTES: f64 = 200.0;
-/// Minimum share of due messages that get a response in the window.
+/// Minimum share of the due messages that must be answered in the window.
 const ANSWERED: f64 = 0.95;
 
 pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
@@ -40,7 +40,7 @@ pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
     run.findings.conclusions.retain(|sentence| !sentence.is_empty());
 }
 
-/// Returns the TCP sockets of the namespace in the window. Includes a few listeners.
+/// Returns the number of TCP sockets of the namespace in the window. It includes a few listening sockets.
 fn sockets(trial: &Trial) -> f64 {
     let recording = trial.server.as_ref().map(|server| &server.recording);
     let mean = recording.and_then(|r| r.sum("socket.tcp_in_use", trial.measured.window, |_| true).value());
@@ -70,7 +70,7 @@ fn words(trial: &Trial) -> String {
     )
 }
 
-/// Compares the cost per message with that of few connections, in words.
+/// Compares the cost per message with that of few connections, as a sentence.
 fn beside(run: &Run) -> Option<String> {
     let (few, all) = (run.trials.first()?, run.trials.last()?);
     let cpu = |t: &Trial| t.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_held_or_takes_too_much_fails() {
+    fn missing_connections_and_too_much_memory_fail_the_checks() {
         let missing = |of: Run, name: &str| failing(of).iter().any(|n| n.starts_with(name));
         assert!(!missing(run(100.0, 150.0), "connections held") && !missing(run(100.0, 150.0), "user memory"));
         assert!(missing(run(99.0, 150.0), "connections held"));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_name_both_sides() {
+    fn the_conclusion_names_both_sides() {
         let mut run = run(100.0, 150.0);
         conclude(&mut run, &Parameters::default());
         let said = &run.findings.conclusions[0];

@@ -1,15 +1,16 @@
-//! Assignment of connections to processes. Each server process gets a generator process with its own source addresses.
+//! Assignment of connections to processes. Each server process has its own generator process, which has its own source
+//! addresses.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Connections from one source address to one server. The kernel first looks for a free port in one half of the
-/// ephemeral range (14,000 of 28,000 by default). Beyond that, each connect searches all ports in use.
-const A_SOURCE: u32 = 10_000;
-/// First loopback addresses of the servers, and of the generators.
+/// Maximum number of connections from one source address to one server. The kernel first looks for a free port in one
+/// half of the ephemeral range (14,000 of 28,000 ports by default). After that, each connect searches all ports in use.
+const CONNECTIONS_PER_SOURCE: u32 = 10_000;
+/// First loopback address of the servers, and of the generators.
 const SERVERS: u32 = 0x7f4e_0001;
 const SOURCES: u32 = 0x7f50_0001;
 
-/// A generator and its server.
+/// A generator process and its server.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pair {
     pub(super) connections: u32,
@@ -19,13 +20,13 @@ pub(super) struct Pair {
     pub(super) sources: Vec<IpAddr>,
 }
 
-/// Returns the pairs for a number of connections and processes per side.
+/// Returns the pairs for a number of connections and of processes per side.
 pub(super) fn pairs(connections: u32, processes: u32) -> Vec<Pair> {
     let processes = processes.clamp(1, connections.max(1));
     let mut next = SOURCES;
     let mut pair = |i: u32| {
         let own = connections / processes + u32::from(i < connections % processes);
-        let sources = own.div_ceil(A_SOURCE).max(1);
+        let sources = own.div_ceil(CONNECTIONS_PER_SOURCE).max(1);
         let first = next;
         next += sources;
         Pair {
@@ -42,10 +43,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_are_dealt_out_and_no_address_is_used_twice() {
+    fn all_connections_are_assigned_and_no_address_is_used_twice() {
         let pairs = pairs(1_000_000, 51);
         assert_eq!(pairs.iter().map(|p| p.connections).sum::<u32>(), 1_000_000);
-        assert!(pairs.iter().all(|p| p.sources.len() == 2 && p.connections.div_ceil(2) <= A_SOURCE));
+        assert!(pairs.iter().all(|p| p.sources.len() == 2 && p.connections.div_ceil(2) <= CONNECTIONS_PER_SOURCE));
         let mut all: Vec<IpAddr> = pairs.iter().flat_map(|p| p.sources.clone()).collect();
         all.extend(pairs.iter().map(|p| IpAddr::V4(p.server)));
         all.sort_unstable();

@@ -1,4 +1,4 @@
-//! Memory per connection: the difference between two trials with the same number of processes and different numbers of
+//! Memory per connection: the difference between two trials with equal numbers of processes and different numbers of
 //! connections. The fixed memory of the processes cancels out.
 
 use run::{Side, Trial, Window};
@@ -6,10 +6,10 @@ use run::{Side, Trial, Window};
 use super::values::CLIENT_MEMORY_PER_CONNECTION_BYTES;
 use crate::values::{CONNECTIONS, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_CONNECTION_BYTES};
 
-/// Bytes per page of socket memory.
+/// Size in bytes of a page of socket memory.
 const PAGE_BYTES: f64 = 4096.0;
 
-/// Adds the memory per connection to a trial's results, relative to the trial with few connections.
+/// Adds the memory per connection, relative to the trial with few connections, to the results of a trial.
 pub(super) fn put(mut trial: Trial, few: &Trial) -> Trial {
     let more = f64::from(trial.key.get(CONNECTIONS).unwrap_or(0)) - f64::from(few.key.get(CONNECTIONS).unwrap_or(0));
     let each = |of: &dyn Fn(&Trial) -> Option<f64>| {
@@ -26,13 +26,13 @@ pub(super) fn put(mut trial: Trial, few: &Trial) -> Trial {
     trial
 }
 
-/// Returns the resident memory of a side's processes.
+/// Returns the resident memory in bytes of the processes on one side.
 fn resident(side: &Side, window: Window) -> Option<f64> {
     let own = |instance: &str| side.processes.iter().any(|p| p == instance);
     side.recording.sum("process.rss", window, own).value()
 }
 
-/// Returns the kernel's slab and socket buffers of the whole machine.
+/// Returns the kernel memory in bytes of the whole machine: slab and socket buffers.
 fn kernel(trial: &Trial) -> Option<f64> {
     let recording = &trial.server.as_ref()?.recording;
     let of = |id: &str| recording.sum(id, trial.measured.window, |_| true).value();
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_without_connections_is_in_no_figure() {
+    fn memory_used_without_connections_is_not_counted() {
         let (few, many) = (trial(100, 1e6, 2e6, 5e7), trial(1100, 1e6 + 150e3, 2e6 + 120e3, 5e7 + 6e6));
         let results = put(many, &few).results;
         assert_eq!(results.get(CLIENT_MEMORY_PER_CONNECTION_BYTES), Some(150.0));

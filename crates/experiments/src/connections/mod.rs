@@ -1,5 +1,5 @@
 //! `lab connections`: generators and reference servers on this machine hold many connections and exchange messages on
-//! random ones. Measures the cost of a mostly idle connection. Not from a published source.
+//! randomly chosen ones. The experiment measures the cost of a mostly idle connection. It follows no published paper.
 
 mod conclude;
 mod figures;
@@ -19,7 +19,7 @@ use lab::{Lab, LabError};
 use self::stage::Stage;
 use crate::Parameters;
 
-/// Connections of the small trial, the baseline for the large one.
+/// Number of connections of the small trial, with which the large trial is compared.
 const FEW: u32 = 1000;
 
 /// Runs the experiment.

@@ -1,57 +1,59 @@
 //! Checks that this machine can hold the requested connections. The check runs before anything starts, because a
-//! machine without memory kills other programs.
+//! machine that runs out of memory kills other programs.
 
 use lab::LabError;
 use probe::{Probe, Scope};
 use run::Window;
 
-/// Descriptors per process besides its connections.
+/// Number of descriptors per process besides its connections.
 const SPARE: u64 = 300;
-/// Minimum processes per side. One process would be no different from `load`.
-const FEWEST: u32 = 2;
-/// Maximum processes per side.
-const MOST: u32 = 128;
-/// Kernel memory of both ends of a connection plus user memory of both sides, bytes (measured: 10,300 and 300).
-const A_CONNECTION: f64 = 11_000.0;
-/// Memory of a process before its connections, bytes.
-const A_PROCESS: f64 = 8e6;
-/// Maximum share of the available memory to use.
-const SHARE: f64 = 0.9;
-/// Descriptors of this program per process that it controls, and for itself.
+/// Minimum number of processes per side. A single process would be no different from `load`.
+const MIN_PROCESSES: u32 = 2;
+/// Maximum number of processes per side.
+const MAX_PROCESSES: u32 = 128;
+/// Memory in bytes of one connection: kernel memory of both ends, and user memory of both sides (measured: 10,300 and
+/// 300).
+const CONNECTION_BYTES: f64 = 11_000.0;
+/// Memory in bytes of a process without connections.
+const PROCESS_BYTES: f64 = 8e6;
+/// Maximum share of the available memory that may be used.
+const MAX_MEMORY_SHARE: f64 = 0.9;
+/// Number of descriptors that this program needs for itself and for each process that it controls.
 const PIPES: u64 = 3;
 const OWN: u64 = 128;
 
-/// Resources of this machine. Unknown resources impose no limit.
+/// Resources of this machine. An unknown resource sets no limit.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Has {
+pub(super) struct Resources {
     memory_bytes: Option<f64>,
-    /// Files that the system may still open.
+    /// Number of files that the system may still open.
     files: Option<f64>,
-    /// Descriptor limit per process.
+    /// Limit on descriptors per process.
     descriptors: u64,
 }
 
 /// Reads the resources of this machine.
-pub(super) fn has() -> Has {
+pub(super) fn has() -> Resources {
     let mut probe = Probe::new(Scope { sources: Some(vec!["memory"]), ..Scope::default() });
     probe.sample(0.0);
     let memory_bytes = probe.take().sum("memory.available", Window::ALL, |_| true).value();
-    Has { memory_bytes, files: free_files(), descriptors: sys::limits::descriptors().0 }
+    Resources { memory_bytes, files: free_files(), descriptors: sys::limits::descriptors().0 }
 }
 
-/// Reads the number of free files from /proc/sys/fs/file-nr: open files, a zero, the maximum.
+/// Returns the number of files that may still be opened. /proc/sys/fs/file-nr contains the open files, a zero, and the
+/// maximum.
 fn free_files() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/sys/fs/file-nr").ok()?;
     let numbers: Vec<f64> = text.split_whitespace().filter_map(|n| n.parse().ok()).collect();
     Some(numbers.get(2)? - numbers.first()?)
 }
 
-/// Returns the processes per side: the requested number, or as many as the descriptor limit demands.
+/// Returns the number of processes per side: the requested number, or else as many as the descriptor limit requires.
 pub(super) fn processes(connections: u32, asked: u32, descriptors: u64) -> Result<u32, LabError> {
     let each = u32::try_from(descriptors.saturating_sub(SPARE)).unwrap_or(u32::MAX).max(1);
-    let needed = connections.div_ceil(each).max(FEWEST);
-    let most = u64::from(each) * u64::from(MOST);
-    if needed > MOST {
+    let needed = connections.div_ceil(each).max(MIN_PROCESSES);
+    let most = u64::from(each) * u64::from(MAX_PROCESSES);
+    if needed > MAX_PROCESSES {
         return Err(refused(
             connections,
             format!(
@@ -60,11 +62,11 @@ pub(super) fn processes(connections: u32, asked: u32, descriptors: u64) -> Resul
             ),
         ));
     }
-    if asked > 0 && asked < needed || asked > MOST {
+    if asked > 0 && asked < needed || asked > MAX_PROCESSES {
         return Err(refused(
             connections,
             format!(
-                "processes = {asked} is out of range: give {needed} to {MOST}, or 0 for as many as descriptors ask for"
+                "processes = {asked} is out of range: give {needed} to {MAX_PROCESSES}, or 0 for as many as descriptors ask for"
             ),
         ));
     }
@@ -75,10 +77,10 @@ fn refused(connections: u32, why: String) -> LabError {
     LabError::set_up(format!("holding {connections} connections"), why)
 }
 
-/// Rejects more connections than this machine can hold. The error says how many it can hold.
-pub(super) fn check(connections: u32, processes: u32, has: &Has) -> Result<(), LabError> {
-    let (n, fixed) = (f64::from(connections), 2.0 * f64::from(processes) * A_PROCESS);
-    let (wanted, files) = (n * A_CONNECTION + fixed, 2.0 * n + 2.0 * f64::from(processes) * OWN as f64);
+/// Refuses more connections than this machine can hold. The error states how many it can hold.
+pub(super) fn check(connections: u32, processes: u32, has: &Resources) -> Result<(), LabError> {
+    let (n, fixed) = (f64::from(connections), 2.0 * f64::from(processes) * PROCESS_BYTES);
+    let (wanted, files) = (n * CONNECTION_BYTES + fixed, 2.0 * n + 2.0 * f64::from(processes) * OWN as f64);
     let own = 2 * PIPES * u64::from(processes) + OWN;
     if own > has.descriptors {
         return Err(refused(
@@ -90,8 +92,8 @@ pub(super) fn check(connections: u32, processes: u32, has: &Has) -> Result<(), L
             ),
         ));
     }
-    if let Some(free) = has.memory_bytes.filter(|free| wanted > SHARE * free) {
-        let most = ((SHARE * free - fixed) / A_CONNECTION).max(0.0) as u32;
+    if let Some(free) = has.memory_bytes.filter(|free| wanted > MAX_MEMORY_SHARE * free) {
+        let most = ((MAX_MEMORY_SHARE * free - fixed) / CONNECTION_BYTES).max(0.0) as u32;
         return Err(refused(
             connections,
             format!(
@@ -119,14 +121,14 @@ pub(super) fn check(connections: u32, processes: u32, has: &Has) -> Result<(), L
 mod tests {
     use super::*;
 
-    const LARGE: Has = Has { memory_bytes: Some(24e9), files: Some(2.4e6), descriptors: 20_000 };
+    const LARGE: Resources = Resources { memory_bytes: Some(24e9), files: Some(2.4e6), descriptors: 20_000 };
 
     fn why(checked: Result<(), LabError>) -> String {
         checked.unwrap_err().to_string()
     }
 
     #[test]
-    fn as_many_processes_as_descriptors_ask_for_and_at_least_two() {
+    fn the_descriptor_limit_sets_the_number_of_processes() {
         let of = |n, asked| processes(n, asked, 20_000).unwrap();
         assert_eq!([of(10_000, 0), of(100_000, 0), of(1_000_000, 0), of(10_000, 5)], [2, 6, 51, 5]);
         let few = processes(1_000_000, 0, 1024).unwrap_err().to_string();
@@ -135,21 +137,24 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_no_room_for_is_refused_with_what_there_is_room_for() {
+    fn too_many_connections_are_refused_with_the_possible_number() {
         assert!(check(1_000_000, 51, &LARGE).is_ok());
-        let memory = why(check(1_000_000, 51, &Has { memory_bytes: Some(4e9), ..LARGE }));
+        let memory = why(check(1_000_000, 51, &Resources { memory_bytes: Some(4e9), ..LARGE }));
         assert!(
             memory.contains("11.8 GB") && memory.contains("4.0 GB") && memory.contains("connections=253"),
             "{memory}"
         );
-        let files = why(check(1_000_000, 51, &Has { files: Some(1e6), ..LARGE }));
+        let files = why(check(1_000_000, 51, &Resources { files: Some(1e6), ..LARGE }));
         assert!(files.contains("fs.file-max") && files.contains("450000"), "{files}");
-        assert!(why(check(1_000_000, 51, &Has { descriptors: 256, ..LARGE })).contains("434 descriptors"));
-        assert!(check(u32::MAX, 2, &Has { memory_bytes: None, files: None, ..LARGE }).is_ok(), "nothing is known");
+        assert!(why(check(1_000_000, 51, &Resources { descriptors: 256, ..LARGE })).contains("434 descriptors"));
+        assert!(
+            check(u32::MAX, 2, &Resources { memory_bytes: None, files: None, ..LARGE }).is_ok(),
+            "nothing is known"
+        );
     }
 
     #[test]
-    fn this_machine_says_what_it_has() {
+    fn this_machine_reports_its_resources() {
         let has = has();
         assert!(has.memory_bytes.is_none_or(|n| n > 1e6) && has.files.is_none_or(|n| n > 0.0), "{has:?}");
     }

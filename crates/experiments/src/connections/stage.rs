@@ -1,14 +1,14 @@
-//! Network of the connections: the loopback of a separate namespace. Ports, connection tracking and TIME_WAIT of this
-//! machine then stay unaffected. Without namespaces, the loopback of this machine.
+//! The network of the experiment: the loopback of a separate namespace. Ports, connection tracking and TIME_WAIT
+//! sockets of this machine are then not affected. Without namespaces, the experiment uses this machine's loopback.
 
 use lab::{Host, Lab, Local, NamespaceHost};
 use testbed::{Spec, Testbed};
 
-/// Hosts of both sides.
+/// The hosts of both sides.
 pub(super) struct Stage {
     server: Box<dyn Host>,
     client: Box<dyn Host>,
-    /// The testbed that owns the namespace.
+    /// The testbed that owns the namespace; `None` on this machine's loopback.
     bed: Option<Testbed>,
 }
 
@@ -39,7 +39,7 @@ impl Stage {
         self.client.as_ref()
     }
 
-    /// Returns a process in the namespace whose sockets are counted.
+    /// Returns the ID of a process in the namespace whose sockets are counted.
     pub(super) fn netns_pid(&self) -> Option<u32> {
         self.bed.as_ref().and_then(|bed| bed.netns_pid("server").ok())
     }

@@ -12,18 +12,18 @@ use super::values::OPENED_S;
 use crate::Parameters;
 use crate::values::{CONNECTIONS, HELD, PROCESSES};
 
-/// Sources to read during the trial; none of them lists every socket.
+/// Counter sources that are read during the trial. None of them lists every socket.
 const SOURCES: &[&str] = &["process", "cpu", "sockstat", "memory", "observer"];
-/// Maximum drain time, seconds. Many generators close a million connections before they report their results.
+/// Maximum drain time in seconds. Many generators close a million connections before they report their results.
 const DRAIN_S: f64 = 120.0;
 
-/// Listening servers, each with its address.
+/// Running servers with their addresses.
 struct Servers {
     groups: Vec<AgentGroup>,
     addrs: Vec<SocketAddr>,
 }
 
-/// Runs one trial with these connections.
+/// Runs one trial with this number of connections.
 pub(super) fn conduct(
     lab: &mut Lab<'_>,
     stage: &Stage,
@@ -41,7 +41,7 @@ pub(super) fn conduct(
     let loads: Vec<Load<'_>> = pairs.iter().zip(&servers.addrs).enumerate().map(load).collect();
     let key = Key::default().with(CONNECTIONS, connections).with(PROCESSES, u32::try_from(pairs.len()).ok());
     let label = format!("{connections} connections");
-    // Both trials are fixed loads and not steps of a sweep, since both make the same number of requests.
+    // Both trials are fixed loads and no steps of a sweep, because they make equal numbers of requests.
     let point = Point { label, kind: TrialKind::Fixed, key, within_us: None };
     let mut trial = lab.conduct(&observation, &loads, &point)?;
     if let Some(opened) = trial.measured.opened {
@@ -82,7 +82,7 @@ fn observation(stage: &Stage, servers: &Servers) -> Observation {
     Observation::new(addr, Some(watched)).with_client("localhost", stage.netns_pid()).reading(SOURCES)
 }
 
-/// Returns the plan of a pair's generator. Random pauses make every connection equally likely to send next.
+/// Returns the plan of a pair's generator. With random pauses, every connection is equally likely to send next.
 fn plan(parameters: &Parameters, connections: u32, pair: &Pair, i: u64) -> LoadPlan {
     let all = f64::from(connections);
     let rate = parameters.number("rate", 10_000.0).clamp(1.0, 1e6);

@@ -2,8 +2,8 @@
 
 use run::ValueName;
 
-/// Time until the last connection opened, seconds since the load began.
+/// Time in seconds from the start of the load until the last connection opened.
 pub(crate) const OPENED_S: ValueName<f64> = ValueName::new("opened_s");
-/// Growth of the generators' resident memory per connection, bytes.
+/// Growth in bytes of the generators' resident memory per connection.
 pub(crate) const CLIENT_MEMORY_PER_CONNECTION_BYTES: ValueName<f64> =
     ValueName::new("client_memory_per_connection_bytes");

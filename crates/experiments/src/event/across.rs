@@ -1,5 +1,5 @@
-//! More cold connections than one process may have descriptors. Several proxy processes hold a share each, and the hot
-//! load visits them in turn. Each proxy times its own calls and reports them with its counts.
+//! Trials with more cold connections than one process may have descriptors. Several proxy processes hold a share each,
+//! and the hot load visits them in turn. Each proxy times its own calls and reports the times with its counts.
 
 use std::time::Duration;
 
@@ -14,16 +14,16 @@ use crate::values::PROCESSES;
 use lab::agents::AgentGroup;
 use lab::{Lab, LabError, Local};
 
-/// Maximum events per timed call.
+/// Maximum number of events per timed call.
 const ARRAY: u32 = 10;
-/// Descriptors of a proxy that are not for cold connections.
+/// Number of descriptors that a proxy does not use for cold connections.
 const SPARE: u32 = 2000;
-/// Connects per second. At the usual rate, this many connections would take a tenth of the experiment's time.
+/// Connects per second. At the usual rate, opening the connections would take a tenth of the experiment's time.
 const PACE: f64 = 20_000.0;
-/// Maximum time for a proxy to listen or to report its counts.
+/// Maximum time for a proxy to start listening, or to report its counts.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Measures the back ends whose cost should not depend on cold connections.
+/// Measures the backends whose cost should not depend on cold connections.
 pub(super) fn processes(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let total = parameters.count("across", 0);
     if total == 0 {
@@ -105,7 +105,7 @@ fn each(
         };
         let key = Key { cold: Some(cold), ..on(name) }.with(PROCESSES, u32::try_from(number).ok());
         let mut one = trial((&format!("{name} processes"), &format!("{cold} cold, proxy {}", at + 1)), &timing, key);
-        // Another process reports only the median of its calls.
+        // A proxy in another process reports only the median of its calls.
         for name in [CALL_US, P99_US, TRIMMED_US, REJECTED] {
             one.results.put(name, None);
         }

@@ -1,5 +1,5 @@
-//! `lab event-api`: setup of its trials, and the sweep over cold connections. `bench` does the timing, `sweeps` the
-//! other sweeps, `conclude` the checks.
+//! `lab event-api`: setup of the trials, and the sweep over cold connections. `bench` times calls, `sweeps` has the
+//! other sweeps, and `conclude` the checks.
 
 use run::{Key, Trial};
 
@@ -14,7 +14,7 @@ use crate::Parameters;
 use lab::cold::Cold;
 use lab::{Lab, LabError};
 
-/// Cold connections of the source's figure 6.
+/// Number of cold connections in figure 6 of the paper.
 const FIGURE_COLD: u32 = 750;
 /// Runs the experiment.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
@@ -55,9 +55,10 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Measures calls and declarations on every back end for one number of cold connections, in rounds.
+/// Measures calls and declarations on every backend in rounds, for one number of cold connections.
 fn cold_point(bench: &Bench, lab: &mut Lab<'_>, cold: u32, rounds: u32) -> Result<(), LabError> {
-    // A back end with thousandfold growth needs only one round; zero growth needs several.
+    // For a level-triggered backend, whose cost grows a thousandfold, one round suffices. The others need several
+    // rounds to show that their cost does not grow.
     let due = |c: &Contender, round: u32| c.told && (round == 0 || !c.options.backend.spec().level);
     for round in 0..rounds {
         for Contender { name, options, .. } in bench.backends.iter().filter(|c| due(c, round)) {

@@ -1,4 +1,4 @@
-//! Timing of single calls of the event API with the cycle counter.
+//! Times single calls of the event API with the cycle counter.
 
 use std::time::{Duration, Instant};
 
@@ -7,24 +7,24 @@ use sys::tsc::{self, Calibration};
 use super::callers::Caller;
 use super::hot::Hot;
 
-/// Share of calls at each end that the trimmed mean drops. Preempted calls are not the call's own time, and the counter
-/// is too coarse for the median of short calls.
+/// Share of calls at each end that the trimmed mean excludes. Calls interrupted by the scheduler are among them. The
+/// median of short calls would be limited by the resolution of the counter.
 const TRIM: f64 = 0.05;
 
-/// Cost of a number of calls, without the cost of reading the clock.
+/// Times of a number of calls, without the cost of reading the clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Timing {
     pub(super) calls: usize,
     pub(super) mean_us: f64,
     pub(super) median_us: f64,
     pub(super) p99_us: f64,
-    /// Mean of the middle nine tenths, used by the checks.
+    /// Mean of the middle nine tenths in microseconds, used by the checks.
     pub(super) trimmed_us: f64,
     /// Mean number of events per call.
     pub(super) returned: f64,
-    /// Calls that found nothing and would have blocked; excluded from the figures.
+    /// Number of calls that found no events and would have blocked. The other figures exclude them.
     pub(super) rejected: usize,
-    /// Time per event including everything around it, microseconds: its arrival, its share of the call, and reading it.
+    /// Time in microseconds per event, including its arrival, its share of the call, and reading the data.
     pub(super) whole_us: f64,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Amount {
     pub(super) at_most: Duration,
 }
 
-/// Reads the data announced by the last call.
+/// Reads the data that the last call reported.
 pub(super) fn serve(caller: &mut impl Caller, hot: &mut Hot, count: usize) {
     for at in 0..count {
         let fd = caller.fd(at);
@@ -70,7 +70,7 @@ pub(super) fn timed(caller: &mut impl Caller, most: usize) -> (u64, usize) {
     (tsc::counts().wrapping_sub(start), count)
 }
 
-/// Times calls; `pieces` arrivals precede each event.
+/// Times calls. `pieces` arrivals precede each event.
 pub(super) fn calls(
     caller: &mut impl Caller,
     hot: &mut Hot,
@@ -81,7 +81,7 @@ pub(super) fn calls(
 ) -> Timing {
     let warm = Instant::now();
     let mut turn = 0;
-    // Drops the first calls, but not for long if calls are slow.
+    // The first calls are not timed, but only for a short time if calls are slow.
     while turn < amount.calls / 20 + 3 && (turn < 3 || warm.elapsed() < amount.at_most / 10) {
         turn += 1;
         hot.trigger(pieces);
@@ -104,8 +104,8 @@ pub(super) fn calls(
     Timing { whole_us, ..Timing::of(counts, events, rejected, clock) }
 }
 
-/// Times two callers with interest in the same connections. Both see the same events directly after each other, and the
-/// first one alternates.
+/// Times two callers with interest in the same connections. Both get the same events one after the other, and the first
+/// caller alternates.
 pub(super) fn side_by_side(
     (one, other): (&mut impl Caller, &mut impl Caller),
     hot: &mut Hot,
@@ -146,13 +146,13 @@ mod tests {
     use event::{BACKENDS, Options};
 
     #[test]
-    fn every_call_of_every_back_end_returns_what_is_ready() {
+    fn every_call_of_every_backend_returns_the_ready_connections() {
         let clock = Calibration::measure();
         let amount = Amount { calls: 50, at_most: Duration::from_secs(5) };
         for row in BACKENDS {
             let mut hot = Hot::open(8).unwrap();
             let Ok(mut library) = Library::new(Options::new(row.backend), &mut hot, &[], 16) else {
-                testkit::skip("every_call_of_every_back_end_returns_what_is_ready", format!("no {}", row.name));
+                testkit::skip("every_call_of_every_backend_returns_the_ready_connections", format!("no {}", row.name));
                 continue;
             };
             let three = calls(&mut library, &mut hot, 3, 1, amount, &clock);

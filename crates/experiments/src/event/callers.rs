@@ -1,4 +1,4 @@
-//! Timed callers: the library, and the bare system call with the same interest.
+//! The timed callers: the library, and the plain system call with the same interest.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
@@ -10,26 +10,26 @@ use sys::epoll_raw::{self, Slots};
 use super::hot::Hot;
 use lab::LabError;
 
-/// A source of events.
+/// A source of events whose calls are timed.
 pub(super) trait Caller {
-    /// Makes one call for at most `most` events. This part is timed.
+    /// Makes one call for at most `most` events. This function is timed.
     fn call(&mut self, most: usize) -> usize;
-    /// Returns the descriptor of an event from the last call.
+    /// Returns the descriptor of the event at index `at` of the last call.
     fn fd(&self, at: usize) -> RawFd;
-    /// Reports that a descriptor has been read to its end.
+    /// Reports that all data of a descriptor was read.
     fn served(&mut self, _fd: RawFd) {}
 }
 
-/// The library.
+/// Calls the event library.
 pub(super) struct Library {
     queue: EventQueue,
     events: Vec<Event>,
-    /// Whether the library is told when a descriptor has been read.
+    /// True if the library is informed when all data of a descriptor was read.
     tells: bool,
 }
 
 impl Library {
-    /// Makes a queue with all these connections declared.
+    /// Creates a queue and declares interest in all these connections.
     pub(super) fn new(options: Options, hot: &mut Hot, cold: &[OwnedFd], room: usize) -> Result<Self, LabError> {
         let failed = |e: event::EventError| LabError::set_up("making an event queue", std::io::Error::other(e));
         hot.quiet();
@@ -41,7 +41,8 @@ impl Library {
         Ok(Self { queue, events: vec![Event::default(); room], tells: true })
     }
 
-    /// Stops telling the library when a descriptor has been read, as in the source's interface.
+    /// Stops informing the library when all data of a descriptor was read, because the paper's interface has no such
+    /// call.
     pub(super) fn untold(self) -> Self {
         Self { tells: false, ..self }
     }
@@ -77,7 +78,7 @@ impl Caller for Library {
     }
 }
 
-/// The bare epoll system call with the same interest.
+/// Makes the epoll system call directly, with the same interest.
 pub(super) struct Bare {
     epoll: Epoll,
     slots: Slots,

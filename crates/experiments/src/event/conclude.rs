@@ -1,4 +1,4 @@
-//! Fits and checks of `lab event-api`: pure functions of its trials.
+//! Fits and checks of `lab event-api`, as pure functions of its trials.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Check, Run, Trial, ValueName};
@@ -9,15 +9,15 @@ use super::values::{
 };
 use crate::values::PROCESSES;
 
-/// Back ends whose calls must not grow with cold connections.
+/// Backends on which the cost of a call must not grow with cold connections.
 const FLAT: [&str; 2] = ["epoll", "uring"];
-/// Variants of io_uring, the work that each does at delivery, and the maximum extra cost per event over epoll.
+/// Variants of io_uring, the work of each at delivery, and the maximum additional cost per event relative to epoll.
 const RINGS: [(&str, &str, Option<f64>); 3] = [
     ("uring", "told what has been read, so it looks again only at the rest", Some(0.75)),
     ("uring untold", "looks again at every event", None),
     ("uring unchecked", "never looks again", None),
 ];
-/// Back ends whose calls must grow with cold connections.
+/// Backends on which the cost of a call must grow with cold connections.
 const STEEP: [&str; 2] = ["poll", "select"];
 
 pub(super) fn conclude(run: &mut Run) {
@@ -43,23 +43,23 @@ fn middle(run: &Run, own: impl Fn(&Trial) -> bool, of: ValueName<f64>) -> Option
     list.get(list.len() / 2).copied()
 }
 
-/// Whether a trial used this back end.
+/// Returns true if a trial used this backend.
 fn on(trial: &Trial, backend: &str) -> bool {
     trial.key.get(BACKEND).as_deref() == Some(backend)
 }
 
-/// Returns the cold connections of a trial in the single-process sweep.
+/// Returns the number of cold connections of a trial in the sweep with a single process.
 fn cold(trial: &Trial) -> Option<f64> {
     trial.key.cold.filter(|_| trial.key.get(PROCESSES).is_none()).map(f64::from)
 }
 
-/// Fits cost of a call = a + b × events returned, for the largest number of clients.
+/// Fits the line: cost of a call = a + b × events returned, for the largest number of clients.
 fn line_of_a_call(run: &mut Run, name: &str) {
     let own = |t: &&Trial| on(t, name) && t.results.get(SATURATED) == Some(true);
     let Some(most) = run.trials.iter().filter(own).filter_map(|t| t.key.clients).max() else { return };
     let found = points(run, |t| {
         let fits = own(&t) && t.key.clients == Some(most);
-        // Uses the median because network interrupts on the proxy's CPU extend some calls.
+        // The fit uses medians, because network interrupts on the proxy's CPU extend some calls.
         fits.then_some((t.results.get(RETURNED)?, t.results.get(MEDIAN_US)?))
     });
     let Some(fit) = judge::fit::line_fit(&found, "events", "call_us") else { return };
@@ -68,7 +68,7 @@ fn line_of_a_call(run: &mut Run, name: &str) {
     run.findings.fits.insert(format!("{name}, a call against events"), fit);
 }
 
-/// Fits the growth of a call with cold connections, and checks it.
+/// Fits the growth of a call's cost with the number of cold connections, and checks it.
 fn slope(run: &mut Run, name: &str, flat: bool) {
     let Some((growth, base, most)) = growth(run, name) else { return };
     let fit = run.findings.fits.get(&fit_name(name));
@@ -83,7 +83,8 @@ fn slope(run: &mut Run, name: &str, flat: bool) {
     tell_growth(run, name, (growth, base, most));
 }
 
-/// Describes the growth without a check. Unchecked hints cost so little that cache misses dominate the growth.
+/// Describes the growth without a check. Hints without a check at delivery cost so little that cache misses dominate
+/// the growth.
 fn slope_in_words(run: &mut Run, name: &str) {
     if let Some(found) = growth(run, name) {
         tell_growth(run, name, found);
@@ -110,14 +111,14 @@ fn growth(run: &mut Run, name: &str) -> Option<(f64, f64, f64)> {
     let fit = judge::fit::line_fit(&found, "cold", "call_us")?;
     let most = found.iter().map(|p| p.0).fold(0.0, f64::max);
     let least = found.iter().map(|p| p.0).fold(f64::INFINITY, f64::min);
-    // Uses the measurement without cold connections, since the line's intercept can be far off for a curve.
+    // The base is the measurement without cold connections, because the intercept of a line can be far from a curve.
     let base = middle(run, |t| on(t, name) && cold(t) == Some(least), TRIMMED_US)?.max(1e-9);
     let growth = fit.coefficients.get("slope")? * (most - least) / base;
     run.findings.fits.insert(fit_name(name), fit);
     Some((growth, base, most))
 }
 
-/// Compares many processes, each with its own cold connections.
+/// Compares trials with many processes, each of which has its own cold connections.
 fn across(run: &mut Run, name: &str) {
     let own = |t: &Trial, with: bool| {
         on(t, name) && t.key.get(PROCESSES).is_some() && t.key.cold.is_some_and(|cold| (cold > 0) == with)
@@ -136,7 +137,7 @@ fn across(run: &mut Run, name: &str) {
     ));
 }
 
-/// Compares the library with the bare call.
+/// Compares the library with the plain system call.
 fn share(run: &mut Run) {
     let cost = |bare: bool| middle(run, |t| t.key.get(BARE) == Some(bare), TRIMMED_US);
     let (Some(bare), Some(library)) = (cost(true), cost(false)) else { return };
@@ -144,7 +145,7 @@ fn share(run: &mut Run) {
     run.findings.checks.push(Check::new(name, library / bare.max(1e-9) - 1.0, AtMost, 0.05));
 }
 
-/// Compares io_uring with epoll for an array of 64.
+/// Compares io_uring with epoll for an array of 64 events.
 fn full_array(run: &mut Run) {
     let cost = |name: &str, of: ValueName<f64>| middle(run, |t| on(t, name) && t.key.get(FULL).is_some(), of);
     let over = |name: &str, of: ValueName<f64>| Some(cost(name, of)? / cost("epoll", of)?.max(1e-9));
@@ -171,7 +172,7 @@ fn full_array(run: &mut Run) {
     run.findings.conclusions.extend(conclusions);
 }
 
-/// Compares numbers of arrivals per event.
+/// Compares different numbers of arrivals per event.
 fn hot_rate(run: &mut Run) {
     let cost = |run: &Run, name: &str, arrivals: u32| {
         middle(run, |t| on(t, name) && t.key.get(ARRIVALS) == Some(arrivals), TRIMMED_US)
@@ -189,7 +190,7 @@ fn hot_rate(run: &mut Run) {
     }
 }
 
-/// Checks figure 7, declarations and revocations.
+/// Checks the times of declarations and revocations against figure 7 of the paper.
 fn declaring(run: &mut Run) {
     let cost = |of: ValueName<f64>| middle(run, |t| on(t, "epoll") && t.key.get(SMALL_FILE) == Some(true), of);
     if let (Some(declare), Some(revoke)) = (cost(SMALL_DECLARE_US), cost(SMALL_REVOKE_US)) {

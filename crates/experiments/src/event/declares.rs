@@ -1,4 +1,4 @@
-//! Timing of declarations and revocations: those of the library, and the bare epoll system calls.
+//! Timing of declarations and revocations: those of the library, and the plain epoll system calls.
 
 use std::os::fd::RawFd;
 use std::time::Instant;
@@ -13,20 +13,20 @@ use super::callers::{Caller, Library};
 use super::hot::Hot;
 use lab::LabError;
 
-/// Cost of declaring and revoking.
+/// Times of declaring and revoking interest.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Declares {
     pub(super) declare: Timing,
     pub(super) revoke: Timing,
-    /// Declaration that also returns the state.
+    /// Time of a declaration that also returns the state.
     pub(super) with_state: Timing,
-    /// Bare epoll_ctl, adding.
+    /// Time of adding a descriptor by epoll_ctl.
     pub(super) bare_add: Timing,
-    /// Bare epoll_ctl, deleting.
+    /// Time of deleting a descriptor by epoll_ctl.
     pub(super) bare_delete: Timing,
 }
 
-/// Runs `each` for all descriptors and returns the cycles per descriptor. Reads the clock once for all of them.
+/// Runs `each` for all descriptors and returns the cycles per descriptor. The clock is read once for all of them.
 fn batch(fds: &[RawFd], clock: &Calibration, mut each: impl FnMut(Option<RawFd>)) -> u64 {
     let start = tsc::counts();
     fds.iter().for_each(|&fd| each(Some(fd)));
@@ -34,8 +34,8 @@ fn batch(fds: &[RawFd], clock: &Calibration, mut each: impl FnMut(Option<RawFd>)
     tsc::counts().wrapping_sub(start).saturating_sub(clock.overhead) / fds.len().max(1) as u64 + clock.overhead
 }
 
-/// Times declaring and revoking all hot connections in turn, including batched submissions. Also times the bare epoll
-/// system calls for the same descriptors.
+/// Times declaring and revoking interest in all hot connections in turn, including batched submissions. Also times the
+/// plain epoll system calls for these descriptors.
 pub(super) fn declares(
     library: &mut Library,
     hot: &mut Hot,

@@ -1,4 +1,4 @@
-//! Tables and charts of the experiments with the event API (source 2).
+//! Tables and charts of the experiments with the event API.
 
 use run::FigureUnit;
 use run::number::Unit;

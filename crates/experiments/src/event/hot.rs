@@ -8,14 +8,14 @@ use sys::socket;
 
 use lab::LabError;
 
-/// Both ends of hot connections.
+/// Both ends of the hot connections.
 pub(super) struct Hot {
     ours: Vec<OwnedFd>,
     theirs: Vec<OwnedFd>,
     /// Index of a connection by its descriptor.
     index: Vec<u32>,
     ready: Vec<bool>,
-    /// Connections without declared interest, and the total pieces for a connection and its decoy.
+    /// Connections without declared interest, and the total number of pieces for a connection and its decoy.
     decoys: Option<(Box<Hot>, usize)>,
 }
 
@@ -43,8 +43,8 @@ impl Hot {
         Ok(hot)
     }
 
-    /// Opens connections with decoys. A decoy receives the pieces that its connection does not, so the work between two
-    /// calls and the state of the caches never vary.
+    /// Opens connections with decoys. Together, a connection and its decoy always receive the same number of pieces.
+    /// The work between two calls and the state of the caches therefore never vary.
     pub(super) fn open_with_decoys(count: usize, pieces: usize) -> Result<Self, LabError> {
         let decoys = Some((Box::new(Self::open(count)?), pieces));
         Ok(Self { decoys, ..Self::open(count)? })
@@ -66,18 +66,18 @@ impl Hot {
         }
     }
 
-    /// Reads the data announced by an event.
+    /// Reads the data that an event reported.
     pub(super) fn serve(&mut self, fd: RawFd) {
         let Some(&at) = self.index.get(fd as usize).filter(|&&at| at != u32::MAX) else { return };
         self.take(at as usize);
     }
 
-    /// Whether no connection has unread data.
+    /// Waits until no connection has unread data.
     pub(super) fn quiet(&mut self) {
         (0..self.ours.len()).for_each(|at| self.take(at));
     }
 
-    /// Reads a connection and its decoy.
+    /// Reads all data of a connection and its decoy.
     fn take(&mut self, at: usize) {
         let _ = socket::recv(&self.ours[at], &mut [0; 64]);
         if let Some((decoys, _)) = &self.decoys {

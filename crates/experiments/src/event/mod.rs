@@ -1,5 +1,5 @@
-//! Experiments of source 2 (G. Banga, J. Mogul, P. Druschel, USENIX 1999): the cost of event API calls, and its effect
-//! on a proxy with many idle connections.
+//! Experiments of the paper by G. Banga, J. Mogul and P. Druschel (USENIX 1999, source 2): the cost of event API calls,
+//! and its effect on a proxy with many idle connections.
 
 mod across;
 mod api;

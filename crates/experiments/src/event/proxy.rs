@@ -1,4 +1,4 @@
-//! `lab proxy`: the proxy of source 2 on each back end, with an increasing number of cold connections.
+//! `lab proxy`: the proxy of the paper on each backend, with an increasing number of cold connections.
 
 use std::net::SocketAddr;
 
@@ -35,7 +35,7 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Measures one back end: a proxy on it, and the sweep over cold connections.
+/// Measures a proxy on one backend, with the sweep over cold connections.
 fn backend(
     lab: &mut Lab<'_>,
     parameters: &Parameters,
@@ -67,7 +67,7 @@ fn backend(
     sweep(lab, &observation, name, &load, levels, parameters.number("pace", 5000.0))
 }
 
-/// Sweeps over cold connections, which are added and stay open.
+/// Sweeps over numbers of cold connections. Connections are added and stay open.
 fn sweep(
     lab: &mut Lab<'_>,
     observation: &Observation,

@@ -1,6 +1,6 @@
-//! Cost of a call by the number of arrivals per event, the source's hot rate. The numbers alternate call by call on one
-//! queue with the same connections. Decoys keep the work between calls constant. Slow periods of the machine and cold
-//! caches therefore affect all numbers equally.
+//! Cost of a call by the number of arrivals per event, which the paper calls the hot rate. The number alternates from
+//! call to call, on one queue with constant connections. Decoys keep the work between calls constant. Slow periods of
+//! the machine and cold caches therefore affect all numbers equally.
 
 use sys::tsc::Calibration;
 
@@ -11,17 +11,17 @@ use super::stand::{Bench, Contender, on, trial};
 use super::values::ARRIVALS;
 use lab::{Lab, LabError};
 
-/// Arrivals per event to compare.
+/// Numbers of arrivals per event to compare.
 const ARRIVALS_TRIED: [usize; 4] = [1, 2, 4, 8];
-/// Connections, and maximum events per call. Each call takes all of them, so all its events have the same number of
-/// arrivals.
+/// Number of connections, and maximum number of events per call. Each call takes all of them, so all its events have
+/// equal numbers of arrivals.
 const EVENTS: usize = 10;
-/// Warm-up turns whose times are dropped.
+/// Number of warm-up turns, whose times are excluded.
 const WARM: usize = 100;
-/// Time for all numbers together, in units of the time of one point.
+/// Time for all numbers together, as a multiple of the time of one point.
 const SECONDS_SHARE: u32 = 6;
 
-/// Measures every back end.
+/// Measures every backend.
 pub(super) fn rate(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     let amount = Amount { at_most: bench.amount.at_most * SECONDS_SHARE, ..bench.amount };
     for Contender { name, options, .. } in bench.plain() {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_of_arrivals_is_one_event_a_connection() {
+    fn several_arrivals_are_one_event_per_connection() {
         let clock = Calibration::measure();
         let amount = Amount { calls: 40, at_most: Duration::from_secs(20) };
         let mut hot = Hot::open_with_decoys(EVENTS, 8).unwrap();

@@ -1,5 +1,5 @@
-//! Hot load of the source: clients fetch a large file through the proxy, while the proxy times its event API calls. A
-//! small receive buffer splits each transfer into thousands of events.
+//! The hot load of the paper: clients fetch a large file through the proxy, while the proxy times its event API calls.
+//! A small receive buffer splits each transfer into thousands of events.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,24 +13,24 @@ use lab::agents::AgentGroup;
 use lab::cold::Cold;
 use lab::{CpuSplit, Lab, LabError, Local, start_server, target};
 
-/// Large file of the source, bytes.
+/// Size in bytes of the paper's large file.
 pub(super) const LARGE_BYTES: u64 = 40 << 20;
-/// Congestion control of the web server and the proxy. A pacing algorithm (BBR) can hold tiny windows at a very low
-/// rate for seconds, which would make the web server the bottleneck.
+/// Congestion control of the web server and the proxy. A pacing algorithm such as BBR can limit small windows to a very
+/// low rate for seconds, which would make the web server the bottleneck.
 const CONGESTION: &str = "reno";
-/// Connect timeout T of the S-Clients, from source 1.
+/// Connect timeout of the S-Clients in milliseconds, as in the S-Clients paper.
 const CONNECT_TIMEOUT_MS: f64 = 500.0;
 /// Maximum time for a generator to open its sockets.
 const READY_WITHIN: Duration = Duration::from_secs(10);
-/// Time for connections and windows to open before anything is timed.
+/// Time for connections and TCP windows to open before timing starts.
 const WARM_UP: Duration = Duration::from_millis(150);
 
-/// Web server behind the proxy. It serves its page from memory, so no warm-up of a cache is needed.
+/// Web server behind the proxy. It serves its page from memory, so no cache needs a warm-up.
 pub(super) struct Web {
     _server: AgentGroup,
     addr: SocketAddr,
-    /// Receive buffer of the proxy's connections to the web server, bytes. Each read empties the window and admits the
-    /// next piece. The proxy therefore decides how many of the thousands of events come together.
+    /// Receive buffer in bytes of the proxy's connections to the web server. Each read empties the window and lets the
+    /// next piece arrive. The proxy therefore decides how many of the thousands of events come together.
     buffer_bytes: u32,
 }
 
@@ -61,22 +61,22 @@ pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePla
         ("events", events.to_string()),
         ("upstream_buffer", web.buffer_bytes.to_string()),
         ("congestion", CONGESTION.to_string()),
-        // Only the calls may decide how many events come together.
+        // Pauses are off, so that only the calls decide how many events come together.
         ("gather_us", "0".to_string()),
     ];
     plan.options.extend(options.map(|(name, value)| (name.to_string(), value)));
     plan
 }
 
-/// Starts clients that fetch one file after the other, each on a new connection, until the value is dropped. They match
-/// S-Clients without rejected connects: one transfer each. Real S-Clients would start more transfers than figure 6
-/// shows.
+/// Starts clients that fetch one file after the other, each on a new connection, until the value is dropped. They
+/// behave like S-Clients without refused connects: each has one transfer at a time. Real S-Clients would start more
+/// transfers than figure 6 shows.
 pub(super) fn clients(lab: &Lab<'_>, places: &CpuSplit, addr: SocketAddr, number: u32) -> Result<AgentGroup, LabError> {
     let intensity = Intensity::Closed { connections: number.max(1), pipeline: 1, think: ThinkTime::default() };
     generator(lab, places, addr, intensity)
 }
 
-/// Starts S-Clients of source 1: descriptors that always connect, whatever the proxy accepts.
+/// Starts S-Clients: descriptors that always try to connect, regardless of how many connections the proxy accepts.
 pub(super) fn s_clients(
     lab: &Lab<'_>,
     places: &CpuSplit,
@@ -121,7 +121,7 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// Starts a proxy on this back end with `cold` idle connections.
+    /// Starts a proxy on this backend with `cold` idle connections.
     pub(super) fn start(
         lab: &mut Lab<'_>,
         (web, places): (&Web, &CpuSplit),
@@ -159,7 +159,7 @@ impl Relay {
         self.timer.measure(usize::MAX, TimingGoal::Declarations(amount.calls), amount.at_most)
     }
 
-    /// Stops the proxy. Returns how many cold connections were open and how many were lost.
+    /// Stops the proxy. Returns the number of cold connections that were open and that were lost.
     pub(super) fn end(self) -> (u64, u64) {
         let held = self.cold.map(Cold::close).unwrap_or_default();
         (held.held, held.lost)

@@ -8,13 +8,13 @@ use sys::tsc::Calibration;
 use super::bench::{Amount, Timing};
 use crate::Parameters;
 
-/// Largest array of the source's figure 6.
+/// Largest array of events in figure 6 of the paper.
 const SOURCE_ARRAY: usize = 10;
-/// Additional rounds for points of the source with too few calls, since a round may be rejected or slow.
+/// Additional rounds for points of the paper with too few calls. A round may be rejected or slow.
 const MORE_ROUNDS: u32 = 2;
 
-/// Calls of several rounds at one point. A round in which a call would have blocked is rejected, since the proxy was
-/// not saturated. If all rounds are rejected, their calls count and the point says so.
+/// Calls of several rounds at one point. A round is rejected if a call in it would have blocked, because the proxy was
+/// not saturated. If all rounds are rejected, their calls count, and the point is marked as not saturated.
 #[derive(Default)]
 pub(super) struct Rounds {
     good: Vec<(u64, u32)>,
@@ -34,12 +34,12 @@ impl Rounds {
         }
     }
 
-    /// Whether some round never blocked.
+    /// Returns true if no call would have blocked in at least one round.
     pub(super) fn saturated(&self) -> bool {
         !self.good.is_empty()
     }
 
-    /// Returns the calls of the valid rounds.
+    /// Returns the number of calls in the valid rounds.
     pub(super) fn calls(&self) -> usize {
         self.good.len()
     }
@@ -57,17 +57,17 @@ pub(super) struct Sweep {
     pub(super) clients: Vec<u32>,
     pub(super) rounds: u32,
     pub(super) more: u32,
-    /// Calls per point.
+    /// Number of calls per point.
     calls: usize,
-    /// Maximum time of one round at a point: for the source's arrays, and for larger ones.
+    /// Maximum time of one round at a point, for the paper's arrays and for larger ones.
     longest: (Duration, Duration),
     /// Maximum time of the whole sweep.
     whole: Duration,
 }
 
 impl Sweep {
-    /// Returns the arrays for a number of clients: those that they can fill, and the next two, which show the end of
-    /// the line. All arrays for the largest number.
+    /// Returns the array sizes for a number of clients: those that the clients can fill, and the next two, at which the
+    /// line ends. The largest number of clients uses all sizes.
     pub(super) fn arrays_for(&self, clients: u32) -> Vec<usize> {
         let most = self.clients.iter().all(|&other| other <= clients);
         let mut above = 0;
@@ -95,7 +95,7 @@ impl Sweep {
         }
     }
 
-    /// Returns the amount for a round at a point that already has `have` calls. `None` if it has enough. Large arrays
+    /// Returns the amount for a round at a point that already has `have` calls, or `None` if they suffice. Large arrays
     /// get only the regular rounds.
     pub(super) fn amount(&self, array: usize, round: u32, have: usize) -> Option<Amount> {
         let (source, wide) = self.longest;
@@ -106,7 +106,7 @@ impl Sweep {
         wanted.then_some(Amount { calls, at_most: if own { source } else { wide } })
     }
 
-    /// Returns the time budget of the whole sweep for a number of back ends.
+    /// Returns the time budget of the whole sweep for a number of backends.
     pub(super) fn budget(&self, backends: usize) -> TimeBudget {
         let points: usize = self.clients.iter().map(|&clients| self.arrays_for(clients).len()).sum();
         let measures = u32::try_from(points * backends).unwrap_or(u32::MAX).saturating_mul(self.rounds);
@@ -114,8 +114,8 @@ impl Sweep {
     }
 }
 
-/// Time budget of a sweep, which limits the experiment to minutes. One half is divided equally; the other half goes to
-/// measurements that need more, first come, first served.
+/// Time budget of a sweep, which limits the experiment to minutes. One half is divided equally. The other half goes to
+/// measurements that need more, in order of request.
 pub(super) struct TimeBudget {
     until: Instant,
     share: Duration,
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_is_measured_until_it_has_its_calls() {
+    fn a_point_is_measured_until_it_has_enough_calls() {
         let sweep = sweep(100.0);
         let calls = |round, have| sweep.amount(10, round, have).map(|amount| amount.calls);
         assert_eq!((calls(0, 0), calls(1, 0), calls(1, 3334)), (Some(3334), Some(5000), Some(3333)));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn no_measurement_takes_time_that_is_laid_by_for_the_others() {
+    fn no_measurement_takes_time_reserved_for_others() {
         let wanted = Amount { calls: 1, at_most: Duration::from_secs(1) };
         assert_eq!(sweep(1000.0).budget(2).take(wanted).at_most, wanted.at_most, "there is enough");
         let mut poor = sweep(1.8).budget(1);

@@ -1,4 +1,4 @@
-//! Setup of `lab event-api` trials: back ends, CPUs, and cold connections that grow in number.
+//! Setup of the trials of `lab event-api`: backends, CPUs, and a growing number of cold connections.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,23 +16,24 @@ use crate::Parameters;
 use lab::cold::Cold;
 use lab::{Lab, LabError};
 
-/// Hot connections of the sweeps: the source's 32 S-Clients.
+/// Number of hot connections of the sweeps: the paper's 32 S-Clients.
 pub(super) const HOT: usize = 32;
 /// Connects per second.
 pub(super) const PACE: f64 = 8000.0;
 
-/// A back end that takes part, parsed from its name in the plan.
+/// A backend to measure, parsed from its name in the plan.
 #[derive(Clone, Debug)]
 pub(super) struct Contender {
     /// Name in the plan: `uring unchecked`.
     pub(super) name: String,
     pub(super) options: Options,
-    /// Whether the library is told when a descriptor has been read.
+    /// True if the library is informed when all data of a descriptor was read.
     pub(super) told: bool,
 }
 
 impl Contender {
-    /// Parses a back end, optionally followed by `unchecked` (events are not verified at delivery) or `untold`.
+    /// Parses a backend. `unchecked` after its name means that events are not checked at delivery. `untold` means that
+    /// the library is not informed of read data.
     fn read(name: &str) -> Result<Self, String> {
         let mut words = name.split_whitespace();
         let backend = Backend::named(words.next().unwrap_or_default()).map_err(|e| e.to_string())?;
@@ -47,7 +48,7 @@ impl Contender {
         Ok(contender)
     }
 
-    /// Whether events are valid at delivery, as in the source.
+    /// Returns true if events are checked at delivery, as in the paper.
     fn plain(&self) -> bool {
         self.told && self.options.recheck
     }
@@ -91,12 +92,12 @@ impl Bench {
         Ok(Self { clock, amount, backends, cpus: places(), listener, cold: Vec::new() })
     }
 
-    /// Returns the back ends in normal use.
+    /// Returns the backends whose events are checked at delivery.
     pub(super) fn plain(&self) -> impl Iterator<Item = &Contender> {
         self.backends.iter().filter(|contender| contender.plain())
     }
 
-    /// Grows to this number of cold connections; `false` if that is impossible.
+    /// Opens further cold connections, up to this total. Returns `false` if that is impossible.
     pub(super) fn grow(&mut self, lab: &mut Lab<'_>, to: u32, agents: &mut Vec<Cold>) -> Result<bool, LabError> {
         let more = to.saturating_sub(self.cold.len() as u32);
         if more == 0 {
@@ -122,7 +123,7 @@ impl Bench {
         Ok(all)
     }
 
-    /// Runs a function on the measured CPU in its own thread, since a queue belongs to its thread.
+    /// Runs a function in a thread on the measured CPU. A queue belongs to its thread.
     pub(super) fn on_cpu<T: Send>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, LabError> + Send,
@@ -130,7 +131,7 @@ impl Bench {
         let cpus = &self.cpus.server;
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
-                // With a single CPU, everything shares it.
+                // With a single CPU, all threads share it.
                 let _ = sys::limits::confine_to_cpus(cpus);
                 work(self)
             });
@@ -140,7 +141,7 @@ impl Bench {
     }
 }
 
-/// Accepts connections until there are enough. Once no client opens more, it stops after a period without new ones.
+/// Accepts connections until there are enough. Once no client opens more, it stops after a while without new ones.
 fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<OwnedFd> {
     let (mut list, mut last) = (Vec::with_capacity(wanted), Instant::now());
     while list.len() < wanted {
@@ -156,7 +157,7 @@ fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<Owne
     list
 }
 
-/// Makes a trial from a timing. `line` names the chart line of the point; `rest` distinguishes trials in a table.
+/// Creates a trial from a timing. `line` names the point's line in the chart; `rest` distinguishes trials in a table.
 pub(super) fn trial((line, rest): (&str, &str), timing: &Timing, key: Key) -> Trial {
     let results = Results { summary: Some(summary(timing.mean_us, timing.calls)), ..Results::default() }
         .with(CALL_US, timing.mean_us)
@@ -170,17 +171,17 @@ pub(super) fn trial((line, rest): (&str, &str), timing: &Timing, key: Key) -> Tr
     Trial { label: format!("{line}, {rest}"), kind: TrialKind::Experiment, key, results, ..Trial::default() }
 }
 
-/// Describes the time per call and the number of timed calls in a few words.
+/// Formats the time per call and the number of timed calls.
 pub(super) fn summary(us: f64, calls: usize) -> String {
     format!("{} a call, {calls} calls", quantity(us, Unit::Micros))
 }
 
-/// Returns the key of a trial on a back end.
+/// Returns the key of a trial on a backend.
 pub(super) fn on(backend: &str) -> Key {
     Key::default().with(BACKEND, backend.to_string())
 }
 
-/// Returns the CPU for the measurement, and those for everything else.
+/// Returns the CPU for the measurement, and the CPUs for everything else.
 pub(super) fn places() -> lab::CpuSplit {
     lab::CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
 }
@@ -190,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_back_end_is_read_from_its_name_once() {
+    fn the_name_of_a_backend_is_parsed() {
         let read = |name: &str| Contender::read(name).map(|c| (c.options.backend, c.told, c.options.recheck));
         assert_eq!(read("uring"), Ok((Backend::Uring, true, true)));
         assert_eq!(read("uring untold"), Ok((Backend::Uring, false, true)));

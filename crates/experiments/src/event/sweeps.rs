@@ -1,5 +1,5 @@
-//! Sweeps of `lab event-api` at a fixed number of cold connections: the source's figures 6 and 7 with its own load, the
-//! hot rate, and the library against the bare system call.
+//! Sweeps of `lab event-api` with a fixed number of cold connections: figures 6 and 7 of the paper with its own load,
+//! the hot rate, and the library against the plain system call.
 
 use ::event::{Backend, Options};
 use run::Key;
@@ -17,10 +17,11 @@ use super::values::{
 use crate::Parameters;
 use lab::{Lab, LabError};
 
-/// Small file of the source, bytes.
+/// Size in bytes of the paper's small file.
 const SMALL_BYTES: u64 = 1024;
 
-/// Measures figure 6: the cost of a call by array_max, for several numbers of clients on a large file.
+/// Measures figure 6: the cost of a call by the size of the event array, for several numbers of clients on a large
+/// file.
 pub(super) fn arrays(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters, cold: u32) -> Result<(), LabError> {
     let (sweep, web) =
         (Sweep::of(parameters, bench.amount.calls), Web::start(lab, &bench.cpus, parameters, LARGE_BYTES)?);
@@ -74,7 +75,7 @@ fn end(lab: &mut Lab<'_>, relay: Relay, cold: u32) {
     }
 }
 
-/// Measures figure 7: declaring and revoking while S-Clients fetch a small file.
+/// Measures figure 7: declarations and revocations while S-Clients fetch a small file.
 pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters, cold: u32) -> Result<(), LabError> {
     let web = Web::start(lab, &bench.cpus, parameters, SMALL_BYTES)?;
     for Contender { name, .. } in bench.plain() {
@@ -87,7 +88,7 @@ pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, parameters: &Paramete
         drop(group);
         end(lab, relay, cold);
         let mut rounds = Rounds::default();
-        // No samples: report none, not zero.
+        // Without samples, no value is reported; zero would be wrong.
         let of =
             |counts: &[u64]| (!counts.is_empty()).then(|| Timing::of(counts.to_vec(), 0, 0, &bench.clock).trimmed_us);
         let (declare_us, revoke_us) = (of(&found.declared), of(&found.revoked));
@@ -104,7 +105,7 @@ pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, parameters: &Paramete
     Ok(())
 }
 
-/// Compares the library with the bare system call: the same connections and events, directly after each other.
+/// Compares the library with the plain system call on the same connections and events, one directly after the other.
 pub(super) fn share(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     let (bare, library) = bench.on_cpu(|bench| {
         let mut hot = Hot::open(HOT)?;
@@ -117,7 +118,7 @@ pub(super) fn share(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     lab.keep(trial(("share", "library"), &library, key(false))).map(drop)
 }
 
-/// Measures all event-based back ends with a full array of 64, in turn.
+/// Measures all event-based backends with a full array of 64 events, in turn.
 pub(super) fn full_array(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     const ROUNDS: usize = 5;
     const ROOM: usize = 64;

@@ -9,43 +9,43 @@ use super::value::{Of, value};
 pub(crate) struct ChartSpec {
     /// Title in one sentence.
     pub(crate) title: &'static str,
-    /// Method of the measurement, and origin of published points.
+    /// How the values were measured, and where published points come from.
     pub(crate) caption: &'static str,
     /// Horizontal axis.
     pub(crate) x: Quantity,
     /// Vertical axis.
     pub(crate) y: Quantity,
-    /// The lines.
+    /// The lines of the chart.
     pub(crate) lines: Lines,
-    /// Selects the trials to show.
+    /// Returns true for the trials to show.
     pub(crate) only: fn(&Trial) -> bool,
-    /// Published points: a CSV of `series,x,y`; empty where the source printed none.
+    /// Published points as CSV (`series,x,y`); empty if the paper has no numbers.
     pub(crate) published: &'static str,
-    /// Published levels without a horizontal position: height and name.
+    /// Published values without a horizontal position: height and name.
     pub(crate) levels: &'static [(f64, &'static str)],
 }
 
 /// A quantity on an axis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quantity {
-    /// Value of a trial.
+    /// The quantity's value for a trial.
     pub(crate) of: Of,
-    /// Name of the axis.
+    /// Label of the axis.
     pub(crate) label: &'static str,
-    /// Unit of the ticks.
+    /// Unit of the tick labels.
     pub(crate) unit: FigureUnit,
-    /// Whether the scale is logarithmic.
+    /// True if the scale is logarithmic.
     pub(crate) logarithmic: bool,
 }
 
 /// The lines of a chart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Lines {
-    /// One line with this name over all trials.
+    /// One line with this name, over all trials.
     One(&'static str),
-    /// Lines named by the keys of the trials.
+    /// One line for each key of the trials.
     ByKey,
-    /// One line per value, by name; `y` provides only the axis.
+    /// One line per value, by name. `y` describes only the axis.
     Values(&'static [(&'static str, Of)]),
 }
 
@@ -60,12 +60,12 @@ impl Quantity {
     }
 }
 
-/// Makes a quantity on a linear axis.
+/// Creates a quantity on a linear axis.
 pub(crate) const fn q(of: Of, label: &'static str, unit: FigureUnit) -> Quantity {
     Quantity { of, label, unit, logarithmic: false }
 }
 
-/// Makes a chart of all trials without published points.
+/// Creates a chart of all trials without published points.
 pub(crate) const fn chart(
     title: &'static str,
     caption: &'static str,
@@ -93,7 +93,7 @@ impl ChartSpec {
     }
 }
 
-/// Makes the chart; `None` if no trial has a value for it.
+/// Builds the chart, or returns `None` if no trial has a value for it.
 pub(super) fn of_trials(spec: &ChartSpec, trials: &[Trial]) -> Option<Chart> {
     let series = lines(spec, trials);
     (!series.is_empty()).then(|| Chart {
@@ -107,7 +107,7 @@ pub(super) fn of_trials(spec: &ChartSpec, trials: &[Trial]) -> Option<Chart> {
     })
 }
 
-/// Returns the lines by name, in the order in which the trials first name them.
+/// Returns the lines, in the order in which their names first occur in the trials.
 fn lines(spec: &ChartSpec, trials: &[Trial]) -> Vec<ChartSeries> {
     let mut found = Vec::new();
     for trial in trials.iter().filter(|t| (spec.only)(t)) {
@@ -131,13 +131,13 @@ fn add(lines: &mut Vec<Line>, name: &str, point: (f64, f64)) {
     }
 }
 
-/// Sorts by x and replaces repeated points by their median.
+/// Sorts points by x and replaces points with equal x by their median.
 fn medians(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     points.chunk_by(|a, b| a.0 == b.0).map(|same| same[same.len() / 2]).collect()
 }
 
-/// Parses a file of `series,x,y` lines. Lines that begin with `#` name the source.
+/// Parses the lines `series,x,y` of a CSV. Lines that begin with `#` name the source.
 pub(super) fn published(csv: &str) -> Vec<ChartSeries> {
     let mut found = Vec::new();
     for line in csv.lines().filter(|l| !l.starts_with('#')).skip(1) {

@@ -1,11 +1,11 @@
-//! Specification of a column, and its cell for a trial.
+//! Specification of a table column, and its cell for a trial.
 
 use run::Trial;
 use run::number::{Unit, count, quantity};
 
 use super::value::{Of, value};
 
-/// One column.
+/// Specification of a column.
 pub(crate) struct Column {
     pub(crate) head: &'static str,
     pub(crate) of: Of,
@@ -19,30 +19,30 @@ pub(crate) enum Show {
     Value,
     /// Relative growth since the previous row.
     Growth,
-    /// Difference to the previous row.
+    /// Difference from the previous row.
     Change,
-    /// The value, or its noise threshold if the value is within the noise.
+    /// The value, or its noise limit if the value is within the noise.
     Above(Of),
     /// Text instead of a value.
     Words(fn(&Trial) -> Option<String>),
 }
 
-/// Makes a column of values.
+/// Creates a column of values.
 pub(crate) const fn c(head: &'static str, of: Of, unit: Unit) -> Column {
     Column { head, of, unit, show: Show::Value }
 }
 
-/// Makes a column of growths that may be within the noise.
+/// Creates a column of growths that may be within the noise.
 pub(crate) const fn above(head: &'static str, of: Of, noise: Of, unit: Unit) -> Column {
     Column { head, of, unit, show: Show::Above(noise) }
 }
 
-/// Makes a column of text.
+/// Creates a column of text.
 pub(crate) const fn words(head: &'static str, of: fn(&Trial) -> Option<String>) -> Column {
     Column { head, of: Of::Field(|_| None), unit: Unit::Plain, show: Show::Words(of) }
 }
 
-/// Returns the cell of a trial; `None` for an unknown value.
+/// Returns the cell of a trial, or `None` if the value is unknown.
 pub(crate) fn cell(column: &Column, trial: &Trial, before: Option<&Trial>) -> Option<String> {
     if let Some(word) = word(trial, column) {
         return Some(word);
@@ -62,7 +62,7 @@ pub(crate) fn cell(column: &Column, trial: &Trial, before: Option<&Trial>) -> Op
     })
 }
 
-/// Returns the text of a text column.
+/// Returns the cell of a text column.
 pub(crate) fn word(trial: &Trial, column: &Column) -> Option<String> {
     match column.show {
         Show::Words(of) => of(trial),
@@ -70,7 +70,7 @@ pub(crate) fn word(trial: &Trial, column: &Column) -> Option<String> {
     }
 }
 
-/// Returns the noise threshold if the growth is within the noise.
+/// Returns the noise limit if the growth is within the noise.
 fn below_noise(column: &Column, trial: &Trial) -> Option<String> {
     let Show::Above(noise) = column.show else { return None };
     value(trial, noise).map(|noise| format!("< {}", quantity(noise, column.unit)))

@@ -1,5 +1,5 @@
-//! Tables and charts of the experiments: turns rows of a specification into data that a report draws. Each experiment's
-//! folder holds its specification.
+//! Tables and charts of the experiments. Rows of a specification are turned into data that a report draws. The
+//! specification is in the folder of each experiment.
 
 mod chart;
 mod column;
@@ -19,15 +19,16 @@ pub(crate) use value::{Busy, COMPLETED, Of, RESPONSE, per_s, set, value};
 /// The tables and charts of an experiment.
 #[derive(Clone, Copy)]
 pub(crate) struct Figures {
-    /// Tables that rank the trials; they come first.
+    /// Tables that rank the trials, shown first.
     pub(crate) rankings: &'static [Ranking],
-    /// Custom table.
+    /// Builds a table that no row can specify.
     pub(crate) own_table: fn(&Run) -> Option<ResultTable>,
     /// Tables with one row per trial.
     pub(crate) tables: &'static [TableSpec],
     /// Charts.
     pub(crate) charts: &'static [ChartSpec],
-    /// Times in which two runs can be compared: description, and the values of which the first one present counts.
+    /// Times by which two runs can be compared: a description and some values, of which the first that is present
+    /// counts.
     pub(crate) compared: &'static [(&'static str, &'static [ValueName<f64>])],
 }
 
@@ -35,10 +36,10 @@ impl Figures {
     /// Figures of an experiment without tables and charts.
     pub(crate) const NONE: Self = Self { rankings: &[], own_table: |_| None, tables: &[], charts: &[], compared: &[] };
 
-    /// Makes the tables and charts of a run.
+    /// Builds the tables and charts of a run.
     pub(crate) fn report(&self, run: &Run) -> ExperimentReport {
         let mut tables = ranked::tables(self.rankings, &run.trials);
-        // A terminal does not repeat the ranked trials.
+        // A terminal does not repeat trials that a ranking already shows.
         let full_only = !tables.is_empty();
         tables.extend((self.own_table)(run));
         for spec in self.tables {
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cost_and_counter_that_is_shown_is_a_row_of_its_table() {
+    fn every_shown_cost_and_counter_exists() {
         let (mut costs, mut counters) = (0, 0);
         for of in EXPERIMENTS.iter().flat_map(|e| shown(&e.figures)).chain(crate::records::plateau_values()) {
             match of {
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_of_a_file_of_published_points_is_a_point() {
+    fn every_line_of_the_published_points_is_valid() {
         let files = EXPERIMENTS.iter().flat_map(|e| e.figures.charts).filter(|chart| !chart.published.is_empty());
         for chart in files {
             let lines = chart.published.lines().filter(|l| !l.starts_with('#') && !l.trim().is_empty()).count();

@@ -1,4 +1,4 @@
-//! Ranking tables: one table per group of comparable trials, the best trial first.
+//! Ranking tables: one table per group of comparable trials, with the best trial first.
 
 use run::{ResultColumn, ResultTable, Trial};
 
@@ -6,22 +6,22 @@ use super::column::{Column, Show, cell};
 use super::table::NOT_MEASURED;
 use super::value::{Of, value};
 
-/// One ranking: a table for each group of trials.
+/// Specification of a ranking, which gives one table for each group of trials.
 pub(crate) struct Ranking {
-    /// Value that the trials of one table share, with a caption for each value.
+    /// Value that the trials of one table have in common, with a caption for each value.
     pub(crate) group: Of,
     pub(crate) captions: &'static [(f64, &'static str)],
-    /// Values to order by; the next one breaks ties of the previous ones.
+    /// Values by which rows are ordered. Each value breaks ties of the previous ones.
     pub(crate) order: &'static [Order],
-    /// Columns; narrow output drops the last ones first.
+    /// Columns of the tables. Narrow output leaves out the last ones first.
     pub(crate) columns: &'static [Column],
 }
 
-/// One value to order by.
+/// A value by which rows are ordered.
 pub(crate) struct Order {
     pub(crate) of: Of,
     pub(crate) most_first: bool,
-    /// Significant digits for comparing. Equal values are a tie, which the next value breaks. 0 compares exactly.
+    /// Significant digits that are compared; 0 compares exactly. Equal values are a tie, which the next value breaks.
     pub(crate) digits: i32,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn shown(rankings: &'static [Ranking]) -> impl Iterator<Item = Of> {
     rankings.iter().flat_map(|r| r.columns.iter().map(|c| c.of).chain(r.order.iter().map(|order| order.of)))
 }
 
-/// Makes one table for each group with trials.
+/// Builds one table for each group that has trials.
 pub(super) fn tables(rankings: &[Ranking], trials: &[Trial]) -> Vec<ResultTable> {
     rankings.iter().flat_map(|r| r.captions.iter().filter_map(|group| one(r, group, trials))).collect()
 }
@@ -59,7 +59,7 @@ fn one(ranking: &Ranking, group: &(f64, &str), trials: &[Trial]) -> Option<Resul
     (!rows.is_empty()).then(|| ResultTable { caption, columns, rows, absent, ..ResultTable::default() })
 }
 
-/// Returns the sort position of a trial: the lowest first, trials without a value last.
+/// Returns the sort position of a trial. The lowest comes first, and trials without a value come last.
 fn place(order: &Order, trial: &Trial) -> f64 {
     let Some(v) = value(trial, order.of) else { return f64::INFINITY };
     let v = if order.digits > 0 { rounded(v, order.digits) } else { v };
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_comes_last() {
+    fn trials_without_a_value_come_last() {
         let trials =
             [Trial { results: run::Results::default(), ..trial("none", 1, 0.0, 0.0) }, trial("some", 1, 1.0, 0.0)];
         assert_eq!(tables(crate::io_models::FIGURES.rankings, &trials)[0].rows[0][0].as_deref(), Some("some"));

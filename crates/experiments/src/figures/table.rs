@@ -1,4 +1,4 @@
-//! Tables with one row per trial and the source's columns, and published tables.
+//! Tables with one row per trial and the columns of the paper, and published tables.
 
 use run::number::{count, number};
 use run::{ResultColumn, ResultTable, Trial};
@@ -6,10 +6,10 @@ use run::{ResultColumn, ResultTable, Trial};
 use super::column::{Column, cell, word};
 use super::value::value;
 
-/// Reason for cells without a value.
+/// Reason shown for cells without a value.
 pub(crate) const NOT_MEASURED: &str = "not measured in this trial";
 
-/// One table of an experiment.
+/// Specification of a table.
 pub(crate) struct TableSpec {
     pub(crate) caption: &'static str,
     pub(crate) columns: &'static [Column],
@@ -17,7 +17,7 @@ pub(crate) struct TableSpec {
     pub(crate) published: Option<(&'static str, &'static str)>,
 }
 
-/// Makes the table of our trials. Drops columns in which no trial has a value.
+/// Builds the table of the trials. Leaves out columns without any value.
 pub(super) fn of_trials(spec: &TableSpec, trials: &[Trial]) -> Option<ResultTable> {
     let known = |c: &&Column| trials.iter().any(|t| value(t, c.of).is_some() || word(t, c).is_some());
     let shown: Vec<&Column> = spec.columns.iter().filter(known).collect();
@@ -42,7 +42,7 @@ pub(super) fn of_trials(spec: &TableSpec, trials: &[Trial]) -> Option<ResultTabl
     })
 }
 
-/// Makes the published table unchanged, with numbers aligned to the right.
+/// Builds the published table unchanged, with numbers aligned to the right.
 pub(super) fn of_publication(caption: &str, csv: &str) -> ResultTable {
     let mut lines =
         csv.lines().filter(|l| !l.starts_with('#') && !l.is_empty()).map(|l| l.split(',').collect::<Vec<_>>());

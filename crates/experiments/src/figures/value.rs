@@ -1,5 +1,5 @@
-//! A value of a trial for an axis or a table column. Code reads fields directly; costs and counters have ids, which
-//! tests look up.
+//! A value of a trial, for an axis or a table column. Fields are read directly. Costs and counters have IDs, which a
+//! test checks.
 
 use run::{Recording, Side, Summary, Trial, ValueName, Window};
 
@@ -8,17 +8,17 @@ use run::{Recording, Side, Summary, Trial, ValueName, Window};
 pub(crate) enum Of {
     /// A field, or a value computed from several fields.
     Field(fn(&Trial) -> Option<f64>),
-    /// Value measured by the experiment.
+    /// A value that the experiment measured.
     Measured(ValueName<f64>),
-    /// Value set by the experiment, by name.
+    /// A value that the experiment set, by name.
     Set(&'static str),
-    /// Response time figure, microseconds.
+    /// A figure of the response times in microseconds.
     Response(fn(&Summary) -> f64),
-    /// Connect time figure, microseconds.
+    /// A figure of the connect times in microseconds.
     Connect(fn(&Summary) -> f64),
-    /// Cost per request of a side, by id.
+    /// Cost per request of a side, by ID.
     Cost(Who, &'static str),
-    /// Counter of a side over the window, by id.
+    /// Counter of a side over the window, by ID.
     Counter(Who, &'static str),
     /// CPU utilization of a side over the samples.
     Busy(Who, Busy),
@@ -33,7 +33,7 @@ pub(crate) enum Who {
     Server,
 }
 
-/// Statistic over the utilization between samples.
+/// Statistic of the CPU utilization between samples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Busy {
     Least,
@@ -41,17 +41,17 @@ pub(crate) enum Busy {
     Most,
 }
 
-/// Makes the value of a setting.
+/// Creates the value of a setting.
 pub(crate) const fn set<T>(name: ValueName<T>) -> Of {
     Of::Set(name.name())
 }
 
-/// Completed requests per second.
+/// Throughput in completed requests per second.
 pub(crate) const COMPLETED: Of = Of::Field(|t| Some(t.rates.completed_rate));
 /// Mean response time.
 pub(crate) const RESPONSE: Of = Of::Response(|s| s.mean);
 
-/// Returns the value; `None` if the trial has none.
+/// Returns the value, or `None` if the trial has none.
 pub(crate) fn value(trial: &Trial, of: Of) -> Option<f64> {
     let found = match of {
         Of::Field(field) => field(trial),
@@ -67,7 +67,7 @@ pub(crate) fn value(trial: &Trial, of: Of) -> Option<f64> {
     found.filter(|v| v.is_finite())
 }
 
-/// Converts a count of the window to a rate per second.
+/// Converts a count in the window to a rate per second.
 pub(crate) fn per_s(trial: &Trial, n: u64) -> Option<f64> {
     Some(n as f64 / positive(trial.measured.length_s)?)
 }
@@ -85,7 +85,7 @@ fn of_summary(s: &Summary, figure: fn(&Summary) -> f64) -> Option<f64> {
 
 fn privileged(rec: &Recording, trial: &Trial) -> Option<f64> {
     let times = rec.cpu_times("total", trial.measured.window)?;
-    // Stolen time is neither privileged nor user time.
+    // Stolen time counts neither as kernel time nor as user time.
     Some(times.kernel_us() / positive(times.all_us() - times.steal_us)?)
 }
 

@@ -1,5 +1,5 @@
-//! Checks of the table of models: thread counts, the collapse of select on arrays, the CPU time of the completion port,
-//! the memory of idle connections.
+//! Checks of the table of I/O models: numbers of threads, the collapse of select on arrays, the CPU time of the
+//! completion port, and the memory of idle connections.
 
 use run::Relation::{AtLeast, AtMost, Equals};
 use run::{Check, Run, Trial};
@@ -10,12 +10,12 @@ use super::words;
 use crate::Parameters;
 use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MEMORY_PER_CONNECTION_BYTES};
 
-/// Entries 1 and 2, in which the source's non-blocking server moved no more bytes: entry, accepted connections,
-/// attempted connections.
+/// Entries in which the non-blocking server of the paper moved no more bytes: entry, accepted connections, attempted
+/// connections.
 const COLLAPSED: [(u32, f64, f64); 2] = [(1, 4011.0, 7000.0), (2, 5779.0, 12_000.0)];
 /// Maximum share of select's throughput that counts as a collapse.
 const LEFT: f64 = 0.34;
-/// Maximum user memory of a mostly idle connection of `uring` with high-connections, bytes.
+/// Maximum user memory in bytes of a mostly idle connection of `uring` with high-connections.
 const IDLE_BYTES: f64 = 512.0;
 
 pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
@@ -35,7 +35,7 @@ fn all_ran(rows: &[&Trial], parameters: &Parameters) -> Check {
     Check::new("rows that ran", ran as f64, AtLeast, models as f64)
 }
 
-/// Checks that the additional threads follow the held connections, in a quiet moment.
+/// Checks that the number of additional threads follows the held connections while nothing changes.
 fn threads(rows: &[&Trial]) -> Vec<Check> {
     let one = |t: &&Trial| {
         let r = &t.results;
@@ -46,11 +46,12 @@ fn threads(rows: &[&Trial]) -> Vec<Check> {
     rows.iter().filter_map(one).collect()
 }
 
-/// Checks the collapse of select on arrays in entries 1 and 2. The source's server accepted only some connections and
-/// moved no bytes. Our copy accepts one connection per wait, too, so both entries check its share of accepted
-/// connections. Entry 2 also checks its throughput, since few connections are ready at once. In entry 1, our copy
-/// accepts fewer connections than the source's before the trial ends, so its throughput means nothing. There, the
-/// variant that accepts all is compared with select, both with at least the source's connections.
+/// Checks the collapse of select on arrays in entries 1 and 2. The server of the paper accepted only some connections
+/// and moved no bytes. This model also accepts one connection per wait, so both entries check its share of accepted
+/// connections. Entry 2 also checks its throughput, because few connections are ready at once. In entry 1, this model
+/// accepts fewer connections than the paper's server before the trial ends, so its throughput means nothing. The
+/// variant that accepts all connections is compared with select instead, if both hold at least as many connections as
+/// the paper's server.
 fn collapse(rows: &[&Trial]) -> Vec<Check> {
     let as_many = |t: &&Trial| t.results.get(HELD).is_some_and(|held| held >= COLLAPSED[0].1);
     let asked = |t: &&Trial| t.key.get(CONNECTIONS).is_some_and(|n| f64::from(n) >= COLLAPSED[0].1);
@@ -70,14 +71,14 @@ fn collapse(rows: &[&Trial]) -> Vec<Check> {
     searches.into_iter().chain(rare).chain(accepted).collect()
 }
 
-/// Checks the user memory of a connection that sends every 20 s, entry 3.
+/// Checks the user memory of a connection that sends every 20 s (entry 3).
 fn idle_memory(rows: &[&Trial]) -> Option<Check> {
     let bytes = row(rows, "uring+high-connections", 3)?.results.get(MEMORY_PER_CONNECTION_BYTES)?;
     let name = "uring with high-connections: user memory a mostly idle connection, entry 3, bytes";
     Some(Check::new(name, bytes, AtMost, IDLE_BYTES))
 }
 
-/// Compares the CPU time per message of `uring` with the lowest of the source's other five, from alternating trials of
+/// Compares the CPU time per message of `uring` with the lowest of the other five models, from alternating trials of
 /// entry 1.
 fn least_processor(rows: &[&Trial]) -> Option<Check> {
     let us = |model: &str| row(rows, model, 1)?.results.get(CPU_US_IN_TURNS);

@@ -1,4 +1,4 @@
-//! A server that takes part, parsed from its name in the plan.
+//! A server to measure, parsed from its name in the plan.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,25 @@ use crate::Parameters;
 /// An I/O model and its additional options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Contender {
-    /// Name in the plan: `select-array:accept_all`, `uring+high-connections`.
+    /// Name in the plan, such as `select-array:accept_all` or `uring+high-connections`.
     pub(super) name: String,
-    /// Row of serve's `MODELS`.
+    /// Name of a row of serve's `MODELS`.
     pub(super) model: String,
-    /// Option to switch on.
+    /// Option to turn on.
     pub(super) option: Option<String>,
-    /// Row of serve's `STRATEGIES`; empty for none.
+    /// Name of a row of serve's `STRATEGIES`; empty for none.
     pub(super) strategy: String,
 }
 
 impl Contender {
-    /// Parses a name. `model:option` switches an option on, `model+strategy` selects a strategy.
+    /// Parses a name. `model:option` turns on an option, and `model+strategy` selects a strategy.
     pub(super) fn read(name: &str) -> Self {
         let (model, strategy) = name.split_once('+').unwrap_or((name, ""));
         let (model, option) = model.split_once(':').map_or((model, None), |(model, option)| (model, Some(option)));
         Self { name: name.into(), model: model.into(), option: option.map(String::from), strategy: strategy.into() }
     }
 
-    /// Returns the plan of the server, on its own CPU if there are enough.
+    /// Returns the plan of the server. It has its own CPU if there are enough.
     pub(super) fn server(&self, parameters: &Parameters, places: &CpuSplit) -> ServePlan {
         let mut options =
             BTreeMap::from([("max_threads".to_string(), parameters.count("max_threads", 16_000).to_string())]);
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn option_and_strategy_stand_behind_the_model() {
+    fn option_and_strategy_follow_the_model() {
         let read = |name: &str| {
             let Contender { model, option, strategy, .. } = Contender::read(name);
             (model, option.unwrap_or_default(), strategy)

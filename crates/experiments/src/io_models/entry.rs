@@ -4,11 +4,11 @@ use lab::{CpuSplit, Lab, LabError, Load, Point};
 use run::{Key, LoadPlan, ServePlan, Trial, TrialKind};
 
 use super::contender::Contender;
-use super::held::{self, Held};
+use super::held::{self, HeldResources};
 use super::loads::{connections, loads, offered_bytes_per_s, put_bytes};
 use super::servers::{self, Servers};
-use super::stage::{Here, Stage};
-use super::{far, growth, threads};
+use super::stage::{Stage, ThisMachine};
+use super::{growth, other_hosts, threads};
 use crate::Parameters;
 use crate::records;
 use crate::values::{CONNECTIONS, ENTRY, MODEL, WIRE_USE};
@@ -22,9 +22,9 @@ pub(super) fn one(
     entry: u32,
 ) -> Result<Trial, LabError> {
     let places = match stage {
-        Stage::Here(_) => CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[]),
-        // Each host has its own CPUs.
-        Stage::Far(_) => CpuSplit::default(),
+        Stage::ThisMachine(_) => CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[]),
+        // Hosts of the plan have their own CPUs.
+        Stage::OtherHosts(_) => CpuSplit::default(),
     };
     let plans = loads(parameters, entry, stage.clients(), &places.client);
     let attempted: u32 = plans.iter().map(connections).sum();
@@ -34,8 +34,8 @@ pub(super) fn one(
         .with(CONNECTIONS, attempted);
     let point = Point { label: contender.name.clone(), kind: TrialKind::Experiment, key, within_us: None };
     let played = match stage {
-        Stage::Here(here) => conduct(lab, here, parameters, &point, contender, &plans, &places),
-        Stage::Far(_) => far::conduct(lab, parameters, &point, contender, &plans),
+        Stage::ThisMachine(here) => conduct(lab, here, parameters, &point, contender, &plans, &places),
+        Stage::OtherHosts(_) => other_hosts::conduct(lab, parameters, &point, contender, &plans),
     };
     match played {
         Ok(trial) => Ok(trial),
@@ -51,7 +51,7 @@ pub(super) fn one(
 
 fn conduct(
     lab: &mut Lab<'_>,
-    stage: &Here,
+    stage: &ThisMachine,
     parameters: &Parameters,
     point: &Point,
     contender: &Contender,
@@ -71,8 +71,11 @@ fn conduct(
     let mut trial = lab.conduct(&observation, &loads, point)?;
     trial.notes.extend(servers.notes());
     put_bytes(&mut trial);
-    let held =
-        trial.server.as_ref().map(|server| Held::of(&server.recording, &servers.listeners())).unwrap_or_default();
+    let held = trial
+        .server
+        .as_ref()
+        .map(|server| HeldResources::of(&server.recording, &servers.listeners()))
+        .unwrap_or_default();
     let ended = held.put(&mut trial);
     threads::put(&mut trial, &contender.model, held.still());
     servers::put_own_view(&mut trial, servers.group());

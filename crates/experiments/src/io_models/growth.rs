@@ -1,5 +1,5 @@
-//! Memory growth since before the load, by part and per connection. The base is sampled several times after it settles.
-//! A growth within the spread of these samples counts as noise.
+//! Growth of memory since before the load, by part and per connection. The memory before the load is sampled several
+//! times after it has settled. A growth within the spread of these samples counts as noise.
 
 use std::time::Duration;
 
@@ -13,20 +13,21 @@ use super::values::{
 };
 use crate::values::{HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES};
 
-/// Bytes per page of socket memory.
+/// Size in bytes of a page of socket memory.
 const PAGE_BYTES: f64 = 4096.0;
-/// Sources read before the load.
+/// Counter sources that are read before the load.
 const SOURCES: [&str; 4] = ["process", "sockstat", "slab", "memory"];
-/// Number of samples to keep, and the time between two.
-const LOOKS: usize = 5;
+/// Number of samples to keep, and time between two samples.
+const SAMPLES: usize = 5;
 const EVERY: Duration = Duration::from_millis(40);
-/// Maximum samples until the base settles. Remains of the previous row disappear within a second or two.
-const MOST_LOOKS: usize = 50;
-/// Maximum difference of the last samples for a settled base, bytes.
-const RESTS_BYTES: f64 = 262_144.0;
+/// Maximum number of samples until the memory settles. Memory left from the previous row is freed within a second or
+/// two.
+const MAX_SAMPLES: usize = 50;
+/// Maximum difference in bytes between the last samples for which the memory counts as settled.
+const MAX_SETTLED_CHANGE_BYTES: f64 = 262_144.0;
 
-/// One part of the memory: value names of its growth and of its noise, counter, bytes per unit, and whether only the
-/// servers' share counts.
+/// One part of the memory: names of its growth and noise, counter, bytes per unit, and true if only the servers' share
+/// counts.
 struct Part {
     grown: [ValueName<f64>; 2],
     counter: &'static str,
@@ -61,14 +62,15 @@ pub(super) struct Before {
     looks: Vec<Recording>,
 }
 
-/// Samples the machine and the servers until they settle.
+/// Samples the machine and the servers until their memory settles.
 pub(super) fn look(pids: &[u32]) -> Before {
     let mut looks: Vec<Recording> = Vec::new();
-    for _ in 0..MOST_LOOKS {
+    for _ in 0..MAX_SAMPLES {
         looks.push(once(pids));
-        let before = Before { looks: looks.split_off(looks.len().saturating_sub(LOOKS)) };
-        let rests = PARTS.iter().all(|part| before.level(part).is_none_or(|(_, spread)| spread < RESTS_BYTES));
-        if before.looks.len() == LOOKS && rests {
+        let before = Before { looks: looks.split_off(looks.len().saturating_sub(SAMPLES)) };
+        let rests =
+            PARTS.iter().all(|part| before.level(part).is_none_or(|(_, spread)| spread < MAX_SETTLED_CHANGE_BYTES));
+        if before.looks.len() == SAMPLES && rests {
             return before;
         }
         looks = before.looks;
@@ -85,7 +87,7 @@ fn once(pids: &[u32]) -> Recording {
 }
 
 impl Before {
-    /// Returns mean and spread of the samples, bytes.
+    /// Returns mean and spread of the samples in bytes.
     fn level(&self, part: &Part) -> Option<(f64, f64)> {
         let of = |look: &Recording| look.sum(part.counter, Window::ALL, |_| true).value();
         let bytes: Option<Vec<f64>> = self.looks.iter().map(|look| Some(of(look)? * part.unit_bytes)).collect();
@@ -95,21 +97,21 @@ impl Before {
     }
 }
 
-/// Growth of one part, or the noise threshold.
+/// Growth of one part, or its noise limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Growth {
     Bytes(f64),
     BelowNoise(f64),
 }
 
-/// Computes the growth. A negative growth shows the size of the noise by itself.
+/// Computes the growth. A negative growth itself shows the size of the noise.
 fn growth(now: f64, before: f64, spread: f64) -> Growth {
     let (grown, noise) = (now - before, spread.max(before - now));
     if grown > noise || grown == 0.0 { Growth::Bytes(grown) } else { Growth::BelowNoise(noise) }
 }
 
-/// Adds growth and thread switches to a trial's results. Leaves out unknown values, and stores noise thresholds under
-/// their own names.
+/// Adds growth and thread switches to a trial's results. Unknown values are left out, and noise limits have names of
+/// their own.
 pub(super) fn put(trial: &mut Trial, before: &Before) {
     let window = trial.measured.window;
     let Some(server) = &trial.server else { return };
@@ -128,7 +130,7 @@ pub(super) fn put(trial: &mut Trial, before: &Before) {
     put_parts(&mut trial.results, &parts.unwrap_or_default());
 }
 
-/// Names of a growth and its noise, and the growth.
+/// Names of a growth and of its noise, and the growth.
 type Grown = ([ValueName<f64>; 2], Growth);
 
 fn put_parts(results: &mut Results, parts: &[Grown]) {
@@ -152,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_above_the_spread_or_negative_is_noise() {
+    fn negative_growth_and_growth_within_the_spread_are_noise() {
         assert_eq!(growth(110.0, 100.0, 4.0), Growth::Bytes(10.0));
         assert_eq!(growth(103.0, 100.0, 4.0), Growth::BelowNoise(4.0));
         assert_eq!(growth(90.0, 100.0, 4.0), Growth::BelowNoise(10.0));
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_below_the_noise_is_not_in_the_sum() {
+    fn a_part_within_the_noise_is_not_in_the_sum() {
         let mut r = Results::default().with(HELD, 10.0);
         put_parts(&mut r, &[(PARTS[0].grown, Growth::Bytes(1000.0)), (PARTS[1].grown, Growth::BelowNoise(7.0))]);
         let slab = (r.get(KERNEL_SLAB_BYTES), r.get(KERNEL_SLAB_BYTES_NOISE));

@@ -1,16 +1,16 @@
-//! Loads of an entry: blocks of connections, as in the source.
+//! Loads of an entry: blocks of connections, as in the paper.
 
 use run::{Blocks, Intensity, LoadPlan, Protocol, ThinkTime, Trial};
 
 use crate::Parameters;
 use crate::values::BYTES_PER_S;
 
-/// Factor on the size of blocks after the twelfth: the source's last machine had blocks of 4,000.
+/// Factor on the size of blocks after the twelfth, because the paper's last machine had blocks of 4,000.
 const LATER_BLOCKS: u32 = 4;
 
 const FIRST_BLOCKS: u32 = 12;
 
-/// Returns the loads of an entry: for the first entry one process per client host, otherwise one per block.
+/// Returns the loads of an entry: one process per client host for the first entry, and one per block for the others.
 pub(super) fn loads(parameters: &Parameters, entry: u32, clients: u32, cpus: &[u32]) -> Vec<LoadPlan> {
     let block = parameters.count("block", 1000).max(1);
     let rate = parameters.number("block_rate", 200_000.0);
@@ -29,7 +29,7 @@ pub(super) fn loads(parameters: &Parameters, entry: u32, clients: u32, cpus: &[u
     sizes.into_iter().map(|n| plan(parameters, n, blocks(n), cpus)).collect()
 }
 
-/// Returns the connections of each client host.
+/// Returns the number of connections of each client host.
 fn shares(connections: u32, clients: u32) -> Vec<u32> {
     (0..clients).map(|i| connections / clients + u32::from(i < connections % clients)).collect()
 }
@@ -69,7 +69,7 @@ pub(super) fn connections(plan: &LoadPlan) -> u32 {
     }
 }
 
-/// Returns the maximum load together, bytes per second; `None` if only responses limit one of the loads.
+/// Returns the maximum total load in bytes per second, or `None` if only responses limit one of the loads.
 pub(super) fn offered_bytes_per_s(plans: &[LoadPlan]) -> Option<f64> {
     let of = |plan: &LoadPlan| {
         let bytes = plan.protocol.echoed_bytes()?;
@@ -79,7 +79,7 @@ pub(super) fn offered_bytes_per_s(plans: &[LoadPlan]) -> Option<f64> {
     plans.iter().map(of).sum()
 }
 
-/// Stores the bytes received by the clients.
+/// Stores the number of bytes that the clients received.
 pub(super) fn put_bytes(trial: &mut Trial) {
     let length_s = trial.measured.length_s.max(1e-9);
     trial.results.put(BYTES_PER_S, trial.measured.tally.bytes_received as f64 / length_s);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_the_source_s() {
+    fn blocks_have_the_published_sizes() {
         let sizes = |n| split_blocks(n, 1000);
         assert_eq!(sizes(12_000), vec![1000; 12]);
         assert_eq!(sizes(24_000)[12..], [4000, 4000, 4000]);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_are_not_limited_offer_without_bound() {
+    fn blocks_without_a_limit_have_no_maximum_load() {
         let block = |rate| Blocks { block_rate_bytes_per_s: rate, ..Blocks::default() };
         let offer = |rates: &[f64]| {
             let plans: Vec<LoadPlan> =

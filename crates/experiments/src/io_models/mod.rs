@@ -1,13 +1,14 @@
-//! `lab io-models`: an echo server in every I/O model, under the three entries of the source's table.
+//! `lab io-models`: an echo server in every I/O model, under the three entries of the table by A. Jones and A.
+//! Deshpande (source 4).
 
 mod conclude;
 mod contender;
 mod entry;
-mod far;
 mod figures;
 mod growth;
 mod held;
 mod loads;
+mod other_hosts;
 mod rows;
 mod servers;
 mod stage;

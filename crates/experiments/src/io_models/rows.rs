@@ -1,12 +1,12 @@
-//! Rows of the table of models: selection, and cost per message.
+//! Rows of the table of models: selecting them, and their cost per message.
 
 use run::Trial;
 
 use crate::values::{ENTRY, MODEL};
 
-/// The source's six models under our names.
+/// The six models of the paper, by their names in loadline.
 pub(super) const SIX: [&str; 6] = ["blocking", "select-array", "sigio", "event-groups", "uring-groups", "uring"];
-/// The model for the source's completion port.
+/// The model that corresponds to the paper's completion port.
 pub(super) const PORT: &str = "uring";
 
 /// Returns the row of a model in an entry.
@@ -14,7 +14,7 @@ pub(super) fn row<'a>(rows: &[&'a Trial], model: &str, entry: u32) -> Option<&'a
     rows.iter().copied().find(|t| t.key.get(MODEL).as_deref() == Some(model) && t.key.get(ENTRY) == Some(entry))
 }
 
-/// Returns the server's CPU time per message, microseconds.
+/// Returns the server's CPU time per message in microseconds.
 pub(super) fn cost(trial: &Trial) -> Option<f64> {
     let us = trial.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value()?;
     // A server without CPU time in the window has no cost per message.

@@ -1,5 +1,5 @@
-//! Server processes of an entry, with the blocks divided among them. One process, or as many as the descriptor limit
-//! demands.
+//! Server processes of an entry, with the blocks divided among them. There is one process, or as many as the descriptor
+//! limit requires.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,11 +12,11 @@ use run::{ServePlan, Trial};
 use super::held;
 use super::values::{SERVER_RECEIVES_BYTES_PER_S, SERVER_SENDS_BYTES_PER_S};
 
-/// Descriptors per server besides its connections.
+/// Number of descriptors per server besides its connections.
 const SPARE: u64 = 300;
-/// Object of the counters that servers report.
+/// Name of the object under which servers report their counters.
 pub(super) const COUNTED: &str = "Server";
-/// Maximum time for a report; a busy server responds late.
+/// Maximum time for a report, which a busy server may delay.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Assignment of blocks to servers.
@@ -26,8 +26,8 @@ pub(super) struct Layout {
     pub(super) server_of: Vec<usize>,
 }
 
-/// Assigns blocks to `processes` servers, each to the one with the fewest connections. 0 uses as many processes as the
-/// descriptor limit demands. A group needs up to two descriptors of its own per 62 connections.
+/// Assigns blocks to `processes` servers, each block to the server with the fewest connections. 0 means as many
+/// processes as the descriptor limit requires. A group needs up to two descriptors of its own per 62 connections.
 pub(super) fn layout(blocks: &[u32], processes: u32, descriptors: u64) -> Layout {
     let room = (descriptors.saturating_sub(SPARE) * 62 / 64).max(1);
     let all: u64 = blocks.iter().map(|n| u64::from(*n)).sum();
@@ -74,12 +74,12 @@ impl Servers {
         &self.addrs
     }
 
-    /// Returns each process with its listening address.
+    /// Returns the ID of each process with its listening address.
     pub(super) fn listeners(&self) -> Vec<(u32, SocketAddr)> {
         self.pids.iter().copied().zip(self.addrs.iter().copied()).collect()
     }
 
-    /// Returns the address of a server, or the first one for an unknown index.
+    /// Returns the address of a server, or the first address if the index is unknown.
     pub(super) fn addr(&self, at: usize) -> SocketAddr {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         self.addrs.get(at).or(self.addrs.first()).copied().unwrap_or(any)
@@ -99,7 +99,7 @@ impl Servers {
     }
 }
 
-/// Stores the server's own view of a trial: bytes moved in the measured window, and reasons why threads ended.
+/// Stores the server's own measurements of a trial: bytes moved in the window, and reasons why threads ended.
 pub(super) fn put_own_view(trial: &mut Trial, group: &Mutex<AgentGroup>) {
     let per_s = |id| held::growth_per_s(&trial.server.as_ref()?.recording, id, trial.measured.window);
     let [receives, sends] = ["server.bytes_in", "server.bytes_out"].map(per_s);
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_dealt_out_evenly() {
+    fn blocks_are_assigned_evenly() {
         let mut blocks = vec![1000; 12];
         assert_eq!(layout(&blocks, 0, 20_000).processes, 1);
         blocks.extend([4000; 3]);

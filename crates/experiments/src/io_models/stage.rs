@@ -1,5 +1,5 @@
-//! Hosts of the entries: the hosts of the plan, this machine's loopback, or namespaces on a medium with one server and
-//! the source's number of clients.
+//! Hosts of the entries: the hosts of the plan, this machine's loopback, or namespaces on a medium. The paper had one
+//! server and three clients.
 
 use std::net::SocketAddr;
 
@@ -10,45 +10,45 @@ use super::servers::Servers;
 use crate::Parameters;
 use lab::{CpuSplit, Host, Lab, LabError, Local, NamespaceHost, Observation, ObservedServer};
 
-/// Client machines in the source.
+/// Number of client machines in the paper.
 const CLIENTS: usize = 3;
 
 /// Hosts of the entries.
 pub(super) enum Stage {
-    /// On this machine.
-    Here(Box<Here>),
-    /// On the hosts of the plan, with this many client hosts.
-    Far(u32),
+    /// Hosts on this machine.
+    ThisMachine(Box<ThisMachine>),
+    /// The hosts of the plan, with this number of client hosts.
+    OtherHosts(u32),
 }
 
 impl Stage {
     /// Prepares the hosts of the plan if it names some, otherwise hosts on this machine.
     pub(super) fn build(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
         if lab.run.plan.hosts.is_empty() {
-            return Here::build(lab, parameters).map(|here| Self::Here(Box::new(here)));
+            return ThisMachine::build(lab, parameters).map(|here| Self::ThisMachine(Box::new(here)));
         }
         let clients = lab.run.plan.hosts.iter().filter(|host| host.role == Role::Client);
-        Ok(Self::Far(clients.map(|host| host.agents).sum::<u32>().max(1)))
+        Ok(Self::OtherHosts(clients.map(|host| host.agents).sum::<u32>().max(1)))
     }
 
-    /// Returns the number of clients that share one load.
+    /// Returns the number of client hosts that share one load.
     pub(super) fn clients(&self) -> u32 {
         match self {
-            Self::Here(here) => here.clients.len() as u32,
-            Self::Far(places) => *places,
+            Self::ThisMachine(here) => here.clients.len() as u32,
+            Self::OtherHosts(places) => *places,
         }
     }
 }
 
 /// Server and client hosts on this machine.
-pub(super) struct Here {
+pub(super) struct ThisMachine {
     server: Box<dyn Host>,
     clients: Vec<Box<dyn Host>>,
     bed: Option<Testbed>,
 }
 
-impl Here {
-    /// Builds the hosts. Parameter `medium` names their medium; without it, or with `loopback`, there is none.
+impl ThisMachine {
+    /// Builds the hosts. Parameter `medium` names their medium. Without it, and with `loopback`, there is none.
     fn build(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
         let medium = parameters.text("medium", "");
         if medium.is_empty() || medium == "loopback" {
@@ -73,12 +73,12 @@ impl Here {
         self.server.as_ref()
     }
 
-    /// Returns the host of a block; blocks go to the hosts in turn.
+    /// Returns the host for a block. Blocks go to the hosts in turn.
     pub(super) fn client(&self, block: usize) -> &dyn Host {
         self.clients[block % self.clients.len()].as_ref()
     }
 
-    /// Returns the listening address of the server, with any port.
+    /// Returns the listening address of the server, with port 0.
     pub(super) fn listen(&self) -> Result<String, LabError> {
         match &self.bed {
             Some(bed) => Ok(SocketAddr::new(bed.address("server")?, 0).to_string()),
@@ -86,7 +86,7 @@ impl Here {
         }
     }
 
-    /// Returns what the samplers observe: the server's processes and their connections.
+    /// Returns the objects that the samplers observe: the server's processes and their connections.
     pub(super) fn observation(&self, servers: &Servers, places: &CpuSplit) -> Result<Observation, LabError> {
         let (host, netns_pid) = match &self.bed {
             Some(bed) => ("server".to_string(), Some(bed.netns_pid("server")?)),

@@ -55,7 +55,7 @@ port needs the least CPU time per message. That is measured in `turns` of entry 
 machine varies more over time than these models differ. `uring` with high-connections takes at most 512 bytes of user memory
 per mostly idle connection.";
 
-/// Inconsistencies in the source's table beside ours. Reported, not corrected.
+/// Inconsistencies in the published table beside the results. They are reported and not corrected.
 pub(super) const NOTES: [&str; 6] = [
     "source's table: the best rows of entry 1 carry 10.1 to 10.2 MB/s of the hub's 12.5, so the wire limited them; only \
      their CPU use ranks these models",

@@ -1,11 +1,11 @@
-//! Expected and observed number of threads, in quiet moments of all processes.
+//! Expected and observed number of threads while nothing changes, over all processes.
 
 use run::Trial;
 
 use super::held::Levels;
 use super::values::{HELD_THEN, THREADS_BY_RULE, THREADS_THEN};
 
-/// Returns the additional threads that a model uses for the connections of one process.
+/// Returns the number of additional threads that a model uses for the connections of one process.
 fn rule(model: &str, held: f64) -> Option<f64> {
     match model {
         "event-groups" => Some((held / 63.0).ceil()),
@@ -15,7 +15,7 @@ fn rule(model: &str, held: f64) -> Option<f64> {
     }
 }
 
-/// Stores both in the results of a trial, if the model has a rule.
+/// Stores both numbers in the results of a trial, if the model has a rule for them.
 pub(super) fn put(trial: &mut Trial, model: &str, still: Option<Vec<Levels>>) {
     if rule(model, 0.0).is_none() {
         return;
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_are_held_against_the_rule_of_each_process() {
+    fn threads_are_compared_with_the_rule_per_process() {
         let level = |accepted, threads| Levels { accepted, threads, ..Levels::default() };
         let still = || Some(vec![level(126.0, 4.0), level(1.0, 3.0)]);
         let mut trial = Trial::default();

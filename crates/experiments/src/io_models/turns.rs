@@ -1,5 +1,5 @@
-//! Alternating trials of the completion port and its closest rivals among the source's six. Rows that are minutes apart
-//! see different states of the machine, which change the cost per message more than the model does.
+//! Alternating trials of the completion port and the cheapest others of the six models. Rows that are minutes apart see
+//! different states of the machine, which change the cost per message more than the model does.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::Parameters;
 use crate::values::{ENTRY, MODEL};
 use lab::{Lab, LabError};
 
-/// Number of rivals, the cheapest by their rows.
+/// Number of models compared with the completion port: the cheapest ones by their rows.
 const OTHERS: usize = 2;
 
 /// Runs the alternating trials of entry 1 and stores the results in the rows.
@@ -40,7 +40,7 @@ pub(super) fn play(lab: &mut Lab<'_>, stage: &Stage, parameters: &Parameters) ->
     Ok(())
 }
 
-/// Returns the completion port and its cheapest rivals; empty without rivals.
+/// Returns the completion port and the cheapest other models; empty if there are no others.
 fn models(rows: &[&Trial]) -> Vec<&'static str> {
     let known = |model: &&'static str| Some((*model, cost(row(rows, model, 1)?)?));
     let mut others: Vec<(&str, f64)> = SIX.iter().filter(|m| **m != PORT).filter_map(known).collect();
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bad_moment_of_three_does_not_count() {
+    fn one_disturbed_trial_of_three_does_not_count() {
         assert_eq!((judge::median(vec![6.1, 19.0, 6.0]), judge::median(vec![])), (Some(6.1), None));
     }
 }

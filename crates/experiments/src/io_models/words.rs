@@ -1,11 +1,11 @@
-//! Conclusions from the table of models, in few words. The report shows the ranking as a table.
+//! Conclusions from the table of models in a few sentences. The report shows the ranking as a table.
 
 use run::Trial;
 
 use super::rows::{SIX, cost, row};
 use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MODEL};
 
-/// Minimum share of the median throughput at which throughputs count as the same load.
+/// Throughputs above this share of their median count as equal load.
 const SAME: f64 = 0.9;
 
 /// Returns one or two sentences per entry, and a remark on select on arrays.
@@ -44,7 +44,7 @@ fn limits(of: &[&Trial]) -> String {
     if list.is_empty() { String::new() } else { format!("; limited by: {}", list.join(", ")) }
 }
 
-/// Names the model with the most throughput, unless all of them handle the offered load.
+/// Names the model with the highest throughput, unless all models handle the offered load.
 fn most_through(full: &[&Trial]) -> String {
     let through = |t: &Trial| t.results.get(BYTES_PER_S).unwrap_or(0.0);
     let mut sorted = full.to_vec();
@@ -58,7 +58,7 @@ fn most_through(full: &[&Trial]) -> String {
     }
 }
 
-/// Names the model with the lowest CPU time per message, overall and among the source's six.
+/// Names the models with the lowest CPU time per message, among all models and among the six of the paper.
 fn least_processor(full: &[&Trial]) -> String {
     let least = |of: &dyn Fn(&str) -> bool| {
         let known = full.iter().filter_map(|t| Some((t.key.get(MODEL)?, cost(t)?))).filter(|(model, _)| of(model));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_less_is_named_and_a_load_that_all_serve_ranks_nobody() {
+    fn models_that_hold_less_are_named_and_a_load_that_all_handle_gives_no_ranking() {
         let rows =
             [trial("a", 12.0, 2.4e6), trial("b", 12.0, 2.35e6), trial("piled up", 12.0, 4e6), trial("c", 5.0, 9e6)];
         let said = entry(&rows.iter().collect::<Vec<_>>(), 2).unwrap();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_limits_most_rows_comes_first() {
+    fn the_most_frequent_bottleneck_comes_first() {
         let mut rows = [trial("a", 1.0, 1.0), trial("b", 1.0, 1.0), trial("c", 1.0, 1.0)];
         for (row, id) in rows.iter_mut().zip(["server-fds", "client-cpu", "client-cpu"]) {
             row.results.limited_by = Some(LimitedBy { id: id.into(), sure: true });
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_throughput_is_named_where_the_load_is_not_the_limit() {
+    fn the_highest_throughput_is_named_unless_the_load_is_the_limit() {
         let rows = [trial("a", 12.0, 2e6), trial("b", 12.0, 1e6)];
         let said = entry(&rows.iter().collect::<Vec<_>>(), 2).unwrap();
         assert_eq!(said, "Entry 2: 2 of 2 hold all 12 connections; most throughput: a, 2.0 MB/s.");

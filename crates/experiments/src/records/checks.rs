@@ -1,18 +1,19 @@
-//! Checks of both studies.
+//! Checks that both studies have in common.
 
 use run::Relation::Equals;
 use run::{Check, Trial};
 
 use super::derive;
 
-/// Checks that no disk took part, as in sources 0 and 3: the maximum number of records per read that came from a disk.
+/// Checks that no disk took part, as in both published studies. The value is the largest share of records that came
+/// from a disk.
 pub(super) fn no_disk(trials: &[Trial]) -> Check {
     let reads = |t: &Trial| derive::cost(t.server.as_ref(), "disk_reads").unwrap_or(f64::NAN);
     let most = trials.iter().map(reads).fold(0.0, |a, b| if b.is_nan() { f64::NAN } else { f64::max(a, b) });
     Check::new("records from the server's disk a read", most, Equals, 0.0)
 }
 
-/// Checks the verdict against the use of the wire, on the source's medium only.
+/// Checks the verdict against the utilization of the wire, if the medium is the published one.
 pub(super) fn wire_and_verdict(wire_use: f64, verdict: &str) -> Option<Check> {
     let medium = verdict == "network-medium";
     let holds = |right: bool| f64::from(u8::from(right));

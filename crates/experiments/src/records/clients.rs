@@ -1,4 +1,4 @@
-//! `adding-clients` (source 0): adds clients one by one until throughput stops growing, then argues for the bottleneck.
+//! `adding-clients` (source 0): adds clients one by one until throughput stops growing, then derives the bottleneck.
 
 use run::Relation::{AtLeast, AtMost, Equals};
 use run::{Check, Trial};
@@ -59,7 +59,7 @@ fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Limits the number of clients to the available hosts, and notes if that is fewer than requested.
+/// Limits the number of clients to the number of available hosts. Adds a note if that is lower than requested.
 fn enough_places(lab: &mut Lab<'_>, bed: &TestBed, clients: u32) -> u32 {
     let places = bed.places();
     if places < clients {
@@ -71,7 +71,7 @@ fn enough_places(lab: &mut Lab<'_>, bed: &TestBed, clients: u32) -> u32 {
     clients.min(places)
 }
 
-/// Returns the largest relative distance of the measured mean response time from N/X.
+/// Returns the largest relative difference between the measured mean response time and N/X.
 fn off_n_over_x(trials: &[Trial]) -> f64 {
     let off = |t: &Trial| (t.latency_us.mean / known(t.results.get(RESPONSE_N_OVER_X_US)) - 1.0).abs();
     trials.iter().map(off).fold(0.0, |a, b| if b.is_nan() { f64::NAN } else { f64::max(a, b) })
@@ -127,9 +127,9 @@ fn conclude(trials: &[Trial], bed: &TestBed, verdict: &str) -> (Vec<Check>, Vec<
 mod tests {
     use super::*;
 
-    /// The source's own series must pass its own conditions (a) and (b).
+    /// The published series must satisfy conditions (a) and (b) of its own study.
     #[test]
-    fn the_source_s_rates_show_its_asymptote() {
+    fn the_published_rates_show_their_asymptote() {
         let trial = |n: f64, x: f64| {
             let mut t = Trial::default();
             t.rates.completed_rate = x;

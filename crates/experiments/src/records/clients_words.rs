@@ -1,4 +1,4 @@
-//! Argument of `adding-clients` in words, step by step as in source 0.
+//! The argument of `adding-clients` in sentences, step by step as in the published study.
 
 use run::Trial;
 use run::number::prose::{duration, figure, percent};
@@ -12,7 +12,7 @@ use super::values::{
     WIRE_USE_WITHOUT_FRAMING,
 };
 
-/// Step 1: demand of each device per read, with one client.
+/// Describes step 1: the demand of each device per read, with one client.
 pub(super) fn demand(first: &Trial, bed: &TestBed) -> String {
     let mut parts = vec![
         ("server's process", cost(first.server.as_ref(), "process_cpu_us")),
@@ -44,11 +44,11 @@ pub(super) fn growth_words(trials: &[Trial], steps: &[Step]) -> String {
     format!("2. Reads/s: {}. Response time N/X: {}.{last}", x.join(", "), r.join(", "))
 }
 
-/// CPU utilization from which clients may be waiting for the server's own work.
+/// CPU utilization above which clients may be waiting for the server's own work.
 const SERVER_BUSY: f64 = 0.8;
 
-/// Concludes from the server's time per read. The delay is elsewhere only if that time stayed constant, the server was
-/// not full, and the response time grew.
+/// Concludes from the server's CPU time per read. The delay is elsewhere only if this time stayed constant, the
+/// server's CPU was not full, and the response time grew.
 fn where_the_delay_is(a_read: [f64; 2], busy: f64, r_us: [f64; 2]) -> &'static str {
     if [a_read[0], a_read[1], busy, r_us[0], r_us[1]].iter().any(|v| v.is_nan()) {
         return "which says nothing while a part of it is unknown";
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_server_is_not_said_to_be_outside_of_the_delay() {
+    fn a_full_server_is_not_excluded_as_the_cause_of_delay() {
         let ethernet = where_the_delay_is([250.0, 230.0], 0.28, [5114.0, 9723.0]);
         assert!(ethernet.contains("outside"), "{ethernet}");
         let full = where_the_delay_is([24.1, 10.2], 0.954, [58.0, 75.8]);

@@ -1,5 +1,5 @@
-//! Derived values of each trial for both studies, and access to its sides. The formulas are those of source 3: ratios
-//! of counters.
+//! Derived values of each trial for both studies, and access to its sides. The formulas are ratios of counters, as in
+//! the study of source 3.
 
 use run::{Side, Trial};
 
@@ -9,27 +9,27 @@ use super::values::{
 };
 use crate::values::{BYTES_PER_S, WIRE_USE};
 
-/// Use of the wire in the measured window; with several wires, the busiest one.
+/// Utilization of the wire in the measured window. Of several wires, this is the busiest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wire {
     /// Name of the wire.
     pub(super) name: String,
-    /// Bytes per second including framing.
+    /// Bytes per second, including framing.
     pub(super) bytes_per_s: f64,
     /// Frames per second.
     pub(super) frames_per_s: f64,
     /// Utilization, 0 to 1.
     pub(crate) use_: f64,
-    /// Speed of the wire, bytes per second.
+    /// Rate of the wire in bytes per second.
     pub(super) rate: f64,
-    /// Bytes and frames per second of all wires.
+    /// Bytes and frames per second over all wires.
     pub(super) all: (f64, f64),
 }
 
-/// Framing bytes per Ethernet frame: preamble, check sequence, gap.
+/// Bytes that Ethernet adds to a frame: preamble, check sequence, gap.
 pub(super) const FRAMING: f64 = 24.0;
 
-/// Returns the wire of a trial; `None` if the medium has no rate.
+/// Returns the wire of a trial, or `None` if the medium has no rate.
 pub(crate) fn wire(trial: &Trial) -> Option<Wire> {
     let recording = &trial.server.as_ref()?.recording;
     let window = trial.measured.window;
@@ -45,7 +45,7 @@ pub(crate) fn wire(trial: &Trial) -> Option<Wire> {
         })
         .collect();
     let all = wires.iter().fold((0.0, 0.0), |sum, w| (sum.0 + w.bytes_per_s, sum.1 + w.frames_per_s));
-    // On a switch, a frame crosses two wires: from its sender and to its receiver.
+    // On a switch, a frame crosses two wires: from its sender, and to its receiver.
     let twice = if wires.len() > 1 { 2.0 } else { 1.0 };
     let busiest = wires.into_iter().max_by(|a, b| a.use_.total_cmp(&b.use_))?;
     Some(Wire { all: (all.0 / twice, all.1 / twice), ..busiest })
@@ -61,21 +61,22 @@ pub(super) fn derive(trial: &mut Trial) {
     let clients = f64::from(trial.key.clients.unwrap_or(1));
     let tally = &trial.measured.tally;
     let messages = (tally.bytes_sent + tally.bytes_received) as f64 / tally.completed.max(1) as f64;
-    // Uses the whole trial, since reads cut by the edges of the window would blur 60 and 2108.
+    // The whole trial is used, because reads at the edges of the window would blur the message sizes of 60 and 2108
+    // bytes.
     let each = |bytes: u64, n: u64| bytes as f64 / n.max(1) as f64;
     let whole = &trial.tally;
     let (sent, received) = (each(whole.bytes_sent, whole.sent), each(whole.bytes_received, whole.completed));
     let wire = wire(trial);
     let results = &mut trial.results;
     results.put(BYTES_PER_S, x * record);
-    // The source's counter: messages with their headers, in both directions.
+    // The counter of the study: messages with their headers, in both directions.
     results.put(MESSAGE_BYTES_PER_S, x * messages);
     results.put(MESSAGE_OUT_BYTES, sent);
     results.put(MESSAGE_IN_BYTES, received);
     results.put(RESPONSE_N_OVER_X_US, clients / x * 1e6);
     if let Some(wire) = wire {
         let (bytes, frames) = wire.all;
-        // Bytes that each end sent and received, as a share of the wire.
+        // Bytes that each end sent and received, as a share of the wire's rate.
         results.put(CLIENT_THROUGHPUT_SHARE, x * messages / wire.rate);
         results.put(WIRE_USE, wire.use_);
         results.put(WIRE_USE_WITHOUT_FRAMING, (wire.bytes_per_s - FRAMING * wire.frames_per_s) / wire.rate);
@@ -96,22 +97,22 @@ pub(super) fn record_bytes(trial: &Trial) -> f64 {
     known(trial.key.record_bytes.map(|n| n as f64))
 }
 
-/// Returns a cost per read of a side.
+/// Returns a cost per read of one side.
 pub(super) fn cost(side: Option<&Side>, id: &str) -> Option<f64> {
     side?.costs.get(id)?.per_request.value()
 }
 
-/// Returns the CPU time per read on a host, microseconds, minus the idle load. Takes the larger of two values. The
-/// host's value comes from clock ticks and is far too low on a quiet host. The process's value is exact but excludes
+/// Returns the CPU time per read on a host in microseconds, without the idle load. This is the larger of two values.
+/// The host's value is based on clock ticks, and far too low on a quiet host. The process's value is exact but excludes
 /// interrupts.
 pub(super) fn processor_us(side: Option<&Side>) -> Option<f64> {
     let (host, process) = (cost(side, "cpu_net_us"), cost(side, "process_cpu_us"));
     host.into_iter().chain(process).reduce(f64::max)
 }
 
-/// Returns the CPU utilization of a side by the experiment: its own processes and all interrupts. Excludes other
-/// programs, which would not run on a dedicated host. Most kernels also charge interrupts to the interrupted process,
-/// so interrupts add at most the time that the CPUs were not idle.
+/// Returns the CPU utilization of a side by the experiment: its own processes and all interrupts. Other programs are
+/// excluded, because they would not run on a dedicated host. Most kernels also charge interrupts to the interrupted
+/// process, so interrupts add at most the time in which the CPUs were not idle.
 pub(super) fn busy(side: Option<&Side>, trial: &Trial) -> Option<f64> {
     let side = side?;
     let times = side.recording.cpu_times("total", trial.measured.window)?;
@@ -124,7 +125,7 @@ pub(super) fn of_size(trials: &[Trial], size: f64) -> Option<&Trial> {
     trials.iter().find(|t| record_bytes(t) == size)
 }
 
-/// Returns the throughput at a record size; NaN if not measured.
+/// Returns the throughput at a record size, or NaN if it was not measured.
 pub(super) fn at(trials: &[Trial], size: f64) -> f64 {
     of_size(trials, size).map_or(f64::NAN, |t| known(t.results.get(BYTES_PER_S)))
 }
@@ -156,7 +157,7 @@ mod tests {
         trial
     }
 
-    /// Makes a side with one CPU: its process, and shares of clock ticks.
+    /// Creates a side with one CPU: its process, and shares of clock ticks.
     fn loaded(own: f64, system: f64, softirq: f64) -> Side {
         let column = |id: &'static str, instance: &str, share: f64| Column {
             counter: CounterId::new(id),
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_on_a_process_s_back_is_counted_once() {
+    fn an_interrupt_charged_to_a_process_is_counted_once() {
         let t = trial(0.0, 0.0);
         let busy = |own, system, softirq| busy(Some(&loaded(own, system, softirq)), &t).unwrap();
         assert!((busy(0.9, 0.5, 0.46) - 0.96).abs() < 1e-9, "charged twice: 136 % of a processor");
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_a_read_are_ratios_of_the_window() {
+    fn values_per_read_are_ratios_over_the_window() {
         let mut t = trial(2.4e6, 3000.0);
         derive(&mut t);
         let r = &t.results;

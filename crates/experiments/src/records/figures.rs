@@ -1,4 +1,4 @@
-//! Tables and charts of the two studies from sources 0 and 3.
+//! Tables and charts of the two studies.
 
 use run::FigureUnit;
 use run::number::Unit;

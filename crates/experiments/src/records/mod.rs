@@ -1,16 +1,16 @@
-//! The two studies of sources 0 and 3: reading records over a medium. Hosts are namespaces, the server is the record
-//! service, and each client is an agent with one connection in its own host.
+//! Two studies of R. Blake, *Optimizing Windows NT* (1993; sources 0 and 3): reading records over a medium. Hosts are
+//! namespaces, the server is the record service, and each client is an agent with one connection in its own host.
 //!
-//! Server and clients have separate CPUs if there are two; these CPUs represent their hosts. Exchanges that took the
-//! source's machines milliseconds take microseconds today. The server can therefore sleep for a fixed time per exchange
-//! (`exchange_ms`); without it, the first client already fills the wire.
+//! Server and clients have separate CPUs if there are two. These CPUs represent their hosts. Exchanges that took
+//! milliseconds on the machines of the study take microseconds today, so the first client would fill the wire. The
+//! server can therefore sleep for a fixed time per exchange (`exchange_ms`).
 
 mod checks;
 mod clients;
 mod clients_words;
 mod derive;
 mod figures;
-mod made;
+mod namespace_hosts;
 mod plateau;
 mod profile;
 mod profile_words;

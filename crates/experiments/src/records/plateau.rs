@@ -1,5 +1,6 @@
 //! The plateau of `throughput-profile` in detail: one read of 2048 bytes at every level, from the client's messages
-//! down to the wire. Source 3's published numbers (its redirector, server and network segment) are beside ours.
+//! down to the wire. The table shows the published numbers (redirector, server and network segment) beside the measured
+//! ones.
 //!
 //! To add a level, add a row to [`LEVELS`].
 
@@ -8,10 +9,10 @@ use run::{ResultColumn, ResultTable, Run, Trial};
 use super::values::{FRAMES_PER_READ, MESSAGE_IN_BYTES, MESSAGE_OUT_BYTES, WIRE_BYTES_PER_READ};
 use crate::figures::{Client, Of, Server, value};
 
-/// Record size that the source analyses, bytes.
+/// Record size in bytes that the study analyses.
 const RECORD: u64 = 2048;
 
-/// One level; absent without such a count.
+/// One level, for example the messages of the client. It is absent if its count is unknown.
 struct Level {
     name: &'static str,
     bytes_out: Option<Of>,
@@ -71,7 +72,7 @@ pub(crate) fn shown() -> impl Iterator<Item = Of> {
     LEVELS.iter().flat_map(|l| [l.bytes_out, l.packets_out, l.bytes_in, l.packets_in]).flatten()
 }
 
-/// Makes the table, if there is a trial of that size.
+/// Builds the table, if there is a trial with this record size.
 pub(super) fn table(run: &Run) -> Option<ResultTable> {
     let trial = run.trials.iter().find(|t| t.key.record_bytes == Some(RECORD))?;
     let columns = vec![
@@ -102,7 +103,7 @@ fn row(level: &Level, trial: &Trial) -> Option<Vec<Option<String>>> {
     })
 }
 
-/// Formats packets with three decimals and bytes with one, so that 60 and 2108 stay visible.
+/// Formats packets with three decimals and bytes with one, so that 60 and 2108 stay recognisable.
 fn exact(v: f64) -> String {
     let text = if v < 10.0 { format!("{v:.3}") } else { format!("{v:.1}") };
     text.trim_end_matches('0').trim_end_matches('.').to_string()
@@ -113,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_levels_that_were_counted_have_a_row() {
+    fn only_counted_levels_have_a_row() {
         let mut trial = Trial::default();
         trial.key.record_bytes = Some(RECORD);
         trial.results = run::Results::default().with(MESSAGE_OUT_BYTES, 60.0).with(MESSAGE_IN_BYTES, 2108.0);

@@ -1,5 +1,5 @@
-//! `throughput-profile` (source 3): one client reads the same record repeatedly, in 19 sizes; then a simple model of a
-//! read.
+//! `throughput-profile` (source 3): one client reads one record repeatedly, in 19 sizes. A simple model then explains
+//! the time of a read.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Check, Trial};
@@ -64,12 +64,12 @@ fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Returns the requests per record.
+/// Returns the number of requests per record.
 fn exchanges(record: f64) -> f64 {
     if record <= 4096.0 || record >= 12288.0 { 1.0 } else { (record / 4096.0).ceil() }
 }
 
-/// Computes the simple model: every device in turn, without overlap.
+/// Computes the simple model: a read uses every device in turn, without overlap.
 fn model(trial: &mut Trial, bed: &TestBed) {
     let record = record_bytes(trial);
     let parts =
@@ -102,7 +102,7 @@ fn checks(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Check> {
     if bed.exchange_ms <= 0.0 {
         let most = trials.iter().map(|t| known(t.results.get(WIRE_USE))).fold(f64::NAN, f64::max);
         checks.extend(wire_and_verdict(most, verdict));
-        // The shape belongs to machines with a fixed time per exchange; without that time there is nothing to check.
+        // The published shape requires a fixed time per exchange. Without it there is nothing to check.
         return checks;
     }
     let rise: Vec<(f64, f64)> = [512.0, 1024.0, 2048.0, 4096.0].into_iter().map(|s| (s, at(trials, s))).collect();
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_record_is_split_between_one_page_and_three() {
+    fn a_record_between_one_and_three_pages_is_split() {
         let asked: Vec<f64> = [512.0, 4096.0, 5000.0, 8192.0, 12288.0, 65536.0].map(exchanges).to_vec();
         assert_eq!(asked, [1.0, 1.0, 2.0, 2.0, 1.0, 1.0]);
     }

@@ -1,4 +1,5 @@
-//! Conclusions of `throughput-profile`: the profile's shape, the plateau of 2048 bytes in detail, and the simple model.
+//! Conclusions of `throughput-profile`: the shape of the profile, the plateau of 2048 bytes in detail, and the simple
+//! model.
 
 use run::number::prose::{duration, figure, percent};
 use run::number::{Unit, quantity};
@@ -12,7 +13,7 @@ use super::values::{
 };
 use crate::values::{BYTES_PER_S, WIRE_USE};
 
-/// Returns the sentences.
+/// Returns the conclusions as sentences.
 pub(super) fn words(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<String> {
     let mut words = vec![shape(trials)];
     if let Some(t) = of_size(trials, 2048.0) {
@@ -27,7 +28,7 @@ pub(super) fn words(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Strin
     words
 }
 
-/// Names the device that a read needs most, and the verdict.
+/// Names the device that a read uses longest, and the verdict.
 fn largest(trials: &[Trial], verdict: &str) -> String {
     let of = |t: &Trial| {
         let r = &t.results;
@@ -67,7 +68,7 @@ fn shape(trials: &[Trial]) -> String {
     format!("Throughput: {} bytes.{best}", list.join(", "))
 }
 
-/// Describes the messages of a read, by the client's own counts.
+/// Describes the messages of a read, as the client counts them.
 fn messages(t: &Trial) -> String {
     let tally = &t.tally;
     let each = |bytes: u64, n: u64| figure(bytes as f64 / n.max(1) as f64);
@@ -83,7 +84,7 @@ fn rate_of(t: &Trial) -> String {
     )
 }
 
-/// Describes the IP counts per read of both hosts (the source's redirector and server), and whether a disk took part.
+/// Describes the IP packets per read on both hosts (redirector and server in the study), and if a disk took part.
 fn ends(t: &Trial, bed: &TestBed) -> String {
     let end = |name: &str, side: Option<&Side>| {
         let of = |id: &str| cost(side, id).map_or("unknown".into(), figure);
@@ -97,7 +98,7 @@ fn ends(t: &Trial, bed: &TestBed) -> String {
     format!("2048 bytes, both ends by IP{shared}: {client}; {server}; {disk}.")
 }
 
-/// Describes the origin of the server's records, by its own count and by the kernel's.
+/// Describes where the server's records came from, as the server and the kernel count them.
 fn disk_words(server: Option<&Side>) -> String {
     let (hits, reads, bytes) =
         (cost(server, "cache_hits"), cost(server, "disk_reads"), cost(server, "disk_read_bytes"));
@@ -136,8 +137,8 @@ fn processors(t: &Trial) -> String {
     )
 }
 
-/// Compares a host's CPU time with its process's. Clock ticks measure the host's time; says so if that time is too
-/// short for them.
+/// Compares a host's CPU time with that of its process. Clock ticks measure the host's time. If it is too short for
+/// them, the text states this.
 fn host_words(name: &str, side: Option<&Side>) -> String {
     let of = |id: &str| cost(side, id);
     let gap = match (of("cpu_net_us"), of("process_cpu_us")) {
@@ -165,7 +166,8 @@ fn host_words(name: &str, side: Option<&Side>) -> String {
     format!("the {name}: {gap}; {soft}")
 }
 
-/// Explains why the parts exceed the whole. A kernel medium catches up on idle time, so that much is not parallel work.
+/// Explains why the parts exceed the whole. A kernel medium sends faster after idle time, so that amount is not
+/// parallel work.
 fn overlap(more_us: f64, catches_up_us: f64) -> String {
     let sum = format!("The sum is {} more than was measured", duration(more_us));
     let overlap = "parts of the read overlap, the wire carries one packet while the hosts work on another";
@@ -216,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_medium_makes_up_for_proves_no_overlap() {
+    fn faster_sending_after_idle_time_proves_no_overlap() {
         assert!(overlap(109.0, 400.0).contains("proves no overlap"));
         let proof = overlap(2540.0, 400.0);
         assert!(proof.contains("parts of the read overlap") && proof.contains("Up to 400 µs"), "{proof}");
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_from_where_is_told_as_it_was_counted() {
+    fn the_origin_of_records_is_described_as_counted() {
         let mut side = Side::default();
         assert!(disk_words(Some(&side)).contains("unknown"));
         for (id, v) in [("cache_hits", 2.0), ("disk_reads", 0.0), ("disk_read_bytes", 0.0)] {
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_whose_ticks_met_nothing_says_so() {
+    fn a_host_without_clock_ticks_is_described() {
         let mut side = Side::default();
         let mut put = |id: &str, v: f64| {
             let per_request = run::Reading::Value(v);

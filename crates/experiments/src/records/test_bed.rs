@@ -1,4 +1,4 @@
-//! Setup of both studies: server and clients on separate namespaces connected by a medium, or on the hosts of the plan.
+//! Setup of both studies: server and clients in separate namespaces connected by a medium, or on the hosts of the plan.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -7,15 +7,15 @@ use lab::{Host, HostsSetup, Lab, LabError, Load, Observation, Point};
 use run::{Intensity, Key, LoadPlan, Protocol, ServePlan, Trial, TrialKind};
 
 use super::derive;
-use super::made::Made;
+use super::namespace_hosts::NamespaceHosts;
 use crate::Parameters;
 
-/// Maximum warm-up of a step, seconds. It ends earlier once the rate is steady.
+/// Maximum warm-up of a step in seconds. The warm-up ends earlier once the rate is steady.
 const WARMUP_S: f64 = 2.0;
 
 /// Hosts of server and clients.
 enum Hosts {
-    Made(Box<Made>),
+    NamespaceHosts(Box<NamespaceHosts>),
     Given(Box<HostsSetup>),
 }
 
@@ -24,14 +24,14 @@ pub(super) struct TestBed {
     addr: SocketAddr,
     pub(super) observation: Observation,
     seconds: f64,
-    /// Fixed time of an exchange, milliseconds.
+    /// Fixed time of an exchange in milliseconds.
     pub(super) exchange_ms: f64,
     /// Declared last, so that observers end before the connections to their hosts.
     hosts: Hosts,
 }
 
 impl TestBed {
-    /// Uses the hosts of the plan if it names some, otherwise builds namespaces.
+    /// Uses the hosts of the plan if it names some, and otherwise builds namespaces.
     pub(super) fn build(lab: &mut Lab<'_>, parameters: &Parameters, clients: u32) -> Result<Self, LabError> {
         match lab.run.plan.hosts.is_empty() {
             true => Self::made(lab, parameters, clients),
@@ -51,15 +51,21 @@ impl TestBed {
 
     fn made(lab: &mut Lab<'_>, parameters: &Parameters, clients: u32) -> Result<Self, LabError> {
         let plan = |exchange_ms| serve_plan(parameters, exchange_ms, clients);
-        let (made, addr, observation) = Made::build(lab, parameters, clients, plan)?;
+        let (made, addr, observation) = NamespaceHosts::build(lab, parameters, clients, plan)?;
         let exchange_ms = made.exchange_ms;
-        Ok(Self { hosts: Hosts::Made(Box::new(made)), addr, observation, seconds: seconds(parameters), exchange_ms })
+        Ok(Self {
+            hosts: Hosts::NamespaceHosts(Box::new(made)),
+            addr,
+            observation,
+            seconds: seconds(parameters),
+            exchange_ms,
+        })
     }
 
     /// Returns the maximum number of clients with a host of their own.
     pub(super) fn places(&self) -> u32 {
         match &self.hosts {
-            Hosts::Made(made) => made.namespace_hosts.len() as u32,
+            Hosts::NamespaceHosts(made) => made.namespace_hosts.len() as u32,
             Hosts::Given(hosts) => hosts.places().len() as u32,
         }
     }
@@ -92,7 +98,7 @@ impl TestBed {
 
     fn clients(&self) -> Vec<&dyn Host> {
         match &self.hosts {
-            Hosts::Made(made) => made.namespace_hosts.iter().map(|host| host as &dyn Host).collect(),
+            Hosts::NamespaceHosts(made) => made.namespace_hosts.iter().map(|host| host as &dyn Host).collect(),
             Hosts::Given(hosts) => hosts.places(),
         }
     }
@@ -102,9 +108,9 @@ impl TestBed {
     }
 
     /// Returns the namespaces, if the setup uses them.
-    fn bed(&self) -> Option<&Made> {
+    fn bed(&self) -> Option<&NamespaceHosts> {
         match &self.hosts {
-            Hosts::Made(made) => Some(made),
+            Hosts::NamespaceHosts(made) => Some(made),
             Hosts::Given(_) => None,
         }
     }
@@ -114,33 +120,34 @@ impl TestBed {
         self.bed().map_or_else(|| Ok(Vec::new()), |made| made.further(clients))
     }
 
-    /// Whether all hosts share one namespace.
+    /// Returns true if all hosts share one namespace.
     pub(super) fn one_namespace(&self) -> bool {
-        self.bed().is_some_and(Made::one_namespace)
+        self.bed().is_some_and(NamespaceHosts::one_namespace)
     }
 
-    /// Whether the medium matches the source's.
+    /// Returns true if the medium corresponds to the published one.
     pub(super) fn sources_medium(&self) -> bool {
         self.bed().is_some_and(|made| made.is_sources())
     }
 
-    /// Whether all hosts share one wire in both directions.
+    /// Returns true if all hosts share one wire in both directions.
     pub(super) fn shared_wire(&self) -> bool {
         self.bed().is_some_and(|made| made.bed.medium_spec().shared_wire)
     }
 
-    /// Whether the medium, and therefore its rate, is known.
+    /// Returns true if the medium, and therefore its rate, is known.
     pub(super) fn knows_its_medium(&self) -> bool {
         self.bed().is_some()
     }
 
-    /// Returns the time that the medium's clock may catch up, microseconds; NaN if the medium has no clock.
+    /// Returns the traffic that the medium passes at once after idle time, as microseconds of wire time; NaN for hosts
+    /// of a plan.
     pub(super) fn catches_up_us(&self) -> f64 {
         self.bed().map_or(f64::NAN, |made| made.bed.catches_up_us() as f64)
     }
 }
 
-/// Returns the length of a step.
+/// Returns the length of a step in seconds.
 fn seconds(parameters: &Parameters) -> f64 {
     parameters.number("seconds", 2.0).clamp(0.2, 600.0)
 }
@@ -150,7 +157,7 @@ fn serve_plan(parameters: &Parameters, exchange_ms: f64, clients: u32) -> ServeP
     let mut options = BTreeMap::from([("large_read_buffers".to_string(), buffers.to_string())]);
     let mut plan = ServePlan { service: "record".into(), model: "auto".into(), ..ServePlan::default() };
     if exchange_ms > 0.0 {
-        // Uses as many workers as clients, so that one client's fixed time does not delay others.
+        // There are as many workers as clients, so that the fixed time of one client does not delay others.
         plan.model = "workers".into();
         options.insert("sleep_ms".into(), exchange_ms.to_string());
         options.insert("workers".into(), clients.to_string());

@@ -1,21 +1,21 @@
 //! `lab bursty`: the effect of peaks on a server whose mean load is well below its capacity. A peak of `a` times the
-//! mean for a share `b` of the time overflows the listen queue. The quiet time does not make up for the dropped
-//! requests.
+//! mean for a share `b` of the time overflows the listen queue. The quiet time between peaks does not compensate for
+//! the dropped requests.
 
 use run::Relation::AtLeast;
 use run::{Arrival, Check, Key, LoadPlan, Run, Trial};
 
-use super::arena::Arena;
 use super::plans::{paced, server};
+use super::test_setup::TestSetup;
 use super::values::{LOST_SHARE, MEAN_RATE, PEAK, SHARE};
 use crate::Parameters;
 use lab::{Lab, LabError};
 
-/// Runs the experiment: for each mean rate a steady load, then each pair of peak and share, then self-similar arrivals.
+/// Runs the experiment. Each mean rate has a steady load, then each pair of peak and share, then self-similar arrivals.
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let (capacity, plan) = server(parameters);
-    let mut arena = Arena::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), &plan)?;
-    arena.server_sysctl("net.ipv4.tcp_syncookies", "0")?;
+    let mut setup = TestSetup::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), &plan)?;
+    setup.server_sysctl("net.ipv4.tcp_syncookies", "0")?;
     for share in parameters.numbers("mean_shares", &[0.4, 0.6, 0.8]) {
         for (name, peak, at_peak, arrival) in arrivals(parameters) {
             if lab.stopped() {
@@ -25,7 +25,7 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
             let label = format!("{name}, mean {mean:.0}/s");
             let key =
                 Key { line: Some(name), ..Key::default() }.with(MEAN_RATE, mean).with(PEAK, peak).with(SHARE, at_peak);
-            let trial = arena.trial(lab, &label, key, &offering(parameters, mean, peak, arrival))?;
+            let trial = setup.trial(lab, &label, key, &offering(parameters, mean, peak, arrival))?;
             lab.keep(trial)?;
         }
     }
@@ -34,7 +34,8 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Returns the arrival processes to compare, the steady one first: name, peak divided by mean, share of time at peak.
+/// Returns the arrival processes to compare, the steady one first: name, peak divided by mean, share of time at the
+/// peak.
 fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
     let period_s = parameters.number("period_s", 5.0);
     let (peaks, shares) =
@@ -49,16 +50,16 @@ fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
     std::iter::once(steady).chain(bursts).chain(std::iter::once(similar)).collect()
 }
 
-/// Makes the load. Each arrival is one connect of an S-Client, abandoned after T and not repeated, as with the source's
-/// think times. The trial lasts whole periods, and counts cover the whole trial.
+/// Creates the load. Each arrival is one connect of an S-Client, which is abandoned after T and not repeated, as with
+/// the paper's think times. The trial lasts whole periods, and counts cover the whole trial.
 fn offering(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     let seconds = parameters.number("periods", 2.0) * parameters.number("period_s", 5.0);
-    // A self-similar process has no maximum rate; in practice its sources stay below eight times the mean.
+    // A self-similar process has no maximum rate. In practice it stays below eight times the mean.
     let peak = if peak > 0.0 { peak } else { 8.0 };
     LoadPlan { duration_s: seconds, warmup_s: 0.5, ..paced(parameters, rate, peak, arrival) }
 }
 
-/// Stores the throughput lost against the steady load with the same mean, as a share.
+/// Stores the loss of throughput relative to the steady load with the same mean rate, as a share.
 fn put_losses(run: &mut Run) {
     let steady: Vec<(f64, f64)> = run
         .trials
@@ -72,7 +73,7 @@ fn put_losses(run: &mut Run) {
     }
 }
 
-/// Returns the share of due requests that completed in the whole trial. A window would split the after-effects of a
+/// Returns the share of due requests that completed in the whole trial. A window could exclude the after-effects of a
 /// peak.
 fn done(trial: &Trial) -> f64 {
     trial.tally.completed as f64 / (trial.tally.due as f64).max(1.0)
@@ -113,8 +114,8 @@ fn conclude(run: &mut Run) {
     run.findings.conclusions = conclusions;
 }
 
-/// Returns the additional loss of the longest peaks against the shortest ones of the same height, at the mean rate
-/// where the difference is smallest. `None` if no height has two lengths.
+/// Returns the additional loss of the longest peaks relative to the shortest peaks of equal height. Of several mean
+/// rates, the one with the smallest difference counts. Returns `None` if no height has two lengths.
 fn longer_costs_more(bursts: &[&Trial]) -> Option<f64> {
     let same =
         |a: &Trial, b: &Trial| (a.key.get(PEAK), a.key.get(MEAN_RATE)) == (b.key.get(PEAK), b.key.get(MEAN_RATE));

@@ -1,18 +1,19 @@
-//! Counts of connection requests in a whole trial, from the generator and the server's kernel.
+//! Counts of connection requests in a whole trial, from the generator and from the server's kernel.
 
 use run::{ErrorKind, Trial};
 
 use super::values::{OPENS_KERNEL, SYNS_KERNEL};
 
-/// Returns the connection requests sent by the generator.
+/// Returns the number of connection requests that the generator sent.
 pub(super) fn syns_sent(trial: &Trial) -> f64 {
     let errors = &trial.tally.errors.0;
     let never_left = [ErrorKind::ClientPorts, ErrorKind::ClientFds].map(|kind| errors.get(&kind).copied().unwrap_or(0));
     trial.tally.attempted.saturating_sub(never_left.into_iter().sum()) as f64
 }
 
-/// Stores the connection requests that the server's kernel accepted, dropped and answered with a cookie. The kernel's
-/// SYN count is exact only without cookies: a request answered with a cookie counts when its acknowledgement arrives.
+/// Stores the number of connection requests that the server's kernel accepted, dropped and answered with a cookie. The
+/// kernel's SYN count is exact only without cookies: a request answered with a cookie counts when its acknowledgement
+/// arrives.
 pub(super) fn put_kernel(trial: &mut Trial, opens: Option<f64>, drops: Option<f64>, cookies: Option<f64>) {
     trial.results.put(OPENS_KERNEL, opens);
     match cookies.filter(|n| *n > 0.0) {

@@ -2,7 +2,7 @@
 
 use run::{Intensity, LoadPlan};
 
-/// Divides a load among hosts as evenly as possible; a host without a share gets `None`.
+/// Divides a load among hosts as evenly as possible. A host without a share gets `None`.
 pub(super) fn deal(plan: &LoadPlan, hosts: u32) -> Vec<Option<LoadPlan>> {
     let one = |at: u32| {
         let dealt = plan.share(at, hosts);
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_load_is_dealt_out_whole() {
+    fn a_load_is_divided_completely() {
         for total in [1, 3, 4, 7, 1040] {
             let think = ThinkTime::default();
             let intensity = Intensity::SClients { descriptors: total, connect_timeout_ms: 500.0, think, pace: None };

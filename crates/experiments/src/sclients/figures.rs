@@ -1,4 +1,4 @@
-//! Tables and charts of the experiments with S-Clients (source 1).
+//! Tables and charts of the experiments with S-Clients.
 
 use run::FigureUnit;
 use run::number::Unit;

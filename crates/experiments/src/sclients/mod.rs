@@ -1,6 +1,6 @@
-//! Experiments with S-Clients (G. Banga, P. Druschel, "Measuring the Capacity of a Web Server", USITS 1997). A server
-//! with a known, small capacity and its clients have namespaces of their own. The connection requests that reach the
-//! server are counted in three ways. `request-rate` also works on real hosts.
+//! Experiments with S-Clients (G. Banga, P. Druschel, "Measuring the Capacity of a Web Server", USITS 1997; source 1).
+//! A server with a known, small capacity and its clients have namespaces of their own. The connection requests that
+//! reach the server are counted in three ways. `request-rate` also works on real hosts.
 
 pub(super) mod bursty;
 pub(super) mod figures;
@@ -8,12 +8,12 @@ pub(super) mod overload;
 pub(super) mod request_rate;
 pub(super) mod wan;
 
-mod arena;
-mod bed;
 mod counts;
 mod deal;
-mod far;
+mod namespace_hosts;
+mod other_hosts;
 mod plans;
+mod test_setup;
 mod text;
 mod values;
 

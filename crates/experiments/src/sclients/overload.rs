@@ -1,11 +1,11 @@
-//! `lab overload`: throughput of a server under increasing overload. Throughput declines because each dropped
-//! connection request costs CPU time that a request would need.
+//! `lab overload`: throughput of a server under increasing overload. It declines because each dropped connection
+//! request costs CPU time that other requests need.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Arrival, Check, Key, LoadPlan, Run, Trial};
 
-use super::arena::Arena;
 use super::plans::{descriptors_for, paced, sclients, server, timeout_ms};
+use super::test_setup::TestSetup;
 use super::values::{
     COOKIES_SENT_PER_S, MULTIPLE, OFFERED_RATE, OPENS_KERNEL, OVERFLOWS_PER_S, PHANTOMS, SYNCOOKIES, SYNS_FILTER,
     SYNS_GENERATOR, US_PER_DROPPED_SYN,
@@ -20,9 +20,9 @@ const MULTIPLES: [f64; 10] = [0.25, 0.5, 0.8, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 25
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let (capacity, plan) = server(parameters);
     let (medium, hosts) = (parameters.text("medium", "switch"), parameters.count("hosts", 4));
-    let mut arena = Arena::build_receiving(lab, &medium, hosts, &plan)?;
+    let mut setup = TestSetup::build_receiving(lab, &medium, hosts, &plan)?;
     for cookies in parameters.texts("syncookies", &["off", "on"]) {
-        arena.server_sysctl("net.ipv4.tcp_syncookies", if cookies == "on" { "1" } else { "0" })?;
+        setup.server_sysctl("net.ipv4.tcp_syncookies", if cookies == "on" { "1" } else { "0" })?;
         for multiple in parameters.numbers("multiples", &MULTIPLES) {
             if lab.stopped() {
                 return Ok(());
@@ -34,7 +34,7 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
                 .with(OFFERED_RATE, offered)
                 .with(MULTIPLE, multiple)
                 .with(SYNCOOKIES, cookies == "on");
-            let mut trial = arena.trial(lab, &label, key, &load)?;
+            let mut trial = setup.trial(lab, &label, key, &load)?;
             put_counts(&mut trial);
             lab.keep(trial)?;
         }
@@ -44,8 +44,8 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Makes S-Clients; paced ones up to the capacity. Without an arrival process, S-Clients reconnect at once after each
-/// accepted connection, so they offer at least D/T.
+/// Creates S-Clients, paced by an arrival process up to the capacity. Without an arrival process, S-Clients reconnect
+/// at once after each accepted connection, so they offer at least D/T.
 fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
     match multiple > 1.0 {
         true => sclients(parameters, descriptors_for(offered, timeout_ms(parameters))),
@@ -53,11 +53,11 @@ fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
     }
 }
 
-/// Share of the best rate below which throughput counts as declined; smaller losses are noise.
+/// Share of the best throughput below which throughput counts as declined. Smaller losses are noise.
 const DECLINED: f64 = 0.97;
 
-/// Stores the cost of each dropped connection request where throughput declined: (1 - X/X0) CPUs divided by the dropped
-/// rate. X0 is the best rate with the same setting.
+/// Stores the cost of each dropped connection request if throughput declined: (1 - X/X0) CPUs divided by the rate of
+/// drops. X0 is the best throughput with the same syncookies setting.
 fn put_costs(run: &mut Run) {
     let rates: Vec<_> = run.trials.iter().map(|t| (t.key.get(SYNCOOKIES), t.rates.completed_rate)).collect();
     for trial in &mut run.trials {
@@ -70,7 +70,7 @@ fn put_costs(run: &mut Run) {
     }
 }
 
-/// Stores the server's counts of rejected connections per second, and the phantoms.
+/// Stores the numbers of rejected connections per second, as the server counts them, and of phantom connections.
 fn put_counts(trial: &mut Trial) {
     let window = trial.measured.window;
     let Some(server) = &trial.server else { return };
@@ -78,8 +78,8 @@ fn put_counts(trial: &mut Trial) {
     let per_s = |id: &str| sum(id).map(|n| n / window.length_s().max(1e-9));
     trial.results.put(OVERFLOWS_PER_S, per_s("tcp.listen_overflows"));
     trial.results.put(COOKIES_SENT_PER_S, per_s("tcp.syncookies_sent"));
-    // Phantoms are open for the client but unknown to the server: the client's established connections minus the
-    // server's opened ones.
+    // A phantom connection is open for the client but unknown to the server: connections established by the clients
+    // minus those opened by the server.
     let connected = trial.tally.connected as f64;
     trial.results.put(PHANTOMS, trial.results.get(OPENS_KERNEL).map(|opens| (connected - opens).max(0.0)));
 }
@@ -117,7 +117,7 @@ fn missing_below_capacity(trials: &[&Trial]) -> f64 {
     below.map(|t| (t.rates.completed_rate / t.rates.offered_rate.max(1e-9) - 1.0).abs()).fold(0.0, f64::max)
 }
 
-/// States the source's argument, as far as this run supports it.
+/// States the argument of the paper, as far as this run supports it.
 fn decline(last: &Trial, best: f64) -> String {
     let (most, at_most) = (last.rates.sent_rate, last.rates.completed_rate);
     let said = format!(
@@ -146,8 +146,8 @@ fn phantoms(run: &Run) -> String {
     )
 }
 
-/// Returns the relative difference between the generator's SYNs and those seen by the filter. The kernel's count is
-/// unsuitable: it includes the phantoms' last acknowledgements that met a full accept queue.
+/// Returns the relative difference between the generator's SYNs and those that the filter counted. The kernel's count
+/// is unsuitable, because it includes final acknowledgements of phantom connections that met a full accept queue.
 fn unarrived(trial: &Trial) -> Option<f64> {
     let (sent, arrived) = (trial.results.get(SYNS_GENERATOR)?, trial.results.get(SYNS_FILTER)?);
     Some((sent - arrived).abs() / sent.max(1.0))
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drop_costs_something_only_where_the_rate_declined() {
+    fn a_drop_has_a_cost_only_if_throughput_declined() {
         let trial = |cookies: bool, sent: f64, completed: f64| {
             let mut trial = Trial::default();
             trial.key.put(SYNCOOKIES, cookies);
@@ -169,7 +169,8 @@ mod tests {
         let mut run = Run { trials: trials.map(|(c, s, x)| trial(c, s, x)).to_vec(), ..Run::default() };
         put_costs(&mut run);
         let costs: Vec<_> = run.trials.iter().map(|t| t.results.get(US_PER_DROPPED_SYN)).collect();
-        // A quarter of a CPU over 33,332 drops per second; with cookies, the only rate is also the best.
+        // A quarter of a CPU is lost over 33,332 drops per second. With cookies, the only throughput is also the best,
+        // so there is no cost.
         assert_eq!(costs, [None, None, Some(1e6 * 0.25 / 33_332.0), None]);
     }
 }

@@ -4,14 +4,15 @@ use run::{Arrival, Intensity, LoadPlan, Pace, ServePlan, ThinkTime};
 
 use crate::Parameters;
 
-/// File of the source, bytes.
+/// Size in bytes of the paper's file.
 const FILE_BYTES: u64 = 1294;
 
-/// Factor on the descriptors of paced S-Clients over the need of the highest mean rate, since Poisson arrivals exceed
-/// the mean.
+/// Number of descriptors of paced S-Clients, as a multiple of the need of the highest mean rate, because Poisson
+/// arrivals exceed the mean.
 const PEAK_ROOM: f64 = 4.0;
 
-/// Returns the capacity and the plan of the source's server: limited by CPU time per request, with a listen backlog.
+/// Returns the capacity and the plan of the paper's server, which is limited by CPU time per request and has a listen
+/// backlog.
 pub(super) fn server(parameters: &Parameters) -> (f64, ServePlan) {
     let capacity = parameters.number("capacity", 130.0);
     let by = parameters.text("work_by", "loops");
@@ -26,7 +27,7 @@ pub(super) fn server(parameters: &Parameters) -> (f64, ServePlan) {
     (capacity, plan)
 }
 
-/// Makes a load with one connection per request, as in HTTP/1.0.
+/// Creates a load with one connection per request, as in HTTP/1.0.
 pub(super) fn load(parameters: &Parameters, intensity: Intensity) -> LoadPlan {
     LoadPlan {
         intensity,
@@ -39,19 +40,19 @@ pub(super) fn load(parameters: &Parameters, intensity: Intensity) -> LoadPlan {
     }
 }
 
-/// Makes a load of simple clients.
+/// Creates a load of simple clients.
 pub(super) fn simple(parameters: &Parameters, clients: u32) -> LoadPlan {
     load(parameters, Intensity::Closed { connections: clients, pipeline: 1, think: ThinkTime::default() })
 }
 
-/// Makes a load of S-Clients with this total of descriptors and the timeout T.
+/// Creates a load of S-Clients with this total of descriptors and the timeout T.
 pub(super) fn sclients(parameters: &Parameters, descriptors: u32) -> LoadPlan {
     let (connect_timeout_ms, think) = (timeout_ms(parameters), ThinkTime::default());
     load(parameters, Intensity::SClients { descriptors, connect_timeout_ms, think, pace: None })
 }
 
-/// Makes S-Clients that follow an arrival process with a mean rate, with enough descriptors for peaks of `peak` times
-/// the mean.
+/// Creates S-Clients that follow an arrival process with a mean rate. They have enough descriptors for peaks of `peak`
+/// times the mean.
 pub(super) fn paced(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     let mut plan = sclients(parameters, descriptors_for(PEAK_ROOM * peak * rate, timeout_ms(parameters)));
     if let Intensity::SClients { pace, .. } = &mut plan.intensity {
@@ -60,7 +61,7 @@ pub(super) fn paced(parameters: &Parameters, rate: f64, peak: f64, arrival: Arri
     plan
 }
 
-/// Returns T; 500 ms in the source.
+/// Returns the timeout T in milliseconds; 500 ms in the paper.
 pub(super) fn timeout_ms(parameters: &Parameters) -> f64 {
     parameters.number("connect_timeout_ms", 500.0)
 }

@@ -1,28 +1,28 @@
-//! `lab request-rate`: simple clients cannot exceed the server's capacity, S-Clients can. Measures connection requests
-//! per second at the server, and names what limits the S-Clients.
+//! `lab request-rate`: simple clients cannot exceed the server's capacity, but S-Clients can. The experiment measures
+//! connection requests per second at the server, and names the limit of the S-Clients.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Check, Key, Run, Trial};
 
-use super::arena::Arena;
 use super::plans::{sclients, server, simple, timeout_ms};
+use super::test_setup::TestSetup;
 use super::values::{DESCRIPTORS, SYN_RATE, SYNS_FILTER, SYNS_GENERATOR, SYNS_KERNEL};
 use crate::Parameters;
 use lab::{Lab, LabError};
 
-/// Minimum share of D/T sent; below it, the generator is too slow.
+/// Share of D/T that a generator must send. A generator that sends less is too slow.
 const KEEPS_UP: f64 = 0.95;
-/// Highest rate of the source divided by the capacity: 2065 against 130.
+/// Highest rate of the paper divided by its capacity: 2065 and 130 requests/s.
 const PAST_CAPACITY: f64 = 16.0;
-/// Maximum relative deviation at which the rate of simple clients counts as constant.
+/// Maximum relative deviation for which the rate of simple clients counts as constant.
 const FLAT: f64 = 0.05;
 
 /// Runs the experiment.
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let (capacity, plan) = server(parameters);
-    let mut arena = Arena::of(lab, parameters, &plan)?;
+    let mut setup = TestSetup::of(lab, parameters, &plan)?;
     if !parameters.flag("syncookies", false) {
-        arena.server_sysctl("net.ipv4.tcp_syncookies", "0")?;
+        setup.server_sysctl("net.ipv4.tcp_syncookies", "0")?;
     }
     for clients in parameters.numbers("simple_clients", &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]) {
         if lab.stopped() {
@@ -30,10 +30,10 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
         }
         let label = format!("simple, {clients} client{}", if clients == 1.0 { "" } else { "s" });
         let plan = simple(parameters, clients as u32);
-        let trial = arena.trial(lab, &label, Key { clients: Some(clients as u32), ..Key::default() }, &plan)?;
+        let trial = setup.trial(lab, &label, Key { clients: Some(clients as u32), ..Key::default() }, &plan)?;
         keep(lab, trial)?;
     }
-    let ends = s_clients(lab, &mut arena, parameters, capacity)?;
+    let ends = s_clients(lab, &mut setup, parameters, capacity)?;
     conclude(&mut lab.run, capacity, timeout_ms(parameters), ends.as_deref());
     Ok(())
 }
@@ -41,7 +41,7 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
 /// Adds descriptors until the generator is too slow, and returns the reason.
 fn s_clients(
     lab: &mut Lab<'_>,
-    arena: &mut Arena,
+    setup: &mut TestSetup,
     parameters: &Parameters,
     capacity: f64,
 ) -> Result<Option<String>, LabError> {
@@ -53,9 +53,9 @@ fn s_clients(
         let mut plan = sclients(parameters, d as u32);
         plan.threads = parameters.count("s_clients_a_host", 3);
         let label = format!("S-Clients, D = {d}");
-        let trial = arena.trial(lab, &label, Key::default().with(DESCRIPTORS, d as u32), &plan)?;
+        let trial = setup.trial(lab, &label, Key::default().with(DESCRIPTORS, d as u32), &plan)?;
         let (sent, wanted) = (trial.rates.sent_rate, d / t_s);
-        let limit = (sent < KEEPS_UP * wanted).then(|| limit_of(&trial, arena.client_cpus(&trial)));
+        let limit = (sent < KEEPS_UP * wanted).then(|| limit_of(&trial, setup.client_cpus(&trial)));
         keep(lab, trial)?;
         if let Some(limit) = limit {
             return Ok(Some(format!("at {sent:.0} requests/s ({d} descriptors wanted {wanted:.0}): {limit}")));
@@ -68,7 +68,7 @@ fn s_clients(
     Ok(None)
 }
 
-/// Names the resource that the generator lacked.
+/// Names the resource that limited the generator.
 fn limit_of(trial: &Trial, cpus: f64) -> String {
     let window = trial.measured.window;
     let busy = trial.client.recording.sum("process.cpu", window, |_| true).value();
@@ -114,7 +114,7 @@ fn conclude(run: &mut Run, capacity: f64, timeout_ms: f64, ends: Option<&str>) {
         Check::new(flat, spread, AtMost, FLAT),
         Check::new("S-Clients reach this many times the capacity", most / capacity, AtLeast, PAST_CAPACITY),
     ];
-    // Absent without a filter, as on real hosts.
+    // There is no count without a filter, for example on real hosts.
     let apart = run.trials.iter().filter_map(counts_apart).reduce(f64::max);
     let counts = "largest difference of the three counts of SYNs, S-Clients";
     checks.extend(apart.map(|apart| Check::new(counts, apart, AtMost, 0.005)));
@@ -126,14 +126,14 @@ fn conclude(run: &mut Run, capacity: f64, timeout_ms: f64, ends: Option<&str>) {
     ];
 }
 
-/// Returns the mean rate of simple clients (4 or more), and the largest relative deviation from it.
+/// Returns the mean rate of simple clients (4 or more), and the largest relative deviation from this mean.
 fn flat(run: &Run) -> (f64, f64) {
     let rates: Vec<f64> = run.trials.iter().filter(|t| t.key.clients.is_some_and(|n| n >= 4)).map(syns).collect();
     let mean = judge::average(&rates);
     (mean, rates.iter().map(|rate| (rate / mean - 1.0).abs()).fold(0.0, f64::max))
 }
 
-/// Fits the S-Clients' rate by descriptors as a line, and returns its checks.
+/// Fits a line to the S-Clients' rate by number of descriptors, and returns its checks.
 fn line(run: &mut Run, capacity: f64, timeout_ms: f64) -> Vec<Check> {
     let sent = run.trials.iter().filter_map(|t| Some((f64::from(t.key.get(DESCRIPTORS)?), t.rates.sent_rate)));
     let points: Vec<(f64, f64)> =
@@ -161,7 +161,7 @@ fn s_clients_words(most: f64, capacity: f64, ends: Option<&str>) -> String {
     )
 }
 
-/// Describes the rate of simple clients, and that it is constant if it was.
+/// Describes the rate of simple clients, and states that it was constant if it was.
 fn simple_clients(mean: f64, spread: f64) -> String {
     match spread <= FLAT {
         true => format!(
@@ -175,7 +175,8 @@ fn simple_clients(mean: f64, spread: f64) -> String {
 }
 
 /// Returns the largest relative difference between the counts of the generator, the kernel and the filter in one trial.
-/// Only for S-Clients: the kernel of a simple client retransmits a SYN after a second, unseen by the generator.
+/// This applies only to S-Clients: the kernel of a simple client repeats a SYN after a second, which the generator does
+/// not count.
 fn counts_apart(trial: &Trial) -> Option<f64> {
     trial.key.get(DESCRIPTORS)?;
     let of = &trial.results;
@@ -189,7 +190,7 @@ mod tests {
     use super::simple_clients;
 
     #[test]
-    fn what_failed_its_check_is_not_concluded() {
+    fn a_failed_check_gives_no_conclusion() {
         assert!(simple_clients(130.0, 0.04).contains("however many"));
         let failed = simple_clients(130.0, 0.3);
         assert!(!failed.contains("however many") && failed.contains("30 % apart"), "{failed}");

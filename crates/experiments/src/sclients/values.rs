@@ -2,13 +2,13 @@
 
 use run::ValueName;
 
-/// Number of S-Client descriptors, D.
+/// Number of S-Client descriptors (D in the paper).
 pub(crate) const DESCRIPTORS: ValueName<u32> = ValueName::new("descriptors");
 /// Delay of the link in each direction, milliseconds.
 pub(crate) const DELAY_MS: ValueName<f64> = ValueName::new("delay_ms");
 /// Share of packets lost on the link, 0 to 1.
 pub(crate) const LOSS: ValueName<f64> = ValueName::new("loss");
-/// Whether the server's kernel uses syncookies when a queue is full.
+/// True if the server's kernel sends syncookies when a queue is full.
 pub(crate) const SYNCOOKIES: ValueName<bool> = ValueName::new("syncookies");
 /// Planned connections per second.
 pub(crate) const OFFERED_RATE: ValueName<f64> = ValueName::new("offered_rate");
@@ -16,7 +16,7 @@ pub(crate) const OFFERED_RATE: ValueName<f64> = ValueName::new("offered_rate");
 pub(crate) const MULTIPLE: ValueName<f64> = ValueName::new("multiple");
 /// Mean rate of an arrival process, per second.
 pub(crate) const MEAN_RATE: ValueName<f64> = ValueName::new("mean_rate");
-/// Peak of an arrival process divided by its mean; 0 without a maximum rate.
+/// Peak of an arrival process divided by its mean; 0 if there is no maximum rate.
 pub(crate) const PEAK: ValueName<f64> = ValueName::new("peak");
 /// Share of time that an arrival process is at its peak, 0 to 1.
 pub(crate) const SHARE: ValueName<f64> = ValueName::new("share");
@@ -24,7 +24,7 @@ pub(crate) const SHARE: ValueName<f64> = ValueName::new("share");
 pub(crate) const SYNS_GENERATOR: ValueName<f64> = ValueName::new("syns_generator");
 /// Connection requests counted by the server's kernel.
 pub(crate) const SYNS_KERNEL: ValueName<f64> = ValueName::new("syns_kernel");
-/// Connection requests seen by a filter at the server's interface.
+/// Connection requests that a filter at the server's interface counted.
 pub(crate) const SYNS_FILTER: ValueName<f64> = ValueName::new("syns_filter");
 /// Connections opened by the server's kernel.
 pub(crate) const OPENS_KERNEL: ValueName<f64> = ValueName::new("opens_kernel");
@@ -38,7 +38,7 @@ pub(crate) const COOKIES_SENT_PER_S: ValueName<f64> = ValueName::new("cookies_se
 pub(crate) const PHANTOMS: ValueName<f64> = ValueName::new("phantoms");
 /// Server CPU time per dropped connection request, microseconds.
 pub(crate) const US_PER_DROPPED_SYN: ValueName<f64> = ValueName::new("us_per_dropped_syn");
-/// Share of the steady load's throughput lost at the same mean rate.
+/// Share of throughput lost relative to a steady load with the same mean rate.
 pub(crate) const LOST_SHARE: ValueName<f64> = ValueName::new("lost_share");
 /// Mean number of established connections at the server in the window.
 pub(crate) const OPEN_CONNECTIONS: ValueName<f64> = ValueName::new("open_connections");

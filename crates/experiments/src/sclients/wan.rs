@@ -1,21 +1,21 @@
-//! `lab wan`: the same server behind delay and loss. A server with a fixed number of threads, one or more per
-//! connection, loses throughput as the delay grows, since connections stay open longer. An event-driven server only
-//! holds more connections.
+//! `lab wan`: a server behind delay and loss. A server with a fixed number of threads, one or more per connection,
+//! loses throughput as the delay grows, because connections stay open longer. An event-driven server only holds more
+//! connections.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Arrival, Check, Intensity, Key, LoadPlan, Run, Trial};
 
-use super::arena::Arena;
 use super::plans::{load, server};
+use super::test_setup::TestSetup;
 use super::values::{DELAY_MS, LOSS, OPEN_CONNECTIONS};
 use crate::Parameters;
 use crate::values::MODEL;
 use lab::{Lab, LabError};
 
-/// Model with threads per connection; the others are event-driven.
+/// Model with threads per connection. The other models are event-driven.
 const LIMITED: &str = "blocking";
 
-/// Runs the experiment: each delay and loss on its own link, for each kind of server.
+/// Runs the experiment: each combination of delay and loss on its own link, for each kind of server.
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     for model in parameters.texts("models", &["blocking", "epoll"]) {
         for loss in parameters.numbers("losses", &[0.0, 0.02]) {
@@ -32,7 +32,7 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Measures one link with `delay` milliseconds in each direction, so a round trip takes twice as long.
+/// Measures one link with `delay` milliseconds in each direction. A round trip takes twice as long.
 fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, loss: f64) -> Result<Trial, LabError> {
     let (capacity, mut plan) = server(parameters);
     plan.model = model.to_string();
@@ -40,12 +40,13 @@ fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, lo
         plan.options.insert("max_threads".into(), parameters.count("server_threads", 25).to_string());
     }
     let medium = format!("wan:delay={delay}ms,loss={}%", loss * 100.0);
-    let mut arena = Arena::build(lab, &medium, 1, &plan)?;
-    arena.server_sysctl("net.ipv4.tcp_syncookies", "0")?;
+    let mut setup = TestSetup::build(lab, &medium, 1, &plan)?;
+    setup.server_sysctl("net.ipv4.tcp_syncookies", "0")?;
     let rate = parameters.number("offered_share", 0.7) * capacity;
     let intensity = Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: 16_000 };
     let mut plan = LoadPlan { connect_timeout_s: 10.0, ..load(parameters, intensity) };
-    // The client closes after it received the page; the server holds the connection until the close arrives.
+    // The client closes the connection after it received the page. The server holds the connection until the close
+    // arrives.
     if let Some(request) = plan.protocol.http_mut() {
         request.headers.push(("Connection".into(), "keep-alive".into()));
     }
@@ -54,7 +55,7 @@ fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, lo
         .with(MODEL, model.to_string())
         .with(DELAY_MS, delay)
         .with(LOSS, loss);
-    let mut trial = arena.trial(lab, &label, key, &plan)?;
+    let mut trial = setup.trial(lab, &label, key, &plan)?;
     let window = trial.measured.window;
     let server = trial.server.as_ref();
     trial
@@ -71,7 +72,8 @@ fn open(trial: &Trial) -> f64 {
     trial.results.get(OPEN_CONNECTIONS).unwrap_or(f64::NAN)
 }
 
-/// Returns the trials without loss, with no delay and with the longest, for the model with threads or for the others.
+/// Returns two trials without loss, one without delay and one with the longest delay. `limited` selects the model with
+/// threads, otherwise the others.
 fn ends(run: &Run, limited: bool) -> Option<(&Trial, &Trial)> {
     let own = |t: &&Trial| t.key.get(LOSS) == Some(0.0) && (t.key.get(MODEL).as_deref() == Some(LIMITED)) == limited;
     let clean = || run.trials.iter().filter(own);

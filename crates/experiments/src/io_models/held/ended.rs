@@ -4,10 +4,10 @@ use run::{ErrorKind, Trial};
 
 use super::levels::Levels;
 
-/// Descriptors below the limit at which a process counts as having none left.
+/// A process this close to its descriptor limit counts as having no descriptors left.
 const SPARE: f64 = 100.0;
 
-/// Bottleneck id, if known, and a description.
+/// ID of the bottleneck, if known, and a description.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ended {
     /// Row of `loadline list bottlenecks`.
@@ -17,8 +17,8 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Returns the descriptor limit as the reason, if the process is close to `limit`. A ring's table of connections
-    /// has the same size.
+    /// Returns the descriptor limit as the reason if the process is close to `limit`. A ring's table of connections has
+    /// the same size.
     pub(super) fn by_descriptors(most: &Levels, limit: f64) -> Option<Self> {
         let full = most.descriptors.max(most.accepted) + SPARE >= limit;
         let words = format!("descriptors: one process may have {limit} (RLIMIT_NOFILE)");

@@ -1,40 +1,41 @@
-//! Gauges of a server process at one moment, and two summaries of many: the maximum, and the values of a quiet moment.
+//! Gauges of a server process at one time, and two summaries of many samples: the maximum, and the values while nothing
+//! changed.
 
 use run::{Instance, Recording};
 
-/// Time after which a process counts as quiet although connections wait in its accept queue, seconds. With an empty
-/// queue, a process is quiet at once.
+/// Seconds without change after which a process counts as quiet although connections wait in its accept queue. With an
+/// empty queue, a process is quiet at once.
 const STALLED_S: f64 = 2.0;
 
-/// Gauges at one moment, or the maximum of several moments.
+/// Gauges at one time, or their maxima.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Levels {
-    /// Accepted connections.
+    /// Number of accepted connections.
     pub(crate) accepted: f64,
-    /// Connections waiting in the accept queue.
+    /// Number of connections that wait in the accept queue.
     pub(crate) waiting: f64,
     /// Resident memory, bytes.
     pub(crate) rss_bytes: f64,
-    /// Threads.
+    /// Number of threads.
     pub(crate) threads: f64,
-    /// Open descriptors.
+    /// Number of open descriptors.
     pub(crate) descriptors: f64,
 }
 
-/// Maximum gauges of a process, and those of a quiet moment. While connections arrive, threads and connections are not
-/// read at the same instant.
+/// Maximum gauges of a process, and its gauges while nothing changed. While connections arrive, threads and connections
+/// are not read at the same instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Looks {
     pub(super) rest: Levels,
     pub(super) most: Levels,
     pub(super) still: Option<Levels>,
     last: Levels,
-    /// Time since when connections and threads are unchanged.
+    /// Time since which the numbers of connections and threads are constant.
     same_since_s: f64,
 }
 
 impl Looks {
-    /// Reads all samples of a process and its listener. Gauges missing in a sample keep their last value.
+    /// Reads all samples of a process and its listening socket. A gauge missing in a sample keeps its last value.
     pub(super) fn of(recording: &Recording, pid: u32, listener: &str) -> Self {
         let of_pid = |instance: &str| Instance::read(instance) == Some(Instance { pid, tid: None });
         let process = |id| recording.columns_of(id).find(|c| of_pid(&c.instance));
@@ -50,7 +51,7 @@ impl Looks {
         for (row, t_s) in recording.t_s.iter().enumerate() {
             let read = columns.map(|column| column.and_then(|c| c.values.get(row).copied().flatten()));
             known = std::array::from_fn(|i| read[i].or(known[i]));
-            // The most expensive counter has the fewest samples, so it decides which samples count.
+            // The most expensive counter has the fewest samples, so only samples with this counter are used.
             let (Some(_), [Some(accepted), Some(waiting), Some(rss_bytes), Some(threads), descriptors]) =
                 (read[0], known)
             else {
@@ -79,7 +80,7 @@ impl Looks {
             return;
         }
         let quiet = now.accepted > 0.0 && (now.waiting == 0.0 || t_s - self.same_since_s >= STALLED_S);
-        // Keeps the quiet moment with the most connections. Near the end, connections close before their threads end.
+        // The quiet sample with the most connections is kept. Near the end, connections close before their threads end.
         if quiet && self.still.is_none_or(|s| now.accepted >= s.accepted) {
             self.still = Some(now);
         }
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_told_in_the_fullest_quiet_moment() {
+    fn threads_are_taken_from_the_quiet_sample_with_most_connections() {
         let (full, less) = (levels(63.0, 0.0, 2.0), levels(5.0, 0.0, 9.0));
         let coming = levels(70.0, 0.0, 2.0);
         let seen = [(0.1, less), (0.2, full), (0.3, full), (0.4, coming), (0.5, less), (0.6, less)];
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_in_accepting_is_not_quiet_but_a_full_process_is() {
+    fn a_full_process_is_quiet_but_a_pause_in_accepting_is_not() {
         let stuck = levels(2609.0, 900.0, 5217.0);
         assert_eq!(still(&[(1.0, stuck), (1.3, stuck), (1.6, levels(2700.0, 809.0, 5400.0))]), None);
         assert_eq!(still(&[(1.0, stuck), (1.3, stuck), (3.1, stuck)]), Some((2609.0, 5217.0)));

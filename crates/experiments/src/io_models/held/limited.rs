@@ -1,15 +1,16 @@
-//! Bottleneck of a trial that holds connections: the reason why connections ended, or none if the server handles
-//! everything offered, or otherwise the verdict on this trial alone.
+//! Bottleneck of a trial that holds connections. It is the reason why connections ended, or none if the server handles
+//! all offered load, or else the verdict on this trial alone.
 
 use run::{Bottleneck, LimitedBy, Run, Trial};
 
 use super::ended::Ended;
 use crate::values::BYTES_PER_S;
 
-/// Share of the offered load from which the server handles all of it: a window starts and ends between two messages. If
-/// the share exceeds 1 by as much, a backlog is being handled, and something else is the limit.
+/// Share of the offered load above which the server counts as handling all of it, because a window starts and ends
+/// between two messages. If the share exceeds 1 by the same margin, the server works off a backlog, and something else
+/// is the limit.
 const SERVED: f64 = 0.95;
-/// Minimum confidence; below it, a verdict is a guess.
+/// Minimum confidence of a verdict. Below it, the verdict is marked as a guess.
 const SURE: f64 = 0.6;
 
 /// Stores the bottleneck of a trial, judged as the only trial of its run.
@@ -21,7 +22,7 @@ pub(crate) fn put_limited(trial: &mut Trial, offered_bytes_per_s: Option<f64>, e
     trial.results.limited_by = Some(limited_by);
 }
 
-/// Returns the bottleneck of a trial with the reason. `found` is the verdict on this trial alone. `offered` is the
+/// Returns the bottleneck of a trial with its reason. `found` is the verdict on this trial alone. `offered` is the
 /// maximum load of its connections in bytes per second; `None` if only responses limit them.
 fn limited_by(trial: &Trial, found: &Bottleneck, offered: Option<f64>, ended: Option<&Ended>) -> (LimitedBy, String) {
     if let Some((id, ended)) = ended.and_then(|e| Some((e.id?, e))) {
@@ -38,8 +39,8 @@ fn surely(id: &str) -> LimitedBy {
     LimitedBy { id: id.into(), sure: true }
 }
 
-/// Describes a server that holds all connections and handles all they offer. Mentions a full CPU, since some models
-/// search all connections at every wait and use all CPU time at any load.
+/// Describes a server that holds all connections and handles all their load. The text mentions a full CPU, because some
+/// models search all connections at every wait and use all CPU time at any load.
 fn not_saturated(offered: f64, beside: &Bottleneck) -> String {
     let beside = match beside.id.as_str() {
         "unknown" | "not-saturated" => String::new(),
@@ -48,7 +49,7 @@ fn not_saturated(offered: f64, beside: &Bottleneck) -> String {
     format!("all are held, and the {:.2} MB/s that they offer are served{beside}", offered / 1e6)
 }
 
-/// Describes judge's verdict. `piled_up` is the offered load if the server handled more than that.
+/// Describes the verdict. `piled_up` is the offered load if the server handled more than that.
 fn said(found: &Bottleneck, piled_up: Option<f64>) -> (LimitedBy, String) {
     let sure = found.id == "unknown" || found.confidence >= SURE;
     let more = piled_up.map_or_else(String::new, |offered| {
@@ -66,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_limits_a_row_that_holds_all_and_serves_what_they_offer() {
+    fn nothing_limits_a_server_that_handles_all_offered_load() {
         let of = |sent: f64, ended: Option<&Ended>| {
             let mut trial = Trial::default();
             trial.results.put(BYTES_PER_S, sent);

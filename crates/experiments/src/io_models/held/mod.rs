@@ -1,6 +1,7 @@
-//! Resources held by a server's processes during a trial, from the recording of their host: accepted sockets, memory,
-//! threads, descriptors. Also the reason if the server held fewer connections than attempted, and the bottleneck of the
-//! trial. The client cannot know which connections wait in the accept queue.
+//! Resources that a server's processes hold during a trial: accepted sockets, memory, threads, descriptors. They are
+//! taken from the recording of the server's host, because the client cannot know which connections wait in the accept
+//! queue. This module also finds the reason if fewer connections than attempted were held, and the bottleneck of the
+//! trial.
 
 mod ended;
 mod levels;
@@ -19,16 +20,16 @@ use levels::Looks;
 use super::values::{THREADS, THREADS_AT_REST};
 use crate::values::{CONNECTIONS, HELD, MEMORY_PER_CONNECTION_BYTES, PROCESSES};
 
-/// Resources held by a server's processes during a trial.
+/// Resources that a server's processes hold during a trial.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Held {
+pub(super) struct HeldResources {
     /// Samples of each server process.
     each: Vec<Looks>,
     /// Descriptor limit of each process.
     limits: Vec<Option<f64>>,
 }
 
-impl Held {
+impl HeldResources {
     /// Reads the recording for these processes, each with its listening address.
     pub(super) fn of(recording: &Recording, servers: &[(u32, SocketAddr)]) -> Self {
         let looks = |(pid, addr): &(u32, SocketAddr)| Looks::of(recording, *pid, &addr.to_string());
@@ -40,7 +41,7 @@ impl Held {
         Self { each: servers.iter().map(looks).collect(), limits: servers.iter().map(limit).collect() }
     }
 
-    /// Stores the values in a trial's results. Returns the reason if not all connections were held.
+    /// Stores the values in a trial's results. Returns the reason if fewer connections than attempted were held.
     pub(super) fn put(&self, trial: &mut Trial) -> Option<Ended> {
         let (rest, most) = (self.sum(|one| one.rest), self.sum(|one| one.most));
         trial.key.put(PROCESSES, u32::try_from(self.each.len()).ok());
@@ -52,7 +53,7 @@ impl Held {
         })
     }
 
-    /// Returns the gauges of all processes in quiet moments; `None` if connections arrived all the time.
+    /// Returns the gauges of all processes while nothing changed, or `None` if connections arrived all the time.
     pub(super) fn still(&self) -> Option<Vec<Levels>> {
         let still: Option<Vec<Levels>> = self.each.iter().map(|one| one.still).collect();
         still.filter(|s| !s.is_empty())
@@ -62,7 +63,7 @@ impl Held {
         self.each.iter().map(of).fold(Levels::default(), Levels::plus)
     }
 
-    /// Returns the descriptor limit as the reason, if a process is at its limit.
+    /// Returns the descriptor limit as the reason if a process has reached it.
     fn descriptors(&self) -> Option<Ended> {
         let most = self.each.iter().map(|one| one.most).zip(&self.limits);
         most.filter_map(|(most, limit)| Ended::by_descriptors(&most, (*limit)?)).next()
@@ -70,7 +71,7 @@ impl Held {
 }
 
 /// Stores held connections and their memory in a trial's results. Returns the reason if fewer than attempted were held.
-/// `grown` is the growth of the server's resident memory, bytes.
+/// `grown` is the growth of the server's resident memory in bytes.
 fn put(trial: &mut Trial, held: f64, grown: Option<f64>, ended: impl FnOnce(&Trial) -> Ended) -> Option<Ended> {
     let attempted = f64::from(trial.key.get(CONNECTIONS).unwrap_or(0));
     let results = &mut trial.results;
@@ -81,7 +82,8 @@ fn put(trial: &mut Trial, held: f64, grown: Option<f64>, ended: impl FnOnce(&Tri
     Some(ended)
 }
 
-/// Does the same from the counts of a server on another host. Without its count, there is no reason to return.
+/// Stores held connections and their memory from the counts of a server on another host. Without these counts, no
+/// reason is returned.
 pub(super) fn put_counted(trial: &mut Trial) -> Option<Ended> {
     trial.key.put(PROCESSES, 1);
     let recording = &trial.server.as_ref()?.recording;
@@ -126,7 +128,7 @@ mod tests {
         Trial { key: Key::default().with(CONNECTIONS, 200), ..Trial::default() }
     }
 
-    /// Makes a recording of a process with these connections and threads, and this descriptor limit.
+    /// Creates a recording of a process with these connections and threads and this descriptor limit.
     fn recording(accepted: f64, threads: f64, limit: f64) -> Recording {
         let levels = |rest: f64, full: f64| [Some(rest), Some(full), Some(full)];
         let columns = vec![
@@ -141,12 +143,12 @@ mod tests {
         Recording { t_s: vec![0.0, 1.0, 2.0], columns, absent: Vec::new() }
     }
 
-    fn held(recording: &Recording) -> Held {
-        Held::of(recording, &[(50, SocketAddr::from(([127, 0, 0, 1], 7)))])
+    fn held(recording: &Recording) -> HeldResources {
+        HeldResources::of(recording, &[(50, SocketAddr::from(([127, 0, 0, 1], 7)))])
     }
 
     #[test]
-    fn levels_are_those_of_the_process_and_of_its_listener() {
+    fn gauges_come_from_the_process_and_its_listening_socket() {
         let (mut trial, held) = (trial(), held(&recording(126.0, 4.0, 1024.0)));
         let ended = held.put(&mut trial);
         let r = &trial.results;
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_threads_full_descriptors_are_named_and_all_held_is_no_end() {
+    fn a_shortfall_is_explained_by_threads_or_descriptors() {
         let mut refused = trial();
         refused.tally.errors.0.insert(ErrorKind::Reset, 5);
         let id = |trial: &mut Trial, accepted, limit| held(&recording(accepted, 9.0, limit)).put(trial).map(|e| e.id);
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_counts_itself_is_taken_at_its_word() {
+    fn counts_of_a_server_on_another_host_are_used() {
         let columns = vec![
             column("server.connections", "", &[Some(0.0), Some(150.0), Some(120.0)]),
             column("server.threads", "", &[Some(1.0), None, Some(3.0)]),

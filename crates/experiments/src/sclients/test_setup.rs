@@ -1,71 +1,78 @@
-//! Setup of these experiments: a server, its clients, and the counts of connection requests between them. Made from
-//! namespaces, or from the hosts of the plan.
+//! Setup of these experiments: a server, its clients, and the counts of connection requests. The hosts are namespaces,
+//! or the hosts of the plan.
 
 use run::{Key, LoadPlan, ServePlan, Trial, TrialKind};
 
-use super::bed::Bed;
-use super::far::Far;
+use super::namespace_hosts::NamespaceHosts;
+use super::other_hosts::OtherHosts;
 use crate::Parameters;
 use lab::{Lab, LabError, Point};
 
-/// Maximum number of trials repeated because other programs disturbed them. On a machine that is never quiet, an
-/// experiment must not take twice as long.
+/// Maximum number of trials that are repeated because other programs disturbed them. On a machine that is never quiet,
+/// an experiment must not take twice as long.
 const MAX_REPEATS: u32 = 4;
 
 /// Hosts of server and clients.
 enum Hosts {
-    Bed(Box<Bed>),
-    Far(Box<Far>),
+    NamespaceHosts(Box<NamespaceHosts>),
+    OtherHosts(Box<OtherHosts>),
 }
 
-/// A server under test with its clients around it.
-pub(crate) struct Arena {
+/// A server under test and its clients.
+pub(crate) struct TestSetup {
     hosts: Hosts,
     /// Number of trials repeated so far.
     repeats: u32,
 }
 
-impl Arena {
-    /// Uses the hosts of the plan if it names some, otherwise as many namespaces as the parameters demand.
+impl TestSetup {
+    /// Uses the hosts of the plan if it names some, and otherwise as many namespaces as the parameters require.
     pub(crate) fn of(lab: &mut Lab<'_>, parameters: &Parameters, server: &ServePlan) -> Result<Self, LabError> {
         if lab.run.plan.hosts.is_empty() {
             return Self::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), server);
         }
-        Ok(Self { hosts: Hosts::Far(Box::new(Far::start(lab, parameters, server)?)), repeats: 0 })
+        Ok(Self { hosts: Hosts::OtherHosts(Box::new(OtherHosts::start(lab, parameters, server)?)), repeats: 0 })
     }
 
-    /// Builds hosts from namespaces and starts the server in one of them.
+    /// Builds namespaces and starts the server in one of them.
     pub(crate) fn build(lab: &mut Lab<'_>, medium: &str, clients: u32, server: &ServePlan) -> Result<Self, LabError> {
-        Ok(Self { hosts: Hosts::Bed(Box::new(Bed::build(lab, medium, clients, server)?)), repeats: 0 })
+        Ok(Self {
+            hosts: Hosts::NamespaceHosts(Box::new(NamespaceHosts::build(lab, medium, clients, server)?)),
+            repeats: 0,
+        })
     }
 
-    /// Builds the hosts, with the kernel's receive processing for the server on the server's own CPU.
+    /// Builds namespaces. The kernel's receive work for the server runs on the server's own CPU.
     pub(crate) fn build_receiving(
         lab: &mut Lab<'_>,
         medium: &str,
         clients: u32,
         server: &ServePlan,
     ) -> Result<Self, LabError> {
-        Ok(Self { hosts: Hosts::Bed(Box::new(Bed::build_receiving(lab, medium, clients, server)?)), repeats: 0 })
+        Ok(Self {
+            hosts: Hosts::NamespaceHosts(Box::new(NamespaceHosts::build_receiving(lab, medium, clients, server)?)),
+            repeats: 0,
+        })
     }
 
     /// Sets a network sysctl of the server's host, if the host is a namespace.
     pub(crate) fn server_sysctl(&self, key: &str, value: &str) -> Result<(), LabError> {
         match &self.hosts {
-            Hosts::Bed(bed) => bed.server_sysctl(key, value),
-            Hosts::Far(_) => Ok(()),
+            Hosts::NamespaceHosts(bed) => bed.server_sysctl(key, value),
+            Hosts::OtherHosts(_) => Ok(()),
         }
     }
 
-    /// Returns the CPUs available to the clients of a trial: those of the busiest client host.
+    /// Returns the number of CPUs that the clients of a trial have, on the busiest client host.
     pub(crate) fn client_cpus(&self, trial: &Trial) -> f64 {
         match &self.hosts {
-            Hosts::Bed(bed) => bed.client_cpus(),
-            Hosts::Far(far) => far.client_cpus(&trial.client.host),
+            Hosts::NamespaceHosts(bed) => bed.client_cpus(),
+            Hosts::OtherHosts(far) => far.client_cpus(&trial.client.host),
         }
     }
 
-    /// Runs one trial with its load divided among all client hosts. Its results have the counts of connection requests.
+    /// Runs one trial with its load divided among all client hosts. Its results contain the counts of connection
+    /// requests.
     pub(crate) fn trial(
         &mut self,
         lab: &mut Lab<'_>,
@@ -106,8 +113,8 @@ impl Arena {
 
     fn attempt(&mut self, lab: &mut Lab<'_>, point: &Point, plan: &LoadPlan) -> Result<Trial, LabError> {
         match &mut self.hosts {
-            Hosts::Bed(bed) => bed.attempt(lab, point, plan),
-            Hosts::Far(far) => far.attempt(lab, point, plan),
+            Hosts::NamespaceHosts(bed) => bed.attempt(lab, point, plan),
+            Hosts::OtherHosts(far) => far.attempt(lab, point, plan),
         }
     }
 }

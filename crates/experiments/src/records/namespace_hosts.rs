@@ -1,4 +1,4 @@
-//! Hosts of both studies made from namespaces, and the server in one of them.
+//! Hosts of both studies as namespaces, and the server in one of them.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -10,21 +10,21 @@ use testbed::{Spec, Testbed};
 
 use crate::Parameters;
 
-/// Fixed time of an exchange on the source's medium: 5114 us per read minus 1813 us of wire.
+/// Fixed time of an exchange on the medium of the study in milliseconds: 5114 us per read minus 1813 us of wire time.
 const SOURCE_EXCHANGE_MS: f64 = 3.3;
 
 /// Namespaces connected by a medium.
-pub(super) struct Made {
+pub(super) struct NamespaceHosts {
     /// Declared first, so that agents end before their hosts.
     _server: Arc<Mutex<AgentGroup>>,
     pub(super) namespace_hosts: Vec<NamespaceHost>,
     pub(super) places: CpuSplit,
-    /// Fixed time of an exchange, milliseconds.
+    /// Fixed time of an exchange in milliseconds.
     pub(super) exchange_ms: f64,
     pub(super) bed: Testbed,
 }
 
-impl Made {
+impl NamespaceHosts {
     /// Builds the hosts and starts the server, whose plan depends on the fixed time of an exchange.
     pub(super) fn build(
         lab: &mut Lab<'_>,
@@ -51,7 +51,7 @@ impl Made {
         Ok((Self { _server: server, namespace_hosts, places, exchange_ms, bed }, addr, observation))
     }
 
-    /// Returns the client hosts after the first. On loopback, all clients share one namespace, which is read once.
+    /// Returns the client hosts after the first one. On loopback, all clients share one namespace, which is read once.
     pub(super) fn further(&self, clients: u32) -> Result<Vec<(String, u32)>, LabError> {
         if self.one_namespace() {
             return Ok(Vec::new());
@@ -64,19 +64,19 @@ impl Made {
         (2..=clients).map(named).collect()
     }
 
-    /// Whether all hosts share one namespace.
+    /// Returns true if all hosts share one namespace.
     pub(super) fn one_namespace(&self) -> bool {
         !self.bed.hosts_apart()
     }
 
-    /// Whether the medium matches the source's.
+    /// Returns true if the medium corresponds to the published one.
     pub(super) fn is_sources(&self) -> bool {
         is_sources(&self.bed)
     }
 }
 
-/// Returns the time of an exchange besides the wire: the requested time, otherwise the source's time if the medium
-/// matches.
+/// Returns the time of an exchange besides the wire time. This is the requested time, or else the published time if the
+/// medium corresponds.
 fn exchange_ms(lab: &mut Lab<'_>, bed: &Testbed, asked: f64) -> f64 {
     let exchange_ms = match asked >= 0.0 {
         true => asked,
@@ -91,13 +91,13 @@ fn exchange_ms(lab: &mut Lab<'_>, bed: &Testbed, asked: f64) -> f64 {
     exchange_ms
 }
 
-/// Whether a medium matches the source's: a wire of 10 Mbit/s.
+/// Returns true if a medium corresponds to the published one, a wire of 10 Mbit/s.
 fn is_sources(bed: &Testbed) -> bool {
     bed.medium_spec().name == "ethernet10"
 }
 
-/// Sets the same congestion control on all hosts before any of them opens a socket. BBR, the default of some machines,
-/// paces by an estimate of the path's rate. With one record at a time it never learns that rate: reads of 56 KiB over a
+/// Sets the congestion control of all hosts before any of them opens a socket. BBR, the default of some machines, paces
+/// by an estimate of the path's rate. With one record at a time, it never learns that rate: reads of 56 KiB over a
 /// switch reached half of the throughput with reno.
 fn congestion(lab: &mut Lab<'_>, bed: &Testbed, asked: &str) -> Result<(), LabError> {
     if asked == "host" {

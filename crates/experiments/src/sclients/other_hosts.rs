@@ -1,5 +1,5 @@
-//! Hosts of a plan for these experiments: the server on its host, the clients on theirs. The server's interface has no
-//! filter, and its settings stay unchanged; notes say so.
+//! Hosts of a plan for these experiments: the server on its host, and the clients on theirs. The server's interface has
+//! no filter, and the network settings of its host stay unchanged. Notes state both facts.
 
 use run::{LoadPlan, ServePlan, Trial, Window};
 
@@ -8,16 +8,16 @@ use super::values::SYNS_GENERATOR;
 use crate::Parameters;
 use lab::{HostsSetup, Lab, LabError, Load, Point};
 
-/// Note given once.
+/// Note that is added once.
 const MISSING: &str = "SYNs are counted by the generators and by the kernel of the server's host, where other connections to \
                        that host count, too: a packet filter's count is missing, since it needs hosts made from namespaces";
-/// Note given once.
+/// Note that is added once.
 const SETTINGS: &str = "the network settings of the server's host (syncookies, backlogs) are left as they are";
 
 /// Hosts of a plan for these experiments.
-pub(super) struct Far(HostsSetup);
+pub(super) struct OtherHosts(HostsSetup);
 
-impl Far {
+impl OtherHosts {
     /// Starts the server on its host.
     pub(super) fn start(lab: &mut Lab<'_>, parameters: &Parameters, server: &ServePlan) -> Result<Self, LabError> {
         let hosts = HostsSetup::start(lab, &parameters.text("listen", ""), server)?;
@@ -32,7 +32,8 @@ impl Far {
         self.0.processors(host)
     }
 
-    /// Runs one trial with its load divided among the client hosts. Its results have two counts of connection requests.
+    /// Runs one trial with its load divided among the client hosts. Its results contain two counts of connection
+    /// requests.
     pub(super) fn attempt(&mut self, lab: &mut Lab<'_>, point: &Point, plan: &LoadPlan) -> Result<Trial, LabError> {
         self.0.settle(lab);
         let load = Load { host: self.0.clients(), addr: self.0.addr.into(), plan: plan.clone() };

@@ -1,4 +1,4 @@
-//! Namespaces for these experiments: one server host, client hosts, a medium, and a filter that counts SYNs on arrival.
+//! Namespaces for these experiments: a server host, client hosts, a medium, and a filter that counts SYNs on arrival.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -17,14 +17,14 @@ use lab::{CpuSplit, Lab, LabError, Load, NamespaceHost, Observation, ObservedSer
 
 /// Port of the server in its own namespace.
 const PORT: u16 = 80;
-/// The server's interface, where the filter counts packets.
+/// The server's interface, on which the filter counts packets.
 const INTERFACE: &str = "eth0";
 
-/// Maximum time for the server to finish the remains of a trial.
+/// Maximum time for the server to finish the connections of the previous trial.
 const SETTLES_WITHIN: Duration = Duration::from_secs(5);
 
-/// A server under test with its clients around it.
-pub(super) struct Bed {
+/// A server under test and its clients, in namespaces.
+pub(super) struct NamespaceHosts {
     addr: SocketAddr,
     clients: Vec<NamespaceHost>,
     client_cpus: Vec<u32>,
@@ -36,14 +36,14 @@ pub(super) struct Bed {
     bed: Testbed,
 }
 
-impl Bed {
+impl NamespaceHosts {
     /// Builds the hosts and starts the server in one of them.
     pub(super) fn build(lab: &mut Lab<'_>, medium: &str, clients: u32, server: &ServePlan) -> Result<Self, LabError> {
         Self::on(lab, &Spec::server_and_clients(clients as usize, medium), &places(), server)
     }
 
-    /// Builds the hosts, with the kernel's receive processing on the server's own CPU, as with a network card's
-    /// interrupts. Without that, it runs on the sender's CPU. A note says which one applies.
+    /// Builds the hosts. The kernel's receive work for the server runs on the server's own CPU, like the interrupts of
+    /// a network card. Otherwise it would run on the sender's CPU. A note states which CPU does this work.
     pub(super) fn build_receiving(
         lab: &mut Lab<'_>,
         medium: &str,
@@ -91,12 +91,12 @@ impl Bed {
         Ok(self.bed.sysctl("server", key, value)?)
     }
 
-    /// Returns the number of CPUs for the clients.
+    /// Returns the number of CPUs that the clients have.
     pub(super) fn client_cpus(&self) -> f64 {
         self.client_cpus.len().max(1) as f64
     }
 
-    /// Runs one trial with its load divided among all client hosts. Its results have the three counts of connection
+    /// Runs one trial with its load divided among all client hosts. Its results contain the three counts of connection
     /// requests.
     pub(super) fn attempt(&mut self, lab: &mut Lab<'_>, point: &Point, plan: &LoadPlan) -> Result<Trial, LabError> {
         self.settle();
@@ -107,7 +107,7 @@ impl Bed {
         Ok(trial)
     }
 
-    /// Returns the load of each client host with a share.
+    /// Returns the load of each client host that has a share.
     fn loads(&self, plan: &LoadPlan) -> Vec<Load<'_>> {
         let shares = deal(plan, self.clients.len() as u32).into_iter().zip(&self.clients);
         let load = |plan: LoadPlan, host| Load {
@@ -118,8 +118,8 @@ impl Bed {
         shares.filter_map(|(plan, host)| Some(load(plan?, host as &dyn lab::Host))).collect()
     }
 
-    /// Waits until the previous trial has left nothing on the server: no open, waiting or half-open connection. The
-    /// next trial would count those.
+    /// Waits until the server has no open, waiting or half-open connections of the previous trial. The next trial would
+    /// count them.
     fn settle(&mut self) {
         let end = Instant::now() + SETTLES_WITHIN;
         while Instant::now() < end {
@@ -132,12 +132,12 @@ impl Bed {
         }
     }
 
-    /// Returns the half-open connections at the server, whose last acknowledgement is missing.
+    /// Returns the number of half-open connections at the server, which wait for the final acknowledgement.
     fn half_open(&self) -> usize {
         self.bed.netns_pid("server").map_or(0, probe::half_open)
     }
 
-    /// Returns the SYNs since the hosts were built, by the filter and by the kernel.
+    /// Returns the number of SYNs since the hosts were built, as the filter and the kernel count them.
     fn counts(&mut self) -> Result<Counts, LabError> {
         let filter = self.syns.count().map_err(|e| LabError::set_up("counting SYNs at the server's interface", e))?;
         let now = self.look();
@@ -166,7 +166,7 @@ fn count_syns(bed: &Testbed) -> Result<SynCounter, LabError> {
     SynCounter::on(socket, INTERFACE, PORT).map_err(|e| LabError::set_up("counting SYNs at the server's eth0", e))
 }
 
-/// Counts up to one moment.
+/// Counts of connection requests up to one time.
 #[derive(Clone, Copy)]
 struct Counts {
     filter: u64,
