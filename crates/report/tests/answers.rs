@@ -1,5 +1,5 @@
-//! Answers that are no run, in the forms that people read: what `compare` and `what-if` found stands there with its
-//! intervals and its verdict, and names that somebody else chose stay text.
+//! Answers of `compare` and `what-if`, in the forms that people read. They show intervals and the verdict, and hostile
+//! names stay text.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -9,9 +9,9 @@ use run::{
     Resource, WhatIf, WindowOrder,
 };
 
-/// A name that would run as a script, and turn what follows it around.
+/// A hostile name that would run as a script and reverse the following text.
 const HOSTILE: &str = "old<script>alert('x')</script>|\u{1b}[31m\u{202e}";
-/// Wide enough for a table without a break within a cell.
+/// Style wide enough for a table without line breaks within cells.
 const WIDE: Style = Style { width: 300, color: false };
 
 fn figure(name: &str, (ratio, low, high): (f64, f64, f64), word: ComparisonResult) -> ComparedFigure {
@@ -33,7 +33,7 @@ fn both(at: f64, old: f64, new: f64) -> CurvePoint {
     CurvePoint { at, old, new }
 }
 
-/// A new server that takes 5 % more CPU a request, whose rate could not be told apart.
+/// A comparison with a new server that takes 5 % more CPU time per request. The rates are not distinguishable.
 fn slower() -> Comparison {
     let open = ComparedFigure { more: Some(3.2), ..figure("rate", (0.99, 0.95, 1.04), ComparisonResult::NotEnough) };
     let beside = ComparedFigure { beside: true, ..figure("listed", (1.0, 0.9, 1.1), ComparisonResult::Same) };
@@ -60,7 +60,7 @@ fn estimate(value: f64, low: f64, high: f64) -> Estimate {
     Estimate { value, low, high }
 }
 
-/// Four CPUs in the place of two, asked with 64 users.
+/// A `what-if` for four CPUs instead of two, with 64 users.
 fn doubled() -> WhatIf {
     let resource = |id: &str, device: &str, (limit, low, high): (f64, f64, f64), utilization| {
         let (id, device) = (id.to_string(), device.to_string());
@@ -94,7 +94,7 @@ fn doubled() -> WhatIf {
     }
 }
 
-/// What a browser shows of a page: its text without the tags.
+/// Returns the text of a page without tags, as a browser shows it.
 fn shown(html: &str) -> String {
     let body = html.split_once("<body").unwrap().1;
     let text: Vec<&str> = body.split('<').filter_map(|part| Some(part.split_once('>')?.1)).collect();
@@ -111,7 +111,7 @@ fn all_in(text: &str, wanted: &[&str], form: &str) {
     }
 }
 
-/// Names stay names: nothing of them is a tag, an escape or a direction.
+/// Checks that names contain no tag, escape sequence or text direction.
 fn harmless(form: &str, text: &str) {
     assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{form} lets an escape through");
     if form == "html" {
@@ -123,9 +123,9 @@ fn harmless(form: &str, text: &str) {
     }
 }
 
-/// What fails, what is gone, and what only more runs would decide is said in words of their own: none of them is a speed.
+/// Failures, a missing capacity, and undecided figures have their own words. None of them counts as a speed.
 #[test]
-fn failures_a_capacity_that_is_gone_and_what_more_runs_would_decide_are_said() {
+fn failures_a_missing_capacity_and_undecided_figures_are_described() {
     let said = Some("the new server held the objective at no tried rate (p99 was 30 ms)".to_string());
     let gone = ComparedFigure {
         said,
@@ -215,7 +215,7 @@ fn a_what_if_draws_its_curves_between_the_ends_of_their_intervals() {
     all_in(&html, &[ends, "upper end: 990 at 1 to 7,870 at 64", "lower end: 4.6 ms at 1", "upper end: 5.5 ms"], "html");
 }
 
-/// More arrives than is served: the response time has no end, and no figure stands in its place.
+/// Requests arrive faster than they are served. The response time grows without end, and no number is shown for it.
 #[test]
 fn a_what_if_of_too_many_arrivals_has_no_response_time() {
     let without_end = f64::INFINITY;

@@ -1,4 +1,4 @@
-//! No run makes a form panic or fail: arbitrary figures, names and gaps.
+//! No run makes a form panic or fail, whatever its figures, names and gaps.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,5 +1,5 @@
-//! The page in a real browser (headless Chromium): it loads, its charts are there, and it is never wider than the
-//! window, on a phone or a desk.
+//! The page in a real browser (headless Chromium). It loads, its charts are present, and it is never wider than the
+//! window, on a phone or a desktop.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -33,7 +33,7 @@ fn no_page_is_wider_than_its_window() {
             );
         }
     }
-    // This script looks into the pages.
+    // This script inspects the pages.
     let look = "<script>onload=()=>{for(let i=0;i<frames.length;i++){const f=frames[i],d=f.document,e=d.documentElement;\
         o.textContent+=`|${f.name} ${e.scrollWidth-e.clientWidth} ${d.querySelectorAll('svg[role]').length}`}}</script>";
     std::fs::write(dir.path().join("all.html"), format!("<pre id=o></pre>{frames}{look}")).unwrap();
@@ -48,9 +48,9 @@ fn no_page_is_wider_than_its_window() {
     }
 }
 
-/// The page allows its own script alone, so what it does shows that the browser took it.
+/// The page allows only its own script, so an effect of the script shows that the browser accepted it.
 #[test]
-fn the_value_near_the_pointer_is_told_and_a_link_opens_what_it_leads_to() {
+fn the_value_near_the_pointer_is_shown_and_a_link_opens_its_target() {
     if !testkit::has("values near the pointer", "chromium") {
         return;
     }
@@ -72,9 +72,9 @@ fn the_value_near_the_pointer_is_told_and_a_link_opens_what_it_leads_to() {
     assert!(told.contains("|true|true|true||"), "{told}");
 }
 
-/// Print rules made rules of the screen, so that what they do can be looked at; and a PDF by the browser's own printing.
+/// The print rules are applied to the screen, so that their effect can be inspected. The browser also prints a PDF.
 #[test]
-fn on_paper_everything_is_unfolded_and_nothing_is_there_that_only_a_screen_needs() {
+fn printed_pages_are_unfolded_and_lack_screen_controls() {
     if !testkit::has("print style", "chromium") {
         return;
     }
@@ -101,7 +101,7 @@ fn on_paper_everything_is_unfolded_and_nothing_is_there_that_only_a_screen_needs
     assert!(bytes.starts_with(b"%PDF-") && pages > 3, "{pages} pages of {} bytes", bytes.len());
 }
 
-/// What the page that looks into the others has written.
+/// Returns the text that the inspecting page has written.
 fn dump(dir: &std::path::Path) -> String {
     let output = chromium(dir, "--dump-dom", "all.html");
     let dom = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -1,4 +1,4 @@
-//! Decided once: whatever the run, each trial, rate and share that a page names is one that judge decided.
+//! Judge decides everything once: every trial, rate and share that a page names is one of judge's decisions.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use loadline_report::{Block, Doc, Style, Unit, document, number, quantity, rende
 use proptest::prelude::*;
 use run::{Failure, Findings, Run, TlsPlan, TrialKind};
 
-/// A judged run whose trials have names that stand nowhere else.
+/// Generates a judged run whose trial names occur nowhere else.
 fn judged() -> impl Strategy<Value = Run> {
     let kinds = [None, Some(TrialKind::Watched), Some(TrialKind::Sweep), Some(TrialKind::Search)];
     let kind = prop::sample::select(kinds.to_vec());
@@ -30,7 +30,7 @@ fn judged() -> impl Strategy<Value = Run> {
     })
 }
 
-/// What the sections of these names say.
+/// Returns the text of the sections with these IDs.
 fn said(doc: &Doc, ids: &[&str]) -> String {
     let sections = doc.sections.iter().filter(|s| ids.contains(&s.id.as_str()));
     sections.map(|s| format!("{} {:?} ", s.title, s.blocks)).collect()
@@ -40,7 +40,7 @@ fn named(text: &str, trials: usize) -> Vec<usize> {
     (0..trials).filter(|i| text.contains(&format!("trial-{i}-of-it"))).collect()
 }
 
-/// Figures before these words, each as it is written: rates of requests, or shares.
+/// Returns the figures before these words, as written: rates of requests, or shares.
 fn figures(text: &str, ends: &[&str]) -> BTreeSet<String> {
     let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || "\"\\();:~".contains(c)).collect();
     let figure = |i: usize| {
@@ -54,7 +54,7 @@ fn figures(text: &str, ends: &[&str]) -> BTreeSet<String> {
     (0..words.len()).filter_map(figure).collect()
 }
 
-/// The same of everything that the findings say in words.
+/// Returns such figures in all sentences of the findings.
 fn in_words(found: &Findings, ends: &[&str]) -> BTreeSet<String> {
     fn strings(value: &serde_json::Value, all: &mut String) {
         match value {
@@ -72,7 +72,7 @@ fn in_words(found: &Findings, ends: &[&str]) -> BTreeSet<String> {
 const RATES: &[&str] = &["/s"];
 const SHARES: &[&str] = &["%"];
 
-/// Rates of the findings, as a page writes them.
+/// Returns the rates in the findings, as a page writes them.
 fn rates(run: &Run) -> BTreeSet<String> {
     let found = &run.findings;
     let capacity = found.capacity.iter().flat_map(|c| [Some(c.rate), c.low, c.high, c.failed_at]);
@@ -93,7 +93,7 @@ fn rates(run: &Run) -> BTreeSet<String> {
     known
 }
 
-/// The same of shares.
+/// Returns the shares in the findings, as a page writes them.
 fn shares(run: &Run) -> BTreeSet<String> {
     let found = &run.findings;
     let trust = &found.trust;
@@ -103,12 +103,12 @@ fn shares(run: &Run) -> BTreeSet<String> {
     let written: Vec<String> = all.into_iter().flatten().map(|share| quantity(share, Unit::Share)).collect();
     let mut known = in_words(found, SHARES);
     known.extend(figures(&written.join(" "), SHARES));
-    // The pages themselves say "95 % interval".
+    // The pages themselves contain "95 % interval".
     known.insert("95".into());
     known
 }
 
-/// Why a run failed, told by its trials and its capacity alone.
+/// Returns why a run failed, derived only from its trials and its capacity.
 fn failure(run: &Run) -> Option<Failure> {
     let nothing = run.trials.iter().all(|t| t.measured.tally.completed == 0);
     let broken = run.findings.capacity.as_ref().is_some_and(|c| !c.held);
@@ -122,7 +122,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn pages_name_the_trials_that_judge_picked(run in judged()) {
+    fn pages_name_the_trials_that_judge_selected(run in judged()) {
         let (doc, picks) = (document(&run), run.findings.picks);
         let failing = run.findings.classes.iter().filter_map(|class| class.failing);
         let allowed: [(&[&str], Vec<usize>); 5] = [
@@ -172,7 +172,7 @@ proptest! {
     }
 
     #[test]
-    fn the_exit_status_is_what_the_trials_came_to(run in judged()) {
+    fn the_exit_status_follows_from_the_trials(run in judged()) {
         prop_assert_eq!(run.findings.failure, failure(&run));
     }
 }

@@ -1,5 +1,5 @@
-//! Every form of runs that were built by hand, held against kept texts. After a wanted change: look at the `.snap.new`
-//! files, then run the tests with `INSTA_UPDATE=always`.
+//! Every form of runs that were built by hand, compared with stored texts. After an intended change, inspect the
+//! `.snap.new` files, then run the tests with `INSTA_UPDATE=always`.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -14,18 +14,18 @@ fn made(form: &str, run: &run::Run) -> String {
     render(form, run, &Style::default()).unwrap()
 }
 
-/// Long payloads are of the histogram library; only their beginning is kept.
+/// Shortens the long histogram data to its beginning.
 fn short(text: &str) -> String {
     text.lines().map(|l| l.chars().take(90).collect::<String>() + "\n").collect()
 }
 
-/// Markdown without the plan: its fields are of other crates, which add to them.
+/// Returns markdown without the plan, whose fields belong to other crates.
 fn without_plan(text: &str) -> &str {
     text.split("\n## Plan and hosts").next().unwrap_or_default()
 }
 
 #[test]
-fn the_terminal_says_the_verdict_in_its_first_fifteen_lines() {
+fn the_terminal_shows_the_verdict_in_its_first_fifteen_lines() {
     let text = made("text", &common::find());
     let first: String = text.lines().take(15).map(|l| format!("{l}\n")).collect();
     for wanted in [
@@ -54,7 +54,7 @@ fn the_brief_text_fits_a_screen_with_the_verdict_before_the_trials() {
 }
 
 #[test]
-fn the_other_texts_are_as_they_were() {
+fn the_other_forms_equal_their_snapshots() {
     insta::assert_snapshot!("load.txt", made("text", &common::load()));
     insta::assert_snapshot!("nothing.txt", made("text", &common::nothing()));
     insta::assert_snapshot!("awkward.txt", made("text", &common::awkward()));
@@ -68,7 +68,7 @@ fn the_other_texts_are_as_they_were() {
 }
 
 #[test]
-fn an_experiment_stands_beside_the_published_numbers() {
+fn an_experiment_is_shown_beside_the_published_numbers() {
     insta::assert_snapshot!("experiment.md", without_plan(&made("markdown", &common::experiment())));
     let html = made("html", &common::experiment());
     assert!(html.contains("class=\"hollow"), "published points are hollow");
@@ -78,9 +78,9 @@ fn an_experiment_stands_beside_the_published_numbers() {
     assert!(text.contains("FAILED"), "a failed check is said aloud");
 }
 
-/// Trials without a request have nothing for the common table of trials.
+/// Trials without requests have no values for the common table of trials.
 #[test]
-fn timings_of_a_library_have_the_tables_and_curves_of_their_experiment() {
+fn timings_of_a_library_have_the_tables_and_charts_of_their_experiment() {
     let mut run = common::experiment();
     let timed =
         |label: &str| run::Trial { label: label.into(), kind: run::TrialKind::Experiment, ..run::Trial::default() };
@@ -92,7 +92,7 @@ fn timings_of_a_library_have_the_tables_and_curves_of_their_experiment() {
     assert!(html.contains(">epoll</text>") && html.contains(">select</text>"));
 }
 
-/// A file may say anything: rows that are too short or too long, curves without points.
+/// A file may contain anything, such as rows of wrong lengths or curves without points.
 #[test]
 fn tables_and_charts_of_any_shape_are_drawn() {
     let mut run = common::experiment();
@@ -105,9 +105,9 @@ fn tables_and_charts_of_any_shape_are_drawn() {
     }
 }
 
-/// A server that accepts and never answers: what did not happen has no time.
+/// The server accepts connections and never answers. Events that did not happen have no time.
 #[test]
-fn what_was_never_answered_took_no_time() {
+fn requests_without_answers_have_no_time() {
     let mut run = common::load();
     let trial = &mut run.trials[0];
     (trial.latency_us, trial.service_us) = (run::Summary::default(), run::Summary::default());
@@ -123,9 +123,10 @@ fn what_was_never_answered_took_no_time() {
     }
 }
 
-/// What ended a run is its title in every form that has one, whatever was measured before; the words are a stranger's.
+/// The cause of an aborted run is its title in every form with a title, even after successful trials. Its words are
+/// hostile.
 #[test]
-fn a_server_that_died_is_the_title_of_every_form() {
+fn the_death_of_a_server_is_the_title_of_every_form() {
     let mut run = common::find();
     let last = run.trials.last_mut().unwrap();
     let text = "the server's process <b>x</b>:7 ended (killed by SIGKILL) at 3.0 s".to_string();
@@ -148,7 +149,7 @@ fn a_server_that_died_is_the_title_of_every_form() {
     }
     let read: serde_json::Value = serde_json::from_str(&made("json", &run)).unwrap();
     assert!(read["findings"]["failure"] == "died" && read["interrupted"] == true, "{}", read["findings"]["failure"]);
-    // Without it the capacity is the headline.
+    // Without the cause, the capacity is the headline.
     assert!(made("text", &common::find()).starts_with("46,500 requests/s"));
 }
 
@@ -163,9 +164,9 @@ fn a_narrow_terminal_gets_no_line_beyond_its_width() {
     }
 }
 
-/// The chain is a drawing on the page, and lines that stand further and further in elsewhere.
+/// The page draws the chain of upstreams. Other forms show indented lines.
 #[test]
-fn what_stands_behind_the_server_is_drawn_in_every_form_for_people() {
+fn upstreams_are_shown_in_every_form_for_people() {
     let run = common::behind();
     let html = made("html", &run);
     let drawn = html.split("id=\"behind\"").nth(1).unwrap().split("</section>").next().unwrap();
@@ -183,7 +184,7 @@ fn what_stands_behind_the_server_is_drawn_in_every_form_for_people() {
 }
 
 #[test]
-fn colours_are_the_only_difference_that_colour_makes() {
+fn colour_changes_nothing_but_colours() {
     let run = common::find();
     let plain = made("text", &run);
     let coloured = render("text", &run, &Style { color: true, ..Style::default() }).unwrap();
@@ -205,7 +206,7 @@ fn hostile_names_stay_text() {
     assert!(html.matches("<script").count() == 1 && !html.contains("alert('x')"), "there is one script, which is ours");
 }
 
-/// A run whose every text is the same hostile one.
+/// Returns a run in which every text is the hostile one.
 fn planted(text: &str) -> run::Run {
     fn plant(value: &mut serde_json::Value, text: &str) {
         match value {
@@ -228,7 +229,7 @@ fn planted(text: &str) -> run::Run {
 }
 
 #[test]
-fn what_cannot_be_seen_is_written_out_in_every_form() {
+fn invisible_characters_are_written_out_in_every_form() {
     let hostile = ["\u{202e}", "\u{2066}", "\u{200b}", "\u{feff}", "\u{ad}", "\u{e0041}", "\u{9b}31m", "\u{2028}"];
     for text in hostile {
         let run = planted(text);
@@ -243,7 +244,7 @@ fn what_cannot_be_seen_is_written_out_in_every_form() {
 }
 
 #[test]
-fn the_page_needs_nothing_but_itself() {
+fn the_page_loads_no_other_file() {
     let html = made("html", &common::find());
     let links = html.replace("http://127.0.0.1:8080", "");
     for wanted in ["http:", "https:", "<script ", "<link", "src=", "@import", "url(", "fetch", "XMLHttp", "import("] {
@@ -256,7 +257,7 @@ fn the_page_needs_nothing_but_itself() {
     assert!(!colours.contains("fill=\"#") && !colours.contains("stroke=\"#"), "colours come from the style sheet");
 }
 
-/// A link to a part of the page leads somewhere, and each part has one.
+/// A link to a part of the page has a target, and each part has a link.
 #[test]
 fn each_section_can_be_linked_to() {
     let html = made("html", &common::find());
@@ -267,9 +268,9 @@ fn each_section_can_be_linked_to() {
     }
 }
 
-/// The browser runs the one script whose digest the page names, and no other.
+/// The browser runs the one script whose digest the page contains, and no other.
 #[test]
-fn the_script_of_the_page_is_the_one_that_it_allows() {
+fn the_page_allows_exactly_its_own_script() {
     let html = made("html", &common::awkward());
     let script = html.split("<script>").nth(1).unwrap().split("</script>").next().unwrap();
     let digest = STANDARD.encode(Sha256::digest(script));
@@ -281,13 +282,13 @@ fn json_is_run_json() {
     let run = common::find();
     let back: run::Run = serde_json::from_str(&made("json", &run)).unwrap();
     assert_eq!(back.trials.len(), run.trials.len());
-    // What is not kept is made anew, as by every reader of a run.
+    // Values that are not stored are computed again, as by every reader of a run.
     let back = common::decided(back);
     assert_eq!(made("markdown", &back), made("markdown", &run));
 }
 
 #[test]
-fn an_hdr_log_reads_back_with_its_tags() {
+fn an_hdr_log_can_be_read_back_with_its_tags() {
     use hdrhistogram::Histogram;
     use hdrhistogram::serialization::Deserializer;
     use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
@@ -307,7 +308,7 @@ fn an_hdr_log_reads_back_with_its_tags() {
 }
 
 #[test]
-fn an_exposition_has_each_family_once_and_ends() {
+fn openmetrics_has_each_family_once_and_an_end() {
     for run in [common::find(), common::awkward(), common::nothing()] {
         let text = made("openmetrics", &run);
         assert!(text.ends_with("# EOF\n"));
@@ -340,10 +341,10 @@ fn an_unknown_form_is_refused_with_the_known_ones() {
     assert!(error.to_string().contains("text, html, json"));
 }
 
-/// For eyes: writes the pages where a browser can open them.
+/// Writes the pages into a folder, for viewing in a browser.
 #[test]
 #[ignore = "writes pages to look at; run by hand"]
-fn pages_to_look_at() {
+fn pages_for_viewing_in_a_browser() {
     let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     let pages = [
         ("find", common::find()),

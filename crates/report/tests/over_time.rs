@@ -1,4 +1,4 @@
-//! What the report shows of a load that changes and of a mix: the timeline with both sides, and classes beside one another.
+//! Display of a load that changes and of a request mix: the timeline with both sides, and a table of classes.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ fn section(run: &Run, id: &str) -> Section {
     document(run).sections.into_iter().find(|section| section.id == id).unwrap()
 }
 
-/// One trial of a rate that rises and of which three stretches are known, both sides on hosts of their own.
+/// Returns a trial with a rising rate and three known sections, with both sides on hosts of their own.
 fn ramp() -> Run {
     let mut run = common::load();
     run.plan.load.stages = vec![Stage { seconds: 4.0, from: 0.0, to: 4000.0 }];
@@ -39,7 +39,7 @@ fn the_timeline_has_offered_completed_percentiles_and_the_cpu_of_both_sides() {
     let Some(Block::Multiples(plots)) = section(&run, "series").blocks.into_iter().next() else { panic!() };
     let plot = |title: &str| plots.iter().find(|plot| plot.title == title).unwrap();
     let line = |plot: &Plot, label: &str| plot.series.iter().find(|s| s.label == label).unwrap().points.clone();
-    // The window begins 1 s after the load, whose rate rises by 1000 each second.
+    // The window begins 1 s after the load, whose rate rises by 1000 every second.
     let rates = plot("completed requests");
     let offered = line(rates, "offered");
     assert!(offered.iter().all(|(at_s, rate)| (rate - 1000.0 * (1.0 + at_s)).abs() < 1e-6), "{offered:?}");
@@ -64,7 +64,7 @@ fn the_timeline_has_offered_completed_percentiles_and_the_cpu_of_both_sides() {
     }
 }
 
-/// Two classes: one is fast, the other slow, and a tenth of it fails.
+/// Returns a mix of two classes: one is fast, the other is slow, and a tenth of its requests fail.
 fn mix() -> Run {
     let mut run = common::load();
     let class = |name: &str, completed: u64, failed: u64, us: u64| {
@@ -86,7 +86,7 @@ fn mix() -> Run {
 }
 
 #[test]
-fn classes_stand_beside_one_another_in_every_form_for_people() {
+fn classes_are_compared_in_every_form_for_people() {
     let run = mix();
     let blocks = section(&run, "classes").blocks;
     let Some(Block::Table(table)) = blocks.first() else { panic!() };

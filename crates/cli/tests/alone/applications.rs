@@ -1,5 +1,5 @@
-//! Web applications in Python, Go, JavaScript and Java, each with one known limit. `find` must name that limit or say
-//! that it does not know, and must not call another limit sure or proven. The sources are in `applications/`.
+//! Web applications in Python, Go, JavaScript and Java, each with one known limit. `find` must name that limit or
+//! report that it does not know. It must not call another limit sure or proven. The sources are in `applications/`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,18 +9,18 @@ use testkit::{
     ChildProcess, OtherPrograms, alone_with_release, bottleneck, first_line, json, num, program, skip, verdict,
 };
 
-/// Confidence from which a verdict is called sure.
+/// Confidence above which a verdict counts as sure.
 const SURE: f64 = 0.9;
 
-/// An application and the verdicts that are right for it.
+/// An application and the correct verdicts on it.
 struct Application {
-    /// Language, which is also the program that must be installed.
+    /// Language of the application. A program with this name must be installed.
     language: Language,
-    /// Limit, the argument of the application.
+    /// Limit, passed as argument to the application.
     limit: &'static str,
-    /// Ids of the right verdicts.
+    /// IDs of the correct verdicts.
     right: &'static [&'static str],
-    /// Whether requests take turns on the CPU.
+    /// True if only one request at a time uses the CPU.
     serial: bool,
     /// Further flags of `find`.
     flags: &'static [&'static str],
@@ -44,7 +44,7 @@ impl Language {
         }
     }
 
-    /// Returns the command that starts the application. Builds it first if the language needs that.
+    /// Returns the command that starts the application, which is built first if the language requires a build.
     fn command(self, installed: &Path, build_dir: &Path) -> Command {
         let source = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/alone/applications").join(name);
         let run = |name: &str| {
@@ -61,7 +61,7 @@ impl Language {
     }
 }
 
-/// Builds a Go program and returns its file.
+/// Builds a Go program and returns the path of its binary.
 fn built(go: &Path, source: &Path, build_dir: &Path) -> PathBuf {
     let file = build_dir.join("app");
     let build = Command::new(go).env("GOTOOLCHAIN", "local").args(["build", "-o"]).arg(&file).arg(source).output();
@@ -70,7 +70,7 @@ fn built(go: &Path, source: &Path, build_dir: &Path) -> PathBuf {
     file
 }
 
-/// Runs `find` against an application and checks its verdict; `None` if the language is not installed.
+/// Runs `find` against an application and checks its verdict. Returns `None` if the language is not installed.
 fn check(test: &str, binary: &Path, application: &Application) -> Option<Value> {
     let Some(installed) = program(application.language.program()) else {
         skip(test, format!("{} is not installed", application.language.program()));

@@ -1,4 +1,4 @@
-//! `loadline compare` of live servers and of runs made for it.
+//! `loadline compare` on live servers and on stored runs.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -13,7 +13,8 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Twelve windows of a load, and the same at 0.52 of the rate: kept by hand, since no server slows down by a known share.
+/// Creates two runs with twelve windows each; the second has 0.52 of the throughput. They are generated, because no
+/// live server is slowed by an exact share.
 fn two_runs(dir: &Path) -> [String; 2] {
     let server = testkit::serve(Path::new(env!("CARGO_BIN_EXE_loadline")), 0, &[]);
     let (url, old) = (format!("http://{}/", server.addr), dir.join("old"));
@@ -31,7 +32,7 @@ fn two_runs(dir: &Path) -> [String; 2] {
 }
 
 #[test]
-fn what_became_worse_by_more_than_the_threshold_ends_with_1() {
+fn a_regression_beyond_the_threshold_exits_with_1() {
     let _alone = testkit::alone();
     let dir = tempfile::tempdir().unwrap();
     let [old, new] = two_runs(dir.path());
@@ -80,7 +81,7 @@ fn what_became_worse_by_more_than_the_threshold_ends_with_1() {
     assert!(status == Some(2) && said.contains("needs the name of a baseline"), "{said}");
 }
 
-/// One server sleeps 2 ms a request in each of its two workers and the other 3 ms: both searches are held against one objective.
+/// One server sleeps 2 ms per request in each of its two workers, the other 3 ms. Both searches use one objective.
 #[test]
 fn capacities_of_two_live_servers_are_compared() {
     let _alone = testkit::alone();
@@ -103,9 +104,9 @@ fn capacities_of_two_live_servers_are_compared() {
     assert!(found["verdict"] == "slower" && found["regression"] == true, "{found}");
 }
 
-/// A page that is long enough for its encryption to be seen beside anything else that runs.
+/// The page is long, so that encrypting it costs more than the disturbance by other programs.
 #[test]
-fn what_tls_costs_a_server_is_told_by_asking_it_both_ways() {
+fn the_cost_of_tls_is_measured_by_comparing_http_and_https() {
     let test = "compare http:// https://";
     let _alone = testkit::alone();
     if !testkit::has(test, "openssl") {
@@ -132,7 +133,8 @@ fn what_tls_costs_a_server_is_told_by_asking_it_both_ways() {
     assert!(none.status.code() == Some(2) && text(&none).contains("https://HOST:PORT/PATH"), "{}", text(&none));
 }
 
-/// Ctrl-C in the middle: what was measured is compared, and the status is that of an interruption whatever it came to.
+/// Sends Ctrl-C in the middle. The measurements so far are compared, and the exit status is always that of an
+/// interruption.
 #[test]
 fn an_interrupted_comparison_of_live_servers_ends_as_one() {
     let _alone = testkit::alone();

@@ -1,5 +1,5 @@
-//! A planted wrong argument: a real experiment is made at a server that is full of CPU, then what the counters say of both sides
-//! is exchanged. Judge names the wrong side of it, and what the levers did refutes that.
+//! A planted wrong argument. A real experiment runs on a server with a full CPU, and then the counters of both sides
+//! are exchanged. Judge blames the wrong side, and the levers of the experiment refute this.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,23 +8,23 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{alone_with_release, bottleneck, json, num, serve, verdict};
 
-/// Counters of what a process, or one of its threads, used.
+/// Counters of the CPU time of a process or of one of its threads.
 const USED: [&str; 4] = ["process.cpu", "process.user", "process.system", "thread.cpu"];
 
-/// Which rows of a side lie in the measured window: what a generator takes before it is no part of what is exchanged.
+/// Returns true for each row of a side in the measured window. Rows before the window are not exchanged.
 fn measured(side: &Value, window: &Value) -> Vec<bool> {
     let within = |t_s: &Value| (num(&window["begin_s"])..=num(&window["end_s"])).contains(&num(t_s));
     side["recording"]["t_s"].as_array().unwrap().iter().map(within).collect()
 }
 
-/// How much a column grew in these rows.
+/// Returns the growth of a column in these rows.
 fn growth(column: &Value, rows: &[bool]) -> f64 {
     let values = column["values"].as_array().unwrap().iter().zip(rows).filter(|(_, row)| **row);
     let values: Vec<f64> = values.filter_map(|(value, _)| value.as_f64()).collect();
     values.last().zip(values.first()).map_or(0.0, |(last, first)| last - first)
 }
 
-/// The column of a counter that grew most, and by how much.
+/// Returns the column of a counter that grew most, and its growth.
 fn busiest<'a>(side: &'a mut Value, counter: &str, window: &Value) -> Option<(&'a mut Value, f64)> {
     let rows = measured(side, window);
     let columns = side["recording"]["columns"].as_array_mut().unwrap().iter_mut();
@@ -41,7 +41,7 @@ fn stretch(column: &mut Value, times: f64) {
     }
 }
 
-/// Exchanges what both sides used of their CPUs, and the CPUs.
+/// Exchanges the CPU times of both sides, and their CPUs.
 fn exchange(trial: &mut Value) {
     let window = trial["measured"]["window"].clone();
     for counter in USED {
@@ -66,9 +66,9 @@ fn exchange(trial: &mut Value) {
 }
 
 #[test]
-fn an_argument_from_doctored_counters_is_refuted_by_what_the_levers_did() {
+fn the_levers_refute_an_argument_from_falsified_counters() {
     let (_alone, binary) = alone_with_release!("a planted wrong argument");
-    // So long that what else a request takes leaves its CPU full plainly, on a slow machine, too: the argument is built on that.
+    // The work per request is long enough to fill the server's CPU even on a slow machine.
     let server = serve(&binary, 1, &["--option", "work_us=2000"]);
     let url = format!("http://{}/", server.addr);
     let mut run = json(&binary, &["prove", &url, "--cpus", "0", "--connections", "8", "--budget", "20s"]);

@@ -1,12 +1,13 @@
-//! Levers that are another load, each on a real server where it decides: connections that are kept, and more threads of the generator.
-//! (`window` is in `live_window.rs`, since it needs a long way.) Speed relations matter, so these take the release binary.
+//! Levers that change the load, each on a real server for which it decides: kept connections, and more generator
+//! threads. (`window` is in `live_window.rs`, because it needs a long line.) These tests need the release binary,
+//! because relative speeds matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::Value;
 use testkit::{alone_with_release, bottleneck, json, num, serve, verdict};
 
-/// What a lever did: the ends of its interval around the ratio.
+/// Returns the effect of a lever as the ends of the interval of its ratio.
 #[track_caller]
 fn effect(run: &Value, lever: &str) -> [f64; 3] {
     let proof = &run["findings"]["proof"];
@@ -15,7 +16,8 @@ fn effect(run: &Value, lever: &str) -> [f64; 3] {
     ["low", "ratio", "high"].map(|name| num(&one[name]))
 }
 
-/// A server that takes four connections each 50 ms, and then answers at once: who connects once waits for that once.
+/// The server accepts four connections every 50 ms and then answers at once. A client that keeps its connection waits
+/// only once.
 #[test]
 fn a_slow_accept_is_proven_by_keeping_connections() {
     let (_alone, binary) = alone_with_release!("proof of accept-queue");
@@ -32,7 +34,7 @@ fn a_slow_accept_is_proven_by_keeping_connections() {
         verdict(&run)
     );
     assert_eq!(proof["measured"]["lever"], "keep-alive", "{proof:#}");
-    // Most of an answer's time is the wait to be accepted, which the prediction has to know.
+    // Most of the response time is the wait in the accept queue, which the prediction must include.
     let predicted = num(&proof["prediction"]["ratio"]);
     let [low, ratio, high] = effect(&run, "keep-alive");
     assert!(predicted > 3.0 && low > 3.0, "{ratio} ({low} to {high}) times as much, predicted {predicted}");

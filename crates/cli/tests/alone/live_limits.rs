@@ -1,5 +1,5 @@
-//! Limits that the operating system sets, on real servers: a processor quota, memory and a disk are named by `find`.
-//! Speed relations matter, so these take the release binary.
+//! Limits that the operating system sets, on real servers: `find` names a CPU quota, a memory limit and a disk. These
+//! tests need the release binary, because relative speeds matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,7 +13,7 @@ use testkit::{
 };
 
 #[test]
-fn a_quota_of_a_fifth_of_a_processor_is_named() {
+fn a_quota_of_a_fifth_of_a_cpu_is_named() {
     let _alone = alone();
     let Some(binary) = release_binary("server-cpu-quota", binary!()) else { return };
     let Some(group) = ControlGroup::fifth_of_a_processor("server-cpu-quota") else { return };
@@ -26,21 +26,22 @@ fn a_quota_of_a_fifth_of_a_processor_is_named() {
     assert_eq!(bottleneck(&run), "server-cpu-quota", "{}", verdict(&run));
 }
 
-/// What each request does with a file of 128 MiB past the page cache, in Python; a bare head answers it.
+/// The disk work of each request: Python code that uses a file of 128 MiB past the page cache. The response has no
+/// body.
 struct DiskWork {
-    /// Bytes at a time, and how the file is opened.
+    /// Size of each access in bytes, and how the file is opened.
     piece: u32,
     open: &'static str,
-    /// Uses `FILE`, `self.memory` of one piece, and `at`, the place of a piece in the file.
+    /// Python code that uses `FILE`, `self.memory` (memory for one access), and `at` (position in the file).
     each: &'static str,
 }
 
-/// Dear for the disk, cheap for the processors and loopback.
+/// Reads that use the disk for long, and the CPUs and loopback only briefly.
 const READS_PAST_THE_CACHE: DiskWork =
     DiskWork { piece: 16 << 20, open: "os.O_RDONLY", each: "os.preadv(FILE, [self.memory], at)" };
 
-/// As a server does that must not lose what it acknowledged: six records, so that a request is little beside its disk's
-/// work.
+/// Flushes, as a server does that must not lose acknowledged records. With six records per request, the disk work
+/// outweighs the rest.
 const FLUSHES_EACH_REQUEST: DiskWork = DiskWork {
     piece: 2 << 20,
     open: "os.O_RDWR",
@@ -48,7 +49,7 @@ const FLUSHES_EACH_REQUEST: DiskWork = DiskWork {
 };
 
 impl DiskWork {
-    /// The server. Arguments: the file, the port.
+    /// Returns the server's source. Its arguments are the file and the port.
     fn server(&self) -> String {
         let Self { piece, open, each } = self;
         format!(
@@ -77,10 +78,10 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_
     }
 }
 
-/// Threads that use the disk at once, as many as `find` has connections.
+/// Number of threads that use the disk at once, equal to the connections of `find`.
 const AT_ONCE: u32 = 16;
-/// Where a piece lies: pages of 2 MiB where the machine has them, since a processor looks at each page that a disk reads to,
-/// and some disks are nearly as fast as that.
+/// Memory for one access, in pages of 2 MiB if the machine has them. A CPU touches each page into which a disk reads,
+/// and with small pages this would be nearly as slow as some disks.
 const MEMORY: &str = r#"
 def memory():
     lies = mmap.mmap(-1, PIECE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -91,13 +92,13 @@ def memory():
     return lies
 "#;
 
-/// Share of a CPU that a disk's requests may need, the rest of a server's work left aside, which is about as much: with more, the CPU
-/// is full about when the disk is.
+/// Maximum share of a CPU that the disk work alone may need. The rest of the server's work needs about as much. Above
+/// this share, the CPU would be full at about the same load as the disk.
 const CHEAP_FOR_A_PROCESSOR: f64 = 0.45;
 
 impl DiskWork {
-    /// The same work for a second without a server around it. Arguments: the file. Prints the share of a processor that it
-    /// took.
+    /// Returns a program that does this work for a second without a server. Its argument is the file. It prints the
+    /// share of a CPU that the work took.
     fn alone(&self) -> String {
         let Self { piece, open, each } = self;
         format!(
@@ -124,22 +125,22 @@ print((time.process_time() - cpu) / (time.monotonic() - begin))
     }
 }
 
-/// The share of a CPU that the work itself takes for a second.
+/// Returns the share of a CPU that the disk work takes in one second.
 fn share_alone(work: &DiskWork, python: &Path, file: &Path) -> Result<f64, String> {
     let output = Command::new(python).args(["-c", &work.alone()]).arg(file).output().unwrap();
     let (said, words) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     said.trim().parse().map_err(|_| format!("no reading past the page cache (O_DIRECT): {words}"))
 }
 
-/// A file past the page cache that is slow enough to be a limit, or what the machine lacks for that: seen before any load,
-/// so that no verdict decides it.
+/// Creates a file on a disk that is slow enough to be the limit. The error states what the machine lacks. This is
+/// measured before any load, independently of the verdict.
 fn slow_file(work: &DiskWork, python: &Path) -> Result<TempDir, String> {
-    // Not the temporary directory: it may be memory.
+    // The temporary directory is unsuitable, because it may be in memory.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let file = dir.path().join("file");
     std::fs::write(&file, vec![b'x'; 128 << 20]).map_err(|e| format!("cannot write 128 MiB: {e}"))?;
     std::fs::File::open(&file).and_then(|f| f.sync_all()).map_err(|e| format!("cannot flush 128 MiB: {e}"))?;
-    // The lowest of ten seconds: what else the machine does makes the same work take more of a CPU.
+    // The lowest of ten measurements counts, because other programs increase the CPU time of the work.
     let mut share = f64::INFINITY;
     for _ in 0..10 {
         share = share.min(share_alone(work, python, &file)?);
@@ -154,8 +155,8 @@ fn slow_file(work: &DiskWork, python: &Path) -> Result<TempDir, String> {
     }
 }
 
-/// Runs a command against a server that does this work for each request; the command is given its URL and the directory of the disk.
-/// `None` where the machine has no disk that could be the limit.
+/// Runs a command against a server that does this work for each request. `args` gets the URL and the directory of the
+/// disk. Returns `None` if no disk of this machine can be the limit.
 fn beside_a_disk(test: &str, work: &DiskWork, args: impl FnOnce(&str, &Path) -> Vec<String>) -> Option<Value> {
     let _alone = alone();
     let binary = release_binary(test, binary!())?;
@@ -170,7 +171,7 @@ fn beside_a_disk(test: &str, work: &DiskWork, args: impl FnOnce(&str, &Path) -> 
     Some(json(&binary, &args))
 }
 
-/// Expects the disk to be named; gives the run.
+/// Checks that the verdict names the disk, and returns the run.
 fn disk_is_named(test: &str, work: &DiskWork) -> Option<Value> {
     let at_once = AT_ONCE.to_string();
     let run = beside_a_disk(test, work, |url, _| {
@@ -181,7 +182,7 @@ fn disk_is_named(test: &str, work: &DiskWork) -> Option<Value> {
 }
 
 #[test]
-fn a_full_disk_is_proven_by_writing_to_it() {
+fn writing_to_a_full_disk_proves_it() {
     let run = beside_a_disk("the lever on server-disk", &FLUSHES_EACH_REQUEST, |url, dir| {
         let dir = dir.display().to_string();
         ["prove", url, "--connections", "8", "--budget", "30s", "--prove-dir", &dir].map(Into::into).to_vec()
@@ -198,21 +199,21 @@ fn evidence(run: &Value) -> String {
 }
 
 #[test]
-fn a_disk_that_each_request_reads_from_is_named() {
+fn a_disk_is_named_if_each_request_reads_from_it() {
     let Some(run) = disk_is_named("server-disk, reads", &READS_PAST_THE_CACHE) else { return };
     assert!(evidence(&run).contains("a request reads"), "{}", verdict(&run));
 }
 
 #[test]
-fn a_disk_that_each_request_is_flushed_to_is_named() {
+fn a_disk_is_named_if_each_request_flushes_to_it() {
     let Some(run) = disk_is_named("server-disk, flushes", &FLUSHES_EACH_REQUEST) else { return };
     let lines = evidence(&run);
     assert!(lines.contains("flushes") && lines.contains("a request writes"), "{}", verdict(&run));
 }
 
-/// Each request looks at a hundred pages anywhere in a file that it maps, which is larger than what the server may hold.
-/// Arguments: the file of 128 MiB, the port.
-const MORE_THAN_IT_MAY_HOLD: &str = r#"
+/// A server that reads a hundred random pages of a mapped file per request. The file is larger than the server's memory
+/// limit. Arguments: the file of 128 MiB, the port.
+const FILE_BEYOND_MEMORY_LIMIT: &str = r#"
 import http.server, mmap, os, random, sys
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -230,7 +231,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_
 "#;
 
 #[test]
-fn a_server_that_may_hold_less_than_it_looks_at_is_short_of_memory() {
+fn a_server_with_less_memory_than_its_data_is_short_of_memory() {
     let test = "server-memory";
     let _alone = alone();
     let Some(binary) = release_binary(test, binary!()) else { return };
@@ -243,7 +244,7 @@ fn a_server_that_may_hold_less_than_it_looks_at_is_short_of_memory() {
     if let Err(e) = std::fs::write(&file, vec![b'x'; 128 << 20]) {
         return skip(test, format!("cannot write 128 MiB: {e}"));
     }
-    // The test's own group would pay for pages that stay in the cache.
+    // dd drops the file from the page cache. Its pages would otherwise count for the test's own control group.
     let _ = Command::new("dd")
         .arg(format!("of={}", file.display()))
         .args(["oflag=nocache", "conv=notrunc,fdatasync", "count=0"])
@@ -251,7 +252,7 @@ fn a_server_that_may_hold_less_than_it_looks_at_is_short_of_memory() {
         .status();
     let port = free_port();
     let mut command = group.command(&python);
-    command.args(["-c", MORE_THAN_IT_MAY_HOLD]).arg(&file).arg(port.to_string());
+    command.args(["-c", FILE_BEYOND_MEMORY_LIMIT]).arg(&file).arg(port.to_string());
     let server = Running::start(command, port, dir);
     let url = format!("http://{}/", server.addr);
     let run = json(&binary, &["find", &url, "--budget", "10s", "--connections", "16"]);

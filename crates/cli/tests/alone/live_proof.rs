@@ -1,5 +1,5 @@
-//! Verdicts proven by experiment on real servers: `prove` pulls its levers under a steady load, and what throughput does
-//! is what the verdict predicts. Speed relations matter, so these take the release binary.
+//! Verdicts proven by experiments on real servers: `prove` runs its levers under a steady load, and throughput changes
+//! as the verdict predicts. These tests need the release binary, because relative speeds matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,20 +10,20 @@ use testkit::{
     ControlGroup, Running, alone_with_release, bottleneck, free_port, json, nginx, num, serve, skip, verdict,
 };
 
-/// `prove` with the generator on CPU 0.
+/// Runs `prove` with the generator on CPU 0.
 fn prove(binary: &Path, url: &str, more: &[&str]) -> Value {
     let mut args = vec!["prove", url, "--cpus", "0"];
     args.extend(more);
     json(binary, &args)
 }
 
-/// Expects the verdict to be this one, and proven.
+/// Checks that the verdict is `id` and that it is proven.
 #[track_caller]
 fn proven(run: &Value, id: &str) {
     let proof = &run["findings"]["proof"];
     assert_eq!(bottleneck(run), id, "{}\n{}", verdict(run), proof["why"]);
     assert_eq!(proof["outcome"], "proven", "{}\n{proof:#}", verdict(run));
-    // Beside other programs the counters may leave it unknown, which predicts nothing.
+    // If other programs run, the counters may not suffice for a verdict. There is then no prediction.
     let said = &proof["prediction"];
     assert!(said.is_null() || said["at"].as_str().is_some_and(|at| !at.is_empty()), "{said}");
 }
@@ -33,7 +33,7 @@ fn effect<'a>(run: &'a Value, lever: &str) -> &'a Value {
     all.iter().find(|e| e["lever"] == lever).unwrap_or_else(|| panic!("no {lever}: {}", run["findings"]["proof"]))
 }
 
-/// Takes a token from an answer of 24 KiB, as a login gives one.
+/// A request set that captures a token from an answer of 24 KiB, as a login would.
 const TOKEN: &str = r#"
 order = "sequence"
 
@@ -48,9 +48,9 @@ path = "/file"
 headers = { Authorization = "Bearer {{token}}" }
 "#;
 
-/// To parse an answer costs several times what nginx spends on sending a file.
+/// Parsing an answer takes several times the CPU time that nginx needs for sending a file.
 #[test]
-fn a_generator_that_parses_what_it_captures_is_proven_by_taking_its_cpu() {
+fn slowing_a_generator_that_parses_answers_proves_it() {
     let (_alone, binary) = alone_with_release!("proof of client-cpu");
     let Some(server) = nginx(1, "", "") else {
         return skip("proof of client-cpu", "nginx is not installed");
@@ -70,10 +70,10 @@ fn a_generator_that_parses_what_it_captures_is_proven_by_taking_its_cpu() {
     proven(&run, "client-cpu");
 }
 
-/// Under arrivals that do not wait, the answer is a response time: what it grows by is the server's, and the generator's share is less
-/// than a quarter.
+/// With an open loop, the experiment predicts the response time. Its growth belongs to the server, and the generator's
+/// share is below a quarter.
 #[test]
-fn at_an_offered_rate_the_server_s_share_of_the_response_time_is_found() {
+fn with_an_open_loop_the_server_s_share_of_the_response_time_is_found() {
     let (_alone, binary) = alone_with_release!("proof at an offered rate");
     let server = serve(&binary, 1, &["--option", "work_us=1000"]);
     let run =
@@ -86,14 +86,14 @@ fn at_an_offered_rate_the_server_s_share_of_the_response_time_is_found() {
         ["low", "value", "high"].map(|name| num(&one[name]))
     };
     let (server, client) = (of("server-cpu"), of("client-cpu"));
-    // An interval of 95 % misses once in twenty; half as wide again, once in three hundred.
+    // A 95 % interval misses once in 20 times. Widened by half, it misses once in 300 times.
     let [low, high] = [server[0], server[2]].map(|end| end + 0.5 * (end - server[1]));
     assert!(low <= 1.0 && high >= 1.0 && server[1] > 0.5, "{server:?}: {}", proof["why"]);
     assert!(client[1] < 0.25 && client[2] < server[1].min(0.5), "{client:?} beside {server:?}: {}", proof["why"]);
 }
 
 #[test]
-fn a_limit_by_address_is_proven_by_a_second_address() {
+fn a_second_address_proves_a_limit_by_address() {
     let (_alone, binary) = alone_with_release!("proof of server-rate-limit");
     let zone = "limit_req_zone $binary_remote_addr zone=z:1m rate=500r/s; limit_req_status 429;";
     let Some(server) = nginx(1, "limit_req zone=z burst=20 nodelay;", zone) else {
@@ -102,13 +102,13 @@ fn a_limit_by_address_is_proven_by_a_second_address() {
     let run = prove(&binary, &format!("http://{}/file", server.addr), &["--connections", "8", "--budget", "24s"]);
     proven(&run, "server-rate-limit");
     let [low, ratio, high] = ["low", "ratio", "high"].map(|name| num(&effect(&run, "sources")[name]));
-    // On a machine that stood still meanwhile the ratio is known less well, and says so.
+    // If the machine stalled meanwhile, the ratio is less certain, and its interval is wider.
     let about = (1.8..=2.2).contains(&ratio) || (low <= 2.0 && high >= 2.0 && (1.6..=2.4).contains(&ratio));
     assert!(about, "two addresses let {ratio} ({low} to {high}) times as much through");
 }
 
 #[test]
-fn a_delayed_acknowledgement_is_proven_by_acknowledging_at_once() {
+fn immediate_acknowledgement_proves_a_delayed_one() {
     let (_alone, binary) = alone_with_release!("proof of tcp-delayed-ack");
     let server = serve(&binary, 1, &["--option", "split_head=1"]);
     let run = prove(&binary, &format!("http://{}/", server.addr), &["--connections", "4", "--budget", "30s"]);
@@ -118,7 +118,7 @@ fn a_delayed_acknowledgement_is_proven_by_acknowledging_at_once() {
 }
 
 #[test]
-fn a_server_that_sleeps_is_what_no_lever_touches() {
+fn a_sleeping_server_is_affected_by_no_lever() {
     let (_alone, binary) = alone_with_release!("proof of server-concurrency");
     let server = serve(&binary, 1, &["--model", "workers", "--option", "workers=4", "--option", "sleep_ms=20"]);
     let run = prove(&binary, &format!("http://{}/", server.addr), &["--connections", "16", "--budget", "50s"]);
@@ -127,9 +127,9 @@ fn a_server_that_sleeps_is_what_no_lever_touches() {
     assert!(remainder >= 0.9, "untouched: {remainder}");
 }
 
-/// A control group that gives a fifth of a CPU, and a server that computes in it.
+/// Starts a server that computes, in a control group with a quota of a fifth of a CPU.
 fn with_a_quota(test: &str, binary: &Path) -> Option<(ControlGroup, Running)> {
-    // Periods of 50 ms: a slot holds eight of them, so that it matters little whether it is seven and a half.
+    // Periods of 50 ms: a slot has eight of them, so half a period more or less matters little.
     let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
     let group = ControlGroup::make(test, "cpu", &one, &[("cpu.max", "10000 50000")])?;
     let port = free_port();
@@ -140,7 +140,7 @@ fn with_a_quota(test: &str, binary: &Path) -> Option<(ControlGroup, Running)> {
 }
 
 #[test]
-fn a_quota_is_proven_by_lowering_it_and_is_what_it_was_afterwards() {
+fn lowering_a_quota_proves_it_and_the_quota_is_restored() {
     let (_alone, binary) = alone_with_release!("proof of server-cpu-quota");
     let Some((group, server)) = with_a_quota("proof of server-cpu-quota", &binary) else { return };
     let before = group.cpu_quota();
@@ -150,10 +150,10 @@ fn a_quota_is_proven_by_lowering_it_and_is_what_it_was_afterwards() {
     assert_eq!(group.cpu_quota(), before, "the quota is what it was");
 }
 
-/// A thread and a descriptor a connection, each of which sleeps 40 ms a request: twice the limit is more than twice the
-/// connections.
+/// Each connection takes a thread and a descriptor, and sleeps 40 ms per request. Twice the limit allows more than
+/// twice the connections.
 #[test]
-fn a_lack_of_descriptors_is_proven_by_more_of_them_and_the_limit_is_what_it_was() {
+fn more_descriptors_prove_their_lack_and_the_limit_is_restored() {
     let (_alone, binary) = alone_with_release!("proof of server-fds");
     let server = serve(&binary, 1, &["--model", "blocking", "--option", "sleep_ms=40", "--option", "descriptors=64"]);
     let limit = || std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
@@ -166,7 +166,8 @@ fn a_lack_of_descriptors_is_proven_by_more_of_them_and_the_limit_is_what_it_was(
     assert_eq!(limit(), before);
 }
 
-/// An application of one thread that computes 10 ms a request: what the proxy takes meanwhile is little of that on a slow machine, too.
+/// An application with one thread that computes 10 ms per request. On a slow machine, too, this is far more than the
+/// proxy's CPU time.
 const APP: &str = "
 import http.server, sys, time
 class App(http.server.BaseHTTPRequestHandler):
@@ -204,7 +205,7 @@ fn an_application_behind_a_proxy_is_named_and_proven() {
 }
 
 #[test]
-fn a_quota_of_what_stands_behind_a_proxy_is_named_and_proven() {
+fn a_quota_of_an_upstream_is_named_and_proven() {
     let (_alone, binary) = alone_with_release!("proof of a quota behind a server");
     let Some((group, app)) = with_a_quota("proof of a quota behind a server", &binary) else { return };
     let Some(server) = nginx(1, &format!("proxy_pass http://{};", app.addr), "") else {

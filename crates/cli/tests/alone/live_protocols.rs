@@ -1,4 +1,4 @@
-//! `find` against each protocol and transport: a capacity, what a request costs the server, and a verdict, as for http.
+//! `find` with each protocol and transport finds a capacity, the server's cost per request, and a verdict, as for HTTP.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,7 +13,7 @@ fn serve(args: &[&str]) -> Running {
     served(command)
 }
 
-/// Holds that a run of a few seconds says what one of http would.
+/// Checks that a run of a few seconds contains everything that a run with HTTP contains.
 fn whole(what: &str, run: &Value) {
     let findings = &run["findings"];
     let rate = findings["capacity"]["rate"].as_f64().unwrap_or_default();
@@ -22,7 +22,7 @@ fn whole(what: &str, run: &Value) {
     assert!(!id.is_empty(), "{what}: {}", findings["bottleneck"]);
     let loaded =
         |trial: &&Value| trial["total"]["completed"].as_u64().or(trial["completed"].as_u64()).unwrap_or(0) > 100;
-    // What is past the limit may be answered too late.
+    // Requests beyond the limit may be answered too late.
     let steps = || run["trials"].as_array().unwrap().iter().filter(|t| t["kind"] == "sweep");
     let trial = steps().rev().find(loaded).unwrap();
     let cpu = &trial["server"]["costs"]["process_cpu_us"]["per_request"];
@@ -54,7 +54,7 @@ fn every_protocol_has_a_capacity_costs_and_a_verdict() {
 }
 
 #[test]
-fn a_unix_socket_has_them_too() {
+fn a_unix_socket_has_a_capacity_costs_and_a_verdict() {
     const SERVER: &str = r#"
 import socketserver, sys, http.server
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -76,8 +76,8 @@ Server(sys.argv[1], Handler).serve_forever()
     find("unix", &format!("unix://{}:/", socket.display()), &[]);
 }
 
-/// A server that does one request at a time, 2.5 ms each by the clock (what a busy machine delays is caught up on, so its rate
-/// is exact), and asks for four streams a connection at most: of eight requests a connection four wait for one.
+/// The server handles one request at a time, in 2.5 ms of wall clock time. It catches up on delays by a busy machine,
+/// so its rate is exact. It allows four streams per connection, so of eight requests per connection, four wait.
 #[test]
 fn a_limit_of_streams_is_evidence_of_the_verdict() {
     const SERVER: &str = r#"
@@ -100,7 +100,7 @@ server.listen(Number(process.argv[1]), '127.0.0.1');
     let (port, mut command) = (free_port(), Command::new(node));
     command.args(["-e", SERVER, &port.to_string()]);
     let server = Running::start(command, port, tempfile::tempdir().unwrap());
-    // Each step of the sweep is a second on a machine that stumbles, and the verdict rests on several.
+    // A step of the sweep takes a second on a machine that stalls, and the verdict needs several steps.
     let more = ["--http2", "--streams", "8", "--budget", "15s"];
     let others = OtherPrograms::watch();
     let run = find("streams", &format!("http://{}/", server.addr), &more);
@@ -117,8 +117,8 @@ server.listen(Number(process.argv[1]), '127.0.0.1');
     assert!(text.contains("4 streams per connection (SETTINGS_MAX_CONCURRENT_STREAMS)"), "{verdict}");
 }
 
-/// Nine short windows at the end: a connection for each request, with full handshakes and with resumed ones, in turns with
-/// kept ones.
+/// Nine short windows at the end compare kept connections with one connection per request, with full and with resumed
+/// handshakes, in turn.
 #[test]
 fn find_tells_what_a_handshake_costs() {
     let _alone = alone();
@@ -135,7 +135,7 @@ fn find_tells_what_a_handshake_costs() {
     let (full, again) = ("a connection for each request", "a connection for each request, sessions resumed");
     assert!(of(full, "handshakes") > 0 && of(full, "handshakes_resumed") == 0, "{}", of(full, "handshakes_resumed"));
     let (made, resumed) = (of(again, "handshakes"), of(again, "handshakes_resumed"));
-    // Of each window's four connections the first handshake, or the first two, have nothing to take up.
+    // In each window, the first one or two handshakes of the four connections cannot resume a session.
     assert!(made > 0 && resumed + 24 >= made, "{resumed} of {made}");
     let cost = &run["findings"]["tls_handshake_cpu_us"];
     for side in ["server", "client", "server_resumed", "client_resumed"] {

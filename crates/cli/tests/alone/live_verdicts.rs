@@ -1,5 +1,5 @@
-//! The verdicts of issue "foundation" on real servers: each runs `find` against a server with one known weakness and
-//! expects it to be named, the first time. Speed relations matter, so these take the release binary.
+//! Verdicts on real servers. Each test runs `find` against a server with one known weakness, which must be named at the
+//! first attempt. These tests need the release binary, because relative speeds matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,7 +9,7 @@ use testkit::{Hog, alone_with_release, bottleneck, json, nginx, num, serve, skip
 fn a_starved_generator_is_named_and_not_the_server() {
     let (_alone, binary) = alone_with_release!("client-cpu");
     let Some(server) = nginx(1, "", "") else { return skip("client-cpu", "nginx is not installed") };
-    // Three busy loops on the generator's processor leave it a quarter.
+    // Three busy loops on the generator's CPU leave it a quarter of the CPU.
     let hogs = Hog::on(0, 3);
     let url = format!("http://{}/file", server.addr);
     let run = json(&binary, &["find", &url, "--budget", "10s", "--cpus", "0"]);
@@ -18,7 +18,7 @@ fn a_starved_generator_is_named_and_not_the_server() {
 }
 
 #[test]
-fn a_rate_limit_is_told_from_a_limit_of_the_machine() {
+fn a_rate_limit_is_distinguished_from_a_limit_of_the_machine() {
     let (_alone, binary) = alone_with_release!("server-rate-limit");
     let zone = "limit_req_zone $server_port zone=z:1m rate=500r/s; limit_req_status 429;";
     let Some(server) = nginx(1, "limit_req zone=z burst=20 nodelay;", zone) else {
@@ -30,14 +30,15 @@ fn a_rate_limit_is_told_from_a_limit_of_the_machine() {
 }
 
 #[test]
-fn four_workers_that_sleep_20_ms_are_a_concurrency_of_200_a_second() {
+fn four_workers_that_sleep_20_ms_have_a_capacity_of_200_per_second() {
     let (_alone, binary) = alone_with_release!("server-concurrency");
     let server = serve(&binary, 1, &["--model", "workers", "--option", "workers=4", "--option", "sleep_ms=20"]);
     let url = format!("http://{}/", server.addr);
     let run = json(&binary, &["find", &url, "--budget", "20s", "--cpus", "0"]);
     assert_eq!(bottleneck(&run), "server-concurrency", "{}", verdict(&run));
     let rate = num(&run["findings"]["capacity"]["rate"]);
-    // Four times what one connection had: a worker that wakes late sleeps longer than it was told.
+    // The expected throughput is four times that of one connection, because a worker that wakes late sleeps longer than
+    // requested.
     let one = run["trials"].as_array().unwrap().iter().find(|trial| trial["intensity"]["connections"] == 1).unwrap();
     let least = 0.95 * 4.0 * 1e6 / num(&one["latency_us"]["mean"]);
     assert!((least..=210.0).contains(&rate), "capacity {rate}, at least {least}: {}", verdict(&run));

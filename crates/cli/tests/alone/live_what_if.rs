@@ -1,5 +1,6 @@
-//! What `what-if` predicts from one run, held against a second run of the server that was changed so: five changes, each within its
-//! own share of what came, and the intervals of at least four cover it. Speed relations matter, so this takes the release binary.
+//! Compares predictions of `what-if`, made from one run, with a second run of the changed server. Each of five
+//! predictions must be within its tolerance, and at least four intervals must contain the result. This test needs the
+//! release binary, because relative speeds matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,15 +11,15 @@ use testkit::{
     ControlGroup, Running, TwoHosts, alone_with_release, free_port, json, nginx_workers, num, serve, skip, verdict,
 };
 
-/// Finds out about a server, and keeps the run.
+/// Runs `find` on a server and stores the run.
 fn found(binary: &Path, server: &Running, out: &Path) -> Value {
     let url = format!("http://{}/", server.addr);
     let out = out.to_str().unwrap();
     json(binary, &["find", &url, "--cpus", "0", "--prove", "off", "--budget", "16s", "--out", out])
 }
 
-/// Requests a second that a load completed: the median of its seconds, since a machine that stands still for one is no figure of
-/// the server. A second holds ten periods of a quota.
+/// Returns the median throughput of the seconds of a load. A second in which the machine stalls does not count. A
+/// second has ten periods of a quota.
 #[track_caller]
 fn completed(run: &Value) -> f64 {
     let tenths = run["trials"][0]["measured"]["series_completed"].as_array().unwrap();
@@ -29,24 +30,24 @@ fn completed(run: &Value) -> f64 {
     seconds[seconds.len() / 2]
 }
 
-/// What the changed server completes a second under more clients than fill it.
+/// Returns the throughput of the changed server with more clients than it needs to be full.
 fn came(binary: &Path, server: &Running) -> f64 {
     let url = format!("http://{}/", server.addr);
     let run = json(binary, &["load", &url, "--cpus", "0", "--connections", "16", "--duration", "8s"]);
     completed(&run)
 }
 
-/// A prediction, and what came.
+/// A prediction and the result.
 struct Predicted {
     what: &'static str,
-    /// How far it may be off.
+    /// Maximum relative error.
     share: f64,
     answer: Value,
     came: f64,
 }
 
 impl Predicted {
-    /// Within a tenth.
+    /// Creates a prediction with a maximum error of a tenth.
     fn new(what: &'static str, answer: Value, came: f64) -> Option<Self> {
         Some(Self { what, share: 0.1, answer, came })
     }
@@ -66,9 +67,10 @@ impl Predicted {
     }
 }
 
-/// Each by itself within its share; of all intervals at most one may miss, as one in twenty does by chance.
+/// Each prediction must be within its tolerance. One of all intervals may miss the result, as one in twenty does by
+/// chance.
 #[test]
-fn five_changes_are_predicted_and_intervals_cover_what_comes_of_at_least_four() {
+fn five_changes_are_predicted_and_at_least_four_intervals_contain_the_result() {
     let (_alone, binary) = alone_with_release!("what-if, held against the changed server");
     let changes = [twice_the_slots, twice_the_quota, twice_the_link, a_delay, a_second_worker_of_nginx];
     let all: Vec<Predicted> = changes.into_iter().filter_map(|change| change(&binary)).collect();
@@ -145,7 +147,7 @@ fn a_delay(binary: &Path) -> Option<Predicted> {
     Predicted::new("0 to 20 ms of delay", answer, completed(&after))
 }
 
-/// Two workers share caches and a memory's bus, which the model takes to cost nothing.
+/// Two workers share caches and a memory bus, whose cost the model ignores.
 fn a_second_worker_of_nginx(binary: &Path) -> Option<Predicted> {
     let dear = "gzip on; gzip_comp_level 9; gzip_min_length 1; gzip_types *;";
     let with = |workers: u32| {

@@ -1,4 +1,4 @@
-//! The program where a measurement decides, so these tests have the machine to themselves. Run by `make verify`.
+//! Tests of the program in which a measurement decides, so each needs the machine for itself. `make verify` runs them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod applications;

@@ -1,5 +1,5 @@
-//! A near tie: redis-server on one CPU against the generator on another, each nearly full. No two answers may contradict each other
-//! with confidence, and the shares agree.
+//! A near tie: redis-server on one CPU and the generator on another, both nearly full. No two verdicts may contradict
+//! each other with confidence, and the shares must agree.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,14 +8,14 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{Running, alone_with_release, bottleneck, free_port, json, num, program, skip};
 
-/// Searches.
+/// Number of searches.
 const TIMES: usize = 10;
-/// Above this a verdict claims to be sure.
+/// Confidence above which a verdict counts as sure.
 const SURE: f64 = 0.6;
-/// How far shares may lie apart.
-const APART: f64 = 0.2;
+/// Maximum difference between shares.
+const MAX_SHARE_DIFFERENCE: f64 = 0.2;
 
-/// One search: the verdict, how sure it is, and the shares of the server's and the generator's CPU.
+/// Result of one search: the verdict, its confidence, and the shares of the server's and the generator's CPU.
 #[derive(Debug)]
 struct Answer {
     id: String,
@@ -54,6 +54,6 @@ fn ten_searches_of_redis_never_contradict_each_other() {
     for side in 0..2 {
         let shares = || answers.iter().map(|a| a.shares[side]).filter(|share| share.is_finite());
         let (least, most) = shares().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), s| (a.min(s), b.max(s)));
-        assert!(most - least <= APART, "{least} to {most}: {answers:#?}");
+        assert!(most - least <= MAX_SHARE_DIFFERENCE, "{least} to {most}: {answers:#?}");
     }
 }

@@ -1,4 +1,5 @@
-//! The record studies and the probe, live: exact message sizes, what the medium carried, and the experiments' own checks.
+//! The record studies and the probe on this machine: exact message sizes, traffic on the medium, and the experiments'
+//! own checks.
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests, too
 
 use std::process::{Command, Stdio};
@@ -10,7 +11,7 @@ fn loadline(arguments: &[&str]) -> std::process::Output {
     Command::new(binary!()).args(arguments).output().unwrap()
 }
 
-/// Runs an experiment and gives its run.json; `None` where this machine has no testbed.
+/// Runs an experiment and returns its run.json, or `None` if this machine has no testbed.
 fn lab(test: &str, arguments: &[&str]) -> Option<Value> {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("run");
@@ -20,7 +21,7 @@ fn lab(test: &str, arguments: &[&str]) -> Option<Value> {
     if !has_testbed(test, &words) {
         return None;
     }
-    // 1: a check of the experiment failed, which other programs may cause.
+    // Status 1 means that a check of the experiment failed, which other programs may cause.
     match output.status.code() {
         Some(1) if !others.stayed_away(test) => return None,
         status => assert_eq!(status, Some(0), "{words}{}", String::from_utf8_lossy(&output.stdout)),
@@ -34,7 +35,7 @@ fn number(value: &Value) -> f64 {
 }
 
 #[test]
-fn messages_of_the_profile_have_the_sizes_of_the_source() {
+fn messages_of_the_profile_have_the_published_sizes() {
     let _alone = alone();
     let arguments = ["throughput-profile", "--set", "sizes=[2048,8192,12288]", "--set", "seconds=0.5"];
     let Some(run) = lab("messages_of_the_profile", &arguments) else { return };
@@ -43,12 +44,12 @@ fn messages_of_the_profile_have_the_sizes_of_the_source() {
     for (trial, (up, down)) in trials.iter().zip([(60.0, 2108.0), (120.0, 8312.0), (60.0, 12_348.0)]) {
         let completed = number(&trial["completed"]);
         assert!(completed > 0.0, "{}", trial["label"]);
-        // A read may be cut off by the end of the trial, after its first request or between its two.
+        // The end of the trial may cut a read, after its first request or between its two requests.
         let most = completed + 1.0;
         let (sent, received) = (number(&trial["bytes_sent"]), number(&trial["bytes_received"]));
         assert!((completed * up..=most * up).contains(&sent), "{}: {sent} for {completed}", trial["label"]);
         assert!((completed * down..=most * down).contains(&received), "{}: {received} for {completed}", trial["label"]);
-        // The bytes of the reads at either edge may lie outside.
+        // Bytes of reads at either edge may lie outside of the window.
         let on_the_wire = number(&trial["axes"]["wire_bytes_per_read"]) * completed;
         assert!(on_the_wire > (completed - 2.0) * (down + up), "{}: {on_the_wire} for {completed}", trial["label"]);
     }
@@ -67,20 +68,20 @@ fn clients_are_added_on_every_kind_of_medium() {
         assert_eq!(trials.len(), 2);
         for (trial, clients) in trials.iter().zip([1.0, 2.0]) {
             assert_eq!((number(&trial["attempted"]), trial["errors"].to_string().as_str()), (clients, "{}"));
-            // The packets of all clients, not of the first one alone: as many come back as the server sends.
+            // Counters cover the packets of all clients, so the clients send as many as the server receives.
             let side = |name: &str, id: &str| number(&trial[name]["counters"][id]);
             let (out, back) = (side("server", "tcp.out_segs"), side("client", "tcp.in_segs"));
             assert!(out > 0.0 && (back / out - 1.0).abs() < 0.2, "{medium}: {back} of {out} segments");
             let use_ = trial["axes"]["wire_use"].as_f64();
             assert_eq!(use_.is_some(), medium != "loopback", "{medium}");
-            // No wire carries more than its rate, beyond what its bucket had saved up.
+            // No wire carries more than its rate, apart from the traffic that may pass at once after idle time.
             assert!(use_.is_none_or(|u| u > 0.001 && u < 1.5), "{medium}: {use_:?}");
         }
         assert!(!run["findings"]["conclusions"].as_array().unwrap().is_empty());
     }
 }
 
-/// A record server and its address.
+/// Starts a record server and returns it with its address.
 fn record_server() -> (ChildProcess, String) {
     let mut command = Command::new(binary!());
     command.args(["serve", "record", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -91,7 +92,7 @@ fn record_server() -> (ChildProcess, String) {
 }
 
 #[test]
-fn a_script_of_the_original_runs_against_a_record_server() {
+fn a_response_probe_script_runs_against_a_record_server() {
     let _alone = alone();
     let (server, address) = record_server();
     let dir = tempfile::tempdir().unwrap();
@@ -112,7 +113,7 @@ fn a_script_of_the_original_runs_against_a_record_server() {
         assert!(number(&row["responses"]) > 0.0 && row["process"] == "IDEAGEN", "{row}");
         let mean = number(&row["mean_ms"]);
         assert!(number(&row["least_ms"]) <= mean && mean <= number(&row["most_ms"]), "{row}");
-        // The stable interval: the second half of the trial, and what the last cycle took beyond it.
+        // The measured time is the second half of the trial, plus the end of the last cycle.
         assert!(number(&row["total_ms"]) < 4000.0 + number(&row["most_ms"]), "{row}");
     }
     let converted = loadline(&["probe", &script, "--convert"]);

@@ -1,5 +1,5 @@
-//! A medium that is full is proven by slowing it and by longer requests, and is as fast as it was afterwards, also when loadline
-//! was killed.
+//! Slowing a full medium and making requests longer proves that it is full. Afterwards the medium has its full speed
+//! again, even if loadline was killed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,10 +9,10 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::{ChildProcess, TwoHosts, alone, binary, bottleneck, eventually, eventually_within, num, signal, verdict};
 
-/// A page that takes most of a medium to itself.
+/// Flags for a page that takes most of a medium's rate.
 const PAGE: [&str; 2] = ["--body-bytes", "20000"];
 
-/// Expects a full link that this lever proved.
+/// Checks that the verdict is a full link, proven by this lever.
 #[track_caller]
 fn proven_by(lever: &str, run: &Value) {
     let proof = &run["findings"]["proof"];
@@ -22,7 +22,7 @@ fn proven_by(lever: &str, run: &Value) {
     println!("{}", proof["why"]);
 }
 
-/// The run of `prove` on a medium that is full.
+/// Returns the run of `prove` on a full medium.
 fn slowed(test: &str, medium: &str, connections: &str, budget: &str) -> Option<Value> {
     let _alone = alone();
     let way = TwoHosts::up(test, binary!(), medium)?;
@@ -38,9 +38,9 @@ fn slowed(test: &str, medium: &str, connections: &str, budget: &str) -> Option<V
     Some(run)
 }
 
-/// One client fills most of the wire by itself, and its requests travel on the wire of the answers.
+/// One client fills most of the wire. Its requests use the wire of the answers, too.
 #[test]
-fn a_full_shared_wire_is_proven_and_takes_fewer_longer_requests() {
+fn a_full_shared_wire_is_proven_by_longer_requests() {
     let Some(run) = slowed("a_full_shared_wire_is_proven", "ethernet10", "1", "50s") else { return };
     let proof = &run["findings"]["proof"];
     let longer = proof["effects"].as_array().unwrap().iter().find(|effect| effect["lever"] == "request-bytes");
@@ -56,7 +56,7 @@ fn a_full_switch_is_proven() {
 }
 
 #[test]
-fn a_medium_is_as_fast_as_before_once_whoever_slowed_it_was_killed() {
+fn a_medium_has_its_full_speed_after_its_slowing_process_is_killed() {
     let _alone = alone();
     let Some(way) = TwoHosts::up("a kill while a medium is slow", binary!(), "switch:20M") else { return };
     let (full, server, out) = (way.rates(), way.serve(&PAGE), tempfile::tempdir().unwrap());

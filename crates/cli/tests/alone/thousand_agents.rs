@@ -1,4 +1,4 @@
-//! One conductor and a thousand agents on one machine: what it needs for them, as docs/scale.md says.
+//! One conductor with a thousand agents on one machine needs no more than docs/scale.md states.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,12 +8,12 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::{alone_with_release, children, peak_kib, serve, total};
 
-/// Agents.
+/// Number of agents.
 const AGENTS: usize = 1000;
-/// What the conductor may have in memory, KiB.
-const MOST_KIB: u64 = 200 << 10;
+/// Maximum memory of the conductor in KiB.
+const MAX_MEMORY_KIB: u64 = 200 << 10;
 
-/// Each sends one request a second: two processors must be able to run them.
+/// Each agent sends one request per second, so that two CPUs can run all of them.
 #[test]
 #[ignore = "a thousand processes: most of a minute and some 5 GB of memory"]
 fn a_conductor_of_a_thousand_agents_holds_at_most_200_mb_and_loses_none() {
@@ -39,7 +39,7 @@ fn a_conductor_of_a_thousand_agents_holds_at_most_200_mb_and_loses_none() {
     let trial = &run["trials"][0];
     println!("{agents} agents, {peak} KiB, apart {}", trial["measured"]["apart"]);
     assert!(agents >= AGENTS, "{agents} agents");
-    assert!(peak <= MOST_KIB, "{peak} KiB");
+    assert!(peak <= MAX_MEMORY_KIB, "{peak} KiB");
     assert!(total(&run, "completed") > 0 && !run["trials"].to_string().contains("was lost"), "{}", trial["notes"]);
     let loads = trial["host_loads"].as_array().unwrap();
     assert_eq!(loads.len(), hosts.len());

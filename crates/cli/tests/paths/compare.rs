@@ -10,9 +10,9 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Ports of nobody: two commands start two servers there, which are gone afterwards.
+/// Nobody else uses these ports. Two commands start servers on them, which must have ended afterwards.
 #[test]
-fn servers_that_it_starts_are_compared_and_ended() {
+fn compare_starts_compares_and_ends_servers() {
     let _alone = testkit::alone();
     let program = env!("CARGO_BIN_EXE_loadline");
     let ports = [testkit::free_port(), testkit::free_port()];
@@ -29,7 +29,7 @@ fn servers_that_it_starts_are_compared_and_ended() {
     let pairs = found["turns"]["new_first"].as_array().unwrap();
     let new_first = pairs.iter().filter(|first| **first == true).count();
     assert!(!pairs.is_empty() && (2 * new_first).abs_diff(pairs.len()) <= 1, "{}", found["turns"]);
-    // The budget is kept, and where it had no room for seven pairs that is said.
+    // The budget is kept. If it was too short for seven pairs, a note states this.
     let said = found["notes"].to_string();
     assert_eq!(pairs.len() < 7, said.contains("pairs of windows"), "{} pairs: {said}", pairs.len());
     assert_eq!(found["turns"]["seed"], 7);

@@ -1,9 +1,9 @@
-//! `prove` takes CPU from a server that computes, and throughput falls as predicted.
+//! `prove` takes CPU time from a server that computes, and throughput drops as predicted.
 
 use testkit::{alone_with_release, bottleneck, json, serve, verdict};
 
 #[test]
-fn a_server_that_computes_is_proven_by_taking_its_cpu() {
+fn slowing_a_computing_server_proves_its_cpu_limit() {
     let (_alone, binary) = alone_with_release!("proof of server-cpu");
     let server = serve(&binary, 1, &["--option", "work_us=400"]);
     let url = format!("http://{}/", server.addr);

@@ -3,10 +3,10 @@
 use testkit::{alone_with_release, bottleneck, eventually, json, loadline, nginx, num, skip, total, verdict};
 
 #[test]
-fn nginx_with_one_pinned_worker_is_at_its_processor_and_counts_agree() {
+fn nginx_with_one_pinned_worker_is_limited_by_its_cpu_and_counts_agree() {
     let (_alone, binary) = alone_with_release!("nginx");
-    // A bare file costs nginx hardly more than the generator; to pack so much for each answer costs it a hundred times as much, so
-    // that a machine which stands still now and then leaves no doubt either.
+    // A plain file costs nginx about as much as it costs the generator. Compressing each answer costs a hundred times
+    // as much, so the verdict is clear even if the machine stalls.
     let packed = "gzip on; gzip_types *; gzip_min_length 1; gzip_comp_level 6;";
     let Some(server) = nginx(1, packed, "") else { return skip("nginx", "nginx is not installed") };
     let mut random = fastrand::Rng::with_seed(1);
@@ -18,7 +18,7 @@ fn nginx_with_one_pinned_worker_is_at_its_processor_and_counts_agree() {
     assert!(matches!(id, "server-cpu" | "server-single-thread"), "{}", verdict(&run));
     assert!(run["findings"]["bottleneck"]["evidence"].as_array().is_some_and(|e| !e.is_empty()), "{}", verdict(&run));
 
-    // The log is written every 100 ms: it has stood still when a second look sees what the first one saw.
+    // nginx writes its log every 100 ms. The log is complete when two readings with a pause between them are equal.
     let logged = || {
         let log = std::fs::read_to_string(server.dir.path().join("access")).unwrap();
         log.lines().filter(|l| *l == "OK 200").count() as u64

@@ -1,11 +1,11 @@
-//! `find` with two hosts that send load and one that serves, each behind a real sshd.
+//! `find` with two load generator hosts and a server host, each with a real sshd.
 
 use serde_json::Value;
 use testkit::nginx_hosts::{args, names, nginx_hosts, said};
 use testkit::{binary, num, total};
 
 #[test]
-fn find_on_other_hosts_has_evidence_from_the_server_s_and_counts_what_the_server_counts() {
+fn find_on_other_hosts_has_evidence_from_the_server_and_equal_counts() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("find_on_other_hosts", binary!(), "switch:1G") else { return };
     let engine = hosts.engine();
     let find = args(binary!(), "find", &nginx.url, &engine, &["--budget", "6s", "--connections", "16"]);
@@ -24,7 +24,7 @@ fn find_on_other_hosts_has_evidence_from_the_server_s_and_counts_what_the_server
         assert_eq!(trial["latency_us"]["count"], trial["measured"]["tally"]["completed"]);
         let clock_us = num(&trial["measured"]["apart"]["clock_us"]);
         assert!(clock_us > 0.0);
-        // Namespaces have one clock, so what is measured between them is an error, which the exchange bounds.
+        // Namespaces have one clock, so any measured offset between them is an error, which the round trip bounds.
         let loads = trial["host_loads"].as_array().unwrap();
         assert!(loads.iter().all(|load| num(&load["clock_us"]).abs() <= clock_us), "{loads:?}");
         let of_hosts: u64 = loads.iter().map(|load| load["completed"].as_u64().unwrap()).sum();

@@ -1,10 +1,10 @@
-//! `loadline testbed`: made, used and taken down by separate commands, and after its keeper was killed.
+//! `loadline testbed`: separate commands create, use and remove a testbed, also after its keeper was killed.
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
 use crate::testbed_command::{gone, holders, loadline, said, status, up};
 
 #[test]
-fn a_named_testbed_serves_other_programs_until_it_is_taken_down() {
+fn a_named_testbed_serves_other_programs_until_it_is_removed() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     if !up(dir, "a_named_testbed", &["up", "lan", "--medium", "switch:100M", "--hosts", "left,right"]) {
@@ -27,7 +27,7 @@ fn a_named_testbed_serves_other_programs_until_it_is_taken_down() {
 }
 
 #[test]
-fn a_wrong_medium_or_name_is_said_before_anything_is_made() {
+fn a_wrong_medium_or_name_is_refused_before_anything_is_created() {
     let dir = tempfile::tempdir().unwrap();
     let wrong = |arguments: &[&str], word: &str| {
         let output = loadline(dir.path(), arguments);

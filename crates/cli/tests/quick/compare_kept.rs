@@ -1,4 +1,5 @@
-//! `loadline compare` over runs that were kept: every old one compares, what cannot be compared gets a sentence.
+//! `loadline compare` on stored runs: every old run can be compared, and a run that cannot be compared gives a clear
+//! error.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -37,7 +38,7 @@ fn every_old_run_compares_with_itself_in_every_form() {
 }
 
 #[test]
-fn what_cannot_be_compared_gets_one_sentence() {
+fn runs_that_cannot_be_compared_give_one_sentence() {
     let dir = tempfile::tempdir().unwrap();
     let empty = dir.path().join("run.json");
     std::fs::write(&empty, r#"{"format":"loadline-run/1"}"#).unwrap();

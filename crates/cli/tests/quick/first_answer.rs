@@ -1,4 +1,5 @@
-//! The first answer decides whether there is a load at all: what counts as a failure is shown, a redirect is told.
+//! The first answer decides if there is a load at all. An answer that counts as a failure is shown, and a redirect is
+//! mentioned.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -26,7 +27,7 @@ fn load(args: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn an_answer_that_counts_as_a_failure_ends_the_run_before_any_load_and_is_shown() {
+fn a_failed_first_answer_is_shown_and_ends_the_run_before_any_load() {
     let (addr, asked) = echoing("422 Unprocessable Entity");
     let url = format!("http://{addr}/path");
     let (status, errors) = load(&[&url]);
@@ -39,7 +40,7 @@ fn an_answer_that_counts_as_a_failure_ends_the_run_before_any_load_and_is_shown(
 }
 
 #[test]
-fn so_does_one_of_http_2_with_what_it_says() {
+fn a_failed_first_answer_of_http2_ends_the_run_with_its_text() {
     let binary = Path::new(env!("CARGO_BIN_EXE_loadline"));
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("page"), "x").unwrap();
@@ -56,7 +57,7 @@ fn so_does_one_of_http_2_with_what_it_says() {
 }
 
 #[test]
-fn a_body_says_its_type_by_the_files_name_or_as_it_is_told() {
+fn the_content_type_comes_from_the_file_name_or_a_flag() {
     let (addr, asked) = echoing("200 OK");
     let (url, dir) = (format!("http://{addr}/"), tempfile::tempdir().unwrap());
     let file = dir.path().join("x.json");
@@ -75,7 +76,7 @@ fn a_body_says_its_type_by_the_files_name_or_as_it_is_told() {
 }
 
 #[test]
-fn a_redirect_is_told_once_with_its_target() {
+fn a_redirect_is_mentioned_once_with_its_target() {
     let (addr, _) = echoing("301 Moved Permanently\r\nLocation: /elsewhere?token=Planted");
     let (status, errors) = load(&[&format!("http://{addr}/")]);
     assert_eq!((status, errors.matches("/elsewhere").count()), (Some(0), 1), "{errors}");

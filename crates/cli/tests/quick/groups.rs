@@ -1,5 +1,5 @@
-//! Group models whose further group cannot be made or cannot serve, for lack of descriptors: what it was given is reset
-//! and said, never left hanging, and the groups that live go on.
+//! Group models whose next group cannot start or serve because descriptors ran out. Its connections are reset and
+//! reported, never left hanging, and the other groups continue.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use testkit::{Running, binary, free_port, has};
 
-/// A model, the connections of its group, and how many descriptors are left for the next group besides the connection
-/// itself: none for its waker; its waker and not its ring; its ring and not all of its events.
+/// Model, option, connections per group, and the number of descriptors left for the next group besides the connection
+/// itself. They suffice for nothing, for its waker but not its ring, or for its ring but not all of its events.
 const CASES: [(&str, &str, usize, u64); 3] =
     [("event-groups", "fair=0", 63, 0), ("uring-groups", "literal=0", 62, 1), ("uring-groups", "literal=1", 62, 10)];
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -25,7 +25,7 @@ fn serve(model: &str, option: &str) -> Running {
     Running::start(command, port, dir)
 }
 
-/// Sends a byte and gives what comes back: the byte, or how the connection ended.
+/// Sends a byte and returns the result: the byte came back, or how the connection ended.
 fn exchange(stream: &mut TcpStream) -> Result<(), ErrorKind> {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(b"x").map_err(|e| e.kind())?;
@@ -36,14 +36,14 @@ fn connected(server: &Running) -> TcpStream {
     TcpStream::connect(server.addr).unwrap()
 }
 
-/// Groups that a server has: one, or two where the connection that tried whether it listens still had its place.
+/// Returns the number of groups of a server: one, or two if the first test connection still occupied its slot.
 fn groups(pid: u32) -> usize {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     let names = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
     names.filter(|name| name.trim() == "serve-group").count()
 }
 
-/// Leaves a process so many descriptors besides those that it has: the limit below which just these are free.
+/// Sets the descriptor limit of a process so that this many descriptors are free.
 fn leave(pid: u32, free: u64) {
     let open = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
     let mut numbers: Vec<u64> = open.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect();
@@ -60,7 +60,7 @@ fn leave(pid: u32, free: u64) {
 }
 
 #[test]
-fn a_group_without_descriptors_resets_what_it_was_given_and_the_others_serve() {
+fn a_group_without_descriptors_resets_its_connections_and_others_serve() {
     if !has("groups without descriptors", "prlimit") {
         return;
     }
@@ -79,7 +79,7 @@ fn a_group_without_descriptors_resets_what_it_was_given_and_the_others_serve() {
             let told = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe, ErrorKind::UnexpectedEof].contains(&ended);
             assert!(told, "{model} {option}: {ended:?}, not left without a word");
         }
-        // A place in the group that lives is free again.
+        // A slot in the remaining group is free again.
         assert_eq!(exchange(&mut first[0]), Ok(()), "{model} {option}");
         first.pop();
         let again = Instant::now();

@@ -1,4 +1,4 @@
-//! HTTP/2 against nginx, with prior knowledge and within TLS: what is counted is what the server's log has.
+//! HTTP/2 against nginx, with prior knowledge and within TLS: loadline's counts equal those in the server's log.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,10 +6,11 @@ use serde_json::{Value, json as value};
 use tempfile::TempDir;
 use testkit::{Running, alone, binary, free_port, json, loadline, logged_by_nginx, nginx, skip, total};
 
-/// Bytes of the page.
+/// Size of the page in bytes.
 const PAGE: u64 = 50_000;
 
-/// nginx with HTTP/2 on a plain port and one within TLS; a line of its log is the protocol, the status and the connection.
+/// nginx with HTTP/2 on a plain port and one within TLS. A line of its log has the protocol, the status and the
+/// connection.
 struct Server {
     nginx: Running,
     plain: u16,
@@ -41,7 +42,7 @@ impl Server {
         Some(Self { nginx: nginx?, plain, tls, dir })
     }
 
-    /// Lines of the log since they were looked at last, once there are as many as expected.
+    /// Returns the new lines of the log, once there are as many as expected.
     fn logged(&self, expected: u64) -> Vec<Vec<String>> {
         logged_by_nginx(&self.nginx, &self.dir.path().join("log"), expected)
     }
@@ -54,7 +55,7 @@ fn load(url: &str, more: &[&str]) -> Value {
 }
 
 #[test]
-fn requests_on_many_streams_are_what_the_server_logs() {
+fn requests_on_many_streams_equal_the_server_s_log() {
     let _alone = alone();
     let Some(server) = Server::start("HTTP/2", "keepalive_requests 10000000;") else { return };
     let plain = format!("http://127.0.0.1:{}/page", server.plain);
@@ -77,7 +78,7 @@ fn requests_on_many_streams_are_what_the_server_logs() {
 }
 
 #[test]
-fn a_body_is_sent_and_a_server_that_leaves_is_followed_by_a_new_connection() {
+fn bodies_are_sent_and_a_closed_connection_is_replaced() {
     let _alone = alone();
     let Some(server) = Server::start("HTTP/2 GOAWAY", "keepalive_requests 50;") else { return };
     let plain = format!("http://127.0.0.1:{}/post", server.plain);
@@ -89,13 +90,13 @@ fn a_body_is_sent_and_a_server_that_leaves_is_followed_by_a_new_connection() {
     assert_eq!(lines.len() as u64, completed);
     let connections: std::collections::BTreeSet<_> = lines.iter().map(|line| &line[2]).collect();
     assert!(connections.len() as u64 >= completed / 51, "{} of {completed}", connections.len());
-    // nginx answers before it has read the body; what is left of it is then not sent.
+    // nginx answers before it has read the body, and the rest of the body is then not sent.
     assert!(total(&run, "bytes_sent") > completed * 16_000);
 }
 
-/// With many streams on its way, a connection that the server leaves has requests that it never looked at.
+/// If the server closes a connection with many streams, it has not processed some of their requests.
 #[test]
-fn what_a_server_left_unprocessed_is_made_again_on_the_next_connection() {
+fn unprocessed_requests_are_repeated_on_the_next_connection() {
     let _alone = alone();
     let Some(server) = Server::start("HTTP/2 GOAWAY with streams", "keepalive_requests 50;") else { return };
     let plain = format!("http://127.0.0.1:{}/page", server.plain);
@@ -123,7 +124,7 @@ fn what_a_server_left_unprocessed_is_made_again_on_the_next_connection() {
 }
 
 #[test]
-fn the_servers_limit_of_streams_is_kept_and_told() {
+fn the_server_s_stream_limit_is_kept_and_reported() {
     let _alone = alone();
     let Some(server) = Server::start("HTTP/2 limit of streams", "http2_max_concurrent_streams 3;") else { return };
     let run = load(&format!("http://127.0.0.1:{}/page", server.plain), &["--streams", "9"]);
@@ -132,9 +133,9 @@ fn the_servers_limit_of_streams_is_kept_and_told() {
     assert_eq!((server.logged(completed).len() as u64, total(&run, "sent")), (completed, completed));
 }
 
-/// Both requests are on their way at once on each connection, so pieces of their responses come mixed.
+/// Both requests are under way at once on each connection, so pieces of their responses arrive interleaved.
 #[test]
-fn a_text_that_a_response_must_hold_is_looked_for_in_its_own() {
+fn an_expected_text_is_searched_only_in_its_own_response() {
     let _alone = alone();
     let Some(server) = Server::start("expected texts", "keepalive_requests 10000000;") else { return };
     let request = |name: &str, text: &str| {
@@ -155,7 +156,7 @@ fn a_text_that_a_response_must_hold_is_looked_for_in_its_own() {
 }
 
 #[test]
-fn who_does_not_speak_it_is_named() {
+fn a_server_without_http2_is_named() {
     let Some(server) = Server::start("HTTP/2 refused", "") else { return };
     let output = loadline(binary!(), &["load", &format!("http://{}/file", server.nginx.addr), "--http2"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -166,7 +167,7 @@ fn who_does_not_speak_it_is_named() {
 }
 
 #[test]
-fn a_redirect_is_told_once_with_its_target() {
+fn a_redirect_is_mentioned_once_with_its_target() {
     let _alone = alone();
     let Some(server) =
         Server::start("a redirect of HTTP/2", "location /moved { return 301 /elsewhere?token=Planted; }")

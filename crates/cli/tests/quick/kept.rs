@@ -1,4 +1,4 @@
-//! What is on the disk stays: runs have directories of their own, and a disk that is full leaves no half of a file.
+//! Stored runs stay intact: each has its own directory, and a full disk leaves no incomplete file.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -25,7 +25,7 @@ fn files(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn without_out_runs_are_kept_by_time_and_latest_leads_to_the_last() {
+fn without_out_runs_are_stored_by_time_and_latest_is_the_last() {
     let dir = tempfile::tempdir().unwrap();
     let first = loadline(QUICK, dir.path());
     assert!(said(&first).lines().next().unwrap().contains("embedded server"), "{}", said(&first));
@@ -38,7 +38,7 @@ fn without_out_runs_are_kept_by_time_and_latest_leads_to_the_last() {
 }
 
 #[test]
-fn a_variable_that_is_not_set_is_no_target() {
+fn an_unset_variable_is_not_accepted_as_a_target() {
     let dir = tempfile::tempdir().unwrap();
     for command in ["find", "load", "prove"] {
         let output = loadline(&[command, ""], dir.path());
@@ -48,7 +48,7 @@ fn a_variable_that_is_not_set_is_no_target() {
 }
 
 #[test]
-fn a_target_that_fails_leaves_the_earlier_run_as_it_was() {
+fn a_failing_target_leaves_the_earlier_run_unchanged() {
     let dir = tempfile::tempdir().unwrap();
     let out = [QUICK, &["--out", "kept"]].concat();
     loadline(&out, dir.path());
@@ -66,10 +66,10 @@ fn a_target_that_fails_leaves_the_earlier_run_as_it_was() {
 }
 
 #[test]
-fn a_full_disk_leaves_nothing_half_written_and_says_what_was_needed() {
+fn a_full_disk_leaves_no_incomplete_file_and_states_the_needed_space() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("small")).unwrap();
-    // A disk of 16 KiB where a mount namespace is allowed, else a limit on the size of files.
+    // Uses a disk of 16 KiB if a mount namespace is allowed, otherwise a limit on the size of files.
     let script = "if mount -t tmpfs -o size=16k none small 2>/dev/null; then :; else ulimit -f 8; fi; \"$@\" --out small/run; \
                   echo \"status $?\"; find small -type f";
     let mut command = Command::new("unshare");

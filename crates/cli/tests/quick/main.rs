@@ -1,4 +1,4 @@
-//! The program as a user meets it, where no load has to last: each test takes a second or two.
+//! The program as a user sees it, in tests that need no long load. Each test takes a second or two.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod compare_kept;

@@ -1,5 +1,5 @@
-//! Real runs of version 0.1.0 (crates/run/tests/fixtures), judged and drawn by this version: what was measured and found
-//! then is what is found now, in every form.
+//! Real runs of version 0.1.0 (crates/run/tests/fixtures), judged and drawn by this version. Measurements and findings
+//! are the same as then, in every form.
 
 #![allow(clippy::unwrap_used)]
 
@@ -20,7 +20,7 @@ fn judged(name: &str) -> Run {
 }
 
 #[test]
-fn an_old_find_has_the_same_capacity_and_a_verdict_by_the_rules_of_today() {
+fn an_old_find_has_the_same_capacity_and_a_verdict_by_the_current_rules() {
     let (then, now) = (old("find.json"), judged("find.json"));
     assert_eq!(now.trials.len(), 6);
     for (a, b) in then.trials.iter().zip(&now.trials) {
@@ -30,8 +30,8 @@ fn an_old_find_has_the_same_capacity_and_a_verdict_by_the_rules_of_today() {
     let (c, before) = (capacity(&now), capacity(&then));
     assert_eq!((c.failed_at, c.held), (before.failed_at, before.held));
     assert!((c.rate / before.rate - 1.0).abs() < 0.1, "{c:?} was {}", before.rate);
-    // It answers in 88 us at 400/s and in 2 ms to one client that asks again at once: that was called one place of 2 ms, and
-    // is a limit that delays.
+    // The server answers in 88 us at 400/s, and in 2 ms to one client that sends its next request at once. Version
+    // 0.1.0 called this a concurrency of one worker with 2 ms. In fact a limit delays requests.
     assert_eq!(then.findings.bottleneck.id, "server-concurrency");
     assert_eq!(now.findings.bottleneck.id, "server-rate-limit");
 }
@@ -53,7 +53,7 @@ fn old_runs_are_drawn_in_every_form() {
             assert!(text.len() > 500, "{name} as {}: {text}", form.name);
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert!(form.name != "text" || widest <= Some(80), "{name}: {widest:?} columns\n{text}");
-            // The verdict stands where a person reads, the counts where a program does.
+            // Forms for people show the verdict, and forms for programs show the counts.
             let words: Vec<String> = match form.name {
                 "text" | "markdown" | "html" => vec![run.findings.bottleneck.id.clone()],
                 "hdr" => Vec::new(),

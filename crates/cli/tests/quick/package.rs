@@ -1,4 +1,4 @@
-//! The Debian package, installed by dpkg into a directory, tried, and removed again.
+//! The Debian package: installed by dpkg into a directory, tried, and removed again.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,14 +22,14 @@ fn output(command: &mut Command) -> String {
     String::from_utf8(out.stdout).unwrap()
 }
 
-/// The package with the program that this test was built with.
+/// Builds the package with the program that this test uses.
 fn package(to: &Path) -> PathBuf {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/deb");
     let from = Path::new(env!("CARGO_BIN_EXE_loadline")).parent().unwrap();
     PathBuf::from(output(Command::new(script).arg(to).env("FROM", from)).trim())
 }
 
-/// dpkg with a root and a database of its own. That has no C library, so what the package depends on is not looked for.
+/// Runs dpkg with its own root and database. The root has no C library, so the package's dependencies are not checked.
 fn dpkg(root: &Path) -> Command {
     let mut command = Command::new("dpkg");
     command.arg(format!("--root={}", root.display())).arg("--force-depends");

@@ -1,4 +1,4 @@
-//! Redis: what is counted is what redis-server itself counts.
+//! Redis: loadline's counts equal those of redis-server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::{Value, json as value};
 use testkit::{Running, alone, binary, free_port, json, program, refused, skip, total};
 
-/// redis-server without persistence, with a password where one is given.
+/// Starts redis-server without persistence, optionally with a password.
 fn server(test: &str, password: Option<&str>) -> Option<Running> {
     let Some(redis) = program("redis-server") else {
         skip(test, "redis-server is not installed");
@@ -23,7 +23,7 @@ fn server(test: &str, password: Option<&str>) -> Option<Running> {
     Some(Running::start(command, port, dir))
 }
 
-/// How often the server says that it was asked a command, and how often it failed.
+/// Returns how often the server counted a command, and how often the command failed.
 fn calls(server: &Running, command: &str) -> (u64, u64) {
     let mut stream = TcpStream::connect(server.addr).unwrap();
     stream.write_all(b"INFO commandstats\r\nECHO end\r\n").unwrap();
@@ -49,7 +49,7 @@ fn load(server: &Running, more: &[&str]) -> Value {
 }
 
 #[test]
-fn commands_are_what_the_server_counts() {
+fn command_counts_equal_those_of_the_server() {
     let _alone = alone();
     let Some(server) = server("redis", None) else { return };
     for (io, pipeline) in [("epoll", "1"), ("auto", "1"), ("auto", "16")] {
@@ -69,7 +69,7 @@ fn commands_are_what_the_server_counts() {
 }
 
 #[test]
-fn a_password_is_shown_and_its_lack_is_named() {
+fn a_password_is_sent_and_a_missing_one_is_named() {
     let Some(server) = server("redis AUTH", Some("secret-of-the-test")) else { return };
     let file = server.dir.path().join("password");
     std::fs::write(&file, "secret-of-the-test\n").unwrap();
@@ -82,7 +82,7 @@ fn a_password_is_shown_and_its_lack_is_named() {
 }
 
 #[test]
-fn within_tls_it_is_the_same() {
+fn within_tls_command_counts_equal_those_of_the_server() {
     let _alone = alone();
     let Some(redis) = program("redis-server") else { return skip("redis within TLS", "redis-server is not installed") };
     if !testkit::has("redis within TLS", "openssl") {

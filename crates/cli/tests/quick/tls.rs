@@ -1,4 +1,4 @@
-//! HTTP within TLS against nginx and our own server: what is counted is what the server's log has, handshakes apart.
+//! HTTP within TLS against nginx and loadline's own server: requests and handshakes equal those in the server's log.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,7 +12,7 @@ use testkit::{
     total,
 };
 
-/// An authority and what it signed, made by openssl.
+/// A certificate authority and the certificates that it signed, created by openssl.
 struct Certificates {
     dir: TempDir,
 }
@@ -45,8 +45,8 @@ impl Certificates {
     }
 }
 
-/// nginx within TLS; a line of its log is the version, whether the session was taken up again (`r` or `.`), and the
-/// connection's number.
+/// nginx with TLS. A line of its log has the TLS version, `r` for a resumed session or `.`, and the connection's
+/// number.
 struct Tls {
     nginx: Running,
     port: u16,
@@ -78,7 +78,7 @@ impl Tls {
         format!("https://127.0.0.1:{}/", self.port)
     }
 
-    /// Lines of the log since they were looked at last, once there are as many as expected.
+    /// Returns the new lines of the log, once there are as many as expected.
     fn logged(&self, expected: u64) -> Vec<Vec<String>> {
         logged_by_nginx(&self.nginx, Path::new(&self.certificates.file("log")), expected)
     }
@@ -99,7 +99,7 @@ fn connections(lines: &[Vec<String>]) -> usize {
 }
 
 #[test]
-fn requests_and_handshakes_are_what_the_server_logs() {
+fn requests_and_handshakes_equal_the_server_s_log() {
     let _alone = alone();
     let Some(server) = Tls::start("https", "server", "keepalive_requests 1000000;") else { return };
     for (io, version, named) in [("epoll", "1.3", "TLSv1.3"), ("auto", "1.3", "TLSv1.3"), ("epoll", "1.2", "TLSv1.2")] {
@@ -116,7 +116,7 @@ fn requests_and_handshakes_are_what_the_server_logs() {
 }
 
 #[test]
-fn sessions_are_taken_up_again_as_often_as_the_server_says() {
+fn resumed_sessions_equal_the_server_s_log() {
     let _alone = alone();
     let Some(server) = Tls::start("https resumption", "server", "ssl_session_cache shared:s:1m;") else { return };
     for (version, resume) in [("1.3", "on"), ("1.3", "off"), ("1.3", "50%"), ("1.2", "on")] {
@@ -125,7 +125,8 @@ fn sessions_are_taken_up_again_as_often_as_the_server_says() {
         let lines = server.logged(total(&run, "completed"));
         let reused = lines.iter().filter(|line| line[1] == "r").count() as u64;
         assert_eq!(reused, resumed, "{version} {resume}");
-        // The first handshakes have nothing to take up: one of each of the eight connections, or two where a ticket came late.
+        // The first handshake of each of the eight connections cannot resume a session, nor can the second if a ticket
+        // came late.
         let can = handshakes.saturating_sub(16) as f64;
         let expected = match resume {
             "on" => can..=handshakes as f64,
@@ -137,7 +138,7 @@ fn sessions_are_taken_up_again_as_often_as_the_server_says() {
 }
 
 #[test]
-fn what_is_wrong_with_a_server_is_said_in_a_sentence() {
+fn each_problem_of_a_tls_server_gives_one_sentence() {
     let Some(server) = Tls::start("https refusals", "other", "") else { return };
     let (url, ca) = (server.url(), server.certificates.file("ca.pem"));
     let said = refused(binary!(), &["load", &url, "--cacert", &ca]);
@@ -157,13 +158,13 @@ fn what_is_wrong_with_a_server_is_said_in_a_sentence() {
 }
 
 #[test]
-fn a_client_certificate_is_shown_where_it_is_wanted() {
+fn a_client_certificate_is_sent_if_the_server_requests_it() {
     let _alone = alone();
     let directives =
         |server: &Certificates| format!("ssl_client_certificate {}; ssl_verify_client on;", server.file("ca.pem"));
     let Some(certificates) = Certificates::make("client certificate") else { return };
     assert!(Command::new("chmod").arg("-R").arg("a+rX").arg(certificates.dir.path()).status().unwrap().success());
-    // The authority of the client is another one than that of the server, as it often is.
+    // The client's authority differs from that of the server, as is common.
     let Some(server) = Tls::start("client certificate", "server", &directives(&certificates)) else { return };
     let (cert, key) = (certificates.file("client.pem"), certificates.file("client.key"));
     let run = server.load(&["--cert", &cert, "--key", &key]);
@@ -173,7 +174,7 @@ fn a_client_certificate_is_shown_where_it_is_wanted() {
 }
 
 #[test]
-fn our_own_server_speaks_tls_in_every_model_to_curl_and_to_itself() {
+fn our_server_speaks_tls_in_every_model_with_curl_and_loadline() {
     let _alone = alone();
     let Some(certificates) = Certificates::make("serve --tls") else { return };
     let (cert, key, ca) =

@@ -1,4 +1,4 @@
-//! Servers that speak something else, and servers that mean harm: each is one clear sentence, and no hang.
+//! Servers with another protocol, and malicious servers. Each gives one clear sentence, and no hang.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use testkit::{Running, binary, loadline, served};
 
-/// Most bytes that a flood sends to one connection: far beyond every limit.
+/// Maximum number of bytes that a flood sends to one connection, far beyond every limit.
 const FLOOD: usize = 64 << 20;
 
 fn serve(args: &[&str]) -> Running {
@@ -17,7 +17,7 @@ fn serve(args: &[&str]) -> Running {
     served(command)
 }
 
-/// What is said of a target that cannot be loaded.
+/// Returns the error output for a target that cannot be loaded.
 fn said(url: &str, more: &[&str]) -> String {
     let output = loadline(binary!(), &[&["load", url, "--duration", "100ms", "--timeout", "2s"], more].concat());
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -25,7 +25,8 @@ fn said(url: &str, more: &[&str]) -> String {
     text
 }
 
-/// Answers whatever comes first with `greeting`, what comes then with `begin`, and goes on with `again` without end.
+/// Starts a server that answers the first bytes with `greeting` and the next ones with `begin`, and then sends `again`
+/// without end.
 fn flood(greeting: Vec<u8>, begin: Vec<u8>, again: Vec<u8>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
@@ -46,14 +47,14 @@ fn flood(greeting: Vec<u8>, begin: Vec<u8>, again: Vec<u8>) -> SocketAddr {
     addr
 }
 
-/// A frame of HTTP/2.
+/// Builds an HTTP/2 frame.
 fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     let length = (payload.len() as u32).to_be_bytes();
     [&length[1..], &[kind, flags, 0, 0, 0, stream], payload].concat()
 }
 
 #[test]
-fn who_speaks_something_else_is_named() {
+fn servers_with_another_protocol_are_named() {
     let (http, tls, h2, redis) = (serve(&["http"]), serve(&["http", "--tls"]), serve(&["h2"]), serve(&["redis"]));
     let cases: [(&str, &Running, &[&str], &str); 11] = [
         ("https", &http, &["--insecure"], "TLS"),
@@ -78,7 +79,7 @@ fn who_speaks_something_else_is_named() {
 #[test]
 fn floods_are_refused_with_a_sentence() {
     let settings = frame(4, 0, 0, &[]);
-    // One name of 4 KiB in the table, named again and again in one block.
+    // One name of 4 KiB enters the header table. A single block then refers to it many times.
     let large = [&[0x40, 1, b'x', 0x7f, 0xa1, 0x1e][..], &[b'v'; 4000]].concat();
     let bomb = frame(1, 4, 1, &[&[0x88], &large[..], &[0xbe; 12_000]].concat());
     let cases = [

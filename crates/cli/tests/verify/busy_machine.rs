@@ -1,11 +1,11 @@
-//! Other programs on the machine are the first warning, also of an experiment that only times calls.
+//! If other programs use the machine, this is the first warning, even of an experiment that only times calls.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use testkit::{Hog, alone, binary, json};
 
 #[test]
-fn calls_that_were_timed_beside_other_programs_say_so_first() {
+fn other_programs_are_the_first_warning_on_timed_calls() {
     let _alone = alone();
     let hogs = [Hog::on(0, 2), Hog::on(1, 2)];
     let sets = ["figures=false", "backends=[\"epoll\"]", "cold=[0]", "rounds=1", "calls=200", "across=0", "seconds=1"];

@@ -1,14 +1,15 @@
-//! A data set whose keys are skewed, over a cache in front of a slow server: the more skewed, the more the cache has.
+//! Requests with skewed keys for a cache in front of a slow server. The more skewed the keys, the more requests the
+//! cache answers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use testkit::{alone, binary, free_port, json, nginx, num, one_loop, script_server, skip, total};
 
-/// How skewed: from hardly to mostly the same few.
+/// Skews of the keys, from nearly uniform to mostly a few keys.
 const SKEWS: [&str; 3] = ["0.6", "0.99", "1.3"];
 
 #[test]
-fn hit_share_and_capacity_grow_with_skew() {
+fn hit_ratio_and_capacity_grow_with_skew() {
     let _alone = alone();
     let Some((_slow, behind)) = script_server(&one_loop("", "time.sleep(0.004)")) else {
         return skip("skew over a cache", "python3 is not installed");
@@ -27,7 +28,7 @@ fn hit_share_and_capacity_grow_with_skew() {
     let mut logged = 0;
     let mut found = Vec::new();
     for skew in SKEWS {
-        // Keys of its own: the cache begins empty for each.
+        // Each skew has its own keys, so its cache begins empty.
         let file = dir.path().join("skew.toml");
         std::fs::write(&file, format!("[[request]]\npath = \"/{skew}/{{{{zipf 1 100000 {skew}}}}}\"\n")).unwrap();
         let file = file.display().to_string();

@@ -1,17 +1,18 @@
-//! What a class of requests costs a server that burns five times as much for one path as for the other.
+//! Costs per class of requests for a server that uses five times as much CPU time for one path as for the other.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use testkit::{alone, binary, json, loadline, num, one_loop, script_server, skip};
 
-/// Burns CPU time of its own before each answer, by the path: what else runs on the machine changes nothing of it.
+/// A server that uses CPU time before each answer, depending on the path. It counts its own CPU time, so other programs
+/// do not change it.
 const WORK: &str = "
 until = time.thread_time() + (0.002 if asked.startswith(b'GET /dear') else 0.0004)
 while time.thread_time() < until: pass
 ";
 
 #[test]
-fn the_path_that_burns_five_times_as_much_is_the_dearest() {
+fn the_path_with_five_times_the_cpu_time_costs_most() {
     let _alone = alone();
     let Some((_server, addr)) = script_server(&one_loop("", WORK)) else {
         return skip("class costs", "python3 is not installed");

@@ -1,4 +1,4 @@
-//! A run that is killed, or whose server goes silent, leaves what was measured, and nobody can take it for a whole one.
+//! A run that is killed, or whose server stops answering, leaves its measurements, and is marked as incomplete.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use testkit::{alone, binary, eventually, loadline, script_server, serve, signal, skip};
 
 #[test]
-fn a_run_that_was_killed_says_that_it_was_cut_short() {
+fn a_killed_run_is_marked_as_incomplete() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let server = serve(binary!(), 0, &[]);
@@ -22,7 +22,8 @@ fn a_run_that_was_killed_says_that_it_was_cut_short() {
     assert!(run["interrupted"] == true && !run["trials"].as_array().unwrap().is_empty(), "{:#}", run["interrupted"]);
 }
 
-/// Answers for four seconds from the first request on, then takes requests and says nothing, as behind a cut link.
+/// A server that answers for four seconds from the first request on, then accepts requests without answering, as behind
+/// a broken link.
 const FALLS_SILENT: &str = r#"
 import socketserver, sys, time
 begin = []
@@ -42,7 +43,7 @@ with Server(("127.0.0.1", 0), Handler) as server:
 "#;
 
 #[test]
-fn a_server_that_falls_silent_ends_the_run_and_is_its_headline() {
+fn a_server_that_stops_answering_ends_the_run_and_is_its_headline() {
     let _alone = alone();
     let Some((_server, addr)) = script_server(FALLS_SILENT) else {
         return skip("a server that falls silent", "python3 is not installed");
@@ -61,7 +62,7 @@ fn a_server_that_falls_silent_ends_the_run_and_is_its_headline() {
 }
 
 #[test]
-fn a_load_whose_server_fell_silent_and_stays_so_has_failed() {
+fn a_load_fails_if_its_server_stops_answering_for_good() {
     let _alone = alone();
     let Some((_server, addr)) = script_server(FALLS_SILENT) else {
         return skip("a server that falls silent under a load", "python3 is not installed");

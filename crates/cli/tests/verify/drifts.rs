@@ -1,17 +1,17 @@
-//! What drifts under one load: a server that leaks memory and descriptors, and one that does not.
+//! Drift under a constant load: a server that leaks memory and descriptors, and one that does not.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::Value;
 use testkit::{binary, json, num, one_loop, script_server, skip};
 
-/// What a server that leaks keeps of each request: memory, and a file at each fiftieth.
+/// Python code of a leaking server: it keeps memory for each request, and a file for each fiftieth request.
 const LEAKS: &str = "
 kept.append(os.urandom(5000))
 if requests % 50 == 0: kept.append(os.open('/dev/null', os.O_RDONLY))
 ";
 
-/// What the server's counters that drifted are after half a minute at 200 requests a second, which it does not notice.
+/// Runs half a minute at 200 requests per second. Returns the run and the server's counters that drifted.
 fn drifted(each: &str) -> Option<(Value, Vec<String>)> {
     drifted_in("31s", each)
 }
@@ -36,7 +36,7 @@ fn a_leak_is_named_with_its_rate() {
     }
 }
 
-/// `make soak` runs it: half a minute is enough for the tests, and this is the same over a longer time.
+/// `make soak` runs this test. It is the test above over a longer time.
 #[test]
 #[ignore = "a minute; part of make soak"]
 fn a_leak_is_named_in_a_minute() {
@@ -49,7 +49,7 @@ fn a_leak_is_named_in_a_minute() {
 fn both_leaks((run, counters): &(Value, Vec<String>)) {
     assert_eq!(*counters, ["process.rss", "process.fds"], "{}", run["findings"]["drifts"]);
     let drifts = &run["findings"]["drifts"];
-    // 200 a second, 5000 bytes and a fiftieth of a file each.
+    // Expected per second: 200 times 5000 bytes, and 200 / 50 files.
     let (memory, files) = (num(&drifts[0]["per_s"]), num(&drifts[1]["per_s"]));
     assert!((0.7e6..1.6e6).contains(&memory) && (3.0..5.0).contains(&files), "{memory} {files}");
     let warnings = run["findings"]["trust"]["warnings"].to_string();

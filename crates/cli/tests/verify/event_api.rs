@@ -1,4 +1,5 @@
-//! The event API's experiment in small, and the proxy in front of nginx under loadline's own load with cold connections.
+//! A small run of the event API experiment, and the proxy in front of nginx under loadline's load with cold
+//! connections.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Bad input and faults: each ends in one clear sentence with what to do, nothing measured is lost, and no panic.
+//! Bad input and faults. Each ends in one clear sentence with advice, keeps all measurements, and causes no panic.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,7 +13,7 @@ use testkit::{
     ChildProcess, binary, children, eventually, json, loadline, nginx, program, serve, signal, signalled, skip, total,
 };
 
-/// A server that answers every connection with the same bytes, again and again if `endless`.
+/// Starts a server that answers every connection with these bytes, repeatedly if `endless`.
 fn answers(bytes: &'static [u8], endless: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
@@ -35,7 +35,7 @@ fn errors(output: &Output) -> String {
     text
 }
 
-/// Runs and expects status 2 and one line that holds these words.
+/// Runs loadline and checks for status 2 and one line that contains these words.
 fn refused(args: &[&str], words: &str) {
     let output = loadline(binary!(), args);
     let text = errors(&output);
@@ -72,7 +72,7 @@ fn answers_that_never_end_are_refused() {
 }
 
 #[test]
-fn wrong_flags_files_and_directories_say_what_is_right() {
+fn wrong_flags_files_and_directories_give_advice() {
     let dir = tempfile::tempdir().unwrap();
     let plan = dir.path().join("plan.toml");
     std::fs::write(&plan, "[load]\nthreads = 1\nduratoin_s = 3.0\n").unwrap();
@@ -91,17 +91,17 @@ fn wrong_flags_files_and_directories_say_what_is_right() {
 }
 
 #[test]
-fn empty_responses_are_responses() {
+fn empty_responses_count_as_responses() {
     let server = serve(binary!(), 0, &["--body-bytes", "0"]);
     let url = format!("http://{}/", server.addr);
     let run = json(binary!(), &["load", &url, "--connections", "2", "--duration", "300ms", "--at-rest", "0"]);
     assert!(total(&run, "completed") > 0 && run["trials"][0]["errors"] == serde_json::json!({}), "{run:#}");
 }
 
-/// What ended a run is its title, and the verdict's sentence says it, too: a note would be too little.
+/// Checks that the cause of an aborted run is its title, and in the sentence of the verdict. A note would not suffice.
 fn headline_says_it(output: &Output, run: &Value) {
     let stdout = String::from_utf8_lossy(&output.stdout).to_lowercase();
-    // Behind the notes of the way; a long title takes several lines.
+    // The title follows the progress notes, and a long title takes several lines.
     let blocks = stdout.trim_start().split("\n\n").map(|block| block.trim_start().replace('\n', " "));
     let title = blocks.into_iter().find(|block| !block.starts_with("note:")).unwrap_or_default();
     let sentence = run["findings"]["bottleneck"]["sentence"].as_str().unwrap_or_default().to_lowercase();
@@ -113,10 +113,11 @@ fn headline_says_it(output: &Output, run: &Value) {
     );
 }
 
-/// Starts `find`, waits until `run.json` has trials, does something, and waits for the end.
+/// Starts `find`, waits until `run.json` has trials, disturbs the run, and waits for its end.
 fn disturb(dir: &Path, url: &str, disturbance: impl FnOnce(u32)) -> (Output, Value) {
     let mut command = Command::new(binary!());
-    // Far more than any of these needs: of a short one the steps are so short that they may end before they are disturbed.
+    // The budget is far longer than any of these tests needs. With a short one, a step could end before it is
+    // disturbed.
     command.args(["find", url, "--budget", "60s", "--timeout", "1s", "--connect-timeout", "1s", "--out"]).arg(dir);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
     let ended = eventually(|| {
@@ -136,7 +137,7 @@ fn disturb(dir: &Path, url: &str, disturbance: impl FnOnce(u32)) -> (Output, Val
 }
 
 #[test]
-fn ctrl_c_saves_what_was_measured_and_exits_130() {
+fn ctrl_c_saves_the_measurements_and_exits_with_130() {
     let dir = tempfile::tempdir().unwrap();
     let server = serve(binary!(), 0, &[]);
     let (output, run) = disturb(dir.path(), &format!("http://{}/", server.addr), |pid| signal(pid, "INT"));
@@ -146,7 +147,7 @@ fn ctrl_c_saves_what_was_measured_and_exits_130() {
 }
 
 #[test]
-fn a_server_that_dies_is_said_and_what_was_measured_stays() {
+fn a_server_that_dies_is_reported_and_measurements_are_kept() {
     let dir = tempfile::tempdir().unwrap();
     let server = serve(binary!(), 0, &[]);
     let (output, run) = disturb(dir.path(), &format!("http://{}/", server.addr), |_| server.signal("KILL"));
@@ -157,7 +158,7 @@ fn a_server_that_dies_is_said_and_what_was_measured_stays() {
 }
 
 #[test]
-fn a_server_that_is_stopped_does_not_hang_us() {
+fn a_stopped_server_does_not_make_loadline_hang() {
     let dir = tempfile::tempdir().unwrap();
     let server = serve(binary!(), 0, &[]);
     let begin = Instant::now();
@@ -170,7 +171,7 @@ fn a_server_that_is_stopped_does_not_hang_us() {
     assert!(!run["trials"].as_array().unwrap().is_empty());
 }
 
-/// Whether it is a generator in the middle of its load: it computed for 50 ms or more.
+/// Returns true if the process is a generator in the middle of its load, which has used at least 50 ms of CPU time.
 fn makes_load(pid: u32) -> bool {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -179,21 +180,22 @@ fn makes_load(pid: u32) -> bool {
     line.split(|&byte| byte == 0).any(|word| word == b"agent") && ticks >= 5
 }
 
-/// Whether a process has ended, be it waited for or not.
+/// Returns true if a process has ended, whether or not its parent has waited for it.
 fn has_ended(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().is_none_or(|rest| rest.trim_start().is_empty() || rest.trim_start().starts_with('Z'))
 }
 
 #[test]
-fn a_generator_that_dies_is_said() {
+fn a_generator_that_dies_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let server = serve(binary!(), 0, &[]);
     let (output, run) = disturb(dir.path(), &format!("http://{}/", server.addr), |pid| {
-        // One that waited for its next step just then is replaced, and nothing is amiss; the next one follows.
+        // A generator that is killed between two steps is replaced without an error. In this case the next one is
+        // killed.
         eventually(|| {
             for child in children(pid).into_iter().filter(|&child| makes_load(child)) {
-                // It may have ended since it was seen.
+                // The process may have ended since it was seen.
                 let _ = signalled(child, "KILL");
             }
             has_ended(pid).then_some(())
@@ -206,7 +208,7 @@ fn a_generator_that_dies_is_said() {
 }
 
 #[test]
-fn a_stopped_worker_of_nginx_is_said() {
+fn a_stopped_worker_of_nginx_is_reported() {
     let Some(nginx) = nginx(0, "", "") else { return skip("a stopped worker", "nginx is not installed") };
     let dir = tempfile::tempdir().unwrap();
     let worker = eventually(|| children(nginx.pid()).first().copied());
@@ -218,7 +220,7 @@ fn a_stopped_worker_of_nginx_is_said() {
 }
 
 #[test]
-fn a_terminal_that_goes_away_interrupts_the_run() {
+fn a_closed_terminal_interrupts_the_run() {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
     if u64::from_str_radix(ignored.trim(), 16).unwrap() & 1 == 1 {
@@ -232,19 +234,19 @@ fn a_terminal_that_goes_away_interrupts_the_run() {
 }
 
 #[test]
-fn a_server_pid_of_no_process_is_refused() {
+fn a_server_pid_without_a_process_is_refused() {
     let server = serve(binary!(), 0, &[]);
-    // Above the largest process id that Linux gives.
+    // This ID is above the largest process ID of Linux.
     let (url, nobody) = (format!("http://{}/", server.addr), "4194305");
     refused(&["load", &url, "--server-pid", nobody, "--duration", "300ms"], "there is no such process");
-    // One that lives and serves nobody.
+    // This process exists but serves nobody.
     let sleeps = ChildProcess::start(Command::new("sleep").arg("60").stdin(Stdio::null()));
     let pid = sleeps.pid().to_string();
     refused(&["load", &url, "--server-pid", &pid, "--duration", "300ms"], "holds a socket, so it is not a server");
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_error() {
+fn a_reader_that_closes_the_pipe_early_is_no_error() {
     for args in ["list counters", "schema", "find --budget 3s"] {
         let line = format!("{} {args} | head -n 1", binary!().display());
         let output = Command::new("sh").args(["-c", &line]).output().unwrap();
@@ -254,7 +256,7 @@ fn a_reader_that_leaves_is_no_error() {
 }
 
 #[test]
-fn few_descriptors_are_named_and_spread() {
+fn a_low_descriptor_limit_is_named_and_connections_are_divided() {
     let server = serve(binary!(), 0, &[]);
     let command = format!(
         "ulimit -n 90; exec {} load http://{}/ --connections 100 --duration 300ms --at-rest 0",
@@ -262,10 +264,10 @@ fn few_descriptors_are_named_and_spread() {
         server.addr
     );
     let run = testkit::json_of(Command::new("sh").args(["-c", &(command + " \"$@\""), "sh"]));
-    // 26 connections fit beside what a process needs itself, so four agents carry the hundred.
-    // The hundred, and the one of the first request.
+    // 26 connections fit beside the descriptors that a process needs itself, so four agents hold the hundred. The count
+    // includes the connection of the test request.
     assert_eq!(run["trials"][0]["connected"], 101, "{:#}", run["trials"][0]["errors"]);
-    // A machine that stands still is silent, too.
+    // A stall of the machine also causes incidents of kind "silence".
     let of_a_server = |incident: &Value| incident["kind"] != "silence";
     let incidents = run["trials"][0]["incidents"].as_array();
     assert!(incidents.is_none_or(|all| !all.iter().any(of_a_server)), "the server lives: {run:#}");
@@ -274,7 +276,7 @@ fn few_descriptors_are_named_and_spread() {
 }
 
 #[test]
-fn without_io_uring_epoll_is_used_and_said() {
+fn without_io_uring_epoll_is_used_and_reported() {
     let Some(cc) = program("cc") else { return skip("io_uring", "no C compiler to build a seccomp filter with") };
     let dir = tempfile::tempdir().unwrap();
     let (source, denied) = (dir.path().join("deny.c"), dir.path().join("deny"));
@@ -293,7 +295,7 @@ fn without_io_uring_epoll_is_used_and_said() {
     assert!(output.status.code() == Some(2) && errors(&output).contains("io_uring"), "{}", errors(&output));
 }
 
-/// Runs a program in which io_uring_setup(2) fails, as many containers have it.
+/// C source of a program that runs another one with a failing io_uring_setup(2), as many containers do.
 const DENY_URING: &str = r#"
 #include <errno.h>
 #include <stddef.h>
@@ -320,7 +322,7 @@ int main(int argc, char **argv) {
 fn no_root_is_needed() {
     let Some(setpriv) = program("setpriv") else { return skip("no root", "setpriv is not installed") };
     let dir = tempfile::tempdir().unwrap();
-    // A copy that the user nobody can reach.
+    // A copy in a directory that the user nobody may read.
     let copy = dir.path().join("loadline");
     std::fs::copy(binary!(), &copy).unwrap();
     assert!(Command::new("chmod").args(["-R", "a+rx"]).arg(dir.path()).status().unwrap().success());
@@ -336,9 +338,9 @@ fn no_root_is_needed() {
     assert!(total(&run, "completed") > 0 && run["trials"][0]["server"].is_object(), "{:#}", run["notes"]);
 }
 
-/// What a good answer is, and what is expected of the result: what fails is named, and the status says so.
+/// Tests definitions of a good answer, and expectations on the result. A missed one is named and sets the exit status.
 #[test]
-fn an_objective_or_an_expectation_that_is_missed_ends_with_1() {
+fn a_missed_objective_or_expectation_exits_with_1() {
     let server = serve(Path::new(binary!()), 0, &[]);
     let (url, dir) = (format!("http://{}/", server.addr), tempfile::tempdir().unwrap());
     let run = |more: &[&str]| {

@@ -1,4 +1,4 @@
-//! Servers that send without end: what the generator keeps of it is bounded, whatever the protocol lets them say.
+//! Servers that send without end. The generator keeps a limited amount of it with every protocol.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,14 +11,13 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::{Watched, alone, binary, watched};
 
-/// What a process of loadline may have in memory at most under any of these, KiB. It has about a third of that under a
-/// server that behaves.
-const MOST_KIB: u64 = 96 * 1024;
-/// What a server sends on each connection, if it is read so far, bytes.
+/// Maximum memory in KiB of any process of loadline in these tests. With a normal server it uses about a third.
+const MAX_MEMORY_KIB: u64 = 96 * 1024;
+/// Number of bytes that a server sends on each connection, as far as loadline reads them.
 const FLOOD: usize = 64 << 20;
 
-/// A server: what it says first, what a request is known by, the right answer to the very first, and what the others get
-/// again and again.
+/// A malicious server: its first bytes, how it recognises a request, the correct answer to the very first request, and
+/// the bytes that all others get without end.
 struct Hostile {
     scheme: &'static str,
     hello: Vec<u8>,
@@ -33,7 +32,7 @@ fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags, 0, 0, 0, stream], payload].concat()
 }
 
-/// Whether HEADERS have come after the preface.
+/// Returns true if the bytes contain HEADERS after the preface.
 fn has_headers(bytes: &[u8]) -> bool {
     let mut rest = bytes.get(24..).unwrap_or_default();
     while rest.len() >= 9 {
@@ -52,7 +51,7 @@ fn h2(begin: Vec<u8>, flood: Vec<u8>) -> Hostile {
 }
 
 fn all() -> Vec<(&'static str, Hostile)> {
-    // A header of 4,000 bytes that enters the table, and then is named again and again.
+    // A header of 4,000 bytes enters the header table and is then referred to many times.
     let long = [&[0x88, 0x40, 0x01, b'x', 0x7f, 0xa1, 0x1e][..], &[b'v'; 4000]].concat();
     let bomb = frame(1, 4, 1, &[&long[..], &[0xbe; 12_000]].concat());
     let redis = Hostile {
@@ -64,7 +63,7 @@ fn all() -> Vec<(&'static str, Hostile)> {
         flood: b"*1\r\n".repeat(4096),
     };
     let asked = |bytes: &[u8]| bytes.ends_with(b"\r\n");
-    // Answers that announce more than there is memory, and go on.
+    // Answers that announce more data than the memory holds, and do not end.
     let page = Hostile {
         scheme: "http",
         hello: Vec::new(),
@@ -93,7 +92,7 @@ fn all() -> Vec<(&'static str, Hostile)> {
     ]
 }
 
-/// The first connection is answered as it should be, the others are flooded.
+/// Answers the first connection correctly and floods the others.
 fn serve(stream: &mut TcpStream, hostile: &Hostile, first: bool) -> std::io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     stream.set_write_timeout(Some(Duration::from_secs(1)))?;
@@ -113,7 +112,7 @@ fn serve(stream: &mut TcpStream, hostile: &Hostile, first: bool) -> std::io::Res
     (0..FLOOD / hostile.flood.len()).try_for_each(|_| stream.write_all(&hostile.flood))
 }
 
-/// A server on a port of its own, for as long as the test runs.
+/// Starts a server on its own port, which runs as long as the test.
 fn start(hostile: Hostile) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("{}://{}", hostile.scheme, listener.local_addr().unwrap());
@@ -121,7 +120,7 @@ fn start(hostile: Hostile) -> String {
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             let (hostile, first) = (hostile.clone(), connections.fetch_add(1, Ordering::Relaxed) == 0);
-            // A client that goes away while it is flooded is what is hoped for.
+            // An error is expected here: the client should close its connection during the flood.
             std::thread::spawn(move || drop(serve(&mut stream, &hostile, first)));
         }
     });
@@ -129,7 +128,7 @@ fn start(hostile: Hostile) -> String {
 }
 
 #[test]
-fn what_is_kept_of_a_flood_is_bounded() {
+fn memory_is_bounded_during_a_flood() {
     let _alone = alone();
     for (what, hostile) in all() {
         let url = start(hostile);
@@ -137,10 +136,10 @@ fn what_is_kept_of_a_flood_is_bounded() {
         let Watched { run, peak_kib: peak, generators } = watched(binary!(), &args);
         let run = run.unwrap_or_else(|e| panic!("{what}: no run: {e}"));
         let failed: u64 = run["trials"][0]["errors"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
-        // An answer that goes on at the end of the load is none.
+        // An answer that is incomplete at the end of the load does not count as one.
         let missing = failed + run["trials"][0]["unanswered"].as_u64().unwrap_or(0);
         println!("{what}: {peak} KiB at most, {missing} failed");
         assert!(missing > 0 && generators > 0, "{what}: {}", run["trials"][0]["errors"]);
-        assert!(peak > 0 && peak < MOST_KIB, "{what}: {peak} KiB");
+        assert!(peak > 0 && peak < MAX_MEMORY_KIB, "{what}: {peak} KiB");
     }
 }

@@ -1,4 +1,5 @@
-//! Go: its servers count what is counted here, its client of gRPC is answered, and h2spec finds nothing to say of our halves.
+//! Peers written in Go: their servers count what loadline counts, a gRPC client is answered, and h2spec finds no errors
+//! in loadline's client and server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,13 +9,13 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json as value};
 use testkit::{ChildProcess, alone, binary, eventually, first_line, go_peers, has, json, served, status, total};
 
-/// A server of Go with a folder of its own.
+/// A Go server with its own folder.
 struct Server {
     _held: ChildProcess,
-    /// Where it listens, as an URL has it.
+    /// Address of the server, as in a URL.
     at: String,
     dir: tempfile::TempDir,
-    /// What it was asked, and over how many connections, when that was looked at last.
+    /// Numbers of requests and of connections at the last look.
     seen: (u64, u64),
 }
 
@@ -30,7 +31,7 @@ impl Server {
         Self { _held: held, at, dir, seen: (0, 0) }
     }
 
-    /// What was asked, and over how many connections, since that was looked at last, once there is as much as expected.
+    /// Returns the new requests, once there are as many as expected, and the new connections.
     fn counted(&mut self, expected: u64) -> (u64, u64) {
         let read = || {
             let text = std::fs::read_to_string(self.dir.path().join("counts")).ok()?;
@@ -57,7 +58,7 @@ impl Server {
 }
 
 #[test]
-fn what_net_http_counts_is_what_is_counted_here() {
+fn counts_equal_those_of_go_net_http() {
     let _alone = alone();
     let test = "HTTP/2 to Go";
     let Some(peers) = go_peers(test) else { return };
@@ -67,7 +68,7 @@ fn what_net_http_counts_is_what_is_counted_here() {
     for (scheme, tls) in [("http", false), ("https", true)] {
         let mut server = Server::start(&peers, "http", tls);
         let (url, body) = (format!("{scheme}://{}/page", server.at), server.body());
-        // Twelve at once for a server that takes six: none may be refused.
+        // Twelve concurrent requests for a server that allows six. None may be refused.
         for more in [&["--streams", "1"][..], &["--streams", "12"], &["--streams", "4", "--body", &body]] {
             let mut more = [&["--http2"], more].concat();
             more.extend(tls.then_some("--insecure"));
@@ -86,7 +87,7 @@ fn what_net_http_counts_is_what_is_counted_here() {
 }
 
 #[test]
-fn what_grpc_go_counts_is_what_is_counted_here() {
+fn counts_equal_those_of_grpc_go() {
     let _alone = alone();
     let test = "gRPC to Go";
     let Some(peers) = go_peers(test) else { return };
@@ -100,7 +101,7 @@ fn what_grpc_go_counts_is_what_is_counted_here() {
         let completed = total(&run, "completed");
         assert_eq!((server.counted(completed).0, status(&run, "OK")), (completed, completed), "{scheme}");
         assert!(completed > 5 && total(&run, "bytes_received") > completed * 80_000, "{scheme}: {completed}");
-        // The first call must be right, so the count begins where it is.
+        // The first call of a load must succeed, and every third call fails, so the count is moved to a suitable start.
         while server.seen.0 % 3 == 2 {
             let run = server.load(&url, more);
             server.counted(total(&run, "completed"));
@@ -117,7 +118,7 @@ fn what_grpc_go_counts_is_what_is_counted_here() {
 }
 
 #[test]
-fn a_client_of_grpc_go_is_answered() {
+fn a_grpc_go_client_is_answered() {
     let Some(peers) = go_peers("a client of grpc-go") else { return };
     for (more, expected) in [
         (["--model", "auto", "--body-bytes", "70000"], "70000\n70000\n70000\n"),
@@ -132,9 +133,9 @@ fn a_client_of_grpc_go_is_answered() {
     }
 }
 
-/// Runs h2spec and holds that it tried so many cases, and found nothing.
+/// Runs h2spec and checks that it ran this many cases without finding an error.
 #[track_caller]
-fn finds_nothing(command: &mut Command, cases: u32) {
+fn finds_no_errors(command: &mut Command, cases: u32) {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let failures = said.find("Failures:").map_or(&said[..], |at| &said[at..]);
@@ -148,26 +149,26 @@ fn spec_of_server(peers: &PathBuf, model: &str, tls: bool) {
     let server = served(command);
     let mut spec = Command::new(peers);
     spec.arg("h2spec-server").arg(server.addr.to_string()).envs(tls.then_some(("H2SPEC_TLS", "1")));
-    finds_nothing(&mut spec, 146);
+    finds_no_errors(&mut spec, 146);
 }
 
 #[test]
-fn h2spec_has_nothing_to_say_of_our_server() {
+fn h2spec_finds_no_errors_in_our_server() {
     let Some(peers) = go_peers("h2spec of serve h2") else { return };
     spec_of_server(&peers, "auto", false);
     spec_of_server(&peers, "epoll", true);
 }
 
-/// The first connection of each program, its look at the server before any load, is answered as it should be; the load's
-/// own gets the case. A load of a second: one that ends before the case has said its part closes its connection, rightly,
-/// and on a machine that stood still for 100 ms a shorter one did.
+/// The first connection of each program, which checks the server before the load, is answered correctly. The
+/// connections of the load get the test case. The load lasts a second. A shorter load may end before a case is complete
+/// if the machine stalls, and then rightly closes its connection.
 #[test]
-fn h2spec_has_nothing_to_say_of_our_client() {
+fn h2spec_finds_no_errors_in_our_client() {
     let _alone = alone();
     let Some(peers) = go_peers("h2spec of load --http2") else { return };
     for io in ["auto", "epoll"] {
         let mut spec = Command::new(&peers);
         spec.args(["h2spec-client", "1"]).arg(binary!()).args(["load", "--http2", "--io", io, "--connections", "1"]);
-        finds_nothing(spec.args(["--duration", "1s", "--warmup", "0s", "--timeout", "5s"]), 57);
+        finds_no_errors(spec.args(["--duration", "1s", "--warmup", "0s", "--timeout", "5s"]), 57);
     }
 }

@@ -1,4 +1,5 @@
-//! gRPC against Python's grpcio (the C core): what is counted is what the server counts; its client is answered by ours.
+//! gRPC against Python's grpcio (the C core): counts equal those of the server, and loadline's server answers its
+//! client.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,8 +12,8 @@ use testkit::{
     ChildProcess, alone, binary, eventually, json, loadline, python_server, python_with, served, status, total,
 };
 
-/// Answers with the message twice; every third call of `Third` fails, and what is called `None` is not there. A thread
-/// writes the count down.
+/// A server that answers with the message twice. Every third call of `Third` fails, and `None` does not exist. A thread
+/// writes the counts to a file.
 const SERVER: &str = r#"
 import grpc, os, sys, threading, time
 from concurrent import futures
@@ -68,7 +69,7 @@ impl Server {
         Some(Self { _held: held, addr, dir, seen: 0 })
     }
 
-    /// Calls since they were counted last, once there are as many as expected.
+    /// Returns the number of new calls, once there are as many as expected.
     fn counted(&mut self, expected: u64) -> u64 {
         let read = || std::fs::read_to_string(self.dir.path().join("count")).ok()?.parse::<u64>().ok();
         let count = eventually(|| read().filter(|count| *count >= self.seen + expected));
@@ -86,7 +87,7 @@ impl Server {
 }
 
 #[test]
-fn calls_are_what_the_server_counts() {
+fn call_counts_equal_those_of_the_server() {
     let _alone = alone();
     let Some(mut server) = Server::start("gRPC", false) else { return };
     let url = |method: &str| format!("grpc://{}/a.Service/{method}", server.addr);
@@ -98,7 +99,7 @@ fn calls_are_what_the_server_counts() {
         assert_eq!((status(&run, "OK"), total(&run, "unexpected_status")), (completed, 0));
         assert!(completed > 50 && total(&run, "bytes_received") > completed * 600, "{completed}");
     }
-    // The first call must be right, so the count begins where it is.
+    // The first call of a load must succeed, and every third call fails, so the count is moved to a suitable start.
     while server.seen % 3 == 2 {
         let run = server.load(&twice, &[]);
         server.counted(total(&run, "completed"));
@@ -121,7 +122,7 @@ fn calls_are_what_the_server_counts() {
 }
 
 #[test]
-fn within_tls_it_is_the_same() {
+fn within_tls_call_counts_equal_those_of_the_server() {
     let _alone = alone();
     if !testkit::has("gRPC within TLS", "openssl") {
         return;
@@ -135,7 +136,7 @@ fn within_tls_it_is_the_same() {
 }
 
 #[test]
-fn a_call_that_is_wrong_from_the_begin_is_named() {
+fn a_wrong_method_or_path_is_named() {
     let Some(server) = Server::start("gRPC refused", false) else { return };
     let says = |url: &str| {
         let output = loadline(binary!(), &["load", url]);
@@ -178,7 +179,7 @@ fn a_python_client_is_answered() {
 }
 
 #[test]
-fn a_set_of_requests_with_places_is_refused_with_the_reason() {
+fn a_request_set_with_placeholders_is_refused_with_the_reason() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("mix.toml");
     std::fs::write(&file, "[[request]]\npath = \"/a.B/C\"\nbody = \"{{seq}}\"\n").unwrap();

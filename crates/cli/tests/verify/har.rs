@@ -1,4 +1,4 @@
-//! What a real browser asked for, from its HAR file, made again.
+//! Requests of a real browser are made again from its HAR file.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpStream};
 use serde_json::Value;
 use testkit::{binary, json, loadline, program, python_server, skip, total};
 
-/// The requests that the server counted: method, path, a header of the page's own, body.
+/// Returns the requests that the server counted: method, path, a header of the page's own, body.
 fn asked(addr: SocketAddr) -> BTreeMap<String, u64> {
     let (mut stream, mut text) = (TcpStream::connect(addr).unwrap(), String::new());
     write!(stream, "GET /asked HTTP/1.1\r\nHost: {addr}\r\nConnection: close\r\n\r\n").unwrap();
@@ -18,7 +18,7 @@ fn asked(addr: SocketAddr) -> BTreeMap<String, u64> {
 }
 
 #[test]
-fn what_chromium_asked_for_is_made_again() {
+fn requests_of_chromium_are_made_again() {
     let Some(python) = program("python3") else { return skip("a HAR of Chromium", "python3 is not installed") };
     let Some(chromium) = program("chromium") else { return skip("a HAR of Chromium", "chromium is not installed") };
     let dir = tempfile::tempdir().unwrap();
@@ -35,7 +35,7 @@ fn what_chromium_asked_for_is_made_again() {
     {
         assert!(toml.contains(part), "{part}: {toml}");
     }
-    // As it was read, and as the TOML that was printed from it.
+    // Once from the HAR file, and once from the TOML that loadline prints for it.
     std::fs::write(path("page.toml"), &toml).unwrap();
     for (file, at) in [(har, 0), (path("page.toml"), 1)] {
         let url = format!("http://{addr}/");

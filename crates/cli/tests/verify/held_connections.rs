@@ -1,14 +1,16 @@
-//! `lab connections`: more connections than a process may have, held at once by several generators and servers.
+//! `lab connections`: several generators and servers hold more connections than one process can have.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use testkit::{alone, binary, json, skip};
 
 const CONNECTIONS: u64 = 20_000;
-/// A connection's own memory is a third of this; a process's tables grow in steps.
+/// Maximum user memory per connection in bytes. A connection itself needs a third of it, but a process's tables grow in
+/// steps.
 const USER_BYTES: f64 = 300.0;
 
-/// Why this machine cannot hold them, if so: 10,300 descriptors a process, 11 kB of memory a connection.
+/// Returns the reason why this machine cannot hold the connections. They need 10,300 descriptors per process and 11 kB
+/// of memory each.
 fn forbidden() -> Option<String> {
     let (_, hard) = sys::limits::descriptors();
     if hard < 11_000 {
@@ -21,7 +23,7 @@ fn forbidden() -> Option<String> {
 }
 
 #[test]
-fn twenty_thousand_connections_are_held_and_cost_little_on_either_side() {
+fn twenty_thousand_connections_are_held_with_little_memory() {
     let _alone = alone();
     if let Some(why) = forbidden() {
         return skip("20,000 held connections", &why);
@@ -50,7 +52,7 @@ fn twenty_thousand_connections_are_held_and_cost_little_on_either_side() {
 }
 
 #[test]
-fn more_than_there_is_room_for_is_refused_with_what_there_is_room_for() {
+fn too_many_connections_are_refused_with_the_possible_number() {
     let args = ["lab", "connections", "--json", "--set", "connections=4000000000"];
     let output = std::process::Command::new(binary!()).args(args).output().unwrap();
     let words = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,4 +1,4 @@
-//! HTTP/2 against servers of other projects: node and Apache's mod_http2. What is counted is what each of them counts.
+//! HTTP/2 against servers of other projects: node and Apache's mod_http2. loadline's counts equal those of each server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,7 +11,7 @@ use testkit::{
     login_sequence, program, refused, skip, total,
 };
 
-/// node's server, with prior knowledge; what it was asked is written down every 20 ms.
+/// Source of a node server with prior knowledge of HTTP/2. It writes its counts to a file every 20 ms.
 const NODE: &str = r#"
 const http2 = require("node:http2"), fs = require("node:fs"), dir = process.argv[1];
 let asked = 0;
@@ -31,7 +31,7 @@ fn load(url: &str, more: &[&str]) -> Value {
 }
 
 #[test]
-fn node_counts_what_is_counted_here() {
+fn counts_equal_those_of_node() {
     let _alone = alone();
     if !has("node's HTTP/2", "node") {
         return;
@@ -44,7 +44,7 @@ fn node_counts_what_is_counted_here() {
     std::fs::write(&body, vec![b'b'; 40_000]).unwrap();
     let (asked, body) = (dir.path().join("asked"), body.display().to_string());
     let mut seen = 0;
-    // Twelve at once for a server that takes six: none may be refused.
+    // Twelve concurrent requests for a server that allows six. None may be refused.
     for more in [&["--streams", "1"][..], &["--streams", "12"], &["--streams", "4", "--body", &body]] {
         let run = load(&url, more);
         let [completed, sent] = ["completed", "sent"].map(|count| total(&run, count));
@@ -56,12 +56,12 @@ fn node_counts_what_is_counted_here() {
     }
 }
 
-/// The number in a file, once it is as large as expected.
+/// Returns the number in a file, once it is as large as expected.
 fn counted(file: &Path, expected: u64) -> u64 {
     eventually(|| std::fs::read_to_string(file).ok()?.trim().parse().ok().filter(|n| *n >= expected))
 }
 
-/// Apache with mod_http2 on a plain port; a line of its log is the protocol and the status.
+/// Starts Apache with mod_http2 on a plain port. A line of its log has the protocol and the status.
 fn apache() -> Option<Running> {
     let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
     let modules = "/usr/lib/apache2/modules";
@@ -86,7 +86,7 @@ fn apache() -> Option<Running> {
 }
 
 #[test]
-fn apache_logs_what_is_counted_here() {
+fn counts_equal_the_log_of_apache() {
     let _alone = alone();
     if !has("Apache's HTTP/2", "apache2") {
         return;
@@ -107,7 +107,8 @@ fn apache_logs_what_is_counted_here() {
     }
 }
 
-/// node again: POST /login gives a token in the body, one in a header and a cookie; GET /me wants all three.
+/// A node server with a login: POST /login returns a token in the body, another in a header, and a cookie. GET /me
+/// needs all three.
 const LOGIN: &str = r#"
 const http2 = require("node:http2"), crypto = require("node:crypto"), known = new Map();
 const server = http2.createServer((request, response) => {
@@ -130,7 +131,7 @@ server.listen(0, "127.0.0.1", () => console.log("127.0.0.1:" + server.address().
 "#;
 
 #[test]
-fn a_sequence_takes_tokens_and_cookies_along() {
+fn a_sequence_sends_captured_tokens_and_cookies() {
     let _alone = alone();
     if !has("sequences over HTTP/2", "node") {
         return;
@@ -146,11 +147,12 @@ fn a_sequence_takes_tokens_and_cookies_along() {
     let mix = file("mix.toml", &toml);
     let run = load(&url, &["--requests", &mix]);
     let trial = &run["trials"][0];
-    // One me without its token, trace or cookies would be a status that is not expected.
+    // A GET /me without its token, trace or cookies would have an unexpected status.
     assert_eq!((&trial["errors"], total(&run, "unexpected_status")), (&value!({}), 0), "{trial}");
     assert_logged_in(&run, 3);
 
-    // A pointer to nothing is told before any load; a second request on its way before the answer is refused.
+    // A JSON pointer that matches nothing is reported before any load. A sequence with a second request before the
+    // first answer is refused.
     let wrong = file("wrong.toml", &toml.replace("/auth/token", "/auth/tokn"));
     for (mix, more, says) in [
         (&wrong, &[][..], "what is captured from it is not in it"),

@@ -1,5 +1,5 @@
-//! Ctrl-C at twenty different moments, from before the first request to the middle of a search: each leaves a valid run that
-//! says it was interrupted, and the same exit status.
+//! Ctrl-C at twenty different times, from before the first request to the middle of a search. Each leaves a valid run
+//! marked as interrupted, and the same exit status.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,18 +11,18 @@ use std::time::Duration;
 
 use testkit::{binary, eventually, serve, signal};
 
-/// When it is interrupted.
+/// Time of the interruption.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
-    /// So long after it was started, milliseconds.
+    /// Milliseconds after the start.
     After(u64),
-    /// So long after its first trial was kept, milliseconds.
+    /// Milliseconds after the first trial was stored.
     Kept(u64),
 }
 
 const LOAD: &[&str] = &["load", "--connections", "2", "--duration", "30s", "--warmup", "200ms", "--at-rest", "200ms"];
 const FIND: &[&str] = &["find", "--budget", "20s", "--at-rest", "200ms"];
-/// Interrupted at once: so many at a time.
+/// Number of commands that are interrupted at the same time.
 const AT_ONCE: usize = 3;
 
 fn moments() -> Vec<(&'static [&'static str], Moment)> {
@@ -31,15 +31,15 @@ fn moments() -> Vec<(&'static [&'static str], Moment)> {
     load.chain(find).chain([0, 210, 430].map(|ms| (FIND, Moment::Kept(ms)))).collect()
 }
 
-/// Whether SIGINT is in one of the sets of a process: `SigIgn` or `SigCgt`.
+/// Returns true if SIGINT is in a signal set of a process: `SigIgn` or `SigCgt`.
 fn interrupt_is_in(set: &str, process: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix(set)?.strip_prefix(':'));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 0b10 != 0)
 }
 
-/// What a shell starts in the background ignores SIGINT from the first, and so do these tests and what they start: then one
-/// that comes before the program cares for it is lost.
+/// Waits until the process handles SIGINT. A shell starts background processes with SIGINT ignored, including these
+/// tests and their children. A SIGINT that arrives before the program installs its handler would be lost.
 fn listens(pid: u32) {
     if interrupt_is_in("SigIgn", "self") {
         eventually(|| interrupt_is_in("SigCgt", &pid.to_string()).then_some(()));
@@ -63,10 +63,10 @@ fn interrupted(args: &[&str], url: &str, moment: Moment, out: &Path) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// What it left is a run that says what it is; how many trials it has.
+/// Checks that the directory has a valid run that is marked as interrupted. Returns its number of trials.
 fn leaves_a_valid_run(args: &[&str], moment: Moment, out: &Path, output: &Output) -> usize {
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    // Before it can care for signals it ends by them as any program does: nothing was begun.
+    // Before the program installs its handlers, a signal ends it like any program. Nothing was started then.
     if output.status.signal() == Some(2) {
         assert!(!out.join("run.json").exists(), "{args:?} {moment:?}: {said}");
         return 0;
@@ -83,7 +83,7 @@ fn leaves_a_valid_run(args: &[&str], moment: Moment, out: &Path, output: &Output
 }
 
 #[test]
-fn at_twenty_moments_ctrl_c_leaves_a_valid_run() {
+fn ctrl_c_leaves_a_valid_run_at_twenty_different_times() {
     let (dir, server) = (tempfile::tempdir().unwrap(), serve(binary!(), 0, &[]));
     let url = format!("http://{}/", server.addr);
     let (left, trials) = (Mutex::new(moments().into_iter().enumerate()), Mutex::new(Vec::new()));
@@ -96,6 +96,6 @@ fn at_twenty_moments_ctrl_c_leaves_a_valid_run() {
     };
     std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(one_after_another))));
     let trials = trials.into_inner().unwrap();
-    // Those that were interrupted after a first trial have it; a slow machine may have had no time for one before that.
+    // Runs that were interrupted after their first trial contain it. On a slow machine, the others may have no trial.
     assert!(trials.len() == 20 && trials.iter().filter(|n| **n > 0).count() >= 3, "{trials:?}");
 }

@@ -1,15 +1,15 @@
-//! Entry 3 of `lab io-models` at a size that no single process can hold: 24,000 connections at once, in several server
+//! Entry 3 of `lab io-models` with more connections than one process can hold: 24,000 at once, in several server
 //! processes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use testkit::{alone, binary, has_testbed, json, skip};
 
-/// Descriptors of a server process and a client process, and memory for both ends, as Linux on loopback takes it.
+/// Number of connections. It needs descriptors in each server and client process, and memory for both ends.
 const CONNECTIONS: u64 = 24_000;
 const NEEDS_KIB: u64 = 1_500_000;
 
-/// What forbids the test here.
+/// Returns the reason why this machine cannot run the test.
 fn forbidden() -> Option<String> {
     let (_, hard) = sys::limits::descriptors();
     if hard < 13_000 {
@@ -44,7 +44,7 @@ fn twenty_four_thousand_connections_are_held_at_once_across_processes() {
 }
 
 #[test]
-fn a_medium_between_the_hosts_says_how_much_of_the_wire_was_used() {
+fn a_medium_between_the_hosts_reports_the_wire_s_utilization() {
     let _alone = alone();
     let sets = ["entries=[1]", "first=30", "seconds=2", "warmup_s=2"];
     let mut args = vec!["lab", "io-models", "--quick", "--json", "--model", "epoll,uring", "--medium", "hub100"];
@@ -60,7 +60,8 @@ fn a_medium_between_the_hosts_says_how_much_of_the_wire_was_used() {
     for trial in trials {
         assert_eq!(trial["axes"]["held"].as_f64(), Some(30.0), "{} {}", trial["errors"], trial["notes"]);
         let used = trial["axes"]["wire_use"].as_f64().expect("a hub has a rate");
-        // Answers went over it, and no wire carries more than its rate (beyond what its bucket had saved up).
+        // Answers used the wire, and no wire carries more than its rate, apart from the traffic that may pass at once
+        // after idle time.
         assert!(used > 0.0 && used < 1.5, "{used}");
         assert!(trial["completed"].as_u64() > Some(0), "{}", trial["errors"]);
     }

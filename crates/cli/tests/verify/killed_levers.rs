@@ -1,4 +1,5 @@
-//! loadline killed in the middle of an experiment: what it changed is what it was, and nothing that it started is left.
+//! loadline is killed in the middle of an experiment. Everything that it changed is restored, and no process that it
+//! started is left.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use testkit::{ChildProcess, ControlGroup, Running, alone, binary, children, eventually, free_port, serve, signal};
 
-/// Starts `prove` and gives it once its levers are pulled: the load and two thieves are its children.
+/// Starts `prove` and returns it once its levers run: the load and two CPU thieves are its children.
 fn proving(url: &str, more: &[&str]) -> ChildProcess {
     let mut command = Command::new(binary!());
     command.args(["prove", url, "--connections", "4", "--at-rest", "0"]).args(more);
@@ -16,13 +17,13 @@ fn proving(url: &str, more: &[&str]) -> ChildProcess {
     ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
 }
 
-/// A process that has not ended; one that nobody waits for has.
+/// Returns true for a process that has not ended. A process that its parent has not waited for counts as ended.
 fn lives(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
 }
 
-/// Looks until there is something to see: levers in turns come first, and the longest budget here is 44 s.
+/// Polls until `look` returns a value. Levers with turns come first, and the longest budget here is 44 s.
 fn within_its_budget<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let seen = (0..4_500).find_map(|_| {
         std::thread::sleep(Duration::from_millis(10));
@@ -35,7 +36,7 @@ fn none_left(pids: &[u32]) {
     eventually(|| pids.iter().all(|pid| !lives(*pid)).then_some(()));
 }
 
-/// Kills so often a conductor whose thieves are at work, each time a little later.
+/// Kills this many conductors whose CPU thieves are at work, each a little later than the previous one.
 fn kill(times: u32) {
     let _alone = alone();
     let server = serve(binary!(), 1, &[]);
@@ -60,7 +61,7 @@ fn thieves_end_with_the_conductor_twenty_times() {
 }
 
 #[test]
-fn a_quota_is_what_it_was_after_a_kill_in_the_middle_of_it() {
+fn a_quota_is_restored_after_a_kill_of_its_lever() {
     let _alone = alone();
     let Some(group) = ControlGroup::fifth_of_a_processor("a kill in the middle of a quota") else { return };
     let port = free_port();

@@ -1,5 +1,5 @@
-//! Runs and files of a size that nobody meant: the time they take grows with their size and not with its square, and what
-//! is too large is refused before it is read.
+//! Extremely large runs and files. The processing time grows linearly with their size, not with its square. Files that
+//! are too large are refused before they are read.
 
 #![allow(clippy::unwrap_used)]
 
@@ -19,7 +19,7 @@ fn kept() -> Run {
     load_run(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../run/tests/fixtures/find.json")).unwrap()
 }
 
-/// What is planted on the server's side of one trial.
+/// Adds data to the server's side of one trial.
 type Plant = fn(&mut Side, usize);
 
 fn column(counter: String, instance: String, samples: usize) -> Column {
@@ -55,7 +55,7 @@ fn absences(side: &mut Side, n: usize) {
     side.recording.absent.extend((0..n).map(absent));
 }
 
-/// The CPU time that judging and showing a run takes, with what it takes to read it.
+/// Returns the CPU time for reading, judging and showing a run.
 fn time(read: impl FnOnce() -> Run) -> Duration {
     let begin_ns = thread_cpu_ns();
     let mut run = read();
@@ -64,7 +64,8 @@ fn time(read: impl FnOnce() -> Run) -> Duration {
     Duration::from_nanos(thread_cpu_ns() - begin_ns)
 }
 
-/// How many times as long the second takes, of CPU time and in turns: a machine that is slow for a while is so for both.
+/// Returns the ratio of the CPU times of the second and the first, measured in turn, so that slow phases of the machine
+/// affect both.
 fn ratio(few: impl Fn() -> Duration, many: impl Fn() -> Duration) -> (f64, String) {
     let [(a, b), (c, d), (e, f)] = [(); 3].map(|()| (few(), many()));
     let (few, many) = (a.min(c).min(e), b.min(d).min(f));
@@ -90,7 +91,7 @@ fn four_times_the_columns_take_no_sixteen_times_the_time() {
     }
 }
 
-/// So many cases, each of a number of clients of its own: the longest sweep that there can be.
+/// Returns this many cases, each with its own number of clients: the longest possible sweep.
 fn cases(n: usize) -> String {
     let line = |i: usize| format!("c{i},{},{},{}\n", i + 1, 100 + i % 977, i % 90 + 1);
     "case,clients,reads_per_s,cpu_percent\n".to_string() + &(0..n).map(line).collect::<String>()
@@ -106,10 +107,10 @@ fn four_times_the_cases_take_no_sixteen_times_the_time() {
 }
 
 #[test]
-fn a_file_that_is_too_large_is_refused_unread() {
+fn a_too_large_file_is_refused_without_reading_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.json");
-    // Sparse: it has a length and takes no room; to read it would find that it is no JSON.
+    // The file is sparse: it has a length but uses no space. Reading it would report invalid JSON instead.
     std::fs::File::create(&path).unwrap().set_len(MAX_RUN_BYTES + 1).unwrap();
     let error = load_run(&path).unwrap_err().to_string();
     assert!(error.contains("268435457 bytes") && error.contains("at most 268435456"), "{error}");
@@ -126,10 +127,10 @@ fn too_many_trials_or_cases_are_refused_with_both_numbers() {
     assert_eq!(read(&format!("case,clients\n{}", "a,1\n".repeat(MAX_CASES))).unwrap().len(), MAX_CASES);
 }
 
-/// A histogram without a count, as it stands in `run.json`.
+/// A histogram without values, as in `run.json`.
 const EMPTY: &str = "\"HISTEwAAAAEAAAAAAAAAAwAAAAAAAAABAAADRjC4oAA/8AAAAAAAAAA=\"";
 
-/// Runs `report` on a text in so much address space.
+/// Runs `report` on a text with a limited address space.
 fn report_within(mib: usize, text: &str) -> std::process::Output {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.json");
@@ -139,12 +140,12 @@ fn report_within(mib: usize, text: &str) -> std::process::Output {
     std::process::Command::new("sh").args(["-c", &command]).output().unwrap()
 }
 
-/// A run with this in it.
+/// Returns a run that contains `inner`.
 fn with(inner: &str) -> String {
     format!(r#"{{"format":"loadline-run/1",{inner}}}"#)
 }
 
-/// `begin`, so many times `each` with commas between them, `end`.
+/// Returns `begin`, `n` times `each` separated by commas, and `end`.
 fn many(begin: &str, each: &str, n: usize, end: &str) -> String {
     let mut list = format!("{each},").repeat(n);
     list.pop();
@@ -152,9 +153,9 @@ fn many(begin: &str, each: &str, n: usize, end: &str) -> String {
 }
 
 #[test]
-fn what_would_not_fit_is_refused_before_it_takes_memory() {
+fn too_large_runs_are_refused_before_they_take_memory() {
     let _alone = alone();
-    // Texts of a few megabytes that would become gigabytes.
+    // Texts of a few megabytes that would take gigabytes of memory.
     let (trials, hosts, objects, values) = (MAX_TRIALS, MAX_RUN_HOSTS, MAX_RUN_OBJECTS, MAX_RUN_VALUES);
     let histograms = MAX_RUN_HISTOGRAMS;
     // Each takes 60 bytes of text and a quarter of a megabyte of memory.
@@ -174,9 +175,9 @@ fn what_would_not_fit_is_refused_before_it_takes_memory() {
     }
 }
 
-/// What a run of the largest number of anything may take, MiB of address space besides the program's own.
+/// Maximum address space in MiB for a run with the largest number of all items, besides the program's own.
 const LARGEST_MIB: usize = 2560;
-/// The part of the limits that is tried, in that part of the memory: all of it would take minutes here.
+/// Divisor of the tested limits and of the memory. Testing the full limits would take minutes.
 const PART: usize = 8;
 
 #[test]
@@ -197,7 +198,7 @@ fn a_run_at_the_limits_fits_a_small_machine() {
     }
 }
 
-/// Most that judging may take beside what the program itself needs, KiB a case.
+/// Maximum memory in KiB per case for judging, besides the program's own.
 const A_CASE_KIB: usize = 32;
 
 #[test]

@@ -1,5 +1,5 @@
-//! The full-screen view in a real terminal (tmux): what it shows at which size, and that the terminal is as it was before
-//! whatever ends the run.
+//! The full-screen view in a real terminal (tmux): its content at each size, and the restored terminal after any end of
+//! the run.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use testkit::{Running, binary, children, eventually, has, num, serve};
 
-/// A terminal of tmux with a server of its own, in which one command line runs in a shell.
+/// A terminal of a private tmux server, with one command line in a shell.
 struct Terminal {
     dir: tempfile::TempDir,
 }
@@ -32,7 +32,7 @@ impl Terminal {
         self.tmux(&["capture-pane", "-p"])
     }
 
-    /// Waits until all of these are on the screen.
+    /// Waits until all these words are on the screen.
     #[track_caller]
     fn shows(&self, words: &[&str]) -> String {
         let mut seen = String::new();
@@ -47,13 +47,14 @@ impl Terminal {
         panic!("{words:?} are not all there:\n{seen}");
     }
 
-    /// The process of loadline.
+    /// Returns the process ID of loadline.
     fn pid(&self) -> u32 {
         let shell: u32 = self.tmux(&["display", "-p", "#{pane_pid}"]).trim().parse().unwrap();
         eventually(|| children(shell).first().copied())
     }
 
-    /// The run ended with a status: no view is left, the cursor is there, and keys are echoed and taken by the line.
+    /// Checks that the run ended with this status and the terminal is restored: no view is left, the cursor is visible,
+    /// and keys are echoed and read by line.
     #[track_caller]
     fn is_as_before(&self, status: u8) {
         let text = self.shows(&[&format!("STATUS={status}"), "icanon", "echo"]);
@@ -61,7 +62,7 @@ impl Terminal {
         assert_eq!(self.tmux(&["display", "-p", "#{alternate_on} #{cursor_flag}"]).trim(), "0 1", "{text}");
     }
 
-    /// All that was printed, also what is no longer on the screen.
+    /// Returns all output, including lines that scrolled off the screen.
     fn printed(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-S", "-200"])
     }
@@ -78,12 +79,12 @@ fn load(server: &Running, more: &str) -> String {
     format!("{} load {url} --connections 2 --duration 60s --at-rest 0.2s {more}", binary!().display())
 }
 
-/// What the view shows of any load.
+/// Parts that the view shows for any load.
 const PARTS: [&str; 8] =
     ["loadline load http://", "completed", "p99", "now ", "both ", "busiest ", "errors   none", "q ends the run"];
 
 #[test]
-fn at_80_by_24_it_is_readable_and_q_keeps_what_was_measured() {
+fn at_80_by_24_the_view_is_readable_and_q_keeps_the_measurements() {
     if !has("the view at 80 x 24", "tmux") {
         return;
     }
@@ -105,7 +106,7 @@ fn at_80_by_24_it_is_readable_and_q_keeps_what_was_measured() {
 }
 
 #[test]
-fn plus_and_minus_change_the_rate_of_an_open_loop_and_the_run_says_so() {
+fn plus_and_minus_change_the_rate_of_an_open_loop_and_the_run_records_it() {
     if !has("keys that change the rate", "tmux") {
         return;
     }
@@ -116,7 +117,7 @@ fn plus_and_minus_change_the_rate_of_an_open_loop_and_the_run_says_so() {
     terminal.tmux(&["send-keys", "+", "+", "+", "-", "+", "+"]);
     let text = terminal.shows(&["+ - rate 293/s"]);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    // The view shows the rate of the last moments.
+    // The view shows the current rate.
     let completed = |text: &str| -> Option<f64> {
         let now = text.lines().find(|line| line.starts_with("now "))?;
         now.split_whitespace().nth(1)?.trim_end_matches("/s").parse().ok()
@@ -129,15 +130,15 @@ fn plus_and_minus_change_the_rate_of_an_open_loop_and_the_run_says_so() {
     let trial = &run["trials"][0];
     let rates: Vec<f64> = trial["by_hand"].as_array().unwrap().iter().map(|given| num(&given["rate"])).collect();
     assert!(rates[0] == 200.0 && (rates.last().unwrap() - 292.82).abs() < 1e-6, "{rates:?}");
-    // What was offered in the window lies between the lowest and the highest of them; and so does what the run takes for the
-    // rate that was asked for.
+    // The rate offered in the window is between the lowest and the highest rate that was set, and so is the rate that
+    // the run records as requested.
     let offered = num(&trial["offered_rate"]);
     assert!((199.9..293.0).contains(&offered) && trial["intensity"]["rate"] == trial["offered_rate"], "{offered}");
     assert!(trial["label"].as_str().unwrap().contains("by hand"), "{}", trial["label"]);
 }
 
 #[test]
-fn a_large_terminal_is_filled_a_resize_is_followed_and_ctrl_c_ends_as_ever() {
+fn the_view_fills_a_large_terminal_and_follows_a_resize() {
     if !has("the view at 200 x 60", "tmux") {
         return;
     }
@@ -156,7 +157,7 @@ fn a_large_terminal_is_filled_a_resize_is_followed_and_ctrl_c_ends_as_ever() {
 }
 
 #[test]
-fn whatever_signal_ends_it_the_terminal_is_as_it_was() {
+fn any_signal_that_ends_loadline_restores_the_terminal() {
     if !has("the view and signals", "tmux") {
         return;
     }
@@ -165,7 +166,7 @@ fn whatever_signal_ends_it_the_terminal_is_as_it_was() {
         let terminal = Terminal::open(80, 24, &load(&server, "--force --out out"));
         terminal.shows(&PARTS);
         let pid = terminal.pid();
-        // The third one in a row ends it at once; those that come after its end find nobody.
+        // The third signal in a row ends loadline at once. Later signals find no process.
         let kills = format!("kill -{name} {pid}; ").repeat(times);
         Command::new("sh").args(["-c", &kills]).stderr(std::process::Stdio::null()).status().unwrap();
         terminal.is_as_before(status);
@@ -173,7 +174,7 @@ fn whatever_signal_ends_it_the_terminal_is_as_it_was() {
 }
 
 #[test]
-fn where_it_is_not_wanted_there_is_none() {
+fn no_view_with_a_flag_a_dumb_terminal_or_a_pipe() {
     if !has("no view", "tmux") {
         return;
     }
@@ -201,14 +202,14 @@ fn a_load_by_other_hosts_is_shown_and_its_rate_changed_by_hand() {
     }
     let server = serve(binary!(), 0, &[]);
     let (via, own) = (tempfile::NamedTempFile::new().unwrap().into_temp_path(), binary!().display());
-    // Hosts that are this one: what starts processes there throws the name away.
+    // The hosts are this machine: the engine ignores the host name.
     std::fs::write(&via, "shift\nexec sh -c \"$*\"\n").unwrap();
     let hosts = format!("--client-hosts a,b --agent-path {own} --via 'sh {} {{host}}'", via.display());
     let load = format!("{own} load http://{}/ --rate 100 --duration 60s --at-rest 0.2s {hosts}", server.addr);
     let terminal = Terminal::open(80, 24, &load);
     terminal.shows(&["completed", "now ", "server ", "errors   none", "rate 100/s", "q ends the run"]);
     terminal.shows(&["measuring"]);
-    // Both hosts of clients tell their CPU while the load is on.
+    // Both client hosts report their CPU use during the load.
     terminal.shows(&["clients  ", "a ", "b ", "use      client "]);
     terminal.tmux(&["send-keys", "+"]);
     terminal.shows(&["rate 110/s"]);

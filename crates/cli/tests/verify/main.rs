@@ -1,4 +1,4 @@
-//! The program under load, where other tests may run beside it. Run by `make verify`.
+//! Tests of the program under load that may run beside other tests. `make verify` runs them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod busy_machine;

@@ -1,4 +1,4 @@
-//! memcached: what is counted is what memcached itself counts.
+//! memcached: loadline's counts equal those of memcached.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -21,7 +21,7 @@ fn server() -> Option<Running> {
     Some(Running::start(command, port, tempfile::tempdir().unwrap()))
 }
 
-/// Its own counts by their names.
+/// Returns memcached's own counts by name.
 fn stats(server: &Running) -> BTreeMap<String, u64> {
     let mut stream = TcpStream::connect(server.addr).unwrap();
     stream.write_all(b"stats\r\n").unwrap();
@@ -39,7 +39,7 @@ fn stats(server: &Running) -> BTreeMap<String, u64> {
 }
 
 #[test]
-fn commands_are_what_the_server_counts() {
+fn command_counts_equal_those_of_the_server() {
     let _alone = alone();
     let Some(server) = server() else { return };
     let file = server.dir.path().join("commands");
@@ -53,7 +53,8 @@ fn commands_are_what_the_server_counts() {
         let (completed, wrong) = (total(&run, "completed"), total(&run, "unexpected_status"));
         let after = stats(&server);
         let counted = |name: &str| after[name] - before[name];
-        // A number cannot be made of the value, which is an error; so what is neither get nor set is that.
+        // The value cannot be incremented, which gives an error. The commands that are neither get nor set are
+        // therefore errors.
         let (sets, gets) = (counted("cmd_set"), counted("cmd_get"));
         assert_eq!(sets + gets + wrong, completed, "{io}");
         assert!(sets > 20 && wrong > 20 && gets >= 2 * wrong, "{sets} {gets} {wrong}");

@@ -1,4 +1,4 @@
-//! Sets of requests against servers that write down what they were asked.
+//! Request sets against servers that record the requests.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json as value};
 use testkit::{Running, alone, binary, echoing, eventually, free_port, json, loadline, nginx, skip, total};
 
-/// nginx with the files `a`, `b` and `c`, which logs method and path.
+/// nginx with the files `a`, `b` and `c`. Its log has method and path.
 struct Server {
     _nginx: Running,
     port: u16,
@@ -43,7 +43,7 @@ impl Server {
         path.display().to_string()
     }
 
-    /// Requests by method and path, once there are as many as expected.
+    /// Returns the requests by method and path, once there are as many as expected.
     fn logged(&self, expected: u64) -> BTreeMap<String, u64> {
         let log = self.dir.path().join("log");
         let text = eventually(|| std::fs::read_to_string(&log).ok().filter(|t| t.lines().count() as u64 >= expected));
@@ -70,7 +70,7 @@ const MIX: &str =
 [[request]]\nclass = \"posts\"\npath = \"/post\"\nbody = \"hello\"\nexpect-text = \"ok\"\n";
 
 #[test]
-fn a_mix_is_what_the_server_logs_path_by_path() {
+fn a_mix_equals_the_server_s_log_for_each_path() {
     let _alone = alone();
     for (io, order) in [("epoll", "weighted"), ("auto", "shuffle"), ("epoll", "sequence")] {
         let Some(server) = Server::start("mixes") else { return };
@@ -109,7 +109,7 @@ fn a_mix_is_what_the_server_logs_path_by_path() {
 }
 
 #[test]
-fn find_makes_a_list_of_urls() {
+fn find_requests_a_list_of_urls() {
     let _alone = alone();
     let Some(server) = Server::start("mixes under find") else { return };
     let url = format!("http://127.0.0.1:{}/", server.port);
@@ -136,7 +136,7 @@ fn find_makes_a_list_of_urls() {
 }
 
 #[test]
-fn a_mix_goes_over_http2() {
+fn a_mix_works_with_http2() {
     let _alone = alone();
     let Some(server) = Server::start("mixes over HTTP/2") else { return };
     let url = format!("http://127.0.0.1:{}/", server.http2);
@@ -150,7 +150,7 @@ fn a_mix_goes_over_http2() {
 }
 
 #[test]
-fn places_are_filled_over_http2() {
+fn placeholders_are_filled_with_http2() {
     let _alone = alone();
     let Some(server) = Server::start("places over HTTP/2") else { return };
     let url = format!("http://127.0.0.1:{}/", server.http2);
@@ -172,7 +172,7 @@ fn places_are_filled_over_http2() {
 }
 
 #[test]
-fn mistakes_in_a_set_are_named_before_anything_is_sent() {
+fn errors_in_a_request_set_are_named_before_any_request() {
     let dir = tempfile::tempdir().unwrap();
     let says = |text: &str, more: &[&str]| {
         let file = dir.path().join("mix");
@@ -197,7 +197,7 @@ fn mistakes_in_a_set_are_named_before_anything_is_sent() {
 }
 
 #[test]
-fn secrets_of_a_set_reach_the_server_and_nothing_that_is_kept() {
+fn secrets_of_a_request_set_reach_the_server_and_are_not_stored() {
     let (dir, (addr, asked)) = (tempfile::tempdir().unwrap(), echoing("200 OK"));
     let line = format!(
         "curl -X POST -H 'Authorization: Bearer PlantedOne' -d 'password=PlantedTwo' 'http://{addr}/?token=PlantedThree'"
@@ -216,9 +216,9 @@ fn secrets_of_a_set_reach_the_server_and_nothing_that_is_kept() {
     assert!(!String::from_utf8_lossy(&text).contains("Planted"));
 }
 
-/// What curl itself sends, beside what we make of the same command line.
+/// Compares the requests of curl with those that loadline makes from the same command line.
 #[test]
-fn command_lines_of_curl_make_the_requests_that_curl_makes() {
+fn curl_command_lines_make_the_same_requests_as_curl() {
     let Some(curl) = testkit::program("curl") else { return skip("curl lines", "curl is not installed") };
     let lines = [
         "curl -s 'http://ADDR/a?b=c' -H 'X-One: two words' --compressed",

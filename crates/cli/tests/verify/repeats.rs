@@ -1,4 +1,4 @@
-//! `--repeat`: all of a load again, as parts of one run.
+//! `--repeat`: a whole load is repeated, and the repeats are parts of one run.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,7 +12,7 @@ fn each(run: &Value, of: impl Fn(&Value) -> u64) -> Vec<u64> {
 }
 
 #[test]
-fn a_load_is_made_again_and_compared_by_its_repeats() {
+fn a_load_is_repeated_and_compared_by_its_repeats() {
     let _alone = alone();
     let binary = Path::new(binary!());
     let server = serve(binary, 0, &[]);
@@ -33,7 +33,7 @@ fn a_load_is_made_again_and_compared_by_its_repeats() {
 }
 
 #[test]
-fn a_search_is_made_again_within_a_budget_of_its_own() {
+fn each_repeat_of_a_search_has_its_own_budget() {
     let _alone = alone();
     let binary = Path::new(binary!());
     let server = serve(binary, 0, &["--option", "work_us=200"]);
@@ -51,7 +51,7 @@ fn a_search_is_made_again_within_a_budget_of_its_own() {
 }
 
 #[test]
-fn an_experiment_is_made_again_and_its_claims_are_those_of_all_repeats() {
+fn a_repeated_experiment_has_the_checks_of_all_repeats() {
     let _alone = alone();
     let binary = Path::new(binary!());
     let dir = tempfile::tempdir().unwrap();

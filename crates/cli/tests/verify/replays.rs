@@ -1,4 +1,4 @@
-//! Access logs of real servers, made again by frequency and in time; and rates that change with time.
+//! Access logs of real servers are replayed by frequency and by time. Rates change with time.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -16,10 +16,10 @@ use testkit::{
 };
 
 const COMBINED: &str = r#"%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-agent}i""#;
-/// What is asked for, and how often.
+/// Requested paths with their number of requests.
 const ASKED: &[(&str, &str, usize)] = &[("GET", "/file", 30), ("GET", "/none?a=b", 10), ("POST", "/file", 5)];
 
-/// A server with its access log.
+/// A server with an access log.
 struct Logged {
     server: Running,
     addr: SocketAddr,
@@ -43,7 +43,7 @@ fn by_apache() -> Option<Logged> {
 }
 
 impl Logged {
-    /// Requests by method and path, once there are as many as expected; whatever else is in the log is not counted.
+    /// Returns the requests by method and path, once there are as many as expected. Other lines of the log are ignored.
     fn counts(&self, expected: usize) -> BTreeMap<String, u64> {
         let asked =
             |text: &str| text.lines().filter(|line| line.contains(" /file ") || line.contains(" /none")).count();
@@ -57,7 +57,7 @@ impl Logged {
     }
 }
 
-/// One request on a connection of its own.
+/// Sends one request on a new connection.
 fn ask(addr: SocketAddr, method: &str, path: &str) {
     let mut stream = TcpStream::connect(addr).unwrap();
     write!(stream, "{method} {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
@@ -69,7 +69,7 @@ fn load(url: &str, log: &Path, more: &[&str]) -> Value {
 }
 
 #[test]
-fn logs_of_nginx_and_apache_are_made_again() {
+fn logs_of_nginx_and_apache_are_replayed() {
     let _alone = alone();
     for (name, server) in [("nginx", by_nginx()), ("apache2", by_apache())] {
         let Some(server) = server else { return skip("replays", format!("{name} is not installed")) };
@@ -84,7 +84,7 @@ fn logs_of_nginx_and_apache_are_made_again() {
         let packed = copy.with_extension("copy.gz");
         let url = format!("http://{}/", server.addr);
 
-        // In time: every GET once more, and the most frequent one again before the load.
+        // Replay by time: every GET once more. The most frequent one is also the test request before the load.
         let run = load(&url, &packed, &["--speed", "2"]);
         assert_eq!(run["trials"][0]["errors"], value!({}), "{name}");
         let after = server.counts(total + 41);
@@ -102,7 +102,7 @@ fn logs_of_nginx_and_apache_are_made_again() {
         );
         assert_eq!((num(&run["trials"][0]["due"]), num(&set["requests"][1]["expect_status"])), (41.0, 404.0), "{name}");
 
-        // By frequency: three of four.
+        // Replay by frequency: three of four requests.
         let run = load(&url, &copy, &["--connections", "2", "--duration", "1s", "--warmup", "0s"]);
         let counts = completed_by_class(&run);
         let all: u64 = counts.values().sum();
@@ -116,7 +116,7 @@ fn logs_of_nginx_and_apache_are_made_again() {
 }
 
 #[test]
-fn a_ramp_offers_what_it_says_when_it_says() {
+fn a_ramp_offers_its_rate_at_each_time() {
     let _alone = alone();
     let server = serve(binary!(), 0, &[]);
     let url = format!("http://{}/", server.addr);
@@ -124,8 +124,8 @@ fn a_ramp_offers_what_it_says_when_it_says() {
     let run = json_of(Command::new(binary!()).args(["load", &url, "--at-rest", "0s", "--rate", "0..400/2s"]));
     let longest_ns = meter.end().iter().map(|pause| pause.ns()).max().unwrap_or(0);
     let trial = &run["trials"][0];
-    // What is due up to a moment is the area under the ramp, which stays at 400/s after its end. The measured window has a
-    // length that is known, and begins somewhat after the load.
+    // The number of due requests is the area under the ramp, which stays at 400/s after its end. The measured window
+    // has a known length and begins a little after the load.
     let length_s = num(&trial["measured"]["length_s"]);
     let area = |s: f64| 100.0 * s.min(2.0).powi(2) + 400.0 * (s - 2.0).max(0.0);
     let due = num(&trial["due"]);
@@ -133,7 +133,8 @@ fn a_ramp_offers_what_it_says_when_it_says() {
     let series: Vec<f64> = trial["measured"]["series_completed"].as_array().unwrap().iter().map(num).collect();
     let (first, second) = series.split_at(series.len() / 2);
     let sum = |part: &[f64]| part.iter().sum::<f64>();
-    // What stood still in the first half comes in the second, and what does in the second one may come after its end.
+    // Requests that a stall delays in the first half are sent in the second half. A stall in the second half may delay
+    // requests beyond the end.
     if longest_ns < 200_000_000 {
         assert!(sum(second) > 2.0 * sum(first), "three times as many in the second half: {series:?}");
     } else {
@@ -143,8 +144,8 @@ fn a_ramp_offers_what_it_says_when_it_says() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean sine:?"));
 }
 
-/// When the request is due that so many come before, where the rate goes straight from one figure to another in each piece
-/// (seconds, from, to).
+/// Returns the time at which `before` requests are due. Within each piece (seconds, from, to), the rate changes
+/// linearly.
 fn due_s(pieces: &[(f64, f64, f64)], mut before: f64) -> f64 {
     let mut begin_s = 0.0;
     for &(seconds, from, to) in pieces {
@@ -164,11 +165,11 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Times are those of the server's own log. A machine that is busy is late now and then, not most of the time.
+/// Times are those of the server's own log. A busy machine is late now and then, but not most of the time.
 #[test]
-fn sines_spikes_and_steps_reach_the_server_when_they_say() {
+fn sines_spikes_and_steps_reach_the_server_on_time() {
     let _alone = alone();
-    // In memory where there is such a folder: a server that waits for a disk to take its log is late.
+    // The log is in memory if possible, because a server that waits for a disk would be late.
     let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let port = free_port();
     assert!(Command::new("chmod").arg("a+rwx").arg(dir.path()).status().unwrap().success());
@@ -210,13 +211,13 @@ fn sines_spikes_and_steps_reach_the_server_when_they_say() {
         let there = |text: &String| (text.lines().count() - before) as f64 >= completed;
         let text = eventually(|| std::fs::read_to_string(&log).ok().filter(there));
         assert_eq!((text.lines().count() - before) as f64, completed, "{rate}");
-        // The first is made before the load.
+        // The first request is the test request before the load.
         let mut at_s: Vec<f64> = text.lines().skip(before).map(|line| line.parse().unwrap()).collect();
         before += at_s.len();
         at_s.sort_by(f64::total_cmp);
         let all: f64 = pieces.iter().map(|(seconds, from, to)| seconds * (from + to) / 2.0).sum();
         assert!(due >= all && completed > 0.7 * all, "{rate}: {completed} of {due}, {all} in the time asked for");
-        // What was due while the machine stood still comes when it goes on, in another third or by half a second late.
+        // Requests due during a stall are sent afterwards, in another third or half a second late.
         if longest_ns > 150_000_000 {
             println!("{rate}: the machine stood still for {longest_ns} ns: when its requests came is not compared");
             continue;
@@ -240,7 +241,7 @@ fn requests_come_at_the_times_of_a_file() {
     let _alone = alone();
     let (server, dir) = (serve(binary!(), 0, &[]), tempfile::tempdir().unwrap());
     let url = format!("http://{}/", server.addr);
-    // A burst at once, then one each tenth of a second, in a column of a file that is not in order.
+    // A burst at once, then one request every tenth of a second, as a column of an unordered file.
     let times = (0..50).map(|_| 100.0).chain((1..=10).rev().map(|i| 100.0 + f64::from(i) / 10.0));
     let rows: String = times.map(|at| format!("/x,{at}\n")).collect();
     let file = dir.path().join("times.csv");
@@ -266,7 +267,7 @@ fn requests_come_at_the_times_of_a_file() {
     }
     let two = load(&["--threads", "2"]);
     assert_eq!(num(&two["trials"][0]["due"]), 61.0, "each thread has its share");
-    // Hosts that are this one: what starts processes there throws the name away.
+    // The hosts are this machine: the engine ignores the host name.
     let via = dir.path().join("via");
     std::fs::write(&via, "#!/bin/sh\nshift\nexec sh -c \"$*\"\n").unwrap();
     assert!(Command::new("chmod").arg("+x").arg(&via).status().unwrap().success());

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use testkit::s_clients::{SERVE, honest, in_a_namespace, incidents, load};
 use testkit::{Running, alone, apache, binary, json_of, nginx, num, python, serve, skip, verdict};
 
-/// One form of S-Clients in a namespace of its own: the run, and what that namespace's kernel counted meanwhile.
+/// Runs one variant of S-Clients in its own namespace. Returns the run and the counts of the namespace's kernel.
 fn counted(form: &str) -> Option<(Value, [f64; 3])> {
     let script = format!(
         "{SERVE} before=$(cat /proc/net/snmp /proc/net/netstat); \
@@ -26,7 +26,7 @@ fn counted(form: &str) -> Option<(Value, [f64; 3])> {
     Some((serde_json::from_str(run).unwrap(), counts.map(|(table, name)| grown(table, name))))
 }
 
-/// A counter of /proc/net/snmp or /proc/net/netstat: names in one line, values in the next.
+/// Returns a counter of /proc/net/snmp or /proc/net/netstat. One line has the names, and the next line the values.
 fn counter(text: &str, table: &str, name: &str) -> f64 {
     let mut lines = text.lines().filter(|l| l.starts_with(table));
     let (names, values) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
@@ -35,7 +35,7 @@ fn counter(text: &str, table: &str, name: &str) -> f64 {
 }
 
 #[test]
-fn both_forms_send_the_syns_that_they_count() {
+fn both_variants_send_the_syns_that_they_count() {
     let _alone = alone();
     for form in ["", "--two-process"] {
         let meter = HiccupMeter::start().unwrap();
@@ -44,10 +44,10 @@ fn both_forms_send_the_syns_that_they_count() {
         let trial = &run["trials"][0];
         let passed_on = trial["notes"].to_string().contains("passed on to the handling process");
         assert_eq!(passed_on, !form.is_empty(), "{:#}", trial["notes"]);
-        // T is shorter than the kernel's first timeout, so no SYN is sent twice, and each is one that was counted, unless the
-        // machine stood still so long that no connection could be given up. Where the last packet of a handshake finds the
-        // queue full by then, the kernel counts a drop beside the SYN's own: the same half per cent is allowed for it as in
-        // `lab request-rate`.
+        // T is shorter than the kernel's first retransmission, so each SYN is sent and counted once, unless the machine
+        // stalled so long that no connection could be abandoned. If the final packet of a handshake finds the queue
+        // full, the kernel counts an additional drop. The tolerance for this is half a percent, as in `lab
+        // request-rate`.
         let (attempted, counted) = (num(&trial["attempted"]), opens + drops);
         assert!(
             again == 0.0 || longest_ns >= 500_000_000,
@@ -60,14 +60,15 @@ fn both_forms_send_the_syns_that_they_count() {
             verdict(&run)
         );
         assert!(drops > 0.0 && num(&trial["completed"]) > 0.0, "{form} {}", verdict(&run));
-        // Such a connection is one for the client and none for the server; one that comes up as its T ends is the reverse.
+        // Such a connection exists for the client but not for the server. A connection that is established as its T
+        // ends is the reverse.
         let apart = (num(&trial["connected"]) - opens).abs();
         assert!(apart <= 0.005 * attempted, "{form} {apart} of {attempted} {}", verdict(&run));
         honest(&run, 500.0);
     }
 }
 
-/// Answers of status 200 in a log, waited for until it has them all.
+/// Waits until the log has as many answers with status 200 as expected, and returns their number.
 fn logged(dir: &TempDir, ok: &str, expected: u64) -> u64 {
     let count = || {
         let log = std::fs::read_to_string(dir.path().join("access")).unwrap_or_default();
@@ -80,7 +81,8 @@ fn logged(dir: &TempDir, ok: &str, expected: u64) -> u64 {
     count()
 }
 
-/// S-Clients on a real server: it completes, and its own log says the same number. `ok` is what the log has for a 200.
+/// Runs S-Clients on a real server, which completes requests. The server's log has the same number. `ok` is the log's
+/// text for a status 200.
 fn on(name: &str, server: Option<Running>, ok: &str) {
     let Some(server) = server else { return skip(name, "it is not installed") };
     let run = json_of(&mut load(binary!(), &format!("http://{}/file", server.addr), "20", &[]));
@@ -88,25 +90,25 @@ fn on(name: &str, server: Option<Running>, ok: &str) {
     let completed = trial["completed"].as_u64().unwrap();
     assert!(completed > 0 && trial["status"]["2xx"] == completed, "{name}: {}", verdict(&run));
     assert_eq!(logged(&server.dir, ok, completed), completed, "{name}: {}", verdict(&run));
-    // Where the machine stood still, no answer came for a while: that is true, and nothing of the server or a generator.
+    // If the machine stalled, no answers arrived for a while. This is neither the server's nor a generator's fault.
     assert!(incidents(&run).iter().all(|kind| *kind == "silence"), "{name}: {:?}", incidents(&run));
     honest(&run, 200.0);
 }
 
 #[test]
-fn nginx_is_driven_by_s_clients() {
+fn s_clients_load_nginx() {
     let _alone = alone();
     on("nginx", nginx(1, "", ""), "OK 200");
 }
 
 #[test]
-fn apache_is_driven_by_s_clients() {
+fn s_clients_load_apache() {
     let _alone = alone();
     on("apache", apache(), "OK 200");
 }
 
 #[test]
-fn a_python_server_is_driven_by_s_clients() {
+fn s_clients_load_a_python_server() {
     let _alone = alone();
     on("python", python(), "\" 200 ");
 }
@@ -116,10 +118,11 @@ fn s_clients_follow_an_arrival_process_from_the_command_line() {
     let _alone = alone();
     let server = serve(binary!(), 1, &[]);
     let url = format!("http://{}/", server.addr);
-    // Descriptors enough for a server that stands still for a while: whoever finds none waits, beyond the end if need be.
+    // There are enough descriptors for a server that stalls for a while. Without a free one, an arrival would wait,
+    // possibly beyond the end.
     let run = json_of(&mut load(binary!(), &url, "1000", &["--rate", "300", "--arrival", "bursty:3,10%,500ms"]));
     let trial = &run["trials"][0];
-    // One connect an arrival.
+    // There is one connect per arrival.
     assert_eq!(trial["attempted"], trial["due"], "{}", verdict(&run));
     assert!(num(&trial["due"]) > 100.0 && trial["intensity"]["pace"]["rate"] == 300.0, "{}", trial["intensity"]);
     let refused = load(binary!(), &url, "200", &["--rate", "300", "--think", "10ms"]).output().unwrap();

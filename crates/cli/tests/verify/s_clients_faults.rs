@@ -1,4 +1,4 @@
-//! S-Clients while things go wrong: each fault must be named in the result, offered and sent must stay what they were, and
+//! Faults during a load of S-Clients. The result must name each fault, offered and sent rates must stay constant, and
 //! the run must be saved.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -11,23 +11,23 @@ use serde_json::Value;
 use testkit::s_clients::{D, OFFERED, SERVE, SLOW, error, honest, in_a_namespace, incidents, load, load_of};
 use testkit::{Hog, Running, alone, binary, eventually, json_of, num, serve, two_processors, verdict};
 
-/// The CPU time that a process took so far, in hundredths of a second.
+/// Returns the CPU time of a process in hundredths of a second.
 fn computed(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or_default();
     after_name.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
 }
 
-/// Waits until a server that takes 5 ms a request has answered twenty, and until the warmup of that load is over.
+/// Waits until the server, which takes 5 ms per request, has answered twenty requests and the warm-up is over.
 fn under_way(server: &Running, before: u64) {
     eventually(|| (computed(server.pid()) >= before + 10).then_some(()));
     std::thread::sleep(Duration::from_millis(800));
 }
 
-/// Loads a slow server with S-Clients, does something to it meanwhile, and reads the run that was saved.
+/// Loads a slow server with S-Clients, disturbs it, and returns the saved run.
 fn disturbed(disturb: impl FnOnce(&Running)) -> Value {
     let (server, out) = (serve(binary!(), 0, &SLOW), tempfile::tempdir().unwrap());
-    // Long enough for the fault to fall into it where this test stands still for a while.
+    // The load is long enough to include the fault even if this test stalls for a while.
     let mut command = load_of(binary!(), &format!("http://{}/", server.addr), D, ("5s", &["--out"]));
     command.arg(out.path().join("run")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let before = computed(server.pid());
@@ -41,7 +41,7 @@ fn disturbed(disturb: impl FnOnce(&Running)) -> Value {
     run
 }
 
-/// The incident is in the notes, in the warnings, and in a verdict that is not sure of itself.
+/// Checks that the incident is in the notes and in the warnings, and that the verdict is not sure.
 fn told(run: &Value, words: &str) {
     for part in [&run["trials"][0]["notes"], &run["findings"]["trust"]["warnings"]] {
         assert!(part.to_string().contains(words), "{words:?} is not in {part:#}");
@@ -61,11 +61,11 @@ fn a_server_that_is_killed_is_named() {
 }
 
 #[test]
-fn a_server_that_stands_still_and_goes_on_is_named() {
+fn a_server_that_stops_and_resumes_is_named() {
     let _alone = alone();
     let run = disturbed(|server| {
         server.signal("STOP");
-        // A busy machine looks at the server late, and would not see a short one.
+        // The pause is long, because a busy machine looks at the server late and could miss a short one.
         std::thread::sleep(Duration::from_secs(1));
         server.signal("CONT");
     });
@@ -78,12 +78,12 @@ fn a_server_that_stands_still_and_goes_on_is_named() {
 }
 
 #[test]
-fn a_server_that_is_started_anew_is_named() {
+fn a_restarted_server_is_named() {
     let _alone = alone();
     let mut again = None;
     let run = disturbed(|server| {
         server.signal("KILL");
-        // Long enough for it to be missed.
+        // The pause is long enough to be noticed.
         std::thread::sleep(Duration::from_millis(400));
         eventually(|| TcpStream::connect(server.addr).is_err().then_some(()));
         let mut command = Command::new(binary!());
@@ -96,7 +96,7 @@ fn a_server_that_is_started_anew_is_named() {
     assert!(run["trials"][0]["notes"].to_string().contains(&pid), "{:#}", run["trials"][0]["notes"]);
 }
 
-/// `sh -c SCRIPT` under a limit of descriptors, with a load as `"$@"`.
+/// Returns `sh -c SCRIPT` with a limit on descriptors and a load as `"$@"`.
 fn limited(descriptors: u32, load: &Command) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("ulimit -n {descriptors}; exec \"$@\""), "sh"]).arg(load.get_program());
@@ -105,12 +105,13 @@ fn limited(descriptors: u32, load: &Command) -> Command {
 }
 
 #[test]
-fn descriptors_are_spread_over_as_few_processes_as_the_limit_allows_and_told() {
+fn descriptors_are_divided_over_as_few_processes_as_possible() {
     let _alone = alone();
     let server = serve(binary!(), 0, &SLOW);
     let url = format!("http://{}/", server.addr);
     let run = json_of(&mut limited(200, &load(binary!(), &url, "300", &[])));
-    // 136 beside what a process needs itself, of which a fifth is for established connections.
+    // 136 descriptors are left besides those that a process needs itself. A fifth of them is for established
+    // connections.
     let notes = run["trials"][0]["notes"].to_string();
     assert!(notes.contains("300 S-Client descriptors are spread over 3 processes, 3 x 100"), "{notes}");
     honest(&run, 3000.0);
@@ -119,7 +120,7 @@ fn descriptors_are_spread_over_as_few_processes_as_the_limit_allows_and_told() {
 #[test]
 fn descriptors_that_run_out_are_named() {
     let _alone = alone();
-    // Every connect is up at once and answered late, so that established connections hold all descriptors.
+    // Every connect succeeds at once and is answered late, so established connections use all descriptors.
     let late = ["--model", "workers", "--option", "workers=4", "--option", "sleep_ms=300"];
     let server = serve(binary!(), 0, &late);
     let url = format!("http://{}/", server.addr);
@@ -146,7 +147,7 @@ fn ports_that_run_out_are_named() {
     assert_eq!(run["findings"]["bottleneck"]["id"], "client-ports", "{}", verdict(&run));
     assert!(trial["notes"].to_string().contains("local ports ran out"), "{:#}", trial["notes"]);
     honest(&run, 3000.0);
-    // What never left is not sent: the rest of the attempts is.
+    // Attempts that never left the machine do not count as sent. All others do.
     let measured = &trial["measured"];
     let tally = &measured["tally"];
     let never_left = num(&tally["errors"]["client_ports"]);
@@ -155,7 +156,7 @@ fn ports_that_run_out_are_named() {
 }
 
 #[test]
-fn a_starved_generator_is_named_and_offers_no_less_for_that() {
+fn a_starved_generator_is_named_and_still_offers_the_full_rate() {
     let _alone = alone();
     if !two_processors("starved S-Clients") {
         return;

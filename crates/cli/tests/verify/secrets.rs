@@ -1,5 +1,5 @@
-//! Planted secrets reach the server and nothing else: not the terminal, not the run's directory, no form, no error, not the
-//! live view, no metrics.
+//! Planted secrets reach the server and nothing else: neither the terminal, the run's directory, any form, any error,
+//! the live view, nor metrics.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 
 use testkit::{children, echoing, eventually, free_port, has, script_server, skip};
 
-/// Each is planted in another way, and each begins so that one search finds them all.
+/// Common prefix of all planted secrets, so that one search finds them all.
 const MARK: &str = "Planted";
 const SECRETS: &[&str] =
     &["PlantedBearer1", "PlantedCookie2", "PlantedQuery3", "PlantedNamed4", "PlantedEnv5", "PlantedFile6"];
@@ -22,7 +22,7 @@ fn loadline(args: &[&str], dir: &Path) -> Output {
     command.output().unwrap()
 }
 
-/// Nothing of a process's output holds a secret; its status is returned.
+/// Checks that the output of a process contains no secret, and returns its exit status.
 fn clean(what: &str, output: &Output) -> Option<i32> {
     for (stream, bytes) in [("standard output", &output.stdout), ("standard error", &output.stderr)] {
         let text = String::from_utf8_lossy(bytes);
@@ -32,7 +32,7 @@ fn clean(what: &str, output: &Output) -> Option<i32> {
     output.status.code()
 }
 
-/// Flags with every kind of secret; the file that one of them names is in the directory.
+/// Flags with every kind of secret. The directory has the file that one of them names.
 const FLAGS: [&str; 10] = [
     "-H",
     "Authorization: Bearer PlantedBearer1",
@@ -46,13 +46,13 @@ const FLAGS: [&str; 10] = [
     "@headers",
 ];
 
-/// A URL with a secret, for a directory in which the flags can be used.
+/// Returns a URL with a secret, and prepares a directory in which the flags can be used.
 fn planted_url(addr: SocketAddr, dir: &Path) -> String {
     std::fs::write(dir.join("headers"), "X-From-File: PlantedFile6\n").unwrap();
     format!("http://{addr}/?page=1&access_token=PlantedQuery3")
 }
 
-/// A load with every kind of secret in its command line.
+/// Runs a load with every kind of secret in its command line.
 fn planted(addr: SocketAddr, dir: &Path) -> Output {
     let url = planted_url(addr, dir);
     let last = ["--duration", "300ms", "--warmup", "100ms", "--at-rest", "0s", "--out", "kept"];
@@ -70,7 +70,7 @@ fn every_file(dir: &Path, found: &mut Vec<(String, Vec<u8>)>) {
 }
 
 #[test]
-fn secrets_reach_the_server_and_nothing_that_is_printed_or_kept() {
+fn secrets_reach_the_server_and_are_neither_printed_nor_stored() {
     let (dir, (addr, asked)) = (tempfile::tempdir().unwrap(), echoing("200 OK"));
     let output = planted(addr, dir.path());
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -90,7 +90,7 @@ fn secrets_reach_the_server_and_nothing_that_is_printed_or_kept() {
     }
 }
 
-/// All that an address answers to a GET; `None` while nobody listens.
+/// Returns the whole answer of an address to a GET, or `None` while nobody listens.
 fn got(addr: (&str, u16)) -> Option<String> {
     let mut stream = TcpStream::connect(addr).ok()?;
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").ok()?;
@@ -99,7 +99,7 @@ fn got(addr: (&str, u16)) -> Option<String> {
 }
 
 #[test]
-fn the_live_view_and_the_metrics_of_a_run_show_none() {
+fn the_live_view_and_the_metrics_show_no_secrets() {
     if !has("secrets and the live view", "tmux") {
         return;
     }
@@ -135,9 +135,9 @@ fn the_live_view_and_the_metrics_of_a_run_show_none() {
     }
 }
 
-/// Somebody else's server has its own in its command line and its environment.
+/// A server of another user has secrets in its command line and environment.
 #[test]
-fn a_server_that_is_watched_keeps_its_own() {
+fn secrets_of_a_watched_server_are_not_stored() {
     let code = "import socket, sys, time; s = socket.create_server(('127.0.0.1', 0)); \
                 print('127.0.0.1:%d' % s.getsockname()[1], flush=True); time.sleep(600) # PlantedArgument7";
     let Some((server, addr)) = script_server(code) else {
@@ -158,8 +158,8 @@ fn a_server_that_is_watched_keeps_its_own() {
     }
 }
 
-/// While a load is on, whoever may list processes sees none of them: neither loadline's own environment, beside what the
-/// user put there, nor anything of its agents.
+/// During a load, a user who may list processes sees no secret, neither in loadline's environment (besides the user's
+/// own variables) nor in its agents.
 #[test]
 fn an_agent_has_no_secret_in_its_command_line_or_environment() {
     let (dir, (addr, _)) = (tempfile::tempdir().unwrap(), echoing("200 OK"));
@@ -179,7 +179,7 @@ fn an_agent_has_no_secret_in_its_command_line_or_environment() {
 }
 
 #[test]
-fn answers_and_mistakes_that_hold_a_secret_are_cleaned() {
+fn secrets_are_removed_from_answers_and_error_messages() {
     let dir = tempfile::tempdir().unwrap();
     let (addr, _) = echoing("401 Unauthorized PlantedBearer1");
     assert!(clean("401", &planted(addr, dir.path())).is_some_and(|status| status != 0));
@@ -198,7 +198,7 @@ fn answers_and_mistakes_that_hold_a_secret_are_cleaned() {
 }
 
 #[test]
-fn a_run_that_an_older_version_wrote_is_cleaned_when_it_is_read() {
+fn secrets_are_removed_from_runs_of_older_versions() {
     let dir = tempfile::tempdir().unwrap();
     let headers = r#"[["Authorization","Bearer PlantedBearer1"]]"#;
     let run = format!(

@@ -1,4 +1,5 @@
-//! Requests that hang together: a log-in against a small Python app, and places that are filled anew each time.
+//! Requests that depend on each other: a login to a small Python application, and placeholders that are filled anew
+//! each time.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,7 +12,8 @@ use testkit::{
     skip, total,
 };
 
-/// POST /login gives a token and a cookie for a user and a password; GET /me wants both, and says whose they are.
+/// An application with a login: POST /login returns a token and a cookie for a user and a password. GET /me needs both
+/// and returns their user.
 const APP: &str = r#"
 import json, secrets, sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -65,10 +67,10 @@ fn a_login_gives_the_next_request_its_token_and_cookie() {
     let trial = &run["trials"][0];
     assert_eq!((&trial["errors"], num(&trial["unexpected_status"])), (&value!({}), 0.0), "{trial}");
     assert_logged_in(&run, 3);
-    // The passwords of the file are nowhere in the run.
+    // The run contains none of the passwords in the file.
     assert!(!run.to_string().contains("three") && run["plan"]["load"]["requests"]["data"]["columns"][1] == "password");
 
-    // A pointer to nothing, and a name that nothing has, are told before any load.
+    // A JSON pointer that matches nothing and an unknown name are reported before any load.
     let wrong = file("wrong.toml", &toml.replace("/auth/token", "/auth/tokn"));
     let said = refused(binary!(), &["load", &url, "--requests", &wrong, "--data", &users]);
     assert!(said.contains("what is captured from it is not in it"), "{said}");
@@ -78,7 +80,7 @@ fn a_login_gives_the_next_request_its_token_and_cookie() {
 }
 
 #[test]
-fn places_are_filled_without_repeats_and_zipf_has_its_skew() {
+fn placeholders_are_filled_without_repeats_and_zipf_has_its_skew() {
     let _alone = alone();
     let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
     assert!(Command::new("chmod").arg("a+rwx").arg(dir.path()).status().unwrap().success());
@@ -116,9 +118,9 @@ fn places_are_filled_without_repeats_and_zipf_has_its_skew() {
     assert!(said.contains("12000 rows of data are too few"), "{said}");
 }
 
-/// Hosts that are this one: what starts processes there throws the name away.
+/// The hosts are this machine: the engine ignores the host name.
 #[test]
-fn rows_of_data_are_split_over_hosts_agents_and_threads_and_none_comes_twice() {
+fn rows_of_data_are_divided_over_hosts_agents_and_threads_without_repeats() {
     let _alone = alone();
     let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
     assert!(Command::new("chmod").arg("a+rwx").arg(dir.path()).status().unwrap().success());
@@ -146,6 +148,6 @@ fn rows_of_data_are_split_over_hosts_agents_and_threads_and_none_comes_twice() {
     let (once, all) = (text.lines().collect::<BTreeSet<_>>(), text.lines().count());
     assert!(completed > 100 && all >= completed, "{completed} of {all}");
     assert_eq!(once.len(), all, "each row once");
-    // All four agents took rows of their own: the first rows are dealt out one by one.
+    // All four agents used rows of their own, because the first rows are assigned one by one.
     assert!((0..4).all(|row| once.contains(format!("r{row}").as_str())), "{once:?}");
 }

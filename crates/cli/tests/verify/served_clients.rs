@@ -1,4 +1,4 @@
-//! Programs that people use, as clients of our servers: what they count is what the server counts.
+//! Common programs as clients of loadline's servers: their counts equal those of the server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -36,7 +36,7 @@ fn curl_is_answered_by_http2() {
     let head = ["-sI", "-o", "/dev/null", "-w", what, "--http2-prior-knowledge", &url];
     assert_eq!(ran("curl", &head), "2 200 0\n");
     let by_alpn = format!("https://localhost:{}/", tls.addr.port());
-    // The second on the connection of the first.
+    // The second request uses the connection of the first.
     let what = "%{http_version} %{http_code} %{size_download} %{num_connects}\n";
     let two = ["-sk", "-o", "/dev/null", "-o", "/dev/null", "-w", what, "--http2", &by_alpn, &by_alpn];
     assert_eq!(ran("curl", &two), "2 200 1294 1\n2 200 1294 0\n");
@@ -56,7 +56,7 @@ fn h2load_is_answered_on_every_stream() {
 }
 
 #[test]
-fn redis_programs_are_answered() {
+fn redis_clients_are_answered() {
     if !has("redis-cli against serve redis", "redis-cli") || !has("redis-benchmark", "redis-benchmark") {
         return;
     }
@@ -75,12 +75,12 @@ fn redis_programs_are_answered() {
     for test in ["PING_INLINE", "PING_MBULK", "SET", "GET", "INCR"] {
         assert!(said.contains(&format!("\"{test}\",")), "{said}");
     }
-    // 2000 of each test, one INCR of them.
+    // redis-benchmark sends 2000 commands of each test, one of which is INCR.
     assert_eq!(cli(&["GET", "counter:__rand_int__"]), "2000");
 }
 
 #[test]
-fn programs_that_speak_tls_are_answered() {
+fn tls_clients_are_answered() {
     let test = "clients of serve --tls";
     if ["openssl", "wrk", "h2load", "curl"].iter().any(|name| !has(test, name)) {
         return;
@@ -88,7 +88,7 @@ fn programs_that_speak_tls_are_answered() {
     let (https, h2) = (serve(&["http", "--tls"]), serve(&["h2", "--tls"]));
     let (at, url) = (https.addr.to_string(), format!("https://localhost:{}/", https.addr.port()));
     for version in ["-tls1_2", "-tls1_3"] {
-        // A full handshake, and one that takes up its session.
+        // A full handshake, and one that resumes its session.
         let dir = tempfile::tempdir().unwrap();
         let session = dir.path().join("session").display().to_string();
         let ask = "(printf 'GET / HTTP/1.1\\r\\nHost: h\\r\\nConnection: close\\r\\n\\r\\n'; sleep 1) \

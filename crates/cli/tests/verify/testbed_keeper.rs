@@ -32,7 +32,7 @@ fn nothing_is_left_when_the_keeper_is_killed() {
 }
 
 #[test]
-fn a_keeper_that_was_stopped_is_told_and_taken_down_all_the_same() {
+fn a_stopped_keeper_is_reported_and_its_testbed_is_removed() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     if !up(dir, "a_stopped_keeper", &["up", "x", "--medium", "switch:100M"]) {

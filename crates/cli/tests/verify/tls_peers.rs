@@ -1,4 +1,4 @@
-//! HTTP within TLS against HAProxy: requests and handshakes are what its own counters say.
+//! HTTP within TLS against HAProxy: requests and handshakes equal HAProxy's own counters.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -27,7 +27,7 @@ fn haproxy(dir: &Path, port: u16) -> Running {
     Running::start(command, port, tempfile::tempdir().unwrap())
 }
 
-/// What HAProxy says of itself.
+/// Returns HAProxy's answer to a command.
 fn said(dir: &Path, command: &str) -> String {
     let mut stats = UnixStream::connect(dir.join("stats")).unwrap();
     stats.write_all(format!("{command}\n").as_bytes()).unwrap();
@@ -36,7 +36,7 @@ fn said(dir: &Path, command: &str) -> String {
     said
 }
 
-/// Requests of the frontend, and TLS connections, since it began.
+/// Returns HAProxy's counts of frontend requests and of TLS connections since its start.
 fn counted(dir: &Path) -> (u64, u64) {
     let table = said(dir, "show stat");
     let mut lines = table.trim_start_matches("# ").lines();
@@ -49,7 +49,7 @@ fn counted(dir: &Path) -> (u64, u64) {
 }
 
 #[test]
-fn haproxy_counts_what_is_counted_here() {
+fn counts_equal_those_of_haproxy() {
     let _alone = alone();
     if !has("https to HAProxy", "haproxy") || !has("https to HAProxy", "openssl") {
         return;
@@ -57,13 +57,13 @@ fn haproxy_counts_what_is_counted_here() {
     let (dir, port) = (tempfile::tempdir().unwrap(), free_port());
     let _server = haproxy(dir.path(), port);
     let url = format!("https://127.0.0.1:{port}/");
-    // Whoever looked whether it listens is a connection of its own, which may be counted later.
+    // The connection that checked if HAProxy listens may be counted later.
     let (mut requests, mut handshakes) = eventually(|| Some(counted(dir.path())).filter(|seen| seen.1 > 0));
     let kinds: [&[&str]; 4] =
         [&["--tls", "1.3"], &["--tls", "1.2"], &["--new-connections"], &["--http2", "--streams", "5"]];
     for more in kinds {
         let load = ["load", &url, "--insecure", "--connections", "4", "--duration", "400ms", "--warmup", "0s"];
-        // Those that the end of the load before cut are counted when HAProxy sees it.
+        // HAProxy counts the connections that the end of the previous load cut when it notices their end.
         eventually(|| {
             let before = std::mem::replace(&mut handshakes, counted(dir.path()).1);
             std::thread::sleep(std::time::Duration::from_millis(200));
@@ -76,7 +76,8 @@ fn haproxy_counts_what_is_counted_here() {
         requests += completed;
         let seen = eventually(|| Some(counted(dir.path())).filter(|seen| seen.0 >= requests));
         assert_eq!(seen.0, requests, "{more:?}");
-        // HAProxy counts connections, too, that the end of the load cut before their handshake was over, or before we knew them up.
+        // HAProxy also counts connections that the end of the load cut before their handshake was over, or before
+        // loadline knew that they were established.
         let whole = total(&run, "handshakes")..=total(&run, "attempted");
         assert!(whole.contains(&(seen.1 - handshakes)), "{more:?}: {} is not in {whole:?}", seen.1 - handshakes);
     }

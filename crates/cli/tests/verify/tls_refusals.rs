@@ -1,5 +1,5 @@
-//! Servers within TLS that no connection can be had with, or that want more of it than is given: each is one clear sentence
-//! or a counted error, and no hang.
+//! TLS servers with which no connection is possible, or that require more than the client gives. Each gives one clear
+//! sentence or a counted error, and no hang.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,14 +10,14 @@ use std::process::{Command, Stdio};
 
 use testkit::{ChildProcess, Watched, alone, binary, free_port, has, json, total, watched};
 
-/// What a process of loadline may have in memory at most, KiB: a little more than a chain of 1 MiB would take if it were
-/// kept by each of 16 connections, in pieces and as a whole.
-const MOST_KIB: u64 = 64 * 1024;
+/// Maximum memory in KiB of a process of loadline. A chain of 1 MiB, kept by each of 16 connections in pieces and as a
+/// whole, would take a little less.
+const MAX_MEMORY_KIB: u64 = 64 * 1024;
 
 const MAKE: &str =
     "openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out cert -days 2 -subj /CN=localhost 2>/dev/null";
 
-/// `openssl s_server` with further arguments; whatever is asked is answered by a page.
+/// Starts `openssl s_server` with further arguments. It answers every request with a page.
 fn server(dir: &Path, port: u16, more: &[&str]) -> ChildProcess {
     let mut command = Command::new("openssl");
     command.args(["s_server", "-accept", &format!("127.0.0.1:{port}"), "-cert", "cert", "-key", "key"]);
@@ -25,7 +25,7 @@ fn server(dir: &Path, port: u16, more: &[&str]) -> ChildProcess {
     ChildProcess::listening(&mut command, port)
 }
 
-/// A folder with a certificate, or a test that is left out.
+/// Creates a folder with a certificate. Skips the test without openssl.
 fn folder(test: &str) -> Option<tempfile::TempDir> {
     if !has(test, "openssl") {
         return None;
@@ -35,7 +35,7 @@ fn folder(test: &str) -> Option<tempfile::TempDir> {
     Some(dir)
 }
 
-/// What is said of a server that nothing is measured at.
+/// Returns the error for a server that cannot be measured.
 fn refused(port: u16, more: &[&str]) -> String {
     let url = format!("https://localhost:{port}/");
     let args = ["load", &url, "--insecure", "--duration", "100ms", "--timeout", "5s"];
@@ -45,10 +45,10 @@ fn refused(port: u16, more: &[&str]) -> String {
 }
 
 #[test]
-fn what_stands_against_a_handshake_is_said() {
+fn each_reason_for_a_failed_handshake_is_named() {
     let Some(dir) = folder("refusals within TLS") else { return };
     let cases: [(&[&str], &[&str], &str); 3] = [
-        // A cipher without forward secrecy, which is not spoken here.
+        // A cipher without forward secrecy, which loadline does not support.
         (&["-tls1_2", "-cipher", "AES128-SHA256"], &[], "no cipher in common"),
         (&["-tls1_2"], &["--tls", "1.3"], "leave --tls out"),
         (&["-tls1_3"], &["--tls", "1.2"], "leave --tls out"),
@@ -61,9 +61,9 @@ fn what_stands_against_a_handshake_is_said() {
     }
 }
 
-/// OpenSSL's page `/reneg` asks for a second handshake, and goes on once it was told no.
+/// OpenSSL's page `/reneg` requests a second handshake, and continues after a refusal.
 #[test]
-fn a_server_that_asks_to_renegotiate_is_told_no_and_answers() {
+fn a_server_that_requests_renegotiation_is_refused_and_answers() {
     let _alone = alone();
     let Some(dir) = folder("renegotiation of TLS 1.2") else { return };
     let port = free_port();
@@ -73,7 +73,8 @@ fn a_server_that_asks_to_renegotiate_is_told_no_and_answers() {
         let args =
             ["load", &url, "--insecure", "--io", io, "--connections", "2", "--duration", "300ms", "--warmup", "0s"];
         let run = json(binary!(), &args);
-        // openssl serves one connection after another and none is kept: what it does at the end of the load is its own.
+        // openssl serves one connection after another and keeps none. Only completed requests are checked, because the
+        // end of the load may cut one.
         assert!(total(&run, "completed") > 0, "{io}: {}", run["trials"][0]["errors"]);
         assert_eq!(run["trials"][0]["errors"].as_object().map(|errors| errors.len()), Some(0), "{io}");
     }
@@ -82,7 +83,7 @@ fn a_server_that_asks_to_renegotiate_is_told_no_and_answers() {
     assert!(messages.contains("HelloRequest") && messages.contains("no_renegotiation"), "{messages}");
 }
 
-/// Told to by a line on its standard input, OpenSSL asks for one while a request waits, and takes no for the end.
+/// A line on its standard input makes OpenSSL request a handshake while a request waits. It ends after a refusal.
 #[test]
 fn a_server_that_insists_on_renegotiating_is_named() {
     let Some(dir) = folder("renegotiation that is insisted on") else { return };
@@ -109,7 +110,7 @@ fn a_server_that_insists_on_renegotiating_is_named() {
     asks.join().unwrap();
 }
 
-/// The first connection goes to one server, all others to another.
+/// Starts a forwarder: the first connection goes to one server, all others to another. Returns its port.
 fn first_to(first: u16, others: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -133,7 +134,7 @@ fn a_certificate_chain_of_1_mib_is_refused_and_not_kept() {
     let _alone = alone();
     let Some(dir) = folder("a certificate chain of 1 MiB") else { return };
     let certificate = std::fs::read_to_string(dir.path().join("cert")).unwrap();
-    // The same again and again: three quarters of the text are what is sent.
+    // The file repeats one certificate. Three quarters of its text size are sent.
     std::fs::write(dir.path().join("chain"), certificate.repeat((1 << 20) * 4 / 3 / certificate.len() + 1)).unwrap();
     for (version, io) in [("-tls1_2", "epoll"), ("-tls1_3", "auto")] {
         let (good, long) = (free_port(), free_port());
@@ -147,6 +148,6 @@ fn a_certificate_chain_of_1_mib_is_refused_and_not_kept() {
         let errors = run.unwrap()["trials"][0]["errors"].clone();
         println!("{version} {io}: {peak_kib} KiB at most, {errors}");
         assert!(generators > 0 && errors["connect_failed"].as_u64().unwrap_or(0) > 0, "{version} {io}: {errors}");
-        assert!(peak_kib > 0 && peak_kib < MOST_KIB, "{version} {io}: {peak_kib} KiB");
+        assert!(peak_kib > 0 && peak_kib < MAX_MEMORY_KIB, "{version} {io}: {peak_kib} KiB");
     }
 }

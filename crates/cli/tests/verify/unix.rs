@@ -1,4 +1,4 @@
-//! Servers on unix sockets: what is counted is what the server's log has, and the server is found from the socket.
+//! Servers on unix sockets: counts equal those in the server's log, and the server's process is found from its socket.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use testkit::{ChildProcess, Running, alone, binary, eventually, has, json, nginx, skip, total};
 
-/// Backlog of the socket, which the listener's limit must show.
+/// Backlog of the socket, which must appear as the limit of the accept queue.
 const BACKLOG: u64 = 64;
 
-/// nginx on a unix socket, and the socket's path.
+/// Starts nginx on a unix socket and returns it with the socket's path.
 fn server(test: &str) -> Option<(Running, String)> {
     let dir = tempfile::tempdir().unwrap();
     let socket = dir.keep().join("app.sock").display().to_string();
@@ -23,7 +23,7 @@ fn server(test: &str) -> Option<(Running, String)> {
     Some((server?, socket))
 }
 
-/// Lines of the log, once it has stopped growing to what is expected.
+/// Returns the number of lines in the log, once there are as many as expected.
 fn logged(server: &Running, expected: u64) -> u64 {
     let log = server.dir.path().join("access");
     let lines = || std::fs::read_to_string(&log).unwrap_or_default().lines().count() as u64;
@@ -37,7 +37,7 @@ fn last(run: &Value, counter: &str) -> Option<f64> {
 }
 
 #[test]
-fn requests_over_a_unix_socket_are_counted_as_the_server_does_and_its_queue_is_read() {
+fn unix_socket_counts_equal_the_server_s_and_its_queue_is_read() {
     let _alone = alone();
     let Some((server, socket)) = server("unix socket") else { return };
     let url = format!("unix://{socket}:/");
@@ -59,7 +59,7 @@ fn requests_over_a_unix_socket_are_counted_as_the_server_does_and_its_queue_is_r
 }
 
 #[test]
-fn a_socket_that_nobody_serves_is_named() {
+fn a_socket_without_a_server_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let url = format!("unix://{}:/", dir.path().join("none.sock").display());
     let output = testkit::loadline(binary!(), &["load", &url, "--duration", "100ms"]);
@@ -68,9 +68,9 @@ fn a_socket_that_nobody_serves_is_named() {
     assert!(said.contains("none.sock") && said.contains("correct the path"), "{said}");
 }
 
-/// An application of Python behind gunicorn; a line of its log is a status.
+/// A Python application behind gunicorn. A line of its log is a status.
 #[test]
-fn gunicorn_logs_what_is_counted_here() {
+fn counts_equal_the_log_of_gunicorn() {
     const APP: &str = r#"
 def app(asked, begin):
     body = b"hello from " + asked["PATH_INFO"].encode()
@@ -111,7 +111,7 @@ def app(asked, begin):
         expected += completed as usize;
         let text = testkit::logged(&log, expected);
         assert_eq!(text.lines().filter(|line| *line == "200 /page").count(), expected, "{more:?}");
-        // Its worker, which the one that listens started, is found from the socket as well.
+        // The worker, a child of the listening process, is found from the socket, too.
         let processes = run["trials"][0]["server"]["processes"].to_string();
         assert!(processes.contains(&server.pid().to_string()), "{processes}");
     }

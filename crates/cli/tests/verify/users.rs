@@ -1,11 +1,11 @@
-//! A closed loop of people: so many, each thinking between an answer and the next request.
+//! A closed loop of users, each of whom thinks between an answer and the next request.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use testkit::{binary, json, loadline, num, one_loop, script_server, serve, skip};
 
 #[test]
-fn people_think_between_an_answer_and_the_next_request() {
+fn users_think_between_an_answer_and_the_next_request() {
     let server = serve(binary!(), 0, &[]);
     let url = format!("http://{}/", server.addr);
     let load = ["load", &url, "--users", "5", "--think", "exp:50ms", "--duration", "2s", "--at-rest", "0"];
@@ -13,7 +13,7 @@ fn people_think_between_an_answer_and_the_next_request() {
     let trial = &run["trials"][0];
     let intensity = trial["intensity"].to_string();
     assert!(intensity.contains("\"connections\":5") && intensity.contains("\"exponential\":true"), "{intensity}");
-    // Five who think 50 ms make 100 a second at most in the mean; what 2 s of them scatter is 7 %.
+    // Five users who think for 50 ms make at most 100 requests/s on average. The scatter over 2 s is 7 %.
     let rate = num(&trial["completed_rate"]);
     assert!(rate > 0.0 && rate < 150.0, "{rate}");
     let again =
@@ -31,7 +31,7 @@ fn people_think_between_an_answer_and_the_next_request() {
 
 #[test]
 fn the_capacity_is_found_in_users() {
-    // One at a time and 20 ms each, whoever asks: 50 a second.
+    // The server handles one request at a time in 20 ms: 50 requests/s.
     let Some((_server, addr)) = script_server(&one_loop("", "time.sleep(0.02)")) else {
         return skip("users of a server that serves one at a time", "python3 is not installed");
     };
@@ -40,11 +40,11 @@ fn the_capacity_is_found_in_users() {
     let run = json(binary!(), &find);
     let users = &run["findings"]["users"];
     let (held, failed) = (num(&users["held"]), num(&users["failed"]));
-    // Full at 26 users (half a second and 20 ms over 20 ms); with twice as many each waits for half a second.
+    // The server is full at 26 users: (500 ms + 20 ms) / 20 ms. With twice as many, each waits for half a second.
     assert!(held >= 3.0 && held < failed && failed <= 52.0, "{users}");
     assert!(run["trials"].as_array().unwrap().iter().all(|trial| trial["intensity"]["loop"] == "closed"));
     assert!(users["failed_why"].as_str().is_some_and(|why| why.contains("the median was")), "{users}");
-    // Each repeat searches for itself, and begins with few users again.
+    // Each repeat runs its own search and begins with few users again.
     let again =
         ["find", &url, "--users", "60", "--think", "exp:500ms", "--p50", "100ms", "--budget", "4s", "--repeat", "2"];
     let run = json(binary!(), &again);

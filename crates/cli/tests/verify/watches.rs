@@ -1,4 +1,4 @@
-//! `loadline watch` beside a load that somebody else makes, and `--metrics` while a run is on.
+//! `loadline watch` during an external load, and `--metrics` during a run.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use testkit::{ChildProcess, Running, binary, eventually, free_port, has, loadline, nginx, num, serve, signal, skip};
 
-/// Somebody else's load: it ends with this value.
-fn somebody_loads(server: &Running) -> ChildProcess {
+/// Starts an external load, which ends with the returned value.
+fn external_load(server: &Running) -> ChildProcess {
     let code = "import sys, socket
 s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
 while True:
@@ -22,12 +22,12 @@ while True:
 }
 
 #[test]
-fn a_server_that_somebody_else_loads_is_watched_and_the_run_says_what_it_does_not_know() {
+fn an_externally_loaded_server_is_watched_and_unknown_facts_are_stated() {
     if !has("watching nginx", "python3") {
         return;
     }
     let Some(server) = nginx(0, "", "") else { return skip("watching nginx", "nginx is not installed") };
-    let _load = somebody_loads(&server);
+    let _load = external_load(&server);
     let dir = tempfile::tempdir().unwrap();
     let (out, port) = (dir.path().join("run"), server.addr.port().to_string());
     let output = loadline(binary!(), &["watch", "--port", &port, "--duration", "4s", "--out", out.to_str().unwrap()]);
@@ -50,7 +50,7 @@ fn a_server_that_somebody_else_loads_is_watched_and_the_run_says_what_it_does_no
 }
 
 #[test]
-fn what_was_watched_until_it_was_killed_is_kept() {
+fn a_killed_watch_keeps_its_samples() {
     let server = serve(binary!(), 0, &[]);
     let dir = tempfile::tempdir().unwrap();
     let (out, port) = (dir.path().join("run"), server.addr.port().to_string());
@@ -70,7 +70,7 @@ fn what_was_watched_until_it_was_killed_is_kept() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_said_with_what_to_do() {
+fn a_target_that_cannot_be_watched_gives_advice() {
     let port = free_port().to_string();
     for (args, says) in [
         (vec!["watch"], "--server-pid"),
@@ -86,7 +86,7 @@ fn what_cannot_be_watched_is_said_with_what_to_do() {
 }
 
 #[test]
-fn metrics_are_served_while_a_run_is_on_and_nobody_there_holds_it_up() {
+fn metrics_are_served_during_a_run_and_slow_readers_do_not_delay_it() {
     if !has("metrics by curl", "curl") {
         return;
     }
@@ -97,7 +97,7 @@ fn metrics_are_served_while_a_run_is_on_and_nobody_there_holds_it_up() {
     command.args(["load", &url, "--connections", "2", "--duration", "60s", "--at-rest", "100ms", "--metrics"]);
     command.arg(format!(":{port}")).arg("--out").arg(dir.path().join("run"));
     let mut run = ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
-    // Clients that connect and say nothing, or no end of it.
+    // Clients that connect and send nothing, or send without end.
     let silent = eventually(|| TcpStream::connect(("127.0.0.1", port)).ok());
     let mut endless = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let _ = endless.write_all(&[b'x'; 20_000]);

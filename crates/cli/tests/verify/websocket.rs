@@ -1,4 +1,4 @@
-//! WebSocket: what is counted is what a Python server counts, and a Python client is answered by ours.
+//! WebSocket: counts equal those of a Python server, and loadline's server answers a Python client.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,7 +8,8 @@ use std::process::Command;
 use serde_json::{Value, json as value};
 use testkit::{ChildProcess, alone, binary, eventually, json, loadline, python_server, python_with, served, total};
 
-/// Sends every message back. It asks with a ping first and waits for the answer, and it writes its count down.
+/// A server that sends every message back. It first sends a ping and waits for the answer, and writes its counts to a
+/// file.
 const SERVER: &str = r#"
 import asyncio, os, ssl, sys, websockets
 count, sent_as = 0, {str: 0, bytes: 0}
@@ -56,7 +57,7 @@ impl Server {
         Some(Self { _held: held, addr, dir })
     }
 
-    /// Messages so far, once there are as many, and how many of them were text.
+    /// Returns the number of messages, once there are as many as expected, and how many of them were text.
     fn counted(&self, expected: u64) -> (u64, u64) {
         let read = || std::fs::read_to_string(self.dir.path().join("count")).unwrap_or_default();
         let pair = || {
@@ -77,7 +78,7 @@ fn load(url: &str, more: &[&str]) -> Value {
 }
 
 #[test]
-fn messages_are_what_the_server_counts() {
+fn message_counts_equal_those_of_the_server() {
     let _alone = alone();
     let Some(server) = Server::start("WebSocket", false) else { return };
     let url = format!("ws://{}/chat", server.addr);
@@ -108,7 +109,7 @@ fn messages_are_what_the_server_counts() {
 }
 
 #[test]
-fn within_tls_it_is_the_same() {
+fn within_tls_message_counts_equal_those_of_the_server() {
     let _alone = alone();
     if !testkit::has("WebSocket within TLS", "openssl") {
         return;
@@ -146,7 +147,7 @@ asyncio.run(main())
 }
 
 #[test]
-fn who_does_not_speak_it_is_named() {
+fn a_server_without_websocket_is_named() {
     let mut command = Command::new(binary!());
     command.args(["serve", "http"]);
     let server = served(command);

@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use run::*;
 
-/// Figures as they come, the impossible ones among them.
+/// Generates arbitrary figures, including impossible ones.
 pub fn figure() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => 0.0..1e7f64,
@@ -42,7 +42,7 @@ pub fn trial() -> impl Strategy<Value = Trial> {
             let mut hist = Hist::new();
             durations.iter().for_each(|ns| hist.record_ns(*ns));
             let intensity = if open {
-                // A plan is checked before it runs: its rate is always a number.
+                // A plan is checked before it runs, so its rate is always a number.
                 let rate = if f[0].is_finite() { f[0] } else { 1.0 };
                 Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: connections }
             } else {
@@ -100,7 +100,8 @@ fn class(i: usize, completed: u64) -> ClassPart {
     ClassPart { name: format!("class {i}"), total: measured, measured, response }
 }
 
-/// Counts of a window in which some answers were refusals, some requests failed, and some were never answered.
+/// Generates the counts of a window in which some answers were refusals, some requests failed, and some were never
+/// answered.
 pub fn counts() -> impl Strategy<Value = Tally> {
     let few = || prop_oneof![3 => Just(0u64), 1 => 0u64..50];
     (0u64..2000, few(), few(), few()).prop_map(|(completed, refused, resets, unanswered)| Tally {

@@ -1,4 +1,4 @@
-//! Runs built by hand: one that looks like a real `find`, and awkward ones.
+//! Runs built by hand: one that looks like a real `find`, and unusual ones.
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use run::*;
 
-/// The run with its decisions (which trials, what each came to) made by judge; what it says in words stays as planted.
+/// Returns the run with judge's decisions, such as the deciding trials and their results. Its sentences stay as
+/// planted.
 pub fn decided(mut run: Run) -> Run {
     let mut judged = run.clone();
     judge::judge(&mut judged);
@@ -18,7 +19,7 @@ pub fn decided(mut run: Run) -> Run {
     run
 }
 
-/// A `find` of a server with one full thread: sweep, search, overload, both sides recorded.
+/// Returns a `find` of a server with one full thread: sweep, search, overload, with recordings of both sides.
 pub fn find() -> Run {
     let mut trials: Vec<Trial> = [1, 2, 4, 8, 16, 32, 64, 128].into_iter().map(sweep).collect();
     trials
@@ -60,7 +61,7 @@ fn host() -> HostInfo {
     }
 }
 
-/// Completed requests per second of the modelled server with `n` clients.
+/// Returns the throughput of the modelled server with `n` clients, in requests per second.
 fn rate(n: f64) -> f64 {
     15_200.0 * n / (1.0 + 0.29 * (n - 1.0) + 0.0004 * n * (n - 1.0))
 }
@@ -107,7 +108,7 @@ fn overload(offered: f64) -> Trial {
     t
 }
 
-/// A trial of two seconds at a rate and a mean response time, with both sides' counters.
+/// Returns a trial of two seconds with this throughput and mean response time, and with counters of both sides.
 fn filled(rate: f64, mean_us: f64, tail: f64) -> Trial {
     let hist = hist(mean_us, tail, 20_000);
     let n = (rate * 2.0) as u64;
@@ -286,7 +287,7 @@ fn findings() -> Findings {
     }
 }
 
-/// The same with a chain behind the server, whose names are a stranger's and long.
+/// Returns such a run with a chain of upstreams, whose names are long and hostile.
 pub fn behind() -> Run {
     let load = |address: String, from: &str, depth, limit| run::UpstreamLoad {
         behind: run::Upstream {
@@ -321,7 +322,7 @@ pub fn behind() -> Run {
     run
 }
 
-/// A run in which everything that can be awkward is.
+/// Returns a run with every unusual feature.
 pub fn awkward() -> Run {
     let hostile = "<script>alert('x')</script> & \"quotes\" | pipe \u{1b}[31m\n=cmd()".to_string();
     let long = "a-very-long-name-without-any-space-".repeat(8);
@@ -371,7 +372,7 @@ pub fn awkward() -> Run {
     })
 }
 
-/// One fixed intensity without any access to the server's side.
+/// Returns a load with one fixed intensity and no access to the server's side.
 pub fn load() -> Run {
     let mut trial = sweep(16);
     trial.kind = TrialKind::Fixed;
@@ -389,7 +390,7 @@ pub fn load() -> Run {
     })
 }
 
-/// A run that was ended before its first trial.
+/// Returns a run that ended before its first trial.
 pub fn nothing() -> Run {
     Run {
         format: FORMAT.into(),
@@ -399,7 +400,7 @@ pub fn nothing() -> Run {
     }
 }
 
-/// An experiment: one to five clients on a slow medium, in the shape that the source found.
+/// Returns an experiment: one to five clients on a slow medium, with the published shape.
 pub fn experiment() -> Run {
     let rates = [198.2, 371.0, 468.9, 509.3, 513.8];
     let step = |(i, x): (usize, &f64)| {
@@ -438,7 +439,7 @@ pub fn experiment() -> Run {
     decided(run)
 }
 
-/// A table with growths, a chart beside published points, and one with two lines and a marked height.
+/// Returns a table with growths, a chart with published points, and a chart with two lines and a marked height.
 fn shown(rates: &[f64; 5]) -> ExperimentReport {
     let row = |(i, x): (usize, &f64)| {
         let growth =

@@ -1,4 +1,4 @@
-//! A search over other hosts against the same one made by hand in one of the same namespaces.
+//! Compares a search over other hosts with a search that is started by hand in one of the same namespaces.
 
 use std::process::{Output, Stdio};
 
@@ -6,15 +6,16 @@ use serde_json::Value;
 use testkit::nginx_hosts::said;
 use testkit::{ChildProcess, OtherPrograms, Slurm, SshHosts, binary, num};
 
-/// CPU that each page takes, microseconds.
+/// CPU time per page in microseconds.
 const WORK_US: f64 = 3000.0;
-/// And its sleep in the one thread that serves, milliseconds: so the capacity is some 55 a second, whatever else the machine does.
+/// Sleep per request of the only serving thread in milliseconds. It limits the capacity to about 55 requests/s on any
+/// machine.
 const SLEEP_MS: f64 = 15.0;
 
-/// The search that is made in both ways.
+/// The search that is run in both ways.
 const FIND: [&str; 8] = ["--budget", "9s", "--prove", "off", "--connections", "8", "--at-rest", "100ms"];
 
-/// By ssh, and in a Slurm allocation.
+/// Uses ssh, and a Slurm allocation.
 #[test]
 fn find_on_other_hosts_agrees_with_find_by_hand_in_the_same_namespaces() {
     let test = "find_on_other_hosts_agrees";
@@ -34,7 +35,7 @@ fn find_on_other_hosts_agrees_with_find_by_hand_in_the_same_namespaces() {
     agrees(&by_hand, &Found::by(|| slurm.run(2, &[&find[..], &by_slurm].concat(), |_| {})));
 }
 
-/// A server on the host of that name, and its URL.
+/// Starts a server on the named host. Returns it with its URL.
 fn serve(hosts: &SshHosts) -> (ChildProcess, String) {
     let listen = format!("{}:8080", hosts.address("server"));
     let mut serve = hosts.inside("server", binary!());
@@ -45,16 +46,16 @@ fn serve(hosts: &SshHosts) -> (ChildProcess, String) {
     (server, format!("http://{listen}/"))
 }
 
-/// Expects the same verdict, capacity and costs, and evidence from the server's host.
+/// Checks that verdict, capacity and costs agree, and that the evidence comes from the server's host.
 fn agrees(by_hand: &Found, elsewhere: &Found) {
     assert_eq!(by_hand.server, "localhost");
     assert_eq!(elsewhere.server, "server", "evidence is of the server's own host");
-    // What the server burns is its own CPU time; neighbours take time from capacity and not from this.
+    // The server's CPU time per request is its own. Other programs reduce the capacity, but not this time.
     for run in [by_hand, elsewhere] {
         assert!((0.95 * WORK_US..2.0 * WORK_US).contains(&run.cpu_us), "{} us a request\n{}", run.cpu_us, run.text);
         assert!(run.rate <= 1e3 / SLEEP_MS, "{}", run.text);
     }
-    // Two searches one after the other on a machine that others use, too: what the sleep takes is the same.
+    // The two searches run one after the other on a shared machine. The sleep takes equally long in both.
     let apart = by_hand.rate.max(elsewhere.rate) / by_hand.rate.min(elsewhere.rate);
     assert!(apart < 1.6, "{apart}\n{}\n{}", by_hand.text, elsewhere.text);
     for run in [by_hand, elsewhere].iter().filter(|run| run.undisturbed) {
@@ -63,21 +64,21 @@ fn agrees(by_hand: &Found, elsewhere: &Found) {
 }
 
 struct Found {
-    /// Other programs left the CPUs to the search.
+    /// True if other programs left the CPUs to the search.
     undisturbed: bool,
     verdict: String,
-    /// Its capacity, requests a second.
+    /// Capacity in requests per second.
     rate: f64,
-    /// CPU time of the server's processes a request, in the trial that decided.
+    /// CPU time in microseconds of the server's processes per request, in the deciding trial.
     cpu_us: f64,
-    /// The host of the server's side.
+    /// Host of the server's side.
     server: String,
-    /// What it said, for whoever reads why this failed.
+    /// Output of the search, for messages of failed tests.
     text: String,
 }
 
 impl Found {
-    /// Makes a search and reads what it found.
+    /// Runs a search and reads its results.
     fn by(search: impl FnOnce() -> (Value, Output)) -> Self {
         let others = OtherPrograms::watch();
         let (run, output) = search();

@@ -1,5 +1,5 @@
-//! Levers that change something of the server, on the server's host: what only that host knows is looked up there, and what
-//! was changed is put back there.
+//! Levers that change the server or its limits, on the server's host. Facts that only that host knows are read there,
+//! and changes are undone there.
 
 use std::process::Stdio;
 use std::sync::MutexGuard;
@@ -12,14 +12,15 @@ use testkit::{
     signal,
 };
 
-/// Leaves 28 s for levers of slots. Those of turns have 3.4 s each, in which their shortest pairs find no room, so they take no time.
+/// Budget with 28 s for levers with slots. Levers with turns have 3.4 s each, too short for their shortest pairs, so
+/// they use no time.
 const BUDGET: &str = "36s";
-/// Until the first lever of slots is pulled.
+/// Maximum wait until the first lever with slots starts.
 const PULLED_WITHIN: Duration = Duration::from_secs(60);
 
-/// nginx of two workers in the host `server`, which together may use a fifth of a processor.
-struct Stage {
-    // Ended in this order.
+/// nginx with two workers on the host `server`. Together they may use a fifth of a CPU.
+struct QuotaServer {
+    // The fields are dropped in this order.
     nginx: ChildProcess,
     hosts: SshHosts,
     group: ControlGroup,
@@ -27,7 +28,7 @@ struct Stage {
     _alone: MutexGuard<'static, ()>,
 }
 
-impl Stage {
+impl QuotaServer {
     fn set(test: &str) -> Option<Self> {
         let alone = testkit::alone();
         if !testkit::has(test, "nginx") {
@@ -52,7 +53,7 @@ impl Stage {
         Some(Self { nginx, hosts, group, url, _alone: alone })
     }
 
-    /// `prove` with these flags, the generator here and the server on its host.
+    /// Runs `prove` with these flags. The generator is here, and the server on its host.
     fn prove(&self, more: &[&str], during: impl FnOnce(&Self)) -> (Value, String) {
         let engine = self.hosts.engine();
         let mut args = vec!["prove", &self.url, "--server-host", "server", "--via", &engine];
@@ -62,12 +63,12 @@ impl Stage {
         (run, said(&output))
     }
 
-    /// Waits until the quota is another one.
+    /// Waits until the quota differs from `before`.
     fn await_other_quota(&self, before: &str) {
         eventually_within(PULLED_WITHIN, || (self.group.cpu_quota() != before).then_some(()));
     }
 
-    /// All is as it was: the quota, and no worker stands still.
+    /// Checks that the quota is restored and that no worker is stopped.
     fn is_as_it_was(&self, before: &str) {
         self.hosts.await_no_agents("server");
         assert_eq!(self.group.cpu_quota(), before, "the quota is what it was");
@@ -79,8 +80,8 @@ impl Stage {
 }
 
 #[test]
-fn a_quota_and_a_worker_are_pulled_on_the_server_s_host_and_are_what_they_were() {
-    let Some(stage) = Stage::set("a_quota_and_a_worker") else { return };
+fn quota_and_workers_are_changed_and_restored_on_the_server_s_host() {
+    let Some(stage) = QuotaServer::set("a_quota_and_a_worker") else { return };
     let before = stage.group.cpu_quota();
     let dir = stage.hosts.path("").display().to_string();
     let (run, text) = stage.prove(&["--budget", BUDGET, "--intrusive", "--prove-dir", &dir], |_| {});
@@ -92,7 +93,7 @@ fn a_quota_and_a_worker_are_pulled_on_the_server_s_host_and_are_what_they_were()
         assert_eq!(lever["host"], "server");
         assert!(lever["speed"].as_array().unwrap().iter().any(|speed| num(speed) < 0.9), "{lever}");
     }
-    // The directory is one of that host: it is looked at there, whatever it is on.
+    // The directory is a path on the server's host, and is checked there.
     let why = |id: &str| names_where(&proof["untried"], "lever", id, "why");
     assert!(levers.iter().any(|l| l["lever"] == "disk") || why("disk").starts_with("on server, "), "{proof:#}");
     assert!(why("descriptors").starts_with("on server, "), "{proof:#}");
@@ -100,7 +101,7 @@ fn a_quota_and_a_worker_are_pulled_on_the_server_s_host_and_are_what_they_were()
     ["quota", "worker"].iter().for_each(|id| assert!(elasticities.iter().any(|e| e["lever"] == *id), "{proof:#}"));
 }
 
-/// By the release binary, since speeds matter. The generator has a processor of its own.
+/// Uses the release binary, because relative speeds matter. The generator has a CPU of its own.
 #[test]
 fn a_quota_is_proven_on_the_server_s_host() {
     let test = "proof of a quota on another host";
@@ -131,21 +132,23 @@ fn a_quota_is_proven_on_the_server_s_host() {
 }
 
 #[test]
-fn what_a_lever_changed_on_another_host_is_what_it_was_after_a_kill() {
-    let Some(stage) = Stage::set("after_a_kill_on_another_host") else { return };
+fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
+    let Some(stage) = QuotaServer::set("after_a_kill_on_another_host") else { return };
     let before = stage.group.cpu_quota();
     let flags = ["--budget", "28s", "--intrusive"];
-    // The conductor: its agents end with their input, and put back first.
+    // Kills the conductor. Its agents notice the end of their input and undo their changes.
     stage.prove(&flags, |stage| {
         stage.await_other_quota(&before);
         kill(&[conductor(&stage.hosts)]);
     });
     stage.is_as_it_was(&before);
-    // The levers themselves; the observer was started first. The next who asks that host puts back what they left.
+    // Kills the lever processes themselves; the observer was started first. The next command that contacts the host
+    // undoes their changes.
     let (run, text) = stage.prove(&flags, |stage| {
         stage.await_other_quota(&before);
         kill(&stage.hosts.agents("server")[1..]);
-        // Without them nothing more is changed; it asks once more at its end, however that comes.
+        // After the kill, no lever changes anything more. The conductor contacts the host once more at its end, even if
+        // it is interrupted.
         signal(conductor(&stage.hosts), "INT");
     });
     stage.is_as_it_was(&before);
@@ -153,9 +156,9 @@ fn what_a_lever_changed_on_another_host_is_what_it_was_after_a_kill() {
     assert!(notes.contains("on server, changes left by a killed experiment were undone"), "{notes}\n{text}");
 }
 
-/// Limits of descriptors are raised on the server's host, in turns.
+/// The descriptor limit is raised on the server's host in alternating turns.
 #[test]
-fn a_lack_of_descriptors_is_tried_on_the_server_s_host() {
+fn the_descriptor_limit_is_raised_on_the_server_s_host() {
     let test = "a_lack_of_descriptors_on_another_host";
     let _alone = testkit::alone();
     let Some(hosts) = SshHosts::make(test, binary!(), "switch:1G", &["conductor", "server"]) else { return };
@@ -181,7 +184,7 @@ fn a_lack_of_descriptors_is_tried_on_the_server_s_host() {
         let rates: Vec<f64> = tried[key].as_array().unwrap().iter().map(num).collect();
         rates.iter().sum::<f64>() / rates.len() as f64
     };
-    // A thread and a descriptor a connection, each of which sleeps 40 ms a request.
+    // Each connection takes a thread and a descriptor, and sleeps 40 ms per request.
     assert!(mean("on") > 1.3 * mean("off"), "{tried}\n{text}");
     assert_eq!(limits(), before);
     hosts.await_no_agents("server");

@@ -6,9 +6,9 @@ mod levers;
 use testkit::nginx_hosts::{Nginx, args, names_where, nginx_hosts, said};
 use testkit::{ControlGroup, SshHosts, binary, num, total};
 
-/// Levers are agents: each works on the host that it belongs to, and what cannot says so.
+/// Levers are agents. Each works on the host to which it belongs, and the output explains levers that cannot.
 #[test]
-fn prove_on_other_hosts_pulls_each_lever_where_it_belongs() {
+fn prove_on_other_hosts_runs_each_lever_on_its_own_host() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("prove_on_other_hosts", binary!(), "switch:1G") else { return };
     let engine = hosts.engine();
     let prove =
@@ -21,12 +21,12 @@ fn prove_on_other_hosts_pulls_each_lever_where_it_belongs() {
     let on = |lever: &str| levers.iter().find(|l| l["lever"] == lever).map(|l| l["host"].as_str().unwrap());
     assert_eq!((on("server-cpu"), on("client-cpu")), (Some("server"), Some("a, b")), "{proof:#}");
     for lever in levers {
-        // Threads that take a quarter of the CPU from those that answer: whoever was slowed had less of it.
+        // Threads take a quarter of the CPU from those that answer, so each slowed process had less CPU time.
         let speeds = lever["speed"].as_array().unwrap();
         assert_eq!(speeds.len(), lever["on"].as_array().unwrap().len());
         assert!(speeds.iter().any(|speed| num(speed) < 0.99) && num(&lever["taken"]) > 0.0, "{lever}");
     }
-    // Looked up there: nginx has one worker.
+    // The number of workers is read on the server's host: nginx has one.
     let why = names_where(&proof["untried"], "lever", "worker", "why");
     assert_eq!(why, "on server, the server has no two worker processes", "{proof:#}");
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));

@@ -1,5 +1,5 @@
-//! Containers: an empty one that holds only the static program that `make dist` makes, entered by podman, and by `runc exec`, as docker
-//! and kubectl do it below. It is the server and the generator's host at once.
+//! Containers with only the static program from `make dist`, entered by podman, and by `runc exec`, on which docker and
+//! kubectl build. The container runs the server and the generator.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use testkit::{Container, alone, binary, has, or_skip, static_program, total};
 
 use crate::hosts::nginx_hosts::{names_of_loads, said};
 
-/// Loads the server in the container from there, and watches it there.
+/// Loads the server from inside its container, and watches it there.
 fn is_loaded_and_watched(container: &Container) {
     let (url, name) = (format!("http://{}/", container.listen), container.name.as_str());
     let mut load = container.within(Command::new(binary!()));
@@ -37,7 +37,7 @@ fn podman_itself_starts_agents_in_an_empty_container() {
 }
 
 #[test]
-fn an_empty_container_needs_the_static_program_and_nothing_more() {
+fn an_empty_container_needs_only_the_static_program() {
     let test = "an_empty_container";
     if !has(test, "readelf") {
         return;
@@ -48,7 +48,7 @@ fn an_empty_container_needs_the_static_program_and_nothing_more() {
     });
 }
 
-/// The program is linked to nothing, and names no loader.
+/// Checks that the program needs no shared library and no dynamic loader.
 fn asks_for_nothing(program: &Path) {
     let linked = Command::new("readelf").args(["--program-headers", "--dynamic"]).arg(program).output().unwrap();
     let linked = String::from_utf8_lossy(&linked.stdout).into_owned();

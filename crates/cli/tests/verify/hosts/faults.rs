@@ -1,4 +1,4 @@
-//! What goes wrong on other hosts: each is named, nothing hangs, and nothing of it goes on.
+//! Faults on other hosts. Each is named, nothing hangs, and no process is left running.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -11,15 +11,15 @@ use testkit::nginx_hosts::conductor;
 
 use crate::hosts::nginx_hosts::{Nginx, args, incidents, names, names_of_loads, nginx_hosts, said, shared_nginx_hosts};
 
-/// A load of 60 s that is disturbed once both hosts are at work; what it said, and its run.
+/// Runs a load of 60 s that is disturbed once both hosts generate load. Returns the run and the output.
 fn disturbed(hosts: &SshHosts, nginx: &Nginx, disturbance: impl FnOnce(&SshHosts)) -> (Value, String) {
     let engine = hosts.engine();
     let load = args("load", &nginx.url, &engine, &["--connections", "4", "--duration", "60s", "--warmup", "200ms"]);
-    // The log has the loads before this one, too, and agents of theirs would be taken for this one's.
+    // The log also has earlier loads, whose agents must not be mistaken for those of this load.
     let before = nginx.logged(0);
     ["a", "b"].iter().for_each(|host| hosts.await_no_agents(host));
     let (run, output) = hosts.run("conductor", &load, |hosts| {
-        // The observer of each host and its generator.
+        // Each host has an observer and a generator.
         ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 2)));
         nginx.logged(before + 100);
         disturbance(hosts);
@@ -30,7 +30,7 @@ fn disturbed(hosts: &SshHosts, nginx: &Nginx, disturbance: impl FnOnce(&SshHosts
 }
 
 #[test]
-fn a_lost_host_is_named_with_what_is_missing_and_nothing_of_it_goes_on() {
+fn a_lost_host_is_named_and_leaves_no_process_behind() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("a_lost_host", "switch:1G") else { return };
     let half_is_missing = |run: &Value, how: &str| {
         let told = incidents(run);
@@ -40,20 +40,21 @@ fn a_lost_host_is_named_with_what_is_missing_and_nothing_of_it_goes_on() {
         assert_eq!(run["interrupted"], true);
     };
 
-    // A killed generator: it was started last.
+    // The generator is killed, which was started last.
     let (run, _) = disturbed(&hosts, &nginx, |hosts| kill(&[*hosts.agents("b").last().unwrap()]));
     half_is_missing(&run, "ended");
 
-    // All that sshd does for the host.
+    // Kills all sshd processes for the host.
     let (run, _) = disturbed(&hosts, &nginx, |hosts| kill(&hosts.sessions("b")));
     half_is_missing(&run, "ended");
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
 }
 
-/// S-Clients go on whatever becomes of the others, so the run is still on when they come back: b and c stand still, the lines of d and
-/// e are cut, the first of each for 10 s, the others for 40 s. It asks for little and measures no speed, so others run beside it.
+/// S-Clients continue if other hosts are lost, so the run is still active when the hosts return. b and c are stopped,
+/// and the links of d and e are cut: b and d for 10 s, c and e for 40 s. The test needs little CPU and measures no
+/// speed, so other tests may run meanwhile.
 #[test]
-fn who_stands_still_for_10_s_or_40_s_is_lost_and_the_others_go_on() {
+fn hosts_that_stop_for_10_s_or_40_s_are_lost_and_the_others_continue() {
     let (test, clients) = ("who_stands_still", ["a", "b", "c", "d", "e"]);
     let Some(hosts) = SshHosts::make(test, binary!(), "switch:1G", &[&["conductor", "server"], &clients[..]].concat())
     else {
@@ -74,7 +75,7 @@ fn who_stands_still_for_10_s_or_40_s_is_lost_and_the_others_go_on() {
         stopped.iter().for_each(|pid| signal(*pid, "STOP"));
         ["d", "e"].iter().for_each(|host| hosts.line(host, false));
         at(9);
-        // Nobody tells those behind a cut line, and they end by themselves.
+        // The agents behind a cut link get no message, and end by themselves.
         ["d", "e"].iter().for_each(|host| hosts.await_no_agents(host));
         at(10);
         signal(stopped[0], "CONT");
@@ -102,12 +103,12 @@ fn who_stands_still_for_10_s_or_40_s_is_lost_and_the_others_go_on() {
     clients.iter().chain(&["server"]).for_each(|host| hosts.await_no_agents(host));
 }
 
-/// Longer than the 5 s of silence after which one end takes the other for lost.
+/// Length of the stop. It exceeds the 5 s of silence after which each end considers the other one lost.
 const STALL: Duration = Duration::from_secs(10);
 
-/// At a low rate, so others run beside it.
+/// The rate is low, so other tests may run meanwhile.
 #[test]
-fn a_conductor_that_stands_still_for_10_s_leaves_no_load_behind_and_says_what_it_lost() {
+fn a_conductor_that_stops_for_10_s_leaves_no_load_and_reports_lost_hosts() {
     let Some((hosts, nginx)) = shared_nginx_hosts("a_conductor_that_stands_still", "switch:1G") else { return };
     let engine = hosts.engine();
     let load = args("load", &nginx.url, &engine, &["--rate", "200", "--duration", "60s", "--warmup", "200ms"]);
@@ -117,7 +118,7 @@ fn a_conductor_that_stands_still_for_10_s_leaves_no_load_behind_and_says_what_it
         let conductor = conductor(hosts);
         signal(conductor, "STOP");
         let began = Instant::now();
-        // All of them end by themselves meanwhile.
+        // All agents end by themselves meanwhile.
         ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
         std::thread::sleep(STALL.saturating_sub(began.elapsed()));
         signal(conductor, "CONT");
@@ -128,9 +129,10 @@ fn a_conductor_that_stands_still_for_10_s_leaves_no_load_behind_and_says_what_it
     assert!(nginx.logged(total(&run, "completed")) >= total(&run, "completed"), "{text}");
 }
 
-/// Of the observer's process, since a test cannot stop a host: its meter cannot tell the two apart.
+/// Stops the observer's process, because a test cannot stop a host. The observer's pause meter cannot tell the
+/// difference.
 #[test]
-fn a_server_s_host_that_stands_still_is_seen_from_there() {
+fn a_stall_of_the_server_s_host_is_seen_there() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("a_server_s_host_that_stands_still", "switch:1G") else { return };
     let engine = hosts.engine();
     let load = args("load", &nginx.url, &engine, &["--connections", "4", "--duration", "5s", "--warmup", "200ms"]);
@@ -152,9 +154,10 @@ fn a_server_s_host_that_stands_still_is_seen_from_there() {
     assert!(lengths.iter().any(|s| (0.1..most).contains(s)), "{lengths:?}, it stood still for {stood:?}");
 }
 
-/// Its processes are watched on their own host: an end of theirs is named as one, and not as the silence that clients see.
+/// The server's processes are watched on their own host. Their end is named as such, and not as the silence that
+/// clients see.
 #[test]
-fn a_server_that_ends_on_another_host_is_named_and_the_load_with_it() {
+fn a_server_that_ends_on_another_host_is_named_and_ends_the_load() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("a_server_that_ends_on_another_host", "switch:1G") else { return };
     let began = Instant::now();
     let (run, text) = disturbed(&hosts, &nginx, |hosts| {
@@ -167,7 +170,7 @@ fn a_server_that_ends_on_another_host_is_named_and_the_load_with_it() {
 }
 
 #[test]
-fn what_slurm_loses_is_named_and_ends() {
+fn nodes_that_slurm_loses_are_named() {
     let test = "what_slurm_loses";
     let _alone = testkit::alone();
     let names = ["conductor", "server", "n1", "n2"];
@@ -179,7 +182,8 @@ fn what_slurm_loses_is_named_and_ends() {
     let load: Vec<&str> =
         load.into_iter().chain(["--warmup", "300ms", "--connections", "4", "--duration", "60s"]).collect();
 
-    // What started the steps of a node, without which they go on, and what holds those of another one.
+    // Kills the daemon that started the steps of one node, which continue without it, and the process that holds the
+    // steps of another node.
     let slurmd = slurm.daemon("n1");
     let (run, output) = slurm.run(2, &load, |hosts| {
         ["n1", "n2"].iter().for_each(|node| drop(hosts.await_agents(node, 2)));
@@ -193,7 +197,7 @@ fn what_slurm_loses_is_named_and_ends() {
     assert_eq!(names_of_loads(&run), ["n1"], "{text}");
     ["n1", "n2"].iter().for_each(|node| slurm.hosts.await_no_agents(node));
 
-    // What would start them, once Slurm gives the nodes away again.
+    // Slurm needs the daemon to start steps once it allocates the nodes again.
     slurm.start_daemon("n1");
     slurm.await_idle(2);
     kill(&[slurm.daemon("n2")]);
@@ -205,7 +209,8 @@ fn what_slurm_loses_is_named_and_ends() {
     ["n1", "n2"].iter().for_each(|node| slurm.hosts.await_no_agents(node));
 }
 
-/// Nobody reads what an agent says: it ends nevertheless when its conductor is gone, and when it never could say who it is.
+/// Nobody reads the agent's output. The agent must still end when its conductor is gone, and also if it never could
+/// send its hello.
 #[test]
 fn an_agent_behind_a_full_pipe_ends() {
     const PIPE: usize = 64 << 10;
@@ -218,7 +223,7 @@ fn an_agent_behind_a_full_pipe_ends() {
         detailed: true,
         fine: false,
     });
-    // The second has room for its hello and some ticks.
+    // The second pipe has room for the agent's hello and some ticks.
     std::thread::scope(|scope| {
         for room in [0, 1000] {
             let task = task.as_ref().unwrap();
@@ -227,7 +232,8 @@ fn an_agent_behind_a_full_pipe_ends() {
     });
 }
 
-/// An agent whose standard output holds so much already, and is not read, with its task or without; its input ends.
+/// Starts an agent whose standard output already holds `full` bytes and is not read, with or without a task. Checks
+/// that the agent ends when its input ends.
 fn ends_behind_a_full_pipe(task: &str, full: usize, tasked: bool) {
     let (reads, mut writes) = std::io::pipe().unwrap();
     writes.write_all(&vec![b'x'; full]).unwrap();

@@ -1,17 +1,17 @@
-//! Experiments of the sources on given hosts: their own server on one, their clients on the others, and nothing made up of
-//! what only a testbed could count.
+//! Experiments on given hosts: their own server on one host, and their clients on the others. Values that only a
+//! testbed can count are not invented.
 
 use serde_json::Value;
 use testkit::{SshHosts, binary, num};
 
 use crate::hosts::nginx_hosts::{names, notes, said};
 
-/// Hosts without any server: the experiment brings its own.
+/// Creates hosts without a server, because the experiment starts its own.
 fn hosts(test: &str) -> Option<SshHosts> {
     SshHosts::make(test, binary!(), "switch:1G", &["conductor", "server", "a", "b"])
 }
 
-/// `lab NAME --quick` with these parameters, the server on its host and the clients on a and b.
+/// Runs `lab NAME --quick` with these parameters. The server is on its host, and the clients are on a and b.
 fn played(hosts: &SshHosts, name: &str, set: &[&str]) -> (Value, String) {
     let (engine, own) = (hosts.engine(), binary!().to_str().unwrap());
     let mut args = vec!["lab", name, "--quick", "--server-host", "server", "--client-hosts", "a,b", "--via", &engine];
@@ -30,7 +30,7 @@ fn texts(list: &Value) -> Vec<String> {
 }
 
 #[test]
-fn request_rate_on_hosts_counts_at_both_ends_what_it_can_and_says_what_is_missing() {
+fn request_rate_on_hosts_counts_at_both_ends_and_names_missing_counts() {
     let _alone = testkit::alone();
     let Some(hosts) = hosts("request_rate_on_hosts") else { return };
     let set = ["simple_clients=[4]", "most_descriptors=100", "s_clients_a_host=1", "seconds=1", "warmup_s=0.5"];
@@ -43,8 +43,8 @@ fn request_rate_on_hosts_counts_at_both_ends_what_it_can_and_says_what_is_missin
         assert_eq!(names(&trial["host_loads"], "host"), ["a", "b"], "{text}");
         let counts = &trial["results"];
         let (sent, kernel) = (num(&counts["syns_generator"]), num(&counts["syns_kernel"]));
-        // T is below the kernel's first timeout, so each is sent once. One that is dropped for a full queue at the end of
-        // its handshake is counted twice there.
+        // T is below the kernel's first retransmission, so each SYN is sent once. If a full queue drops the end of its
+        // handshake, the kernel counts it twice.
         assert!(sent > 0.0 && (kernel - sent).abs() <= 0.05 * sent + 5.0, "{sent} sent, {kernel} arrived\n{text}");
         assert!(counts["syns_filter"].is_null(), "nobody filtered: {counts}");
     }
@@ -54,7 +54,7 @@ fn request_rate_on_hosts_counts_at_both_ends_what_it_can_and_says_what_is_missin
 }
 
 #[test]
-fn adding_clients_on_hosts_adds_a_host_a_client_and_knows_nothing_of_the_wire() {
+fn adding_clients_on_hosts_uses_a_host_per_client_without_the_wire() {
     let _alone = testkit::alone();
     let Some(hosts) = hosts("adding_clients_on_hosts") else { return };
     let (run, text) = played(&hosts, "adding-clients", &["clients=3", "seconds=1"]);
@@ -64,7 +64,7 @@ fn adding_clients_on_hosts_adds_a_host_a_client_and_knows_nothing_of_the_wire() 
     for trial in trials {
         assert!(num(&trial["completed"]) > 0.0, "{text}");
         assert_eq!(trial["server"]["host"], "server");
-        // What the server counts itself comes by its own line.
+        // The server's own counts arrive in its report line.
         let served = &trial["server"]["counters"]["record.cache_hits"];
         assert!(num(served) > 0.0, "{served} {:?}", notes(trial));
         assert!(trial["results"]["wire_use"].is_null(), "{}", trial["results"]);
@@ -76,7 +76,7 @@ fn adding_clients_on_hosts_adds_a_host_a_client_and_knows_nothing_of_the_wire() 
 }
 
 #[test]
-fn io_models_on_hosts_hold_what_their_servers_count() {
+fn io_models_on_hosts_hold_the_connections_that_their_servers_count() {
     let _alone = testkit::alone();
     let Some(hosts) = hosts("io_models_on_hosts") else { return };
     let set = ["models=[\"epoll\", \"blocking\"]", "entries=[1]", "first=30", "seconds=1", "warmup_s=1", "turns=0"];

@@ -1,4 +1,4 @@
-//! Generators, the server and its counters on other hosts, each behind a real sshd.
+//! Generators, the server and its counters on other hosts, each with a real sshd.
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests, too
 
 mod containers;
@@ -21,7 +21,7 @@ fn idle_connections_are_held_by_all_hosts_of_clients() {
     let engine = hosts.engine();
     let more = ["--connections", "2", "--duration", "3s", "--warmup", "300ms", "--cold", "101"];
     let (run, output) = hosts.run("conductor", &args("load", &nginx.url, &engine, &more), |hosts| {
-        // The observer of each host, what holds its idle connections, and its generator.
+        // Each host has an observer, a process that holds its idle connections, and a generator.
         ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 3)));
     });
     let (text, trial) = (said(&output), &run["trials"][0]);
@@ -31,7 +31,7 @@ fn idle_connections_are_held_by_all_hosts_of_clients() {
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
 }
 
-/// A sshd refuses the eleventh of many connections that come at once.
+/// sshd refuses some of more than ten concurrent logins.
 #[test]
 fn twelve_hosts_behind_one_sshd_are_connected_a_few_at_a_time() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("twelve_hosts_behind_one_sshd", "switch:1G") else { return };
@@ -46,7 +46,7 @@ fn twelve_hosts_behind_one_sshd_are_connected_a_few_at_a_time() {
     hosts.await_no_agents("a");
 }
 
-/// A server lets one connection have ten sessions.
+/// sshd allows ten sessions per connection.
 #[test]
 fn a_host_takes_more_agents_than_one_connection_has_sessions() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("a_host_takes_more_agents", "switch:1G") else { return };
@@ -54,7 +54,7 @@ fn a_host_takes_more_agents_than_one_connection_has_sessions() {
     let more = ["--agents-per-host", "12", "--connections", "48", "--duration", "3s", "--warmup", "300ms"];
     let mut connections = Vec::new();
     let (run, output) = hosts.run("conductor", &args("load", &nginx.url, &engine, &more), |hosts| {
-        // Their observers, too.
+        // The number includes the observers.
         ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 13)));
         connections = ["a", "b", "server"].map(|host| hosts.sessions(host).len()).to_vec();
     });
@@ -69,7 +69,7 @@ fn a_host_takes_more_agents_than_one_connection_has_sessions() {
 }
 
 #[test]
-fn a_long_way_is_known_and_windows_are_ordered_ahead_of_it() {
+fn windows_are_scheduled_ahead_of_a_long_network_delay() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("a_long_way", "wan:delay=50ms") else { return };
     let engine = hosts.engine();
     let load = args("load", &nginx.url, &engine, &["--rate", "100", "--duration", "1s", "--warmup", "500ms"]);
@@ -80,13 +80,14 @@ fn a_long_way_is_known_and_windows_are_ordered_ahead_of_it() {
     assert!(num(&apart["clock_us"]) >= 50_000.0, "half of a way there and back of 100 ms: {apart}");
     let loads = trial["host_loads"].as_array().unwrap();
     assert_eq!(loads.len(), 2);
-    // "Enter when told" would be half a way apart from a host without a delay; the error of the clocks is what remains.
+    // Starting on arrival of a message would differ by half a round trip from a host without delay. Only the error of
+    // the clocks remains.
     assert!(loads.iter().all(|load| num(&load["clock_us"]).abs() < 25_000.0), "{loads:?}");
     assert!(num(&trial["latency_us"]["p50"]) >= 100_000.0, "{}", trial["latency_us"]);
 }
 
 #[test]
-fn the_program_gets_there_by_itself_past_what_a_shell_says_first() {
+fn the_program_is_copied_despite_output_of_a_login_shell() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("the_program_gets_there", "switch:1G") else { return };
     let home = hosts.path("home");
     std::fs::create_dir(&home).unwrap();
@@ -101,7 +102,7 @@ fn the_program_gets_there_by_itself_past_what_a_shell_says_first() {
 }
 
 #[test]
-fn a_host_that_cannot_be_reached_or_asks_is_one_sentence() {
+fn an_unreachable_host_or_a_password_prompt_gives_one_sentence() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("a_host_that_cannot_be_reached", "switch:1G") else { return };
     let refused = |engine: &str, path: &str, words: &str| {
         let load = ["load", &nginx.url, "--client-hosts", "a", "--via", engine, "--agent-path", path];
@@ -141,14 +142,14 @@ fn nodes_of_a_slurm_allocation_load_one_server_and_one_that_is_lost_is_named() {
     assert_eq!(nginx.logged(completed), completed, "{text}");
     assert_eq!(run["trials"][0]["server"]["host"], "server");
 
-    // The source's four machines of S-Clients.
+    // The paper used four machines of S-Clients.
     let (run, output) = slurm.run(4, &with(&["--s-clients", "40", "--duration", "1s"]), |_| {});
     let text = said(&output);
     completed += total(&run, "completed");
     assert_eq!(names_of_loads(&run), ["n1", "n2", "n3", "n4"], "{text}");
     assert!(nginx.logged(completed) >= completed, "{text}");
 
-    // And its experiment, which brings its own server.
+    // The experiment starts its own server.
     slurm.await_idle(4);
     let mut lab = vec!["lab", "request-rate", "--quick", "--client-hosts", "slurm", "--server-host", "server"];
     lab.extend(["--server-via", &inside, "--agent-path", own, "--listen", slurm.hosts.address("server")]);
@@ -178,9 +179,9 @@ fn nodes_of_a_slurm_allocation_load_one_server_and_one_that_is_lost_is_named() {
     names[2..].iter().for_each(|node| slurm.hosts.await_no_agents(node));
 }
 
-/// As an empty container has it: the program, what it is linked to, and no shell, no /proc, nothing else.
+/// A host like an empty container: the program and its libraries, without a shell, /proc or anything else.
 #[test]
-fn a_place_without_a_shell_needs_the_program_s_path_and_nothing_more() {
+fn a_host_without_a_shell_needs_only_the_program_s_path() {
     let test = "a_place_without_a_shell";
     if !has(test, "chroot") || !has(test, "ldd") {
         return;
@@ -208,7 +209,7 @@ fn a_place_without_a_shell_needs_the_program_s_path_and_nothing_more() {
     let output = load(&["--agent-path", "/loadline"]);
     let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", said(&output)));
     assert!(total(&run, "completed") > 0 && names_of_loads(&run) == [host]);
-    // A file that only this host has comes with the task.
+    // A file that exists only on this host is sent with the task.
     let mut serve = Command::new(binary!());
     serve.args(["serve", "echo"]);
     let (file, echo) = (tempfile::NamedTempFile::new().unwrap(), testkit::served(serve));

@@ -1,4 +1,4 @@
-//! What an observer on another host hands over, where that is more than one line may hold.
+//! Recordings of an observer on another host that are too long for one line.
 
 use std::path::Path;
 
@@ -7,19 +7,20 @@ use testkit::{SshHosts, num, total};
 
 use crate::hosts::nginx_hosts::{Nginx, incidents, said};
 
-/// Processes of the server: with some 30 counters of each, a line holds 200 samples.
+/// Number of server processes. With about 30 counters each, a line holds 200 samples.
 const WORKERS: u32 = 60;
 
-/// The observer's lines go through a file on their way, so what came in several is known, and what it must be together.
+/// The observer's lines are copied to a file on their way. The test thus knows the pieces of a recording, and what they
+/// contain together.
 #[test]
-fn a_recording_that_is_too_long_for_a_line_comes_in_several_and_is_whole() {
+fn a_long_recording_arrives_completely_in_several_lines() {
     let (_alone, binary) = testkit::alone_with_release!("a recording in several lines");
     let test = "a_recording_in_several_lines";
     let Some(hosts) = SshHosts::make(test, &binary, "switch:1G", &["conductor", "server", "a"]) else { return };
     let Some(nginx) = Nginx::of_workers(test, &hosts, WORKERS) else { return };
     let (tap, engine, own) = (hosts.path("tap"), hosts.engine(), binary.to_str().unwrap());
     std::fs::write(&tap, "\"$@\" | tee \"$0-$$\"").unwrap();
-    // No master connection, since loadline does not know what is behind `sh`.
+    // There is no master connection, because loadline does not know which program `sh` runs.
     let tapped = format!("sh {} {}", tap.display(), engine.replace("{host}", "-T -o BatchMode=yes {host}"));
     let mut load = vec!["load", &nginx.url, "--client-hosts", "a", "--via", &engine, "--agent-path", own];
     load.extend(["--server-host", "server", "--server-via", &tapped, "--at-rest", "100ms", "--warmup", "200ms"]);
@@ -46,7 +47,7 @@ fn a_recording_that_is_too_long_for_a_line_comes_in_several_and_is_whole() {
         let other = of_pieces.iter().zip(&of_whole).find(|(a, b)| !alike(a, b));
         assert_eq!(other, None, "{name}");
     }
-    // The observer counts its samples, too, and none is missing between two that tell.
+    // The observer counts its samples, too. No sample is missing between two of its counts.
     let counted = columns.iter().find(|column| column["counter"] == "probe.samples").unwrap();
     let told = values(named(whole, counted)).enumerate().filter_map(|(row, n)| Some(n.as_f64()? - row as f64));
     let told: Vec<f64> = told.collect();
@@ -54,7 +55,7 @@ fn a_recording_that_is_too_long_for_a_line_comes_in_several_and_is_whole() {
     ["a", "server"].iter().for_each(|host| hosts.await_no_agents(host));
 }
 
-/// The pieces of the longest recording that came through the tap.
+/// Returns the pieces of the longest recording in the copied lines.
 fn handed_over(dir: &Path) -> Vec<Value> {
     let (mut longest, mut pieces) = (Vec::new(), Vec::new());
     let files = std::fs::read_dir(dir).unwrap().flatten().map(|entry| entry.path());
@@ -76,7 +77,7 @@ fn handed_over(dir: &Path) -> Vec<Value> {
     longest
 }
 
-/// The same, but for the last bit of a fraction: each time that its text is read takes the nearest number or the next.
+/// Returns true if two values are equal up to the last bit of a fraction, which parsing may round either way.
 fn alike(a: &Value, b: &Value) -> bool {
     a == b || a.as_f64().zip(b.as_f64()).is_some_and(|(a, b)| (a - b).abs() <= 1e-14 * a.abs())
 }
@@ -89,7 +90,7 @@ fn values(column: &Value) -> impl Iterator<Item = &Value> {
     column["values"].as_array().into_iter().flatten()
 }
 
-/// The column of the same name in another recording.
+/// Returns the column with this column's name in another recording.
 fn named<'a>(recording: &'a Value, column: &Value) -> &'a Value {
     let same = |other: &&Value| ["counter", "instance"].iter().all(|key| other[key] == column[key]);
     recording["columns"].as_array().unwrap().iter().find(same).unwrap_or_else(|| panic!("no {column:#}"))

@@ -1,4 +1,4 @@
-//! Commands that look at servers on other hosts: `watch`, and `compare` of two that are there.
+//! Commands on servers of other hosts: `watch`, and `compare` of two running servers.
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use testkit::{ChildProcess, binary, eventually, kill, num};
 
 use crate::hosts::nginx_hosts::{incidents, names, nginx_hosts, said};
 
-/// What `watch` on the host of the server needs besides whom.
+/// Returns the arguments of `watch` on the host of the server, except for the server itself.
 fn watch<'a>(engine: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let own = binary!().to_str().unwrap();
     [&["watch", "--server-host", "server", "--via", engine, "--agent-path", own, "--interval", "100ms"], more].concat()
@@ -18,10 +18,10 @@ fn samples(run: &Value) -> usize {
 }
 
 #[test]
-fn a_server_on_another_host_is_watched_there_and_kept_until_its_observer_is_lost() {
+fn a_server_on_another_host_is_watched_until_its_observer_is_lost() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("watch_on_another_host", "switch:1G") else { return };
     let engine = hosts.engine();
-    // Somebody else's load, from a host that this run knows nothing of.
+    // External load, from a host that this run does not know.
     let mut load = hosts.inside("a", binary!());
     load.args(["load", &nginx.url, "--duration", "120s", "--rate", "300", "--json"]);
     let _load = ChildProcess::start(load.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
@@ -33,7 +33,7 @@ fn a_server_on_another_host_is_watched_there_and_kept_until_its_observer_is_lost
     assert!(num(&server["counters"]["process.cpu"]) > 0.0, "{:#}", server["counters"]);
     assert!(server["processes"].to_string().contains("nginx:") && samples(&run) > 10, "{}", server["processes"]);
 
-    // By its process, without an end; then what watches there is killed.
+    // Watches a process without an end. Then the observer is killed.
     let pid = hosts.processes("server", |line| line.starts_with(b"nginx: master"))[0].to_string();
     let kept = hosts.path("out/run.json");
     std::fs::remove_dir_all(hosts.path("out")).unwrap();
@@ -57,7 +57,7 @@ fn a_server_on_another_host_is_watched_there_and_kept_until_its_observer_is_lost
 }
 
 #[test]
-fn servers_on_another_host_are_compared_by_generators_on_others() {
+fn servers_on_another_host_are_compared() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("compare_on_other_hosts", "switch:1G") else { return };
     let (engine, other) = (hosts.engine(), format!("{}other", nginx.url));
     let mut compare = hosts.inside("conductor", binary!());
@@ -69,7 +69,7 @@ fn servers_on_another_host_are_compared_by_generators_on_others() {
         found["verdict"].is_string() && found["comparisons"].as_array().is_some_and(|all| !all.is_empty()),
         "{found}"
     );
-    // What only the server's own host can tell.
+    // These values come from the server's own host.
     let figures = names(&found["comparisons"], "figure");
     assert!(figures.iter().any(|figure| figure == "server CPU per request"), "{figures:?}");
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
