@@ -104,6 +104,34 @@ pub struct TcpInfo {
     pub peer_window: Option<u32>,
 }
 
+/// An established connection between other programs, as [`Diag::others`] describes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OtherConnection {
+    /// Local address.
+    pub local: SocketAddr,
+    /// Remote address.
+    pub remote: SocketAddr,
+    /// Inode of the socket; 0 while the connection waits to be accepted.
+    pub inode: u32,
+    /// Bytes that arrived and were not read.
+    pub receive_queue: u32,
+    /// Data in both directions; `None` if not requested, or on kernels before 4.6.
+    pub traffic: Option<Traffic>,
+}
+
+/// Data of a connection in both directions, from `struct tcp_info`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Segments with data sent since the connection began.
+    pub data_out: u32,
+    /// Segments with data received since the connection began.
+    pub data_in: u32,
+    /// Milliseconds since data was last sent.
+    pub sent_ms_ago: u32,
+    /// Milliseconds since data last arrived.
+    pub received_ms_ago: u32,
+}
+
 /// Selects connections of a dump by port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionFilter {
@@ -161,13 +189,14 @@ impl Diag {
         Ok(())
     }
 
-    /// Calls `each` with every established connection that has `port` at neither end. The arguments are local address,
-    /// remote address, and inode (0 while the connection waits to be accepted). The filter runs in the kernel.
-    pub fn others(&mut self, v6: bool, port: u16, mut each: impl FnMut(SocketAddr, SocketAddr, u32)) -> Result<()> {
+    /// Calls `each` with every established connection that has `port` at neither end. The filter runs in the kernel.
+    /// With `traffic`, the kernel adds `tcp_info`, which costs a lock per connection.
+    pub fn others(&mut self, v6: bool, port: u16, traffic: bool, mut each: impl FnMut(&OtherConnection)) -> Result<()> {
         let filter = attribute(REQ_BYTECODE, &excluding_port(port));
-        self.0.ask(SOCK_DIAG_BY_FAMILY, true, &[&request(v6, 0, ESTABLISHED), &filter], |_, payload| {
-            if let (Some((local, remote)), Some(inode)) = (ends_of(payload), u32_at(payload, 68)) {
-                each(local, remote, inode);
+        let extensions = if traffic { 1 << (INFO - 1) } else { 0 };
+        self.0.ask(SOCK_DIAG_BY_FAMILY, true, &[&request(v6, extensions, ESTABLISHED), &filter], |_, payload| {
+            if let Some(connection) = other(payload) {
+                each(&connection);
             }
             DumpControl::Continue
         })?;
@@ -319,6 +348,28 @@ fn connection(payload: &[u8]) -> Option<Connection> {
     })
 }
 
+fn other(payload: &[u8]) -> Option<OtherConnection> {
+    let (local, remote) = ends_of(payload)?;
+    let info = payload.get(72..).and_then(|rest| attributes(rest).find(|(kind, _)| *kind == INFO));
+    Some(OtherConnection {
+        local,
+        remote,
+        inode: u32_at(payload, 68)?,
+        receive_queue: u32_at(payload, 56)?,
+        traffic: info.and_then(|(_, info)| traffic(info)),
+    })
+}
+
+/// Parses the traffic in `struct tcp_info`.
+fn traffic(info: &[u8]) -> Option<Traffic> {
+    Some(Traffic {
+        sent_ms_ago: u32_at(info, 44)?,
+        received_ms_ago: u32_at(info, 52)?,
+        data_in: u32_at(info, 152)?,
+        data_out: u32_at(info, 156)?,
+    })
+}
+
 /// Returns true if a writer must wait. The kernel lets a writer continue once a third of the send buffer is free
 /// (`sk_stream_is_writeable`).
 fn write_full(memory: &[u8]) -> Option<bool> {
@@ -348,7 +399,7 @@ fn tcp_info(b: &[u8]) -> Option<TcpInfo> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write as _;
+    use std::io::{Read as _, Write as _};
     use std::net::{TcpListener, TcpStream};
     use std::thread;
     use std::time::{Duration, Instant};
@@ -381,12 +432,44 @@ mod tests {
         let (a, b) = (pair(), pair());
         let port = |stream: &std::net::TcpStream| stream.local_addr().unwrap().port();
         let mut filter = Vec::new();
-        Diag::open().unwrap().others(false, port(&a.1), |l, r, _| filter.push((l.port(), r.port()))).unwrap();
+        Diag::open()
+            .unwrap()
+            .others(false, port(&a.1), true, |c| filter.push((c.local.port(), c.remote.port())))
+            .unwrap();
         assert!(filter.contains(&(port(&b.0), port(&b.1))) && filter.contains(&(port(&b.1), port(&b.0))), "{filter:?}");
         assert!(
             !filter.contains(&(port(&a.0), port(&a.1))) && !filter.contains(&(port(&a.1), port(&a.0))),
             "{filter:?}"
         );
+    }
+
+    #[test]
+    fn requests_and_answers_of_a_connection_are_counted() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(server.local_addr().unwrap()).unwrap();
+        let mut accepted = server.accept().unwrap().0;
+        let local = client.local_addr().unwrap();
+        let look = || {
+            let mut found = None;
+            Diag::open()
+                .unwrap()
+                .others(false, 0, true, |c| found = found.or((c.local == local).then_some(*c)))
+                .unwrap();
+            found.unwrap().traffic.unwrap()
+        };
+        for _ in 0..3 {
+            client.write_all(b"question").unwrap();
+            accepted.read_exact(&mut [0; 8]).unwrap();
+            accepted.write_all(b"answer").unwrap();
+            client.read_exact(&mut [0; 6]).unwrap();
+        }
+        let told = look();
+        assert_eq!((told.data_out, told.data_in), (3, 3));
+        // Times are in ticks of up to 10 ms.
+        thread::sleep(Duration::from_millis(30));
+        client.write_all(b"question").unwrap();
+        let told = look();
+        assert!(told.data_out == 4 && told.sent_ms_ago < told.received_ms_ago, "{told:?}");
     }
 
     #[test]

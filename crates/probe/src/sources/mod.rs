@@ -23,6 +23,7 @@ mod slab;
 mod sockstat;
 mod softnet;
 mod thread;
+mod upstream_traffic;
 mod upstreams;
 
 pub use cgroup::CpuQuota;

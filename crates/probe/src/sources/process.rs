@@ -18,7 +18,8 @@ use crate::text::{keyed, lines, number, stat_fields, value, words};
 use crate::tree::Tree;
 use crate::units;
 
-const STAT: &[&str] = &["process.minor_faults", "process.major_faults", "process.user", "process.system"];
+const STAT: &[&str] =
+    &["process.minor_faults", "process.major_faults", "process.user", "process.system", "process.parent"];
 const CPU: &[&str] = &["process.cpu"];
 const STATUS: &[&str] = &[
     "process.rss",
@@ -307,7 +308,7 @@ impl Member {
     }
 }
 
-/// Writes fields after the name: 3 state, 10 minflt, 12 majflt, 14 utime, 15 stime, 20 num_threads (numbers of
+/// Writes fields after the name: 3 state, 4 ppid, 10 minflt, 12 majflt, 14 utime, 15 stime, 20 num_threads (numbers of
 /// proc(5)).
 fn put_stat(writer: &mut ColumnWriter, slots: Slots, text: &[u8]) -> Option<u64> {
     let (_, fields) = stat_fields(text)?;
@@ -320,6 +321,7 @@ fn put_stat(writer: &mut ColumnWriter, slots: Slots, text: &[u8]) -> Option<u64>
     writer.put_some(slots, 1, major.map(|n| n as f64));
     writer.put_some(slots, 2, user.map(units::ticks_us));
     writer.put_some(slots, 3, system.map(units::ticks_us));
+    writer.put_some(slots, 4, field[1].map(|n| n as f64));
     field[17]
 }
 

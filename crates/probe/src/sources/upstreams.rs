@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use run::{Address, Upstream};
-use sys::diag::Diag;
+use sys::diag::{Diag, Listener, OtherConnection, Traffic};
 
 use crate::Scope;
 use crate::family::Family;
@@ -21,8 +21,12 @@ use crate::tree::Tree;
 
 use super::cgroup::Throttle;
 use super::cgroup_paths::{Mount, mounts};
+use super::listener::serves;
+use super::upstream_traffic::TrafficCounts;
 
 const IDS: &[&str] = &["behind.connections"];
+const QUEUE_IDS: &[&str] = &["behind.queue", "behind.unread"];
+const TRAFFIC_IDS: &[&str] = &["behind.busy", "behind.data_out", "behind.data_in"];
 const QUOTA_IDS: &[&str] = &["behind.cpu_quota", "behind.cpu_periods", "behind.cpu_throttled_periods"];
 /// Maximum number of processes per address whose quotas are read: workers share one.
 const MAX_QUOTA_PROCESSES: usize = 16;
@@ -32,9 +36,12 @@ const MAX_DEPTH: u32 = 3;
 const MAX_UPSTREAMS: usize = 64;
 /// Maximum number of connections on other ports: a host may hold any number.
 const MAX_ENDS: usize = 16_384;
+/// Maximum number of connections on other ports for which the kernel describes their traffic: that costs a lock each.
+const MAX_DESCRIBED: usize = 1024;
 
 /// A step of the chain: an address, the processes that answer there, and the origin of the connections to it.
 struct Step {
+    to: Address,
     behind: Upstream,
     pids: Vec<u32>,
     /// Distinct quotas of its processes.
@@ -47,7 +54,10 @@ struct UpstreamChain {
     edition: Option<u64>,
     diag: Option<Diag>,
     family: Family,
+    queues: Family,
+    traffic: Family,
     quotas: Family,
+    counts: TrafficCounts,
     mounts: Option<Vec<Mount>>,
     stops: Vec<Step>,
     /// Addresses at which the server answers to itself.
@@ -62,7 +72,10 @@ pub(super) fn open(scope: &Scope, _: &Tree) -> Box<dyn Source> {
         edition: None,
         diag: None,
         family: Family::new(IDS).at_most(MAX_UPSTREAMS),
+        queues: Family::new(QUEUE_IDS).at_most(MAX_UPSTREAMS),
+        traffic: Family::new(TRAFFIC_IDS).at_most(MAX_UPSTREAMS),
         quotas: Family::new(QUOTA_IDS).at_most(MAX_UPSTREAMS),
+        counts: TrafficCounts::default(),
         mounts: None,
         stops: Vec::new(),
         own: HashSet::new(),
@@ -79,8 +92,12 @@ impl Source for UpstreamChain {
             return self.nothing(round, CAPTURED_TREE);
         }
         self.begin(round);
-        match self.ends(&listen, round.tree) {
-            Ok(ends) => self.look(&ends, round),
+        match self.sockets(&listen, round.tree) {
+            Ok(sockets) => {
+                self.look(&sockets.ends, round);
+                self.put_queues(&sockets, round);
+                self.put_traffic(&sockets.ends, round);
+            }
             Err(e) => {
                 self.diag = None;
                 self.nothing(round, &format!("sock_diag does not answer: {e}"));
@@ -89,12 +106,29 @@ impl Source for UpstreamChain {
     }
 }
 
-/// One end of a connection: the socket's inode and the address at the other end.
-type ConnectionEnd = (u32, Address);
+/// The connecting end of a connection.
+struct ConnectionEnd {
+    /// Inode of the socket.
+    inode: u32,
+    /// Address at the other end.
+    to: Address,
+    traffic: Option<Traffic>,
+}
+
+/// The sockets of a network namespace, without the server's own clients.
+#[derive(Default)]
+struct Sockets {
+    ends: Vec<ConnectionEnd>,
+    listeners: Vec<Listener>,
+    /// Bytes unread at the accepted ends, by local address.
+    unread: HashMap<SocketAddr, f64>,
+}
 
 impl UpstreamChain {
     fn nothing(&self, round: &mut Round<'_>, why: &str) {
-        [&self.family, &self.quotas].into_iter().for_each(|family| none(round, family, why));
+        [&self.family, &self.queues, &self.traffic, &self.quotas]
+            .into_iter()
+            .for_each(|family| none(round, family, why));
     }
 
     /// Upstreams of earlier trials are part of this one from its first sample on.
@@ -106,26 +140,81 @@ impl UpstreamChain {
         }
     }
 
-    /// Returns the connecting ends of all connections except the server's own clients'.
-    fn ends(&mut self, listen: &Address, tree: &Tree) -> std::io::Result<Vec<ConnectionEnd>> {
+    /// Returns the sockets of the server's namespace, without those of its own clients.
+    fn sockets(&mut self, listen: &Address, tree: &Tree) -> std::io::Result<Sockets> {
         let diag = match &mut self.diag {
             Some(diag) => diag,
             none => none.insert(tree.diag()?),
         };
-        let mut listening = HashSet::new();
-        let mut tcp: Vec<(SocketAddr, SocketAddr, u32)> = Vec::new();
+        let mut found = Sockets::default();
+        let mut tcp: Vec<OtherConnection> = Vec::new();
+        let describe = self.holders.len() <= MAX_DESCRIBED;
+        if !describe {
+            self.counts = TrafficCounts::default();
+        }
         for v6 in [false, true] {
-            diag.listeners(v6, None, |l| listening.extend([l.local.port()]))?;
-            diag.others(v6, listen.inet().map_or(0, |a| a.port()), |local, remote, inode| {
-                if inode != 0 && tcp.len() < MAX_ENDS {
-                    tcp.push((local, remote, inode));
+            diag.listeners(v6, None, |l| found.listeners.push(*l))?;
+            diag.others(v6, listen.inet().map_or(0, |a| a.port()), describe, |connection| {
+                if tcp.len() < MAX_ENDS {
+                    tcp.push(*connection);
                 }
             })?;
         }
-        let connects = tcp.into_iter().filter(|(local, ..)| !listening.contains(&local.port()));
-        let mut ends: Vec<ConnectionEnd> = connects.map(|(_, remote, inode)| (inode, Address::Inet(remote))).collect();
-        ends.extend(unix_ends(diag, listen)?);
-        Ok(ends)
+        let listening: HashSet<u16> = found.listeners.iter().map(|l| l.local.port()).collect();
+        for OtherConnection { local, remote, inode, receive_queue, traffic } in tcp {
+            if listening.contains(&local.port()) {
+                *found.unread.entry(local).or_default() += f64::from(receive_queue);
+            } else if inode != 0 {
+                found.ends.push(ConnectionEnd { inode, to: Address::Inet(remote), traffic });
+            }
+        }
+        found.ends.extend(unix_ends(diag, listen)?);
+        Ok(found)
+    }
+
+    /// Writes the queues before each upstream of this namespace.
+    fn put_queues(&mut self, sockets: &Sockets, round: &mut Round<'_>) {
+        for step in &self.stops {
+            let (waiting, unread) = match &step.to {
+                Address::Inet(addr) => {
+                    let all = sockets.listeners.iter().filter(|l| serves(l, *addr));
+                    let waiting = all.map(|l| f64::from(l.queue)).reduce(|a, b| a + b);
+                    (waiting, waiting.map(|_| sockets.unread.get(addr).copied().unwrap_or(0.0)))
+                }
+                Address::Unix(path) => {
+                    let mut waiting = None;
+                    let each = |l: &sys::diag_unix::UnixListener| {
+                        waiting = Some(waiting.unwrap_or(0.0) + f64::from(l.queue));
+                    };
+                    let asked = self.diag.as_mut().map(|diag| diag.unix_listeners(path, each));
+                    (asked.and_then(Result::ok).and(waiting), None)
+                }
+            };
+            if waiting.is_none() {
+                continue;
+            }
+            let Some(slots) = self.queues.slots(round.writer, step.behind.address.as_bytes()) else { continue };
+            round.writer.put_some(slots, 0, waiting);
+            round.writer.put_some(slots, 1, unread);
+        }
+        if self.stops.is_empty() {
+            none(round, &self.queues, "nothing behind the server was seen");
+        }
+    }
+
+    /// Writes the traffic on the connections to each upstream.
+    fn put_traffic(&mut self, ends: &[ConnectionEnd], round: &mut Round<'_>) {
+        let held = ends.iter().filter(|end| matches!(self.holders.get(&end.inode), Some(Some(_))));
+        self.counts.update(held.filter_map(|end| Some((end.inode, end.to.to_string(), end.traffic?))));
+        for (address, counts) in self.counts.by_address() {
+            let Some(slots) = self.traffic.slots(round.writer, address.as_bytes()) else { continue };
+            for (at, value) in [counts.busy, counts.data_out, counts.data_in].into_iter().enumerate() {
+                round.writer.put(slots, at, value);
+            }
+        }
+        if self.counts.by_address().next().is_none() {
+            none(round, &self.traffic, "no TCP connection to anything behind the server was described");
+        }
     }
 
     /// Finds the holders of the ends, step by step, and writes the number of ends per address.
@@ -137,7 +226,7 @@ impl UpstreamChain {
         while at <= self.stops.len() {
             self.claim(at, ends, round);
             let held: Vec<&Address> =
-                ends.iter().filter(|(i, _)| self.holders.get(i) == Some(&Some(at))).map(|(_, to)| to).collect();
+                ends.iter().filter(|end| self.holders.get(&end.inode) == Some(&Some(at))).map(|end| &end.to).collect();
             for to in held {
                 *counts.entry(to.to_string()).or_default() += 1.0;
                 self.meet(at, to, round);
@@ -145,8 +234,8 @@ impl UpstreamChain {
             at += 1;
         }
         // Unknown holder now and later: a socket is created by its holder.
-        for (inode, _) in ends {
-            self.holders.entry(*inode).or_insert(None);
+        for end in ends {
+            self.holders.entry(end.inode).or_insert(None);
         }
         for (address, count) in counts {
             if let Some(slots) = self.family.slots(round.writer, address.as_bytes()) {
@@ -186,13 +275,13 @@ impl UpstreamChain {
 
     /// Drops closed sockets: their numbers may be reused.
     fn forget(&mut self, ends: &[ConnectionEnd]) {
-        let open: HashSet<u32> = ends.iter().map(|(inode, _)| *inode).collect();
+        let open: HashSet<u32> = ends.iter().map(|end| end.inode).collect();
         self.holders.retain(|inode, _| open.contains(inode));
     }
 
     /// Finds the unassigned ends that the processes of a step hold.
     fn claim(&mut self, at: usize, ends: &[ConnectionEnd], round: &mut Round<'_>) {
-        let new: HashSet<u32> = ends.iter().map(|(i, _)| *i).filter(|i| !self.holders.contains_key(i)).collect();
+        let new: HashSet<u32> = ends.iter().map(|end| end.inode).filter(|i| !self.holders.contains_key(i)).collect();
         if new.is_empty() {
             return;
         }
@@ -228,7 +317,7 @@ impl UpstreamChain {
         let behind = Upstream { address, depth, from, ..Upstream::default() };
         round.process_set.met(behind.clone(), pids.clone());
         let throttles = self.throttles(&pids, round.tree);
-        self.stops.push(Step { behind, pids, throttles });
+        self.stops.push(Step { to: to.clone(), behind, pids, throttles });
     }
 }
 
@@ -241,7 +330,8 @@ fn unix_ends(diag: &mut Diag, listen: &Address) -> std::io::Result<Vec<Connectio
             accepted.push((peer, name.to_owned()));
         }
     })?;
-    Ok(accepted.into_iter().map(|(inode, path)| (inode, Address::Unix(path))).collect())
+    let end = |(inode, path)| ConnectionEnd { inode, to: Address::Unix(path), traffic: None };
+    Ok(accepted.into_iter().map(end).collect())
 }
 
 #[cfg(test)]

@@ -106,6 +106,7 @@ pub const COUNTERS: &[CounterSpec] = &[
         "/proc/PID/status Cpus_allowed as a number: bit 0 is CPU 0; absent if it may use one above 51",
     )
     .largest(),
+    c("process.parent", "Process", Count, Gauge, "/proc/PID/stat ppid: number of the parent process").largest(),
     c("process.running", "Process", Count, Gauge, "threads of the process in state R (running or ready)"),
     c("process.sleeping", "Process", Count, Gauge, "threads of the process in state S (sleeping)"),
     c("process.disk_wait", "Process", Count, Gauge, "threads of the process in state D (waiting for a disk)"),
@@ -281,6 +282,29 @@ pub const COUNTERS: &[CounterSpec] = &[
         Count,
         Gauge,
         "sock_diag: connections of the server, or of its upstream services, to this address",
+    ),
+    c("behind.queue", "Behind", Count, Gauge, "sock_diag: connections that wait to be accepted at this address"),
+    c("behind.unread", "Behind", Bytes, Gauge, "sock_diag rqueue: bytes that the upstream service has not read yet"),
+    c(
+        "behind.busy",
+        "Behind",
+        Count,
+        Gauge,
+        "tcp_info last_data_sent, last_data_recv: connections to this address whose last data is a request",
+    ),
+    c(
+        "behind.data_out",
+        "Behind",
+        Count,
+        Cumulative,
+        "tcp_info data_segs_out: segments with data to this address; those of ended connections as last seen",
+    ),
+    c(
+        "behind.data_in",
+        "Behind",
+        Count,
+        Cumulative,
+        "tcp_info data_segs_in: segments with data from this address; those of ended connections as last seen",
     ),
     c("behind.cpu_quota", "Behind", Cpus, Gauge, "CPU quotas of the control groups of the upstream service, in CPUs"),
     c(

@@ -1,0 +1,76 @@
+//! Data on the connections to each upstream, added up. A connection that ends keeps its last counts, so the sums only grow.
+
+use std::collections::{BTreeMap, HashMap};
+
+use sys::diag::Traffic;
+
+/// Sums over the connections to one address.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct AddressTraffic {
+    /// Connections whose last data is a request.
+    pub(super) busy: f64,
+    /// Segments with data to the address.
+    pub(super) data_out: f64,
+    /// Segments with data from the address.
+    pub(super) data_in: f64,
+}
+
+/// Traffic of all connections so far.
+#[derive(Debug, Default)]
+pub(super) struct TrafficCounts {
+    /// Last counts of each open connection, by inode.
+    open: HashMap<u32, (String, Traffic)>,
+    /// Sums of the connections that have ended, by address.
+    ended: BTreeMap<String, AddressTraffic>,
+}
+
+impl TrafficCounts {
+    /// Takes the open connections of a sample: inode, address and counts.
+    pub(super) fn update(&mut self, now: impl Iterator<Item = (u32, String, Traffic)>) {
+        let now: HashMap<u32, (String, Traffic)> = now.map(|(inode, to, traffic)| (inode, (to, traffic))).collect();
+        for (inode, (address, last)) in self.open.drain() {
+            // An inode may be that of a new connection.
+            let goes_on = now.get(&inode).is_some_and(|(to, next)| *to == address && next.data_out >= last.data_out);
+            let sums = self.ended.entry(address).or_default();
+            if !goes_on {
+                sums.data_out += f64::from(last.data_out);
+                sums.data_in += f64::from(last.data_in);
+            }
+        }
+        self.open = now;
+    }
+
+    /// Returns the sums of each address.
+    pub(super) fn by_address(&self) -> impl Iterator<Item = (String, AddressTraffic)> {
+        let mut all = self.ended.clone();
+        for (address, traffic) in self.open.values() {
+            let sums = all.entry(address.clone()).or_default();
+            sums.busy += f64::from(u8::from(traffic.sent_ms_ago < traffic.received_ms_ago));
+            sums.data_out += f64::from(traffic.data_out);
+            sums.data_in += f64::from(traffic.data_in);
+        }
+        all.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn traffic(data_out: u32, sent_ms_ago: u32) -> Traffic {
+        Traffic { data_out, data_in: data_out, sent_ms_ago, received_ms_ago: 10 }
+    }
+
+    #[test]
+    fn sums_keep_what_ended_connections_sent() {
+        let mut counts = TrafficCounts::default();
+        let mut after = |open: &[(u32, Traffic)]| {
+            counts.update(open.iter().map(|(inode, traffic)| (*inode, "db".to_string(), *traffic)));
+            counts.by_address().map(|(_, sums)| (sums.busy, sums.data_out)).collect::<Vec<_>>()
+        };
+        assert_eq!(after(&[(1, traffic(5, 2)), (2, traffic(7, 10))]), [(1.0, 12.0)]);
+        assert_eq!(after(&[(1, traffic(9, 10))]), [(0.0, 16.0)]);
+        assert_eq!(after(&[(1, traffic(2, 10))]), [(0.0, 18.0)], "a new connection with an old inode");
+        assert_eq!(after(&[]), [(0.0, 18.0)]);
+    }
+}
