@@ -193,6 +193,11 @@ pub(crate) fn loopback(run: &Run) -> bool {
     run.plan.target.loopback().unwrap_or(!apart)
 }
 
+/// Returns whether the target is a unix socket, about which no counter of TCP or of an interface says anything.
+pub(crate) fn unix_socket(run: &Run) -> bool {
+    run::UrlParts::parse(&run.plan.target.url).transport().1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,12 +1,16 @@
 //! Share of the connects that met a full accept queue, because they came faster than the server accepts.
+//!
+//! `tcp.listen_overflows` counts every listener of a network namespace. It supports a rule only as far as this server's own listener, its queue
+//! or our own connects show the overflow, too. A unix socket has neither.
 
-use run::Trial;
+use run::{ErrorKind, Evidence, FigureUnit, Trial};
 
 use crate::Facts;
-use crate::number::ratio;
+use crate::evidence::measured;
+use crate::number::{duration, figure, ratio};
 use crate::single::{clients, server_of};
 use crate::sweep::Plateau;
-use crate::thresholds::{CONNECTS_DROPPED, FAR_BEYOND, FEW_DROPS};
+use crate::thresholds::{CONNECTS_DROPPED, FAR_BEYOND, FEW_DROPS, SYN_AGAIN_US};
 use crate::view::View;
 
 /// Overflow in one trial.
@@ -14,7 +18,10 @@ pub(crate) struct Overflow<'a> {
     pub(crate) view: View<'a>,
     /// Counter that shows it.
     pub(crate) counter: &'static str,
+    /// Drops at this server's listener in the whole trial.
     pub(crate) drops: f64,
+    /// Drops that were counted for another listener of the namespace.
+    pub(crate) elsewhere: f64,
     /// Share of all connects that came in, 0 to 1.
     pub(crate) share: f64,
 }
@@ -30,16 +37,45 @@ impl<'a> Overflow<'a> {
         self.share >= CONNECTS_DROPPED && self.drops >= FEW_DROPS
     }
 
-    fn of(trial: &'a Trial) -> Option<Self> {
+    /// Returns the overflow of a trial; `None` without a counter of it.
+    pub(crate) fn of(trial: &'a Trial) -> Option<Self> {
         let view = server_of(trial)?;
-        let host =
-            ["tcp.listen_overflows", "tcp.listen_drops"].into_iter().filter_map(|id| Some((id, view.value(id)?)));
+        let all =
+            ["tcp.listen_overflows", "tcp.listen_drops"].into_iter().find_map(|id| Some((id, view.whole_trial(id)?)));
         // The listener's own counter includes segments of connections that are not up yet, where packets are lost.
-        let own = || view.value("listen.drops").map(|n| ("listen.drops", n));
-        let (counter, drops) = host.max_by(|a, b| a.1.total_cmp(&b.1)).or_else(own)?;
-        let tried = view.value("tcp.passive_opens").unwrap_or(trial.measured.tally.connected as f64) + drops;
-        Some(Self { view, counter, drops, share: ratio(drops, tried).unwrap_or(0.0) })
+        let own = view.whole_trial("listen.drops");
+        let (counter, drops) = match (own, all) {
+            (Some(own), Some((_, all))) => ("listen.drops", own.min(all)),
+            (Some(own), None) => ("listen.drops", own),
+            (None, Some((id, all))) if queue_was_full(&view) || slow_connects(trial).is_some() => (id, all),
+            (None, Some((id, _))) => (id, 0.0),
+            (None, None) => return None,
+        };
+        let elsewhere = all.map_or(0.0, |(_, all)| all - drops);
+        let connected = Some(trial.tally.connected as f64).filter(|n| *n > 0.0);
+        let tried = connected.or_else(|| view.whole_trial("tcp.passive_opens")).unwrap_or(0.0) + drops;
+        Some(Self { view, counter, drops, elsewhere, share: ratio(drops, tried).unwrap_or(0.0) })
     }
+}
+
+/// Returns whether the accept queue of the server's listener reached its limit.
+fn queue_was_full(view: &View<'_>) -> bool {
+    let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min);
+    view.whole_trial("listen.queue").zip(limit).is_some_and(|(queue, limit)| queue >= limit)
+}
+
+/// Returns evidence of connects of the generator whose SYN was sent again, or that never came up.
+pub(crate) fn slow_connects(trial: &Trial) -> Option<Evidence> {
+    let client = View::new("client", trial, &trial.client);
+    let c = trial.connect_us;
+    let slow = [("connect_us.p99", c.p99), ("connect_us.p99_9", c.p99_9), ("connect_us.max", c.max)];
+    if let Some((id, us)) = slow.into_iter().find(|(_, us)| *us >= SYN_AGAIN_US && us.is_finite()) {
+        let text = format!("connects took up to {} ({id}): the client repeats a dropped SYN after 1 s", duration(us));
+        return Some(measured(&client, (id, ""), (us, FigureUnit::Micros), Some(1e6), text));
+    }
+    let failed = trial.tally.errors.0.get(&ErrorKind::ConnectTimeout).copied().unwrap_or(0) + trial.tally.phantom;
+    let text = format!("{} connects timed out or got no answer", figure(failed as f64));
+    (failed > 0).then(|| measured(&client, ("errors", ""), (failed as f64, FigureUnit::Plain), Some(0.0), text))
 }
 
 /// Returns the trials around the limit. Far beyond it any server's queue overflows.

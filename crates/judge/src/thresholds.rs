@@ -148,6 +148,18 @@ thresholds! {
             Chosen, "means of two steps differ by some percent", "a_rate_above_what_bounds_it_is_said";
         LEAST_PLACES: f64 = 0.8, "workers", "one worker from none: Xmax R1 below it is no number of workers",
             Chosen, "one worker less what two measurements differ by", "less_than_one_place_is_none";
+        SEVERAL_TRIPS: f64 = 1.5, "round trips per request", "an upstream that is asked several times per request from one that is asked once",
+            Chosen, "halfway; decides only if a line of evidence is shown", "round_trips_to_an_upstream_are_counted_per_request";
+        ONE_PLACE: f64 = 1.3, "workers, or CPUs", "one request at a time from two",
+            Measured, "work outside of a lock, and counters of two loads, made up to 1.2 of one", "one_cpu_in_turns_of_eight_threads_is_a_lock";
+        SERIAL_CPU: f64 = 0.75, "CPUs", "requests that take turns on the CPU from requests that sleep in turns",
+            Chosen, "handing over a lock leaves a CPU idle for some percent; most of the turn must be work", "one_request_at_a_time_that_sleeps_is_no_work_in_turns";
+        PLACES_APART: f64 = 0.15, "share of the count", "a count that equals the number of requests at a time from another number",
+            Chosen, "the way to the server and the error of two loads; 3 and 4 are further apart", "children_that_match_the_places_are_named_and_so_is_a_pool";
+        MANY_PLACES: f64 = 2.0, "times the requests at a time", "workers of which most wait from workers that are the limit",
+            Chosen, "half of them wait", "where_most_workers_wait_more_of_them_are_not_advised";
+        ADDED_WAIT: f64 = 0.25, "share of 1/Xmax", "a response time that a queue makes longer from one that something else makes longer",
+            Chosen, "Little's law makes it exact; windows of different length and warm-ups differ by some percent", "a_response_time_that_does_not_grow_shows_no_queue";
         HELD_RATE: f64 = 0.9, "share of the offered rate", "an open loop that held its rate from one that fell behind",
             Chosen, "what the objective demands of a window", "an_open_loop_that_falls_behind_does_not_hold";
         UNANSWERED_P99: f64 = 0.01, "share of the requests", "unanswered requests that are the 99th percentile from fewer",

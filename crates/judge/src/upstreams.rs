@@ -7,7 +7,7 @@ use crate::evidence::measured;
 use crate::number::{figure, percent, positive, ratio};
 use crate::single::server_of;
 use crate::sweep::top;
-use crate::thresholds::{MAX_STOLEN, NEARLY_FULL, ONE_CPU, THROTTLED};
+use crate::thresholds::{MAX_STOLEN, NEARLY_FULL, ONE_CPU, SEVERAL_TRIPS, THROTTLED};
 use crate::view::{Task, View, busy};
 
 /// Returns the upstreams, nearest first, under the most clients among the trials at the highest rate. With fewer clients an upstream may have
@@ -90,6 +90,9 @@ pub(crate) fn advice(waits_for: &WaitsFor) -> String {
         Some(UpstreamLimit::Quota) => {
             "raise its CPU quota (cpu.max, `--cpus`, `limits.cpu`), or make it do less per request"
         }
+        Some(UpstreamLimit::Lock) => {
+            "start more processes of it (more CPUs do not help), or find its lock with a profiler"
+        }
         Some(UpstreamLimit::Disk) => "let it serve from memory, flush less often, or give it a faster disk",
         _ => "give it more workers or CPUs, or profile it at this load",
     };
@@ -106,8 +109,9 @@ pub(crate) fn sentence(load: &UpstreamLoad) -> String {
             percent(load.busiest_thread.unwrap_or(0.0))
         ),
         Some(UpstreamLimit::Lock) => format!(
-            "the server waits for {}: its threads used {} CPUs of {}, one at a time (a lock)",
+            "the server waits for {}, in which {} ({} of {} CPUs used)",
             named(&load.behind),
+            crate::serial::SENTENCE,
             figure(used),
             figure(allowed)
         ),
@@ -144,10 +148,45 @@ const MOST_LINES: usize = 4;
 /// Returns a line for each upstream that the server is connected to, and for the full one.
 pub(crate) fn evidence(view: &View<'_>, loads: &[UpstreamLoad]) -> Vec<Evidence> {
     let tells = |load: &&UpstreamLoad| load.behind.depth == 1 || load.limit.is_some();
-    loads.iter().filter(tells).take(MOST_LINES).map(|load| line(view, load)).collect()
+    let trips = loads.iter().filter_map(|load| round_trips(view, load));
+    loads.iter().filter(tells).map(|load| line(view, load)).chain(trips).take(MOST_LINES).collect()
 }
 
-fn line(view: &View<'_>, load: &UpstreamLoad) -> Evidence {
+/// Returns the exchanges per request with an upstream, where there are several. A statement or request is one segment with data, and so is the
+/// first part of its answer; the smaller count of both ways leaves out further parts.
+fn round_trips(view: &View<'_>, load: &UpstreamLoad) -> Option<Evidence> {
+    let address = &load.behind.address;
+    let read = |id| view.side.recording.reading(id, address, view.window).value();
+    let exchanges = read("behind.data_out")?.min(read("behind.data_in")?);
+    let each = ratio(exchanges, view.span_s?).zip(crate::own_rate::rate_of(view.trial, view.side));
+    let trips = each.and_then(|(per_s, rate)| ratio(per_s, rate)).filter(|trips| *trips >= SEVERAL_TRIPS)?;
+    let whose =
+        if load.behind.from.is_empty() { "the server".into() } else { format!("the upstream at {}", load.behind.from) };
+    let text = format!("{whose} makes {} round trips to {} per request", figure(trips), named(&load.behind));
+    Some(measured(view, ("behind.data_out", address), (trips, FigureUnit::PerRequest), None, text))
+}
+
+/// Returns the longest queue before an upstream: connections that wait to be accepted, or requests that wait unread.
+pub(crate) fn queue(view: &View<'_>) -> Option<Evidence> {
+    let mean = |id, address: &str| view.side.recording.reading(id, address, view.window).value().filter(|n| *n >= 1.0);
+    let nearest = view.side.behind.iter().min_by_key(|behind| behind.depth);
+    let mut all = nearest.into_iter().chain(&view.side.behind);
+    all.find_map(|behind| {
+        let (id, queued, unit, what) = match mean("behind.queue", &behind.address) {
+            Some(n) => ("behind.queue", n, FigureUnit::Plain, "connections waited to be accepted by"),
+            None => (
+                "behind.unread",
+                mean("behind.unread", &behind.address)?,
+                FigureUnit::Bytes,
+                "bytes of requests waited unread before",
+            ),
+        };
+        let text = format!("{} {what} {}", figure(queued), named(behind));
+        Some(measured(view, (id, &behind.address), (queued, unit), None, text))
+    })
+}
+
+pub(crate) fn line(view: &View<'_>, load: &UpstreamLoad) -> Evidence {
     let whose = match load.behind.from.as_str() {
         "" => "the server holds".to_string(),
         from => format!("the upstream at {from} holds"),
@@ -275,6 +314,30 @@ mod tests {
         assert_eq!(held(0.0, 4900.0, 0.0, 0.0).findings.behind[0].limit, None, "somebody else's disk");
         let own = held(0.0, 4900.0, 4096.0, 8192.0).findings;
         assert_eq!((own.bottleneck.id.as_str(), own.behind[0].limit), ("server-disk", None));
+    }
+
+    #[test]
+    fn round_trips_to_an_upstream_are_counted_per_request() {
+        let behind = Upstream {
+            address: "127.0.0.1:5432".into(),
+            depth: 1,
+            processes: vec!["postgres:900".into()],
+            ..Upstream::default()
+        };
+        let mut run = PlantedRun::new(20_000.0, 200.0)
+            .shared()
+            .per_s(Who::Server, "process.cpu", "postgres:900", |p| p.x)
+            .level(Who::Server, "behind.connections", "127.0.0.1:5432", 64.0)
+            .level(Who::Server, "behind.unread", "127.0.0.1:5432", 300.0)
+            .per_s(Who::Server, "behind.data_out", "127.0.0.1:5432", |p| p.x * 31.0)
+            .per_s(Who::Server, "behind.data_in", "127.0.0.1:5432", |p| p.x * 40.0)
+            .change(move |t, _| t.server.iter_mut().for_each(|side| side.behind = vec![behind.clone()]))
+            .run();
+        crate::judge(&mut run);
+        let b = &run.findings.bottleneck;
+        let said = |text: &str| b.evidence.iter().any(|e| e.text.contains(text));
+        assert!(said("31 round trips to 127.0.0.1:5432 (postgres:900) per request"), "{b:#?}");
+        assert!(said("300 bytes of requests waited unread before") && b.confidence >= 0.8, "{b:#?}");
     }
 
     #[test]

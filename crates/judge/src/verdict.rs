@@ -4,6 +4,7 @@ use run::{Bottleneck, RuledOut};
 
 use crate::choose::{Answer, Choice, choose};
 use crate::demand::next;
+use crate::inside::Inside;
 use crate::rules::{RULES, Rule, Verdict, none_good};
 use crate::sweep::Plateau;
 use crate::thresholds::SURE;
@@ -97,6 +98,8 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
         true => advice_without_a_cause(facts, &missing),
         false => winner.advice.iter().map(|a| (*a).to_string()).collect(),
     };
+    let inside = if winner.id == "server-concurrency" { Inside::of(facts) } else { Inside::default() };
+    let of_rule = inside.advice.unwrap_or(of_rule);
     let mut verdict = Bottleneck {
         id: winner.id.into(),
         sentence: sentence.clone(),
@@ -106,6 +109,8 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
         missing,
         advice: waits_for.iter().map(crate::upstreams::advice).chain(of_rule).collect(),
         waits_for,
+        serial: inside.serial,
+        counted: inside.counted,
         ..Bottleneck::default()
     };
     confidence::set(&mut verdict, choice.chance);

@@ -85,6 +85,16 @@ impl<'a> View<'a> {
         self.side.counters.get(&CounterId::new(id)).and_then(run::Reading::value).and_then(finite)
     }
 
+    /// Returns the growth of a counter over the whole trial, which its own timers of a second fit into; for a gauge, the largest value. All
+    /// instances count.
+    pub(crate) fn whole_trial(&self, id: &'static str) -> Option<f64> {
+        let recording = &self.side.recording;
+        if run::counter(id).is_some_and(|spec| spec.kind == run::Kind::Gauge) {
+            return recording.columns_of(id).filter_map(|c| recording.most(c, Window::ALL)).reduce(f64::max);
+        }
+        recording.sum(id, Window::ALL, |_| true).value().and_then(finite)
+    }
+
     /// Returns the growth of a counter per second.
     pub fn per_s(&self, id: &'static str) -> Option<f64> {
         ratio(self.value(id)?, self.span_s?)

@@ -1,14 +1,14 @@
 //! The server accepts connections too slowly for its listen backlog, and connects are dropped.
 
-use run::{ErrorKind, FigureUnit, Trial};
+use run::FigureUnit;
 
 use super::rule::{Rule, Tier, Verdict, none, server};
 use crate::Facts;
 use crate::evidence::measured;
-use crate::number::{duration, figure, percent, positive, ratio};
-use crate::overflow::Overflow;
-use crate::thresholds::{CONNECTS_DROPPED, FEW_DROPS, SYN_AGAIN_US};
-use crate::view::View;
+use crate::facts::unix_socket;
+use crate::number::{figure, percent, positive, ratio};
+use crate::overflow::{Overflow, slow_connects};
+use crate::thresholds::{CONNECTS_DROPPED, FEW_DROPS};
 
 pub(super) const RULE: Rule = Rule {
     id: "accept-queue",
@@ -24,11 +24,15 @@ pub(super) const RULE: Rule = Rule {
     ],
     explain: "Linux drops the SYN when the accept queue (backlog + 1) is full. It does not tell the client, which repeats the \
               SYN after 1 s. A few connects then take 1 s, 2 s or more while all others are fast, and the server idles. The \
-              kernel counts ListenOverflows and ListenDrops. With full CPUs or workers the queue overflows only beyond the \
+              kernel counts ListenOverflows of the host and the drops of each listener; only those of this server's listener, or \
+              our own slow connects, count here. With full CPUs or workers the queue overflows only beyond the \
               rate that the server cannot serve anyway.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
+    if unix_socket(facts.run) {
+        return Verdict::RuledOut("a connect to a unix socket waits or is refused; none is dropped".into());
+    }
     if let Err(verdict) = server(facts) {
         return by_client(facts).unwrap_or(verdict);
     }
@@ -39,8 +43,15 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             ])
         });
     };
-    let text =
-        format!("{} of the connects found the accept queue full ({} drops)", percent(worst.share), figure(worst.drops));
+    let elsewhere = match worst.elsewhere >= 1.0 {
+        true => format!("; {} more at other listeners of the host", figure(worst.elsewhere)),
+        false => String::new(),
+    };
+    let text = format!(
+        "{} of the connects found the accept queue full ({} drops{elsewhere})",
+        percent(worst.share),
+        figure(worst.drops)
+    );
     if !worst.counts() {
         return Verdict::RuledOut(text);
     }
@@ -52,7 +63,7 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
     let mut evidence = vec![measured(view, (worst.counter, ""), (worst.drops, FigureUnit::Plain), Some(0.0), text)];
     let mut confidence: f64 = 0.75;
     let limit = view.instances("listen.limit").into_iter().map(|(_, l)| l).reduce(f64::min);
-    if let Some(queue) = view.max("listen.queue") {
+    if let Some(queue) = view.whole_trial("listen.queue") {
         let full = limit.is_some_and(|l| queue >= l);
         let of = limit.map_or(String::new(), |l| format!(" (limit {})", figure(l)));
         evidence.push(measured(
@@ -78,20 +89,6 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
         percent(worst.share)
     );
     Verdict::Binds { confidence, sentence, evidence }
-}
-
-/// Returns evidence of connects whose SYN was sent again, or that never came up.
-fn slow_connects(trial: &Trial) -> Option<run::Evidence> {
-    let client = View::new("client", trial, &trial.client);
-    let c = trial.connect_us;
-    let slow = [("connect_us.p99", c.p99), ("connect_us.p99_9", c.p99_9), ("connect_us.max", c.max)];
-    if let Some((id, us)) = slow.into_iter().find(|(_, us)| *us >= SYN_AGAIN_US && us.is_finite()) {
-        let text = format!("connects took up to {} ({id}): the client repeats a dropped SYN after 1 s", duration(us));
-        return Some(measured(&client, (id, ""), (us, FigureUnit::Micros), Some(1e6), text));
-    }
-    let failed = trial.tally.errors.0.get(&ErrorKind::ConnectTimeout).copied().unwrap_or(0) + trial.tally.phantom;
-    let text = format!("{} connects timed out or got no answer", figure(failed as f64));
-    (failed > 0).then(|| measured(&client, ("errors", ""), (failed as f64, FigureUnit::Plain), Some(0.0), text))
 }
 
 /// Decides without the server's counters: SYNs were sent again and no other segment was.
@@ -127,6 +124,7 @@ mod tests {
             .per_s(Who::Server, "cpu.idle", "total", |_| 0.0)
             .per_s(Who::Server, "cpu.user", "total", |_| 4e6)
             .per_s(Who::Server, "tcp.passive_opens", "", |p| p.x)
+            .per_s(Who::Server, "listen.drops", "127.0.0.1:8080", move |p| p.x * drops)
             .per_s(Who::Server, "tcp.listen_overflows", "", move |p| p.x * drops)
     }
 
@@ -160,6 +158,40 @@ mod tests {
         assert_eq!(b.id, "accept-queue", "{b:#?}");
         let b = beside(0.0);
         assert_eq!(b.id, "server-cpu", "{b:#?}");
+    }
+
+    /// Another listener of the host overflowed: our two connects succeeded at once, and the server's listener dropped nothing.
+    #[test]
+    fn an_overflow_of_another_listener_is_not_ours() {
+        let beside = |own: Option<f64>| {
+            let planted = PlantedRun::new(1000.0, 4000.0).per_s(Who::Server, "tcp.listen_overflows", "", |_| 40.0);
+            let planted = match own {
+                Some(share) => planted.per_s(Who::Server, "listen.drops", "0.0.0.0:8080", move |_| share * 40.0),
+                None => planted,
+            };
+            let mut run = planted.run();
+            crate::judge(&mut run);
+            (RULE.judge)(&Facts::of(&run))
+        };
+        for own in [Some(0.0), None] {
+            let verdict = beside(own);
+            let told = matches!(&verdict, Verdict::RuledOut(why) if why.contains("80 more at other listeners"));
+            assert!(told, "{own:?}: {verdict:#?}");
+        }
+        assert!(matches!(beside(Some(1.0)), Verdict::Binds { .. }), "{:#?}", beside(Some(1.0)));
+    }
+
+    /// The counters of TCP know nothing of a unix socket.
+    #[test]
+    fn a_unix_socket_has_no_drops() {
+        let mut run = crate::planted::planted("accept-queue").unwrap();
+        run.plan.target.url = "unix:///run/app.sock:/".into();
+        crate::judge(&mut run);
+        assert_ne!(run.findings.bottleneck.id, "accept-queue", "{:#?}", run.findings.bottleneck);
+        let facts = Facts::of(&run);
+        for rule in crate::RULES.iter().filter(|rule| rule.id.starts_with("tcp-") || rule.id.starts_with("network-")) {
+            assert!(matches!((rule.judge)(&facts), Verdict::RuledOut(_)), "{}", rule.id);
+        }
     }
 
     #[test]

@@ -6,7 +6,8 @@ use super::rule::{Rule, Tier, Verdict, none};
 use crate::evidence::measured;
 use crate::number::{figure, percent, rate, ratio};
 use crate::objective::holds;
-use crate::single::{server_of, sides_of};
+use crate::overflow::{Overflow, slow_connects};
+use crate::single::{clients, sides_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{AGAIN_PER_OVERFLOW, ALL_ANSWERED, FEW_DROPS, FRAMES_COUNT, LOST, LOST_MUCH};
 use crate::view::View;
@@ -36,16 +37,19 @@ const DROPS: &[&str] = &["interface.rx_drops", "interface.tx_drops", "softnet.dr
 
 /// Returns why segments that were sent again were not lost in the network.
 fn not_the_network(facts: &Facts<'_>, trial: &Trial, lost: f64) -> Option<String> {
-    let full = server_of(trial).and_then(|v| v.value("tcp.listen_overflows")).unwrap_or(0.0);
+    let full = Overflow::of(trial).map_or(0.0, |overflow| overflow.drops);
     if full >= FEW_DROPS && lost <= AGAIN_PER_OVERFLOW * full {
         return Some(format!("the server's accept queue dropped them: it was full {} times", figure(full)));
     }
     let views = sides_of(trial);
-    let dropped = views.iter().any(|v| DROPS.iter().any(|id| v.value(id).is_some_and(|n| n >= 1.0)));
+    let dropped = views.iter().any(|v| DROPS.iter().any(|id| v.whole_trial(id).is_some_and(|n| n >= 1.0)));
     (facts::loopback(facts.run) && !dropped).then(|| "loopback loses nothing, and no interface dropped a packet".into())
 }
 
 fn judge(facts: &Facts<'_>) -> Verdict {
+    if crate::facts::unix_socket(facts.run) {
+        return Verdict::RuledOut("a unix socket has no network".into());
+    }
     let seen = facts.focus().into_iter().flat_map(again);
     let Some((view, lost, sent)) = seen.max_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2))) else {
         return Verdict::CannotSay(vec!["tcp.retrans_segs and tcp.out_segs of either side".into()]);
@@ -56,6 +60,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return syns_lost(facts).unwrap_or(Verdict::RuledOut(text));
     }
     if let Some(why) = not_the_network(facts, view.trial, lost) {
+        return Verdict::RuledOut(format!("{text}, but {why}"));
+    }
+    if let Some(why) = none_of_ours(facts, &view, lost) {
         return Verdict::RuledOut(format!("{text}, but {why}"));
     }
     if let Some(full) = super::network_medium::overflow(view.trial) {
@@ -86,13 +93,24 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
+/// Returns that the connections of this load sent nothing again, where some of so many segments should be theirs. Other programs share the
+/// counters of a host.
+fn none_of_ours(facts: &Facts<'_>, view: &View<'_>, lost: f64) -> Option<String> {
+    let (again, sampled) = (view.whole_trial("connection.retrans")?, view.value("connection.sampled")?);
+    let share = ratio(sampled, clients(view.trial))?.min(1.0);
+    (again == 0.0 && share * lost >= FRAMES_COUNT && !facts.run.plan.load.new_connections)
+        .then(|| format!("none of {} connections of this load sent a segment again", figure(sampled)))
+}
+
 /// Decides by SYNs that the client sent again although the server's accept queue was never full: something on the way drops them.
 fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     let lost = |trial: &Trial| {
         let client = View::new("client", trial, &trial.client);
-        let full = ["tcp.listen_overflows", "tcp.listen_drops"];
-        let full = full.iter().filter_map(|id| server_of(trial)?.value(id)).reduce(f64::max)?;
-        Some((client.value("tcp.syn_retrans")? - full, client.value("tcp.active_opens")?))
+        let full = Overflow::of(trial)?;
+        // Other programs of the generator's host connect, too.
+        slow_connects(trial)?;
+        let dropped = full.drops + full.elsewhere;
+        Some((client.whole_trial("tcp.syn_retrans")? - dropped, client.whole_trial("tcp.active_opens")?))
     };
     let worst = facts.focus().into_iter().filter_map(|t| Some((t, lost(t)?)));
     let (trial, (syns, opened)) = worst.max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
@@ -119,12 +137,13 @@ fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
     (kept && completed >= ALL_ANSWERED * offered).then_some(completed)
 }
 
-/// Returns the segments sent again (without SYNs) and all segments sent, for each side.
+/// Returns the segments sent again (without SYNs) and all segments sent in the whole trial, for each side: a timer of a second fits into no window
+/// of half a second.
 fn again(trial: &Trial) -> Vec<(View<'_>, f64, f64)> {
     let count = |view: View<'_>| {
-        let syn = view.value("tcp.syn_retrans").unwrap_or(0.0);
-        let lost = (view.value("tcp.retrans_segs")? - syn).max(0.0);
-        let sent = view.value("tcp.out_segs")? + lost;
+        let syn = view.whole_trial("tcp.syn_retrans").unwrap_or(0.0);
+        let lost = (view.whole_trial("tcp.retrans_segs")? - syn).max(0.0);
+        let sent = view.whole_trial("tcp.out_segs")? + lost;
         ratio(lost, sent).map(|_| (lost, sent))
     };
     sides_of(trial).into_iter().filter_map(|v| count(v).map(|(lost, sent)| (v, lost, sent))).collect()
@@ -160,6 +179,7 @@ mod tests {
                 .per_s(Who::Client, "tcp.retrans_segs", "", |p| p.x * 0.9)
                 .per_s(Who::Client, "tcp.syn_retrans", "", |p| p.x * 0.1)
                 .per_s(Who::Server, "tcp.passive_opens", "", |p| p.x)
+                .per_s(Who::Server, "listen.drops", "127.0.0.1:8080", |p| p.x * 0.9)
                 .per_s(Who::Server, "tcp.listen_overflows", "", |p| p.x * 0.9)
                 .per_s(Who::Server, "tcp.listen_drops", "", |p| p.x * 0.9)
         };
@@ -188,11 +208,48 @@ mod tests {
                 .per_s(Who::Client, "tcp.syn_retrans", "", |_| 400.0)
                 .per_s(Who::Client, "tcp.active_opens", "", |_| 100.0)
                 .per_s(Who::Server, "tcp.listen_overflows", "", move |_| overflows)
+                .change(|t, _| t.connect_us.max = 1.1e6)
         };
         // A tenth of all segments, but no data: it is connects that are lost.
         let lost = judged(&limited(0.0));
         assert!(lost.id == "network-loss" && lost.sentence.contains("drops SYNs"), "{lost:#?}");
         assert_ne!(judged(&limited(400.0)).id, "network-loss");
+    }
+
+    /// A backup on the generator's host loses packets; none of the connections of the load sent anything again.
+    #[test]
+    fn segments_that_another_program_lost_are_not_ours() {
+        let lost = |again: f64| {
+            PlantedRun::new(3000.0, 2000.0)
+                .per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.3)
+                .per_s(Who::Server, "tcp.timeouts", "", |p| p.x * 0.01)
+                .level(Who::Server, "connection.retrans", "", again)
+        };
+        assert_ne!(judged(&lost(0.0)).id, "network-loss");
+        assert_eq!(judged(&lost(3.0)).id, "network-loss");
+    }
+
+    /// Connects that our own listener dropped before the window began: their requests were sent again inside it.
+    #[test]
+    fn what_the_own_listener_dropped_before_the_window_is_no_loss() {
+        let planted = PlantedRun::new(3000.0, 2000.0)
+            .per_s(Who::Server, "tcp.retrans_segs", "", |_| 11.0)
+            .per_s(Who::Server, "tcp.out_segs", "", |_| 300.0)
+            .per_s(Who::Server, "tcp.listen_overflows", "", |_| 6.0)
+            .per_s(Who::Server, "listen.drops", "0.0.0.0:8080", |_| 6.0)
+            .level(Who::Server, "listen.queue", "0.0.0.0:8080", 5.0)
+            .level(Who::Server, "listen.limit", "0.0.0.0:8080", 4.0)
+            .change(|t, _| {
+                // The counter of the listener stood still inside the window.
+                t.measured.window.begin_s = 1.5;
+                for column in t.server.iter_mut().flat_map(|side| &mut side.recording.columns) {
+                    if ["tcp.listen_overflows", "listen.drops"].contains(&column.counter.as_str()) {
+                        column.values[1..].iter_mut().for_each(|value| *value = Some(5012.0));
+                    }
+                }
+            });
+        let b = judged(&planted);
+        assert_eq!(b.id, "accept-queue", "{b:#?}");
     }
 
     #[test]

@@ -137,6 +137,9 @@ fn entry(view: &View<'_>, counter: &'static str, name: &str, used: f64, rate: f6
 }
 
 fn judge(facts: &Facts<'_>) -> Verdict {
+    if crate::facts::unix_socket(facts.run) {
+        return Verdict::RuledOut("a unix socket has no network".into());
+    }
     let Some(trial) = facts.decisive else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };
     let medium = fullest(trial, facts.run.trials.last());
     let (laws, held) = conditions(facts);
@@ -194,6 +197,7 @@ fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
 pub(crate) fn overflow(trial: &Trial) -> Option<Evidence> {
     medium_use(trial).filter(|m| m.share >= WIRE_BUSY)?;
     let views = sides_of(trial);
+    let grown = |v: &View<'_>, id| v.whole_trial(id).unwrap_or(0.0);
     let most = |id: &'static str| views.iter().map(|v| grown(v, id)).fold(0.0, f64::max);
     let again = most("tcp.retrans_segs") - most("tcp.syn_retrans");
     let view = views.iter().find(|v| grown(v, "medium.drops") >= FRAMES_COUNT)?;
@@ -205,14 +209,6 @@ pub(crate) fn overflow(trial: &Trial) -> Option<Evidence> {
     );
     (again >= FRAMES_COUNT && dropped >= DROPS_EXPLAIN * again)
         .then(|| measured(view, ("medium.drops", ""), (dropped, FigureUnit::Plain), Some(0.0), text))
-}
-
-/// Returns the growth of a counter over the whole recording.
-fn grown(view: &View<'_>, id: &'static str) -> f64 {
-    let recording = &view.side.recording;
-    let (Some(begin_s), Some(end_s)) = (recording.t_s.first(), recording.t_s.last()) else { return 0.0 };
-    let all = run::Window { begin_s: *begin_s, end_s: *end_s };
-    recording.sum(id, all, |_| true).value().unwrap_or(0.0)
 }
 
 /// Returns a counter that rises on a wire that is too busy.

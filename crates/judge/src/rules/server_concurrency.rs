@@ -9,9 +9,11 @@ use crate::chain::Chain;
 use crate::evidence::{line, measured};
 use crate::facts::loopback;
 use crate::number::{duration, figure, grew, percent, positive, rate, ratio};
+use crate::places::{self, Places};
+use crate::serial;
 use crate::single::{clients, r1_us};
 use crate::sweep::Plateau;
-use crate::thresholds::{BUSY, DISK_STALLED, DISK_WORKS, HALF_BUSY, LEAST_PLACES, NEARLY_FULL};
+use crate::thresholds::{ADDED_WAIT, BUSY, DISK_STALLED, DISK_WORKS, HALF_BUSY, LEAST_PLACES, NEARLY_FULL, TRIP_SHARE};
 use crate::upstreams;
 use crate::view::{Task, View};
 
@@ -28,9 +30,12 @@ pub(super) const RULE: Rule = Rule {
         "If that number is already large, look for a lock, or for an upstream that handles only so many at a time.",
     ],
     explain: "If each request holds one of W workers for a time S, throughput ends at W / S however idle the machine is. Xmax \
-              times R1 gives W. The workers may be processes or threads, a connection pool, a lock (W = 1), or an upstream. \
-              The rule needs throughput that has stopped growing, a server whose CPUs and threads are not full, and a \
-              queue that is not in the network.",
+              times R1, without the round trip, gives W. The workers may be processes or threads, a connection pool, a lock \
+              (W = 1), or an upstream. The rule needs throughput that has stopped growing, CPUs and threads that are not \
+              full, a response time that grows by 1 / Xmax per client, and a direct sign: requests that wait unread or \
+              unaccepted, or a count that matches W (children of a master, threads of one name, connections to an \
+              upstream). Without such a sign the confidence is 0.5. If W is about 1 and several threads share one CPU, \
+              requests take turns on the CPU: a lock, or the interpreter's.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -43,22 +48,32 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let flat = flat(facts)?;
     let used = idles(&view)?;
     counts_places(facts)?;
-    let Some((queue, confidence)) = queue_place(facts, &view) else {
-        return Err(cannot_say(
-            "connection.rtt of the server's connections: it tells a queue in the server from one in the network",
-        ));
+    let places = Places::of(facts);
+    let signs = signs(facts, &view, places.as_ref());
+    let (confidence, doubt) = match signs.iter().map(|(_, confidence)| *confidence).reduce(f64::max) {
+        // Each further sign halves the doubt.
+        Some(best) => (1.0 - (1.0 - best) * 0.5_f64.powi(signs.len() as i32 - 1), None),
+        None => (NO_QUEUE_SEEN, Some(not_the_way(facts, &view)?)),
     };
+    let grows = waits_longer(facts);
+    let confidence = if grows.is_none() && flat.is_some() { confidence.min(NO_QUEUE_SEEN) } else { confidence };
+    let sentence = sentence(facts, &view, places.as_ref());
+    let sentence = if doubt.is_some() { format!("{sentence}, but no queue was seen there") } else { sentence };
     let mut evidence: Vec<run::Evidence> =
         flat.map(|text| line(&view, "completed_rate", "", text)).into_iter().collect();
-    evidence.extend([used, queue]);
-    let (sentence, places) = places(facts, &view);
-    evidence.extend(places);
+    evidence.push(used);
+    evidence.extend(signs.into_iter().map(|(line, _)| line).chain(doubt).chain(grows));
+    evidence.extend(held_line(facts, &view));
     evidence.extend(waits_for_a_disk(&view));
     evidence.extend(super::streams::waits(&view));
     evidence.extend(upstreams::evidence(&view, &facts.upstreams));
-    let sentence = upstreams::full(&facts.upstreams).map_or(sentence, upstreams::sentence);
-    Ok(Verdict::Binds { confidence, sentence, evidence })
+    Ok(Verdict::Binds { confidence: confidence.min(MAX_CONFIDENCE), sentence, evidence })
 }
+
+/// Confidence where throughput is flat and the CPUs idle, and no queue was seen at the server.
+const NO_QUEUE_SEEN: f64 = 0.5;
+/// Greatest confidence.
+const MAX_CONFIDENCE: f64 = 0.95;
 
 fn cannot_say(missing: impl Into<String>) -> Verdict {
     Verdict::CannotSay(vec![missing.into()])
@@ -151,55 +166,96 @@ fn waits_for_a_disk(view: &View<'_>) -> Option<run::Evidence> {
         .then(|| measured(view, ("pressure.io_some", ""), (stalled, FigureUnit::Plain), Some(DISK_STALLED), text))
 }
 
-/// Returns the place where the requests wait, and the confidence that it gives.
-fn queue_place(facts: &Facts<'_>, view: &View<'_>) -> Option<(run::Evidence, f64)> {
-    let r = positive(view.trial.latency_us.mean)?;
-    let unread = view.value("connection.receive_queue").filter(|q| *q >= 1.0);
-    let unaccepted = view.max("listen.queue").filter(|q| *q >= 1.0);
-    if let Some(q) = unread {
+/// Returns direct signs of a queue or of counted places, each with the confidence that it gives.
+fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(run::Evidence, f64)> {
+    let unread = view.value("connection.receive_queue").filter(|q| *q >= 1.0).map(|q| {
         let text = format!("{} bytes of requests waited unread in each receive queue of the server", figure(q));
-        return Some((measured(view, ("connection.receive_queue", ""), (q, FigureUnit::Bytes), None, text), 0.9));
-    }
-    if let Some(q) = unaccepted {
+        (measured(view, ("connection.receive_queue", ""), (q, FigureUnit::Bytes), None, text), 0.9)
+    });
+    let unaccepted = view.max("listen.queue").filter(|q| *q >= 1.0).map(|q| {
         let text = format!("{} connections waited for the server to accept them", figure(q));
-        return Some((
-            measured(view, ("listen.queue", ""), (q, FigureUnit::Plain), view.value("listen.limit"), text),
-            0.85,
-        ));
-    }
+        let limit = view.value("listen.limit");
+        (measured(view, ("listen.queue", ""), (q, FigureUnit::Plain), limit, text), 0.85)
+    });
+    let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {
+        let text = format!("about {} requests at a time: {}", figure(all.places), places::text(one));
+        // A small number may match by chance.
+        (measured(view, ("places", ""), (all.places, FigureUnit::Requests), Some(one.count), text), 0.75)
+    });
+    let turns = serial::turns(facts).map(|turns| (turns, 0.85));
+    let behind = upstreams::queue(view).map(|queue| (queue, 0.85));
+    let full = upstreams::full(&facts.upstreams).map(|load| (upstreams::line(view, load), 0.9));
+    [unread, unaccepted, counted, turns, behind, full].into_iter().flatten().collect()
+}
+
+/// Returns that the way to the server does not explain the response time.
+fn not_the_way(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     if loopback(facts.run) {
         let text = "on loopback there is no network in which requests could queue".to_string();
-        return Some((line(view, "", "", text), 0.8));
+        return Ok(line(view, "", "", text));
     }
-    let rtt = view.value("connection.rtt").filter(|rtt| *rtt < 0.5 * r)?;
+    let unknown = || {
+        cannot_say("connection.rtt of the server's connections: it tells a queue in the server from one in the network")
+    };
+    let r = positive(view.trial.latency_us.mean).ok_or_else(unknown)?;
+    let rtt = view.value("connection.rtt").filter(|rtt| *rtt < TRIP_SHARE * r).ok_or_else(unknown)?;
     let text = format!(
         "the round trip takes {} of a response time of {}: the rest is spent in the server",
         duration(rtt),
         duration(r)
     );
-    Some((measured(view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), Some(r), text), 0.8))
+    Ok(measured(view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), Some(r), text))
 }
 
-/// Returns the number of workers, Xmax R1.
-fn places(facts: &Facts<'_>, view: &View<'_>) -> (String, Vec<run::Evidence>) {
-    let x = facts.x_max().unwrap_or(0.0);
-    let Some(r1) = facts.unloaded.and_then(r1_us) else {
-        return (format!("the server stays at {} while its threads sleep", rate(x)), Vec::new());
-    };
-    let places = held_places(facts).unwrap_or(0.0);
+/// Returns evidence that each further client at the plateau lengthens the response time by 1 / Xmax: a queue exists.
+fn waits_longer(facts: &Facts<'_>) -> Option<run::Evidence> {
+    let (Plateau::Flat { from, .. }, Some(client)) = (facts.plateau, facts.client()) else { return None };
+    let steps = crate::laws::steps(facts);
+    // A plateau that an open loop showed begins at the last step.
+    let first = steps.iter().find(|s| s.n >= from)?;
+    let last = steps.last().filter(|last| last.n > first.n).or_else(|| steps.iter().find(|s| s.n <= first.n))?;
+    let each_us = positive(facts.x_max()?).map(|x| 1e6 / x)?;
+    if last.n <= first.n {
+        return Some(line(&client, "completed_rate", "", "more requests were offered and no more completed".into()));
+    }
+    let grew = ratio(last.r_us - first.r_us, last.n - first.n)?;
+    let text =
+        format!("each further client adds {} to the response time; 1/Xmax is {}", duration(grew), duration(each_us));
+    ((grew / each_us - 1.0).abs() <= ADDED_WAIT)
+        .then(|| measured(&client, ("latency_us.mean", ""), (grew, FigureUnit::Micros), Some(each_us), text))
+}
+
+/// Returns Xmax R1 as a line.
+fn held_line(facts: &Facts<'_>, view: &View<'_>) -> Option<run::Evidence> {
+    let (r1, x) = (facts.unloaded.and_then(r1_us)?, facts.x_max()?);
+    let places = held_places(facts)?;
     let text = format!(
         "{} per request with one client × {} at most = {} requests at a time",
         duration(r1),
         rate(x),
         figure(places)
     );
-    let evidence = measured(view, ("latency_us.mean", ""), (places, FigureUnit::Requests), None, text);
-    let sentence = format!(
-        "the server handles only about {} requests at a time ({} each); the others wait while its threads sleep",
-        figure(places),
-        duration(r1)
-    );
-    (sentence, vec![evidence])
+    Some(measured(view, ("latency_us.mean", ""), (places, FigureUnit::Requests), None, text))
+}
+
+/// Returns the answer in one sentence: work in turns, a full upstream, counted places, or their number alone.
+fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> String {
+    if let Some(full) = upstreams::full(&facts.upstreams) {
+        return upstreams::sentence(full);
+    }
+    if serial::turns(facts).is_some() {
+        return serial::SENTENCE.into();
+    }
+    // A server that uses much of a CPU does not sleep.
+    let sleeps = view.cpu_used().is_some_and(|used| used < HALF_BUSY);
+    let Some((places, r1)) = places.zip(facts.unloaded.and_then(r1_us)) else {
+        let does = if sleeps { "its threads sleep" } else { "its CPUs have time left" };
+        return format!("the server stays at {} while {does}", rate(facts.x_max().unwrap_or(0.0)));
+    };
+    let others = if sleeps { "the others wait while its threads sleep" } else { "the others wait" };
+    let counted = places.matching().next().map_or(String::new(), |one| format!(" ({})", places::text(one)));
+    let number = places::requests(places.places);
+    format!("the server handles only about {number} at a time, {} each{counted}; {others}", duration(r1))
 }
 
 #[cfg(test)]
@@ -224,6 +280,34 @@ mod tests {
         assert!(!b.sentence.contains("at a time"), "{b:#?}");
         let one = judged(PlantedRun::new(20_000.0, 50.0).level(Who::Server, "connection.receive_queue", "", 60.0));
         assert!(one.id == "server-concurrency" && one.sentence.contains("about 1 request"), "{one:#?}");
+    }
+
+    /// A fixed response time under any load is no queue, whatever stops the rate.
+    #[test]
+    fn a_response_time_that_does_not_grow_shows_no_queue() {
+        let waits = |fixed: bool| {
+            let change = move |t: &mut run::Trial, _: &crate::planted::Point| {
+                if fixed {
+                    t.latency_us.mean = 20_000.0;
+                }
+            };
+            judged(PlantedRun::new(20_000.0, 200.0).change(change).level(
+                Who::Server,
+                "connection.receive_queue",
+                "",
+                60.0,
+            ))
+        };
+        let (grows, fixed) = (waits(false), waits(true));
+        assert!(grows.id == "server-concurrency" && grows.confidence >= 0.9, "{grows:#?}");
+        assert!(fixed.confidence <= 0.5, "{fixed:#?}");
+    }
+
+    /// Flat and idle, with no queue at the server: something else may hold the rate.
+    #[test]
+    fn without_a_queue_at_the_server_the_verdict_is_not_sure() {
+        let b = judged(PlantedRun::new(20_000.0, 300.0).shared());
+        assert!(b.confidence <= 0.5 && b.sentence.contains("no queue was seen"), "{b:#?}");
     }
 
     /// Sixteen requests a connection for a server that takes eight: the other eight wait, and the evidence says how many.
@@ -268,7 +352,7 @@ mod tests {
             let named = move |t: &mut run::Trial, _: &crate::planted::Point| {
                 t.server.iter_mut().for_each(|s| s.host = t.client.host.clone());
             };
-            judged(PlantedRun::new(20_000.0, 200.0).url(url).change(named))
+            judged(PlantedRun::new(20_000.0, 300.0).url(url).change(named))
         };
         let said = |b: &Bottleneck| b.evidence.iter().any(|e| e.text.contains("no network in which"));
         let (loopback, veth) = (on("http://127.0.0.1:8080/"), on("http://10.1.0.2:8080/"));

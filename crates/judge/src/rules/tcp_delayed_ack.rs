@@ -33,6 +33,9 @@ pub(super) const RULE: Rule = Rule {
 const TIMER_US: std::ops::RangeInclusive<f64> = ACK_TIMER_LOW_US..=ACK_TIMER_HIGH_US;
 
 fn judge(facts: &Facts<'_>) -> Verdict {
+    if crate::facts::unix_socket(facts.run) {
+        return Verdict::RuledOut("a unix socket has no network".into());
+    }
     let (Some(one), Some(decisive)) = (facts.unloaded.or(facts.decisive), facts.decisive) else {
         return Verdict::CannotSay(vec!["a trial with one client".into()]);
     };

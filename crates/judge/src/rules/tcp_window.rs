@@ -73,6 +73,9 @@ const LIMITS: &[Limit] = &[
 ];
 
 fn judge(facts: &Facts<'_>) -> Verdict {
+    if crate::facts::unix_socket(facts.run) {
+        return Verdict::RuledOut("a unix socket has no network".into());
+    }
     let Some(trial) = facts.decisive else { return Verdict::CannotSay(vec!["no trial completed anything".into()]) };
     let views = sides_of(trial);
     let mut missing = Vec::new();

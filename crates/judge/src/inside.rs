@@ -1,0 +1,33 @@
+//! The inside of a server that handles only some requests at a time: what was counted there, and what a reader can do about it.
+
+use run::Counted;
+
+use crate::Facts;
+use crate::places::{self, Places};
+use crate::serial;
+
+/// Findings on the inside of a server.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Inside {
+    /// Whether requests take turns on the CPU.
+    pub(crate) serial: bool,
+    /// Counts that match the number of requests at a time.
+    pub(crate) counted: Vec<Counted>,
+    /// Advice that fits them; `None` where nothing was found.
+    pub(crate) advice: Option<Vec<String>>,
+}
+
+impl Inside {
+    pub(crate) fn of(facts: &Facts<'_>) -> Self {
+        let serial = serial::is_serial(facts);
+        let places = Places::of(facts);
+        let counted: Vec<Counted> = places.iter().flat_map(Places::matching).cloned().collect();
+        let many = places.as_ref().and_then(|p| Some(places::advice_too_many(p.too_many()?, p.places)));
+        let advice = match (serial, counted.is_empty()) {
+            (true, _) => Some(serial::ADVICE.map(str::to_string).into()),
+            (_, false) => Some(counted.iter().map(places::advice).collect()),
+            _ => many.map(|many| vec![many]),
+        };
+        Self { serial, counted, advice }
+    }
+}

@@ -1,0 +1,279 @@
+//! The number of requests that a server handles at a time, beside everything that can be counted: children of a master, threads of one name,
+//! connections to an upstream. A count that matches names the places; a count far above it says that the workers wait for something behind them.
+
+use run::{Counted, InstanceFilter};
+
+use crate::Facts;
+use crate::number::{figure, positive};
+use crate::single::{clients, good, r1_us, server_of};
+use crate::sweep::top;
+use crate::thresholds::{MANY_PLACES, PLACES_APART, REACHED, TRIP_SHARE};
+use crate::view::View;
+
+/// Number of requests handled at a time, and counts that may explain it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Places {
+    /// Xmax × R1 without the round trip to the server: a request on its way holds no worker.
+    pub(crate) places: f64,
+    /// Everything that was counted with its distance from the server, the best match first.
+    counted: Vec<(u32, Counted)>,
+}
+
+impl Places {
+    /// Returns the places of a run; `None` where the lightest load was full already, or most of R1 is the way to the server.
+    pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
+        let (one, x_max) = (facts.unloaded?, facts.x_max()?);
+        // By Little's law a full load gives its own number of clients.
+        if clients(one) > 1.0 && good(one) >= REACHED * x_max {
+            return None;
+        }
+        let r1 = r1_us(one)?;
+        let way = server_of(one).and_then(|v| v.value("connection.min_rtt")).filter(|us| *us > 0.0).unwrap_or(0.0);
+        if way > TRIP_SHARE * r1 {
+            return None;
+        }
+        let places = positive(x_max * (r1 - way) / 1e6)?;
+        let view = top(&facts.sweep).last().copied().or(facts.decisive).and_then(server_of)?;
+        let mut counted = [children(&view), threads(&view), connections(&view)].concat();
+        counted.sort_by(|(_, a), (_, b)| (a.count - places).abs().total_cmp(&(b.count - places).abs()));
+        Some(Self { places, counted })
+    }
+
+    /// Returns the counts that equal the number of places within the error of both measurements.
+    pub(crate) fn matching(&self) -> impl Iterator<Item = &Counted> {
+        let equal = |c: &&Counted| (c.count - self.places).abs() <= PLACES_APART * c.count;
+        self.counted.iter().map(|(_, counted)| counted).filter(equal)
+    }
+
+    /// Returns the workers furthest from the client, if many more of them exist than requests are handled at a time: most wait for something else.
+    pub(crate) fn too_many(&self) -> Option<&Counted> {
+        let workers =
+            self.counted.iter().filter(|(_, c)| c.what != CONNECTIONS && c.count >= MANY_PLACES * self.places);
+        let last = workers.max_by(|(a, one), (b, other)| a.cmp(b).then(other.count.total_cmp(&one.count)));
+        last.map(|(_, counted)| counted).filter(|_| self.matching().next().is_none())
+    }
+}
+
+const CHILDREN: &str = "children";
+const THREADS: &str = "threads";
+const CONNECTIONS: &str = "connections";
+
+/// Describes a count: `php-fpm has 5 children`.
+pub(crate) fn text(counted: &Counted) -> String {
+    let Counted { what, count, of, peer } = counted;
+    let one = if what == CHILDREN { "child" } else { what.trim_end_matches('s') };
+    let what = if *count == 1.0 { one } else { what };
+    let to = if peer.is_empty() { String::new() } else { format!(" to {peer}") };
+    format!("{of} has {} {what}{to}", figure(*count))
+}
+
+/// Returns what a reader can do about places that were counted.
+pub(crate) fn advice(counted: &Counted) -> String {
+    let Counted { what, count, of, peer } = counted;
+    match what.as_str() {
+        CONNECTIONS => format!(
+            "Raise the number of connections from {of} to {peer} (now {}): the size of its pool, while {peer} is not full.",
+            figure(*count)
+        ),
+        _ => format!("Raise the number of {what} of {of} (now {}).", figure(*count)),
+    }
+}
+
+/// Returns what does not help where most workers wait.
+pub(crate) fn advice_too_many(counted: &Counted, places: f64) -> String {
+    format!(
+        "More workers will not help: {}, and only about {} work at a time. Look for a lock that they share, or a row or an upstream that they wait for.",
+        text(counted),
+        figure(places)
+    )
+}
+
+/// Shows a number of requests: a whole number where it is one within the error of two loads.
+pub(crate) fn requests(places: f64) -> String {
+    let whole = places.round();
+    let shown = if (places - whole).abs() <= WHOLE * whole { whole } else { places };
+    format!("{} request{}", figure(shown), if shown == 1.0 { "" } else { "s" })
+}
+
+/// Difference below which a number of requests is shown as a whole number: a display, no decision.
+const WHOLE: f64 = 0.02;
+
+/// Returns the name of a program: `nginx` of `nginx:1234`.
+fn program(instance: &str) -> &str {
+    instance.rsplit_once(':').map_or(instance, |(name, _)| name)
+}
+
+/// Returns the processes of the server and of the upstreams on its machine, with their distance from the server.
+fn all<'a>(view: &View<'a>) -> Vec<(&'a str, u32)> {
+    let own = view.side.processes.iter().map(|name| (name.as_str(), 0));
+    let behind = view.side.behind.iter().flat_map(|b| b.processes.iter().map(|name| (name.as_str(), b.depth)));
+    own.chain(behind).collect()
+}
+
+/// Returns the process of this number, with its distance.
+fn process<'a>(all: &[(&'a str, u32)], pid: &str) -> Option<(&'a str, u32)> {
+    all.iter().copied().find(|(name, _)| name.rsplit_once(':').is_some_and(|(_, of)| of == pid))
+}
+
+/// Counts, per parent and name, the processes that used CPU time.
+fn children(view: &View<'_>) -> Vec<(u32, Counted)> {
+    let all = all(view);
+    let parents = view.instances("process.parent");
+    let mut groups: Vec<((u32, f64, &str), f64)> = Vec::new();
+    for task in view.processes_of(&filter(view)).iter().filter(|task| task.busy > 0.0) {
+        let Some((_, parent)) = parents.iter().find(|(name, _)| *name == task.name) else { continue };
+        let Some((name, depth)) = all.iter().copied().find(|(name, _)| *name == task.name) else { continue };
+        add(&mut groups, (depth, *parent, program(name)), 1.0);
+    }
+    let of = |((depth, parent, name), count): ((u32, f64, &str), f64)| {
+        let (master, _) = process(&all, &parent.to_string())?;
+        // A program that another one started is no worker of it.
+        (program(master) == name)
+            .then(|| (depth, Counted { what: CHILDREN.into(), count, of: name.into(), peer: String::new() }))
+    };
+    groups.into_iter().filter_map(of).collect()
+}
+
+/// Counts, per program and name, the threads that used CPU time; not the first thread, which often only accepts.
+fn threads(view: &View<'_>) -> Vec<(u32, Counted)> {
+    let all = all(view);
+    let mut groups: Vec<((u32, &str, String), f64)> = Vec::new();
+    for task in view.threads_of(&filter(view)).iter().filter(|task| task.busy > 0.0) {
+        let parts = task.name.rsplit_once('/').and_then(|(of, tid)| Some((of.rsplit_once(':')?, tid)));
+        let Some(((name, pid), _)) = parts.filter(|((_, pid), tid)| pid != tid) else { continue };
+        let Some((process, depth)) = process(&all, pid) else { continue };
+        let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || "-_#:. ".contains(c));
+        add(&mut groups, (depth, program(process), name.to_string()), 1.0);
+    }
+    let of = |((depth, process, name), count): ((u32, &str, String), f64)| {
+        let of = if process == name || name.is_empty() { process.into() } else { format!("{name} of {process}") };
+        (depth, Counted { what: THREADS.into(), count, of, peer: String::new() })
+    };
+    groups.into_iter().map(of).collect()
+}
+
+/// Returns a filter of the processes of the server and of its upstreams.
+fn filter<'a>(view: &View<'a>) -> InstanceFilter<'a> {
+    InstanceFilter::new(view.side.processes.iter().chain(view.side.behind.iter().flat_map(|b| &b.processes)))
+}
+
+fn add<K: PartialEq>(groups: &mut Vec<(K, f64)>, key: K, count: f64) {
+    match groups.iter_mut().find(|(one, _)| *one == key) {
+        Some((_, all)) => *all += count,
+        None => groups.push((key, count)),
+    }
+}
+
+/// Counts the connections to each upstream.
+fn connections(view: &View<'_>) -> Vec<(u32, Counted)> {
+    let side = view.side;
+    let holder = |from: &str| {
+        let behind = side.behind.iter().find(|b| b.address == from).and_then(|b| b.processes.first());
+        behind.or(side.processes.first().filter(|_| from.is_empty())).map_or(from, |name| program(name)).to_string()
+    };
+    let counted = |b: &run::Upstream| {
+        let column = side.recording.columns_of("behind.connections").find(|c| c.instance == b.address)?;
+        let count = side.recording.over(column, view.window).value().and_then(positive)?.round();
+        let name = b.processes.first().map_or(String::new(), |name| format!("{} ", program(name)));
+        let peer = format!("{name}{}", b.address);
+        Some((b.depth, Counted { what: CONNECTIONS.into(), count, of: holder(&b.from), peer }))
+    };
+    side.behind.iter().filter_map(counted).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PlantedRun, Who};
+    use run::{Bottleneck, Upstream};
+
+    /// A proxy that reads every request at once, before a service of so many children, with a pool of connections to a database.
+    fn chain(x_max: f64, children: u32, pool: f64) -> PlantedRun {
+        let mut planted = PlantedRun::new(20_000.0, x_max).shared();
+        let mut workers: Vec<String> = vec!["app:200".into()];
+        for pid in 201..=200 + children {
+            let name = format!("app:{pid}");
+            planted = planted.per_s(Who::Server, "process.cpu", &name, |p| p.x * 10.0).level(
+                Who::Server,
+                "process.parent",
+                &name,
+                200.0,
+            );
+            workers.push(name);
+        }
+        planted
+            .per_s(Who::Server, "process.cpu", "app:200", |_| 0.0)
+            .per_s(Who::Server, "process.cpu", "postgres:300", |p| p.x * 10.0)
+            .level(Who::Server, "behind.connections", "127.0.0.1:9000", 64.0)
+            .level(Who::Server, "behind.connections", "127.0.0.1:5432", pool)
+            .change(move |t, _| {
+                let behind = |address: &str, depth, from: &str, processes: &[String]| Upstream {
+                    address: address.into(),
+                    depth,
+                    from: from.into(),
+                    processes: processes.to_vec(),
+                    ..Upstream::default()
+                };
+                t.server.iter_mut().for_each(|side| {
+                    side.behind = vec![
+                        behind("127.0.0.1:9000", 1, "", &workers),
+                        behind("127.0.0.1:5432", 2, "127.0.0.1:9000", &["postgres:300".to_string()]),
+                    ];
+                });
+            })
+    }
+
+    fn judged(planted: &PlantedRun) -> Bottleneck {
+        let mut run = planted.run();
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    }
+
+    #[test]
+    fn children_that_match_the_places_are_named_and_so_is_a_pool() {
+        let b = judged(&chain(254.0, 5, 23.0));
+        let first = b.counted.first().map(|c| (c.what.as_str(), c.count, c.of.as_str()));
+        assert_eq!((b.id.as_str(), first), ("server-concurrency", Some(("children", 5.0, "app"))), "{b:#?}");
+        assert!(b.sentence.contains("app has 5 children") && b.confidence >= 0.7, "{b:#?}");
+        assert!(b.advice.iter().any(|a| a.contains("Raise the number of children of app (now 5)")), "{:?}", b.advice);
+        let b = judged(&chain(162.0, 12, 3.0));
+        assert!(b.sentence.contains("app has 3 connections to postgres 127.0.0.1:5432"), "{b:#?}");
+        assert_eq!(b.counted.len(), 1, "{:?}", b.counted);
+    }
+
+    #[test]
+    fn where_most_workers_wait_more_of_them_are_not_advised() {
+        let b = judged(&chain(75.0, 8, 9.0));
+        assert!(b.id == "server-concurrency" && b.counted.is_empty(), "{b:#?}");
+        assert!(
+            b.advice.iter().any(|a| a.contains("More workers will not help: app has 8 children")),
+            "{:?}",
+            b.advice
+        );
+        assert!(!b.advice.iter().any(|a| a.contains("Raise the number")), "{:?}", b.advice);
+    }
+
+    #[test]
+    fn threads_of_one_name_are_one_kind_of_place() {
+        let mut planted = PlantedRun::new(20_000.0, 152.0).none(Who::Server, "thread.cpu");
+        for (name, tid) in
+            [("http-exec-1", 104), ("http-exec-2", 105), ("http-exec-13", 106), ("gc", 107), ("srv", 100)]
+        {
+            planted = planted.per_s(Who::Server, "thread.cpu", &format!("{name}:100/{tid}"), |p| p.x);
+        }
+        let b = judged(&planted.shared());
+        assert!(b.sentence.contains("http-exec of srv has 3 threads"), "{b:#?}");
+    }
+
+    /// Forty milliseconds away: the way holds no worker, so the product says nothing about places.
+    #[test]
+    fn a_long_way_is_no_number_of_places() {
+        let far = chain(254.0, 5, 23.0).level(Who::Server, "connection.min_rtt", "", 17_000.0).level(
+            Who::Server,
+            "connection.rtt",
+            "",
+            17_000.0,
+        );
+        let b = judged(&far);
+        assert!(b.counted.is_empty() && b.confidence <= 0.5, "{b:#?}");
+    }
+}

@@ -1,0 +1,97 @@
+//! Work that takes turns on the CPU: about one CPU in use by several threads of which none is full, and about one request at a time. A lock
+//! around arithmetic does it, and the interpreter's lock of CPython and Ruby.
+
+use run::{Evidence, FigureUnit, UpstreamLimit};
+
+use crate::Facts;
+use crate::evidence::measured;
+use crate::number::{figure, percent, ratio};
+use crate::places::Places;
+use crate::single::server_of;
+use crate::sweep::{Plateau, top};
+use crate::thresholds::{FULL, LEAST_PLACES, ONE_PLACE, SERIAL_CPU, SEVERAL_CPUS};
+use crate::view::{Task, View};
+
+/// Sentence of a verdict.
+pub(crate) const SENTENCE: &str =
+    "requests take turns on the CPU, one at a time, on changing threads: a lock, or the interpreter's (CPython, Ruby)";
+
+/// Advice of a verdict.
+pub(crate) const ADVICE: [&str; 2] = [
+    "Start more processes of the server: each one works on one request at a time. More CPUs or threads alone do not help.",
+    "Find the lock with a profiler: work outside of the lock runs in parallel.",
+];
+
+/// Returns the CPU use of a server whose requests take turns; `None` where they do not.
+pub(crate) fn turns(facts: &Facts<'_>) -> Option<Evidence> {
+    let flat = matches!(facts.plateau, Plateau::Flat { .. });
+    let view = top(&facts.sweep).last().copied().or(facts.decisive).filter(|_| flat).and_then(server_of)?;
+    let places = Places::of(facts)?.places;
+    let used = view.cpu_used()?;
+    let one = (LEAST_PLACES..=ONE_PLACE).contains(&places) && (SERIAL_CPU..=ONE_PLACE).contains(&used);
+    one.then(|| changing(&view, used)).flatten()
+}
+
+/// Returns evidence that several threads shared this use and none was full, while another CPU was allowed.
+fn changing(view: &View<'_>, used: f64) -> Option<Evidence> {
+    let threads = view.threads();
+    let busiest = threads.first().map(|task| task.busy)?;
+    let several = ratio(busiest, used)? < FULL && threads.iter().map(Task::wants).all(|wants| wants < FULL);
+    let text = format!(
+        "{} threads used {} CPUs together, the busiest {}",
+        figure(threads.iter().filter(|task| task.busy > 0.0).count() as f64),
+        figure(used),
+        percent(busiest)
+    );
+    (several && view.cpu_allowed()? >= SEVERAL_CPUS)
+        .then(|| measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(1.0), text))
+}
+
+/// Returns whether requests take turns on the CPU, in the server or in the upstream that it waits for.
+pub(crate) fn is_serial(facts: &Facts<'_>) -> bool {
+    match crate::upstreams::full(&facts.upstreams) {
+        Some(upstream) => upstream.limit == Some(UpstreamLimit::Lock),
+        None => turns(facts).is_some(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PlantedRun, Who};
+    use run::Bottleneck;
+
+    /// A server of eight threads that hold a lock for `locked` of each 4 ms, on four CPUs.
+    fn threads(used: f64, x_max: f64) -> Bottleneck {
+        let x = x_max;
+        let mut planted = PlantedRun::new(4000.0, x_max)
+            .none(Who::Server, "thread.cpu")
+            .level(Who::Server, "connection.receive_queue", "", 60.0)
+            .per_s(Who::Server, "cpu.user", "total", move |p| p.x / x * used * 1e6)
+            .per_s(Who::Server, "cpu.idle", "total", move |p| 3.9e6 - p.x / x * used * 1e6)
+            .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x / x * used * 1e6);
+        for tid in 101..109 {
+            let name = format!("srv:100/{tid}");
+            planted = planted.per_s(Who::Server, "thread.cpu", &name, move |p| p.x / x * used / 8.0 * 1e6);
+        }
+        let mut run = planted.run();
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    }
+
+    #[test]
+    fn one_cpu_in_turns_of_eight_threads_is_a_lock() {
+        let b = threads(0.97, 246.0);
+        assert!(b.id == "server-concurrency" && b.serial && b.sentence.contains("take turns on the CPU"), "{b:#?}");
+        assert!(b.advice[0].contains("more processes"), "{b:#?}");
+        assert!(!b.sentence.contains("sleep"), "{b:#?}");
+    }
+
+    /// One request at a time that hardly computes sleeps with the lock: no work of a CPU takes turns.
+    #[test]
+    fn one_request_at_a_time_that_sleeps_is_no_work_in_turns() {
+        let b = threads(0.1, 246.0);
+        assert!(b.id == "server-concurrency" && !b.serial && b.sentence.contains("sleep"), "{b:#?}");
+        let four = threads(0.97, 1000.0);
+        assert!(!four.serial && !four.sentence.contains("sleep"), "{four:#?}");
+    }
+}
