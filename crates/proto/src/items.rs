@@ -13,12 +13,24 @@ pub(crate) struct Item {
     pub(crate) path: String,
     pub(crate) host: String,
     pub(crate) headers: Vec<(String, String)>,
+    /// The `User-Agent` that is sent unless a header gives one; `None` to send none.
+    pub(crate) user_agent: Option<&'static str>,
     /// The body; absent if none is sent.
     pub(crate) body: Option<Arc<[u8]>>,
     pub(crate) expect_status: Option<u16>,
     pub(crate) expect_text: String,
     /// Capture names, and the place of their values in the response.
     pub(crate) capture: Vec<(String, String)>,
+}
+
+/// Name and version as the `User-Agent`.
+pub(crate) const USER_AGENT: &str = concat!("loadline/", env!("CARGO_PKG_VERSION"));
+
+impl Item {
+    /// Returns whether the request has a header of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
+    }
 }
 
 /// Assembles every request of a plan with `build`: the one of the protocol's settings, or those of the set.
@@ -34,7 +46,8 @@ pub(crate) fn prepare<T>(
         let body = body_file.as_deref().map(|file| read("the request body", file)).transpose()?;
         let (method, path, host, headers) = (method.clone(), path.clone(), host.clone(), headers.clone());
         let (expect_status, expect_text, capture) = (*expect_status, String::new(), Vec::new());
-        let one = Item { method, path, host, headers, body, expect_status, expect_text, capture };
+        let user_agent = Some(USER_AGENT);
+        let one = Item { method, path, host, headers, user_agent, body, expect_status, expect_text, capture };
         return Ok(vec![build(one)?]);
     };
     let each = |(at, request): (usize, &RequestPlan)| {
@@ -64,6 +77,7 @@ fn item(
         path: request.path.clone(),
         host: host.into(),
         headers,
+        user_agent: Some(USER_AGENT).filter(|_| !request.without_user_agent),
         body,
         expect_status: request.expect_status.or(expect_status),
         expect_text: request.expect_text.clone(),

@@ -104,6 +104,11 @@ impl Source {
         RequestIndex { row: row as usize, seq: seq + 1 }
     }
 
+    /// Returns whether a text has a placeholder.
+    pub(crate) fn fills(&self, text: &[u8]) -> bool {
+        self.placeholders && text.windows(2).any(|two| two == b"{{")
+    }
+
     /// Cuts a text into pieces.
     pub(crate) fn cut(&self, text: &str, in_path: bool) -> Result<Vec<Piece>, ProtoError> {
         let (mut pieces, mut rest) = (Vec::new(), text);

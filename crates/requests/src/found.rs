@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use run::{RequestOrder, RequestPlan};
+use run::{RequestOrder, RequestPlan, UrlParts};
+
+use crate::url::{SplitUrl, origin};
 
 /// A file to read.
 pub(crate) struct Source<'a> {
@@ -22,6 +24,16 @@ pub struct Found {
     pub origin: Option<String>,
 }
 
+impl Found {
+    /// Completes a request by its URL: the path, and the header of its user information unless the request has one.
+    pub(crate) fn new(mut request: RequestPlan, url: SplitUrl) -> Self {
+        let given = request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        request.headers.extend(url.authorization.filter(|_| !given).map(|value| ("Authorization".into(), value)));
+        request.path = url.path;
+        Self { request, origin: url.origin }
+    }
+}
+
 /// All requests of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
@@ -29,10 +41,12 @@ pub struct Imported {
     pub found: Vec<Found>,
     /// Order in which the file wants them made.
     pub order: Option<RequestOrder>,
-    /// Placeholders `{{…}}` are filled in.
+    /// Placeholders `{{…}}` and variables `$env:NAME` are filled in: the file is written by hand.
     pub templates: bool,
     /// Number of requests left out, by reason.
     pub left_out: BTreeMap<String, u64>,
+    /// What the file asks for besides its requests, and does not get.
+    pub remarks: Vec<String>,
 }
 
 impl Imported {
@@ -46,11 +60,12 @@ impl Imported {
         self.found.iter().find_map(|found| found.origin.as_deref())
     }
 
-    /// Leaves out requests to servers other than `origin`.
-    pub fn keep_origin(&mut self, origin: &str) {
-        let left_out = &mut self.left_out;
+    /// Leaves out requests to servers other than `wanted`.
+    pub fn keep_origin(&mut self, wanted: &str) {
+        let (left_out, parts) = (&mut self.left_out, UrlParts::parse(wanted));
+        let wanted = origin(parts.scheme_or_http(), parts.authority);
         self.found.retain(|found| match &found.origin {
-            Some(other) if !other.eq_ignore_ascii_case(origin) => {
+            Some(other) if *other != wanted => {
                 *left_out.entry(format!("made to {other}")).or_default() += 1;
                 false
             }
@@ -58,9 +73,24 @@ impl Imported {
         });
     }
 
-    /// Returns one sentence about what was left out.
+    /// Keeps the requests to the server of a target. If none is made to it, keeps those to the server of the first
+    /// request. Returns that server.
+    pub fn aim(&mut self, target: &str) -> Option<String> {
+        let first = self.origin()?.to_owned();
+        let parts = UrlParts::parse(target);
+        let asked = ["http", "https"].map(|scheme| origin(scheme, parts.authority));
+        let origins = || self.found.iter().filter_map(|found| found.origin.as_ref());
+        let same = |wanted: &String| origins().find(|origin| *origin == wanted).cloned();
+        let own_scheme = origin(parts.scheme_or_http(), parts.authority);
+        let origin = same(&own_scheme).or_else(|| asked.iter().find_map(same)).unwrap_or(first);
+        self.keep_origin(&origin);
+        Some(origin)
+    }
+
+    /// Returns one sentence about what was left out, and the remarks.
     pub fn left_out_words(&self) -> Option<String> {
-        left_out_words(&self.left_out)
+        let all: Vec<String> = left_out_words(&self.left_out).into_iter().chain(self.remarks.iter().cloned()).collect();
+        (!all.is_empty()).then(|| all.join("; "))
     }
 }
 
@@ -68,4 +98,27 @@ impl Imported {
 pub fn left_out_words(left_out: &BTreeMap<String, u64>) -> Option<String> {
     let each: Vec<String> = left_out.iter().map(|(why, n)| format!("{n} {why}")).collect();
     (!each.is_empty()).then(|| format!("left out: {}", each.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn imported(origins: &[&str]) -> Imported {
+        let found = origins.iter().map(|origin| Found { origin: Some((*origin).into()), ..Found::default() });
+        Imported { found: found.collect(), ..Imported::default() }
+    }
+
+    #[test]
+    fn a_target_keeps_the_requests_to_its_server() {
+        let mut all = imported(&["https://a", "https://b", "https://b"]);
+        assert_eq!(all.aim("https://B:443/x").as_deref(), Some("https://b"));
+        assert_eq!((all.found.len(), all.left_out_words().as_deref()), (2, Some("left out: 1 made to https://a")));
+        let mut other_scheme = imported(&["https://a", "https://b"]);
+        assert_eq!(other_scheme.aim("http://b/").as_deref(), Some("https://b"));
+        let mut both = imported(&["https://a", "http://a"]);
+        assert_eq!(both.aim("http://a:80").as_deref(), Some("http://a"));
+        assert_eq!(imported(&["http://a", "http://b"]).aim("http://elsewhere").as_deref(), Some("http://a"));
+        assert_eq!(Imported::default().aim("http://h"), None);
+    }
 }

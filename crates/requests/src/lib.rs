@@ -54,14 +54,7 @@ pub fn read_text(
             let near = run::nearest(name, names()).map_or(String::new(), |n| format!("; did you mean {n}?"));
             fail(format!("there is no form {name:?} of requests{near} (possible: {})", names().join(", ")))
         })?,
-        None => FORMATS.iter().find(|row| (row.matches)(text)).ok_or_else(|| {
-            let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            let names = names().join(", ");
-            fail(format!(
-                "its form cannot be told from its first line, {}; give --requests-format: {names}",
-                error::shown(first)
-            ))
-        })?,
+        None => FORMATS.iter().find(|row| (row.matches)(text)).ok_or_else(|| fail(other_form(text)))?,
     };
     let imported = (row.read)(&found::Source { file, text, folder })?;
     match imported.found.len() {
@@ -69,6 +62,30 @@ pub fn read_text(
         n if n > MAX_REQUESTS => Err(fail(format!("it holds {n} requests; at most {MAX_REQUESTS} can be made"))),
         _ => Ok((imported, row)),
     }
+}
+
+/// Returns the message about a text of no known format. It names the form where that is known.
+fn other_form(text: &str) -> String {
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let begins = |words: &[&str]| words.iter().any(|word| first.starts_with(word));
+    if log::text_looks_like_log(text) {
+        return "it is an access log: give it with --replay FILE instead of --requests".into();
+    }
+    if formats::is_json_array(text) {
+        return "it is a JSON array, which is none of the forms; write one object per line (jq -c '.[]' FILE), with the keys \
+                method, url, header and body"
+            .into();
+    }
+    if begins(&["fetch(", "await fetch(", "Invoke-WebRequest", "Invoke-RestMethod", "$session"]) {
+        return format!("{} is a request for another program; copy it \"as cURL (bash)\"", error::shown(first));
+    }
+    let names: Vec<&str> = FORMATS.iter().map(|row| row.name).collect();
+    let what =
+        if first.is_empty() { "it is empty".into() } else { format!("its first line is {}", error::shown(first)) };
+    format!(
+        "its form is not known: {what}; name the form with --requests-format (import: --format): {}",
+        names.join(", ")
+    )
 }
 
 /// The set that was found, in the order asked for, or the file's own, or by weight.
@@ -96,6 +113,20 @@ mod tests {
         ] {
             let read = read_text("f", text, Path::new("."), None).map(|(_, row)| row.name);
             assert_eq!(read, Ok(name), "{text}");
+        }
+        for (text, says) in [
+            (
+                "1.2.3.4 - - [x] \"\\x16\" 400 1\nh - - [10/Oct/2000:13:55:36 +0000] \"GET / HTTP/1.1\" 200 1\n",
+                "--replay",
+            ),
+            ("{\"method\":\"GET\",\"url\":\"/\",\"status\":200}\n", "--replay"),
+            ("[\n  {\"method\": \"GET\"}]", "JSON array"),
+            ("[]", "JSON array"),
+            ("fetch(\"http://h/\", {})", "as cURL (bash)"),
+            ("", "it is empty"),
+        ] {
+            let error = read_text("f", text, Path::new("."), None).unwrap_err().to_string();
+            assert!(error.contains(says), "{text}: {error}");
         }
         let error = read_text("f", "rubbish here\n", Path::new("."), None).unwrap_err().to_string();
         assert!(error.contains("\"rubbish here\"") && error.contains("--requests-format"), "{error}");

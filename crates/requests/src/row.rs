@@ -3,6 +3,9 @@
 use crate::error::ReadError;
 use crate::found::{Imported, Source};
 
+/// Number of lines that tell the format of a text.
+pub(crate) const MAX_LINES_LOOKED_AT: usize = 100;
+
 /// A file format of requests.
 #[derive(Clone, Copy, Debug)]
 pub struct FormatSpec {

@@ -2,13 +2,24 @@
 
 use run::UrlParts;
 
-/// Splits a URL into scheme and authority, and path with query. A path alone has no authority. The default scheme is `http`.
-pub(crate) fn split(url: &str) -> Result<(Option<String>, String), String> {
+/// Parts of a URL.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SplitUrl {
+    /// Scheme and authority, without the usual port; `None` for a path alone.
+    pub(crate) origin: Option<String>,
+    /// Path with query.
+    pub(crate) path: String,
+    /// Value of the `Authorization` header that the URL's user information makes.
+    pub(crate) authorization: Option<String>,
+}
+
+/// Splits a URL. A path alone has no origin. The default scheme is `http`.
+pub(crate) fn split(url: &str) -> Result<SplitUrl, String> {
     if url.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
         return Err("a URL has no blanks or control characters; write them as %20 and the like".into());
     }
     if url.starts_with('/') {
-        return Ok((None, without_fragment(url)));
+        return Ok(SplitUrl { path: without_fragment(url), ..SplitUrl::default() });
     }
     let written = UrlParts::parse(url);
     let scheme = written.scheme_or_http();
@@ -16,13 +27,40 @@ pub(crate) fn split(url: &str) -> Result<(Option<String>, String), String> {
         let near = run::nearest(scheme, ["http", "https"]).map_or(String::new(), |n| format!("; did you mean {n}://?"));
         return Err(format!("{scheme}:// is not http:// or https://{near}"));
     }
-    let authority = written.authority.rsplit_once('@').map_or(written.authority, |(_, host)| host);
+    let (user, authority) =
+        written.authority.rsplit_once('@').map_or((None, written.authority), |(user, host)| (Some(user), host));
     if authority.is_empty() {
         return Err("it names no host; write http://HOST:PORT/PATH or /PATH".into());
     }
     let path = without_fragment(written.path);
     let path = if path.starts_with('/') { path } else { format!("/{path}") };
-    Ok((Some(format!("{}://{}", scheme.to_ascii_lowercase(), authority.to_ascii_lowercase())), path))
+    let origin = Some(origin(scheme, authority));
+    Ok(SplitUrl { origin, path, authorization: user.filter(|user| !user.is_empty()).map(basic) })
+}
+
+/// Returns scheme and authority in lower case, without the port that the scheme has anyway.
+pub(crate) fn origin(scheme: &str, authority: &str) -> String {
+    let (scheme, authority) = (scheme.to_ascii_lowercase(), authority.to_ascii_lowercase());
+    let usual = if scheme == "https" { ":443" } else { ":80" };
+    format!("{scheme}://{}", authority.strip_suffix(usual).unwrap_or(&authority))
+}
+
+/// Returns the value of `Authorization` for `NAME:PASSWORD` of a URL (RFC 7617), as curl, browsers and Go send it.
+fn basic(user: &str) -> String {
+    let decoded = percent_decoded(user);
+    let named = if user.contains(':') { decoded } else { [&decoded[..], b":"].concat() };
+    format!("Basic {}", run::to_base64(&named))
+}
+
+/// Undoes `%HH`.
+fn percent_decoded(text: &str) -> Vec<u8> {
+    let (bytes, mut out, mut at) = (text.as_bytes(), Vec::with_capacity(text.len()), 0);
+    while let Some(&byte) = bytes.get(at) {
+        let coded = (byte == b'%').then(|| u8::from_str_radix(text.get(at + 1..at + 3)?, 16).ok()).flatten();
+        out.push(coded.unwrap_or(byte));
+        at += if coded.is_some() { 3 } else { 1 };
+    }
+    out
 }
 
 fn without_fragment(path: &str) -> String {
@@ -35,12 +73,24 @@ mod tests {
 
     #[test]
     fn halves_are_told_apart_and_mistakes_are_named() {
-        let of = |url: &str| split(url).unwrap();
+        let of = |url: &str| split(url).map(|url| (url.origin, url.path)).unwrap();
         assert_eq!(of("HTTP://H:1/a?b=c#d"), (Some("http://h:1".into()), "/a?b=c".into()));
         assert_eq!(of("https://h?x"), (Some("https://h".into()), "/?x".into()));
         assert_eq!(of("u:p@h/x"), (Some("http://h".into()), "/x".into()));
+        assert_eq!(of("https://h:443/x").0, of("https://h/").0, "the usual port");
+        assert_eq!(of("http://h:443/x").0, Some("http://h:443".into()));
         assert_eq!(of("/x#y"), (None, "/x".into()));
         assert!(split("htp://h/").unwrap_err().contains("did you mean http://"));
         assert!(split("http:///x").unwrap_err().contains("names no host") && split("/a b").is_err());
+    }
+
+    #[test]
+    fn user_information_becomes_a_header() {
+        let of = |url: &str| split(url).unwrap().authorization;
+        // RFC 7617, section 2: Aladdin with the password "open sesame".
+        assert_eq!(of("http://Aladdin:open%20sesame@h/").as_deref(), Some("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="));
+        assert_eq!(of("https://token@h/"), Some(format!("Basic {}", run::to_base64(b"token:"))));
+        assert_eq!(of("http://a%é:%@h/"), Some(format!("Basic {}", run::to_base64("a%é:%".as_bytes()))));
+        assert_eq!((of("http://@h/"), of("/a@b:c")), (None, None));
     }
 }

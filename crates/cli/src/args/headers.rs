@@ -4,13 +4,16 @@
 use anyhow::Context as _;
 use run::Secrets;
 
+/// Maximum size of a file of headers, bytes.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
 /// Header for a plan; a secret value is already a placeholder.
 type Header = (String, String);
 
 /// Returns the headers of a flag. No error shows a value, since it may be secret.
 pub(crate) fn read(flag: &str, secrets: &mut Secrets) -> anyhow::Result<Vec<Header>> {
     let Some(file) = flag.strip_prefix('@') else { return Ok(vec![header(flag, secrets)?]) };
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the headers in {file}"))?;
+    let text = run::read_text(file.as_ref(), MAX_FILE_BYTES, "name a file with one header per line")?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let read = lines.map(|(i, line)| {
         let (name, value) = header(line, secrets).with_context(|| format!("{file}, line {}", i + 1))?;
@@ -65,7 +68,7 @@ mod tests {
     fn files_and_variables_give_placeholders() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("headers");
-        std::fs::write(&file, "Accept: text/html\n\nX-A: abc\n").unwrap();
+        std::fs::write(&file, "\u{feff}Accept: text/html\r\n\nX-A: abc\n").unwrap();
         let from_file = tried(&format!("@{}", file.display())).unwrap();
         assert!(from_file.iter().all(|(_, value)| value.starts_with("<redacted:")), "{from_file:?}");
         assert_eq!(from_file.len(), 2);

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::ensure;
 use clap::Args;
-use requests::{Imported, ReplayOptions};
-use run::{DataOrder, Intensity, Plan, RecordedTimes, RequestOrder, RequestSet, UrlParts};
+use requests::ReplayOptions;
+use run::{DataOrder, Intensity, Plan, RecordedTimes, RequestOrder, RequestSet};
 
+use super::headers::from_environment;
 use crate::output;
 
 /// Set of requests. Boxed, since commands hold their arguments by value.
@@ -96,15 +97,24 @@ impl MixArgs {
             (None, Some(line)) => (requests::command(line)?, "--curl".to_owned()),
             (None, None) => return Ok(()),
         };
-        aim(&mut imported, &mut plan.target.url);
+        let origin = imported.aim(&plan.target.url);
+        if let Some(origin) = origin.filter(|_| plan.target.url.is_empty()) {
+            plan.target.url = format!("{origin}/");
+        }
         if let Some(left_out) = imported.left_out_words() {
             from = format!("{from}; {left_out}");
+            eprintln!("{}", output::safe(&from));
         }
+        let by_hand = imported.templates;
         let mut set = requests::set(imported, from, self.given.order);
         if let Some(file) = &self.given.data {
             let mut data = requests::read_data(file, self.given.data_order.unwrap_or_default())?;
             plan.load.secrets.set_rows(std::mem::take(&mut data.rows));
             (set.data, set.templates) = (Some(data), true);
+        }
+        // A variable in a recording is a stranger's text: filling it in would send the user's secrets to the stranger.
+        if by_hand {
+            fill_variables(&mut set, &mut plan.load.secrets)?;
         }
         plan.load.requests = Some(set);
         Ok(())
@@ -144,16 +154,12 @@ impl MixArgs {
     }
 }
 
-/// Keeps only requests to the target's origin, or to the first request's origin, which the target then replaces.
-fn aim(imported: &mut Imported, target: &mut String) {
-    let Some(first) = imported.origin().map(str::to_owned) else { return };
-    let asked = UrlParts::parse(target).authority.to_ascii_lowercase();
-    let named = |origin: &String| UrlParts::parse(origin).authority == asked;
-    let origin = imported.found.iter().filter_map(|found| found.origin.clone()).find(named).unwrap_or(first);
-    imported.keep_origin(&origin);
-    if target.is_empty() {
-        *target = format!("{origin}/");
+/// Replaces variables of the environment in the headers of a set.
+fn fill_variables(set: &mut RequestSet, secrets: &mut run::Secrets) -> anyhow::Result<()> {
+    for (name, value) in set.requests.iter_mut().flat_map(|request| &mut request.headers) {
+        *value = from_environment(name, value, secrets)?;
     }
+    Ok(())
 }
 
 /// Checks that the command uses the times of a log.
@@ -169,7 +175,7 @@ pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()>
     };
     let times = set.recorded.as_mut().filter(|times| times.items.len() > 1);
     let Some(times) = times else {
-        anyhow::bail!("a line of the log has no time, so the log cannot be replayed in time")
+        anyhow::bail!("fewer than two lines of the log have a time that can be read, so it cannot be replayed in time")
     };
     times.speed = speed;
     Ok(())

@@ -28,7 +28,7 @@ pub(crate) use rate::{Rate, rate};
 pub(crate) use repeat::RepeatArgs;
 pub(crate) use rows::{arrival, arrival_help};
 pub(crate) use see::SeeArgs;
-pub(crate) use target::{TargetArgs, protocol_of, read_variables};
+pub(crate) use target::{MAX_PLAN_BYTES, TargetArgs, protocol_of, read_variables};
 pub(crate) use tls::TlsArgs;
 
 /// Default connect timeout of S-Clients, milliseconds (T in source 1).

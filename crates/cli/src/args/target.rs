@@ -11,6 +11,9 @@ use super::mix::{self, MixArgs};
 use super::request::RequestArgs;
 use super::tls::TlsArgs;
 
+/// Maximum size of a plan file, bytes.
+pub(crate) const MAX_PLAN_BYTES: u64 = 64 << 20;
+
 /// Target and its requests.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TargetArgs {
@@ -47,9 +50,10 @@ impl TargetArgs {
     pub(crate) fn plan(&self, command: &str) -> anyhow::Result<Plan> {
         let mut plan = match &self.config {
             Some(file) => {
-                let name = file.display().to_string();
-                let text = std::fs::read_to_string(file).map_err(|e| anyhow::anyhow!("cannot read {name}: {e}"))?;
-                Plan::from_toml(&name, &text)?
+                let text = run::read_text(file, MAX_PLAN_BYTES, "name a plan in TOML")?;
+                let mut plan = Plan::from_toml(&file.display().to_string(), &text)?;
+                read_variables(&mut plan.load)?;
+                plan
             }
             None => Plan::default(),
         };
@@ -66,7 +70,6 @@ impl TargetArgs {
         plan.target.embedded_work_us = self.embedded_work.map_or(plan.target.embedded_work_us, |s| s * 1e6);
         self.mix.apply(&mut plan)?;
         self.say(&mut plan);
-        read_variables(&mut plan.load)?;
         self.request.apply(&mut plan.load, plan.target.url.is_empty())?;
         mix::check(&plan, &self.request.of_one())?;
         self.tls.apply(&mut plan)?;

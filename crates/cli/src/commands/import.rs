@@ -9,9 +9,15 @@ use crate::{Exit, output};
 pub(crate) struct Args {
     /// File of requests: a list of URLs, curl command lines, a HAR file, vegeta's JSON targets, or an access log
     file: PathBuf,
-    /// Format of the file, if its content does not show it (`loadline list formats`)
+    /// Format of the file, if its content does not show it (`loadline list formats`), or log for an access log
     #[arg(long, value_name = "FORM")]
     format: Option<String>,
+    /// More methods of an access log to keep, such as POST,PUT
+    #[arg(long, value_name = "METHODS", value_delimiter = ',')]
+    allow: Vec<String>,
+    /// Field names of an access log in JSON: path=uri,method=verb,time=at,status=code
+    #[arg(long, value_name = "NAMES")]
+    replay_fields: Option<String>,
     /// Keep only requests to this scheme and host, such as https://example.org
     #[arg(long, value_name = "ORIGIN")]
     origin: Option<String>,
@@ -19,15 +25,19 @@ pub(crate) struct Args {
 
 /// Reads and prints.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let of_log_fields = args.replay_fields.is_some() || !args.allow.is_empty();
+    if of_log_fields || args.format.as_deref() == Some("log") {
+        return of_log(args);
+    }
     // Vegeta's targets look like log lines with a method and a URL, so they are tried first.
     let other = requests::read_file(&args.file, args.format.as_deref());
     if args.format.is_none() && other.is_err() && requests::looks_like_log(&args.file) {
-        return of_log(&args.file);
+        return of_log(args);
     }
     let (mut imported, row) = other?;
     let origin = args.origin.clone().or(imported.origin().map(str::to_owned));
     if let Some(origin) = &origin {
-        imported.keep_origin(origin.trim_end_matches('/'));
+        imported.keep_origin(origin);
     }
     anyhow::ensure!(
         !imported.found.is_empty(),
@@ -40,7 +50,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let set = requests::set(imported, String::new(), None);
     let mut text = format!("# {} requests of {} ({})", set.requests.len(), args.file.display(), row.name);
     text += &origin.map_or("\n".into(), |origin| format!(", made to {origin}\n"));
-    text += &left_out.map_or(String::new(), |words| format!("# {words}\n"));
+    text += &left_out.map_or(String::new(), |words| comment(&words));
     if !secrets.is_empty() {
         let names = secrets.join(", ");
         text += &format!(
@@ -53,14 +63,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 /// Returns the distinct requests of an access log, weighted by their number.
-fn of_log(file: &std::path::Path) -> anyhow::Result<Exit> {
-    let replay = requests::replay(file, &requests::ReplayOptions::default())?;
-    let mut text = format!("# {} different requests of {} (access log)\n", replay.requests.len(), file.display());
+fn of_log(args: &Args) -> anyhow::Result<Exit> {
+    let fields = args.replay_fields.clone().unwrap_or_default();
+    let replay = requests::replay(&args.file, &requests::ReplayOptions { allow: args.allow.clone(), fields })?;
+    let mut text = format!("# {} different requests of {} (access log)\n", replay.requests.len(), args.file.display());
     let left_out = requests::left_out_words(&replay.left_out);
-    left_out.iter().chain(&replay.summary.words()).for_each(|line| text += &format!("# {line}\n"));
+    left_out.iter().chain(&replay.summary.words()).for_each(|line| text += &comment(line));
     let set = run::RequestSet { requests: replay.requests, ..run::RequestSet::default() };
     output::print(&(text + "\n" + &requests::to_toml(&set)))?;
     Ok(Exit::Done)
+}
+
+/// Returns a line of TOML that is a comment. Control characters of a stranger's file would end it.
+fn comment(text: &str) -> String {
+    format!("# {}\n", run::visible(text))
 }
 
 /// Returns the headers with secret values.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use run::Plan;
 
-use crate::args::{HostArgs, Names, OutArgs, RepeatArgs, read_variables, units};
+use crate::args::{HostArgs, MAX_PLAN_BYTES, Names, OutArgs, RepeatArgs, read_variables, units};
 use crate::finish::{self, Ends};
 use crate::kept::Kept;
 use crate::screen::Screen;
@@ -54,9 +54,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let mut plan = match &args.config {
         Some(file) => {
-            let name = file.display().to_string();
-            let text = std::fs::read_to_string(file).map_err(|e| anyhow::anyhow!("cannot read {name}: {e}"))?;
-            Plan::from_toml(&name, &text)?
+            let text = run::read_text(file, MAX_PLAN_BYTES, "name a plan in TOML")?;
+            Plan::from_toml(&file.display().to_string(), &text)?
         }
         None => experiment.plan()?,
     };

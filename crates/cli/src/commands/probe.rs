@@ -59,10 +59,8 @@ fn read(path: &Path, seconds: Option<f64>) -> anyhow::Result<Workload> {
     let mut workload = if script {
         workload::read_script(path, seconds.unwrap_or(10.0), |note| eprintln!("note: {note}"))?
     } else {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read {name}; name a workload (TOML) or a script (.SCR)"))?;
-        Workload::from_toml(&name, &text)?
+        let text = run::read_text(path, crate::args::MAX_PLAN_BYTES, "name a workload (TOML) or a script (.SCR)")?;
+        Workload::from_toml(&path.display().to_string(), &text)?
     };
     workload.seconds = seconds.unwrap_or(workload.seconds);
     workload.check().map_err(anyhow::Error::msg)?;

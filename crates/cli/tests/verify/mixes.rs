@@ -193,7 +193,7 @@ fn errors_in_a_request_set_are_named_before_any_request() {
     );
     assert!(says("/a\n", &["--order", "sequense"]).contains("did you mean sequence?"));
     assert!(says("/a\n", &["--method", "PUT"]).contains("--method is for a single request"));
-    assert!(says("rubbish\n", &[]).contains("its form cannot be told from its first line, \"rubbish\""));
+    assert!(says("rubbish\n", &[]).contains("its form is not known: its first line is \"rubbish\""));
 }
 
 #[test]

@@ -41,7 +41,9 @@ pub(super) fn build(
 }
 
 fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
-    let Item { method, path, host, headers, body, expect_status, expect_text, capture } = item;
+    check_framing(&item.headers, item.body.as_deref(), source)?;
+    let user_agent = item.user_agent.filter(|_| !item.has("user-agent"));
+    let Item { method, path, host, headers, body, expect_status, expect_text, capture, .. } = item;
     let sample = |text: &str| if source.is_some() { without_placeholders(text) } else { text.to_owned() };
     let sampled: Vec<(String, String)> = headers.iter().map(|(name, value)| (name.clone(), sample(value))).collect();
     check_request(&method, &sample(&path), &host, &sampled)?;
@@ -50,16 +52,14 @@ fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
     if !given("host") {
         line(&mut text, "Host", &host);
     }
-    if !given("user-agent") {
-        line(&mut text, "User-Agent", concat!("loadline/", env!("CARGO_PKG_VERSION")));
-    }
+    user_agent.into_iter().for_each(|agent| line(&mut text, "User-Agent", agent));
     for (name, value) in &headers {
         line(&mut text, name, value);
     }
     let is_head = method == "HEAD";
     // A method with a body states the length even for an empty body.
     let bodied = body.is_some() || ["POST", "PUT", "PATCH"].contains(&&*method);
-    let says_length = bodied && !given("content-length") && !given("transfer-encoding");
+    let says_length = bodied && !given("content-length");
     let expect_text = (!expect_text.is_empty()).then(|| Box::new(Finder::new(&expect_text).into_owned()));
     let body = body.unwrap_or_default();
     let known =
@@ -114,6 +114,32 @@ pub(crate) fn check_request(
     Ok(())
 }
 
+/// Checks that the headers describe the body that is sent. A wrong length would make the server read the next request as
+/// part of this one, or wait for a rest that never comes.
+pub(crate) fn check_framing(
+    headers: &[(String, String)],
+    body: Option<&[u8]>,
+    source: Option<&Source>,
+) -> Result<(), ProtoError> {
+    let named = |wanted: &'static str| headers.iter().filter(move |(name, _)| name.eq_ignore_ascii_case(wanted));
+    if named("transfer-encoding").next().is_some() {
+        return Err(unfit("the header", "Transfer-Encoding", "leave it out: bodies are sent whole, not in chunks"));
+    }
+    let body = body.unwrap_or_default();
+    let varies = source.is_some_and(|source| source.fills(body));
+    let is_length = |value: &str| value.bytes().all(|b| b.is_ascii_digit()) && value.parse() == Ok(body.len());
+    let mut stated = named("content-length");
+    match (stated.next(), stated.next()) {
+        (None, _) => Ok(()),
+        (Some((_, value)), None) if !varies && is_length(value) => Ok(()),
+        (Some((_, value)), _) => Err(ProtoError::Invalid {
+            what: "Content-Length",
+            value: format!("{value}, but the body has {} bytes", body.len()),
+            advice: "leave the header out: the length of the body is stated anyway",
+        }),
+    }
+}
+
 fn line(text: &mut String, name: &str, value: &str) {
     text.push_str(name);
     text.push_str(": ");
@@ -154,6 +180,42 @@ mod tests {
     fn a_request_is_put_together() {
         let r = http("GET", "/a?b", &[("X-A", "b"), ("User-Agent", "me")]).unwrap();
         assert_eq!(&*r.bytes, b"GET /a?b HTTP/1.1\r\nHost: h:1\r\nX-A: b\r\nUser-Agent: me\r\n\r\n");
+    }
+
+    #[test]
+    fn headers_that_contradict_the_body_are_refused() {
+        let post = |headers: &[(&str, &str)], body: &str, templates: bool| {
+            let headers = headers.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect();
+            let (method, body) = ("POST".into(), body.into());
+            let one = run::RequestPlan { method, headers, body, ..run::RequestPlan::default() };
+            let set = RequestSet { requests: vec![one], templates, ..RequestSet::default() };
+            let plan = Protocol::Http1(HttpPlan { host: "h".into(), ..HttpPlan::default() });
+            let source = templates.then(|| Source::new(&set));
+            build(&plan, Some(&set), source.as_ref()).map(|_| ()).map_err(|e| e.to_string())
+        };
+        for length in ["4", "6", "+5", "5, 5", "", "99999999999999999999999"] {
+            assert!(
+                post(&[("content-length", length)], "abcde", false).unwrap_err().contains("Content-Length"),
+                "{length}"
+            );
+        }
+        assert!(post(&[("Transfer-Encoding", "chunked")], "abcde", false).unwrap_err().contains("Transfer-Encoding"));
+        assert!(post(&[("Content-Length", "5"), ("Content-Length", "5")], "abcde", false).is_err());
+        assert!(
+            post(&[("Content-Length", "7")], "{{seq}}", true).is_err(),
+            "the length is known only when it is filled"
+        );
+        assert_eq!(post(&[("Content-Length", "5")], "abcde", false), Ok(()));
+        assert_eq!(post(&[("Content-Length", "7")], "{{seq}}", false), Ok(()));
+    }
+
+    #[test]
+    fn a_request_may_have_no_user_agent() {
+        let one = run::RequestPlan { without_user_agent: true, ..run::RequestPlan::default() };
+        let set = RequestSet { requests: vec![one], ..RequestSet::default() };
+        let plan = Protocol::Http1(HttpPlan { host: "h".into(), ..HttpPlan::default() });
+        let request = build(&plan, Some(&set), None).unwrap().remove(0);
+        assert_eq!(&*request.bytes, b"GET / HTTP/1.1\r\nHost: h\r\n\r\n");
     }
 
     #[test]

@@ -45,7 +45,9 @@ impl Prepared {
     }
 
     fn new(item: Item, https: bool, source: Option<&Source>) -> Result<Self, ProtoError> {
-        let Item { method, path, host, headers, body, expect_status, expect_text, capture } = item;
+        http1::check_framing(&item.headers, item.body.as_deref(), source)?;
+        let user_agent = item.user_agent.filter(|_| !item.has("user-agent"));
+        let Item { method, path, host, headers, body, expect_status, expect_text, capture, .. } = item;
         let expect_text = (!expect_text.is_empty()).then(|| Finder::new(&expect_text).into_owned());
         let sample = |text: &str| if source.is_some() { without_placeholders(text) } else { text.to_owned() };
         let sampled: Vec<(String, String)> = headers.iter().map(|(n, value)| (n.clone(), sample(value))).collect();
@@ -57,9 +59,7 @@ impl Prepared {
             [(":method", method.as_str()), (":scheme", scheme), (":authority", authority), (":path", &path)]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .into();
-        if given("user-agent").is_none() {
-            all.push(("user-agent".into(), concat!("loadline/", env!("CARGO_PKG_VERSION")).into()));
-        }
+        all.extend(user_agent.map(|agent| ("user-agent".to_owned(), agent.to_owned())));
         let own = headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
         all.extend(own.filter(|(name, _)| !CONNECTION_HEADERS.contains(&name.as_str())));
         let says_length = body.is_some() && given("content-length").is_none();
@@ -94,6 +94,7 @@ impl Prepared {
             return Err(ProtoError::Invalid { what, value, advice: "gRPC has messages of at most 4 GiB" });
         };
         let body: Vec<u8> = [&[0], &length.to_be_bytes()[..], &message].concat();
+        http1::check_framing(headers, Some(&body), None)?;
         let scheme = if https { "https" } else { "http" };
         let first = [(":method", "POST"), (":scheme", scheme), (":authority", host), (":path", path)];
         let fixed = [("content-type", "application/grpc"), ("te", "trailers")];

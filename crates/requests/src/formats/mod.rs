@@ -9,6 +9,7 @@ mod vegeta;
 mod words;
 
 pub use curl::command;
+pub(crate) use toml::is_json_array;
 pub use toml::to_toml;
 pub(crate) use vegeta::is_target;
 

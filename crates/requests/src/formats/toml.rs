@@ -10,24 +10,34 @@ use toml::Spanned;
 use crate::error::{ReadError, place};
 use crate::found::{Found, Imported, Source};
 use crate::row::FormatSpec;
-use crate::url;
+use crate::url::{self, SplitUrl};
 
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "toml",
-    help: "[[request]] with name, class, weight, method, path, headers, body, body-file, expect-status, expect-text, capture; {{places}} are filled",
+    help: "[[request]] with name, class, weight, method, path, headers, without-user-agent, body, body-file, expect-status, expect-text, capture; {{places}} are filled",
     matches: |text| {
         let said = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
         let key =
             |line: &str| line.split('=').next().is_some_and(|key| key.trim().chars().all(|c| c.is_ascii_lowercase()));
-        said.is_some_and(|line| line.starts_with('[') || line.contains('=') && key(line))
+        let table = |line: &str| line.starts_with("[[") || line.starts_with('[') && line.ends_with(']');
+        said.is_some_and(|line| !is_json_array(text) && (table(line) || line.contains('=') && key(line)))
     },
     read,
 };
+
+/// Returns whether a text begins a JSON array: `[` before an object, a text or the end of the line.
+pub(crate) fn is_json_array(text: &str) -> bool {
+    let inside = text.trim_start().strip_prefix('[').map(str::trim_start);
+    inside.is_some_and(|rest| rest.starts_with(['{', '"', ']']))
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     order: Option<RequestOrder>,
+    /// Nothing in the file is filled in: no `{{…}}` and no `$env:NAME`.
+    #[serde(default)]
+    verbatim: bool,
     #[serde(default)]
     request: Vec<Spanned<Entry>>,
 }
@@ -41,6 +51,7 @@ struct Entry {
     method: Option<String>,
     path: Option<Spanned<String>>,
     headers: Headers,
+    without_user_agent: bool,
     body: String,
     body_file: Option<Spanned<String>>,
     body_base64: Option<Spanned<String>>,
@@ -90,7 +101,7 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
     if file.request.is_empty() {
         return Err(fail(None, "it has no [[request]]; write one with a path".into()));
     }
-    let mut all = Imported { order: file.order, templates: true, ..Imported::default() };
+    let mut all = Imported { order: file.order, templates: !file.verbatim, ..Imported::default() };
     for entry in file.request {
         let at = entry.span().start;
         let found = found(entry.into_inner(), at, source.folder);
@@ -102,13 +113,13 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
 fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (usize, String)> {
     let inside = |spanned: &Spanned<String>| (spanned.span().start, spanned.get_ref().clone());
     let (path_at, path) = entry.path.as_ref().map(inside).ok_or((at, "a request has no path".to_owned()))?;
-    let (origin, path) = split_with_placeholders(&path).map_err(|why| (path_at, format!("path {path:?}: {why}")))?;
+    let url = split_with_placeholders(&path).map_err(|why| (path_at, format!("path {path:?}: {why}")))?;
     let mut request = RequestPlan {
         name: entry.name,
         class: entry.class,
         weight: entry.weight.as_ref().map_or(1.0, |weight| *weight.get_ref()),
-        path,
         headers: entry.headers.0,
+        without_user_agent: entry.without_user_agent,
         body: entry.body,
         expect_text: entry.expect_text,
         capture: captures(entry.capture)?,
@@ -140,7 +151,7 @@ fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (us
         request.set_body(&bytes);
     }
     request.method = entry.method.unwrap_or_else(|| if request.has_body() { "POST".into() } else { "GET".into() });
-    Ok(Found { request, origin })
+    Ok(Found::new(request, url))
 }
 
 /// Checks what is captured from responses, by name.
@@ -162,7 +173,7 @@ fn captures(all: BTreeMap<String, Spanned<String>>) -> Result<BTreeMap<String, S
 }
 
 /// Splits a URL whose placeholders, such as `{{random 1 9}}`, may hold blanks.
-fn split_with_placeholders(url: &str) -> Result<(Option<String>, String), String> {
+fn split_with_placeholders(url: &str) -> Result<SplitUrl, String> {
     let (mut plain, mut places, mut rest) = (String::new(), Vec::new(), url);
     while let Some((begin, end)) = rest.find("{{").and_then(|at| Some((at, at + rest[at..].find("}}")? + 2))) {
         plain += &rest[..begin];
@@ -170,11 +181,11 @@ fn split_with_placeholders(url: &str) -> Result<(Option<String>, String), String
         places.push(&rest[begin..end]);
         rest = &rest[end..];
     }
-    let (origin, mut path) = url::split(&(plain + rest))?;
+    let mut split = url::split(&(plain + rest))?;
     for (i, place) in places.iter().enumerate() {
-        path = path.replacen(&format!("{{{{{i}}}}}"), place, 1);
+        split.path = split.path.replacen(&format!("{{{{{i}}}}}"), place, 1);
     }
-    Ok((origin, path))
+    Ok(split)
 }
 
 /// Writes a set as TOML that reads back as the same set.
@@ -184,6 +195,9 @@ pub fn to_toml(set: &RequestSet) -> String {
     if set.order != RequestOrder::Weighted {
         let name = if set.order == RequestOrder::Sequence { "sequence" } else { "shuffle" };
         out += &format!("order = \"{name}\"\n\n");
+    }
+    if !set.templates && set.requests.iter().any(would_be_filled) {
+        out += "# Braces and $env: are sent as they stand.\nverbatim = true\n\n";
     }
     for request in &set.requests {
         out += "[[request]]\n";
@@ -200,6 +214,9 @@ pub fn to_toml(set: &RequestSet) -> String {
         line("path", quoted(&request.path));
         if !request.headers.is_empty() {
             line("headers", headers(&request.headers, quoted));
+        }
+        if request.without_user_agent {
+            line("without-user-agent", "true".into());
         }
         for (key, text) in
             [("body", &request.body), ("body-base64", &request.body_base64), ("expect-text", &request.expect_text)]
@@ -218,6 +235,13 @@ pub fn to_toml(set: &RequestSet) -> String {
         out.push('\n');
     }
     out
+}
+
+/// Returns whether a request holds text that a file written by hand would have filled in.
+fn would_be_filled(request: &RequestPlan) -> bool {
+    let holds = |text: &String| text.contains("{{") || text.contains("$env:");
+    [&request.path, &request.body].into_iter().any(holds)
+        || request.headers.iter().any(|(name, value)| holds(name) || holds(value))
 }
 
 /// Writes headers as a table where every name occurs once, else as pairs.
@@ -255,13 +279,29 @@ mod tests {
             headers: vec![("X-Y".into(), "a\\b".into())],
             expect_status: Some(404),
             expect_text: "it's\n\"".into(),
+            without_user_agent: true,
+            body: "\r\na\rb\r\n\u{1}'''\\ \u{feff}".into(),
             capture: [("t".to_owned(), "json:/a".to_owned())].into(),
             ..RequestPlan::default()
         };
-        let set = RequestSet { order: RequestOrder::Sequence, requests: vec![first, twice], ..RequestSet::default() };
+        let (order, templates) = (RequestOrder::Sequence, true);
+        let set = RequestSet { order, templates, requests: vec![first, twice], ..RequestSet::default() };
         let read = read(&to_toml(&set)).unwrap();
         assert_eq!(read.order, Some(RequestOrder::Sequence));
         assert_eq!(read.found.into_iter().map(|found| found.request).collect::<Vec<_>>(), set.requests);
+    }
+
+    #[test]
+    fn a_recording_is_written_so_that_nothing_in_it_is_filled() {
+        for (path, body, value) in [("/{{seq}}", "", ""), ("/", "a {{ name", ""), ("/", "", "$env:HOME")] {
+            let mut recorded = RequestPlan { path: path.into(), body: body.into(), ..RequestPlan::default() };
+            recorded.headers = vec![("A".into(), value.into())];
+            let set = RequestSet { requests: vec![recorded.clone()], ..RequestSet::default() };
+            let read = read(&to_toml(&set)).unwrap();
+            assert_eq!((read.templates, &read.found[0].request), (false, &recorded));
+        }
+        let plain = RequestSet { requests: vec![RequestPlan::default()], ..RequestSet::default() };
+        assert!(!to_toml(&plain).contains("verbatim"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::url;
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "urls",
     help: "one URL or path per line, with a method before it unless it is GET",
-    matches: |text| lines(text).next().is_some_and(|(_, _, line)| parse_line(line).is_ok()),
+    matches: |text| lines(text).take(crate::row::MAX_LINES_LOOKED_AT).any(|(_, _, line)| parse_line(line).is_ok()),
     read,
 };
 
@@ -47,23 +47,33 @@ fn parse_line(line: &str) -> Result<Found, String> {
     if !target.starts_with('/') && run::UrlParts::parse(target).scheme.is_none() {
         return Err("begin it with http://, https:// or /".into());
     }
-    let (origin, path) = url::split(target)?;
-    Ok(Found { request: RequestPlan { method: method.into(), path, ..RequestPlan::default() }, origin })
+    let request = RequestPlan { method: method.into(), ..RequestPlan::default() };
+    Ok(Found::new(request, url::split(target)?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read(text: &str) -> Result<Imported, ReadError> {
+        (FORMAT.read)(&Source { file: "u", text, folder: std::path::Path::new(".") })
+    }
+
     #[test]
     fn lines_are_urls_paths_and_methods() {
         let text = "# front\nhttp://h:1/a\n\n  POST /b?c\n";
         assert!((FORMAT.matches)(text));
-        let folder = std::path::Path::new(".");
-        let read = |text| (FORMAT.read)(&Source { file: "u", text, folder });
         let all = read(text).unwrap().found;
         assert_eq!((all[0].origin.as_deref(), all[1].request.method.as_str()), (Some("http://h:1"), "POST"));
         let error = read("/a\n  htps://h/\n").unwrap_err().to_string();
         assert!(error.contains("u: line 2, column 3") && error.contains("did you mean https://"), "{error}");
+        assert!((FORMAT.matches)("htps://h/\n/a\n"), "the wrong line is named when it is read");
+    }
+
+    #[test]
+    fn user_information_is_sent() {
+        let found = read("DELETE http://ann:s%40p@h/x\n").unwrap().found.remove(0);
+        let value = format!("Basic {}", run::to_base64(b"ann:s@p"));
+        assert_eq!(found.request.headers, [("Authorization".to_owned(), value)]);
     }
 }

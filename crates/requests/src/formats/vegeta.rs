@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::json::words;
 use crate::error::{ReadError, shown};
 use crate::found::{Found, Imported, Source};
+use crate::log::text_looks_like_log;
 use crate::row::FormatSpec;
 use crate::url;
 
@@ -16,7 +17,8 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     help: "vegeta's JSON targets: one object per line with method, url, header and body",
     matches: |text| {
         let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        line.trim_start().starts_with('{') && line.contains("\"method\"") && line.contains("\"url\"")
+        let looks = line.trim_start().starts_with('{') && line.contains("\"method\"") && line.contains("\"url\"");
+        looks && (is_target(line) || !text_looks_like_log(line))
     },
     read,
 };
@@ -47,13 +49,13 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
 }
 
 fn found(target: Target) -> Result<Found, String> {
-    let (origin, path) = url::split(&target.url)?;
+    let url = url::split(&target.url)?;
     let headers =
         target.header.into_iter().flat_map(|(name, values)| values.into_iter().map(move |v| (name.clone(), v)));
-    let mut request = RequestPlan { method: target.method, path, headers: headers.collect(), ..RequestPlan::default() };
+    let mut request = RequestPlan { method: target.method, headers: headers.collect(), ..RequestPlan::default() };
     let body = run::from_base64(&target.body).ok_or("the body is not base64, which vegeta writes it in")?;
     request.set_body(&body);
-    Ok(Found { request, origin })
+    Ok(Found::new(request, url))
 }
 
 /// Returns whether a line is a vegeta target, perhaps a wrong one. A line of a JSON log has other keys too.

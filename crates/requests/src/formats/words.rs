@@ -1,20 +1,28 @@
 //! Splits shell command lines into words and notes where each begins.
 //!
 //! Understands quotes, escapes, `$'…'` and lines that continue after a backslash. `;`, `&`, `|` and line ends separate
-//! commands. Variables are not expanded.
+//! commands. A variable or a command in a word is refused: only a shell knows its value.
 
-/// A word with the index at which it begins.
+/// A word with the index at which it begins. Escapes in `$'…'` may make bytes that are not UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word {
-    pub(super) text: String,
+    pub(super) bytes: Vec<u8>,
     pub(super) at: usize,
 }
 
 /// An error: index in the text, and message.
 pub(super) type PlacedError = (usize, &'static str);
 
+const WINDOWS: &str =
+    "this is the form for cmd.exe of Windows, with ^ before characters; copy the request \"as cURL (bash)\"";
+const VARIABLE: &str = "a variable or a command of the shell is not filled in here; write its value in its place, or \
+                        escape the character as \\$ or \\` to send it";
+
 /// Splits a text into commands, and each command into words.
 pub(super) fn commands(text: &str) -> Result<Vec<Vec<Word>>, PlacedError> {
+    if let Some(at) = caret_of_windows(text) {
+        return Err((at, WINDOWS));
+    }
     let mut reader = Reader { text, at: 0 };
     let (mut all, mut command) = (Vec::new(), Vec::new());
     while let Some(c) = reader.peek() {
@@ -38,6 +46,16 @@ pub(super) fn commands(text: &str) -> Result<Vec<Vec<Word>>, PlacedError> {
     Ok(all)
 }
 
+/// Finds a caret with which browsers escape for cmd.exe. Lines for other shells have single quotation marks, lines for
+/// cmd.exe never.
+fn caret_of_windows(text: &str) -> Option<usize> {
+    let single = text.match_indices('\'').any(|(at, _)| at == 0 || text[..at].ends_with([' ', '\t', '\n', '$', '=']));
+    let escapes = |at: usize| {
+        text[at + 1..].starts_with(['"', '\\', '\r', '\n', '&', '{', '}', '[', ']', '%', '!', '@', '#', '$', '^'])
+    };
+    text.match_indices('^').map(|(at, _)| at).find(|at| !single && escapes(*at))
+}
+
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -54,6 +72,11 @@ impl Reader<'_> {
         Some(c)
     }
 
+    /// Copies the next character.
+    fn copy(&mut self, to: &mut Vec<u8>) {
+        self.next().into_iter().for_each(|c| push(to, c));
+    }
+
     /// Skips a backslash before a line end. Returns whether there was one.
     fn skip_continuation(&mut self) -> bool {
         let rest = &self.text[self.at..];
@@ -63,7 +86,7 @@ impl Reader<'_> {
     }
 
     fn word(&mut self) -> Result<Word, PlacedError> {
-        let (begin, mut text) = (self.at, String::new());
+        let (begin, mut bytes) = (self.at, Vec::new());
         while let Some(c) = self.peek() {
             let here = self.at;
             match c {
@@ -71,24 +94,36 @@ impl Reader<'_> {
                 '\\' if self.skip_continuation() => {}
                 '\\' => {
                     self.next();
-                    text.extend(self.next());
+                    self.copy(&mut bytes);
                 }
                 '\'' => {
                     self.next();
-                    self.read_quoted('\'', here, |_, _| false, &mut text)?;
+                    self.read_quoted('\'', here, |_, _| Ok(false), &mut bytes)?;
                 }
                 '"' => {
                     self.next();
-                    self.read_quoted('"', here, Self::double_quote_escape, &mut text)?;
+                    self.read_quoted('"', here, Self::double_quote_escape, &mut bytes)?;
                 }
                 '$' if self.text[here..].starts_with("$'") => {
                     self.at += 2;
-                    self.read_quoted('\'', here, Self::ansi_escape, &mut text)?;
+                    self.read_quoted('\'', here, Self::ansi_escape, &mut bytes)?;
                 }
-                _ => text.extend(self.next()),
+                '$' if self.text[here..].starts_with("$\"") => drop(self.next()),
+                _ if self.begins_variable() => return Err((here, VARIABLE)),
+                _ => self.copy(&mut bytes),
             }
         }
-        Ok(Word { text, at: begin })
+        Ok(Word { bytes, at: begin })
+    }
+
+    /// Returns whether a shell would fill in a value here.
+    fn begins_variable(&self) -> bool {
+        let mut rest = self.text[self.at..].chars();
+        match (rest.next(), rest.next()) {
+            (Some('`'), _) => true,
+            (Some('$'), Some(c)) => c.is_ascii_alphanumeric() || "_{(@*#?$!-".contains(c),
+            _ => false,
+        }
     }
 
     /// Reads up to the closing quote. `escape` reads a backslash sequence and returns false where it means nothing.
@@ -96,8 +131,8 @@ impl Reader<'_> {
         &mut self,
         close: char,
         began: usize,
-        escape: fn(&mut Self, &mut String) -> bool,
-        to: &mut String,
+        escape: fn(&mut Self, &mut Vec<u8>) -> Result<bool, PlacedError>,
+        to: &mut Vec<u8>,
     ) -> Result<(), PlacedError> {
         loop {
             match self.peek() {
@@ -106,49 +141,93 @@ impl Reader<'_> {
                     self.next();
                     return Ok(());
                 }
-                Some('\\') if escape(self, to) => {}
-                Some(_) => to.extend(self.next()),
+                Some('\\') if escape(self, to)? => {}
+                Some(_) if close == '"' && self.begins_variable() => return Err((self.at, VARIABLE)),
+                Some(_) => self.copy(to),
             }
         }
     }
 
-    fn double_quote_escape(&mut self, to: &mut String) -> bool {
+    fn double_quote_escape(&mut self, to: &mut Vec<u8>) -> Result<bool, PlacedError> {
         if self.skip_continuation() {
-            return true;
+            return Ok(true);
         }
-        let Some(c) = self.text[self.at + 1..].chars().next().filter(|c| "\"\\$`".contains(*c)) else { return false };
-        self.at += 1 + c.len_utf8();
-        to.push(c);
-        true
+        let next = self.text[self.at + 1..].chars().next().filter(|c| "\"\\$`".contains(*c));
+        if let Some(c) = next {
+            self.at += 1 + c.len_utf8();
+            push(to, c);
+        }
+        Ok(next.is_some())
     }
 
-    /// Reads an escape of ANSI-C quoting (`$'…'` in bash).
-    fn ansi_escape(&mut self, to: &mut String) -> bool {
+    /// Reads an escape of ANSI-C quoting (`$'…'` in bash; its manual, section 3.1.2.4).
+    fn ansi_escape(&mut self, to: &mut Vec<u8>) -> Result<bool, PlacedError> {
+        let begin = self.at;
         self.next();
-        let Some(c) = self.next() else { return true };
-        match c {
-            'n' => to.push('\n'),
-            't' => to.push('\t'),
-            'r' => to.push('\r'),
-            'x' => to.extend(self.hex_character(2)),
-            'u' => to.extend(self.hex_character(4)),
-            'U' => to.extend(self.hex_character(8)),
-            '\'' | '"' | '\\' | '?' => to.push(c),
-            other => to.extend(['\\', other]),
+        let Some(c) = self.next() else { return Ok(true) };
+        let byte = match c {
+            'a' => 7,
+            'b' => 8,
+            'e' | 'E' => 27,
+            'f' => 12,
+            'n' => b'\n',
+            'r' => b'\r',
+            't' => b'\t',
+            'v' => 11,
+            '\'' | '"' | '\\' | '?' => c as u8,
+            'c' => self.next().map_or(0, |c| c as u8 & 0x1f),
+            '0'..='7' => {
+                self.at -= 1;
+                self.number(3, 8) as u8
+            }
+            'x' if self.digit(16) => self.number(2, 16) as u8,
+            'u' | 'U' if self.digit(16) => return self.unicode(c, begin, to).map(|()| true),
+            other => {
+                to.push(b'\\');
+                push(to, other);
+                return Ok(true);
+            }
+        };
+        if byte == 0 {
+            return Err((begin, "a zero byte: no shell can give it to a command"));
         }
-        true
+        to.push(byte);
+        Ok(true)
     }
 
-    /// Reads a character given by at most `max_digits` hexadecimal digits.
-    fn hex_character(&mut self, max_digits: usize) -> Option<char> {
-        let mut code = 0;
-        for _ in 0..max_digits {
-            let Some(digit) = self.peek().and_then(|c| c.to_digit(16)) else { break };
-            self.next();
-            code = code << 4 | digit;
+    /// Reads `\uHHHH` or `\UHHHHHHHH`. Browsers write a character beyond U+FFFF as two halves.
+    fn unicode(&mut self, letter: char, begin: usize, to: &mut Vec<u8>) -> Result<(), PlacedError> {
+        let mut code = self.number(if letter == 'u' { 4 } else { 8 }, 16);
+        if (0xd800..0xdc00).contains(&code) && self.text[self.at..].starts_with("\\u") {
+            self.at += 2;
+            let low = self.number(4, 16);
+            if (0xdc00..0xe000).contains(&low) {
+                code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+            }
         }
-        char::from_u32(code)
+        let character = char::from_u32(code).filter(|c| *c != '\0');
+        push(to, character.ok_or((begin, "it is no character of Unicode"))?);
+        Ok(())
     }
+
+    fn digit(&self, radix: u32) -> bool {
+        self.peek().is_some_and(|c| c.is_digit(radix))
+    }
+
+    /// Reads a number of at most `max_digits` digits.
+    fn number(&mut self, max_digits: usize, radix: u32) -> u32 {
+        let mut number: u32 = 0;
+        for _ in 0..max_digits {
+            let Some(digit) = self.peek().and_then(|c| c.to_digit(radix)) else { break };
+            self.next();
+            number = number.wrapping_mul(radix).wrapping_add(digit);
+        }
+        number
+    }
+}
+
+fn push(to: &mut Vec<u8>, c: char) {
+    to.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
 #[cfg(test)]
@@ -158,16 +237,44 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Vec<Vec<String>> {
-        commands(text).unwrap().into_iter().map(|words| words.into_iter().map(|word| word.text).collect()).collect()
+        commands(text)
+            .unwrap()
+            .into_iter()
+            .map(|words| words.into_iter().map(|word| String::from_utf8(word.bytes).unwrap()).collect())
+            .collect()
     }
 
     #[test]
     fn words_are_those_of_a_shell() {
-        let text = "curl 'a b' \"c\\\"d$e\" f\\ g \\\n  $'h\\'\\u0041\\n' # remark\n\ncurl x; curl y &\ncurl ''";
+        let text = "curl 'a b' \"c\\\"d$ e\" f\\ g \\\n  $'h\\'\\u0041\\n' # remark\n\ncurl x; curl y &\ncurl ''";
         let all = of(text);
-        assert_eq!(all[0], ["curl", "a b", "c\"d$e", "f g", "h'A\n"]);
+        assert_eq!(all[0], ["curl", "a b", "c\"d$ e", "f g", "h'A\n"]);
         assert_eq!(all[1..], [vec!["curl", "x"], vec!["curl", "y"], vec!["curl", ""]]);
         assert_eq!(commands("a 'b").unwrap_err().0, 2);
+    }
+
+    #[test]
+    fn escapes_make_bytes() {
+        let bytes = |text: &str| commands(text).unwrap().remove(0).remove(0).bytes;
+        assert_eq!(bytes(r"$'\xC3\xBC\102\u00fc\xff\e\cB'"), b"\xc3\xbcB\xc3\xbc\xff\x1b\x02");
+        assert_eq!(bytes(r"$'\ud83c\udf89!'"), "🎉!".as_bytes());
+        for wrong in [r"$'a\0'", r"$'\ud83c'", r"$'\ud83c\u0041'", r"$'\U00110000'"] {
+            assert!(commands(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_only_a_shell_knows_is_refused() {
+        for text in ["curl \"$TOKEN\"", "curl ${A}", "curl \"a `id`\"", "curl $(id)", "curl a$1"] {
+            assert_eq!(commands(text).unwrap_err().1, VARIABLE, "{text}");
+        }
+        assert_eq!(of("curl '$TOKEN `x`' \\$A \"\\$B $\" a$"), [vec!["curl", "$TOKEN `x`", "$A", "$B $", "a$"]]);
+        for text in
+            ["curl ^\"http://h/^\" ^\n -H ^\"A: b^\"", "curl \"http://h/\" -d \"a=1^&b=2\"", "curl \"h\" -d \"^\\^\"\""]
+        {
+            assert_eq!(commands(text).unwrap_err().1, WINDOWS, "{text}");
+        }
+        assert_eq!(of("curl 'h' -d 'a^&b'")[0][3], "a^&b");
     }
 
     /// Splits the words with `sh` itself.

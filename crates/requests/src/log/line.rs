@@ -1,7 +1,8 @@
-//! One line of an access log: Common Log Format, the combined format of nginx and Apache, or JSON.
+//! One line of an access log: Common Log Format, the combined format of nginx and Apache, HAProxy's format, or JSON.
 
-use jiff::Timestamp;
-use serde_json::Value;
+use super::escapes::unescaped;
+use super::fields::Fields;
+use super::time;
 
 /// The request of one line.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,63 +14,54 @@ pub(super) struct Logged {
     pub(super) status: Option<u16>,
 }
 
-/// Field names of JSON lines, in the order in which they are tried.
-#[derive(Clone, Debug)]
-pub(super) struct Fields {
-    request: Vec<String>,
-    method: Vec<String>,
-    path: Vec<String>,
-    time: Vec<String>,
-    status: Vec<String>,
-}
-
-impl Fields {
-    /// Returns the names of common configurations, after the user's own (`time=…,path=…`).
-    pub(super) fn new(given: &str) -> Result<Self, String> {
-        let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        let mut all = Self {
-            request: list(&["request", "request_line"]),
-            method: list(&["request_method", "method", "http_method", "verb"]),
-            path: list(&["request_uri", "uri", "path", "url", "request_path"]),
-            time: list(&["time", "msec", "timestamp", "@timestamp", "time_iso8601", "time_local", "ts"]),
-            status: list(&["status", "status_code", "response_status"]),
-        };
-        for pair in given.split(',').filter(|pair| !pair.trim().is_empty()) {
-            let (what, name) = pair.split_once('=').ok_or_else(|| format!("{pair:?} has no =; write path=NAME"))?;
-            let names = match what.trim() {
-                "request" => &mut all.request,
-                "method" => &mut all.method,
-                "path" => &mut all.path,
-                "time" => &mut all.time,
-                "status" => &mut all.status,
-                other => {
-                    let near = run::nearest(other, ["request", "method", "path", "time", "status"]);
-                    let near = near.map_or(String::new(), |n| format!("; did you mean {n}?"));
-                    return Err(format!("there is no field {other:?} (request, method, path, time, status){near}"));
-                }
-            };
-            names.insert(0, name.trim().to_owned());
-        }
-        Ok(all)
+impl Logged {
+    /// Returns whether the line tells a time or a status, as the lines of logs do.
+    pub(super) fn is_of_a_log(&self) -> bool {
+        self.at_s.is_some() || self.status.is_some()
     }
 }
 
 /// Parses a line. The error is a column, from 1, and a message.
 pub(super) fn parse(line: &str, fields: &Fields) -> Result<Logged, (usize, String)> {
-    if line.trim_start().starts_with('{') { json(line, fields) } else { common(line) }
+    if line.trim_start().starts_with('{') { super::json::parse(line, fields) } else { plain(line) }
 }
 
-/// Parses `host ident user [time] "METHOD path HTTP/1.1" status bytes …`.
-fn common(line: &str) -> Result<Logged, (usize, String)> {
-    let open = line.find('[').ok_or((1, "there is no [time]".to_owned()))?;
-    let close = line[open..].find(']').map(|at| open + at).ok_or((open + 1, "a [time] is not closed".to_owned()))?;
-    let quote =
-        line[close..].find('"').map(|at| close + at).ok_or((close + 1, "there is no \"request\"".to_owned()))?;
-    let rest = &line[quote + 1..];
-    let end = closing_quote(rest).ok_or((quote + 1, "a \"request\" is not closed".to_owned()))?;
-    let (method, path) = request(&rest[..end]).map_err(|why| (quote + 2, why))?;
-    let status = rest[end + 1..].split_whitespace().next().and_then(|word| word.parse().ok());
-    Ok(Logged { at_s: time(&line[open + 1..close]), method, path, status })
+/// Parses a line whose request is in quotation marks: `host ident user [time] "METHOD path HTTP/1.1" status bytes …`.
+fn plain(line: &str) -> Result<Logged, (usize, String)> {
+    let quoted = quoted_fields(line)?;
+    let first = *quoted.first().ok_or((1, "there is no \"request\"".to_owned()))?;
+    // A field directly behind the time is the request. A line without a request there must not take the request from a
+    // header of the client, which may hold any text.
+    let is_request = |(begin, end): &(usize, usize)| request(&line[*begin..*end]).is_ok();
+    let follows_time =
+        |(begin, _): &&(usize, usize)| line[..begin - 1].trim_end_matches([' ', '|', '\t']).ends_with(']');
+    let fixed = quoted.iter().find(follows_time);
+    let (begin, end) = *fixed.or_else(|| quoted.iter().find(|field| is_request(field))).unwrap_or(&first);
+    let (method, path) = request(&line[begin..end]).map_err(|why| (begin + 1, why))?;
+    let (before, behind) = (&line[..begin - 1], &line[end + 1..]);
+    Ok(Logged {
+        at_s: time::in_text(before).or_else(|| time::in_text(behind)),
+        method,
+        path,
+        status: status(before, behind),
+    })
+}
+
+/// Returns begin and end of the text of each field in quotation marks.
+fn quoted_fields(line: &str) -> Result<Vec<(usize, usize)>, (usize, String)> {
+    let (mut all, mut at) = (Vec::new(), 0);
+    while let Some(open) = line[at..].find('"').map(|n| at + n) {
+        match closing_quote(&line[open + 1..]) {
+            Some(length) => {
+                all.push((open + 1, open + 1 + length));
+                at = open + length + 2;
+            }
+            // A log that is still written may end within a later field.
+            None if all.is_empty() => return Err((open + 1, "a \"request\" is not closed".to_owned())),
+            None => break,
+        }
+    }
+    Ok(all)
 }
 
 /// Returns the index of the closing quote: the first one that no backslash escapes.
@@ -85,56 +77,61 @@ fn closing_quote(text: &str) -> Option<usize> {
     None
 }
 
-/// Splits `GET /path HTTP/1.1` into method and path.
-fn request(text: &str) -> Result<(String, String), String> {
-    let mut words = text.split(' ');
-    match (words.next(), words.next(), words.next(), words.next()) {
-        (Some(method), Some(path), version, None)
-            if !method.is_empty() && version.is_none_or(|v| v.starts_with("HTTP/")) =>
-        {
-            Ok((method.to_owned(), path.to_owned()))
-        }
-        _ => Err(format!("{} is not a request", crate::error::shown(text))),
+/// Splits `GET /path HTTP/1.1` into method and path, and undoes the server's escapes. The path may hold blanks.
+pub(super) fn request(text: &str) -> Result<(String, String), String> {
+    let not_one = || format!("{} is not a request", crate::error::shown(text));
+    let (method, rest) = text.split_once(' ').ok_or_else(not_one)?;
+    let path = match rest.rsplit_once(' ') {
+        Some((path, version)) if version.starts_with("HTTP/") => path,
+        Some(_) => return Err(not_one()),
+        None => rest,
+    };
+    if !is_method(method) || path.is_empty() || path.starts_with("HTTP/") {
+        return Err(not_one());
     }
+    Ok((method.to_owned(), unescaped(path)))
 }
 
-fn json(line: &str, fields: &Fields) -> Result<Logged, (usize, String)> {
-    let value: Value = serde_json::from_str(line).map_err(|e| (e.column().max(1), format!("no JSON: {e}")))?;
-    let text = |names: &[String]| {
-        names.iter().find_map(|name| find_field(&value, name)).map(|v| match v {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        })
-    };
-    let (method, path) = match (text(&fields.path), text(&fields.request)) {
-        (Some(path), _) if path.starts_with('/') || run::UrlParts::parse(&path).scheme.is_some() => {
-            (text(&fields.method).unwrap_or_else(|| "GET".into()), path)
-        }
-        (_, Some(line)) => request(&line).map_err(|why| (1, why))?,
-        _ => return Err((1, "no field of it is a path; name it with --replay-fields path=NAME,time=NAME".into())),
-    };
-    let status = text(&fields.status).and_then(|word| word.parse().ok());
-    Ok(Logged { at_s: text(&fields.time).and_then(|text| time(&text)), method, path, status })
+/// Returns whether a word may be a method. Methods that are in use have letters and `-` (IANA's registry).
+pub(super) fn is_method(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphabetic() || b"-_.".contains(&b))
 }
 
-/// Finds a field, also one of a nested object: `http.request.path`.
-fn find_field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
-    value.get(name).or_else(|| name.split('.').try_fold(value, |value, part| value.get(part)))
+/// Finds the status in the text before and behind the request: directly behind it, in a field with the name `status`,
+/// behind the five times of HAProxy, or directly before the request.
+fn status(before: &str, behind: &str) -> Option<u16> {
+    let next = fields(behind).next().and_then(code);
+    let named = || fields(behind).chain(fields(before)).find_map(named_code);
+    let haproxy = || {
+        let mut all = fields(before);
+        all.find(|field| is_timers(field)).and_then(|_| all.next()).and_then(code)
+    };
+    next.or_else(named).or_else(haproxy).or_else(|| fields(before).last().and_then(code))
 }
 
-/// Parses `10/Oct/2000:13:55:36 -0700`, RFC 3339, or a number of seconds, milliseconds, micro- or nanoseconds. Returns
-/// seconds since the epoch.
-fn time(text: &str) -> Option<f64> {
-    if let Ok(number) = text.parse::<f64>() {
-        // 1e11 seconds are the year 5138, 1e11 milliseconds the year 1973: larger numbers are in smaller units.
-        let factor = [1.0, 1e-3, 1e-6, 1e-9].into_iter().find(|factor| number * factor < 1e11)?;
-        return Some(number * factor).filter(|s| s.is_finite() && *s >= 0.0);
-    }
-    let stamp = match text.parse::<Timestamp>() {
-        Ok(stamp) => stamp,
-        Err(_) => jiff::fmt::strtime::parse("%d/%b/%Y:%H:%M:%S %z", text).ok()?.to_timestamp().ok()?,
-    };
-    Some(stamp.as_nanosecond() as f64 / 1e9)
+/// Returns the fields of a text, which blanks, `|` or `,` separate, without their quotation marks and brackets.
+fn fields(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    let parts = text.split([' ', '\t', '|', ',']).map(|part| part.trim_matches(['"', '[', ']']));
+    parts.filter(|part| !part.is_empty())
+}
+
+/// Parses a status of three digits.
+pub(super) fn code(text: &str) -> Option<u16> {
+    let digits = text.len() == 3 && text.bytes().all(|b| b.is_ascii_digit());
+    text.parse().ok().filter(|code| digits && (100..600).contains(code))
+}
+
+/// Parses `status=404`, `response_code:404` and the like.
+fn named_code(field: &str) -> Option<u16> {
+    let (name, value) = field.split_once(['=', ':'])?;
+    let known = ["status", "status_code", "response_code", "response_status", "code", "sc-status"];
+    known.iter().any(|known| name.eq_ignore_ascii_case(known)).then(|| code(value.trim_matches('"')))?
+}
+
+/// Returns whether a field is HAProxy's list of times, such as `10/0/30/69/109` (HAProxy's manual, section 8.2.3).
+fn is_timers(field: &str) -> bool {
+    let number = |part: &str| part.trim_start_matches(['+', '-']).parse::<u64>().is_ok();
+    field.split('/').count() == 5 && field.split('/').all(number)
 }
 
 #[cfg(test)]
@@ -161,18 +158,45 @@ mod tests {
         assert_eq!(of(&format!(r#"{line} "http://ref/\"x" "agent [1] \"GET /no HTTP/1.1\"""#)), Ok(expected.clone()));
         let json = r#"{"time":"2000-10-10T13:55:36-07:00","request":"GET /apache_pb.gif HTTP/1.0","status":200}"#;
         assert_eq!(of(json), Ok(expected.clone()));
-        let nested = r#"{"at":971211336000,"http":{"uri":"/apache_pb.gif"},"status":"200"}"#;
+        let nested = r#"{"at":971211336000,"http":{"uri":"/apache_pb.gif"},"verb":"GET","status":"200"}"#;
         let fields = Fields::new("time=at, path=http.uri").unwrap();
         assert_eq!(parse(nested, &fields), Ok(expected));
     }
 
     #[test]
+    fn the_status_is_found_where_servers_put_it() {
+        let time = "[06/Feb/2009:12:14:14 +0000]";
+        for (line, status) in [
+            (format!("h|-|{time}|\"GET /g HTTP/1.1\"|410|9"), Some(410)),
+            (format!("h {time} \"GET /g HTTP/1.1\" \"503\" 9"), Some(503)),
+            (format!("h {time} 404 \"GET /g HTTP/1.1\" 9"), Some(404)),
+            (format!("h {time} \"GET /g HTTP/1.1\" rt=0.1 response_code=404 b=200"), Some(404)),
+            (format!("c:1 {time} fe be/s 1/0/300/6/310 404 217 - - ---- 1/1/1/1/0 0/0 \"GET /g HTTP/1.1\""), Some(404)),
+            (format!("h {time} \"GET /g HTTP/1.1\" 0.404 -"), None),
+            (format!("h {time} \"GET /g HTTP/1.1\" 2404"), None),
+        ] {
+            assert_eq!(of(&line).unwrap().status, status, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_request_is_not_taken_from_what_the_client_says_of_itself() {
+        let time = "[06/Feb/2009:12:14:14 +0000]";
+        assert!(of(&format!("h - - {time} \"\\x16\\x03\" 400 1 \"-\" \"GET /no HTTP/1.1\"")).is_err());
+        let forwarded = of(&format!("\"1.2.3.4\" {time} - \"GET /yes HTTP/1.1\" 200")).unwrap();
+        assert_eq!(forwarded.path, "/yes");
+        assert_eq!(of(&format!("h {time} \"GET /a b HTTP/1.1\" 404")).unwrap().path, "/a b");
+    }
+
+    #[test]
     fn what_is_none_is_named_with_its_column() {
         for (line, column, says) in [
-            ("rubbish", 1, "no [time]"),
+            ("rubbish", 1, "no \"request\""),
             (r#"h - - [x] "\x16\x03" 400 1"#, 12, "is not a request"),
             (r#"h - - [x] "GET / HTTP/1.1"#, 11, "not closed"),
-            (r#"{"a":1}"#, 1, "--replay-fields"),
+            (r#"{"a":1}"#, 1, "--replay-fields path=NAME"),
+            (r#"{"uri":"/a","time":1}"#, 1, "--replay-fields method=NAME"),
+            (r#"{"uri":"/a","method":null}"#, 1, "--replay-fields method=NAME"),
             ("{\"a\":", 5, "no JSON"),
         ] {
             let (at, why) = of(line).unwrap_err();
@@ -183,8 +207,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_is_read_or_refused(line in "\\PC*[\\[\\]\" ]*\\PC*") {
+        fn whatever_comes_is_read_or_refused(line in "\\PC*[\\[\\]\" ]*\\PC*", json in "[\\[\\]{}\":,x\\\\a0 ]*") {
             let _ = of(&line);
+            let _ = of(&format!("{{{json}"));
         }
     }
 }

@@ -1,7 +1,11 @@
 //! Access logs: which requests users made, how often, and when.
 
+mod escapes;
+mod fields;
+mod json;
 mod line;
 mod summary;
+mod time;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, Read};
@@ -12,8 +16,10 @@ use run::{MAX_REQUESTS, RequestPlan};
 
 use crate::error::{ReadError, shown};
 use crate::formats::is_target;
+use crate::found::left_out_words;
+use crate::row::MAX_LINES_LOOKED_AT;
 use crate::url;
-use line::Fields;
+use fields::Fields;
 pub use summary::Summary;
 
 /// Maximum number of different requests that are counted (about 100 MB of memory). Further ones are left out.
@@ -22,6 +28,8 @@ const MAX_DIFFERENT: usize = 1_000_000;
 const MAX_TIMES: usize = 1_000_000;
 /// Maximum length of a line, bytes.
 const MAX_LINE_BYTES: u64 = 64 * 1024;
+/// First bytes of a gzip file.
+const GZIP: &[u8] = &[0x1f, 0x8b];
 /// Methods that change nothing on the server (RFC 9110, section 9.2.1).
 const SAFE: &[&str] = &["GET", "HEAD", "OPTIONS"];
 
@@ -39,8 +47,7 @@ pub struct ReplayOptions {
 pub struct Replay {
     /// Different requests, most frequent first. The weight of each is how often it was made.
     pub requests: Vec<RequestPlan>,
-    /// Every request in order of time: microseconds since the first, and its index in `requests`. Empty if a line has no
-    /// time.
+    /// Every request with a time, in order: microseconds since the first, and its index in `requests`.
     pub times: Vec<(u64, u16)>,
     /// Number of requests left out, by reason.
     pub left_out: BTreeMap<String, u64>,
@@ -48,20 +55,23 @@ pub struct Replay {
     pub summary: Summary,
 }
 
-/// Returns whether a file is an access log, judged by its first line.
+/// Returns whether a file is an access log, judged by its first lines.
 pub fn looks_like_log(path: &Path) -> bool {
-    let first = || -> Option<String> {
-        let mut file = BufReader::new(std::fs::File::open(path).ok()?);
-        let mut bytes = Vec::new();
-        if file.fill_buf().ok()?.starts_with(&[0x1f, 0x8b]) {
-            return Some("[gzip".into());
-        }
-        file.take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes).ok()?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
+    let lines = || -> std::io::Result<Vec<u8>> {
+        let mut file = BufReader::new(std::fs::File::open(path)?);
+        let (packed, mut bytes) = (file.fill_buf()?.starts_with(GZIP), Vec::new());
+        let text: Box<dyn Read> = if packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+        text.take(MAX_LINE_BYTES * 4).read_to_end(&mut bytes)?;
+        Ok(bytes)
     };
-    let usual = Fields::new("");
-    let first = first().filter(|line| !is_target(line));
-    first.is_some_and(|line| line == "[gzip" || usual.is_ok_and(|fields| line::parse(line.trim_end(), &fields).is_ok()))
+    lines().is_ok_and(|bytes| text_looks_like_log(&escapes::line_text(&bytes)))
+}
+
+/// Returns whether one of the first lines of a text is a line of an access log.
+pub(crate) fn text_looks_like_log(text: &str) -> bool {
+    let Ok(usual) = Fields::new("") else { return false };
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_LINES_LOOKED_AT);
+    lines.any(|line| !is_target(line) && line::parse(line, &usual).is_ok_and(|logged| logged.is_of_a_log()))
 }
 
 /// Reads a log, compressed with gzip or not.
@@ -71,7 +81,7 @@ pub fn replay(path: &Path, options: &ReplayOptions) -> Result<Replay, ReadError>
     let fields = Fields::new(&options.fields).map_err(|why| fail(format!("--replay-fields: {why}")))?;
     let unreadable = |e: std::io::Error| fail(format!("cannot be read ({e}); name a readable access log"));
     let mut file = BufReader::new(std::fs::File::open(path).map_err(unreadable)?);
-    let packed = file.fill_buf().map_err(unreadable)?.starts_with(&[0x1f, 0x8b]);
+    let packed = file.fill_buf().map_err(unreadable)?.starts_with(GZIP);
     let text: Box<dyn Read> = if packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
     let mut log = Log::default();
     log.read(BufReader::new(text), &fields, options).map_err(unreadable)?;
@@ -86,7 +96,10 @@ struct Log {
     counts: Vec<(u64, HashMap<u16, u64>)>,
     /// Time of each request, seconds since the epoch, and its index in `counts`.
     times: Vec<(f64, u32)>,
-    timeless: bool,
+    /// First line without a time.
+    first_timeless: Option<String>,
+    /// Server of the first request that is a full URL, as in the log of a proxy.
+    origin: Option<String>,
     left_out: BTreeMap<String, u64>,
     lines: u64,
     first_bad: Option<(usize, usize, String)>,
@@ -102,8 +115,8 @@ impl Log {
                 return Ok(());
             }
             self.lines += 1;
-            let line = String::from_utf8_lossy(&bytes);
-            let line = line.trim_end();
+            let line = escapes::line_text(&bytes);
+            let line = line.trim_start_matches('\u{feff}').trim_end();
             if !line.is_empty() {
                 self.line(line, fields, options);
             }
@@ -125,7 +138,11 @@ impl Log {
         if !allowed(&logged.method) {
             return self.leave_out(format!("{} (it may change things; allow it with --allow {0})", logged.method));
         }
-        let Ok((_, path)) = url::split(&logged.path) else { return self.leave_out("with a path that cannot be sent") };
+        let Ok(url) = url::split(&logged.path) else { return self.leave_out("with a path that cannot be sent") };
+        if let Some(other) = self.other_origin(url.origin) {
+            return self.leave_out(format!("made to {other}"));
+        }
+        let path = url.path;
         let new = self.places.len() as u32;
         let room = self.places.len() < MAX_DIFFERENT;
         let place = match self.places.entry((logged.method, path)) {
@@ -138,6 +155,9 @@ impl Log {
         }
         let count = &mut self.counts[place as usize];
         count.0 += 1;
+        if logged.status.is_none() {
+            self.summary.without_status += 1;
+        }
         if let Some(status) = logged.status {
             *self.summary.statuses.entry(status / 100).or_default() += 1;
             if (400..600).contains(&status) {
@@ -147,8 +167,18 @@ impl Log {
         match logged.at_s {
             Some(at) if self.times.len() < MAX_TIMES => self.times.push((at, place)),
             Some(_) => self.leave_out("of a replay in time, beyond a million"),
-            None => self.timeless = true,
+            None => {
+                self.first_timeless.get_or_insert_with(|| format!("line {}: {}", self.lines, shown(line)));
+                self.leave_out("of a replay in time, without a time");
+            }
         }
+    }
+
+    /// Returns the server of a request if the log's first request with a full URL names another one.
+    fn other_origin(&mut self, origin: Option<String>) -> Option<String> {
+        let origin = origin?;
+        let first = self.origin.get_or_insert_with(|| origin.clone());
+        (*first != origin).then_some(origin)
     }
 
     fn leave_out(&mut self, why: impl Into<String>) {
@@ -161,6 +191,7 @@ impl Log {
                 Some((line, column, why)) => (Some((line, column)), format!("no line is a request to make: {why}")),
                 None => (None, "no line is a request to make".to_owned()),
             };
+            let why = left_out_words(&self.left_out).map_or(why.clone(), |words| format!("{why} ({words})"));
             return Err(ReadError { file: file.into(), place, message: why });
         }
         let mut different: Vec<((String, String), u32)> = std::mem::take(&mut self.places).into_iter().collect();
@@ -186,10 +217,10 @@ impl Log {
         let first = self.times.first().map_or(0.0, |(at, _)| *at);
         let times =
             self.times.iter().filter_map(|(at, place)| Some((((at - first) * 1e6) as u64, to[*place as usize]?)));
-        let times: Vec<(u64, u16)> = times.filter(|_| !self.timeless).collect();
+        let times: Vec<(u64, u16)> = times.collect();
         let bad = self.first_bad.map(|(line, column, why)| format!("first at line {line}, column {column}: {why}"));
         self.summary.fill(self.lines, &requests, &times, bad);
-        self.summary.whole_seconds = whole;
+        (self.summary.whole_seconds, self.summary.first_timeless) = (whole, self.first_timeless);
         Ok(Replay { requests, times, left_out: self.left_out, summary: self.summary })
     }
 }

@@ -20,6 +20,10 @@ pub struct Summary {
     pub methods: BTreeMap<String, u64>,
     /// Number of responses by status class: 2 for 200 to 299.
     pub statuses: BTreeMap<u16, u64>,
+    /// Number of requests whose status the log does not tell.
+    pub without_status: u64,
+    /// First line without a time.
+    pub first_timeless: Option<String>,
     /// Number of requests that can be made.
     pub requests: u64,
     /// Number of different requests.
@@ -72,9 +76,10 @@ impl Summary {
         )];
         said.extend(self.bad.iter().map(|bad| format!("lines that cannot be read: {bad}")));
         said.push(format!("methods: {}", list(self.methods.iter().map(|(m, n)| format!("{m} {n}")).collect())));
-        if !self.statuses.is_empty() {
-            said.push(format!("answers: {}", list(self.statuses.iter().map(|(s, n)| format!("{s}xx {n}")).collect())));
-        }
+        said.push(self.answers());
+        said.extend(
+            self.first_timeless.iter().map(|first| format!("no time is found in some lines, first in {first}")),
+        );
         if self.span_s > 0.0 {
             let rates = list(self.rates.iter().map(|rate| format!("{rate:.1}")).collect());
             said.push(format!(
@@ -94,6 +99,18 @@ impl Summary {
         let top = self.top.iter().map(|(name, share)| format!("{name} {:.1} %", share * 100.0));
         said.push(format!("most frequent: {}", list(top.collect())));
         said
+    }
+}
+
+impl Summary {
+    /// Returns the sentence about the responses.
+    fn answers(&self) -> String {
+        let mut each: Vec<String> = self.statuses.iter().map(|(class, n)| format!("{class}xx {n}")).collect();
+        if self.without_status > 0 {
+            let advice = "an error that the log recorded will count as a failure";
+            each.push(format!("not known {} (no status is found in these lines; {advice})", self.without_status));
+        }
+        format!("answers: {}", each.join(", "))
     }
 }
 

@@ -169,6 +169,9 @@ pub struct RequestPlan {
     /// Headers, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<(String, String)>,
+    /// The request has no `User-Agent`, as `curl -H 'User-Agent:'`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub without_user_agent: bool,
     /// Body as text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub body: String,
@@ -196,6 +199,7 @@ impl Default for RequestPlan {
             method: "GET".into(),
             path: "/".into(),
             headers: Vec::new(),
+            without_user_agent: false,
             body: String::new(),
             body_base64: String::new(),
             expect_status: None,

@@ -42,13 +42,30 @@ pub fn read_text(path: &Path, max_bytes: u64, advice: &'static str) -> Result<St
         true => Err(RunDirError::TooLarge { path: name.clone(), found: format!("{bytes} bytes"), most: max_bytes }),
         false => Ok(()),
     };
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     let opened = fs::File::open(path).map_err(fail)?;
     fits(opened.metadata().map_err(fail)?.len())?;
     // A pipe has no length, so the number of bytes read is bounded, too.
-    let read = opened.take(max_bytes + 1).read_to_string(&mut text).map_err(fail)?;
+    let read = opened.take(max_bytes + 1).read_to_end(&mut bytes).map_err(fail)?;
     fits(read as u64)?;
-    Ok(text)
+    decode(bytes).map_err(|why| fail(std::io::Error::new(std::io::ErrorKind::InvalidData, why)))
+}
+
+/// Decodes UTF-8, or UTF-16 with a byte order mark, as Windows writes it. The mark is not part of the text.
+fn decode(bytes: Vec<u8>) -> Result<String, &'static str> {
+    let units = |unit: fn([u8; 2]) -> u16| {
+        bytes[2..].chunks_exact(2).map(move |two| unit([two[0], two[1]])).collect::<Vec<_>>()
+    };
+    let wide = match bytes.get(..2) {
+        Some([0xff, 0xfe]) => Some(units(u16::from_le_bytes)),
+        Some([0xfe, 0xff]) => Some(units(u16::from_be_bytes)),
+        _ => None,
+    };
+    if let Some(units) = wide {
+        return String::from_utf16(&units).map_err(|_| "it is not UTF-16, as its byte order mark says");
+    }
+    let text = String::from_utf8(bytes).map_err(|_| "stream did not contain valid UTF-8")?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 /// Fields checked before anything takes memory: the only field that every version of the format has, and the number of

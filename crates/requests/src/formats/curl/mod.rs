@@ -1,0 +1,416 @@
+//! curl command lines, as browsers copy them. Each is one request.
+
+mod options;
+mod url;
+
+use run::RequestPlan;
+
+use super::words::{Word, commands};
+use crate::error::{ReadError, place, shown};
+use crate::found::{Found, Imported, Source};
+use crate::row::FormatSpec;
+use options::OptionEffect::{
+    self, Binary, Compressed, Cookie, Data, Form, Get, GlobOff, Head, Header, Ignored, IgnoredWithValue, Json, Method,
+    PathAsIs, Raw, Referer, Remark, RemarkWithValue, Upload, Url, UrlEncoded, User, UserAgent,
+};
+use options::{OPTIONS, takes_value};
+
+pub(crate) const FORMAT: FormatSpec = FormatSpec {
+    name: "curl",
+    help: "curl command lines, as browsers copy them",
+    matches: |text| {
+        let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
+        first.and_then(|line| line.split_whitespace().next()).is_some_and(is_curl)
+    },
+    read,
+};
+
+/// An error: index in the text, and message.
+type PlacedError = (usize, String);
+
+/// Returns whether a word is the name of the program.
+fn is_curl(word: &str) -> bool {
+    ["curl", "curl.exe"].contains(&word.rsplit('/').next().unwrap_or_default())
+}
+
+fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
+    let fail = |(at, message): PlacedError| ReadError {
+        file: source.file.into(),
+        place: Some(place(source.text, at)),
+        message,
+    };
+    let mut all = Imported::default();
+    for words in commands(source.text).map_err(|(at, why)| fail((at, why.into())))? {
+        let mut parsed = parse_command(&words, source.folder).map_err(fail)?;
+        for remark in std::mem::take(&mut parsed.remarks) {
+            if !all.remarks.iter().any(|known| known == remark) {
+                all.remarks.push(remark.to_owned());
+            }
+        }
+        all.found.push(parsed.request().map_err(fail)?);
+    }
+    Ok(all)
+}
+
+/// Reads the request of one command line: the value of `--curl`.
+pub fn command(text: &str) -> Result<Imported, ReadError> {
+    let all = read(&Source { file: "--curl", text, folder: std::path::Path::new(".") })?;
+    match all.found.len() {
+        1 => Ok(all),
+        n => Err(ReadError {
+            file: "--curl".into(),
+            place: None,
+            message: format!("it has {n} command lines; give one, or a file of them with --requests"),
+        }),
+    }
+}
+
+/// Effects of the options read so far.
+#[derive(Default)]
+struct ParsedOptions {
+    method: Option<String>,
+    /// Headers of `-H`. They replace those that other options make, in any order.
+    headers: Vec<(String, String)>,
+    /// Headers that other options make.
+    made: Vec<(&'static str, String)>,
+    /// Headers that the command line removes: `-H 'NAME:'`.
+    removed: Vec<String>,
+    cookies: Vec<String>,
+    data: Option<Vec<u8>>,
+    /// Content and file name.
+    upload: Option<(Vec<u8>, String)>,
+    get: bool,
+    head: bool,
+    glob_off: bool,
+    path_as_is: bool,
+    url: Option<(usize, String)>,
+    remarks: Vec<&'static str>,
+}
+
+/// Value of an option, with the place of its word.
+type Value<'a> = (usize, &'a [u8]);
+
+fn parse_command(words: &[Word], folder: &std::path::Path) -> Result<ParsedOptions, PlacedError> {
+    let mut words = words.iter();
+    let first = words.next().ok_or((0, "there is no command line".to_owned()))?;
+    let program = String::from_utf8_lossy(&first.bytes);
+    if !is_curl(&program) {
+        return Err((first.at, format!("{} is not a curl command line", shown(&program))));
+    }
+    let mut parsed = ParsedOptions::default();
+    while let Some(word) = words.next() {
+        for (effect, value) in options(word)? {
+            let value = match value {
+                None if takes_value(effect) => {
+                    let name = String::from_utf8_lossy(&word.bytes);
+                    let next = words.next().ok_or((word.at, format!("{name} needs a value")))?;
+                    (next.at, next.bytes.as_slice())
+                }
+                value => (word.at, value.unwrap_or_default()),
+            };
+            parsed.apply(effect, value, folder)?;
+        }
+    }
+    Ok(parsed)
+}
+
+/// An option, with the value where its word holds it.
+type GivenOption<'a> = (OptionEffect, Option<&'a [u8]>);
+
+/// Returns the options of one word: one long option, or several letters, with the value where the word holds it.
+fn options(word: &Word) -> Result<Vec<GivenOption<'_>>, PlacedError> {
+    let bytes = word.bytes.as_slice();
+    if let Some(long) = bytes.strip_prefix(b"--") {
+        let end = long.iter().position(|byte| *byte == b'=');
+        let (name, value) = end.map_or((long, None), |end| (&long[..end], Some(&long[end + 1..])));
+        let name = &*String::from_utf8_lossy(name);
+        let known = OPTIONS.iter().find(|(_, known, _)| *known == name).map(|row| row.2);
+        let near = || run::nearest(name, OPTIONS.iter().map(|row| row.1));
+        let near = || near().map_or(String::new(), |n| format!("; did you mean --{n}?"));
+        return Ok(vec![(known.ok_or_else(|| (word.at, format!("--{name} is not known here{}", near())))?, value)]);
+    }
+    let Some(letters) = bytes.strip_prefix(b"-").filter(|letters| !letters.is_empty()) else {
+        return Ok(vec![(Url, Some(bytes))]);
+    };
+    let mut all = Vec::new();
+    for (at, letter) in letters.iter().enumerate() {
+        let letter = char::from(*letter);
+        let known = OPTIONS.iter().find(|row| row.0 == letter && letter != ' ').map(|row| row.2);
+        let effect = known.ok_or_else(|| (word.at, format!("-{letter} is not known here; leave it out")))?;
+        let rest = &letters[at + 1..];
+        all.push((effect, Some(rest).filter(|rest| takes_value(effect) && !rest.is_empty())));
+        if takes_value(effect) {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+/// Returns a value that must be text, such as a header.
+fn text<'a>((at, bytes): Value<'a>) -> Result<&'a str, PlacedError> {
+    std::str::from_utf8(bytes).map_err(|_| (at, format!("{} is not UTF-8", shown(&String::from_utf8_lossy(bytes)))))
+}
+
+impl ParsedOptions {
+    fn apply(&mut self, effect: OptionEffect, value: Value<'_>, folder: &std::path::Path) -> Result<(), PlacedError> {
+        let (at, bytes) = value;
+        let file = |name: &[u8]| {
+            let path = folder.join(String::from_utf8_lossy(name).as_ref());
+            std::fs::read(&path).map_err(|e| (at, format!("cannot read {}: {e}", path.display())))
+        };
+        match effect {
+            Method => self.method = Some(text(value)?.into()),
+            Header => self.header(at, text(value)?)?,
+            Data => match bytes.strip_prefix(b"@") {
+                Some(name) => self.add(file(name)?.into_iter().filter(|b| !b"\r\n\0".contains(b)).collect()),
+                None => self.add(bytes.into()),
+            },
+            Binary => match bytes.strip_prefix(b"@") {
+                Some(name) => self.add(file(name)?),
+                None => self.add(bytes.into()),
+            },
+            Raw => self.add(bytes.into()),
+            UrlEncoded => self.add(url_encoded(bytes).ok_or((at, "give --data-urlencode as NAME=TEXT".to_owned()))?),
+            Json => {
+                let json = bytes.strip_prefix(b"@").map_or_else(|| Ok(bytes.into()), file)?;
+                self.data.get_or_insert_default().extend(json);
+                self.make("Content-Type", "application/json");
+                self.make("Accept", "application/json");
+            }
+            Get => self.get = true,
+            Head => self.head = true,
+            Upload if [&b"-"[..], b"."].contains(&bytes) => {
+                return Err((at, "the body would come from the standard input; name a file".into()));
+            }
+            Upload => {
+                let name = text(value)?.rsplit('/').next().unwrap_or_default();
+                self.upload = Some((file(bytes)?, name.to_owned()));
+            }
+            UserAgent if bytes.is_empty() => self.removed.push("User-Agent".into()),
+            UserAgent => self.make("User-Agent", text(value)?),
+            Referer => self.make("Referer", text(value)?.trim_end_matches(";auto")),
+            Cookie if bytes.contains(&b'=') => self.cookies.push(text(value)?.into()),
+            Cookie => return Err((at, "give cookies as -b 'NAME=VALUE'; a file of them is not read".into())),
+            User if bytes.contains(&b':') => {
+                self.make("Authorization", &format!("Basic {}", run::to_base64(bytes)));
+            }
+            User => return Err((at, "curl would ask for the password; give -u NAME:PASSWORD".into())),
+            // Responses are not unpacked here, so only what curl itself would send is sent.
+            Compressed => self.make("Accept-Encoding", "gzip, deflate"),
+            GlobOff => self.glob_off = true,
+            PathAsIs => self.path_as_is = true,
+            Url => {
+                let url = text(value)?;
+                if self.url.replace((at, url.into())).is_some() {
+                    return Err((at, format!("a second URL, {}: write a command line for each", shown(url))));
+                }
+            }
+            Form => {
+                return Err((
+                    at,
+                    "a multipart form (-F) is not supported; give its bytes with --data-binary @FILE".into(),
+                ));
+            }
+            Remark(remark) | RemarkWithValue(remark) => self.remarks.push(remark),
+            Ignored | IgnoredWithValue => {}
+        }
+        Ok(())
+    }
+
+    fn header(&mut self, at: usize, value: &str) -> Result<(), PlacedError> {
+        match (value.split_once(':'), value.strip_suffix(';')) {
+            (Some((name, _)), _) if name.eq_ignore_ascii_case("transfer-encoding") => {
+                return Err((at, "a body in chunks is not sent here; leave out the header Transfer-Encoding".into()));
+            }
+            (Some((name, value)), _) if value.trim().is_empty() => self.removed.push(name.into()),
+            (Some((name, value)), _) => self.headers.push((name.into(), value.trim().into())),
+            (None, Some(name)) => self.headers.push((name.into(), String::new())),
+            (None, None) => return Err((at, "a header has no colon; write -H 'NAME: VALUE'".into())),
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, data: Vec<u8>) {
+        match &mut self.data {
+            Some(before) => {
+                before.push(b'&');
+                before.extend(data);
+            }
+            None => self.data = Some(data),
+        }
+    }
+
+    /// Adds a header that an option makes. The last option counts.
+    fn make(&mut self, name: &'static str, value: &str) {
+        self.made.retain(|(made, _)| *made != name);
+        self.made.push((name, value.into()));
+    }
+
+    /// Returns the headers that are sent: those of `-H`, and those that options make unless `-H` names them.
+    fn all_headers(&mut self) -> Vec<(String, String)> {
+        if !self.cookies.is_empty() {
+            let cookies = self.cookies.join(";");
+            self.make("Cookie", &cookies);
+        }
+        if !self.made.iter().any(|(name, _)| *name == "Accept") {
+            self.make("Accept", "*/*");
+        }
+        let form = self.data.is_some() && !self.get;
+        if form && !self.made.iter().any(|(name, _)| *name == "Content-Type") {
+            self.make("Content-Type", "application/x-www-form-urlencoded");
+        }
+        let mut all = std::mem::take(&mut self.headers);
+        let free = |name: &str| {
+            let mut given = all.iter().map(|(name, _)| name).chain(&self.removed);
+            !given.any(|given| given.eq_ignore_ascii_case(name))
+        };
+        let made: Vec<_> = self.made.drain(..).filter(|(name, _)| free(name)).collect();
+        all.extend(made.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        all
+    }
+
+    /// Returns the request that curl would make.
+    fn request(mut self) -> Result<Found, PlacedError> {
+        let (at, url) = self.url.take().ok_or((0, "a command line names no URL".to_owned()))?;
+        if let Some(c) = url::pattern(&url).filter(|_| !self.glob_off) {
+            let why = "stands for several URLs; write a command line for each, or give -g to send it as it is";
+            return Err((at, format!("{c:?} in {} {why}", shown(&url))));
+        }
+        let mut url = crate::url::split(&url).map_err(|why| (at, format!("{}: {why}", shown(&url))))?;
+        if url.origin.is_none() {
+            return Err((at, "the URL names no host".into()));
+        }
+        if self.removed.iter().any(|name| name.eq_ignore_ascii_case("authorization")) {
+            url.authorization = None;
+        }
+        if !self.path_as_is {
+            url.path = url::without_dot_segments(&url.path);
+        }
+        let usual = match (&self.data, &self.upload) {
+            _ if self.head => "HEAD",
+            (_, Some(_)) => "PUT",
+            (Some(_), None) if !self.get => "POST",
+            _ => "GET",
+        };
+        let mut request = RequestPlan { headers: self.all_headers(), ..RequestPlan::default() };
+        request.without_user_agent = self.removed.iter().any(|name| name.eq_ignore_ascii_case("user-agent"));
+        if let Some(data) = self.data.take() {
+            if self.get {
+                let query = String::from_utf8(data).map_err(|_| (at, "-G needs data that is text".to_owned()))?;
+                url.path.extend([if url.path.contains('?') { "&" } else { "?" }, &query]);
+            } else {
+                request.set_body(&data);
+            }
+        }
+        if let Some((content, name)) = self.upload.take() {
+            request.set_body(&content);
+            let (path, query) = url.path.split_at(url.path.find('?').unwrap_or(url.path.len()));
+            if path.ends_with('/') && query.is_empty() {
+                url.path = format!("{path}{}", url::encoded_name(&name));
+            }
+        }
+        request.method = self.method.take().unwrap_or_else(|| usual.into());
+        Ok(Found::new(request, url))
+    }
+}
+
+/// Encodes `text`, `=text` or `name=text` for a form: a blank as `+`, other characters as `%XX`, as curl does since 7.82.
+fn url_encoded(value: &[u8]) -> Option<Vec<u8>> {
+    let (name, text) = match value.iter().position(|byte| *byte == b'=') {
+        Some(end) => (&value[..end], &value[end + 1..]),
+        None if value.contains(&b'@') => return None,
+        None => (&[][..], value),
+    };
+    let mut out = if name.is_empty() { Vec::new() } else { [name, b"="].concat() };
+    for byte in text {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(*byte),
+            b' ' => out.push(b'+'),
+            _ => out.extend(format!("%{byte:02X}").into_bytes()),
+        }
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> RequestPlan {
+        command(line).unwrap().found.remove(0).request
+    }
+
+    #[test]
+    fn options_joined_and_apart_make_the_same_request() {
+        let apart = of("curl -s -X PUT -H 'A: b' -d x=1 -d y=2 http://h/p");
+        assert_eq!(apart, of("curl -sXPUT -HA:\\ b --data=x=1 --data-raw y=2 --url http://h/p -o /dev/null"));
+        assert_eq!((apart.method.as_str(), apart.body.as_str()), ("PUT", "x=1&y=2"));
+        assert_eq!(of("curl -G h/p?a -d b=c --data-urlencode 'd=e f'").path, "/p?a&b=c&d=e+f");
+        assert_eq!(of("curl -I h").method, "HEAD");
+        assert!(of("curl -u me:you h").headers.contains(&("Authorization".into(), "Basic bWU6eW91".into())));
+        assert!(!of("curl -H Accept: h").headers.iter().any(|(name, _)| name == "Accept"));
+    }
+
+    #[test]
+    fn a_header_replaces_what_an_option_makes_in_any_order() {
+        for line in [
+            "curl h --compressed -A a --json 1 -b x=y -u a:b -e r -H 'accept-encoding: br' -H 'USER-agent: u' -H 'content-TYPE: t' \
+             -H 'accept: j' -H 'cookie: c' -H 'authorization: z' -H 'referer: q'",
+            "curl -H 'accept-encoding: br' -H 'USER-agent: u' -H 'content-TYPE: t' -H 'accept: j' -H 'cookie: c' \
+             -H 'authorization: z' -H 'referer: q' me:pw@h --compressed -A a --json 1 -b x=y -e r",
+        ] {
+            let mut names: Vec<_> = of(line).headers.into_iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
+            names.sort();
+            let all = ["accept", "accept-encoding", "authorization", "content-type", "cookie", "referer", "user-agent"];
+            assert_eq!(names, all, "{line}");
+        }
+        let value =
+            |line: &str, name: &str| of(line).headers.into_iter().find(|(n, _)| n == name).map(|(_, value)| value);
+        assert_eq!(value("curl h -b a=1 -b 'b=2; c=3'", "Cookie").as_deref(), Some("a=1;b=2; c=3"));
+        assert_eq!(value("curl h -d x -H 'Content-Type: '", "Content-Type"), None);
+        assert_eq!(value("curl u:p@h -H Authorization:", "Authorization"), None);
+        assert_eq!((of("curl h -A ''").without_user_agent, of("curl h -A a").without_user_agent), (true, false));
+        assert_eq!(of(r"curl h -d $'\xff'").body_base64, "/w==");
+    }
+
+    #[test]
+    fn the_path_is_what_curl_sends() {
+        assert_eq!(of("curl h/a/../b?c=../d").path, "/b?c=../d");
+        assert_eq!(of("curl --path-as-is h/a/../b").path, "/a/../b");
+        assert_eq!(of("curl -g 'h/?a[]={1}'").path, "/?a[]={1}");
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a b.txt"), "x").unwrap();
+        let file = folder.path().join("a b.txt").display().to_string();
+        assert_eq!(of(&format!("curl -T '{file}' h/up/")).path, "/up/a%20b.txt");
+        assert_eq!(of(&format!("curl -T '{file}' h/up/c")).path, "/up/c");
+    }
+
+    #[test]
+    fn options_that_change_more_than_the_request_are_told() {
+        let remarks = command("curl -L --http2 --http2 -k h").unwrap().remarks;
+        assert_eq!(remarks.len(), 3, "{remarks:?}");
+        assert!(remarks[0].contains("redirect") && remarks[1].contains("--http2"), "{remarks:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_made_is_named_with_its_place() {
+        for (line, says) in [
+            ("curl --haeder x h", "column 6: --haeder is not known here; did you mean --header?"),
+            ("curl h -H", "column 8: -H needs a value"),
+            ("curl -F a=b h", "--data-binary @FILE"),
+            ("curl -H 'Transfer-Encoding: chunked' -d x h", "Transfer-Encoding"),
+            ("curl -u me h", "-u NAME:PASSWORD"),
+            ("curl -T - h", "name a file"),
+            ("curl 'h/{a,b}'", "column 6: '{' in \"h/{a,b}\" stands for several URLs"),
+            ("curl -H $'A: \\xff' h", "not UTF-8"),
+            ("curl h i", "column 8: a second URL"),
+            ("wget h", "not a curl command line"),
+            ("curl 'h", "column 6: a quotation mark"),
+            ("curl -d @/nonexistent h", "cannot read /nonexistent"),
+            ("curl -s", "names no URL"),
+        ] {
+            let error = command(line).unwrap_err().to_string();
+            assert!(error.contains(says), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! URLs as curl reads them: patterns of several URLs, and `..` in paths.
+
+/// Returns the first character that curl would read as a pattern of several URLs (`{a,b}`, `[1-3]`). The brackets of an
+/// IPv6 address are none.
+pub(super) fn pattern(url: &str) -> Option<char> {
+    let authority = run::UrlParts::parse(url).authority;
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let is_address = host.starts_with('[') && host.contains(':');
+    let searched = if is_address { url.replacen(host, "", 1) } else { url.to_owned() };
+    searched.chars().find(|c| "{}[]".contains(*c))
+}
+
+/// Removes `.` and `..` from a path with query (RFC 3986, section 5.2.4), as curl does unless it gets `--path-as-is`.
+pub(super) fn without_dot_segments(path: &str) -> String {
+    let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
+    let mut kept: Vec<&str> = Vec::new();
+    let mut ends_in_folder = false;
+    for segment in path.split('/').skip(1) {
+        ends_in_folder = matches!(segment, "." | "..");
+        match segment {
+            "." => {}
+            ".." => drop(kept.pop()),
+            other => kept.push(other),
+        }
+    }
+    let end = if ends_in_folder && !kept.is_empty() { "/" } else { "" };
+    format!("/{}{end}{query}", kept.join("/"))
+}
+
+/// Encodes the name of a file for a path.
+pub(super) fn encoded_name(name: &str) -> String {
+    let keep = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    name.bytes().map(|b| if keep(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dots_are_removed_as_curl_does() {
+        for (path, sent) in [
+            ("/a/b/../c", "/a/c"),
+            ("/../../x", "/x"),
+            ("/a/./b/.", "/a/b/"),
+            ("/a/..", "/"),
+            ("/a/b/..", "/a/"),
+            ("/a//b/", "/a//b/"),
+            ("/a?x=/../y", "/a?x=/../y"),
+            ("/", "/"),
+            ("/a...b/..c", "/a...b/..c"),
+        ] {
+            assert_eq!(without_dot_segments(path), sent, "{path}");
+        }
+    }
+
+    #[test]
+    fn an_ipv6_address_is_no_pattern() {
+        assert_eq!(pattern("http://[::1]:80/a"), None);
+        assert_eq!((pattern("http://[::1]:80/a[1-2]"), pattern("http://h[1-3]/")), (Some('['), Some('[')));
+        assert_eq!(pattern("http://h/{a,b}"), Some('{'));
+    }
+}

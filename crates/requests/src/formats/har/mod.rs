@@ -1,0 +1,250 @@
+//! HAR 1.2 files, as browsers and proxies write them.
+
+mod body;
+
+use run::RequestPlan;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use super::json;
+use crate::error::ReadError;
+use crate::found::{Found, Imported, Source};
+use crate::row::FormatSpec;
+use crate::url;
+use body::PostData;
+
+pub(crate) const FORMAT: FormatSpec = FormatSpec {
+    name: "har",
+    help: "a HAR file, as browsers save it; the kind of resource is the class",
+    matches: |text| {
+        let inside = text.trim_start().strip_prefix('{').unwrap_or_default();
+        inside.trim_start().starts_with("\"log\"") || !inside.is_empty() && has_log(text)
+    },
+    read,
+};
+
+/// Returns whether the whole text is one object with the key `log`, which need not be the first one.
+fn has_log(text: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Probe {
+        #[serde(rename = "log")]
+        _log: Entries,
+    }
+    #[derive(Deserialize)]
+    struct Entries {
+        #[serde(rename = "entries")]
+        _entries: IgnoredAny,
+    }
+    serde_json::from_str::<Probe>(text).is_ok()
+}
+
+/// Headers that are left out, since they belong to the connection or the client sets them.
+const CONNECTION_HEADERS: &[&str] =
+    &["host", "connection", "content-length", "transfer-encoding", "keep-alive", "upgrade"];
+
+#[derive(Deserialize)]
+struct File<E> {
+    log: Log<E>,
+}
+
+#[derive(Deserialize)]
+struct Log<E> {
+    entries: Vec<E>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    request: Asked,
+    response: Option<Answer>,
+    #[serde(rename = "_resourceType")]
+    kind: Option<String>,
+    /// Chrome's mark of an answer from its cache: `memory` or `disk`.
+    #[serde(rename = "_fromCache")]
+    cached: Option<Value>,
+    /// WebKit's: `Memory Cache`, `Disk Cache`, `Service Worker` or `Network Load`.
+    #[serde(rename = "_fetchType")]
+    fetched: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked {
+    method: String,
+    url: String,
+    #[serde(default)]
+    headers: Vec<Pair>,
+    post_data: Option<PostData>,
+    body_size: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Pair {
+    name: String,
+    value: String,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    status: Option<Value>,
+    content: Option<Content>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Content {
+    mime_type: Option<Value>,
+}
+
+fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
+    let wrong = |e| json::explain(source.file, source.text, "not a HAR file", &e);
+    let mut all = Imported::default();
+    match serde_json::from_str::<File<Entry>>(source.text) {
+        Ok(file) => file.log.entries.into_iter().for_each(|entry| add(&mut all, entry)),
+        Err(error) => {
+            let file: File<Value> = serde_json::from_str(source.text).map_err(wrong)?;
+            for (place, entry) in (1..).zip(file.log.entries) {
+                match serde_json::from_value(entry) {
+                    Ok(entry) => add(&mut all, entry),
+                    Err(why) => {
+                        if all.remarks.is_empty() {
+                            all.remarks.push(format!("the first entry that cannot be read is number {place}: {why}"));
+                        }
+                        all.leave_out("that cannot be read");
+                    }
+                }
+            }
+            if all.found.is_empty() {
+                return Err(wrong(error));
+            }
+        }
+    }
+    if all.found.is_empty() {
+        let left_out = all.left_out_words().unwrap_or_else(|| "it has no entries".into());
+        let message = format!("no request of it can be made ({left_out})");
+        return Err(ReadError { file: source.file.into(), place: None, message });
+    }
+    Ok(all)
+}
+
+fn add(all: &mut Imported, entry: Entry) {
+    match found(entry) {
+        Ok(found) => all.found.push(found),
+        Err(why) => all.leave_out(why),
+    }
+}
+
+/// Returns the request of an entry, or the reason why it is left out.
+fn found(entry: Entry) -> Result<Found, String> {
+    let status = entry.response.as_ref().and_then(|answer| answer.status.as_ref()).and_then(Value::as_i64);
+    never_sent(&entry, status).map_or(Ok(()), Err)?;
+    let Asked { method, url, headers, post_data, body_size } = entry.request;
+    let scheme = url.split(':').next().unwrap_or_default();
+    if !["http", "https"].contains(&scheme) {
+        return Err(format!("of {scheme}:"));
+    }
+    let url = url::split(&url).map_err(|_| "with a URL that cannot be read")?;
+    let mut headers: Vec<(String, String)> = headers.into_iter().map(|pair| (pair.name, pair.value)).collect();
+    let kind = post_data.as_ref().and_then(|data| data.mime_type.clone()).filter(|kind| !kind.is_empty());
+    let body = body::of(&method, &headers, post_data, body_size.as_ref().and_then(Value::as_i64))?;
+    let has_kind = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    headers.extend(kind.filter(|_| !body.is_empty() && !has_kind).map(|kind| ("Content-Type".to_owned(), kind)));
+    let is_connection_header =
+        |name: &str| name.starts_with(':') || CONNECTION_HEADERS.iter().any(|own| own.eq_ignore_ascii_case(name));
+    let mut request = RequestPlan {
+        method,
+        headers: headers.into_iter().filter(|(name, _)| !is_connection_header(name)).collect(),
+        class: entry.kind.or_else(|| entry.response.and_then(mime_kind)).unwrap_or_default(),
+        expect_status: status.and_then(|status| u16::try_from(status).ok()).filter(|s| (400..600).contains(s)),
+        ..RequestPlan::default()
+    };
+    request.set_body(&body);
+    Ok(Found::new(request, url))
+}
+
+/// Returns the reason why the server never got or never answered a request.
+fn never_sent(entry: &Entry, status: Option<i64>) -> Option<String> {
+    let is_set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
+    let fetched = entry.fetched.as_ref().and_then(Value::as_str).unwrap_or_default();
+    if entry.cached.as_ref().is_some_and(is_set) || fetched.ends_with(" Cache") {
+        return Some("answered from the browser's cache".into());
+    }
+    match (fetched, status) {
+        ("Service Worker", _) => Some("answered by a service worker of the page".into()),
+        (_, Some(0)) => Some("aborted or blocked before an answer (status 0)".into()),
+        _ => None,
+    }
+}
+
+/// `text/html; charset=utf-8` as a class: `html`.
+fn mime_kind(answer: Answer) -> Option<String> {
+    let mime = answer.content?.mime_type?;
+    let mime = mime.as_str()?;
+    let kind = mime.split(';').next().unwrap_or_default().rsplit('/').next().unwrap_or_default().trim().to_owned();
+    Some(kind).filter(|kind| !kind.is_empty() && kind != "x-unknown")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Imported, ReadError> {
+        (FORMAT.read)(&Source { file: "x.har", text, folder: std::path::Path::new(".") })
+    }
+
+    /// Reads a file with these entries: each the content of its `request` and what follows the request.
+    fn entries(all: &[(&str, &str)]) -> Imported {
+        let entry = |(request, more): &(&str, &str)| {
+            format!(r#"{{"request":{{"method":"GET","url":"http://h/a","headers":[]{request}}}{more}}}"#)
+        };
+        let text: Vec<String> = all.iter().map(entry).collect();
+        read(&format!(r#"{{"log":{{"entries":[{}]}}}}"#, text.join(","))).unwrap()
+    }
+
+    #[test]
+    fn one_odd_entry_does_not_refuse_the_file() {
+        let all = entries(&[
+            ("", r#","response":{"status":null,"content":{"mimeType":null}}"#),
+            ("", r#","_fromCache":true"#),
+            ("", r#","_fromCache":false,"response":{"status":"404"}"#),
+            ("", r#","_fetchType":"Memory Cache""#),
+            ("", r#","_fetchType":"Network Load""#),
+            ("", r#","response":{"status":0}"#),
+            (r#","postData":3"#, ""),
+        ]);
+        assert_eq!(all.found.len(), 3);
+        let said = all.left_out_words().unwrap();
+        for part in ["2 answered from the browser's cache", "1 aborted", "1 that cannot be read", "number 7"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_body_has_the_type_that_was_recorded() {
+        let data = r#","postData":{"mimeType":"text/csv","text":"a,b"}"#;
+        assert_eq!(
+            entries(&[(data, "")]).found[0].request.headers,
+            [("Content-Type".to_owned(), "text/csv".to_owned())]
+        );
+    }
+
+    #[test]
+    fn the_log_need_not_be_the_first_key() {
+        assert!((FORMAT.matches)(r#"{"comment":"x","log":{"version":"1.2","entries":[]}}"#));
+        assert!(!(FORMAT.matches)(r#"{"log_level":"x","method":"GET","url":"/"}"#));
+        assert!(!(FORMAT.matches)("{\"a\":{\"log\":1}}"));
+    }
+
+    #[test]
+    fn what_is_no_har_file_is_named_with_its_place() {
+        let error = read("{\"log\": {\n \"entries\": 3}}").unwrap_err().to_string();
+        assert!(error.starts_with("x.har: line 2, column ") && error.contains("sequence"), "{error}");
+        let error =
+            read("{\"log\": {\"entries\": [\n {\"request\": {\"method\": \"GET\", \"ulr\": \"/\"}}]}}").unwrap_err();
+        let said = error.to_string();
+        assert!(said.starts_with("x.har: line 2, column 32: ") && said.contains("did you mean `url`?"), "{said}");
+        let error =
+            read(r#"{"log":{"entries":[{"request":{"method":"GET","url":"data:x"}}]}}"#).unwrap_err().to_string();
+        assert!(error.contains("left out: 1 of data:"), "{error}");
+    }
+}

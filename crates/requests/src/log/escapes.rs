@@ -1,0 +1,106 @@
+//! Escapes that servers write into logs. nginx writes `\xHH`, Apache also `\"`, `\\` and `\n` (its documentation of
+//! `mod_log_config`, "Format Notes").
+
+use std::borrow::Cow;
+
+/// Returns the text of a line. Bytes that are not UTF-8 become the escape `\xHH`.
+pub(super) fn line_text(bytes: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Cow::Borrowed(text);
+    }
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        chunk.invalid().iter().for_each(|byte| text += &format!("\\x{byte:02X}"));
+    }
+    Cow::Owned(text)
+}
+
+/// Undoes the escapes in a path. Bytes that no URL can hold as they are become `%HH`.
+pub(super) fn unescaped(path: &str) -> String {
+    undo(path, true)
+}
+
+/// Undoes only `\xHH`.
+pub(super) fn unescaped_hex(path: &str) -> String {
+    undo(path, false)
+}
+
+fn undo(path: &str, all: bool) -> String {
+    if !path.contains('\\') {
+        return path.to_owned();
+    }
+    let (mut out, mut rest) = (String::with_capacity(path.len()), path);
+    while let Some((plain, escape)) = rest.split_once('\\') {
+        out.push_str(plain);
+        let (byte, length) = match escape.as_bytes() {
+            [b'x', ..] => match escape.get(1..3).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+                Some(byte) => (byte, 3),
+                None => (b'\\', 0),
+            },
+            [quote @ (b'"' | b'\\'), ..] if all => (*quote, 1),
+            [letter, ..] if all => control(*letter).map_or((b'\\', 0), |byte| (byte, 1)),
+            _ => (b'\\', 0),
+        };
+        push_byte(&mut out, byte);
+        rest = &escape[length..];
+    }
+    out + rest
+}
+
+/// Returns the control character of an escape of one letter.
+fn control(letter: u8) -> Option<u8> {
+    Some(match letter {
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'b' => 8,
+        b'f' => 12,
+        b'v' => 11,
+        _ => return None,
+    })
+}
+
+/// Adds a byte: a quotation mark or a byte beyond ASCII as `%HH`. A path with a control character stays one that cannot be
+/// sent.
+fn push_byte(out: &mut String, byte: u8) {
+    match byte {
+        b'"' | 0x80.. => *out += &format!("%{byte:02X}"),
+        _ => out.push(char::from(byte)),
+    }
+}
+
+/// Doubles the backslash before `\xHH`, so that JSON reads the escape as text. Returns `None` without such an escape.
+pub(super) fn hex_escapes_as_text(line: &str) -> Option<String> {
+    let (mut out, mut escaped, mut found) = (String::with_capacity(line.len() + 16), false, false);
+    for c in line.chars() {
+        if escaped && c == 'x' {
+            out.push('\\');
+            found = true;
+        }
+        escaped = c == '\\' && !escaped;
+        out.push(c);
+    }
+    found.then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_become_the_bytes_that_were_asked_for() {
+        assert_eq!(unescaped(r#"/a?b=\x22c\x22&d=\"e\""#), "/a?b=%22c%22&d=%22e%22");
+        assert_eq!(unescaped(r"/\xD0\x9F\xd1\x80"), "/%D0%9F%D1%80");
+        assert_eq!(unescaped(r"/a\\b\x5Cc"), r"/a\b\c");
+        assert_eq!(unescaped(r"/a\qb\xZZ\"), r"/a\qb\xZZ\", "no escapes");
+        assert_eq!(unescaped(r"/a\n"), "/a\n", "cannot be sent, and is left out later");
+        assert_eq!(unescaped(r"/a\xé"), r"/a\xé");
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf_8_are_kept() {
+        let line = line_text(b"GET /caf\xe9/\xff HTTP/1.1");
+        assert_eq!(unescaped(&line), "GET /caf%E9/%FF HTTP/1.1");
+    }
+}

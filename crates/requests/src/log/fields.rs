@@ -1,0 +1,73 @@
+//! Field names of logs in JSON.
+
+/// Field names of JSON lines, in the order in which they are tried. A dot separates the names of nested objects.
+#[derive(Clone, Debug)]
+pub(super) struct Fields {
+    pub(super) request: Vec<String>,
+    pub(super) method: Vec<String>,
+    pub(super) path: Vec<String>,
+    pub(super) time: Vec<String>,
+    pub(super) status: Vec<String>,
+}
+
+/// Usual names of the fields: those of nginx configurations, Caddy, Traefik, Envoy, the Elastic Common Schema and Google
+/// Cloud.
+const REQUEST: &[&str] = &["request", "request_line"];
+const METHOD: &[&str] = &[
+    "request_method",
+    "method",
+    "http_method",
+    "verb",
+    "request.method",
+    "RequestMethod",
+    "http.request.method",
+    "httpRequest.requestMethod",
+];
+const PATH: &[&str] = &[
+    "request_uri",
+    "uri",
+    "path",
+    "url",
+    "request_path",
+    "request.uri",
+    "RequestPath",
+    "url.original",
+    "httpRequest.requestUrl",
+];
+const TIME: &[&str] =
+    &["time", "msec", "timestamp", "@timestamp", "time_iso8601", "time_local", "ts", "start_time", "StartUTC"];
+const STATUS: &[&str] = &[
+    "status",
+    "status_code",
+    "response_status",
+    "response_code",
+    "DownstreamStatus",
+    "http.response.status_code",
+    "httpRequest.status",
+];
+
+impl Fields {
+    /// Returns the names of common configurations, after the user's own (`time=…,path=…`).
+    pub(super) fn new(given: &str) -> Result<Self, String> {
+        let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let (request, method, path) = (list(REQUEST), list(METHOD), list(PATH));
+        let mut all = Self { request, method, path, time: list(TIME), status: list(STATUS) };
+        for pair in given.split(',').filter(|pair| !pair.trim().is_empty()) {
+            let (what, name) = pair.split_once('=').ok_or_else(|| format!("{pair:?} has no =; write path=NAME"))?;
+            let names = match what.trim() {
+                "request" => &mut all.request,
+                "method" => &mut all.method,
+                "path" => &mut all.path,
+                "time" => &mut all.time,
+                "status" => &mut all.status,
+                other => {
+                    let near = run::nearest(other, ["request", "method", "path", "time", "status"]);
+                    let near = near.map_or(String::new(), |n| format!("; did you mean {n}?"));
+                    return Err(format!("there is no field {other:?} (request, method, path, time, status){near}"));
+                }
+            };
+            names.insert(0, name.trim().to_owned());
+        }
+        Ok(all)
+    }
+}

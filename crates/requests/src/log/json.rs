@@ -1,0 +1,78 @@
+//! One line of a log in JSON.
+
+use serde_json::Value;
+
+use super::escapes::{hex_escapes_as_text, unescaped_hex};
+use super::fields::Fields;
+use super::line::{Logged, code, is_method, request};
+use super::time;
+
+/// Parses a line. The error is a column, from 1, and a message.
+pub(super) fn parse(line: &str, fields: &Fields) -> Result<Logged, (usize, String)> {
+    let (value, escaped) = value(line).map_err(|e| (e.column().max(1), format!("no JSON: {e}")))?;
+    let text = |names: &[String]| names.iter().find_map(|name| find_field(&value, name));
+    let undone = |path: String| if escaped { unescaped_hex(&path) } else { path };
+    let is_path = |path: &String| path.starts_with('/') || path == "*" || run::UrlParts::parse(path).scheme.is_some();
+    let (method, path) = match (text(&fields.path).filter(is_path), text(&fields.request)) {
+        (Some(path), line) => {
+            let of_line = || request(&line?).ok().map(|(method, _)| method);
+            let method = text(&fields.method).filter(|method| is_method(method)).or_else(of_line);
+            let missing = "no field of it is a method; name it with --replay-fields method=NAME";
+            (method.ok_or((1, missing.to_owned()))?, undone(path))
+        }
+        (None, Some(line)) => request(&undone(line)).map_err(|why| (1, why))?,
+        (None, None) => {
+            return Err((1, "no field of it is a path; name it with --replay-fields path=NAME,time=NAME".into()));
+        }
+    };
+    let status = text(&fields.status).and_then(|word| code(&word));
+    Ok(Logged { at_s: text(&fields.time).and_then(|text| time::of_field(&text)), method, path, status })
+}
+
+/// Reads the JSON of a line. nginx without `escape=json` writes `\xHH`, which JSON does not have. Returns true with a
+/// value where these escapes are text.
+fn value(line: &str) -> Result<(Value, bool), serde_json::Error> {
+    serde_json::from_str(line).map(|value| (value, false)).or_else(|error| {
+        let repaired = hex_escapes_as_text(line).and_then(|line| serde_json::from_str(&line).ok());
+        repaired.map(|value| (value, true)).ok_or(error)
+    })
+}
+
+/// Finds a text or a number, also one of a nested object: `http.request.path`.
+fn find_field(value: &Value, name: &str) -> Option<String> {
+    let found = value.get(name).or_else(|| name.split('.').try_fold(value, |value, part| value.get(part)))?;
+    match found {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Result<Logged, (usize, String)> {
+        parse(line, &Fields::new("").unwrap())
+    }
+
+    #[test]
+    fn the_method_is_what_the_line_says() {
+        for (line, method) in [
+            (r#"{"uri":"/a","method":"DELETE"}"#, "DELETE"),
+            (r#"{"request":{"uri":"/a","method":"PUT"},"status":200}"#, "PUT"),
+            (r#"{"RequestPath":"/a","RequestMethod":"HEAD"}"#, "HEAD"),
+            (r#"{"uri":"/a","request":"PATCH /a HTTP/2.0"}"#, "PATCH"),
+            (r#"{"httpRequest":{"requestMethod":"POST","requestUrl":"https://h/a","status":404}}"#, "POST"),
+        ] {
+            assert_eq!(of(line).map(|logged| logged.method), Ok(method.to_owned()), "{line}");
+        }
+    }
+
+    #[test]
+    fn escapes_that_are_no_json_are_undone() {
+        let logged = of(r#"{"uri":"/q?s=\x22\xE4\xB8\xAD","method":"GET","agent":"\x16"}"#).unwrap();
+        assert_eq!(logged.path, "/q?s=%22%E4%B8%AD");
+        assert_eq!(of(r#"{"uri":"/q?s=\\x22","method":"GET"}"#).unwrap().path, r"/q?s=\x22", "as written");
+    }
+}
