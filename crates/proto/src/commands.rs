@@ -21,7 +21,11 @@ impl Commands {
             Some(file) => String::from_utf8_lossy(&read("the commands", file)?).into_owned(),
             None => command.to_owned(),
         };
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let lines = text
+            .trim_start_matches('\u{feff}')
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with('#'));
         let mut commands = lines.map(|line| Ok(encode(line)?.into())).collect::<Result<Vec<Box<[u8]>>, _>>()?;
         let Some(longest) = (0..commands.len()).max_by_key(|at| commands[*at].len()) else {
             let value = file.unwrap_or_default().to_owned();

@@ -5,6 +5,7 @@
 
 mod client;
 mod commands;
+mod cookies;
 pub mod discard;
 pub mod echo;
 pub mod grpc;

@@ -2,11 +2,9 @@
 //! is under way at a time, because the next request uses what its response captures.
 
 use crate::ProtoError;
+use crate::cookies::CookieJar;
 use crate::template::Source;
 
-/// Maximum number of cookies of a connection, and maximum bytes of each.
-const MAX_COOKIES: usize = 50;
-const MAX_COOKIE: usize = 4096;
 /// Maximum bytes of a body searched for a value.
 const MAX_BODY: usize = 1 << 20;
 
@@ -46,7 +44,7 @@ pub(crate) fn captures(all: &[(String, String)], source: &Source) -> Result<Vec<
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     pub(crate) captured: Vec<Vec<u8>>,
-    cookies: Vec<(Vec<u8>, Vec<u8>)>,
+    pub(crate) cookies: CookieJar,
     /// Body of the response under way, if a value is captured from it.
     body: Vec<u8>,
     /// Number of captures found in its head.
@@ -54,9 +52,11 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Creates a value slot for each capture name.
-    pub(crate) fn new(source: &Source) -> Self {
-        Self { captured: vec![Vec::new(); source.captured.len()], ..Self::default() }
+    /// Creates a value slot for each capture name. With `cookies`, cookies of answers are stored. `is_secure` is true
+    /// within TLS.
+    pub(crate) fn new(source: &Source, cookies: bool, is_secure: bool) -> Self {
+        let cookies = if cookies { CookieJar::new(&source.host, is_secure) } else { CookieJar::closed() };
+        Self { captured: vec![Vec::new(); source.captured.len()], cookies, ..Self::default() }
     }
 
     /// Forgets everything and keeps the memory.
@@ -84,7 +84,7 @@ impl Memory {
     /// Reads a header of a response: a cookie to store, or a value to capture.
     pub(crate) fn header(&mut self, name: &[u8], value: &[u8], captures: &[Capture]) {
         if name.eq_ignore_ascii_case(b"set-cookie") {
-            self.cookie(value);
+            self.cookies.store(value);
         }
         for capture in captures {
             if let CaptureSource::Header(wanted) = &capture.from
@@ -94,38 +94,6 @@ impl Memory {
                 self.found += 1;
                 keep(slot, value);
             }
-        }
-    }
-
-    /// Reads `name=value; Path=/; …`. Only the attributes that end a cookie count, since a connection has one server.
-    fn cookie(&mut self, line: &[u8]) {
-        let pair = line.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
-        let Some(is) = pair.iter().position(|byte| *byte == b'=') else { return };
-        let (name, value) = (&pair[..is], &pair[is + 1..]);
-        let ends = line.to_ascii_lowercase().windows(9).any(|part| part == b"max-age=0" || part == b"max-age=-");
-        let at = self.cookies.iter().position(|(known, _)| known == name);
-        match at {
-            Some(at) if ends => drop(self.cookies.swap_remove(at)),
-            Some(at) => keep(&mut self.cookies[at].1, value),
-            None if !ends && self.cookies.len() < MAX_COOKIES && pair.len() <= MAX_COOKIE => {
-                self.cookies.push((name.into(), value.into()));
-            }
-            None => {}
-        }
-    }
-
-    /// Returns true if there is a cookie to send.
-    pub(crate) fn has_cookies(&self) -> bool {
-        !self.cookies.is_empty()
-    }
-
-    /// Appends all cookies in the form of the header `Cookie`.
-    pub(crate) fn write_cookies(&self, to: &mut Vec<u8>) {
-        for (i, (name, value)) in self.cookies.iter().enumerate() {
-            to.extend_from_slice(if i == 0 { b"" } else { b"; " });
-            to.extend_from_slice(name);
-            to.push(b'=');
-            to.extend_from_slice(value);
         }
     }
 

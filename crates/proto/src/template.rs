@@ -46,6 +46,8 @@ pub(crate) struct Source {
     columns: Vec<String>,
     /// Names of captured values.
     pub(crate) captured: Vec<String>,
+    /// Host of the server, to which cookies belong.
+    pub(crate) host: String,
     /// True if `{{…}}` is a placeholder. Sets in formats without placeholders have none.
     placeholders: bool,
 }
@@ -67,7 +69,8 @@ impl Source {
             let placeholders = set.templates && (common("{{") || set.requests.iter().any(has_placeholders));
             placeholders || set.order == RequestOrder::Sequence
         };
-        set.filter(changes).map(|set| Arc::new(Self::new(set)))
+        let host = plan.http().map_or(String::new(), |http| http.host.clone());
+        set.filter(changes).map(|set| Arc::new(Self { host, ..Self::new(set) }))
     }
 
     pub(crate) fn new(set: &RequestSet) -> Self {
@@ -89,6 +92,7 @@ impl Source {
             made: AtomicU64::new(0),
             columns: data.columns,
             captured,
+            host: String::new(),
             placeholders: set.templates,
         }
     }

@@ -37,6 +37,8 @@ pub struct Chunked {
     left: u64,
     /// Bytes of extensions and trailers so far.
     extra: u32,
+    /// True if blanks between a size and its line end are allowed, which only the last reader may do.
+    is_lenient: bool,
 }
 
 const EXTENSION: Fault = Fault::Malformed("a chunk extension");
@@ -47,7 +49,12 @@ const TOO_LARGE: Fault = Fault::Malformed("a chunk size is too large");
 impl Chunked {
     /// Creates a reader at the start of a body.
     pub const fn new() -> Self {
-        Self { at: Position::Size(0), left: 0, extra: 0 }
+        Self { at: Position::Size(0), left: 0, extra: 0, is_lenient: false }
+    }
+
+    /// Creates a reader for a client, which hides nothing from a reader behind it. Old servers write blanks behind a size.
+    pub(super) const fn lenient() -> Self {
+        Self { is_lenient: true, ..Self::new() }
     }
 
     /// Returns true if the body is complete.
@@ -85,6 +92,7 @@ impl Chunked {
         match (self.at, byte) {
             (Position::Size(digits), _) => self.size(digits, byte),
             (Position::SizeEnd, b' ' | b'\t') => self.count(Position::SizeEnd),
+            (Position::SizeEnd, b'\r') if self.is_lenient => Ok(Position::SizeLf),
             (Position::SizeEnd, b';') => self.count(Position::Extension),
             (Position::Extension, b'\r') => Ok(Position::SizeLf),
             (Position::Extension, _) if is_text(byte) => self.count(Position::Extension),
@@ -164,6 +172,16 @@ mod tests {
             let mut c = Chunked::new();
             assert_eq!(c.skip(&BODY[..cut]).unwrap(), (cut, false));
             assert_eq!(c.skip(&BODY[cut..]).unwrap(), (BODY.len() - 4 - cut, true));
+        }
+    }
+
+    #[test]
+    fn a_client_reads_blanks_behind_a_size() {
+        let body = b"3 \r\nabc\r\n1\t  \r\nd\r\n0  \r\n\r\n";
+        for cut in 1..body.len() {
+            let (mut client, mut server) = (Chunked::lenient(), Chunked::new());
+            assert!(body.chunks(cut).all(|piece| client.skip(piece).is_ok()) && client.done());
+            assert!(!body.chunks(cut).all(|piece| server.skip(piece).is_ok()));
         }
     }
 

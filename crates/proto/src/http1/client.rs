@@ -85,6 +85,8 @@ fn remember(item: u16, head: &[u8], facts: ResponseHead) {
 pub struct ClientPlan {
     requests: Arc<[Request]>,
     shared: SharedPlan,
+    /// True within TLS.
+    is_secure: bool,
 }
 
 impl ClientPlan {
@@ -96,7 +98,7 @@ impl ClientPlan {
     /// Prepares a set of requests instead.
     pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
         let shared = SharedPlan::new(plan, set);
-        Ok(Self { requests: build(plan, set, shared.source.as_deref())?.into(), shared })
+        Ok(Self { requests: build(plan, set, shared.source.as_deref())?.into(), shared, is_secure: false })
     }
 }
 
@@ -114,12 +116,18 @@ impl Client for ClientPlan {
             bytes: 0,
             keep_alive: true,
             head: HeadBuffer::default(),
+            wrong_line: None,
             search: Search::default(),
             live: self.shared.template().map(|(source, seed, cookies)| {
-                let (rng, memory) = (Rng::with_seed(seed), Memory::new(&source));
-                Box::new(TemplateState { source, rng, cookies, filled: Vec::new(), body: Vec::new(), memory })
+                let (rng, memory) = (Rng::with_seed(seed), Memory::new(&source, cookies, self.is_secure));
+                let [filled, body, cookie] = Default::default();
+                Box::new(TemplateState { source, rng, cookies, filled, body, cookie, memory })
             }),
         }
+    }
+
+    fn within_tls(self) -> Self {
+        Self { is_secure: true, ..self }
     }
 
     fn fixed(&self) -> bool {
@@ -153,6 +161,8 @@ pub struct ClientSession {
     bytes: u64,
     keep_alive: bool,
     head: HeadBuffer,
+    /// The line of a head that is no header, for display.
+    wrong_line: Option<String>,
     /// Search for the text that the response must hold.
     search: Search,
     /// State of a connection whose requests are filled anew each time.
@@ -165,9 +175,10 @@ struct TemplateState {
     rng: Rng,
     /// True if cookies are stored and sent.
     cookies: bool,
-    /// The request being sent, and the buffer in which its body is built.
+    /// The request being sent, and the buffers in which its body and its own cookies are built.
     filled: Vec<u8>,
     body: Vec<u8>,
+    cookie: Vec<u8>,
     memory: Memory,
 }
 
@@ -176,15 +187,20 @@ impl TemplateState {
     fn fill(&mut self, request: &Request) {
         self.filled.clear();
         let Some(parts) = &request.filled else { return self.filled.extend_from_slice(&request.bytes) };
-        let Self { source, rng, filled, body, memory, .. } = self;
+        let Self { source, rng, filled, body, cookie, memory, .. } = self;
         let turn = source.next_index(rng);
         body.clear();
+        cookie.clear();
         source.fill(&parts.body, turn, &memory.captured, rng, body);
         source.fill(&parts.head, turn, &memory.captured, rng, filled);
-        if self.cookies && memory.has_cookies() {
-            filled.extend_from_slice(b"Cookie: ");
-            memory.write_cookies(filled);
+        source.fill(&parts.cookie, turn, &memory.captured, rng, cookie);
+        memory.cookies.begin(filled.split(|byte| *byte == b' ').nth(1).unwrap_or_default());
+        let (end, name) = (filled.len(), b"Cookie: ");
+        filled.extend_from_slice(name);
+        if memory.cookies.write(cookie, filled) {
             filled.extend_from_slice(b"\r\n");
+        } else {
+            filled.truncate(end);
         }
         end_head(filled, parts.says_length.then_some(body.len()));
         filled.extend_from_slice(body);
@@ -192,6 +208,10 @@ impl TemplateState {
 }
 
 impl Requester for ClientSession {
+    fn explain(&self) -> Option<String> {
+        self.wrong_line.clone()
+    }
+
     fn begin(&mut self, request: Asked) {
         self.outstanding.push_back(request.item);
     }
@@ -294,9 +314,11 @@ impl ClientSession {
         progress: &mut Progress,
         done: &mut dyn FnMut(Done),
     ) -> Result<usize, Fault> {
-        let Some(&item) = self.outstanding.front() else {
-            return Err(Fault::Malformed("bytes after the last response"));
-        };
+        // Some servers write an empty line behind a body.
+        if matches!(input[0], b'\r' | b'\n') && self.head.is_empty() {
+            return Ok(1);
+        }
+        let Some(&item) = self.outstanding.front() else { return unasked(input, progress) };
         let request = &self.requests[usize::from(item)];
         let listens = self.live.as_deref().is_some_and(|live| live.cookies || !request.capture.is_empty());
         if self.head.is_empty()
@@ -314,7 +336,7 @@ impl ClientSession {
         };
         let head = self.head.head(input, used);
         check_begin(head)?;
-        let facts = response(head)?;
+        let facts = response(head).inspect_err(|_| self.wrong_line = wrong_line(head))?;
         match &mut self.live {
             Some(live) if listens && facts.status >= 200 => live.memory.head(head, &request.capture),
             Some(_) if listens => {}
@@ -341,7 +363,7 @@ impl ClientSession {
         self.phase = match facts.framing {
             _ if no_body => Phase::Body(0),
             Framing::Length(n) => Phase::Body(n),
-            Framing::Chunked => Phase::Chunks(Chunked::new()),
+            Framing::Chunked => Phase::Chunks(Chunked::lenient()),
             Framing::Undeclared | Framing::OtherCoding => Phase::UntilClose,
         };
         if matches!(self.phase, Phase::Body(0)) {
@@ -383,6 +405,33 @@ impl ClientSession {
         self.given = self.given.saturating_sub(1);
         progress.close |= !self.keep_alive || overtook;
     }
+}
+
+/// Handles bytes that no request asked for. A server that gives up on an idle connection may say so with 408 (RFC 9110,
+/// section 15.5.9): the connection ends, and no request failed.
+fn unasked(input: &[u8], progress: &mut Progress) -> Result<usize, Fault> {
+    let status = input.get(..12).unwrap_or(input);
+    if [&b"HTTP/1.1 408"[..], b"HTTP/1.0 408"].iter().any(|timeout| timeout.starts_with(status)) {
+        progress.close = true;
+        return Ok(input.len());
+    }
+    Err(Fault::Malformed("bytes after the last response"))
+}
+
+/// Maximum number of shown bytes of a line.
+const MAX_SHOWN: usize = 100;
+
+/// Describes the first line of a head that is no header.
+fn wrong_line(head: &[u8]) -> Option<String> {
+    let mut lines = head.split(|byte| *byte == b'\n').skip(1).map(<[u8]>::trim_ascii_end);
+    let is_header = |line: &[u8]| {
+        let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
+        line.contains(&b':') && name.iter().all(|byte| byte.is_ascii_graphic()) && !line.contains(&0)
+    };
+    let wrong = lines
+        .find(|line| !line.is_empty() && !line.starts_with(b" ") && !line.starts_with(b"\t") && !is_header(line))?;
+    let shown = String::from_utf8_lossy(&wrong[..wrong.len().min(MAX_SHOWN)]);
+    Some(format!("a line in the head of its response is no header: {:?}; correct the server", run::visible(&shown)))
 }
 
 /// Returns the request under way if the body of its response is examined.

@@ -110,7 +110,10 @@ fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
 pub(super) fn response(head: &[u8]) -> Result<ResponseHead, BadHead> {
     let mut lines = [const { httparse::EMPTY_HEADER }; MAX_HEADERS];
     let mut parsed = httparse::Response::new(&mut lines);
-    complete(parsed.parse(head))?;
+    // A client replaces a folded line by a blank (RFC 9112, section 5.2) and may ignore blanks before a colon.
+    let mut config = httparse::ParserConfig::default();
+    config.allow_obsolete_multiline_headers_in_responses(true).allow_spaces_after_header_name_in_responses(true);
+    complete(config.parse_response(&mut parsed, head))?;
     let (Some(status), Some(minor)) = (parsed.code, parsed.version) else { return Err(BadHead::Malformed("head")) };
     let fields = fields(parsed.headers)?;
     Ok(ResponseHead { status, framing: fields.framing(), keep_alive: fields.keep_alive(minor) })
@@ -176,9 +179,11 @@ fn fields(headers: &[httparse::Header<'_>]) -> Result<Fields, BadHead> {
                 fields.length = Some(n);
             }
             17 if name.eq_ignore_ascii_case("transfer-encoding") => {
-                fields.coded = true;
-                let last = tokens(header.value).last().unwrap_or_default();
-                fields.chunked_last = last.eq_ignore_ascii_case(b"chunked");
+                // `identity` means that there is no coding (RFC 2616, section 3.6).
+                let is_coding = |token: &&[u8]| !token.eq_ignore_ascii_case(b"identity");
+                if let Some(last) = tokens(header.value).filter(is_coding).last() {
+                    (fields.coded, fields.chunked_last) = (true, last.eq_ignore_ascii_case(b"chunked"));
+                }
             }
             _ => {}
         }
@@ -233,6 +238,10 @@ mod tests {
             parse("Content-Length: 5\r\nTransfer-Encoding: gzip, chunked\r\n").unwrap().framing,
             Framing::Chunked
         );
+        assert_eq!(parse("Transfer-Encoding: identity\r\nContent-Length: 5\r\n").unwrap().framing, Framing::Length(5));
+        assert_eq!(parse("Transfer-Encoding : identity\r\n").unwrap().framing, Framing::Undeclared);
+        assert_eq!(parse("Transfer-Encoding:\r\n\tgzip,\r\n  chunked\r\n").unwrap().framing, Framing::Chunked);
+        assert_eq!(parse("X: a\r\n b\r\nContent-Length:\r\n 5\r\n").unwrap().framing, Framing::Length(5));
         assert_eq!(parse("Transfer-Encoding: gzip\r\n").unwrap().framing, Framing::OtherCoding);
         assert_eq!(parse("").unwrap().framing, Framing::Undeclared);
         assert!(parse("Content-Length: 5\r\nContent-Length: 6\r\n").is_err());

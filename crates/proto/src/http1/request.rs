@@ -26,6 +26,8 @@ pub(super) struct Request {
 pub(super) struct RequestTemplate {
     /// The head without its end: content length and cookies follow.
     pub(super) head: Vec<Piece>,
+    /// Value of the request's own header `Cookie`.
+    pub(super) cookie: Vec<Piece>,
     pub(super) body: Vec<Piece>,
     /// True if the body's length is stated.
     pub(super) says_length: bool,
@@ -53,7 +55,8 @@ fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
         line(&mut text, "Host", &host);
     }
     user_agent.into_iter().for_each(|agent| line(&mut text, "User-Agent", agent));
-    for (name, value) in &headers {
+    let is_cookie = |name: &str| source.is_some() && name.eq_ignore_ascii_case("cookie");
+    for (name, value) in headers.iter().filter(|(name, _)| !is_cookie(name)) {
         line(&mut text, name, value);
     }
     let is_head = method == "HEAD";
@@ -74,11 +77,13 @@ fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
     head.extend(source.cut(&path, true)?);
     head.push(Piece::Text(Box::from(&b" HTTP/1.1\r\n"[..])));
     head.extend(source.cut(&text, false)?);
+    let own: Vec<&str> = headers.iter().filter(|(name, _)| is_cookie(name)).map(|(_, value)| value.as_str()).collect();
+    let cookie = source.cut(&own.join("; "), false)?;
     let body = match std::str::from_utf8(&body) {
         Ok(text) => source.cut(text, false)?,
         Err(_) => vec![Piece::Text(Box::from(&*body))],
     };
-    let filled = Some(Box::new(RequestTemplate { head, body, says_length }));
+    let filled = Some(Box::new(RequestTemplate { head, cookie, body, says_length }));
     Ok(Request { filled, capture: captures(&capture, source)?.into(), ..known })
 }
 

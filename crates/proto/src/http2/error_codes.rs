@@ -18,3 +18,26 @@ pub(super) fn code(fault: &Fault) -> u32 {
         _ => frame::PROTOCOL_ERROR,
     }
 }
+
+/// Names of the error codes in their order (RFC 9113, section 7).
+const NAMES: &[&str] = &[
+    "NO_ERROR",
+    "PROTOCOL_ERROR",
+    "INTERNAL_ERROR",
+    "FLOW_CONTROL_ERROR",
+    "SETTINGS_TIMEOUT",
+    "STREAM_CLOSED",
+    "FRAME_SIZE_ERROR",
+    "REFUSED_STREAM",
+    "CANCEL",
+    "COMPRESSION_ERROR",
+    "CONNECT_ERROR",
+    "ENHANCE_YOUR_CALM",
+    "INADEQUATE_SECURITY",
+    "HTTP_1_1_REQUIRED",
+];
+
+/// Returns name and number of a code that the peer sent.
+pub(super) fn shown(code: u32) -> String {
+    NAMES.get(code as usize).map_or_else(|| format!("the code {code:#x}"), |name| format!("{name} ({code})"))
+}

@@ -6,9 +6,6 @@ use super::request::Prepared;
 use super::stream::Stream;
 use crate::{Fault, Outcome};
 
-/// Bytes before each message of gRPC: the compression flag and its length.
-pub(super) const GRPC_PREFIX: u64 = 5;
-
 /// Returns the status of a response and the outcome of its request.
 pub(super) fn outcome_of_response(stream: &Stream, request: &Prepared) -> (u16, Outcome) {
     let no_body = request.is_head || matches!(stream.status, 204 | 304);
@@ -37,8 +34,11 @@ fn outcome_of_call(stream: &Stream, expected: Option<u16>) -> (u16, Outcome) {
     };
     let status = GRPC_STATUS.saturating_add(code);
     match code {
-        0 if stream.body < GRPC_PREFIX => {
+        0 if stream.body == 0 => {
             (status, Outcome::Failed(Fault::WrongBody("an answer of gRPC with status 0 and no message")))
+        }
+        0 if !stream.messages.are_whole() => {
+            (status, Outcome::Failed(Fault::WrongBody("a message of gRPC is not as long as its prefix says")))
         }
         0 => (status, Outcome::Expected),
         code if expected == Some(code) => (status, Outcome::Expected),

@@ -14,6 +14,8 @@ use crate::template::{Piece, Source, decimal};
 #[derive(Debug)]
 pub(super) struct RequestTemplate {
     fields: Vec<Field>,
+    /// Value of the request's own header `cookie`.
+    cookie: Vec<Piece>,
     body: Vec<Piece>,
     /// Name of the field with the body's length, if it is sent.
     length: Option<Vec<u8>>,
@@ -23,7 +25,7 @@ pub(super) struct RequestTemplate {
 #[derive(Debug)]
 enum Field {
     Fixed(Vec<u8>),
-    Places { name: Vec<u8>, value: Vec<Piece> },
+    Places { name: Vec<u8>, value: Vec<Piece>, is_path: bool },
 }
 
 impl RequestTemplate {
@@ -35,18 +37,22 @@ impl RequestTemplate {
         source: &Source,
     ) -> Result<Self, ProtoError> {
         let field = |(name, value): &(String, String)| {
-            if !value.contains("{{") {
+            let is_path = name == ":path";
+            if !value.contains("{{") && !is_path {
                 return Ok(Field::Fixed(encoded(|to| write_field(to, name, value))));
             }
-            let value = source.cut(value, name == ":path")?;
-            Ok(Field::Places { name: encoded(|to| write_name(to, name)), value })
+            let value = source.cut(value, is_path)?;
+            Ok(Field::Places { name: encoded(|to| write_name(to, name)), value, is_path })
         };
+        let own: Vec<&str> = headers.iter().filter(|(name, _)| name == "cookie").map(|(_, value)| &**value).collect();
+        let cookie = source.cut(&own.join("; "), false)?;
         let body = match std::str::from_utf8(body) {
             Ok(text) => source.cut(text, false)?,
             Err(_) => vec![Piece::Text(body.into())],
         };
         let length = says_length.then(|| encoded(|to| write_name(to, "content-length")));
-        Ok(Self { fields: headers.iter().map(field).collect::<Result<_, ProtoError>>()?, body, length })
+        let fields = headers.iter().filter(|(name, _)| name != "cookie").map(field);
+        Ok(Self { fields: fields.collect::<Result<_, ProtoError>>()?, cookie, body, length })
     }
 }
 
@@ -67,18 +73,21 @@ pub(super) struct TemplateState {
     /// Bodies not completely sent, by stream.
     bodies: Vec<(u32, Vec<u8>)>,
     spare: Vec<Vec<u8>>,
-    /// Name of the cookie header, if cookies are stored and sent.
-    cookies: Option<Vec<u8>>,
+    /// Name of the cookie header, and true if cookies of answers are stored and sent.
+    cookie_name: Vec<u8>,
+    cookies: bool,
+    /// Buffer for the request's own cookies.
+    cookie: Vec<u8>,
     pub(super) memory: Memory,
 }
 
 impl TemplateState {
     /// Creates the state. With `cookies`, cookies of answers are stored and sent.
-    pub(super) fn new(source: Arc<Source>, seed: u64, cookies: bool) -> Self {
-        let (rng, memory) = (Rng::with_seed(seed), Memory::new(&source));
-        let cookies = cookies.then(|| encoded(|to| write_name(to, "cookie")));
-        let (block, value, bodies, spare) = Default::default();
-        Self { source, rng, block, value, bodies, spare, cookies, memory }
+    pub(super) fn new(source: Arc<Source>, seed: u64, cookies: bool, is_secure: bool) -> Self {
+        let (rng, memory) = (Rng::with_seed(seed), Memory::new(&source, cookies, is_secure));
+        let cookie_name = encoded(|to| write_name(to, "cookie"));
+        let (block, value, cookie, bodies, spare) = Default::default();
+        Self { source, rng, block, value, bodies, spare, cookie_name, cookies, cookie, memory }
     }
 
     /// Prepares for another connection and keeps the memory.
@@ -89,7 +98,7 @@ impl TemplateState {
 
     /// Returns the memory that reads the headers of answers to a request with these captures, if needed.
     pub(super) fn hears(&mut self, captures: &[Capture]) -> Option<&mut Memory> {
-        (self.cookies.is_some() || !captures.is_empty()).then_some(&mut self.memory)
+        (self.cookies || !captures.is_empty()).then_some(&mut self.memory)
     }
 
     /// Fills a request for a stream and returns the length of its body. Keeps earlier bodies that are `unsent`.
@@ -99,23 +108,27 @@ impl TemplateState {
         let mut body = self.spare.pop().unwrap_or_default();
         body.clear();
         self.memory.next();
-        let captured = &self.memory.captured;
+        let Memory { captured, cookies, .. } = &mut self.memory;
         self.source.fill(&request.body, turn, captured, &mut self.rng, &mut body);
         self.block.clear();
         for field in &request.fields {
             match field {
                 Field::Fixed(bytes) => self.block.extend_from_slice(bytes),
-                Field::Places { name, value } => {
+                Field::Places { name, value, is_path } => {
                     self.value.clear();
                     self.source.fill(value, turn, captured, &mut self.rng, &mut self.value);
                     put(&mut self.block, name, &self.value);
+                    if *is_path {
+                        cookies.begin(&self.value);
+                    }
                 }
             }
         }
-        if let Some(name) = self.cookies.as_deref().filter(|_| self.memory.has_cookies()) {
-            self.value.clear();
-            self.memory.write_cookies(&mut self.value);
-            put(&mut self.block, name, &self.value);
+        self.value.clear();
+        self.cookie.clear();
+        self.source.fill(&request.cookie, turn, captured, &mut self.rng, &mut self.cookie);
+        if cookies.write(&self.cookie, &mut self.value) {
+            put(&mut self.block, &self.cookie_name, &self.value);
         }
         let length = body.len();
         if let Some(name) = &request.length {

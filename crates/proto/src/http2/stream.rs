@@ -3,6 +3,7 @@
 use super::flow::{Received, Sending};
 use super::frame::{self, MAX_PAYLOAD};
 use super::stream_list::{AnyStream, StreamList};
+use crate::grpc::Messages;
 
 /// One request and its response.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,8 @@ pub(super) struct Stream {
     pub(super) length: Option<u64>,
     /// Bytes of the response's body.
     pub(super) body: u64,
+    /// Messages of gRPC in the body.
+    pub(super) messages: Messages,
     pub(super) received: Received,
     /// Unsent bytes of the request's body.
     unsent: usize,
@@ -36,6 +39,7 @@ impl Stream {
             grpc: None,
             length: None,
             body: 0,
+            messages: Messages::NONE,
             received: Received::stream(),
             unsent,
             window,

@@ -11,6 +11,8 @@ use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Request
 
 /// Maximum length of an answer line.
 const MAX_LINE: usize = 2048;
+/// Maximum number of shown bytes of an error.
+const MAX_SHOWN: usize = 200;
 /// Maximum size of a value, which is beyond memcached's own limit.
 const MAX_VALUE: u64 = 1 << 30;
 
@@ -29,7 +31,7 @@ impl ClientPlan {
     }
 }
 
-/// Encodes a command: `set key some value` gets flags, time and length.
+/// Encodes a command: `set key some value` gets flags, time and length. `set key 0 60 5 value` has them.
 fn encode(line: &str) -> Result<Box<[u8]>, ProtoError> {
     let wrong = |advice| ProtoError::Invalid { what: "the command", value: line.into(), advice };
     let name = line.split(' ').next().unwrap_or_default();
@@ -38,7 +40,19 @@ fn encode(line: &str) -> Result<Box<[u8]>, ProtoError> {
         let (Some(key), Some(value)) = (parts.next(), parts.next()) else {
             return Err(wrong("write a key and a value, such as set key some value"));
         };
-        return Ok(format!("{name} {key} 0 0 {}\r\n{value}\r\n", value.len()).into_bytes().into());
+        let Some((flags, time, length, data)) = written_out(value) else {
+            return Ok(format!("{name} {key} 0 0 {}\r\n{value}\r\n", value.len()).into_bytes().into());
+        };
+        if length != data.len() as u64 {
+            return Err(wrong(
+                "three numbers behind the key are flags, time and length: write as many bytes of data behind them on the \
+                 line, or only a key and a value",
+            ));
+        }
+        return Ok(format!("{name} {key} {flags} {time} {length}\r\n{data}\r\n").into_bytes().into());
+    }
+    if matches!(name, "cas" | "ms" | "mn" | "me") {
+        return Err(wrong("write what changes a value as set key some value"));
     }
     if line.contains("noreply") || matches!(name, "quit" | "shutdown" | "watch") {
         return Err(wrong("give a command that is answered, and with which the connection goes on"));
@@ -46,12 +60,29 @@ fn encode(line: &str) -> Result<Box<[u8]>, ProtoError> {
     Ok(format!("{line}\r\n").into_bytes().into())
 }
 
+/// Returns flags, time, length and data of a value as memcached's protocol writes them (its `protocol.txt`, "Storage
+/// commands").
+fn written_out(value: &str) -> Option<(u32, i64, u64, &str)> {
+    let mut parts = value.splitn(4, ' ');
+    let (flags, time, length) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    Some((flags, time, length, parts.next().unwrap_or_default()))
+}
+
 impl Client for ClientPlan {
     type Session = ClientSession;
 
     fn session(&self) -> ClientSession {
         let (commands, line) = (self.0.clone(), Vec::with_capacity(MAX_LINE));
-        ClientSession { commands, queue: CommandQueue::default(), outstanding: 0, line, value: 0, bytes: 0 }
+        ClientSession {
+            commands,
+            queue: CommandQueue::default(),
+            outstanding: 0,
+            line,
+            value: 0,
+            ends_with_value: false,
+            bytes: 0,
+            refusal: None,
+        }
     }
 }
 
@@ -63,11 +94,19 @@ pub struct ClientSession {
     line: Vec<u8>,
     /// Missing bytes of a value, including its line end.
     value: u64,
+    /// True if the answer ends with the value (the answer of `mg`).
+    ends_with_value: bool,
     /// Bytes of the answer so far.
     bytes: u64,
+    /// The first error of this connection.
+    refusal: Option<String>,
 }
 
 impl Requester for ClientSession {
+    fn explain(&self) -> Option<String> {
+        self.refusal.clone()
+    }
+
     fn begin(&mut self, _: Request) {
         self.queue.add();
         self.outstanding += 1;
@@ -88,6 +127,9 @@ impl Requester for ClientSession {
                 let n = self.value.min(rest.len() as u64);
                 rest = &rest[n as usize..];
                 (self.value, self.bytes) = (self.value - n, self.bytes + n);
+                if self.value == 0 && std::mem::take(&mut self.ends_with_value) {
+                    self.complete(Outcome::Expected, &mut progress, done)?;
+                }
                 continue;
             }
             let (now, whole) = take_line(&mut rest);
@@ -97,13 +139,7 @@ impl Requester for ClientSession {
             }
             self.line.extend_from_slice(now);
             let Some(outcome) = whole.then(|| self.whole_line()).transpose()?.flatten() else { continue };
-            if self.outstanding == 0 {
-                return Err(Fault::Malformed("an answer that no command asked for"));
-            }
-            self.outstanding -= 1;
-            progress.completed += 1;
-            let bytes = std::mem::take(&mut self.bytes);
-            done(Done { which: Which::Oldest, status: 0, outcome, bytes });
+            self.complete(outcome, &mut progress, done)?;
         }
         Ok(progress)
     }
@@ -115,12 +151,24 @@ impl Requester for ClientSession {
 
     fn reset(&mut self) {
         (self.queue, self.outstanding) = (CommandQueue::default(), 0);
-        (self.value, self.bytes) = (0, 0);
+        (self.value, self.ends_with_value, self.bytes, self.refusal) = (0, false, 0, None);
         self.line.clear();
     }
 }
 
 impl ClientSession {
+    /// Completes the answer to the oldest command.
+    fn complete(&mut self, outcome: Outcome, progress: &mut Progress, done: &mut dyn FnMut(Done)) -> Result<(), Fault> {
+        if self.outstanding == 0 {
+            return Err(Fault::Malformed("an answer that no command asked for"));
+        }
+        self.outstanding -= 1;
+        progress.completed += 1;
+        let bytes = std::mem::take(&mut self.bytes);
+        done(Done { which: Which::Oldest, status: 0, outcome, bytes });
+        Ok(())
+    }
+
     /// Handles a complete line and returns the answer's outcome if the answer ends with it.
     fn whole_line(&mut self) -> Result<Option<Outcome>, Fault> {
         const INVALID: Fault = Fault::Malformed("an answer that is not memcached's");
@@ -133,10 +181,22 @@ impl ClientSession {
                 self.value = length.filter(|length| *length <= MAX_VALUE).ok_or(INVALID)? + 2;
                 None
             }
+            b"VA" => {
+                let length = words.next().and_then(|word| std::str::from_utf8(word).ok()?.parse::<u64>().ok());
+                self.value = length.filter(|length| *length <= MAX_VALUE).ok_or(INVALID)? + 2;
+                self.ends_with_value = true;
+                None
+            }
             b"STAT" => None,
             b"END" | b"STORED" | b"NOT_STORED" | b"EXISTS" | b"NOT_FOUND" | b"DELETED" | b"TOUCHED" | b"OK"
             | b"VERSION" | b"HD" | b"EN" | b"MN" | b"NS" | b"NF" | b"EX" => Some(Outcome::Expected),
-            b"ERROR" | b"CLIENT_ERROR" | b"SERVER_ERROR" => Some(Outcome::Unexpected),
+            b"ERROR" | b"CLIENT_ERROR" | b"SERVER_ERROR" => {
+                let words = String::from_utf8_lossy(&line[..line.len().min(MAX_SHOWN)]);
+                let said =
+                    || format!("it answered {:?}; correct --command, or the line of --commands", run::visible(&words));
+                self.refusal.get_or_insert_with(said);
+                Some(Outcome::Unexpected)
+            }
             // The answer to incr and decr.
             number if !number.is_empty() && number.iter().all(u8::is_ascii_digit) => Some(Outcome::Expected),
             _ => return Err(INVALID),
@@ -173,17 +233,36 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_value_may_be_written_as_on_the_wire() {
+        let of = |line: &str| encode(line).map(|bytes| String::from_utf8(bytes.into_vec()).unwrap());
+        assert_eq!(of("add k 7 -1 3 a b").unwrap(), "add k 7 -1 3\r\na b\r\n");
+        assert_eq!(of("set k 1 2").unwrap(), "set k 0 0 3\r\n1 2\r\n", "two numbers are a value");
+        assert_eq!(of("set k 0 0 0").unwrap(), "set k 0 0 0\r\n\r\n");
+        for wrong in ["set k 0 60 5", "set k 0 0 5 four", "cas k 0 0 1 7", "ms k 2"] {
+            assert!(of(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_error_is_said_in_the_words_of_the_server() {
+        let mut session = session("get k");
+        (0..2).for_each(|_| session.begin(Request::default()));
+        session.receive(b"SERVER_ERROR out of memory\r\nERROR\r\n", &mut drop).unwrap();
+        assert!(session.explain().unwrap().contains("\"SERVER_ERROR out of memory\""));
+    }
+
     proptest! {
         #[test]
         fn answers_of_every_kind_end_over_any_split(cut in 1_usize..50) {
             let mut session = session("version");
-            (0..8).for_each(|_| session.begin(Request::default()));
-            let said = b"VALUE k 0 10\r\nEND\r\nEND\r\n\r\nVALUE l 5 0\r\n\r\nEND\r\nEND\r\nSTORED\r\nNOT_FOUND\r\nCLIENT_ERROR bad\r\nERROR\r\n17\r\nVERSION 1.6\r\n";
+            (0..9).for_each(|_| session.begin(Request::default()));
+            let said = b"VA 3 t0\r\na\rb\r\nVALUE k 0 10\r\nEND\r\nEND\r\n\r\nVALUE l 5 0\r\n\r\nEND\r\nEND\r\nSTORED\r\nNOT_FOUND\r\nCLIENT_ERROR bad\r\nERROR\r\n17\r\nVERSION 1.6\r\n";
             let mut ended = Vec::new();
             for piece in said.chunks(cut) {
                 session.receive(piece, &mut |done: Done| ended.push((done.outcome == Outcome::Expected, done.bytes))).unwrap();
             }
-            prop_assert_eq!(ended, [(true, 46), (true, 5), (true, 8), (true, 11), (false, 18), (false, 7), (true, 4), (true, 13)]);
+            prop_assert_eq!(ended, [(true, 14), (true, 46), (true, 5), (true, 8), (true, 11), (false, 18), (false, 7), (true, 4), (true, 13)]);
             prop_assert_eq!(session.peer_closed(&mut drop), Ok(Progress::CLOSE));
             prop_assert!(session.receive(b"END\r\n", &mut drop).is_err());
         }

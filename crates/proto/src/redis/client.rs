@@ -86,10 +86,15 @@ impl Requester for ClientSession {
     }
 
     fn explain(&self) -> Option<String> {
-        let word = String::from_utf8_lossy(self.reader.error());
-        (self.greeting_replies > 0 && !word.is_empty()).then(|| {
-            format!("it refuses HELLO, AUTH or SELECT with {word:?}; correct --auth-file, --database or --resp")
-        })
+        let words = String::from_utf8_lossy(self.reader.error());
+        let words = run::visible(words.trim_end());
+        match (words.is_empty(), self.greeting_replies) {
+            (true, _) => None,
+            (false, 0) => Some(format!("it answered {:?}; {}", format!("-{words}"), advice(&words))),
+            (false, _) => Some(format!(
+                "it refuses HELLO, AUTH or SELECT with {words:?}; correct --auth-file, --database or --resp"
+            )),
+        }
     }
 
     fn begin(&mut self, _: Request) {
@@ -143,6 +148,19 @@ impl Requester for ClientSession {
     }
 }
 
+/// Returns the advice for an error reply, by its first word (the prefixes in the documentation of Redis).
+fn advice(words: &str) -> &'static str {
+    match words.split(' ').next().unwrap_or_default() {
+        "NOAUTH" | "WRONGPASS" | "NOPERM" => "give the password of a user who may do this with --auth-file FILE",
+        "MOVED" | "ASK" | "CROSSSLOT" | "CLUSTERDOWN" => {
+            "it is a node of a cluster: give the node that holds the key as TARGET, or another key"
+        }
+        "LOADING" | "BUSY" | "MASTERDOWN" => "wait until it is ready",
+        "READONLY" => "it is a replica: give the primary as TARGET, or commands that only read",
+        _ => "correct --command, or the line of --commands",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,6 +190,15 @@ mod tests {
         session.receive(b"+OK\r\n$1\r\nv\r\n-ERR no\r\n+OK\r\n", &mut |done| ended.push(done.outcome)).unwrap();
         assert_eq!(ended, [Outcome::Expected, Outcome::Expected, Outcome::Unexpected, Outcome::Expected]);
         assert!(session.receive(b"+more\r\n", &mut drop).is_err());
+    }
+
+    #[test]
+    fn an_error_is_said_in_the_words_of_the_server() {
+        let mut session = plan("GET k", 0).session();
+        session.begin(Request::default());
+        session.receive(b"-MOVED 866 10.0.0.3:6379\r\n", &mut drop).unwrap();
+        let said = session.explain().unwrap();
+        assert!(said.contains("\"-MOVED 866 10.0.0.3:6379\"") && said.contains("cluster"), "{said}");
     }
 
     #[test]

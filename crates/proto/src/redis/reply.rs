@@ -5,8 +5,8 @@ use crate::Fault;
 
 /// Maximum nesting of a reply.
 const MAX_DEPTH: usize = 32;
-/// Maximum examined bytes of a line: the lengths of RESP, and the first word of an error.
-const EXAMINED_BYTES: usize = 64;
+/// Maximum examined bytes of a line: the lengths of RESP, and the words of an error.
+const EXAMINED_BYTES: usize = 200;
 /// Maximum length of a line (a simple string, an error, a big number).
 const MAX_LINE: usize = 1 << 20;
 /// Maximum size of a string, which is Redis's own limit, and maximum number of elements of one level.
@@ -39,7 +39,7 @@ pub(super) struct Reader {
     line: Vec<u8>,
     length: usize,
     kind: Option<Kind>,
-    /// First word of the last error.
+    /// Words of the last error.
     error: Vec<u8>,
 }
 
@@ -49,6 +49,10 @@ impl Reader {
         while !rest.is_empty() {
             if self.string > 0 {
                 let n = self.string.min(rest.len() as u64) as usize;
+                if self.levels.is_empty() && self.kind == Some(Kind::Error) {
+                    let room = EXAMINED_BYTES.saturating_sub(self.error.len()).min(n);
+                    self.error.extend_from_slice(&rest[..room]);
+                }
                 *rest = &rest[n..];
                 self.string -= n as u64;
                 if self.string == 0 && self.element() {
@@ -77,7 +81,7 @@ impl Reader {
         !self.levels.is_empty() || self.string > 0 || self.length > 0
     }
 
-    /// Returns the first word of the last error.
+    /// Returns the words of the last error.
     pub(super) fn error(&self) -> &[u8] {
         &self.error
     }
@@ -93,10 +97,11 @@ impl Reader {
                 _ => Kind::Good,
             });
         }
-        if outermost && first == b'-' {
+        if outermost && matches!(first, b'-' | b'!') {
             self.error.clear();
-            let word = self.line[1..].split(|b| *b == b' ' || *b == b'\r' || *b == b'\n').next().unwrap_or_default();
-            self.error.extend_from_slice(word);
+        }
+        if outermost && first == b'-' {
+            self.error.extend_from_slice(self.line[1..].trim_ascii_end());
         }
         let complete = match first {
             b'+' | b'-' | b':' | b'_' | b'#' | b',' | b'(' => self.element(),
@@ -196,6 +201,24 @@ mod tests {
             let mut reader = Reader::default();
             let mut rest = &bytes[..];
             while let Ok(Some(_)) = reader.next(&mut rest) {}
+        }
+    }
+
+    #[test]
+    fn the_words_of_an_error_are_kept() {
+        for cut in [1, 3, 100] {
+            let mut reader = Reader::default();
+            for (bytes, words) in [
+                (&b"-WRONGTYPE no such thing\r\n"[..], "WRONGTYPE no such thing"),
+                (b"!8\r\nSYNTAX x\r\n", "SYNTAX x\r\n"),
+                (b"+OK\r\n", "SYNTAX x\r\n"),
+                (b"-ERR\r\n", "ERR"),
+            ] {
+                for mut piece in bytes.chunks(cut) {
+                    while reader.next(&mut piece).unwrap().is_some() {}
+                }
+                assert_eq!(reader.error(), words.as_bytes());
+            }
         }
     }
 

@@ -179,6 +179,7 @@ impl Requester for ClientSession {
                     }
                 }
                 Piece::Control { opcode: frame::CLOSE, payload } => {
+                    self.refusal.get_or_insert_with(|| closed(payload));
                     let code = payload.get(..2).unwrap_or_default().to_vec();
                     self.close(&code);
                     progress.merge(Progress::CLOSE);
@@ -264,4 +265,14 @@ impl ClientSession {
             frame::write_control(self.outgoing.end(), frame::CLOSE, code, mask);
         }
     }
+}
+
+/// Describes a close of the server (RFC 6455, section 5.5.1).
+fn closed(payload: &[u8]) -> String {
+    let Some((code, reason)) = payload.split_first_chunk::<2>() else {
+        return "the server closed the connection without a code".into();
+    };
+    let (code, reason) = (u16::from_be_bytes(*code), String::from_utf8_lossy(reason));
+    let words = if reason.is_empty() { "no reason".into() } else { format!("the reason {:?}", run::visible(&reason)) };
+    format!("the server closed the connection with code {code} and {words}")
 }

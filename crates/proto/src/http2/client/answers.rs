@@ -6,7 +6,7 @@ use crate::http2::error_codes::ENDED;
 use crate::http2::frame::{self, FrameHeader};
 use crate::http2::outcome::outcome_of_response;
 use crate::http2::response_headers::ResponseHeaders;
-use crate::{Fault, Outcome};
+use crate::{Fault, Outcome, grpc};
 
 /// Maximum stored bytes of the message in gRPC trailers.
 const MAX_MESSAGE: usize = 200;
@@ -35,6 +35,9 @@ impl ClientSession {
             return Err(Fault::Malformed("DATA before the headers of the response"));
         }
         stream.body += body.len() as u64;
+        if self.requests[usize::from(stream.item)].grpc {
+            stream.messages.read(body);
+        }
         self.first_answer.body(head.stream, body);
         if let Some(text) = &self.requests[usize::from(stream.item)].expect_text {
             self.body_searches.look(stream.id, text, body);
@@ -164,7 +167,8 @@ impl ClientSession {
 /// Describes a gRPC status other than success.
 fn refusal(status: u16, message: &[u8]) -> String {
     let (name, code) = (run::STATUS_CLASSES[run::status_class(status)], status.saturating_sub(run::GRPC_STATUS));
-    let message = String::from_utf8_lossy(message);
+    let message = grpc::percent_decoded(message);
+    let message = String::from_utf8_lossy(&message);
     let words = if message.is_empty() { "no words".into() } else { format!("the words {:?}", run::visible(&message)) };
     format!(
         "it was answered {name} ({code}) with {words}; correct the call (path, --body, --header), or give \

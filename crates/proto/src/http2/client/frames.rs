@@ -119,6 +119,8 @@ impl ClientSession {
         let code = frame::number(payload).filter(|_| self.was_opened(head.stream));
         let code = code.ok_or(Fault::Malformed("a RST_STREAM of HTTP/2 is wrong"))?;
         if let Some(stream) = self.streams.close(head.stream) {
+            let said = || format!("the server reset the stream of the request with {}", error_codes::shown(code));
+            self.refusal.get_or_insert_with(said);
             let fault = if code == frame::REFUSED_STREAM { Fault::StreamRefused } else { Fault::StreamReset };
             completions.fail(stream.id, fault);
         }
@@ -131,7 +133,11 @@ impl ClientSession {
     fn goaway(&mut self, head: &FrameHeader, payload: &[u8], completions: &mut Completions<'_>) -> Result<(), Fault> {
         let last = frame::number(payload).filter(|_| head.stream == 0);
         let last = last.ok_or(Fault::Malformed("a GOAWAY of HTTP/2 of a stream"))? & 0x7fff_ffff;
-        let error = payload.get(4..).and_then(frame::number).unwrap_or_default();
+        let error = payload.get(4..8).and_then(frame::number).unwrap_or_default();
+        let text = payload.get(8..).unwrap_or_default();
+        if error != 0 || !text.is_empty() {
+            self.refusal.get_or_insert_with(|| leaving(error, text));
+        }
         if error != 0 && self.streams.is_empty() && self.waiting.is_empty() {
             return Err(Fault::Malformed("the server ends the connection with an error (GOAWAY)"));
         }
@@ -145,4 +151,14 @@ impl ClientSession {
         }
         Ok(())
     }
+}
+
+/// Maximum number of shown bytes of a text in GOAWAY.
+const MAX_SHOWN: usize = 200;
+
+/// Describes a GOAWAY.
+fn leaving(code: u32, text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&text[..text.len().min(MAX_SHOWN)]);
+    let words = if text.is_empty() { String::new() } else { format!(" and the words {:?}", run::visible(&text)) };
+    format!("the server ends the connection (GOAWAY) with {}{words}", error_codes::shown(code))
 }

@@ -40,6 +40,7 @@ pub struct ClientPlan {
     requests: Arc<[Prepared]>,
     /// Same requests for a connection within TLS.
     https: Arc<[Prepared]>,
+    is_secure: bool,
     shared: SharedPlan,
 }
 
@@ -53,13 +54,13 @@ impl ClientPlan {
     pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
         let shared = SharedPlan::new(plan, set);
         let all = |https| Prepared::all(plan, set, https, shared.source.as_deref());
-        Ok(Self { requests: all(false)?, https: all(true)?, shared })
+        Ok(Self { requests: all(false)?, https: all(true)?, is_secure: false, shared })
     }
 
     /// Prepares calls of gRPC.
     pub(crate) fn calls(plan: &Protocol) -> Result<Self, ProtoError> {
         let call = |https| Prepared::call(plan, https).map(|call| Arc::new([call]));
-        Ok(Self { requests: call(false)?, https: call(true)?, shared: SharedPlan::new(plan, None) })
+        Ok(Self { requests: call(false)?, https: call(true)?, is_secure: false, shared: SharedPlan::new(plan, None) })
     }
 }
 
@@ -68,7 +69,8 @@ impl Client for ClientPlan {
 
     fn session(&self) -> ClientSession {
         let live = self.shared.template();
-        let live = live.map(|(source, seed, cookies)| Box::new(TemplateState::new(source, seed, cookies)));
+        let live =
+            live.map(|(source, seed, cookies)| Box::new(TemplateState::new(source, seed, cookies, self.is_secure)));
         ClientSession { live, ..ClientSession::new(self.requests.clone()) }
     }
 
@@ -77,7 +79,7 @@ impl Client for ClientPlan {
     }
 
     fn within_tls(self) -> Self {
-        Self { requests: self.https.clone(), ..self }
+        Self { requests: self.https.clone(), is_secure: true, ..self }
     }
 
     fn mix(&self) -> &Mix {

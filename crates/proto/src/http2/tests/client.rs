@@ -138,6 +138,24 @@ fn one_stream_may_be_reset_alone() {
     let failed = |id, fault| done(id, 0, Outcome::Failed(fault));
     assert_eq!(ended[..2], [failed(0, Fault::StreamRefused), failed(1, Fault::StreamReset)]);
     assert_eq!(ended[2..], [done(2, 200, Outcome::Expected)]);
+    assert!(session.explain().unwrap().contains("REFUSED_STREAM (7)"), "the first reason");
+}
+
+#[test]
+fn a_server_that_leaves_is_heard() {
+    for (code, text, words) in [
+        (11_u32, &b"too_many_pings"[..], "ENHANCE_YOUR_CALM (11) and the words \"too_many_pings\""),
+        (0, b"maintenance", "NO_ERROR (0) and the words \"maintenance\""),
+        (99, b"", "the code 0x63"),
+    ] {
+        let mut session = settled(&[]);
+        begin(&mut session, 1);
+        let (mut bytes, payload) = (Vec::new(), [&0_u32.to_be_bytes()[..], &code.to_be_bytes(), text].concat());
+        frame::write(&mut bytes, frame::GOAWAY, 0, 0, &payload);
+        let (_, ended) = receive(&mut session, &bytes);
+        assert_eq!(ended, [done(0, 0, Outcome::Failed(Fault::StreamRefused))]);
+        assert!(session.explain().unwrap().ends_with(words), "{:?}", session.explain());
+    }
 }
 
 #[test]
@@ -324,5 +342,6 @@ fn a_call_counts_by_its_status() {
     let broken = |told: Done| matches!(told.outcome, Outcome::Failed(Fault::WrongBody(_)));
     assert!(broken(called(ok, message, &[])), "no status");
     assert!(broken(called(ok, &[], &trailers("0"))), "no message");
+    assert!(broken(called(ok, b"\0\0\0\0\x04abc", &trailers("0"))), "a message that is cut short");
     assert!(broken(called(ok, message, &[("grpc-status", "x")])), "no number");
 }
