@@ -22,6 +22,8 @@ pub struct ProtocolSpec {
     pub takes: fn(&Protocol) -> bool,
     /// Makes each request this many bytes longer, including the header line. Returns false if that is impossible.
     pub pad: fn(&mut Protocol, usize) -> bool,
+    /// Puts the path of a URL into the settings, for schemes without a path; an error refuses the URL.
+    pub set_path: fn(&mut Protocol, &str) -> Result<(), String>,
     /// Puts the authority and the path of a URL into the settings.
     pub set_target: fn(&mut Protocol, &str, &str),
     /// Changes the settings for connections with one request: the server is asked to close, so that it keeps TIME_WAIT.
@@ -47,6 +49,7 @@ impl ProtocolSpec {
         complete: |_| {},
         takes: |_| false,
         pad: |_, _| false,
+        set_path: |plan, path| Err(format!("{} has no paths: leave out {path:?}", plan.name())),
         set_target: |_, _, _| {},
         one_request: |_| {},
         answers: true,

@@ -31,13 +31,13 @@ pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
         check_path(path).map_err(&fail)?;
         return Ok(Resolved {
             addr: Address::Unix(socket.into()),
-            protocol: protocol(row, "localhost", path, asked),
+            protocol: protocol((row, written), "localhost", path, asked).map_err(&fail)?,
             tls_name: written.tls.then(|| "localhost".into()),
         });
     }
     let (authority, path) = (parts.authority, without_fragment(parts.path));
     if authority.contains('@') {
-        return Err(fail("it contains a user name; give credentials with --header 'Authorization: …'".into()));
+        return Err(fail(format!("it contains a user name; give credentials with {}", credentials_flag(row))));
     }
     if authority.is_empty() {
         return Err(fail("it has no host; write http://HOST:PORT/PATH".into()));
@@ -49,7 +49,7 @@ pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
     check_path(path).map_err(&fail)?;
     Ok(Resolved {
         addr: addr.into(),
-        protocol: protocol(row, authority, path, asked),
+        protocol: protocol((row, written), authority, path, asked).map_err(&fail)?,
         tls_name: written.tls.then(|| host.to_owned()),
     })
 }
@@ -105,15 +105,34 @@ fn look_up(host: &str, port: u16) -> Result<SocketAddr, String> {
     found.iter().find(|a| a.is_ipv4()).or(found.first()).copied().ok_or_else(|| unknown(&"no address"))
 }
 
-/// Returns the requested settings if they are of this protocol, otherwise its defaults, aimed at the target.
-fn protocol(row: &ProtocolSpec, authority: &str, path: &str, asked: &Protocol) -> Protocol {
+/// Returns the flag that gives credentials to a protocol.
+fn credentials_flag(row: &ProtocolSpec) -> &'static str {
+    let has = |name: &str| row.flags.iter().any(|flag| flag.name == name);
+    match (has("auth-file"), has("header")) {
+        (true, _) => "--auth-file FILE",
+        (false, true) => "--header 'Authorization: …'",
+        (false, false) => "nothing: this protocol has none, so leave them out",
+    }
+}
+
+/// Returns the requested settings if they are of this protocol, otherwise its defaults, aimed at the target. A path that
+/// has no use is refused: it may be meant as something that is not done.
+fn protocol(
+    (row, scheme): (&ProtocolSpec, &proto::Scheme),
+    authority: &str,
+    path: &str,
+    asked: &Protocol,
+) -> Result<Protocol, String> {
     let defaults = (row.defaults)();
     // A flag selects the version of HTTP if the scheme does not.
     let asked_for = (row.takes)(asked);
     let same = asked_for || std::mem::discriminant(asked) == std::mem::discriminant(&defaults);
     let mut protocol = if same { asked.clone() } else { defaults };
+    if !scheme.path && !path.trim_matches('/').is_empty() {
+        (row.set_path)(&mut protocol, path)?;
+    }
     (row.set_target)(&mut protocol, authority, path);
-    protocol
+    Ok(protocol)
 }
 
 /// Returns whether an address may be loaded without asking anybody: this machine, private and link-local ranges.
@@ -193,6 +212,15 @@ mod tests {
             ("tcp://127.0.0.1", "needs a port"),
             ("http://127.0.0.1:99999/", "not a port"),
             ("http://u:p@127.0.0.1/", "--header"),
+            ("redis://:pw@127.0.0.1/", "--auth-file"),
+            ("redis://127.0.0.1/x", "is not a database"),
+            ("redis://127.0.0.1/3?db=4", "is not a database"),
+            ("redis://127.0.0.1?db=3", "is not a database"),
+            ("rediss://127.0.0.1/70000", "is not a database"),
+            ("memcached://127.0.0.1/x", "has no paths"),
+            ("tcp://127.0.0.1:1/x", "has no paths"),
+            ("echo://127.0.0.1:1?a=b", "has no paths"),
+            ("echo+unix:///s:/x", "has no paths"),
             ("http:///x", "has no host"),
             ("unix://:/x", "has no socket"),
             ("unix:///s:/a b", "%20"),
@@ -204,6 +232,26 @@ mod tests {
             let error = of(target).unwrap_err();
             assert!(error.contains(words), "{target}: {error}");
         }
+    }
+
+    #[test]
+    fn the_path_of_redis_is_a_database() {
+        let database = |target: &str, given: u32| {
+            let Protocol::Redis { command, commands_file, auth_file, resp3, .. } =
+                (proto::by_url(target).unwrap().0.defaults)()
+            else {
+                panic!()
+            };
+            let asked = Protocol::Redis { command, commands_file, auth_file, resp3, database: given };
+            match resolve(target, &asked).map_err(|e| e.to_string())?.protocol {
+                Protocol::Redis { database, .. } => Ok(database),
+                other => Err(other.name().to_owned()),
+            }
+        };
+        assert_eq!(database("redis://127.0.0.1/7", 0), Ok(7));
+        assert_eq!(database("redis://127.0.0.1/", 4), Ok(4));
+        assert_eq!(database("rediss://127.0.0.1/7", 7), Ok(7));
+        assert!(database("redis://127.0.0.1/7", 4).unwrap_err().contains("--database 4"));
     }
 
     #[test]

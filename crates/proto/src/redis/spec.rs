@@ -66,6 +66,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             }),
         },
     ],
+    set_path,
     without_network: |plan| match plan {
         Protocol::Redis { command, commands_file, .. } => {
             Protocol::Redis { command, commands_file, auth_file: None, database: 0, resp3: false }
@@ -75,6 +76,18 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     canned: |_, _| b"+OK\r\n".to_vec(),
     ..ProtocolSpec::DEFAULT
 };
+
+/// Sets the database from `/3`, as client libraries do.
+fn set_path(plan: &mut Protocol, path: &str) -> Result<(), String> {
+    let Protocol::Redis { database, .. } = plan else { return Ok(()) };
+    let number = path.trim_start_matches('/').parse::<u16>().map(u32::from);
+    let number = number.map_err(|_| format!("{path:?} is not a database; write redis://HOST:PORT/NUMBER"))?;
+    if *database > 0 && *database != number {
+        return Err(format!("the path {path:?} and --database {database} are two databases; give one of them"));
+    }
+    *database = number;
+    Ok(())
+}
 
 const fn flag(name: &'static str, value: &'static str, help: &'static str, set: fn(&mut Protocol, &str)) -> Flag {
     Flag { name, short: None, requires: None, value, help, set: FlagValue::Text(set) }

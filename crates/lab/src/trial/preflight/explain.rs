@@ -68,6 +68,9 @@ pub(super) fn explain_exchange(exchange: &Exchange, broken: &ExchangeError, plan
                 format!("{fault}: is this a {protocol} server?")
             }
             Some(name) => format!("it speaks {name}, not {protocol}; correct the port or the scheme"),
+            None if plan.protocol.http().is_some() && exchange.answer.0.starts_with(b"HTTP/1.") => {
+                format!("{fault}; its answer begins {:?}", exchange.answer.first_line())
+            }
             None => {
                 format!("{fault}; its answer begins {:?}: is this a {protocol} server?", exchange.answer.first_line())
             }
