@@ -330,6 +330,26 @@ thresholds! {
             Simulated, "without it intervals hold the truth in 91 of 100", "intervals_cover_the_exact_shares_of_open_networks";
         BUSIEST: f64 = 0.95, "utilization", "a queue whose response time shows its utilization from one that only looks endless",
             Chosen, "a response time near saturation is not known exactly enough for more", "how_busy_a_rate_keeps_a_server_shows_in_its_response_time";
+        DOSE_GIVEN: f64 = 0.5, "share of the ordered dose", "a lever that took what it was told to take from one that something kept from its resource",
+            Chosen, "half; a thief in a control group with a quota got 0.11 of its order", "a_lever_that_took_much_less_than_ordered_leaves_its_resource_open";
+        MOST: f64 = 0.5, "share of the whole", "a resource that limits the server from one that only takes part",
+            Given, "the parts add up to 1, so no other part is larger", "what_was_predicted_is_proven";
+        EXCLUDED: f64 = 0.3, "share of the whole", "a resource that a lever excludes from one that may limit",
+            Simulated, "in networks of one to four stations whose largest demand is 1.25 times the next, its elasticity is at least 0.5", "a_bottleneck_is_never_excluded";
+        EXCESS: f64 = 0.25, "share of the whole", "parts that together exceed 1 by the cost of a lever from parts that are not independent",
+            Measured, "a quota of a fifth of a CPU gave 1.11 (1.01 to 1.21): the fixed work of each period makes the rest dearer", "one_part_of_a_little_more_than_one_is_a_proof";
+        ASTRAY: f64 = 0.1, "share of the throughput", "a throughput that the model predicts from one that it does not",
+            Chosen, "the error of the prediction with half of the curvature at a dose of a quarter", "shares_do_not_prove_what_throughput_contradicts";
+        ONE_AT_A_TIME: f64 = 1.5, "requests", "a server that handles one request at a time from one that handles several",
+            Chosen, "halfway between one and two", "serial_work_on_the_cpu_is_told_from_full_cpus";
+        ONE_THREAD: f64 = 0.8, "share of the server's CPU time", "a thread that does nearly all the work from work that moves between threads",
+            Chosen, "housekeeping threads take less than a fifth", "serial_work_on_the_cpu_is_told_from_full_cpus";
+        SHOWN: f64 = 0.95, "confidence", "least confidence of a verdict that an experiment proves",
+            Chosen, "the words \"proven\" and \"sure\" go together", "what_was_predicted_is_proven";
+        SUPPORTED: f64 = 0.9, "confidence", "least confidence of a verdict that an experiment supports",
+            Chosen, "sure, and less than a proof", "what_remains_is_supported_by_an_observation_and_by_a_larger_load";
+        CLOSE: f64 = 0.6, "confidence", "greatest confidence of an unsure verdict after an experiment that decided nothing, or of one that it contradicts",
+            Chosen, "possible, not sure", "an_open_experiment_takes_nothing_from_counters_that_are_sure";
         UNWANTED: f64 = 0.15, "share of the time", "a resource that its victim hardly wants from one that it uses",
             Chosen, "an elasticity is at most the utilization", "what_its_victim_hardly_wants_carries_at_most_what_it_wants";
     }

@@ -12,7 +12,7 @@ mod matrix;
 #[cfg(test)]
 mod matrix_page;
 mod planted_run;
-mod proofs;
+pub(crate) mod proofs;
 mod sentence;
 mod warned;
 mod words;

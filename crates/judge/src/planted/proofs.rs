@@ -1,71 +1,155 @@
-//! Planted experiments on a verdict, one for each outcome.
+//! Planted experiments on a verdict: the runs that they test, the slots and turns, and what they say.
 
-use run::{Bottleneck, LeverSlots, Proof, ProofTrial, Run, SwitchTrial, WaitsFor};
+use run::{Bottleneck, CPU_COUNT_LEVER, LeverSlots, Proof, ProofTrial, Run, SwitchTrial, WaitsFor};
 
 use super::sentence::Sentence;
+use super::{PlantedRun, Who, planted};
 use crate::prove::{conclude, predicted, suspects_of};
 
 /// Slots of each planted experiment.
 const SLOTS: usize = 160;
+/// Share that each lever takes.
+const DOSE: f64 = 0.25;
 
-/// Throughput that follows the speeds of the server's and the generator's CPU by these elasticities.
-fn slots(first: &str, server: f64, client: f64) -> ProofTrial {
+/// Throughput that follows the speeds of the first lever and the generator's CPU by these elasticities.
+pub(crate) fn slots(first: &str, own: f64, client: f64) -> ProofTrial {
     let mut random = fastrand::Rng::with_seed(3);
     let mut on = || (0..SLOTS).map(|_| random.bool()).collect::<Vec<bool>>();
     let (a, b) = (on(), on());
-    let speed = |on: &[bool]| on.iter().map(|on| if *on { 0.75 } else { 1.0 }).collect::<Vec<f64>>();
+    let speed = |on: &[bool]| on.iter().map(|on| if *on { 1.0 - DOSE } else { 1.0 }).collect::<Vec<f64>>();
     let (sa, sb) = (speed(&a), speed(&b));
-    let noise = |t: usize| 1.0 + 0.02 * ((t * 7919 % 13) as f64 / 13.0 - 0.5);
-    let rate = |(t, (a, b)): (usize, (&f64, &f64))| 1000.0 * a.powf(server) * b.powf(client) * noise(t);
+    let rate = |(t, (a, b)): (usize, (&f64, &f64))| 1000.0 * a.powf(own) * b.powf(client) * noise(t);
     let completed_rate = sa.iter().zip(&sb).enumerate().map(rate).collect();
-    let lever_of =
-        |name: &str, on, speed| LeverSlots { lever: name.into(), host: "h".into(), on, speed, ..LeverSlots::default() };
-    let levers = vec![lever_of(first, a, sa), lever_of("client-cpu", b, sb)];
+    let levers = vec![lever(first, a, sa), lever("client-cpu", b, sb)];
     ProofTrial { completed_rate, levers, slot_s: 0.02, ..ProofTrial::default() }
 }
 
-/// Turns with and without a lever.
-fn turns(lever: &str, ratio: f64) -> SwitchTrial {
+fn lever(name: &str, on: Vec<bool>, speed: Vec<f64>) -> LeverSlots {
+    LeverSlots { lever: name.into(), host: "h".into(), on, speed, ordered: Some(DOSE), ..LeverSlots::default() }
+}
+
+fn noise(slot: usize) -> f64 {
+    1.0 + 0.02 * ((slot * 7919 % 13) as f64 / 13.0 - 0.5)
+}
+
+/// Slots of the generator's and the server's CPU beside those of a first lever.
+pub(crate) fn slots_beside(first: &str, own: f64, server: f64) -> ProofTrial {
+    let mut trial = slots(first, own, 0.0);
+    let mut random = fastrand::Rng::with_seed(5);
+    let on: Vec<bool> = (0..SLOTS).map(|_| random.bool()).collect();
+    let speed: Vec<f64> = on.iter().map(|on| if *on { 1.0 - DOSE } else { 1.0 }).collect();
+    trial.completed_rate.iter_mut().zip(&speed).for_each(|(rate, speed)| *rate *= speed.powf(server));
+    trial.levers.push(lever("server-cpu", on, speed));
+    trial
+}
+
+/// A lever whose victim wanted its resource for this share of the time while a thief took so much.
+fn hardly_wanted(trial: &mut ProofTrial, lever: usize, wanted: f64, taken: f64) {
+    let lever = &mut trial.levers[lever];
+    lever.speed.iter_mut().for_each(|speed| *speed = 1.0);
+    (lever.wanted, lever.taken) = (Some(wanted), Some(taken));
+}
+
+/// Slots in which this share of the server's CPUs was taken whole, with this ratio of throughput.
+pub(crate) fn count(taken: f64, ratio: f64) -> ProofTrial {
+    let mut trial = slots(CPU_COUNT_LEVER, 0.0, 0.0);
+    trial.levers.truncate(1);
+    let on = trial.levers[0].on.clone();
+    for t in (0..SLOTS).filter(|t| on[*t]) {
+        (trial.levers[0].speed[t], trial.completed_rate[t]) = (1.0 - taken, trial.completed_rate[t] * ratio);
+    }
+    trial.levers[0].ordered = Some(taken);
+    trial
+}
+
+/// Turns with and without a lever that adds as much again.
+pub(crate) fn turns(lever: &str, ratio: f64) -> SwitchTrial {
     let off = vec![100.0, 103.0, 98.0, 101.0, 99.0];
     let on = off.iter().zip([1.01, 0.99, 1.0, 0.98, 1.02]).map(|(off, noise)| off * ratio * noise).collect();
     SwitchTrial { lever: lever.into(), dose: -1.0, off, on, ..SwitchTrial::default() }
 }
 
-/// Returns the experiment on a verdict, as its first lever is pulled, and the verdict after it.
-fn tried(mut verdict: Bottleneck, experiment: impl Fn(&mut Proof, &str)) -> (Proof, Bottleneck) {
-    let run = Run { findings: run::Findings { bottleneck: verdict.clone(), ..Default::default() }, ..Run::default() };
+/// Eight threads on four CPUs that take turns: each runs an eighth of the time.
+pub(crate) fn takes_turns() -> Run {
+    let mut run = PlantedRun::new(10_000.0, 100.0).per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 9_800.0);
+    for thread in 101..109 {
+        run = run.per_s(Who::Server, "thread.cpu", &format!("srv:100/{thread}"), |p| p.x * 1_225.0);
+    }
+    run.run()
+}
+
+/// Four threads on four CPUs that are all full, of which this share spins.
+pub(crate) fn full() -> Run {
+    planted("server-cpu").unwrap_or_default()
+}
+
+/// Four workers that sleep while requests wait unread.
+pub(crate) fn sleeps() -> Run {
+    planted("server-concurrency").unwrap_or_default()
+}
+
+/// A lossy line to a server whose listen queue is full.
+pub(crate) fn loses_beside_a_full_queue() -> Run {
+    PlantedRun::new(3000.0, 2000.0)
+        .per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.2)
+        .level(Who::Server, "listen.queue", "0.0.0.0:8080", 5.0)
+        .level(Who::Server, "listen.limit", "0.0.0.0:8080", 4.0)
+        .run()
+}
+
+/// Returns a verdict of this confidence.
+pub(crate) fn verdict(id: &str, confidence: f64) -> Bottleneck {
+    Bottleneck { id: id.into(), confidence, ..Bottleneck::default() }
+}
+
+/// Returns the experiment on a verdict about a run, as its first lever is used, and the verdict after it.
+pub(crate) fn tried_on(run: Run, verdict: Bottleneck, experiment: impl Fn(&mut Proof, &str)) -> (Proof, Bottleneck) {
+    tried_with(run, verdict, DOSE, experiment)
+}
+
+/// The same with a planned dose.
+fn tried_with(
+    mut run: Run,
+    mut verdict: Bottleneck,
+    dose: f64,
+    experiment: impl Fn(&mut Proof, &str),
+) -> (Proof, Bottleneck) {
+    crate::judge(&mut run);
+    run.findings.bottleneck = verdict.clone();
     let lever = suspects_of(&verdict).next().map_or("server-cpu", |suspect| suspect.lever);
-    let mut proof = predicted(&run, lever, 0.25);
+    let mut proof = predicted(&run, lever, dose);
     experiment(&mut proof, lever);
-    let run = run::Run::default();
     conclude(&crate::Facts::of(&run), &mut proof, &mut verdict);
     (proof, verdict)
 }
 
-fn verdict(id: &str) -> Bottleneck {
-    Bottleneck { id: id.into(), confidence: 0.9, ..Bottleneck::default() }
+/// The same of a run of which nothing else is known; for verdicts about the server's CPU it is full.
+fn tried(verdict: Bottleneck, experiment: impl Fn(&mut Proof, &str)) -> (Proof, Bottleneck) {
+    let run = if verdict.id == "server-concurrency" { Run::default() } else { full() };
+    tried_on(run, verdict, experiment)
 }
 
 /// Slots in which throughput follows the verdict's own lever and the generator's CPU by these elasticities.
-fn in_slots(id: &str, own: f64, client: f64) -> (Proof, Bottleneck) {
-    tried(verdict(id), |proof, lever| proof.trials.push(slots(lever, own, client)))
+pub(crate) fn in_slots(id: &str, own: f64, client: f64) -> (Proof, Bottleneck) {
+    tried(verdict(id, 0.9), |proof, lever| proof.trials.push(slots(lever, own, client)))
 }
 
 /// Turns with and without the verdict's own lever, after which throughput has this ratio.
-fn in_turns(id: &str, ratio: f64) -> (Proof, Bottleneck) {
-    tried(verdict(id), |proof, lever| proof.switched.push(turns(lever, ratio)))
+pub(crate) fn in_turns(id: &str, ratio: f64) -> (Proof, Bottleneck) {
+    tried_with(Run::default(), verdict(id, 0.9), -1.0, |proof, lever| proof.switched.push(turns(lever, ratio)))
 }
 
-fn upstream(own: f64) -> (Proof, Bottleneck) {
-    let waits_for = Some(WaitsFor { address: "127.0.0.1:8001".into(), ..WaitsFor::default() });
-    tried(Bottleneck { waits_for, ..verdict("server-concurrency") }, |proof, lever| {
-        proof.trials.push(slots(lever, own, 0.01));
+/// A server that waits for an upstream, whose CPU explains this share.
+pub(crate) fn upstream(limit: Option<run::UpstreamLimit>, own: f64) -> (Proof, Bottleneck) {
+    let waits_for = Some(WaitsFor { address: "127.0.0.1:8001".into(), limit, ..WaitsFor::default() });
+    tried(Bottleneck { waits_for, ..verdict("server-concurrency", 0.8) }, |proof, lever| {
+        proof.trials.push(slots_beside(lever, own, 0.01));
     })
 }
 
-/// Throughput that changes for good while the levers are pulled.
-fn slower_from(slot: usize) -> (Proof, Bottleneck) {
-    tried(verdict("server-cpu"), |proof, lever| {
+/// Throughput that changes for good while the levers are used.
+pub(crate) fn slower_from(id: &str, confidence: f64, slot: usize) -> (Proof, Bottleneck) {
+    tried(verdict(id, confidence), |proof, lever| {
         let mut trial = slots(lever, 0.95, 0.02);
         for t in slot..SLOTS {
             trial.completed_rate[t] *= 0.6;
@@ -77,24 +161,62 @@ fn slower_from(slot: usize) -> (Proof, Bottleneck) {
     })
 }
 
-/// A server of which most of the CPU was taken while throughput, which hardly depends on it, fell by a third.
-fn astray() -> (Proof, Bottleneck) {
-    tried(verdict("server-concurrency"), |proof, _| {
-        let mut trial = slots("server-cpu", 0.13, 0.0);
-        for t in 0..SLOTS {
-            if trial.levers[0].on[t] {
-                trial.completed_rate[t] *= (0.059 / 0.75_f64).powf(0.13);
-                trial.levers[0].speed[t] = 0.059;
-            }
-        }
+/// A full server whose throughput fell by a third more than the dose.
+pub(crate) fn astray() -> (Proof, Bottleneck) {
+    in_slots("server-cpu", 1.7, -0.5)
+}
+
+/// Requests that take turns on the CPU, under a verdict that may say so; with the effect of taking whole CPUs where it was tested.
+pub(crate) fn turns_on_the_cpu(verdict: Bottleneck, counted: Option<f64>) -> (Proof, Bottleneck) {
+    tried_on(takes_turns(), verdict, |proof, _| {
+        proof.trials.push(slots("server-cpu", 0.92, 0.01));
+        proof.trials.extend(counted.map(|ratio| count(0.5, ratio)));
+    })
+}
+
+/// A full server, where half of the CPUs were taken with this ratio of throughput.
+pub(crate) fn full_with_fewer_cpus(ratio: f64) -> (Proof, Bottleneck) {
+    tried_on(full(), verdict("server-cpu", 0.95), |proof, lever| {
+        proof.trials.push(slots(lever, 0.97, 0.01));
+        proof.trials.push(count(0.5, ratio));
+    })
+}
+
+/// A server that waits for something that no lever slows, in a run with these observations, under twice the load.
+pub(crate) fn waits(run: Run, verdict: Bottleneck, more_load: Option<f64>) -> (Proof, Bottleneck) {
+    tried_on(run, verdict, |proof, _| {
+        proof.trials.push(slots("server-cpu", 0.01, 0.0));
+        proof.switched.extend(more_load.map(|ratio| turns(run::LOAD_LEVER, ratio)));
+    })
+}
+
+/// A full server of which a thief took a quarter, while it wanted its CPU 5.2 % of the time.
+pub(crate) fn bounded() -> (Proof, Bottleneck) {
+    tried_on(full(), verdict("server-cpu", 0.8), |proof, lever| {
+        let mut trial = slots(lever, 0.0, 0.9);
+        hardly_wanted(&mut trial, 0, 0.052, DOSE);
         proof.trials.push(trial);
     })
+}
+
+/// A generator whose thief got 0.028 of a CPU instead of a quarter.
+pub(crate) fn starved_thief(id: &str) -> (Proof, Bottleneck) {
+    tried_on(full(), verdict(id, 0.8), |proof, _| {
+        let mut trial = slots("server-cpu", 0.02, 0.0);
+        hardly_wanted(&mut trial, 1, 0.1, 0.028);
+        proof.trials.push(trial);
+    })
+}
+
+/// Returns the argued verdict of a run.
+pub(crate) fn argued(mut run: Run) -> Bottleneck {
+    crate::judge(&mut run);
+    run.findings.bottleneck
 }
 
 /// The planted experiments.
 const PROOFS: &[fn() -> (Proof, Bottleneck)] = &[
     || in_slots("server-cpu", 0.95, 0.02),
-    || in_slots("server-concurrency", 0.0, 0.0),
     || in_slots("client-cpu", 0.9, 0.05),
     || in_slots("server-cpu", 0.02, 0.01),
     || in_slots("server-cpu", 0.02, 0.95),
@@ -103,18 +225,29 @@ const PROOFS: &[fn() -> (Proof, Bottleneck)] = &[
     || in_slots("unknown", 0.9, 0.03),
     || in_slots("server-cpu", 1.2, 0.5),
     || in_slots("server-disk", 1.8, 0.0),
-    || tried(verdict("tcp-window"), |proof, _| proof.trials.push(slots("server-cpu", 0.0, 0.0))),
-    || upstream(0.97),
-    || upstream(0.02),
-    || slower_from(SLOTS - 8),
-    || slower_from(SLOTS / 2),
+    || waits(sleeps(), argued(sleeps()), None),
+    || waits(sleeps(), argued(sleeps()), Some(1.0)),
+    || waits(Run::default(), verdict("server-concurrency", 0.8), Some(1.9)),
+    || waits(Run::default(), verdict("tcp-window", 0.8), None),
+    || waits(loses_beside_a_full_queue(), argued(loses_beside_a_full_queue()), None),
+    || turns_on_the_cpu(verdict("server-cpu", 0.95), None),
+    || turns_on_the_cpu(Bottleneck { serial: true, ..verdict("server-concurrency", 0.8) }, Some(1.0)),
+    || full_with_fewer_cpus(0.5),
+    || full_with_fewer_cpus(1.0),
+    bounded,
+    || starved_thief("client-cpu"),
+    || starved_thief("server-concurrency"),
+    || upstream(None, 0.97),
+    || upstream(None, 0.02),
+    || slower_from("server-cpu", 0.9, SLOTS - 8),
+    || slower_from("server-cpu", 0.9, SLOTS / 2),
     astray,
     || in_turns("server-rate-limit", 2.0),
     || in_turns("server-rate-limit", 1.0),
     || in_turns("client-ports", 1.0),
     || in_turns("tcp-delayed-ack", 40.0),
     || in_turns("accept-queue", 1.0),
-    || in_turns("tcp-window", 0.5),
+    || in_turns("tcp-window", 1.0),
     || in_turns("server-fds", 2.0),
 ];
 

@@ -7,14 +7,14 @@ use run::{
     Bottleneck, Effect, Elasticity, Intensity, Objective, Proof, ProofMetric, ProofOutcome, ProofTrial, Run, Trial,
 };
 
-use super::conclude::{EXCESS, MOST, Weighed, shares, weigh};
+use super::parts::{REMAINDER, largest};
 use super::response::{self, RATE};
 use super::turns::effect as effect_of;
-use super::words::{REMAINDER, dependent_sentence, effect_sentence, evidence, shares_sentence};
+use super::words::{dependent_sentence, effect_sentence, evidence, shares_sentence};
 use crate::Facts;
 use crate::number::ratio;
 use crate::single::{closed, r1_us};
-use crate::thresholds::BUSIEST;
+use crate::thresholds::{BUSIEST, EXCESS, MOST};
 use crate::what_if::{Slowed, slowed};
 
 /// Levers with a prediction, and the part of the network that each slows.
@@ -126,24 +126,28 @@ pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     weighed(proof, verdict, &wanted);
 }
 
+/// Compares the shares with the prediction. Where a small share was predicted, the rest is no proof: nothing acted on it.
 fn weighed(proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
-    let shares = shares(proof);
     let carries = proof.predicted_share.is_some_and(|share| share >= MOST);
-    let argued = if carries { lever } else { REMAINDER };
-    let told = shares_sentence(proof.of, &shares);
-    if proof.remainder.is_some_and(|remainder| remainder.high < -EXCESS) {
-        (proof.outcome, proof.why) = (ProofOutcome::Inconclusive, dependent_sentence(proof.of, &shares));
-        return;
-    }
-    (proof.outcome, proof.why) = match weigh(&shares, argued, proof.prediction.is_some()) {
-        Weighed::Proven => (ProofOutcome::Proven, format!("{}; {told}", effect_sentence(proof))),
-        Weighed::Other(_) if proof.prediction.is_none() => (ProofOutcome::Proven, told),
-        Weighed::Other(_) => {
+    let told = shares_sentence(proof);
+    let found = largest(proof);
+    let is_dependent = proof.remainder.is_some_and(|remainder| remainder.high < -EXCESS);
+    let is_predicted = proof.prediction.is_some();
+    (proof.outcome, proof.why) = match found.as_deref() {
+        _ if is_dependent => (ProofOutcome::Inconclusive, format!("{}: {told}", dependent_sentence(proof))),
+        None => (ProofOutcome::Inconclusive, format!("too close to tell: {told}")),
+        Some(found) if carries && found == lever => {
+            (ProofOutcome::Proven, format!("{}; {told}", effect_sentence(proof)))
+        }
+        Some(REMAINDER) if is_predicted && !carries => {
+            (ProofOutcome::Supported, format!("{}; {told}", effect_sentence(proof)))
+        }
+        Some(_) if is_predicted => {
             (ProofOutcome::Refuted, format!("{}, against the prediction: {told}", effect_sentence(proof)))
         }
-        Weighed::Close => (ProofOutcome::Inconclusive, format!("too close to tell: {told}")),
+        Some(_) => (ProofOutcome::Supported, told),
     };
-    verdict.evidence.extend(evidence(&shares));
+    verdict.evidence.extend(evidence(proof));
 }
 
 #[cfg(test)]
@@ -191,7 +195,7 @@ mod tests {
             proof.why
         );
         let (proof, _) = tried([0.2, 0.1], 9.0, Some(("server-cpu", 0.2)));
-        assert_eq!(proof.outcome, ProofOutcome::Proven, "a delay was predicted: {}", proof.why);
+        assert_eq!(proof.outcome, ProofOutcome::Supported, "a delay was predicted: {}", proof.why);
         let (proof, _) = tried([0.6, 0.6], 0.0, Some(("server-cpu", 0.5)));
         assert_eq!(proof.outcome, ProofOutcome::Inconclusive, "{}", proof.why);
     }

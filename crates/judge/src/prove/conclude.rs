@@ -1,30 +1,21 @@
 //! Comparison of predictions with results, and its effect on the verdict.
 
-use run::{
-    Bottleneck, Certainty, Effect, Elasticity, Estimate, Proof, ProofMetric, ProofOutcome, ProofTrial, Run, RunnerUp,
-};
+use run::{Bottleneck, Effect, LOAD_LEVER, Proof, Run, RunnerUp};
 
-use super::outcome::{
-    CLOSE, SHOWN, close, dependent, doubted, has_own_lever, is_astray, lever_of, only_others, proven, refuted, suspect,
-};
-use super::steadiness::{doubt, steadiness};
-use super::suspects::{SUSPECTS, suspect_of};
+use super::cpu_limit::CpuSigns;
+use super::decision::{Conclusion, Kind, MoreLoad, Own, Rival, Subject, Test, decide};
+use super::observed::{observed, other_cause};
+use super::parts::{self, REMAINDER, largest, part_of};
+use super::steadiness::doubt;
+use super::suspects::{SUSPECTS, Suspect, ids_of, suspect_of};
 use super::turns::{PredictionCheck, check, effect};
-use super::words::{REMAINDER, effect_sentence, shares_sentence, with_lever};
-use super::{Estimates, estimate};
-use crate::Facts;
-use crate::number::figure;
+use super::{replaced, words};
 use crate::single::good;
+use crate::thresholds::{ASTRAY, EXCESS, EXCLUDED, FLAT, SURE};
+use crate::{Facts, confidence};
 
 /// Verdicts that name nothing to predict.
 const NAMES_NOTHING: [&str; 2] = ["unknown", "not-saturated"];
-/// Least share of the whole for a resource that limits the server, however sure a smaller share is.
-pub(super) const MOST: f64 = 0.5;
-/// Excess over 1 that all parts together may surely have without a doubt of each. A little more is normal: the fixed work of each period of
-/// a quota makes the rest dearer.
-pub(super) const EXCESS: f64 = 0.25;
-/// Greatest confidence of a verdict that an experiment contradicted without supporting another.
-const REFUTED: f64 = 0.3;
 
 /// Predicts the effect of `lever` by the verdict, before it is tried; `None` where the verdict names nothing.
 pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
@@ -43,7 +34,7 @@ pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
 /// rate. `None` where another lever tries that suspect, or none does.
 pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
     let next = run.findings.bottleneck.next.as_ref()?;
-    SUSPECTS.iter().find(|s| s.bottleneck == next.id && s.lever == lever && s.behind.is_none())?;
+    SUSPECTS.iter().find(|s| s.bottleneck == next.id && s.lever == lever && s.behind.is_none() && !s.serial)?;
     let completed = run.picked(|picks| picks.decisive).map(good).filter(|rate| *rate > 0.0)?;
     let ratio = (next.rate? * (1.0 - dose) / completed).min(1.0);
     let prediction = Effect { lever: lever.into(), dose, ratio, low: ratio, high: ratio, at: String::new() };
@@ -51,140 +42,295 @@ pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
 }
 
 /// Concludes from the proof's trials, and changes the argued verdict where they say so. Without a trial both stay.
-pub(super) fn conclude(_facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck) {
+pub(super) fn conclude(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect(trial).ok()).collect();
-    let said = in_turns(proof, verdict);
-    if said != Some(PredictionCheck::Confirmed) {
-        in_slots(proof, verdict, said);
-    }
-    if !proof.trials.is_empty() || said.is_some() {
-        verdict.sureness = Certainty::from_confidence(verdict.confidence);
-    }
+    let slots = parts::read(facts, proof);
+    parts::add_others(proof);
+    let turns = own_turns(proof, verdict);
+    let more_load = more_load(proof);
+    let nothing_tested = turns.is_none() && more_load == MoreLoad::NotTested;
+    let effects = match slots {
+        Some(Ok(effects)) => effects,
+        Some(Err(why)) if nothing_tested => {
+            (proof.outcome, proof.why) = (run::ProofOutcome::Inconclusive, why);
+            return;
+        }
+        None if nothing_tested => return,
+        _ => Vec::new(),
+    };
+    Experiment::new(facts, proof, verdict, (&effects, turns), more_load).settle(proof, verdict);
+    confidence::set(verdict, verdict.confidence);
+}
+
+/// Turns with and without the verdict's own lever.
+struct OwnTurns {
+    suspect: &'static Suspect,
+    effect: Effect,
+    predicted: f64,
+    check: PredictionCheck,
 }
 
 /// Compares the verdict with the turns with and without its own lever; `None` without turns.
-fn in_turns(proof: &mut Proof, verdict: &mut Bottleneck) -> Option<PredictionCheck> {
+fn own_turns(proof: &Proof, verdict: &Bottleneck) -> Option<OwnTurns> {
     let suspect = suspect(proof, verdict)?;
-    let measured = proof.effects.iter().rfind(|effect| effect.lever == suspect.lever)?.clone();
+    let effect = proof.effects.iter().rfind(|effect| effect.lever == suspect.lever)?.clone();
     let predicted = proof.prediction.as_ref().filter(|p| p.lever == suspect.lever)?.ratio;
-    let said = check(&measured, predicted);
-    let found = format!(
-        "throughput was {} times as high ({} to {}; predicted {})",
-        figure(measured.ratio),
-        figure(measured.low),
-        figure(measured.high),
-        figure(predicted)
-    );
-    proof.why = format!("{}, {found}", with_lever(suspect.lever));
-    (proof.outcome, verdict.confidence) = match said {
-        PredictionCheck::Confirmed => (ProofOutcome::Proven, verdict.confidence.max(SHOWN)),
-        PredictionCheck::Refuted if suspect.refutes => (ProofOutcome::Refuted, verdict.confidence.min(REFUTED)),
-        PredictionCheck::Refuted | PredictionCheck::Open => (ProofOutcome::Inconclusive, verdict.confidence.min(CLOSE)),
-    };
-    proof.measured = Some(measured);
-    Some(said)
+    let check = check(&effect, predicted);
+    Some(OwnTurns { suspect, effect, predicted, check })
 }
 
-/// Concludes from the shares that slots show. `turns` is the earlier result of the verdict's own lever.
-fn in_slots(proof: &mut Proof, verdict: &mut Bottleneck, turns: Option<PredictionCheck>) {
-    let Some(trial) = ProofTrial::of_speeds(&proof.trials) else { return };
-    let found = match estimate(trial) {
-        Ok(found) => found,
-        Err(why) => {
-            if turns.is_none() {
-                (proof.outcome, proof.why) = (ProofOutcome::Inconclusive, why);
+/// Returns the row that tests the verdict: that of the lever with the prediction.
+fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Suspect> {
+    suspect_of(verdict, proof.prediction.as_ref().map(|p| p.lever.as_str()))
+}
+
+/// Returns the effect of a larger load. The bounds are those of a sweep that has stopped growing, and of a resource that is excluded.
+fn more_load(proof: &Proof) -> MoreLoad {
+    let Some(effect) = proof.effects.iter().rfind(|effect| effect.lever == LOAD_LEVER) else {
+        return MoreLoad::NotTested;
+    };
+    match () {
+        () if effect.low > 1.0 + FLAT => MoreLoad::Raised,
+        () if effect.high < (1.0 - effect.dose).powf(EXCLUDED) => MoreLoad::Unchanged,
+        () => MoreLoad::Open,
+    }
+}
+
+/// An experiment beside the verdict that it tests.
+struct Experiment<'a> {
+    facts: &'a Facts<'a>,
+    /// Effect of each lever with slots.
+    effects: &'a [Effect],
+    turns: Option<OwnTurns>,
+    /// Lever of the verdict's own resource.
+    lever: Option<&'static str>,
+    /// Another lever whose resource explains most of the throughput.
+    rival: Option<String>,
+    signs: Option<CpuSigns>,
+    /// Reason why the slots prove nothing.
+    doubt: Option<String>,
+    /// Bottlenecks that the levers excluded.
+    excluded: Vec<&'static str>,
+    /// Signs of another cause that no lever tested.
+    other: Option<String>,
+    test: Test,
+}
+
+impl<'a> Experiment<'a> {
+    fn new(
+        facts: &'a Facts<'a>,
+        proof: &Proof,
+        verdict: &Bottleneck,
+        (effects, turns): (&'a [Effect], Option<OwnTurns>),
+        more_load: MoreLoad,
+    ) -> Self {
+        let lever = suspect(proof, verdict).map(|suspect| suspect.lever);
+        let rival = largest(proof).filter(|found| found != REMAINDER && Some(found.as_str()) != lever);
+        let signs = CpuSigns::of(facts, proof);
+        let excluded = excluded(proof, turns.as_ref());
+        let other = other_cause(facts, verdict, &excluded);
+        let doubt = doubts(proof, effects);
+        let own = own(proof, effects, verdict, turns.as_ref());
+        let of_turns = turns.is_some() && matches!(own, Own::Follows | Own::Small);
+        let test = Test {
+            subject: subject(verdict),
+            own,
+            kind: kind(lever, signs.as_ref(), verdict),
+            is_predicted: proof.prediction.as_ref().is_some_and(|p| Some(p.lever.as_str()) == lever),
+            is_disturbed: doubt.is_some() && !of_turns,
+            rival: compare(rival.as_deref(), signs.as_ref(), verdict),
+            excludes_others: excludes_others(proof, lever),
+            more_load,
+            observed: observed(verdict, other.as_ref()),
+            is_definite: verdict.confidence >= SURE,
+        };
+        Self { facts, effects, turns, lever, rival, signs, doubt, excluded, other, test }
+    }
+
+    /// Writes the outcome down and changes the verdict.
+    fn settle(self, proof: &mut Proof, verdict: &mut Bottleneck) {
+        let conclusion = decide(&self.test);
+        proof.measured = match &self.turns {
+            Some(turns) => Some(turns.effect.clone()),
+            None => parts::measured(proof, self.effects),
+        };
+        proof.outcome = conclusion.outcome();
+        proof.why = self.why(conclusion, proof, verdict);
+        if let Some(found) = self.replacement(conclusion, proof, verdict) {
+            let before = verdict.confidence;
+            *verdict = found;
+            if conclusion == Conclusion::Found {
+                verdict.confidence = conclusion.confidence(before, 1.0, self.test.more_load);
             }
             return;
         }
+        let own_most = self.lever.and_then(|lever| part_of(proof, lever)).map_or(1.0, |own| own.estimate.high);
+        verdict.confidence = conclusion.confidence(verdict.confidence, own_most, self.test.more_load);
+        verdict.evidence.extend(words::evidence(proof));
+        if matches!(conclusion, Conclusion::Close | Conclusion::OthersOpen) {
+            words::note_close(proof, verdict, self.lever);
+        }
+    }
+
+    /// Returns the verdict that takes the place of the argued one; `None` where that stays.
+    fn replacement(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck) -> Option<Bottleneck> {
+        let of_rival = || self.rival.as_deref().map(|lever| replaced::of_lever(self.facts, proof, lever));
+        match conclusion {
+            Conclusion::Excluded => match of_rival() {
+                Some(found) => Some(found),
+                None => Some(replaced::rest(self.facts, verdict, proof, &self.excluded)),
+            },
+            Conclusion::Overtaken => of_rival(),
+            Conclusion::Found if self.test.own != Own::Follows => of_rival(),
+            Conclusion::OtherKind => self.signs.as_ref().map(|signs| replaced::of_cpu(self.facts, proof, signs)),
+            Conclusion::LoadRaised => Some(replaced::of_load(self.facts, proof)),
+            _ => None,
+        }
+    }
+
+    /// Returns the reason for the outcome, in one sentence.
+    fn why(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck) -> String {
+        let shares = words::shares_sentence(proof);
+        let effect = words::effect_sentence(proof);
+        let turned = self.turns.as_ref().map(|turns| words::turned(&turns.effect, Some(turns.predicted)));
+        let did = turned.clone().unwrap_or_else(|| effect.clone());
+        let pointed = format!("the counters pointed to {}", verdict.id);
+        match conclusion {
+            Conclusion::Proven => did,
+            Conclusion::Found => format!("{shares}; that was not predicted"),
+            Conclusion::KindOpen => format!("{did}; whether all CPUs or one thread limits is open"),
+            Conclusion::Excluded => match turned {
+                Some(turned) => words::joined(&[turned, shares]),
+                None => format!("{pointed}, but {effect}; {shares}"),
+            },
+            Conclusion::Overtaken => format!("{pointed}, but {shares}"),
+            Conclusion::OtherKind => {
+                let used = self.signs.as_ref().map_or(String::new(), CpuSigns::sentence);
+                format!("{did}, but not because of {}: {used}", verdict.id)
+            }
+            Conclusion::LoadRaised => format!("{pointed}, but {}", words::load_sentence(proof)),
+            Conclusion::LoadConfirmed => words::load_sentence(proof),
+            Conclusion::Disturbed => format!("{}: {shares}", self.doubt.clone().unwrap_or_default()),
+            Conclusion::Astray => format!("{did}, so the prediction failed: {shares}"),
+            Conclusion::Close => words::joined(&[turned.unwrap_or_default(), format!("too close to tell: {shares}")]),
+            Conclusion::AgainstCounters => format!("{shares}, but the counters are sure of {}", verdict.id),
+            Conclusion::Slack => words::slack_sentence(proof, self.lever.unwrap_or_default()),
+            Conclusion::TwoCauses => {
+                format!(
+                    "another cause is seen as well, and no lever tests either: {}",
+                    self.other.clone().unwrap_or_default()
+                )
+            }
+            Conclusion::Remains | Conclusion::NotSeen | Conclusion::LoadOpen | Conclusion::OthersOpen => {
+                self.without_own_lever(conclusion, proof, verdict, &shares)
+            }
+        }
+    }
+
+    /// Returns the reason where no lever acted on what the verdict names.
+    fn without_own_lever(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck, shares: &str) -> String {
+        let first = match self.test.own {
+            Own::Unused => "the suspect itself could not be slowed".to_string(),
+            _ => match &self.turns {
+                Some(turns) => words::turned(&turns.effect, Some(turns.predicted)),
+                None => "no lever acts on the suspect itself".to_string(),
+            },
+        };
+        let load = if self.test.more_load == MoreLoad::NotTested { String::new() } else { words::load_sentence(proof) };
+        let last = match conclusion {
+            Conclusion::Remains => words::seen(verdict),
+            Conclusion::NotSeen => "no counter shows the queue itself".into(),
+            _ => String::new(),
+        };
+        words::joined(&[first, shares.to_string(), load, last])
+    }
+}
+
+/// Returns the subject of a verdict.
+fn subject(verdict: &Bottleneck) -> Subject {
+    match verdict.id.as_str() {
+        "unknown" => Subject::Unknown,
+        "not-saturated" => Subject::Load,
+        _ => Subject::Cause,
+    }
+}
+
+/// Returns what the verdict's own lever did.
+fn own(proof: &Proof, effects: &[Effect], verdict: &Bottleneck, turns: Option<&OwnTurns>) -> Own {
+    let Some(suspect) = suspect(proof, verdict) else { return Own::NoLever };
+    match turns.map(|turns| turns.check) {
+        Some(PredictionCheck::Confirmed) => return Own::Follows,
+        Some(PredictionCheck::Refuted) if suspect.refutes => return Own::Small,
+        Some(PredictionCheck::Refuted) => return Own::NoLever,
+        Some(PredictionCheck::Open) => return Own::Partly,
+        None => {}
+    }
+    let Some(part) = part_of(proof, suspect.lever) else { return Own::Unused };
+    let is_largest = largest(proof).as_deref() == Some(suspect.lever);
+    match part.basis {
+        run::ElasticityBasis::Open => Own::Slack,
+        _ if part.estimate.high < EXCLUDED => Own::Small,
+        _ if !is_largest => Own::Partly,
+        _ if is_as_predicted(effects, suspect.lever) => Own::Follows,
+        _ => Own::Astray,
+    }
+}
+
+/// Returns whether the measured throughput contains the prediction, within the model's own error, and excludes no effect.
+fn is_as_predicted(effects: &[Effect], lever: &str) -> bool {
+    let Some(effect) = parts::effect_of(effects, lever) else { return false };
+    let expected = 1.0 - effect.dose;
+    let nearest = expected.max(effect.low).min(effect.high);
+    (nearest - expected).abs() <= ASTRAY && effect.high < 1.0
+}
+
+/// Compares the verdict with the kind of the CPU limit, where its own lever slows the server's CPU.
+fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Kind {
+    let Some(signs) = signs.filter(|_| lever == Some("server-cpu")) else { return Kind::Agrees };
+    match signs.limit().bottleneck() {
+        None => Kind::Open,
+        Some((id, serial)) if id == verdict.id && serial == verdict.serial => Kind::Agrees,
+        Some(_) => Kind::Differs,
+    }
+}
+
+/// Compares the verdict with another resource that explains most of the throughput. Workers that compute follow the CPU's speed as well.
+fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Rival {
+    let Some(lever) = rival else { return Rival::None };
+    let limit = signs.filter(|_| lever == "server-cpu").map(CpuSigns::limit);
+    let (id, serial) = match limit {
+        Some(limit) => limit.bottleneck().unwrap_or(("", false)),
+        None => (replaced::bottleneck_of(lever), false),
     };
-    proof.elasticities = (trial.levers.iter().zip(&found.elasticities))
-        .map(|(l, e)| Elasticity {
-            lever: l.lever.clone(),
-            host: l.host.clone(),
-            estimate: *e,
-            ..Elasticity::default()
-        })
-        .collect();
-    proof.remainder = Some(found.remainder);
-    proof.steadiness = steadiness(trial);
-    let of_turns = turns.is_some().then(|| proof.why.clone());
-    if of_turns.is_none() {
-        proof.measured = measured(proof, &found);
-    }
-    let second = second(proof, &found);
-    proof.runner_up.iter_mut().for_each(|runner_up| runner_up.measured = second.clone());
-    let shares = shares(proof);
-    // A refuted share stands for nothing; a lever that was not pulled belongs to the remainder.
-    let refuted_before =
-        turns == Some(PredictionCheck::Refuted) && suspect(proof, verdict).is_some_and(|suspect| suspect.refutes);
-    let pulled = lever_of(proof, verdict).filter(|lever| shares.iter().any(|(pulled, _)| pulled == lever));
-    let argued = if refuted_before { "" } else { pulled.unwrap_or(REMAINDER) };
-    let predicts = proof.prediction.is_some();
-    let doubt = proof.steadiness.as_ref().and_then(doubt);
-    match weigh(&shares, argued, predicts) {
-        _ if found.remainder.high < -EXCESS => dependent(proof, verdict, &shares),
-        _ if doubt.is_some() => doubted(proof, verdict, &shares, doubt.unwrap_or_default()),
-        Weighed::Proven if turns.is_none() && pulled.is_none() && has_own_lever(proof, verdict) => {
-            only_others(proof, verdict, &shares);
-        }
-        Weighed::Proven if of_turns.is_none() && is_astray(proof) => {
-            let doubt = format!("{}, so the prediction failed", effect_sentence(proof));
-            doubted(proof, verdict, &shares, doubt);
-        }
-        Weighed::Proven => proven(proof, verdict, &shares),
-        Weighed::Other(lever) => refuted(proof, verdict, &shares, &lever, predicts),
-        Weighed::Close => close(proof, verdict, &shares),
-    }
-    if let Some(before) = of_turns.filter(|_| proof.measured.is_some()) {
-        proof.why = format!("{before}; {}", shares_sentence(ProofMetric::Throughput, &shares));
+    match id {
+        _ if id.is_empty() && verdict.id != "unknown" => Rival::None,
+        id if id != verdict.id => Rival::Other,
+        _ if serial && !verdict.serial || lever == "worker" => Rival::Refines,
+        _ => Rival::None,
     }
 }
 
-/// Returns the measured effect of the predicted lever; without a prediction that of the lever with the largest elasticity.
-fn measured(proof: &Proof, found: &Estimates) -> Option<Effect> {
-    let wanted = proof.prediction.as_ref().map(|p| p.lever.as_str());
-    let by_size =
-        || (0..found.ratios.len()).max_by(|a, b| found.elasticities[*a].value.total_cmp(&found.elasticities[*b].value));
-    let at = proof.elasticities.iter().position(|e| Some(e.lever.as_str()) == wanted).or_else(by_size)?;
-    Some(effect_at(found, at, proof.elasticities[at].lever.clone()))
+/// Returns whether the CPUs of both sides and all other resources that were slowed are excluded, but for the verdict's own.
+fn excludes_others(proof: &Proof, own: Option<&str>) -> bool {
+    let is_out = |lever: &str| part_of(proof, lever).is_some_and(|part| part.estimate.high < EXCLUDED);
+    let others = || proof.parts().filter(|part| Some(part.lever.as_str()) != own);
+    ["server-cpu", "client-cpu"].iter().all(|lever| is_out(lever)) && others().all(|part| is_out(&part.lever))
 }
 
-/// Returns the measured effect of the second suspect's lever.
-fn second(proof: &Proof, found: &Estimates) -> Option<Effect> {
-    let lever = &proof.runner_up.as_ref()?.prediction.lever;
-    let at = proof.elasticities.iter().position(|e| e.lever == *lever)?;
-    Some(effect_at(found, at, lever.clone()))
+/// Returns the bottlenecks whose resource the levers exclude.
+fn excluded(proof: &Proof, turns: Option<&OwnTurns>) -> Vec<&'static str> {
+    let small = proof.parts().filter(|part| part.estimate.high < EXCLUDED);
+    let refuted = turns.filter(|turns| turns.suspect.refutes && turns.check == PredictionCheck::Refuted);
+    let of_slots = small.flat_map(|part| ids_of(&part.lever));
+    of_slots.chain(refuted.map(|turns| turns.suspect.bottleneck)).collect()
 }
 
-fn effect_at(found: &Estimates, at: usize, lever: String) -> Effect {
-    let ratio = found.ratios[at];
-    Effect { lever, dose: found.doses[at], ratio: ratio.value, low: ratio.low, high: ratio.high, at: String::new() }
-}
-
-/// Returns every resource and the remainder, the largest first.
-pub(super) fn shares(proof: &Proof) -> Vec<(String, Estimate)> {
-    let mut shares: Vec<(String, Estimate)> = proof.parts().map(|e| (e.lever.clone(), e.estimate)).collect();
-    shares.extend(proof.remainder.map(|r| (REMAINDER.into(), r)));
-    shares.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
-    shares
-}
-
-pub(super) enum Weighed {
-    Proven,
-    /// Another resource, or the remainder.
-    Other(String),
-    Close,
-}
-
-/// Returns the resource whose interval lies above those of all others.
-pub(super) fn weigh(shares: &[(String, Estimate)], argued: &str, predicts: bool) -> Weighed {
-    let Some(((top, of_top), others)) = shares.split_first() else { return Weighed::Close };
-    let stands_out = of_top.value >= MOST && others.iter().all(|(_, e)| of_top.low > e.high);
-    match stands_out {
-        false => Weighed::Close,
-        true if predicts && top == argued => Weighed::Proven,
-        true => Weighed::Other(top.clone()),
+/// Returns why the slots prove nothing.
+fn doubts(proof: &Proof, effects: &[Effect]) -> Option<String> {
+    if proof.remainder.is_some_and(|remainder| remainder.high < -EXCESS) {
+        return Some(words::dependent_sentence(proof));
     }
+    proof.steadiness.as_ref().and_then(|steadiness| doubt(steadiness, parts::least_dose(proof, effects)))
 }
 
 #[cfg(test)]

@@ -6,10 +6,14 @@ mod against;
 mod arrivals;
 mod at_a_rate;
 mod conclude;
+mod cpu_limit;
+mod decision;
 mod estimate;
 #[cfg(test)]
 mod network;
-mod outcome;
+mod observed;
+mod parts;
+mod replaced;
 mod request_way;
 mod response;
 mod steadiness;

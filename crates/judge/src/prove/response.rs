@@ -6,7 +6,7 @@
 //! upstreams included. The effect of a single lever over that effect is its share. For the mean of an open network (Jackson 1957) the shares
 //! of all stations and delays add up to exactly 1, at doses of any size.
 
-use run::{Estimate, LeverSlots, ProofMetric, ProofTrial, SlotHist};
+use run::{ElasticityBasis, Estimate, LeverSlots, ProofMetric, ProofTrial, SlotHist};
 use stats::bootstrap::{resample, small_sample_factor};
 use stats::fieller::Quotient;
 
@@ -109,6 +109,7 @@ pub(super) fn estimate(trial: &ProofTrial, of: ProofMetric) -> Result<Estimates,
         remainder: share(&|response: &PredictedResponse| response.whole - response.adds.iter().sum::<f64>())?,
         ratios: (0..found.ratios.len()).map(ratio).collect(),
         doses: found.doses.clone(),
+        bases: vec![ElasticityBasis::Measured; found.adds.len()],
     })
 }
 

@@ -20,8 +20,8 @@ const FEWEST: usize = 4;
 const SURE: f64 = 2.0;
 /// Greatest distance from the earlier level, in logarithms, that is no doubt of the levers' effects.
 const NOT_BACK: f64 = 0.05;
-/// Greatest drift that is no doubt; as much as a lever takes.
-const DRIFTED: f64 = 0.25;
+/// Dose of a lever that did not measure its own.
+const DEFAULT_DOSE: f64 = 0.25;
 
 /// Returns the steadiness of a trial's slots; `None` with too few slots.
 pub(super) fn steadiness(trial: &ProofTrial) -> Option<Steadiness> {
@@ -39,15 +39,16 @@ pub(super) fn steadiness(trial: &ProofTrial) -> Option<Steadiness> {
     Some(Steadiness { noise: noise(&stretches), drift: drift(&means)?, back, is_back })
 }
 
-/// Returns why the slots prove nothing: something else changed as much as the levers did.
-pub(super) fn doubt(steadiness: &Steadiness) -> Option<String> {
+/// Returns why the slots prove nothing: something else changed as much as the levers did. `dose` is the smallest that a lever took.
+pub(super) fn doubt(steadiness: &Steadiness, dose: Option<f64>) -> Option<String> {
+    let largest = -(1.0 - dose.unwrap_or(DEFAULT_DOSE).clamp(0.0, 0.9)).ln();
     let other = "another program, or the server itself";
     match &steadiness.back {
         Some(back) if steadiness.is_back == Some(false) => Some(format!(
             "throughput did not return after the experiment: {} of what it was before, so something else changed it ({other})",
             part(back)
         )),
-        _ if surely(&steadiness.drift) > DRIFTED => Some(format!(
+        _ if surely(&steadiness.drift) > largest => Some(format!(
             "throughput drifted during the experiment, to {} of what it was at the start ({other})",
             part(&steadiness.drift)
         )),
@@ -124,7 +125,7 @@ mod tests {
 
     fn doubted(noise: f64, speed: impl Fn(usize) -> f64) -> usize {
         let of = |seed| steadiness(&trial(seed, noise, &speed)).unwrap();
-        (0..SEEDS).filter(|seed| doubt(&of(*seed)).is_some()).count()
+        (0..SEEDS).filter(|seed| doubt(&of(*seed), None).is_some()).count()
     }
 
     #[test]
@@ -144,7 +145,7 @@ mod tests {
     fn what_does_not_come_back_is_told_and_proves_nothing() {
         let stays = |t: usize| if t >= SLOTS - AFTER { 0.7 } else { 1.0 };
         assert!(doubted(0.05, stays) as f64 > 0.95 * SEEDS as f64);
-        let said = doubt(&steadiness(&trial(1, 0.02, stays)).unwrap()).unwrap();
+        let said = doubt(&steadiness(&trial(1, 0.02, stays)).unwrap(), None).unwrap();
         assert!(said.contains("did not return"), "{said}");
     }
 
@@ -152,7 +153,7 @@ mod tests {
     fn a_server_that_grows_or_gives_way_meanwhile_is_told() {
         let grows = |t: usize| 1.0 + 1.5 * t as f64 / SLOTS as f64;
         assert!(doubted(0.05, grows) as f64 > 0.95 * SEEDS as f64);
-        let said = doubt(&steadiness(&trial(1, 0.02, grows)).unwrap()).unwrap();
+        let said = doubt(&steadiness(&trial(1, 0.02, grows)).unwrap(), None).unwrap();
         assert!(said.contains("drifted during the experiment"), "{said}");
     }
 

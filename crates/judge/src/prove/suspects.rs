@@ -13,6 +13,8 @@ pub struct Suspect {
     pub lever: &'static str,
     /// Limit of the upstream that the server is said to wait for; none where the verdict is about the server, the client or the link.
     pub behind: Option<UpstreamLimit>,
+    /// Whether requests take turns on the CPU.
+    pub serial: bool,
     /// Whether unchanged throughput refutes the bottleneck. A rate limit need not be one per address.
     pub refutes: bool,
     /// Predicted throughput with the lever over that without it, after a dose.
@@ -29,6 +31,7 @@ pub const SUSPECTS: &[Suspect] = &[
     suspect("server-disk", "disk", what_is_left),
     suspect("network-medium", "link", what_is_left),
     suspect("network-medium", "request-bytes", what_is_left),
+    Suspect { serial: true, ..suspect("server-concurrency", "server-cpu", what_is_left) },
     behind(UpstreamLimit::Cpu, "behind-cpu"),
     behind(UpstreamLimit::Thread, "behind-cpu"),
     behind(UpstreamLimit::Lock, "behind-cpu"),
@@ -43,7 +46,7 @@ pub const SUSPECTS: &[Suspect] = &[
 ];
 
 const fn suspect(bottleneck: &'static str, lever: &'static str, ratio: fn(&Run, f64) -> f64) -> Suspect {
-    Suspect { bottleneck, lever, behind: None, refutes: true, ratio }
+    Suspect { bottleneck, lever, behind: None, serial: false, refutes: true, ratio }
 }
 
 const fn behind(limit: UpstreamLimit, lever: &'static str) -> Suspect {
@@ -54,8 +57,16 @@ const fn behind(limit: UpstreamLimit, lever: &'static str) -> Suspect {
 pub fn suspects_of(verdict: &Bottleneck) -> impl Iterator<Item = &'static Suspect> {
     // Older runs do not say which limit an upstream met: only its CPUs were read.
     let behind = verdict.waits_for.as_ref().map(|waits_for| waits_for.limit.unwrap_or(UpstreamLimit::Cpu));
-    let id = verdict.id.clone();
-    SUSPECTS.iter().filter(move |suspect| suspect.behind == behind && (behind.is_some() || suspect.bottleneck == id))
+    let (id, serial) = (verdict.id.clone(), verdict.serial && behind.is_none());
+    SUSPECTS.iter().filter(move |suspect| {
+        suspect.behind == behind && suspect.serial == serial && (behind.is_some() || suspect.bottleneck == id)
+    })
+}
+
+/// Returns the bottlenecks that a lever tests, without those of upstreams and of requests that take turns.
+pub(super) fn ids_of(lever: &str) -> impl Iterator<Item = &'static str> {
+    let of_lever = move |suspect: &&Suspect| suspect.lever == lever && suspect.behind.is_none() && !suspect.serial;
+    SUSPECTS.iter().filter(of_lever).map(|suspect| suspect.bottleneck)
 }
 
 /// Returns the row that tries a verdict with this lever; without that the first row.

@@ -1,12 +1,16 @@
 //! Sentences about an experiment.
 
-use run::{Effect, Estimate, Evidence, Proof, ProofMetric};
+use run::{
+    Bottleneck, CPU_COUNT_LEVER, Effect, ElasticityBasis, Estimate, Evidence, LOAD_LEVER, NextBottleneck, Proof,
+    ProofMetric, ProofTrial,
+};
 
+use super::observed::observation;
+use super::parts::{REMAINDER, part_of, shares};
+use super::replaced::bottleneck_of;
 use super::response::RATE;
 use crate::number::{figure, percent};
-
-/// Name of the part that no lever touched.
-pub(super) const REMAINDER: &str = "remainder";
+use crate::thresholds::UNWANTED;
 
 /// Returns the resource that a lever slows, in words.
 pub(super) fn in_words(lever: &str) -> &'static str {
@@ -17,6 +21,14 @@ pub(super) fn in_words(lever: &str) -> &'static str {
         "disk" => "the server's disk",
         "link" => "the link",
         "worker" => "the server's workers",
+        "window" => "the TCP window",
+        "sources" => "the number of source addresses",
+        "quick-ack" => "the delay of acknowledgements",
+        "keep-alive" => "accepting connections",
+        "descriptors" => "the number of descriptors",
+        "request-bytes" => "the bytes on the link",
+        CPU_COUNT_LEVER => "the number of the server's CPUs",
+        LOAD_LEVER => "the load",
         "behind-cpu" => "the upstream's CPU",
         RATE => "the offered rate",
         "behind-quota" => "the upstream's CPU quota",
@@ -34,13 +46,23 @@ pub(super) fn with_lever(lever: &str) -> &'static str {
         "quick-ack" => "with immediate ACKs",
         "keep-alive" => "with kept connections",
         "descriptors" => "with twice as many file descriptors",
+        LOAD_LEVER => "with twice the load",
         _ => "with the lever",
     }
 }
 
-/// Returns the line of the headline: the dose, and the change of throughput or response time.
+/// Returns the line of the headline: the measured dose, and the change of throughput or response time. A resource that was hardly wanted
+/// has a bound instead.
 pub(super) fn effect_sentence(proof: &Proof) -> String {
     let Some(m) = &proof.measured else { return String::new() };
+    let part = part_of(proof, &m.lever).filter(|part| part.basis == ElasticityBasis::Wanted);
+    if let Some(part) = part {
+        let (most, what) = (percent(part.estimate.high), proof.of.name());
+        return format!(
+            "{} explains at most {most} of {what}: it was wanted only {most} of the time",
+            in_words(&m.lever)
+        );
+    }
     let predicted = match &proof.prediction {
         Some(p) if is_to_change(p, m) => format!(" (predicted: {})", change(proof.of, p, m)),
         Some(_) => " (predicted: no change)".into(),
@@ -56,13 +78,9 @@ fn is_to_change(predicted: &Effect, measured: &Effect) -> bool {
     predicted.lever == measured.lever && predicted.ratio != 1.0
 }
 
-/// Returns the predicted throughput at the measured dose, as a share of that without: it follows the verdict's own lever and no other.
-pub(super) fn expected(predicted: &Effect, measured: &Effect) -> f64 {
-    if is_to_change(predicted, measured) { 1.0 - measured.dose } else { 1.0 }
-}
-
+/// Returns the predicted change: throughput falls by the measured dose.
 fn change(of: ProofMetric, predicted: &Effect, measured: &Effect) -> String {
-    if of.is_throughput() { percent(1.0 - expected(predicted, measured)) } else { percent(predicted.ratio - 1.0) }
+    percent(if of.is_throughput() { measured.dose } else { predicted.ratio - 1.0 })
 }
 
 /// Returns the change of a figure in words.
@@ -74,25 +92,68 @@ fn moved(figure: &str, ratio: f64) -> String {
     }
 }
 
-/// Returns the sentence about parts that together surely exceed 1.
-pub(super) fn dependent_sentence(of: ProofMetric, shares: &[(String, Estimate)]) -> String {
-    let (largest, shares) = (shares.first().map_or(REMAINDER, |(lever, _)| lever), shares_sentence(of, shares));
-    if !["server-cpu", "client-cpu", "behind-cpu"].contains(&largest) {
-        return format!("slowing {} also slowed something else: {shares}", in_words(largest));
-    }
-    format!(
-        "slowing one CPU also slowed the other (a shared core or hypervisor, or very few requests in flight): {shares}"
-    )
+/// Returns the effect of turns with and without a lever.
+pub(super) fn turned(effect: &Effect, predicted: Option<f64>) -> String {
+    let predicted = predicted.map_or(String::new(), |ratio| format!("; predicted {}", figure(ratio)));
+    let (ratio, low, high) = (figure(effect.ratio), figure(effect.low), figure(effect.high));
+    format!("{}, throughput was {ratio} times as high ({low} to {high}{predicted})", with_lever(&effect.lever))
 }
 
-pub(super) fn shares_sentence(of: ProofMetric, shares: &[(String, Estimate)]) -> String {
+/// Returns the effect of a larger load; empty where it was not tested.
+pub(super) fn load_sentence(proof: &Proof) -> String {
+    let load = proof.effects.iter().rfind(|effect| effect.lever == LOAD_LEVER);
+    load.map_or(String::new(), |effect| turned(effect, None))
+}
+
+/// Says that a lever took much less than it was told to take.
+pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
+    let slots = ProofTrial::of_speeds(&proof.trials).and_then(|trial| trial.lever(lever));
+    let ordered =
+        slots.and_then(|slots| slots.ordered).map_or(String::new(), |share| format!(" instead of {}", percent(share)));
+    let took = proof.measured.as_ref().filter(|m| m.lever == lever).map_or(0.0, |m| m.dose);
+    format!("the lever on {} took {} of it{ordered}, too little to show an effect", in_words(lever), percent(took))
+}
+
+/// Returns the direct observation that agrees with the verdict.
+pub(super) fn seen(verdict: &Bottleneck) -> String {
+    let counted = || verdict.counted.first().map(|c| format!("{} {} of {}", figure(c.count), c.what, c.of));
+    let seen = observation(verdict).map(|evidence| evidence.text.clone()).or_else(counted);
+    seen.map_or(String::new(), |text| format!("seen directly: {text}"))
+}
+
+/// Joins the parts of a reason that are not empty.
+pub(super) fn joined(parts: &[String]) -> String {
+    parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("; ")
+}
+
+/// Returns the sentence about parts that together surely exceed 1.
+pub(super) fn dependent_sentence(proof: &Proof) -> String {
+    let largest = shares(proof).first().map_or(REMAINDER.to_string(), |(lever, _)| lever.clone());
+    match largest.as_str() {
+        "server-cpu" | "client-cpu" | "behind-cpu" => "slowing one CPU also slowed the other (a shared core or \
+                                                       hypervisor, or very few requests in flight)"
+            .into(),
+        lever => format!("slowing {} also slowed something else", in_words(lever)),
+    }
+}
+
+/// Returns all parts with their intervals, the largest first.
+pub(super) fn shares_sentence(proof: &Proof) -> String {
     let one = |(at, (lever, e)): (usize, &(String, Estimate))| {
-        format!("{}{} {}", in_words(lever), if at == 0 { " explains" } else { "" }, part(e))
+        let basis = part_of(proof, lever).map_or(ElasticityBasis::Measured, |part| part.basis);
+        let explains = if at == 0 { " explains" } else { "" };
+        match basis {
+            ElasticityBasis::Open => {
+                format!("{}{explains} an unknown part (its lever took too little)", in_words(lever))
+            }
+            ElasticityBasis::Wanted => format!("{}{explains} at most {}", in_words(lever), percent(e.high)),
+            ElasticityBasis::Measured => format!("{}{explains} {}", in_words(lever), part(e)),
+        }
     };
-    let all = shares.iter().enumerate().map(one).collect::<Vec<_>>().join(", ");
-    match of.is_throughput() {
+    let all = shares(proof).iter().enumerate().map(one).collect::<Vec<_>>().join(", ");
+    match proof.of.is_throughput() {
         true => all,
-        false => format!("of the growth of {} when everything slows down, {all}", of.name()),
+        false => format!("of the growth of {} when everything slows down, {all}", proof.of.name()),
     }
 }
 
@@ -102,12 +163,33 @@ pub(super) fn part(e: &Estimate) -> String {
     format!("{} % ({} to {} %)", whole(e.value), whole(e.low), whole(e.high))
 }
 
-pub(super) fn evidence(shares: &[(String, Estimate)]) -> Vec<Evidence> {
-    let line = |(lever, e): &(String, Estimate)| Evidence {
-        text: format!("experiment: {} explains {}", in_words(lever), part(e)),
+/// Returns the line of evidence of the largest part.
+pub(super) fn evidence(proof: &Proof) -> Option<Evidence> {
+    let is_measured = |lever: &str| part_of(proof, lever).is_none_or(|part| part.basis.is_measured());
+    let (lever, e) = shares(proof).into_iter().find(|(lever, _)| is_measured(lever))?;
+    Some(Evidence {
+        text: format!("experiment: {} explains {}", in_words(&lever), part(&e)),
         counter: format!("elasticity.{lever}"),
         value: Some(e.value),
         ..Evidence::default()
-    };
-    shares.iter().take(1).map(line).collect()
+    })
+}
+
+/// Returns the line of evidence of a larger load.
+pub(super) fn load_evidence(proof: &Proof) -> Option<Evidence> {
+    let load = proof.elasticities.iter().find(|elasticity| elasticity.lever == LOAD_LEVER)?;
+    let (text, value) = (format!("experiment: {}", load_sentence(proof)), Some(load.estimate.value));
+    Some(Evidence { text, counter: format!("elasticity.{LOAD_LEVER}"), value, ..Evidence::default() })
+}
+
+/// Says what an experiment lacks that came out too close, and names the other part as the next bottleneck.
+pub(super) fn note_close(proof: &Proof, verdict: &mut Bottleneck, own: Option<&str>) {
+    if verdict.id == "unknown" {
+        verdict.missing.push("a surer experiment: run `loadline prove` for longer, on a quiet machine".into());
+    }
+    let all = shares(proof);
+    let other = all.iter().find(|(lever, _)| Some(lever.as_str()) != own && lever != REMAINDER);
+    let Some((other, share)) = other.filter(|(_, share)| share.high > UNWANTED) else { return };
+    let why = format!("{} also explains {}", in_words(other), part(share));
+    verdict.next = Some(NextBottleneck { id: bottleneck_of(other).into(), rate: None, why });
 }

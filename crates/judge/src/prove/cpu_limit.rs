@@ -1,0 +1,216 @@
+//! Kind of a CPU limit. Throughput that follows the CPU's speed may be limited by all CPUs, by one thread, or by requests that take turns on
+//! the CPU: speed alone cannot tell them apart. The CPUs in use, the busiest thread and the number of CPUs can.
+
+use run::{Estimate, Proof, ProofTrial};
+
+use super::estimate;
+use crate::Facts;
+use crate::number::{figure, percent};
+use crate::single::r1_us;
+use crate::thresholds::{
+    BUSY, FULL, HALF_BUSY, MAYBE_FULL, NEARLY_FULL, ONE_AT_A_TIME, ONE_CPU, ONE_THREAD, SEVERAL_CPUS,
+};
+use crate::view::View;
+
+/// Effect of taking whole CPUs from the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CountEffect {
+    /// It was not tested, or too few CPUs were taken to tell.
+    Open,
+    /// Throughput fell as the CPUs in use predict.
+    Follows,
+    /// Throughput stayed.
+    Unchanged,
+}
+
+/// Signs of the server's CPU use at its limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct CpuSigns {
+    /// CPU time of the server's processes, in CPUs.
+    pub(super) used: f64,
+    /// Number of CPUs that they may use.
+    pub(super) allowed: f64,
+    /// Busy share of these CPUs, by all programs.
+    pub(super) busy: f64,
+    /// CPU time of the busiest thread, in CPUs; absent if no thread was read.
+    pub(super) thread: Option<f64>,
+    /// Number of requests that the server handles at a time; absent if unknown.
+    pub(super) places: Option<f64>,
+    pub(super) count: CountEffect,
+}
+
+/// Kind of a CPU limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CpuLimit {
+    AllCpus,
+    OneThread,
+    /// Requests take turns on the CPU, on changing threads.
+    Serial {
+        /// Whether the threads that wait for their turn fill the other CPUs.
+        spins: bool,
+    },
+    /// Some workers compute at a time, fewer than there are CPUs.
+    Workers,
+    Open,
+}
+
+impl CpuLimit {
+    /// Returns the bottleneck, and whether its requests take turns; `None` where the kind is open.
+    pub(super) fn bottleneck(self) -> Option<(&'static str, bool)> {
+        match self {
+            Self::AllCpus => Some(("server-cpu", false)),
+            Self::OneThread => Some(("server-single-thread", false)),
+            Self::Serial { .. } => Some(("server-concurrency", true)),
+            Self::Workers => Some(("server-concurrency", false)),
+            Self::Open => None,
+        }
+    }
+}
+
+impl CpuSigns {
+    /// Reads the signs; `None` where the server's CPU use is not known.
+    pub(super) fn of(facts: &Facts<'_>, proof: &Proof) -> Option<Self> {
+        let view = facts.full_server()?;
+        let (used, allowed) = (view.cpu_used()?, view.cpu_allowed()?);
+        let threads = view.threads();
+        let places = facts.unloaded.and_then(r1_us).zip(facts.x_max()).map(|(r1_us, x)| x * r1_us / 1e6);
+        let count = count_effect(proof, used, allowed);
+        let busy = view.processors_busy().unwrap_or(used / allowed);
+        Some(Self { used, allowed, busy, thread: threads.first().map(|t| t.busy), places, count })
+    }
+
+    /// Decides the kind, given that throughput follows the CPU's speed.
+    pub(super) fn limit(&self) -> CpuLimit {
+        let share = self.used / self.allowed.max(1e-9);
+        match self.count {
+            CountEffect::Unchanged if self.has_one_thread() && share < FULL => CpuLimit::OneThread,
+            CountEffect::Unchanged => CpuLimit::Serial { spins: share >= FULL },
+            CountEffect::Follows if self.busy >= MAYBE_FULL => CpuLimit::AllCpus,
+            _ if share >= FULL || self.busy >= FULL && share >= HALF_BUSY && !self.is_serial() => CpuLimit::AllCpus,
+            _ if self.allowed < SEVERAL_CPUS => CpuLimit::Open,
+            _ if share >= NEARLY_FULL => CpuLimit::Open,
+            _ => self.among_idle_cpus(),
+        }
+    }
+
+    /// Decides the kind where CPUs idle.
+    fn among_idle_cpus(&self) -> CpuLimit {
+        match self.thread {
+            Some(_) if self.has_one_thread() => CpuLimit::OneThread,
+            _ if self.busy >= MAYBE_FULL => CpuLimit::Open,
+            Some(_) if self.takes_turns() && self.used >= BUSY => CpuLimit::Serial { spins: false },
+            Some(_) => CpuLimit::Workers,
+            None => CpuLimit::Open,
+        }
+    }
+
+    fn is_serial(&self) -> bool {
+        self.has_one_thread() || self.takes_turns()
+    }
+
+    /// Returns whether the server handles one request at a time, with about one CPU.
+    fn takes_turns(&self) -> bool {
+        match self.places {
+            Some(places) => places < ONE_AT_A_TIME && self.used < SEVERAL_CPUS,
+            None => self.used <= ONE_CPU,
+        }
+    }
+
+    /// Returns whether one thread is full or does nearly all the work of about one CPU.
+    fn has_one_thread(&self) -> bool {
+        self.thread.is_some_and(|thread| {
+            thread >= NEARLY_FULL || self.used < SEVERAL_CPUS && thread >= ONE_THREAD * self.used && thread >= BUSY
+        })
+    }
+
+    /// Returns the CPU use in words.
+    pub(super) fn sentence(&self) -> String {
+        let thread = self.thread.map_or(String::new(), |busy| format!(", its busiest thread {}", percent(busy)));
+        format!("the server used {} of {} CPUs{thread}", figure(self.used), figure(self.allowed))
+    }
+}
+
+/// Returns the elasticity of the number of CPUs, the dose, and the ratio of throughput; `None` where it was not tested.
+pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)> {
+    let mut trial = ProofTrial::of_lever(&proof.trials, run::CPU_COUNT_LEVER)?.clone();
+    // A share of the time bounds the effect of speed, not that of the number.
+    trial.levers.iter_mut().for_each(|lever| lever.wanted = None);
+    let found = estimate(&trial).ok()?;
+    let is_measured = found.bases.first()?.is_measured();
+    is_measured.then_some((*found.elasticities.first()?, *found.doses.first()?, *found.ratios.first()?))
+}
+
+/// Compares the effect of taking CPUs with that on a server that needs all that it uses. It needs more than were left.
+fn count_effect(proof: &Proof, used: f64, allowed: f64) -> CountEffect {
+    let Some((_, dose, ratio)) = count_estimate(proof) else { return CountEffect::Open };
+    let predicted = (allowed * (1.0 - dose) / used.max(1e-9)).min(1.0);
+    let halfway = predicted.sqrt();
+    match predicted < NEARLY_FULL {
+        true if ratio.high < halfway => CountEffect::Follows,
+        true if ratio.low > halfway => CountEffect::Unchanged,
+        _ => CountEffect::Open,
+    }
+}
+
+/// Returns whether the server kept its CPUs full although slowing them hardly mattered: it polls.
+pub(super) fn polls(view: &View<'_>) -> bool {
+    view.cpu_used().zip(view.cpu_allowed()).is_some_and(|(used, allowed)| used >= FULL * allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two CPUs, of which the server uses so many, with this thread and this number of places.
+    fn signs(used: f64, thread: f64, places: f64) -> CpuSigns {
+        let (busy, count) = ((used + 0.2) / 2.0, CountEffect::Open);
+        CpuSigns { used, allowed: 2.0, busy: f64::min(busy, 1.0), thread: Some(thread), places: Some(places), count }
+    }
+
+    #[test]
+    fn serial_work_on_the_cpu_is_told_from_full_cpus() {
+        for (signs, limit) in [
+            // Threads of an interpreter with one lock, and a mutex around arithmetic.
+            (signs(0.99, 0.13, 1.1), CpuLimit::Serial { spins: false }),
+            (signs(1.2, 0.3, 1.2), CpuLimit::Serial { spins: false }),
+            // A dispatcher that moves between two threads.
+            (signs(0.93, 0.5, 1.0), CpuLimit::Serial { spins: false }),
+            // An event loop that is 88 % busy, and one beside a pool of threads.
+            (signs(0.92, 0.88, 1.1), CpuLimit::OneThread),
+            (signs(1.25, 0.96, 1.2), CpuLimit::OneThread),
+            (signs(1.98, 0.5, 2.1), CpuLimit::AllCpus),
+            // A pool of some workers that compute and wait.
+            (signs(1.3, 0.65, 2.2), CpuLimit::Workers),
+            (signs(0.5, 0.5, 1.0), CpuLimit::Workers),
+            (CpuSigns { busy: 0.93, ..signs(1.85, 0.5, 2.0) }, CpuLimit::Open),
+            (signs(1.85, 0.5, 2.0), CpuLimit::AllCpus),
+        ] {
+            assert_eq!(signs.limit(), limit, "{signs:?}");
+        }
+    }
+
+    #[test]
+    fn the_number_of_cpus_tells_a_server_that_spins_from_a_full_one() {
+        let of = |count| CpuSigns { count, ..signs(1.98, 0.5, 1.1) }.limit();
+        assert_eq!(of(CountEffect::Unchanged), CpuLimit::Serial { spins: true });
+        assert_eq!((of(CountEffect::Follows), of(CountEffect::Open)), (CpuLimit::AllCpus, CpuLimit::AllCpus));
+        let idle = CpuSigns { count: CountEffect::Unchanged, ..signs(1.3, 0.4, 2.0) };
+        assert_eq!(idle.limit(), CpuLimit::Serial { spins: false });
+        let one = CpuSigns { count: CountEffect::Unchanged, ..signs(1.3, 0.97, 1.2) };
+        assert_eq!(one.limit(), CpuLimit::OneThread);
+    }
+
+    #[test]
+    fn idle_cpus_are_never_called_full() {
+        for used in [0.3, 0.9, 1.1, 1.4, 1.6] {
+            for places in [1.0, 1.7, 4.0] {
+                for thread in [0.1, 0.5, 0.9] {
+                    for count in [CountEffect::Open, CountEffect::Unchanged] {
+                        let limit = CpuSigns { count, ..signs(used, f64::min(thread, used), places) }.limit();
+                        assert_ne!(limit, CpuLimit::AllCpus, "{used} {places} {thread} {count:?}");
+                    }
+                }
+            }
+        }
+    }
+}

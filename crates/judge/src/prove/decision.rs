@@ -1,0 +1,280 @@
+//! The outcome of an experiment as a table: from what the levers did, what was predicted, and what was seen directly.
+
+use run::ProofOutcome;
+
+use crate::thresholds::{CLOSE, MOST, SHOWN, SUPPORTED, SURE};
+
+/// Result of the lever that acts on what the verdict names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Own {
+    /// No lever acts on what the verdict names.
+    NoLever,
+    /// Such a lever exists and was not used.
+    Unused,
+    /// It took much less than it was told to take.
+    Slack,
+    /// Throughput followed it more than anything else. The interval contains the prediction and excludes no effect.
+    Follows,
+    /// Throughput followed it more than anything else, by another amount than predicted.
+    Astray,
+    /// Throughput surely hardly followed it.
+    Small,
+    /// Neither.
+    Partly,
+}
+
+/// Comparison of the verdict with the kind of a CPU limit: all CPUs, one thread, or one request at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The verdict names this kind, or it is not about the server's CPU.
+    Agrees,
+    /// The kind is not known.
+    Open,
+    /// It is another kind.
+    Differs,
+}
+
+/// Another resource that surely explains most of the throughput.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rival {
+    /// There is none.
+    None,
+    /// It is a closer description of the same bottleneck.
+    Refines,
+    /// It is another bottleneck.
+    Other,
+}
+
+/// Effect of a larger load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MoreLoad {
+    NotTested,
+    /// It raised throughput, so nothing was saturated.
+    Raised,
+    /// It did not raise throughput.
+    Unchanged,
+    Open,
+}
+
+/// Direct observations of the verdict: a queue, a count of places, refused requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Observed {
+    /// One agrees with the verdict.
+    Agrees,
+    Nothing,
+    /// One shows another cause that no lever tested.
+    Contradicts,
+}
+
+/// Subject of the verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    Cause,
+    /// The load itself: nothing is saturated.
+    Load,
+    /// Nothing: the cause is unknown.
+    Unknown,
+}
+
+/// Everything that decides the outcome.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Test {
+    pub(super) subject: Subject,
+    pub(super) own: Own,
+    pub(super) kind: Kind,
+    /// Whether the effect of the verdict's own lever was recorded before the experiment.
+    pub(super) is_predicted: bool,
+    /// Whether something else changed throughput as much as the levers did, or a lever slowed more than its own resource.
+    pub(super) is_disturbed: bool,
+    pub(super) rival: Rival,
+    /// Whether the levers exclude both sides' CPUs and every other resource that they slowed.
+    pub(super) excludes_others: bool,
+    pub(super) more_load: MoreLoad,
+    pub(super) observed: Observed,
+    /// Whether the counters were sure of the verdict.
+    pub(super) is_definite: bool,
+}
+
+/// What an experiment comes to, with the reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Conclusion {
+    /// Its own lever did as predicted.
+    Proven,
+    /// A lever showed the cause, and its effect was not predicted.
+    Found,
+    /// The CPU's speed limits; whether all CPUs or one thread do is open.
+    KindOpen,
+    /// Everything else is excluded, and a direct observation agrees.
+    Remains,
+    /// The verdict says that nothing is saturated, and a larger load raised throughput.
+    LoadConfirmed,
+    /// Its own lever hardly changed throughput.
+    Excluded,
+    /// Another resource explains most of the throughput.
+    Overtaken,
+    /// The CPU's speed limits, in another way than the verdict says.
+    OtherKind,
+    /// A larger load raised throughput, so nothing was saturated.
+    LoadRaised,
+    /// Something else changed throughput as much as the levers did.
+    Disturbed,
+    /// Throughput differs from the prediction.
+    Astray,
+    /// The own lever explains some part, too close to another part or to nothing.
+    Close,
+    /// Another resource explains most of the throughput, against counters that are sure.
+    AgainstCounters,
+    /// The own lever did not act.
+    Slack,
+    /// Two causes are seen directly, and no lever acts on either.
+    TwoCauses,
+    /// Some other resource may explain the throughput.
+    OthersOpen,
+    /// A larger load may raise throughput.
+    LoadOpen,
+    /// Nothing else explains the throughput, and no direct observation agrees.
+    NotSeen,
+}
+
+/// Decides what an experiment comes to.
+pub(super) fn decide(test: &Test) -> Conclusion {
+    use Conclusion as C;
+    match (test.own, test.rival) {
+        _ if test.is_disturbed => C::Disturbed,
+        (Own::Follows, _) if test.kind == Kind::Differs => C::OtherKind,
+        (Own::Follows, _) if test.kind == Kind::Open => C::KindOpen,
+        (Own::Follows, _) if test.is_predicted => C::Proven,
+        (Own::Follows, _) => C::Found,
+        (Own::Small, _) => C::Excluded,
+        (Own::Astray, _) => C::Astray,
+        (Own::Partly, Rival::Other) => C::Overtaken,
+        (Own::Partly, _) => C::Close,
+        (Own::NoLever | Own::Unused | Own::Slack, _) => without_own_lever(test),
+    }
+}
+
+/// Decides where no lever acted on what the verdict names. What the others did is then no proof.
+fn without_own_lever(test: &Test) -> Conclusion {
+    use Conclusion as C;
+    match (test.subject, test.rival, test.more_load) {
+        (Subject::Load, _, MoreLoad::Raised) => C::LoadConfirmed,
+        (_, Rival::None, MoreLoad::Raised) => C::LoadRaised,
+        (Subject::Unknown, Rival::Other, _) | (_, Rival::Refines, _) => C::Found,
+        (_, Rival::Other, _) if test.is_definite => C::AgainstCounters,
+        (_, Rival::Other, _) => C::Overtaken,
+        _ if test.own == Own::Slack => C::Slack,
+        _ if test.observed == Observed::Contradicts => C::TwoCauses,
+        (Subject::Unknown, ..) if !test.excludes_others => C::Close,
+        _ if !test.excludes_others => C::OthersOpen,
+        (.., MoreLoad::Open) => C::LoadOpen,
+        _ if test.observed == Observed::Agrees => C::Remains,
+        _ => C::NotSeen,
+    }
+}
+
+impl Conclusion {
+    /// Returns the word for the outcome.
+    pub(super) fn outcome(self) -> ProofOutcome {
+        match self {
+            Self::Proven => ProofOutcome::Proven,
+            Self::Found | Self::KindOpen | Self::Remains | Self::LoadConfirmed => ProofOutcome::Supported,
+            Self::Excluded | Self::Overtaken | Self::OtherKind | Self::LoadRaised => ProofOutcome::Refuted,
+            Self::Disturbed | Self::Astray | Self::Close | Self::AgainstCounters | Self::Slack => {
+                ProofOutcome::Inconclusive
+            }
+            Self::TwoCauses | Self::OthersOpen | Self::LoadOpen | Self::NotSeen => ProofOutcome::NotTested,
+        }
+    }
+
+    /// Returns the confidence of a verdict that stays, from its confidence by counters. This is the only place where an experiment changes
+    /// a confidence. `own_most` is the upper end of the part that the verdict's own resource explains.
+    ///
+    /// An experiment that decided nothing takes nothing from counters that are sure. It lowers a sure verdict only where it contradicts:
+    /// where the own part is surely less than half, or throughput surely differs from the prediction.
+    pub(super) fn confidence(self, before: f64, own_most: f64, more_load: MoreLoad) -> f64 {
+        let if_unsure = if before >= SURE { before } else { before.min(CLOSE) };
+        match self {
+            Self::Proven => before.max(SHOWN),
+            Self::Found | Self::LoadConfirmed => before.max(SUPPORTED),
+            Self::Remains if more_load == MoreLoad::Unchanged => before.max(SUPPORTED),
+            Self::Astray | Self::AgainstCounters => before.min(CLOSE),
+            Self::Close if own_most < MOST => before.min(CLOSE),
+            Self::Close | Self::Disturbed => if_unsure,
+            _ => before,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A verdict that names a cause, whose own lever gave this.
+    fn of(own: Own) -> Test {
+        Test {
+            subject: Subject::Cause,
+            own,
+            kind: Kind::Agrees,
+            is_predicted: true,
+            is_disturbed: false,
+            rival: Rival::None,
+            excludes_others: true,
+            more_load: MoreLoad::Unchanged,
+            observed: Observed::Agrees,
+            is_definite: false,
+        }
+    }
+
+    #[test]
+    fn only_a_predicted_effect_of_the_own_lever_is_a_proof() {
+        let follows = of(Own::Follows);
+        assert_eq!(decide(&follows), Conclusion::Proven);
+        assert_eq!(decide(&Test { is_predicted: false, ..follows }), Conclusion::Found);
+        assert_eq!(decide(&Test { kind: Kind::Open, ..follows }), Conclusion::KindOpen);
+        assert_eq!(decide(&Test { kind: Kind::Differs, ..follows }), Conclusion::OtherKind);
+        assert_eq!(decide(&Test { is_disturbed: true, ..follows }), Conclusion::Disturbed);
+        let all = [Own::NoLever, Own::Unused, Own::Slack, Own::Astray, Own::Small, Own::Partly];
+        assert!(all.iter().all(|own| decide(&of(*own)).outcome() != ProofOutcome::Proven));
+    }
+
+    #[test]
+    fn what_remains_is_supported_by_an_observation_and_by_a_larger_load() {
+        let rest = of(Own::NoLever);
+        assert_eq!(decide(&rest), Conclusion::Remains);
+        assert_eq!(decide(&Test { more_load: MoreLoad::NotTested, ..rest }), Conclusion::Remains);
+        for (test, conclusion) in [
+            (Test { observed: Observed::Nothing, ..rest }, Conclusion::NotSeen),
+            (Test { observed: Observed::Contradicts, ..rest }, Conclusion::TwoCauses),
+            (Test { excludes_others: false, ..rest }, Conclusion::OthersOpen),
+            (Test { more_load: MoreLoad::Open, ..rest }, Conclusion::LoadOpen),
+        ] {
+            assert_eq!((decide(&test), conclusion.outcome()), (conclusion, ProofOutcome::NotTested));
+        }
+        assert_eq!(decide(&Test { more_load: MoreLoad::Raised, ..rest }), Conclusion::LoadRaised);
+        let load = Test { subject: Subject::Load, more_load: MoreLoad::Raised, ..rest };
+        assert_eq!(decide(&load), Conclusion::LoadConfirmed);
+    }
+
+    #[test]
+    fn a_refutation_needs_a_lever_that_acted() {
+        assert_eq!(decide(&of(Own::Small)), Conclusion::Excluded);
+        assert_eq!(decide(&Test { rival: Rival::Other, ..of(Own::Partly) }), Conclusion::Overtaken);
+        let other = Test { rival: Rival::Other, ..of(Own::Unused) };
+        assert_eq!(decide(&other), Conclusion::Overtaken);
+        assert_eq!(decide(&Test { is_definite: true, ..other }), Conclusion::AgainstCounters);
+        assert_eq!(decide(&Test { subject: Subject::Unknown, ..other }), Conclusion::Found);
+        assert_eq!(decide(&of(Own::Slack)), Conclusion::Slack);
+    }
+
+    #[test]
+    fn an_open_experiment_takes_nothing_from_counters_that_are_sure() {
+        let after =
+            |conclusion: Conclusion, before, own_most| conclusion.confidence(before, own_most, MoreLoad::NotTested);
+        for open in [Conclusion::Disturbed, Conclusion::Close, Conclusion::Slack, Conclusion::NotSeen] {
+            assert_eq!(after(open, 0.95, 1.0), 0.95, "{open:?}");
+        }
+        assert_eq!((after(Conclusion::Disturbed, 0.8, 1.0), after(Conclusion::Close, 0.95, 0.45)), (CLOSE, CLOSE));
+        assert_eq!((after(Conclusion::Slack, 0.8, 1.0), after(Conclusion::Proven, 0.8, 1.0)), (0.8, SHOWN));
+        assert_eq!((after(Conclusion::Remains, 0.7, 1.0), after(Conclusion::Found, 0.0, 1.0)), (0.7, SUPPORTED));
+    }
+}

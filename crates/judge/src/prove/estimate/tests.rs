@@ -1,0 +1,189 @@
+//! Elasticities of slots whose true figures are known.
+
+use run::{ElasticityBasis, LeverSlots, ProofTrial};
+
+use super::super::network::{Network, coverage};
+use super::estimate;
+use stats::queueing::Station;
+
+#[test]
+fn intervals_cover_the_exact_elasticities_of_networks() {
+    let network = |demands: &[f64], delay_s, clients| Network {
+        stations: demands.iter().map(|d| Station::queue(*d)).collect(),
+        delay_s,
+        clients,
+    };
+    for network in [
+        network(&[1.0], 2.0, 8),
+        network(&[1.0, 0.6], 0.0, 6),
+        network(&[1.0, 0.8, 0.5], 2.0, 8),
+        network(&[1.0, 0.9, 0.7, 0.3], 4.0, 10),
+    ] {
+        let covered = coverage(&network, 200);
+        let enough = covered.each.iter().chain([&covered.remainder]).all(|n| *n >= 186);
+        assert!(enough, "{network:?}: {covered:?}");
+        assert!(covered.bias.iter().all(|b| b.abs() < 0.04), "{network:?}: {covered:?}");
+    }
+}
+
+#[test]
+fn what_its_victim_hardly_wants_carries_at_most_what_it_wants() {
+    let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
+    let idle = LeverSlots { taken: Some(0.97), ..slots(on(7), |on| if on { 0.995 } else { 1.0 }) };
+    let busy = slots(on(11), |on| if on { 0.75 } else { 1.0 });
+    let rate = |t: usize| 1000.0 + (t * 7919 % 13) as f64;
+    let completed_rate: Vec<f64> = (0..96).map(rate).collect();
+    let of = |levers| estimate(&ProofTrial { completed_rate: completed_rate.clone(), levers, ..ProofTrial::default() });
+    let both = of(vec![idle.clone(), busy]).unwrap();
+    assert!(
+        (both.elasticities[0].high - 0.03).abs() < 1e-9
+            && both.doses[0] == 0.97
+            && both.bases[0] == ElasticityBasis::Wanted,
+        "{both:?}"
+    );
+    assert!(both.elasticities[1].value.abs() < 0.05 && both.remainder.low > 0.9, "{both:?}");
+    let alone = of(vec![idle]).unwrap();
+    assert!((alone.remainder.low - 0.97).abs() < 1e-9 && alone.remainder.high == 1.0, "{alone:?}");
+    assert!(alone.ratios[0].low < 1.0 && alone.ratios[0].high > 1.0, "{alone:?}");
+}
+
+/// Seen with a compiler beside it: its thief got 80 % of a CPU and its victim lost 0.6 % of its speed.
+#[test]
+fn a_lever_that_took_much_and_slowed_nothing_bounds_its_resource_beside_other_programs() {
+    let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
+    let client = LeverSlots { taken: Some(0.8), ..slots(on(7), |on| if on { 0.994 } else { 1.0 }) };
+    let server = LeverSlots { taken: Some(0.25), ..slots(on(11), |on| if on { 0.75 } else { 1.0 }) };
+    let rate = |t: usize| (1000.0 + (t * 7919 % 13) as f64) * if server.on[t] { 0.75 } else { 1.0 };
+    let completed_rate = (0..96).map(rate).collect();
+    let levers = vec![client, server.clone()];
+    let found = estimate(&ProofTrial { completed_rate, levers, ..ProofTrial::default() }).unwrap();
+    assert!((found.elasticities[0].high - 0.2).abs() < 1e-9 && found.elasticities[0].low == 0.0, "{found:?}");
+    assert!(found.elasticities[1].low > 0.9 && found.remainder.high >= 0.0, "{found:?}");
+}
+
+/// Seen with an application of one thread that wandered between two CPUs: it had half of both, and was all that the server waits for.
+#[test]
+fn what_is_wanted_all_the_time_is_bounded_by_nothing_though_a_thief_took_a_quarter() {
+    let on: Vec<bool> = (0..96).map(|t: usize| (t * 7 + t / 5).is_multiple_of(3)).collect();
+    let of = |wanted| {
+        let lever = LeverSlots { taken: Some(0.25), wanted, ..slots(on.clone(), |_| 1.0) };
+        let trial = ProofTrial { completed_rate: vec![1000.0; 96], levers: vec![lever], ..ProofTrial::default() };
+        estimate(&trial).unwrap().elasticities[0].high
+    };
+    assert!((of(Some(1.0)) - 1.0).abs() < 1e-9 && (of(None) - 0.75).abs() < 1e-9);
+}
+
+/// Seen with a quota of a fifth: a generator that wants 5 % of its CPU and hardly feels its thief.
+#[test]
+fn what_is_hardly_wanted_is_bounded_by_that_though_other_programs_have_the_rest() {
+    let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
+    let felt = |on: bool| if on { 0.95 } else { 1.0 };
+    let client = LeverSlots { taken: Some(0.5), wanted: Some(0.2), ..slots(on(7), felt) };
+    let quota = slots(on(11), |on| if on { 0.75 } else { 1.0 });
+    let mut random = fastrand::Rng::with_seed(5);
+    let rate = |t: usize| (1000.0 + 331.0 * random.f64()) * if quota.on[t] { 0.75 } else { 1.0 };
+    let completed_rate = (0..96).map(rate).collect();
+    let levers = vec![client, quota.clone()];
+    let found = estimate(&ProofTrial { completed_rate, levers, ..ProofTrial::default() }).unwrap();
+    assert!((found.elasticities[0].high - 0.2).abs() < 1e-9 && found.elasticities[0].low == 0.0, "{found:?}");
+    assert!(found.elasticities[1].low > 0.6, "{found:?}");
+}
+
+/// Seen with a quota of a fifth: the lever of the server's CPU bit only where the generator's was on as well, and the quota's was
+/// given up with it.
+#[test]
+fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
+    let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
+    let server_on = on(7);
+    // Mostly off where the other is on: what it moves is half of what the other seems to.
+    let client_on: Vec<bool> = (0..96).map(|t| if t % 5 < 3 { !server_on[t] } else { on(2)[t] }).collect();
+    let mut server = LeverSlots { taken: Some(0.3), wanted: Some(0.2), ..slots(server_on, |_| 1.0) };
+    for (t, speed) in server.speed.iter_mut().enumerate() {
+        *speed = if server.on[t] { 0.975 } else { 1.0 } * if client_on[t] { 0.96 } else { 1.0 };
+    }
+    let client = LeverSlots { taken: Some(0.95), ..slots(client_on, |on| if on { 0.9 } else { 1.0 }) };
+    let quota = slots(on(11), |on| if on { 0.75 } else { 1.0 });
+    let mut random = fastrand::Rng::with_seed(3);
+    let rate = |t: usize| (1000.0 + 13.0 * random.f64()) * if quota.on[t] { 0.75 } else { 1.0 };
+    let completed_rate = (0..96).map(rate).collect();
+    let levers = vec![server, client, quota.clone()];
+    let found = estimate(&ProofTrial { completed_rate, levers, ..ProofTrial::default() }).unwrap();
+    assert!(found.elasticities[0].high <= 0.2 + 1e-9 && found.elasticities[1].high <= 0.05 + 1e-9, "{found:?}");
+    assert!(found.elasticities[2].low > 0.9, "{found:?}");
+}
+
+/// An application of one thread that wanders between the CPUs of server and generator, which hardly want theirs: their thieves are
+/// its thieves as well. Left out of the equations, what they took went to whichever of them was on more often with its own.
+#[test]
+fn what_idle_levers_take_from_a_busy_one_is_told_apart() {
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut covered = 0;
+    for _ in 0..200 {
+        let mut on = || (0..40).map(|_| random.bool()).collect::<Vec<bool>>();
+        let (a, b, own) = (on(), on(), on());
+        let idle = |on: &Vec<bool>| LeverSlots { taken: Some(0.25), wanted: Some(0.01), ..slots(on.clone(), |_| 1.0) };
+        let left = |on: bool, left: f64| if on { left } else { 1.0 };
+        let takes = |t: usize| left(a[t], 0.85) * left(b[t], 0.85) * left(own[t], 0.7);
+        let mut busy = LeverSlots { taken: Some(0.25), wanted: Some(1.0), ..slots(own.clone(), |_| 1.0) };
+        busy.speed = (0..40).map(|t| takes(t) * (1.0 + 0.04 * (random.f64() - 0.5))).collect();
+        let completed_rate = (0..40).map(|t| 100.0 * takes(t) * (1.0 + 0.04 * (random.f64() - 0.5))).collect();
+        let levers = vec![idle(&a), idle(&b), busy];
+        let found = estimate(&ProofTrial { completed_rate, levers, ..ProofTrial::default() }).unwrap();
+        let (of_own, lost) = (found.elasticities[2], found.ratios[2].value.ln() / (1.0 - found.doses[2]).ln());
+        assert!((0.8..1.2).contains(&lost), "throughput and dose are of one equation: {found:?}");
+        covered += usize::from(of_own.low <= 1.0 && of_own.high >= 1.0);
+    }
+    assert!(covered >= 186, "{covered} of 200 intervals hold the truth");
+}
+
+fn slots(on: Vec<bool>, speed: impl Fn(bool) -> f64) -> LeverSlots {
+    let speed = on.iter().map(|on| speed(*on)).collect();
+    LeverSlots { lever: "server-cpu".into(), host: "localhost".into(), on, speed, ..LeverSlots::default() }
+}
+
+#[test]
+fn what_cannot_be_told_is_said() {
+    let on: Vec<bool> = (0..64).map(|t| (t * 7 + t / 5) % 3 == 0).collect();
+    let of = |levers: Vec<LeverSlots>| {
+        let completed_rate = vec![1000.0; 64];
+        estimate(&ProofTrial { completed_rate, levers, ..ProofTrial::default() }).unwrap_err()
+    };
+    assert!(of(vec![]).contains("no lever"));
+    let same = || slots(on.clone(), |on| if on { 0.7 } else { 1.0 });
+    assert!(of(vec![same(), same()]).contains("cannot be separated"));
+    assert!(of(vec![LeverSlots { on: vec![true], ..same() }]).contains("do not match"));
+}
+
+/// Seen with a generator in a control group with a quota: its thief, in the same group, got 0.028 of a CPU.
+#[test]
+fn a_lever_that_took_much_less_than_ordered_leaves_its_resource_open() {
+    let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
+    let starved =
+        LeverSlots { taken: Some(0.028), wanted: Some(0.1), ..slots(on(7), |on| if on { 0.97 } else { 1.0 }) };
+    let server = LeverSlots { taken: Some(0.25), ..slots(on(11), |on| if on { 0.75 } else { 1.0 }) };
+    let of = |client: LeverSlots| {
+        let completed_rate = (0..96).map(|t| 1000.0 + (t * 7919 % 13) as f64).collect();
+        estimate(&ProofTrial { completed_rate, levers: vec![client, server.clone()], ..ProofTrial::default() }).unwrap()
+    };
+    for client in [starved.clone(), LeverSlots { ordered: Some(0.25), ..starved.clone() }] {
+        let found = of(client);
+        assert_eq!((found.bases[0], found.bases[1]), (ElasticityBasis::Open, ElasticityBasis::Measured), "{found:?}");
+        assert_eq!((found.elasticities[0].low, found.elasticities[0].high), (0.0, 1.0), "{found:?}");
+        assert!(found.remainder.low < 0.05 && found.remainder.high > 0.95 && found.doses[0] == 0.028, "{found:?}");
+    }
+    let told = of(LeverSlots { ordered: Some(0.03), ..starved });
+    assert_eq!(told.bases[0], ElasticityBasis::Wanted, "three percent were ordered: {told:?}");
+}
+
+/// A quota's lever has no thief: the speed that it measured is its dose.
+#[test]
+fn a_lever_without_a_thief_is_held_to_its_order_by_what_it_measured() {
+    let on: Vec<bool> = (0..96).map(|t: usize| (t * 7 + t / 5).is_multiple_of(3)).collect();
+    let of = |left: f64| {
+        let lever = LeverSlots { ordered: Some(0.25), ..slots(on.clone(), |on| if on { left } else { 1.0 }) };
+        let rate = |t: usize| (1000.0 + (t * 7919 % 13) as f64) * if on[t] { left } else { 1.0 };
+        let completed_rate = (0..96).map(rate).collect();
+        estimate(&ProofTrial { completed_rate, levers: vec![lever], ..ProofTrial::default() }).unwrap().bases[0]
+    };
+    assert_eq!((of(0.75), of(0.95)), (ElasticityBasis::Measured, ElasticityBasis::Open));
+}

@@ -1,0 +1,97 @@
+//! Direct observations of a bottleneck: counters that show the queue, the refusals or the losses themselves, not only an idle or busy device.
+
+use run::{Bottleneck, Evidence};
+
+use super::decision::Observed;
+use crate::Facts;
+use crate::number::figure;
+use crate::rules::{RULES, Tier};
+use crate::single::server_of;
+use crate::verdict::without;
+use crate::view::View;
+
+/// Counters that show a bottleneck directly. Its rule reports them as evidence only where they do.
+const OBSERVATIONS: &[(&str, &[&str])] = &[
+    ("server-concurrency", &["connection.receive_queue", "listen.queue"]),
+    ("accept-queue", &["tcp.listen_overflows", "tcp.listen_drops", "listen.drops"]),
+    ("network-loss", &["tcp.retrans_segs", "tcp.syn_retrans", "qdisc.drops", "medium.drops"]),
+    ("network-medium", &["medium.bytes", "medium.drops", "qdisc.backlog", "interface.tx_bytes", "interface.rx_bytes"]),
+    ("tcp-window", &["connection.rwnd_limited", "connection.sndbuf_limited"]),
+    ("tcp-delayed-ack", &["tcp.delayed_acks", "connection.send_queue"]),
+    ("server-cpu-quota", &["cgroup.cpu_throttled_periods"]),
+    ("server-disk", &["disk.busy"]),
+    ("server-memory", &["pressure.memory_some", "cgroup.memory_max_events"]),
+    ("server-fds", &["process.fds"]),
+    ("server-rate-limit", &["unexpected_status"]),
+    ("client-ports", &["errors"]),
+    ("client-fds", &["errors"]),
+];
+
+/// Returns the first line of evidence that shows the verdict directly.
+pub(super) fn observation(verdict: &Bottleneck) -> Option<&Evidence> {
+    let (_, counters) = OBSERVATIONS.iter().find(|(id, _)| *id == verdict.id)?;
+    verdict.evidence.iter().find(|evidence| counters.contains(&evidence.counter.as_str()))
+}
+
+/// Returns the signs of another bottleneck that are seen directly while the verdict and those that the experiment excluded are not asked.
+pub(super) fn other_cause(facts: &Facts<'_>, verdict: &Bottleneck, excluded: &[&str]) -> Option<String> {
+    let not_asked: Vec<&str> = excluded.iter().copied().chain([verdict.id.as_str()]).collect();
+    let other = without(facts, &not_asked);
+    let other = Some(other).filter(|other| is_other_cause(&verdict.id, &other.id));
+    let sign = other.as_ref().and_then(observation).map(|evidence| evidence.text.clone());
+    sign.or_else(|| full_listen_queue(facts).filter(|_| verdict.id == "network-loss"))
+}
+
+/// Returns whether a rule finds a cause, and one whose signs the verdict does not account for.
+fn is_other_cause(verdict: &str, other: &str) -> bool {
+    let rule = |id: &str| RULES.iter().find(|rule| rule.id == id);
+    let is_explained = rule(verdict).is_some_and(|rule| rule.explains.contains(&other));
+    !is_explained && rule(other).is_some_and(|rule| rule.tier < Tier::LeftOver)
+}
+
+/// Describes a listen queue that was full in a trial at the limit: what it drops is not lost in the network.
+fn full_listen_queue(facts: &Facts<'_>) -> Option<String> {
+    let full = |view: &View<'_>| {
+        let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min)?;
+        let queue = view.max("listen.queue").filter(|queue| *queue >= limit)?;
+        Some(format!("the server's listen queue held {} connections (limit {})", figure(queue), figure(limit)))
+    };
+    facts.focus().into_iter().filter_map(server_of).find_map(|view| full(&view))
+}
+
+/// Compares the direct observations with the verdict.
+pub(super) fn observed(verdict: &Bottleneck, other: Option<&String>) -> Observed {
+    match (observation(verdict), other) {
+        (_, Some(_)) => Observed::Contradicts,
+        (Some(_), None) => Observed::Agrees,
+        (None, None) if !verdict.counted.is_empty() => Observed::Agrees,
+        (None, None) => Observed::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_observation_is_of_a_known_bottleneck_and_of_a_known_counter() {
+        let figures = ["errors", "unexpected_status"];
+        for (id, counters) in OBSERVATIONS {
+            assert!(run::bottleneck(id).is_some(), "{id}");
+            for counter in *counters {
+                assert!(figures.contains(counter) || run::counter(counter).is_some(), "{id}: {counter}");
+            }
+        }
+    }
+
+    /// Each planted run whose verdict has counters in the table shows at least one of them.
+    #[test]
+    fn the_rules_report_what_they_saw() {
+        for (id, _) in OBSERVATIONS {
+            let mut run = crate::planted::planted(id).unwrap_or_else(|| panic!("{id}"));
+            crate::judge(&mut run);
+            let verdict = &run.findings.bottleneck;
+            assert!(verdict.id == *id && observation(verdict).is_some(), "{id}: {verdict:#?}");
+        }
+    }
+}

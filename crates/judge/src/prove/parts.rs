@@ -1,0 +1,126 @@
+//! Parts of the whole: the share of each resource that a lever slowed, and the remainder.
+
+use run::{CPU_COUNT_LEVER, Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, Proof, ProofTrial};
+
+use super::cpu_limit::count_estimate;
+use super::steadiness::steadiness;
+use super::{Estimates, estimate};
+use crate::Facts;
+use crate::evidence::throttled;
+use crate::thresholds::{MOST, THROTTLED};
+
+/// Name of the part that no lever touched.
+pub(super) const REMAINDER: &str = "remainder";
+
+/// Estimates the parts from the slots and writes them down with the steadiness of the load. Returns the effect of each lever; `None` without
+/// slots, and an error where they show nothing.
+pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof) -> Option<Result<Vec<Effect>, String>> {
+    let trial = ProofTrial::of_speeds(&proof.trials)?;
+    let mut found = match estimate(trial) {
+        Ok(found) => found,
+        Err(why) => return Some(Err(why)),
+    };
+    open_where_quotas_hold(facts, trial, &mut found);
+    let part = |(at, lever): (usize, &run::LeverSlots)| Elasticity {
+        lever: lever.lever.clone(),
+        host: lever.host.clone(),
+        estimate: found.elasticities[at],
+        basis: found.bases[at],
+    };
+    let parts = trial.levers.iter().enumerate().map(part).collect();
+    let effect = |(at, lever): (usize, &run::LeverSlots)| {
+        let (ratio, lever) = (found.ratios[at], lever.lever.clone());
+        Effect { lever, dose: found.doses[at], ratio: ratio.value, low: ratio.low, high: ratio.high, at: String::new() }
+    };
+    let effects: Vec<Effect> = trial.levers.iter().enumerate().map(effect).collect();
+    (proof.steadiness, proof.elasticities) = (steadiness(trial), parts);
+    proof.remainder = Some(found.remainder);
+    proof.runner_up.iter_mut().for_each(|next| next.measured = effect_of(&effects, &next.prediction.lever).cloned());
+    Some(Ok(effects))
+}
+
+/// Opens the part of the generator's CPU while a quota holds the generator: without the CPU's speed it is the limit all the same.
+fn open_where_quotas_hold(facts: &Facts<'_>, trial: &ProofTrial, found: &mut Estimates) {
+    let held = facts.client().and_then(|view| throttled(&view)).is_some_and(|held| held.share >= THROTTLED);
+    for at in (0..trial.levers.len()).filter(|at| held && trial.levers[*at].lever == "client-cpu") {
+        let part = found.elasticities[at];
+        if part.high < MOST {
+            found.remainder.low -= 1.0 - part.high;
+            found.elasticities[at] = Estimate { high: 1.0, ..part };
+            found.bases[at] = ElasticityBasis::Open;
+        }
+    }
+}
+
+/// Adds the elasticities that are no parts: of the number of CPUs, and of the load.
+pub(super) fn add_others(proof: &mut Proof) {
+    let host = |lever: &str| {
+        let trial = ProofTrial::of_lever(&proof.trials, lever).and_then(|trial| trial.lever(lever));
+        let turns = proof.switched.iter().rfind(|turns| turns.lever == lever);
+        trial.map(|lever| lever.host.clone()).or(turns.map(|turns| turns.host.clone())).unwrap_or_default()
+    };
+    let other = |lever: &str, estimate| Elasticity {
+        lever: lever.into(),
+        host: host(lever),
+        estimate,
+        basis: ElasticityBasis::Measured,
+    };
+    let count = count_estimate(proof).map(|(elasticity, ..)| other(CPU_COUNT_LEVER, elasticity));
+    let load = proof.effects.iter().rfind(|effect| effect.lever == LOAD_LEVER);
+    let load = load.and_then(of_load).map(|elasticity| other(LOAD_LEVER, elasticity));
+    let others: Vec<Elasticity> = count.into_iter().chain(load).collect();
+    proof.elasticities.extend(others);
+}
+
+/// Returns d ln(throughput) / d ln(load).
+fn of_load(effect: &Effect) -> Option<Estimate> {
+    let more = (1.0 - effect.dose).ln();
+    let of = |ratio: f64| ratio.ln() / more;
+    let found = Estimate { value: of(effect.ratio), low: of(effect.low), high: of(effect.high) };
+    (more > 0.0 && [found.value, found.low, found.high].iter().all(|x| x.is_finite())).then_some(found)
+}
+
+/// Returns every resource and the remainder, the largest first.
+pub(super) fn shares(proof: &Proof) -> Vec<(String, Estimate)> {
+    let mut shares: Vec<(String, Estimate)> = proof.parts().map(|e| (e.lever.clone(), e.estimate)).collect();
+    shares.extend(proof.remainder.map(|r| (REMAINDER.into(), r)));
+    shares.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
+    shares
+}
+
+/// Returns the part that is surely the largest: more than half for sure, or at least half and above the intervals of all others.
+pub(super) fn largest(proof: &Proof) -> Option<String> {
+    let shares = shares(proof);
+    let above_others = |(lever, e): &&(String, Estimate)| {
+        e.low >= MOST || e.value >= MOST && shares.iter().all(|(other, o)| other == lever || e.low > o.high)
+    };
+    shares.iter().find(above_others).map(|(lever, _)| lever.clone())
+}
+
+/// Returns the part of a lever's resource.
+pub(super) fn part_of<'a>(proof: &'a Proof, lever: &str) -> Option<&'a Elasticity> {
+    proof.parts().find(|part| part.lever == lever)
+}
+
+/// Returns the effect of a lever.
+pub(super) fn effect_of<'a>(effects: &'a [Effect], lever: &str) -> Option<&'a Effect> {
+    effects.iter().find(|effect| effect.lever == lever)
+}
+
+/// Returns the effect of the predicted lever; without it that of the lever with the largest measured part.
+pub(super) fn measured(proof: &Proof, effects: &[Effect]) -> Option<Effect> {
+    let predicted = proof.prediction.as_ref().and_then(|p| effect_of(effects, &p.lever));
+    let size = |part: &&Elasticity| (part.basis.is_measured(), part.estimate.value);
+    let by_size = |a: &&Elasticity, b: &&Elasticity| {
+        let ((measured_a, a), (measured_b, b)) = (size(a), size(b));
+        measured_a.cmp(&measured_b).then(a.total_cmp(&b))
+    };
+    let largest = || effect_of(effects, &proof.parts().max_by(by_size)?.lever);
+    predicted.or_else(largest).cloned()
+}
+
+/// Returns the smallest dose of the levers that acted.
+pub(super) fn least_dose(proof: &Proof, effects: &[Effect]) -> Option<f64> {
+    let acted = |effect: &&Effect| part_of(proof, &effect.lever).is_some_and(|p| p.basis != ElasticityBasis::Open);
+    effects.iter().filter(acted).map(|effect| effect.dose).reduce(f64::min)
+}

@@ -1,0 +1,132 @@
+//! The verdict that replaces a refuted one.
+
+use run::{BOTTLENECKS, Bottleneck, Proof, RuledOut};
+
+use super::cpu_limit::{CpuLimit, CpuSigns, polls};
+use super::suspects::{SUSPECTS, ids_of};
+use super::words::{evidence, in_words, load_evidence};
+use crate::Facts;
+use crate::number::duration;
+use crate::rules::RULES;
+use crate::thresholds::{CLOSE, SHOWN, SUPPORTED};
+use crate::verdict::without;
+
+/// Sentence of requests that take turns on the CPU.
+const TURNS: &str =
+    "requests take turns on the CPU: one at a time, on changing threads (a lock, or the interpreter's: CPython, Ruby)";
+/// Advice for them.
+const TURNS_ADVICE: &str = "Run more processes: each has a lock of its own. More CPUs or threads do not help.";
+
+/// Asks all rules but those of bottlenecks whose resource the experiment excluded. The confidence is that of the counters.
+pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, excluded: &[&'static str]) -> Bottleneck {
+    let mut found = without(facts, excluded);
+    // The upstream that the verdict named did not limit it; the rule may still see it at its limit.
+    if verdict.waits_for.is_some() && found.waits_for == verdict.waits_for {
+        found.waits_for = None;
+        found.confidence = found.confidence.min(CLOSE);
+        found.sentence = "the server waits, and not for the upstream that looked full".into();
+    }
+    let full = facts.full_server().filter(|view| excluded.contains(&"server-cpu") && polls(view));
+    if found.id == "unknown" && full.is_some() {
+        found.sentence = "the server keeps its CPUs busy, but slowing them hardly changes throughput: it polls".into();
+    }
+    ruled_out(&mut found, excluded);
+    found.evidence.extend(evidence(proof));
+    found
+}
+
+/// Returns the verdict about the resource of a lever that explains most of the throughput.
+pub(super) fn of_lever(facts: &Facts<'_>, proof: &Proof, lever: &str) -> Bottleneck {
+    if lever == "server-cpu" {
+        return match CpuSigns::of(facts, proof) {
+            Some(signs) => of_cpu(facts, proof, &signs),
+            None => named(facts, proof, "server-cpu", SHOWN),
+        };
+    }
+    let mut found = named(facts, proof, bottleneck_of(lever), SHOWN);
+    if lever == "worker" {
+        found.sentence = "throughput depends on the number of running workers".into();
+    }
+    found
+}
+
+/// Returns the verdict about the server's CPU, by the kind of its limit.
+pub(super) fn of_cpu(facts: &Facts<'_>, proof: &Proof, signs: &CpuSigns) -> Bottleneck {
+    let limit = signs.limit();
+    let (id, serial) = limit.bottleneck().unwrap_or(("server-cpu", false));
+    let confidence = match limit {
+        CpuLimit::Open | CpuLimit::Workers => CLOSE,
+        _ => SHOWN,
+    };
+    let mut found = named(facts, proof, id, confidence);
+    let use_sentence = signs.sentence();
+    match limit {
+        CpuLimit::Serial { spins } => {
+            found.sentence = format!("{TURNS}; {use_sentence}");
+            if spins {
+                found.sentence += "; threads that wait for their turn spin";
+            }
+            found.advice = vec![TURNS_ADVICE.into()];
+        }
+        CpuLimit::Workers => {
+            found.sentence = format!("some requests at a time use the CPU, and CPUs idle; {use_sentence}");
+        }
+        CpuLimit::AllCpus | CpuLimit::OneThread | CpuLimit::Open => {}
+    }
+    found.serial = serial;
+    found
+}
+
+/// Returns the verdict that nothing is saturated, since a larger load raised throughput.
+pub(super) fn of_load(facts: &Facts<'_>, proof: &Proof) -> Bottleneck {
+    let mut found = named(facts, proof, "not-saturated", SUPPORTED);
+    let client = facts.client();
+    let time_us = facts.decisive.map(|trial| trial.latency_us.mean).filter(|us| *us > 0.0);
+    let connections = facts.decisive.and_then(|trial| trial.intensity.in_flight());
+    let trip_us = client.and_then(|view| view.value("connection.rtt"));
+    let load = connections.zip(time_us).map_or(String::new(), |(n, us)| {
+        let trip = trip_us.filter(|trip| *trip >= 0.5 * us);
+        let distance = trip.map_or(String::new(), |trip| format!(", of which {} are the network", duration(trip)));
+        format!(" of {n:.0} requests in flight, each answered after {}{distance}", duration(us))
+    });
+    found.sentence = format!("nothing is saturated: the limit is the load itself{load}");
+    found.evidence.extend(load_evidence(proof));
+    found
+}
+
+/// Returns the verdict of one rule, or one without its evidence where the rule does not see its signs.
+fn named(facts: &Facts<'_>, proof: &Proof, id: &'static str, confidence: f64) -> Bottleneck {
+    let others: Vec<&str> = BOTTLENECKS.iter().map(|b| b.id).filter(|other| *other != id).collect();
+    let seen = Some(without(facts, &others)).filter(|found| found.id == id);
+    let advice = RULES.iter().find(|rule| rule.id == id).map_or(&[][..], |rule| rule.advice);
+    let fabricated = || Bottleneck {
+        id: id.into(),
+        sentence: format!("throughput depends on {}", in_words(lever_of(id))),
+        advice: advice.iter().map(|text| (*text).to_string()).collect(),
+        ..Bottleneck::default()
+    };
+    let mut found = Bottleneck { confidence, ..seen.unwrap_or_else(fabricated) };
+    found.ruled_out = without(facts, &[]).ruled_out.into_iter().filter(|out| out.id != id).collect();
+    found.evidence.extend(evidence(proof));
+    found
+}
+
+/// Adds why the experiment excluded bottlenecks.
+fn ruled_out(verdict: &mut Bottleneck, excluded: &[&'static str]) {
+    verdict.ruled_out.retain(|out| !excluded.contains(&out.id.as_str()));
+    let of = |id: &&'static str| RuledOut {
+        id: (*id).into(),
+        why: format!("slowing {} hardly changed throughput", in_words(lever_of(id))),
+    };
+    verdict.ruled_out.extend(excluded.iter().filter(|id| **id != verdict.id).map(of));
+}
+
+/// Returns the first lever that tests a bottleneck.
+fn lever_of(id: &str) -> &'static str {
+    SUSPECTS.iter().find(|suspect| suspect.bottleneck == id).map_or("", |suspect| suspect.lever)
+}
+
+/// Returns the bottleneck that throughput shows when it follows a lever.
+pub(super) fn bottleneck_of(lever: &str) -> &'static str {
+    ids_of(lever).next().unwrap_or("server-concurrency")
+}
