@@ -66,7 +66,8 @@ soak: build
 # Rewrites the schema of run.json and the generated pages of docs/; a test fails while they differ from the tables in the code.
 docs: | cargo
 	LOADLINE_WRITE_SCHEMA=1 cargo test --locked -p loadline-run --lib schema
-	LOADLINE_WRITE_MATRIX=1 LOADLINE_WRITE_THRESHOLDS=1 cargo test --locked -p loadline-judge --lib -- matrix thresholds
+	LOADLINE_WRITE_MATRIX=1 LOADLINE_WRITE_THRESHOLDS=1 LOADLINE_WRITE_CALIBRATION=1 \
+	  cargo test --locked -p loadline-judge --lib -- matrix thresholds calibration
 	LOADLINE_WRITE_WORDS=1 cargo test --locked -p loadline --bin loadline words
 	$(MAKE) build
 	$(LOADLINE) list --write-docs docs

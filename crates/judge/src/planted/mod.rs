@@ -11,6 +11,8 @@ mod contradictions;
 mod matrix;
 #[cfg(test)]
 mod matrix_page;
+#[cfg(test)]
+mod network;
 mod planted_run;
 pub(crate) mod proofs;
 mod sentence;

@@ -1,0 +1,78 @@
+//! The simulation beside exact answers, and the worlds beside their limits.
+
+use stats::queueing::{Servers, Station, closed};
+
+use super::draw::draw;
+use super::sim::Load;
+use super::trials::record;
+use super::truth::Cause;
+use super::window::measure;
+use super::world::{CLIENT, Host, Program, SERVER, Step, Threads, World};
+
+/// A server of two CPUs with a thread for each connection, a sleep, and a generator of one thread.
+fn plain(cpu_s: f64, sleep_s: f64, generator_s: f64) -> World {
+    let program = |host, threads| Program { host, threads, quota: None, processes: false };
+    World {
+        story: String::new(),
+        hosts: vec![Host { cpus: 2, other: 0.0 }, Host { cpus: 1, other: 0.0 }],
+        programs: vec![program(1, Threads::Loops(1)), program(0, Threads::PerConnection)],
+        steps: vec![
+            Step::Enter(SERVER),
+            Step::Cpu(SERVER, cpu_s),
+            Step::Sleep(sleep_s),
+            Step::Cpu(CLIENT, generator_s),
+        ],
+        reply: 4,
+        semaphores: Vec::new(),
+        way_s: 0.0,
+        think_s: 0.0,
+        limiter: None,
+        listener: None,
+        max_connections: 64,
+        noise: 0.0,
+        limits: Vec::new(),
+        alone_s: cpu_s + sleep_s + generator_s,
+        shared: false,
+    }
+}
+
+/// Processor sharing by threads of one CPU each is a station of as many servers, so the network has a product form. Its times are
+/// less variable than exponential ones, and so its queues are a little shorter.
+#[test]
+fn the_simulation_agrees_with_mean_value_analysis() {
+    let world = plain(0.004, 0.01, 0.001);
+    let cpus = Station { demand_s: 0.004, servers: Servers::Some(2) };
+    let stations = [cpus, Station::delay(0.01), Station::queue(0.001)];
+    for n in [1, 2, 4, 8, 16, 64] {
+        let exact = closed(&stations, n).throughput;
+        let seen = measure(&world, Load::Closed(n), (2.0, 40.0), 7).rate();
+        assert!((seen / exact - 1.0).abs() < 0.06, "{n}: {seen} and {exact}");
+    }
+}
+
+/// A quota of half a CPU passes half of the work of one CPU, and runs out in nearly every period.
+#[test]
+fn a_quota_is_used_up_and_not_exceeded() {
+    let mut world = plain(0.004, 0.0, 0.0001);
+    world.programs[SERVER].quota = Some(0.5);
+    let seen = measure(&world, Load::Closed(16), (1.0, 10.0), 3);
+    assert!((seen.rate() / 125.0 - 1.0).abs() < 0.05, "{}", seen.rate());
+    let (periods, hit) = seen.quotas[SERVER];
+    assert!((99.0..=101.0).contains(&periods) && hit >= 0.95 * periods, "{periods} {hit}");
+}
+
+/// No world does more than its tightest part allows, and a sweep that ends because its rate is flat has reached that.
+#[test]
+fn worlds_reach_the_limit_of_their_tightest_part_and_no_more() {
+    for seed in 0..60 {
+        let world = draw(seed, None);
+        let recorded = record(&world, seed);
+        let least = world.limits.iter().map(|limit| limit.rate).fold(f64::INFINITY, f64::min);
+        assert!(recorded.reached <= 1.15 * least, "{seed}: {} of {least}; {}", recorded.reached, world.story);
+        let steps: Vec<&run::Trial> = recorded.run.trials.iter().filter(|t| t.kind == run::TrialKind::Sweep).collect();
+        let most = steps.last().map_or(0.0, |t| crate::single::clients(t));
+        let truth = world.truth(recorded.reached);
+        let ended = most * 2.0 <= f64::from(world.max_connections);
+        assert!(!ended || truth.cause != Cause::Load, "{seed}: {} of {least}; {}", recorded.reached, world.story);
+    }
+}

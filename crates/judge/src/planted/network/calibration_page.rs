@@ -1,0 +1,202 @@
+//! The page `docs/calibration.md`, and the test that keeps its promises.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::calibration::{Answer, Case, cases};
+use super::tally::{Band, Tally, bands, planted};
+
+/// Number of simulated networks, and of those beside another program.
+const WORLDS: u64 = 500;
+const DISTURBED_WORLDS: u64 = 100;
+/// CPUs of two that the other program wants.
+const OTHER: f64 = 0.5;
+
+/// Greatest counts that the test allows.
+struct Bounds {
+    surely_wrong: usize,
+    wrong_and_proven: usize,
+    unknown: usize,
+    disturbed_surely_wrong: usize,
+    /// Least share of right verdicts with a confidence of 0.9 or more.
+    sure_right: f64,
+}
+
+/// What loadline promises.
+const PROMISED: Bounds =
+    Bounds { surely_wrong: 5, wrong_and_proven: 5, unknown: 50, disturbed_surely_wrong: 0, sure_right: 0.95 };
+/// What the test holds until the promise is kept: no change may make a count worse. Lower a number with each improvement.
+const HELD: Bounds =
+    Bounds { surely_wrong: 97, wrong_and_proven: 46, unknown: 50, disturbed_surely_wrong: 22, sure_right: 0.72 };
+
+const HEAD: &str = "\
+# How often a verdict is right
+
+Each row below counts verdicts on runs whose bottleneck is known. Most of them are simulated networks: a random server with its
+threads, locks, workers, CPU quota, backend, network distance, rare slow answers, rate limit or short listen queue, a generator, and
+sometimes another program on its CPUs. A simulation of their threads and queues records what `loadline find` would record: the
+sweep, the open loop, the counters of both sides, and the experiment. In one part the limit is reached first, and a verdict is right
+if it names that part. If two limits differ by less than 10 %, either is right.
+
+This page is generated: `make docs` writes it. A test fails if a count becomes worse than the bound beside it.
+";
+
+/// All verdicts of the page.
+pub(super) struct Verdicts {
+    cases: Vec<Case>,
+    disturbed: Vec<Case>,
+    planted: Vec<Answer>,
+}
+
+impl Verdicts {
+    pub(super) fn new() -> Self {
+        Self { cases: cases(WORLDS, None), disturbed: cases(DISTURBED_WORLDS, Some(OTHER)), planted: planted() }
+    }
+
+    fn answers(&self) -> Vec<&Answer> {
+        self.cases.iter().chain(&self.disturbed).map(|case| &case.answer).chain(&self.planted).collect()
+    }
+
+    pub(super) fn page(&self) -> String {
+        let mut page = format!("{HEAD}\n## Counts\n\n{}", counts(&Tally::of(&self.cases), &Tally::of(&self.disturbed)));
+        page += "\n## Reliability of the confidence\n\nOver the simulated networks and the planted runs of the tests. A verdict \"unknown\" has no confidence.\n\n";
+        page += &reliability(&bands(&self.answers()));
+        page += "\n## Truth and verdict\n\nNumbers of simulated networks. A verdict in brackets is wrong; the number after the slash is wrong with a confidence of 0.9 or more.\n\n";
+        page += &table(&self.cases);
+        page += "\n## Outcome of the experiment\n\n";
+        page += &outcomes(&self.cases);
+        page
+    }
+}
+
+fn counts(all: &Tally, disturbed: &Tally) -> String {
+    let row = |what: &str, by_counters: String, n: usize, promised: usize, held: usize| {
+        format!("| {what} | {by_counters} | {n} | {promised} | {held} |\n")
+    };
+    let (worlds, beside) = (all.worlds, disturbed.worlds);
+    let rows = [
+        row(
+            &format!("wrong with a confidence of 0.9 or more, of {worlds}"),
+            all.surely_wrong_by_counters.to_string(),
+            all.surely_wrong,
+            PROMISED.surely_wrong,
+            HELD.surely_wrong,
+        ),
+        row(
+            &format!("wrong and called proven, of {worlds}"),
+            String::new(),
+            all.wrong_and_proven,
+            PROMISED.wrong_and_proven,
+            HELD.wrong_and_proven,
+        ),
+        row(
+            &format!("unknown, of {worlds}"),
+            all.unknown_by_counters.to_string(),
+            all.unknown,
+            PROMISED.unknown,
+            HELD.unknown,
+        ),
+        row(
+            &format!(
+                "wrong with a confidence of 0.9 or more beside a program that wants {OTHER} of 2 CPUs, of {beside}"
+            ),
+            disturbed.surely_wrong_by_counters.to_string(),
+            disturbed.surely_wrong,
+            PROMISED.disturbed_surely_wrong,
+            HELD.disturbed_surely_wrong,
+        ),
+    ];
+    let head = "| verdicts | by the counters alone | with the experiment | goal: at most | the test allows |\n|---|---|---|---|---|\n";
+    format!("{head}{}", rows.concat())
+}
+
+/// Share of right verdicts that each band should have, in hundredths, by its lowest confidence.
+const GOALS: [(f64, &str); 4] = [(0.9, "at least 95"), (0.7, ""), (0.5, "50 to 80"), (0.0, "")];
+
+fn reliability(bands: &[Band]) -> String {
+    let row = |band: &Band| {
+        let share = if band.verdicts == 0 { String::new() } else { format!("{:.0}", percent(band)) };
+        let goal = GOALS.iter().find(|(from, _)| *from == band.from).map_or("", |(_, goal)| goal);
+        let to = band.to.min(1.0);
+        format!("| {} to {to} | {} | {} | {share} | {goal} |\n", band.from, band.verdicts, band.right)
+    };
+    let rows: String = bands.iter().map(row).collect();
+    format!("| confidence | verdicts | right | of 100 | goal |\n|---|---|---|---|---|\n{rows}")
+}
+
+fn percent(band: &Band) -> f64 {
+    100.0 * band.right as f64 / band.verdicts.max(1) as f64
+}
+
+/// Counts of one cause and one verdict.
+#[derive(Default)]
+struct Cell {
+    right: usize,
+    wrong: usize,
+    surely_wrong: usize,
+}
+
+impl Cell {
+    fn text(&self) -> String {
+        let right = if self.right > 0 { self.right.to_string() } else { String::new() };
+        let wrong = if self.wrong > 0 { format!("({}/{})", self.wrong, self.surely_wrong) } else { String::new() };
+        format!("{right} {wrong}").trim().to_string()
+    }
+}
+
+fn table(cases: &[Case]) -> String {
+    let ids: BTreeSet<&str> = cases.iter().map(|case| case.answer.id.as_str()).collect();
+    let mut cells: BTreeMap<&str, BTreeMap<&str, Cell>> = BTreeMap::new();
+    for case in cases {
+        let cell = cells.entry(case.truth.cause.name()).or_default().entry(&case.answer.id).or_default();
+        cell.right += usize::from(case.answer.right);
+        cell.wrong += usize::from(!case.answer.right);
+        cell.surely_wrong += usize::from(case.answer.surely_wrong());
+    }
+    let head: Vec<&str> = ids.iter().copied().collect();
+    let mut text = format!("| truth | {} |\n|---|{}\n", head.join(" | "), "---|".repeat(ids.len()));
+    for (cause, row) in &cells {
+        let shown: Vec<String> = ids.iter().map(|id| row.get(id).map_or(String::new(), Cell::text)).collect();
+        text += &format!("| {cause} | {} |\n", shown.join(" | "));
+    }
+    text
+}
+
+fn outcomes(cases: &[Case]) -> String {
+    let name = |case: &Case| match serde_json::to_value(case.outcome) {
+        Ok(serde_json::Value::String(name)) => name,
+        _ => String::new(),
+    };
+    let mut counted: BTreeMap<String, [usize; 3]> = BTreeMap::new();
+    for case in cases {
+        let row = counted.entry(name(case)).or_default();
+        row[0] += usize::from(case.answer.right);
+        row[1] += usize::from(case.answer.wrong());
+        row[2] += usize::from(case.answer.unknown());
+    }
+    let row = |(name, n): (&String, &[usize; 3])| format!("| {name} | {} | {} | {} |\n", n[0], n[1], n[2]);
+    let rows: String = counted.iter().map(row).collect();
+    format!("| outcome | right | wrong | unknown |\n|---|---|---|---|\n{rows}")
+}
+
+/// With LOADLINE_WRITE_CALIBRATION set, as `make docs` does, the page is written before the counts are checked.
+#[test]
+fn verdicts_on_simulated_networks_are_no_worse_than_the_bounds() {
+    let verdicts = Verdicts::new();
+    if std::env::var_os("LOADLINE_WRITE_CALIBRATION").is_some() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/calibration.md");
+        std::fs::write(file, verdicts.page()).unwrap();
+    }
+    let (all, disturbed) = (Tally::of(&verdicts.cases), Tally::of(&verdicts.disturbed));
+    for case in verdicts.cases.iter().chain(&verdicts.disturbed).filter(|case| case.answer.surely_wrong()) {
+        let (truth, answer) = (&case.truth, &case.answer);
+        println!("{}: {:?}; {}", case.seed, truth, case.story);
+        println!("  {} ({:?}): {}; {}", answer.id, case.outcome, answer.sentence, case.why);
+    }
+    assert!(all.surely_wrong <= HELD.surely_wrong, "{all:?}");
+    assert!(all.wrong_and_proven <= HELD.wrong_and_proven, "{all:?}");
+    assert!(all.unknown <= HELD.unknown, "{all:?}");
+    assert!(disturbed.surely_wrong <= HELD.disturbed_surely_wrong, "{disturbed:?}");
+    let sure = bands(&verdicts.answers())[0];
+    assert!(percent(&sure) >= 100.0 * HELD.sure_right, "{sure:?}");
+}

@@ -1,0 +1,161 @@
+//! Processor sharing: every ready thread of a host gets an equal share of its CPUs, up to one CPU.
+//!
+//! Each group (one program) has a virtual clock that counts the CPU time that each of its threads has received. A thread that starts
+//! with some work is done when that clock has advanced by the work. So an event costs the logarithm of the threads, however many are ready.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// Length of a quota's period, seconds (the kernel's default).
+const PERIOD_S: f64 = 0.1;
+/// Rounding error of virtual time, seconds.
+const EPSILON_S: f64 = 1e-12;
+
+/// CPUs of one host.
+#[derive(Clone, Debug)]
+pub(super) struct Cpu {
+    /// Number of CPUs.
+    pub(super) cpus: f64,
+    /// Speed of each CPU: 1, less where a lever takes a share of it.
+    pub(super) speed: f64,
+    pub(super) groups: Vec<Group>,
+}
+
+/// Threads of one program.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Group {
+    clock_s: f64,
+    tasks: BinaryHeap<Task>,
+    quota: Option<Quota>,
+    /// CPU time that all threads used, seconds.
+    pub(super) work_s: f64,
+    /// Time that all threads ran or waited for a CPU, seconds.
+    pub(super) ready_s: f64,
+}
+
+/// CPU quota of a control group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Quota {
+    pub(super) cpus: f64,
+    used_s: f64,
+    ends_s: f64,
+    throttled: bool,
+    /// Periods so far, and those in which the quota ran out.
+    pub(super) periods: f64,
+    pub(super) hit: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Task {
+    done_s: f64,
+    thread: usize,
+}
+
+impl Eq for Task {}
+
+impl Ord for Task {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.done_s.total_cmp(&self.done_s).then(other.thread.cmp(&self.thread))
+    }
+}
+
+impl PartialOrd for Task {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Cpu {
+    pub(super) fn new(cpus: f64, groups: usize) -> Self {
+        Self { cpus, speed: 1.0, groups: vec![Group::default(); groups] }
+    }
+
+    /// Starts work of a thread.
+    pub(super) fn start(&mut self, group: usize, thread: usize, work_s: f64) {
+        let group = &mut self.groups[group];
+        group.tasks.push(Task { done_s: group.clock_s + work_s, thread });
+    }
+
+    /// Returns the share of a CPU that each ready thread gets.
+    pub(super) fn share(&self) -> f64 {
+        let ready: usize = self.groups.iter().map(Group::running).sum();
+        self.speed * (self.cpus / ready.max(1) as f64).min(1.0)
+    }
+
+    /// Returns the time of the next event: work that is done, a quota that runs out, or the end of a period.
+    pub(super) fn next_s(&self, now_s: f64) -> f64 {
+        let share = self.share();
+        self.groups.iter().map(|group| group.next_s(now_s, share)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Lets time pass, up to the next event at most.
+    pub(super) fn advance(&mut self, from_s: f64, to_s: f64) {
+        let (share, dt_s) = (self.share(), to_s - from_s);
+        self.groups.iter_mut().for_each(|group| group.advance(dt_s, share));
+    }
+
+    /// Returns a thread whose work is done, after the quotas were brought up to date.
+    pub(super) fn done(&mut self, now_s: f64) -> Option<usize> {
+        self.groups.iter_mut().find_map(|group| group.done(now_s))
+    }
+}
+
+impl Group {
+    pub(super) fn limited(&mut self, cpus: f64) {
+        self.quota = Some(Quota { cpus, used_s: 0.0, ends_s: PERIOD_S, throttled: false, periods: 0.0, hit: 0.0 });
+    }
+
+    pub(super) fn quota(&self) -> Option<Quota> {
+        self.quota
+    }
+
+    /// Returns the number of threads that run or wait for a CPU.
+    pub(super) fn ready(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// Returns the number of threads that may run.
+    fn running(&self) -> usize {
+        if self.quota.is_some_and(|quota| quota.throttled) { 0 } else { self.tasks.len() }
+    }
+
+    fn next_s(&self, now_s: f64, share: f64) -> f64 {
+        let period_s = self.quota.map_or(f64::INFINITY, |quota| quota.ends_s);
+        let Some(first) = self.tasks.peek().filter(|_| self.running() > 0) else { return period_s };
+        let done_s = now_s + (first.done_s - self.clock_s).max(0.0) / share;
+        let used_up_s = self.quota.map_or(f64::INFINITY, |quota| {
+            now_s + (quota.cpus * PERIOD_S - quota.used_s).max(0.0) / (share * self.tasks.len() as f64)
+        });
+        done_s.min(used_up_s).min(period_s)
+    }
+
+    fn advance(&mut self, dt_s: f64, share: f64) {
+        let (running, ready) = (self.running() as f64, self.tasks.len() as f64);
+        self.ready_s += ready * dt_s;
+        if running > 0.0 {
+            self.clock_s += share * dt_s;
+            self.work_s += running * share * dt_s;
+            self.quota.iter_mut().for_each(|quota| quota.used_s += running * share * dt_s);
+        }
+    }
+
+    fn done(&mut self, now_s: f64) -> Option<usize> {
+        if let Some(quota) = &mut self.quota {
+            quota.update(now_s);
+        }
+        let first = self.tasks.peek().filter(|first| first.done_s <= self.clock_s + EPSILON_S)?.thread;
+        self.tasks.pop();
+        Some(first)
+    }
+}
+
+impl Quota {
+    fn update(&mut self, now_s: f64) {
+        if now_s >= self.ends_s - EPSILON_S {
+            self.periods += 1.0;
+            self.hit += f64::from(u8::from(self.throttled));
+            (self.used_s, self.throttled, self.ends_s) = (0.0, false, self.ends_s + PERIOD_S);
+        }
+        self.throttled |= self.used_s >= self.cpus * PERIOD_S - EPSILON_S;
+    }
+}

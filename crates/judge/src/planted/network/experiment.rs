@@ -1,0 +1,246 @@
+//! The experiment of `find` on a verdict, in a world.
+
+use run::{CPU_COUNT_LEVER, LOAD_LEVER, LeverSlots, Proof, ProofTrial, Run, SwitchTrial};
+
+use super::sim::{Load, Sim};
+use super::trials::times;
+use super::window::{Look, Seen, measure, seen};
+use super::world::{CLIENT, SERVER, Step, World};
+use crate::prove::{predicted, runner_up, suspects_of};
+use crate::single::{clients, closed, good};
+
+/// Levers that every experiment pulls in slots, and the program that each slows.
+const SLOWED: [(&str, usize); 2] = [("server-cpu", SERVER), ("client-cpu", CLIENT)];
+/// Share of each CPU that a lever takes.
+const DOSE: f64 = 0.25;
+/// Time of the slots, seconds.
+const TIME_S: f64 = 7.1;
+/// Load before the first slot, seconds.
+const FIRST_S: f64 = 0.4;
+/// Shortest and longest slot, seconds.
+const SHORTEST_SLOT_S: f64 = 0.015;
+const LONGEST_SLOT_S: f64 = 0.5;
+/// Shortest slot in which whole CPUs are taken, and the time of all, seconds; fewest and most of these slots.
+const COUNT_SLOTS_S: (f64, f64) = (0.17, 3.4);
+const COUNT_SLOTS: (usize, usize) = (20, 24);
+/// Share of the CPUs that the processes get that fill them.
+const HOGS_GET: f64 = 0.92;
+/// Verdicts that more load tries, and verdicts that fewer CPUs try.
+const MORE_LOAD_FOR: [&str; 3] = ["server-concurrency", "not-saturated", "unknown"];
+const FEWER_CPUS_FOR: [&str; 3] = ["server-cpu", "server-single-thread", "server-concurrency"];
+/// Elasticity of the server's CPU from which fewer CPUs are tried, whatever the verdict.
+const FOLLOWS: f64 = 0.5;
+/// Windows of turns are shorter than those of the sweep by this factor.
+const TURN_REQUESTS: f64 = 4.0;
+/// Requests and response times that a slot should last.
+const REQUESTS: f64 = 100.0;
+const RESPONSES: f64 = 10.0;
+/// Fewest and most slots; a real experiment has up to 800, with as many requests in all.
+const SLOTS: (usize, usize) = (40, 120);
+/// Slots in which a lever is on half of the time, and slots without a lever at the end.
+const BLOCK: usize = 8;
+/// Fewest connections of an experiment, and the share of the rate that more of them must reach.
+const CONNECTIONS: f64 = 8.0;
+const AS_GOOD: f64 = 0.85;
+/// Most connections of an experiment.
+const MAX_CONNECTIONS: f64 = 1024.0;
+/// Pairs of turns.
+const PAIRS: usize = 5;
+
+/// Returns the experiment on the verdict of a judged run.
+pub(super) fn prove(world: &World, run: &Run, seed: u64) -> Proof {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let verdict = &run.findings.bottleneck;
+    let can = |lever: &&str| SLOWED.iter().any(|(id, _)| id == lever) || in_turns(world, lever).is_some();
+    let levers: Vec<&str> = suspects_of(verdict).map(|suspect| suspect.lever).collect();
+    let own = levers.iter().copied().find(can).or(levers.first().copied()).unwrap_or("server-cpu");
+    let mut proof = predicted(run, own, DOSE);
+    proof.runner_up = SLOWED.iter().filter(|(id, _)| *id != own).find_map(|(id, _)| runner_up(run, id, DOSE));
+    let connections = connections(run);
+    if let Some(changed) = in_turns(world, own) {
+        let (off, on) = ((world, connections), (&changed, connections));
+        proof.switched.push(turns(own, (off, on), &mut random));
+    }
+    if MORE_LOAD_FOR.contains(&verdict.id.as_str()) && verdict.waits_for.is_none() {
+        let n = run.picked(|picks| picks.decisive).map_or(connections, |decisive| clients(decisive) as u32);
+        proof.switched.push(turns(LOAD_LEVER, ((world, n), (world, 2 * n)), &mut random));
+    }
+    let slots = slots(world, run, connections, &mut random);
+    let followed = crate::prove::estimate(&slots).is_ok_and(|found| found.elasticities[0].value >= FOLLOWS);
+    proof.trials.push(slots);
+    let tests = FEWER_CPUS_FOR.contains(&verdict.id.as_str()) && verdict.waits_for.is_none();
+    if (tests || followed) && world.server_cpus() > 1 {
+        proof.trials.push(fewer_cpus(world, run, connections, &mut random));
+    }
+    proof
+}
+
+/// Returns the world with a lever of turns; `None` for other levers.
+fn in_turns(world: &World, lever: &str) -> Option<World> {
+    let mut changed = world.clone();
+    match lever {
+        // Each address has a limit of its own.
+        "sources" => changed.limiter.iter_mut().for_each(|limiter| limiter.rate *= 2.0),
+        "keep-alive" if world.listener.is_some() => {
+            changed.steps.retain(|step| *step != Step::Accept);
+            changed.reply -= 1;
+            changed.listener = None;
+        }
+        _ => return None,
+    }
+    Some(changed)
+}
+
+/// Returns the fewest connections that reach the highest rate, and no fewer than eight where as many are as good.
+fn connections(run: &Run) -> u32 {
+    let Some(decisive) = run.picked(|picks| picks.decisive) else { return CONNECTIONS as u32 };
+    let as_good = |t: &&run::Trial| closed(t) && good(t) >= AS_GOOD * good(decisive);
+    let more = run.trials.iter().filter(as_good).map(clients).filter(|n| *n >= CONNECTIONS.max(clients(decisive)));
+    more.min_by(f64::total_cmp).unwrap_or_else(|| clients(decisive)).clamp(1.0, MAX_CONNECTIONS) as u32
+}
+
+/// Returns turns of two worlds with so many connections each: without the lever, and with it.
+fn turns(lever: &str, (off, on): ((&World, u32), (&World, u32)), random: &mut fastrand::Rng) -> SwitchTrial {
+    let one = |(world, n): (&World, u32), random: &mut fastrand::Rng| {
+        let rate = world.limits.iter().map(|limit| limit.rate).fold(f64::INFINITY, f64::min);
+        let (warmup_s, length_s) = times(world, TURN_REQUESTS * rate.min(f64::from(n) / world.alone_s));
+        measure(world, Load::Closed(n), (warmup_s, length_s), random.u64(..)).good()
+    };
+    let pairs = (0..PAIRS).map(|_| (one(off, random), one(on, random)));
+    let (off, on) = pairs.unzip();
+    SwitchTrial { lever: lever.into(), dose: -1.0, off, on, ..SwitchTrial::default() }
+}
+
+/// Returns an order in which a lever is on in half of each block, and off at the end.
+fn order(count: usize, random: &mut fastrand::Rng) -> Vec<bool> {
+    let mut on = Vec::with_capacity(count);
+    while on.len() + BLOCK < count {
+        let mut block: Vec<bool> = (0..BLOCK).map(|at| at < BLOCK / 2).collect();
+        random.shuffle(&mut block);
+        on.extend(block);
+    }
+    on.truncate(count - BLOCK);
+    on.resize(count, false);
+    on
+}
+
+/// Lengths of the slots of one load.
+struct Slots {
+    count: usize,
+    slot_s: f64,
+    settle_s: f64,
+    connections: u32,
+}
+
+impl Slots {
+    fn of(run: &Run, connections: u32, (shortest_s, time_s): (f64, f64), (fewest, most): (usize, usize)) -> Self {
+        let like = run.trials.iter().rfind(|t| closed(t) && clients(t) == f64::from(connections));
+        let (rate, response_s) = like.map_or((1000.0, 0.001), |t| (good(t), t.latency_us.p50 / 1e6));
+        let slot_s = (REQUESTS / rate).max(RESPONSES * response_s).clamp(shortest_s, LONGEST_SLOT_S);
+        let count = ((time_s / slot_s) as usize).clamp(fewest, most);
+        Self { count, slot_s, settle_s: (2.0 * response_s).clamp(0.15 * slot_s, 0.5 * slot_s), connections }
+    }
+
+    /// Runs one load; `pull` sets the levers of each slot.
+    fn run(&self, world: &World, random: &mut fastrand::Rng, pull: impl Fn(&mut Sim<'_>, usize, f64)) -> Vec<Seen> {
+        let mut sim = Sim::new(world, Load::Closed(self.connections), random.u64(..));
+        sim.until(FIRST_S.max(2.0 * (world.alone_s + world.think_s)));
+        let mut speed = Speed::default();
+        let one = |slot| {
+            pull(&mut sim, slot, speed.next(world.noise, random));
+            let from_s = sim.now_s;
+            sim.until(from_s + self.settle_s);
+            sim.answers.clear();
+            let before = Look::at(&sim);
+            sim.until(from_s + self.slot_s);
+            seen(&mut sim, &before)
+        };
+        (0..self.count).map(one).collect()
+    }
+
+    fn trial(&self, seen: &[Seen], levers: Vec<LeverSlots>) -> ProofTrial {
+        ProofTrial {
+            label: format!("proof, {} connections", self.connections),
+            slot_s: self.slot_s,
+            completed_rate: seen.iter().map(Seen::good).collect(),
+            levers,
+            ..ProofTrial::default()
+        }
+    }
+}
+
+/// Slows the CPUs of server and generator.
+fn slots(world: &World, run: &Run, n: u32, random: &mut fastrand::Rng) -> ProofTrial {
+    let slots = Slots::of(run, n, (SHORTEST_SLOT_S, TIME_S), SLOTS);
+    let on: Vec<Vec<bool>> = SLOWED.iter().map(|_| order(slots.count, random)).collect();
+    let all = slots.run(world, random, |sim, slot, speed| {
+        for host in 0..sim.cpus.len() {
+            let taken = SLOWED.iter().zip(&on).filter(|((_, p), on)| world.programs[*p].host == host && on[slot]);
+            sim.cpus[host].speed = speed * (1.0 - DOSE * taken.count() as f64);
+        }
+    });
+    let levers = SLOWED.iter().zip(on).map(|((id, program), on)| lever(world, (id, *program), on, &all)).collect();
+    slots.trial(&all, levers)
+}
+
+/// Takes half of the CPUs of the server's host.
+fn fewer_cpus(world: &World, run: &Run, n: u32, random: &mut fastrand::Rng) -> ProofTrial {
+    let slots = Slots::of(run, n, COUNT_SLOTS_S, COUNT_SLOTS);
+    let (host, on) = (world.programs[SERVER].host, order(slots.count, random));
+    let all = world.server_cpus() as f64;
+    let taken = (all / 2.0).floor() * HOGS_GET;
+    let seen = slots.run(world, random, |sim, slot, speed| {
+        sim.cpus.iter_mut().for_each(|cpu| cpu.speed = speed);
+        sim.cpus[host].cpus = all - if on[slot] { taken } else { 0.0 };
+    });
+    let read = |on: &bool, random: &mut fastrand::Rng| {
+        1.0 - if *on { taken / all * (1.0 + 0.02 * stats::normal(random)) } else { 0.0 }
+    };
+    let lever = LeverSlots {
+        lever: CPU_COUNT_LEVER.into(),
+        host: "beta".into(),
+        speed: on.iter().map(|on| read(on, random)).collect(),
+        taken: Some(taken / all),
+        ordered: Some((all / 2.0).floor() / all),
+        on,
+        ..LeverSlots::default()
+    };
+    slots.trial(&seen, vec![lever])
+}
+
+/// Speed of the machine, which changes slowly.
+#[derive(Default)]
+struct Speed {
+    ln: f64,
+}
+
+impl Speed {
+    fn next(&mut self, noise: f64, random: &mut fastrand::Rng) -> f64 {
+        self.ln = 0.8 * self.ln + 0.6 * noise * stats::normal(random);
+        self.ln.exp()
+    }
+}
+
+fn lever(world: &World, (id, program): (&str, usize), on: Vec<bool>, seen: &[Seen]) -> LeverSlots {
+    let host = world.programs[program].host;
+    let cpus = f64::from(world.hosts[host].cpus);
+    let of = |seen: &Seen| seen.groups[host][program];
+    let speed = |(seen, on): (&Seen, &bool)| {
+        let (work, ready) = of(seen);
+        if ready > 0.0 { (work / ready).min(1.0) } else { 1.0 - if *on { DOSE } else { 0.0 } }
+    };
+    let wanted = |seen: &Seen| {
+        let (work, ready) = of(seen);
+        (ready / cpus).max(work).min(1.0)
+    };
+    let off: Vec<f64> = seen.iter().zip(&on).filter(|(_, on)| !**on).map(|(seen, _)| wanted(seen)).collect();
+    LeverSlots {
+        lever: id.into(),
+        host: "beta".into(),
+        speed: seen.iter().zip(&on).map(speed).collect(),
+        taken: Some(DOSE),
+        wanted: Some(stats::average(&off)),
+        ordered: Some(DOSE),
+        on,
+    }
+}

@@ -1,0 +1,20 @@
+//! Simulated networks: servers with everything around them, of which the truth is known, recorded as `find` records a run.
+//!
+//! Each world is solved by simulation of its threads, locks, queues and CPUs, because a worker that waits for a lock on a shared CPU has
+//! no closed form. Where there is one, the simulation agrees with mean value analysis (`agrees.rs`). The same simulation plays the
+//! experiment. `docs/calibration.md` compares the verdicts with the truth.
+
+mod agrees;
+mod calibration;
+mod calibration_page;
+mod cpu;
+mod draw;
+mod experiment;
+mod flow;
+mod recording;
+mod sim;
+mod tally;
+mod trials;
+mod truth;
+mod window;
+mod world;

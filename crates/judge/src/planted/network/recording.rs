@@ -1,0 +1,248 @@
+//! The recording of one side, as the probe would write it.
+
+use run::{Column, CounterId, Kind, Recording, Side, Upstream, counter};
+
+use super::sim::Load;
+use super::window::Seen;
+use super::world::{BACKEND, CLIENT, Program, SERVER, World};
+
+/// Bytes of a request and of an answer.
+pub(super) const REQUEST_BYTES: f64 = 69.0;
+pub(super) const ANSWER_BYTES: f64 = 126.0;
+/// Share of the busy time that is spent in soft interrupts.
+const SOFTIRQ: f64 = 0.03;
+/// Share of CPU time in user code.
+const USER: f64 = 0.6;
+/// Delay of an acknowledgement that has nothing to travel with, seconds.
+const DELAYED_ACK_S: f64 = 0.04;
+/// Samples of a window.
+const SAMPLES: usize = 5;
+/// Greatest number of connections that the probe samples.
+const SAMPLED: f64 = 64.0;
+/// Address of the service behind the server.
+const BACKEND_ADDRESS: &str = "10.0.0.3:5432";
+const LISTENER: &str = "0.0.0.0:8080";
+
+/// Names of each program's process and threads.
+const NAMES: [(&str, u32); 3] = [("loadline", 50), ("srv", 100), ("db", 5000)];
+
+/// Writes the columns of one side.
+struct Writer<'a> {
+    world: &'a World,
+    seen: &'a Seen,
+    random: fastrand::Rng,
+    t_s: Vec<f64>,
+    columns: Vec<Column>,
+}
+
+impl Writer<'_> {
+    /// Adds the growth per second of a counter, or the level of a gauge.
+    fn put(&mut self, id: &'static str, instance: &str, value: f64) {
+        let gauge = counter(id).is_none_or(|spec| spec.kind == Kind::Gauge);
+        let at = |t_s: &f64| Some(if gauge { value } else { 5000.0 + value * t_s });
+        let values = self.t_s.iter().map(at).collect();
+        self.columns.push(Column { counter: CounterId::new(id), instance: instance.into(), values });
+    }
+
+    /// Adds a share of time of a counter in microseconds, with the error of its reading.
+    fn time(&mut self, id: &'static str, instance: &str, share: f64) {
+        let error = 1.0 + 0.3 * self.world.noise * stats::normal(&mut self.random);
+        self.put(id, instance, (share * error).max(0.0) * 1e6);
+    }
+
+    fn host(&mut self, host: usize) {
+        let cpus = f64::from(self.world.hosts[host].cpus);
+        let used: f64 = self.seen.groups[host].iter().map(|(work, _)| work).sum();
+        let ready: f64 = self.seen.groups[host].iter().map(|(_, ready)| ready).sum();
+        let busy = used.min(cpus);
+        self.put("cpu.online", "", cpus);
+        for cpu in 0..self.world.hosts[host].cpus {
+            self.time("cpu.idle", &cpu.to_string(), (1.0 - busy / cpus).max(0.0));
+        }
+        let parts = [("cpu.user", USER), ("cpu.system", 1.0 - USER - SOFTIRQ), ("cpu.softirq", SOFTIRQ)];
+        parts.iter().for_each(|(id, share)| self.time(id, "total", busy * share));
+        self.time("cpu.idle", "total", cpus - busy);
+        for id in ["cpu.irq", "cpu.iowait", "cpu.steal"] {
+            self.put(id, "total", 0.0);
+        }
+        let x = self.seen.rate();
+        self.put("system.context_switches", "", 200.0 + 4.0 * x);
+        self.put("system.interrupts", "", 300.0 + x);
+        self.put("system.running", "", ready.round());
+        self.put("softirq.count", "NET_RX", x);
+        for id in ["pressure.io_some", "pressure.memory_some", "memory.swap_out", "tcp.memory_pressures"] {
+            self.put(id, "", 0.0);
+        }
+        self.put("disk.busy", "vda", 1000.0);
+    }
+
+    fn tcp(&mut self, server: bool) {
+        let (x, shared) = (self.seen.rate(), self.world.shared);
+        let both = if shared { 2.0 } else { 1.0 };
+        for id in ["tcp.out_segs", "tcp.in_segs"] {
+            self.put(id, "", x * 1.2 * both);
+        }
+        self.put("tcp.orig_data_sent", "", x * both);
+        self.put("tcp.retrans_segs", "", if server && !shared { 0.0 } else { self.seen.per_s.dropped });
+        self.put("tcp.syn_retrans", "", if server && !shared { 0.0 } else { self.seen.per_s.dropped });
+        self.put("tcp.timeouts", "", self.seen.per_s.dropped);
+        let delayed = if self.seen.latency_us().mean >= DELAYED_ACK_S * 1e6 && (server || shared) { x } else { 0.5 };
+        self.put("tcp.delayed_acks", "", delayed);
+        let (opens, drops) = (self.seen.per_s.accepted, self.seen.per_s.dropped);
+        let here = |of_server: bool, value: f64| if shared || of_server == server { value } else { 0.0 };
+        self.put("tcp.active_opens", "", here(false, opens));
+        self.put("tcp.passive_opens", "", here(true, opens));
+        self.put("tcp.listen_overflows", "", here(true, drops));
+        self.put("tcp.listen_drops", "", here(true, drops));
+        if !shared {
+            self.put("interface.speed", "eth0", 1.25e9);
+            for (id, each) in [("interface.tx_bytes", 400.0), ("interface.rx_bytes", 400.0)] {
+                self.put(id, "eth0", x * each);
+            }
+            for id in ["interface.tx_packets", "interface.rx_packets"] {
+                self.put(id, "eth0", x * 1.2);
+            }
+        }
+    }
+
+    fn connections(&mut self, server: bool) {
+        let n = match self.seen.load {
+            Load::Closed(n) => f64::from(n),
+            Load::Open(..) => self.seen.per_s.in_flight.max(1.0),
+        };
+        let (unread, bytes) = match server {
+            true => (self.seen.per_s.unread, REQUEST_BYTES),
+            false => (self.seen.per_s.answers_unread, ANSWER_BYTES),
+        };
+        let base_us = 2e6 * self.world.way_s + if self.world.shared { 30.0 } else { 120.0 };
+        // An acknowledgement of a request travels with its answer, or is sent after the timer.
+        let waits_us = self.seen.latency_us().mean.min(DELAYED_ACK_S * 1e6);
+        let rtt_us = base_us + if server { 20.0 } else { 0.2 * waits_us };
+        self.put("connection.sampled", "", n.min(SAMPLED));
+        self.put("connection.rtt", "", rtt_us);
+        self.put("connection.min_rtt", "", base_us);
+        self.put("connection.peer_window", "", 65_536.0);
+        self.put("connection.receive_queue", "", unread / n * bytes);
+        self.put("connection.send_queue", "", if server { 0.0 } else { unread.min(1.0) });
+        self.put("connection.unacked", "", 0.1);
+        self.put("connection.delivery_rate", "", 5e6);
+        for id in ["waiting", "write_full", "rwnd_limited", "sndbuf_limited"] {
+            let all =
+                ["connection.waiting", "connection.write_full", "connection.rwnd_limited", "connection.sndbuf_limited"];
+            let id = all.into_iter().find(|one| one.ends_with(id)).unwrap_or(all[0]);
+            self.put(id, "", 0.0);
+        }
+    }
+
+    /// Adds the counters of a program, and returns its processes.
+    fn program(&mut self, at: usize) -> Vec<String> {
+        let program = self.world.programs[at];
+        let threads: Vec<(f64, f64)> =
+            self.seen.threads.iter().zip(&self.seen.program).filter(|(_, of)| **of == at).map(|(t, _)| *t).collect();
+        let (name, pid) = NAMES[at];
+        let each = if program.processes { 1 } else { threads.len().max(1) };
+        let mut processes = Vec::new();
+        for (number, threads) in threads.chunks(each).enumerate() {
+            let process = format!("{name}:{}", pid as usize + if program.processes { number } else { 0 });
+            self.process(&program, &process, threads);
+            processes.push(process);
+        }
+        processes
+    }
+
+    fn process(&mut self, program: &Program, process: &str, threads: &[(f64, f64)]) {
+        let pid: usize = process.rsplit(':').next().and_then(|pid| pid.parse().ok()).unwrap_or(1);
+        let cpus = self.world.hosts[program.host].cpus;
+        let (used, waited): (f64, f64) = threads.iter().fold((0.0, 0.0), |sum, t| (sum.0 + t.0, sum.1 + t.1));
+        self.time("process.cpu", process, used);
+        self.time("process.user", process, used * USER);
+        self.time("process.system", process, used * (1.0 - USER));
+        self.time("process.run_delay", process, waited);
+        for (number, (cpu, wait)) in threads.iter().enumerate() {
+            let thread = format!("{process}/{}", pid + number + usize::from(threads.len() > 1));
+            self.time("thread.cpu", &thread, *cpu);
+            self.time("thread.run_delay", &thread, *wait);
+            self.put("thread.cpus_allowed", &thread, f64::from(cpus));
+            self.put("thread.cpu_mask", &thread, 2f64.powi(cpus as i32) - 1.0);
+        }
+        let gauges = [
+            ("process.cpus_allowed", f64::from(cpus)),
+            ("process.cpu_mask", 2f64.powi(cpus as i32) - 1.0),
+            ("process.threads", threads.len() as f64),
+            ("process.running", (used + waited).round()),
+            ("process.sleeping", (threads.len() as f64 - used - waited).max(0.0).round()),
+            ("process.fds", 20.0 + self.seen.per_s.in_flight),
+            ("process.fd_limit", 20_000.0),
+        ];
+        gauges.iter().for_each(|(id, value)| self.put(id, process, *value));
+        for id in ["process.read_bytes", "process.write_bytes", "process.major_faults"] {
+            self.put(id, process, 0.0);
+        }
+    }
+
+    fn quota(&mut self, at: usize, ids: [&'static str; 3], instance: &str) {
+        let (periods, hit) = self.seen.quotas[at];
+        let [quota, all, out] = ids;
+        self.put(all, instance, periods / self.seen.length_s);
+        self.put(out, instance, hit / self.seen.length_s);
+        if let Some(cpus) = self.world.programs[at].quota {
+            self.put(quota, instance, cpus);
+        }
+    }
+
+    /// Adds the service behind the server; only its connections are seen where it runs on a host of its own.
+    fn backend(&mut self) -> Option<Upstream> {
+        let program = self.world.programs.get(BACKEND)?;
+        self.put("behind.connections", BACKEND_ADDRESS, self.seen.per_s.backend_connections.ceil());
+        let here = program.host == self.world.programs[SERVER].host;
+        let processes = if here { self.program(BACKEND) } else { Vec::new() };
+        let pids = processes.iter().filter_map(|p| p.rsplit(':').next()?.parse().ok()).collect();
+        Some(Upstream { address: BACKEND_ADDRESS.into(), depth: 1, from: String::new(), processes, pids })
+    }
+}
+
+/// Ids of a control group's quota.
+const QUOTA: [&str; 3] = ["cgroup.cpu_quota", "cgroup.cpu_periods", "cgroup.cpu_throttled_periods"];
+
+/// Returns the client's side.
+pub(super) fn client(world: &World, seen: &Seen, seed: u64) -> Side {
+    let mut writer = writer(world, seen, seed);
+    writer.host(world.programs[CLIENT].host);
+    writer.tcp(false);
+    writer.connections(false);
+    let processes = writer.program(CLIENT);
+    writer.quota(CLIENT, QUOTA, "/client");
+    side(writer, if world.shared { "beta" } else { "alpha" }, processes, None)
+}
+
+/// Returns the server's side.
+pub(super) fn server(world: &World, seen: &Seen, seed: u64) -> Side {
+    let mut writer = writer(world, seen, seed);
+    writer.host(world.programs[SERVER].host);
+    writer.tcp(true);
+    writer.connections(true);
+    let processes = writer.program(SERVER);
+    writer.quota(SERVER, QUOTA, "/srv");
+    let limit = world.listener.map_or(4096, |listener| listener.backlog);
+    writer.put("listen.limit", LISTENER, limit as f64);
+    writer.put("listen.queue", LISTENER, seen.per_s.backlog.round());
+    let behind = writer.backend();
+    side(writer, "beta", processes, behind)
+}
+
+fn writer<'a>(world: &'a World, seen: &'a Seen, seed: u64) -> Writer<'a> {
+    let t_s = (0..SAMPLES).map(|i| seen.length_s * i as f64 / (SAMPLES - 1) as f64).collect();
+    Writer { world, seen, random: fastrand::Rng::with_seed(seed), t_s, columns: Vec::new() }
+}
+
+fn side(writer: Writer<'_>, host: &str, processes: Vec<String>, behind: Option<Upstream>) -> Side {
+    Side {
+        host: host.into(),
+        machine: host.into(),
+        processes,
+        shared: writer.world.shared,
+        behind: behind.into_iter().collect(),
+        recording: Recording { t_s: writer.t_s, columns: writer.columns, absent: Vec::new() },
+        ..Side::default()
+    }
+}

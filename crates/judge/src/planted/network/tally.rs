@@ -1,0 +1,78 @@
+//! Counts of verdicts: how many are wrong, how many admit that they do not know, and how often each confidence is right.
+
+use run::ProofOutcome;
+
+use super::calibration::{Answer, Case};
+use crate::planted::PLANTED;
+
+/// Counts of one set of worlds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) worlds: usize,
+    /// Wrong with a confidence of 0.9 or more.
+    pub(super) surely_wrong: usize,
+    /// Wrong although the experiment proved it.
+    pub(super) wrong_and_proven: usize,
+    pub(super) wrong: usize,
+    pub(super) unknown: usize,
+    /// The same before the experiment.
+    pub(super) surely_wrong_by_counters: usize,
+    pub(super) wrong_by_counters: usize,
+    pub(super) unknown_by_counters: usize,
+}
+
+impl Tally {
+    pub(super) fn of(cases: &[Case]) -> Self {
+        let count = |is: &dyn Fn(&Case) -> bool| cases.iter().filter(|case| is(case)).count();
+        Self {
+            worlds: cases.len(),
+            surely_wrong: count(&|case| case.answer.surely_wrong()),
+            wrong_and_proven: count(&|case| case.answer.wrong() && case.outcome == ProofOutcome::Proven),
+            wrong: count(&|case| case.answer.wrong()),
+            unknown: count(&|case| case.answer.unknown()),
+            surely_wrong_by_counters: count(&|case| case.counters.surely_wrong()),
+            wrong_by_counters: count(&|case| case.counters.wrong()),
+            unknown_by_counters: count(&|case| case.counters.unknown()),
+        }
+    }
+}
+
+/// Verdicts of similar confidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Band {
+    /// Lowest confidence, and the one above the highest.
+    pub(super) from: f64,
+    pub(super) to: f64,
+    pub(super) verdicts: usize,
+    pub(super) right: usize,
+}
+
+/// Borders of the bands.
+const BORDERS: [f64; 5] = [0.0, 0.5, 0.7, 0.9, 1.01];
+
+/// Returns the reliability of each confidence; `unknown` has none.
+pub(super) fn bands(answers: &[&Answer]) -> Vec<Band> {
+    let known = || answers.iter().filter(|answer| !answer.unknown());
+    let band = |borders: &[f64]| {
+        let inside = || known().filter(|answer| (borders[0]..borders[1]).contains(&answer.confidence));
+        let (verdicts, right) = (inside().count(), inside().filter(|answer| answer.right).count());
+        Band { from: borders[0], to: borders[1], verdicts, right }
+    };
+    BORDERS.windows(2).rev().map(band).collect()
+}
+
+/// Returns the verdicts on the planted runs: each run has one cause.
+pub(super) fn planted() -> Vec<Answer> {
+    let judged = |planted: &crate::planted::Planted| {
+        let mut run = planted.run();
+        crate::judge(&mut run);
+        let verdict = run.findings.bottleneck;
+        Answer {
+            right: verdict.id == planted.id,
+            id: verdict.id,
+            confidence: verdict.confidence,
+            sentence: verdict.sentence,
+        }
+    };
+    PLANTED.iter().filter(|planted| planted.id != "unknown").map(judged).collect()
+}

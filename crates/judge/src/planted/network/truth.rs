@@ -1,0 +1,143 @@
+//! The truth about a world: its tightest parts, and the verdicts that name them.
+
+use super::world::{SERVER, Threads, World};
+
+/// Highest rate that one part of a world allows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limit {
+    pub(super) cause: Cause,
+    /// Requests per second.
+    pub(super) rate: f64,
+}
+
+/// A part of a world that can be its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// CPUs of the server's host, and whose work is a large part of it.
+    ServerHost {
+        client: bool,
+        backend: bool,
+    },
+    /// Event loops of the server, each with a CPU of its own.
+    ServerLoops,
+    /// Work of the server that is done one at a time, by changing threads.
+    Serial,
+    /// Workers that wait.
+    Workers,
+    /// Connections to the service behind.
+    Connections,
+    /// The service behind the server, on a host that is watched or not.
+    Backend,
+    /// Threads or CPUs of the generator.
+    Generator,
+    ServerQuota,
+    GeneratorQuota,
+    RateLimit,
+    AcceptQueue,
+    /// Number of connections, and the time that each takes with nothing full.
+    Load,
+}
+
+/// Parts whose limits differ by less are both the limit.
+const TIE: f64 = 1.1;
+/// The same where so few workers or connections are the limit that they hardly fill anything else: both matter.
+const TIE_OF_FEW: f64 = 1.3;
+/// Share of its limit below which a part is not full: the load ended before.
+const NOT_REACHED: f64 = 0.85;
+/// Share of its limit from which the load is not what ended the growth.
+const REACHED: f64 = 0.97;
+
+impl Cause {
+    /// Returns the word for it in the table.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::ServerHost { .. } => "CPUs of the server's host",
+            Self::ServerLoops => "event loops",
+            Self::Serial => "lock around CPU work",
+            Self::Workers => "workers that wait",
+            Self::Connections => "connections to a backend",
+            Self::Backend => "backend",
+            Self::Generator => "generator",
+            Self::ServerQuota => "server's CPU quota",
+            Self::GeneratorQuota => "generator's CPU quota",
+            Self::RateLimit => "rate limit",
+            Self::AcceptQueue => "accept queue",
+            Self::Load => "the load itself",
+        }
+    }
+
+    /// Returns the ids of the verdicts that name it.
+    fn ids(self, world: &World) -> Vec<&'static str> {
+        match self {
+            Self::ServerHost { client, backend } => {
+                let mut ids = vec!["server-cpu"];
+                ids.extend(client.then_some("client-cpu"));
+                ids.extend(backend.then_some("server-concurrency"));
+                // With one CPU or one loop a thread on it is as full as the CPU.
+                ids.extend(world.serial().then_some("server-single-thread"));
+                ids
+            }
+            Self::ServerLoops => {
+                let all = matches!(world.programs[SERVER].threads, Threads::Loops(n) if n >= world.server_cpus());
+                if all { vec!["server-single-thread", "server-cpu"] } else { vec!["server-single-thread"] }
+            }
+            Self::Serial if world.server_cpus() == 1 => vec!["server-cpu", "server-single-thread", "server-lock"],
+            Self::Serial => vec!["server-single-thread", "server-concurrency", "server-lock"],
+            // A single worker that hardly waits is a single thread.
+            Self::Workers if world.programs[SERVER].threads == Threads::Pool(1) => {
+                vec!["server-concurrency", "server-pool", "server-single-thread"]
+            }
+            Self::Workers | Self::Connections => vec!["server-concurrency", "server-pool"],
+            Self::Backend => vec!["server-concurrency"],
+            Self::Generator | Self::GeneratorQuota => vec!["client-cpu"],
+            Self::ServerQuota => vec!["server-cpu-quota"],
+            Self::RateLimit => vec!["server-rate-limit"],
+            Self::AcceptQueue => vec!["accept-queue"],
+            Self::Load => vec!["not-saturated"],
+        }
+    }
+}
+
+/// The tightest parts of a world, and the verdicts that name them.
+#[derive(Clone, Debug)]
+pub(super) struct Truth {
+    pub(super) cause: Cause,
+    pub(super) ids: Vec<&'static str>,
+    /// Whether a verdict may name the service behind the server.
+    pub(super) backend: bool,
+}
+
+impl World {
+    /// Returns the number of CPUs of the server's host.
+    pub(super) fn server_cpus(&self) -> usize {
+        self.hosts[self.programs[SERVER].host].cpus as usize
+    }
+
+    /// Returns whether one thread of the server can fill its host.
+    fn serial(&self) -> bool {
+        self.server_cpus() == 1
+    }
+
+    /// Returns the truth, given the highest rate that the sweep reached.
+    pub(super) fn truth(&self, reached: f64) -> Truth {
+        let all = self.limits.iter();
+        let least = all.clone().min_by(|a, b| a.rate.total_cmp(&b.rate)).expect("every world has a generator");
+        let tie = if matches!(least.cause, Cause::Workers | Cause::Connections) { TIE_OF_FEW } else { TIE };
+        let mut causes: Vec<Cause> = all.filter(|limit| limit.rate <= tie * least.rate).map(|l| l.cause).collect();
+        causes.sort_by_key(|cause| *cause != least.cause);
+        let (low, high) = (NOT_REACHED * least.rate, REACHED * least.rate);
+        // Clients whose SYN was dropped wait for seconds, so no number of them reaches the limit of the accept queue.
+        let by_drops = least.cause == Cause::AcceptQueue;
+        if reached < low && !by_drops {
+            causes = vec![Cause::Load];
+        } else if reached < high && !by_drops {
+            causes.push(Cause::Load);
+        }
+        let of_backend = |cause: &Cause| matches!(cause, Cause::Backend | Cause::ServerHost { backend: true, .. });
+        Truth {
+            cause: causes[0],
+            ids: causes.iter().flat_map(|cause| cause.ids(self)).collect(),
+            backend: causes.iter().any(of_backend),
+        }
+    }
+}

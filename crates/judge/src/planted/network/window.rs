@@ -1,0 +1,145 @@
+//! Figures of one measured window: the difference of two looks at a simulation.
+
+use super::sim::{Load, Sim, Sums};
+use super::world::World;
+
+/// Look at all counters of a simulation.
+#[derive(Clone, Debug)]
+pub(super) struct Look {
+    at_s: f64,
+    sums: Sums,
+    /// CPU time and wait of each thread, seconds.
+    threads: Vec<(f64, f64)>,
+    /// CPU time, and time ready, of each group of each host.
+    groups: Vec<Vec<(f64, f64)>>,
+    /// Periods of each group's quota, and those in which it ran out.
+    quotas: Vec<(f64, f64)>,
+}
+
+/// One measured window.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub(super) load: Load,
+    pub(super) length_s: f64,
+    /// Sums over the window, per second.
+    pub(super) per_s: Sums,
+    /// Share of a CPU that each thread used, and share of the time that it waited for one.
+    pub(super) threads: Vec<(f64, f64)>,
+    /// Program of each thread.
+    pub(super) program: Vec<usize>,
+    /// CPUs that each group of each host used, and mean number of its ready threads.
+    pub(super) groups: Vec<Vec<(f64, f64)>>,
+    /// Periods of each program's quota, and those in which it ran out.
+    pub(super) quotas: Vec<(f64, f64)>,
+    /// Response times and connect times, seconds, the shortest first.
+    pub(super) answers: Vec<(f64, f64)>,
+}
+
+impl Look {
+    pub(super) fn at(sim: &Sim<'_>) -> Self {
+        let threads = sim.threads.iter().map(|thread| {
+            let share = sim.world.programs.get(thread.program).map_or(1.0, |p| sim.cpus[p.host].share());
+            // Work that is under way counts with its part.
+            let under_way = thread.running.map_or(0.0, |(_, from_s, work_s)| {
+                let part_s = (sim.now_s - from_s) * share;
+                part_s.min(work_s)
+            });
+            let waits = thread.running.map_or(0.0, |(_, from_s, _)| sim.now_s - from_s - under_way);
+            (thread.cpu_s + under_way, thread.wait_s + waits)
+        });
+        let of = |cpu: &super::cpu::Cpu| cpu.groups.iter().map(|group| (group.work_s, group.ready_s)).collect();
+        let quota = |(at, program): (usize, &super::world::Program)| {
+            sim.cpus[program.host].groups[at].quota().map_or((0.0, 0.0), |quota| (quota.periods, quota.hit))
+        };
+        Self {
+            at_s: sim.now_s,
+            sums: sim.sums,
+            threads: threads.collect(),
+            groups: sim.cpus.iter().map(of).collect(),
+            quotas: sim.world.programs.iter().enumerate().map(quota).collect(),
+        }
+    }
+}
+
+/// Lets a world warm up under a load and measures a window.
+pub(super) fn measure(world: &World, load: Load, (warmup_s, length_s): (f64, f64), seed: u64) -> Seen {
+    let mut sim = Sim::new(world, load, seed);
+    let speed = (world.noise * stats::normal(&mut sim.random)).exp();
+    sim.cpus.iter_mut().for_each(|cpu| cpu.speed = speed);
+    sim.until(warmup_s);
+    sim.answers.clear();
+    let before = Look::at(&sim);
+    sim.until(warmup_s + length_s);
+    seen(&mut sim, &before)
+}
+
+/// Returns the figures since a look.
+pub(super) fn seen(sim: &mut Sim<'_>, before: &Look) -> Seen {
+    let after = Look::at(sim);
+    let length_s = after.at_s - before.at_s;
+    let pair =
+        |(a, b): (&(f64, f64), &(f64, f64))| (((a.0 - b.0) / length_s).max(0.0), ((a.1 - b.1) / length_s).max(0.0));
+    let pairs = |a: &[(f64, f64)], b: &[(f64, f64)]| a.iter().zip(b).map(pair).collect::<Vec<_>>();
+    let mut answers = std::mem::take(&mut sim.answers);
+    answers.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let quotas = after.quotas.iter().zip(&before.quotas).map(|(a, b)| (a.0 - b.0, a.1 - b.1)).collect();
+    Seen {
+        load: sim.load,
+        length_s,
+        per_s: after.sums.since(&before.sums, length_s),
+        threads: pairs(&after.threads, &before.threads),
+        program: sim.threads.iter().map(|thread| thread.program).collect(),
+        groups: after.groups.iter().zip(&before.groups).map(|(a, b)| pairs(a, b)).collect(),
+        quotas,
+        answers,
+    }
+}
+
+impl Sums {
+    fn since(&self, before: &Self, length_s: f64) -> Self {
+        let of = |field: fn(&Self) -> f64| (field(self) - field(before)) / length_s;
+        Self {
+            in_flight: of(|s| s.in_flight),
+            unread: of(|s| s.unread),
+            answers_unread: of(|s| s.answers_unread),
+            backlog: of(|s| s.backlog),
+            backend_connections: of(|s| s.backend_connections),
+            due: of(|s| s.due),
+            sent: of(|s| s.sent),
+            refused: of(|s| s.refused),
+            dropped: of(|s| s.dropped),
+            accepted: of(|s| s.accepted),
+        }
+    }
+}
+
+impl Seen {
+    /// Returns the completed requests per second, refusals included.
+    pub(super) fn rate(&self) -> f64 {
+        self.answers.len() as f64 / self.length_s
+    }
+
+    /// Returns the good answers per second.
+    pub(super) fn good(&self) -> f64 {
+        (self.rate() - self.per_s.refused).max(0.0)
+    }
+
+    /// Returns a summary of the response times, microseconds.
+    pub(super) fn latency_us(&self) -> run::Summary {
+        let at = |share: f64| {
+            let last = self.answers.len().saturating_sub(1);
+            self.answers.get(((share * self.answers.len() as f64) as usize).min(last)).map_or(0.0, |a| a.0 * 1e6)
+        };
+        let mean = self.answers.iter().map(|a| a.0).sum::<f64>() / (self.answers.len() as f64).max(1.0) * 1e6;
+        run::Summary {
+            count: self.answers.len() as u64,
+            mean,
+            min: at(0.0),
+            p50: at(0.5),
+            p90: at(0.9),
+            p99: at(0.99),
+            p99_9: at(0.999),
+            max: at(1.0),
+        }
+    }
+}
