@@ -1,28 +1,129 @@
 //! Completions in each slot of an experiment. A separate thread reads them from the published counts, so the hot loop
 //! needs no code for slots.
+//!
+//! A slot with few completions has no exact count: five requests a second in slots of half a second are 2 or 3. Such a
+//! slot gets fractions of requests instead. A completed request counts as work that was done evenly since the
+//! completion before it, and a slot gets the part of that time which lies in it.
 
 use run::SlotPlan;
 use sys::clock;
 
-/// Reads a count at both edges of each slot's measured part and returns the rates per second. A slot that was mostly
-/// missed has none (NaN). Ends early when `over` returns true.
+/// Completions in a slot up to which fractions of requests count: one more or less would change a rate by 2 %.
+const MAX_FRACTIONAL: u64 = 50;
+/// Length of a slot's measured part from which completions are timed, nanoseconds. Shorter slots belong to servers that
+/// complete many requests in each.
+const MIN_TIMED_NS: u64 = 100_000_000;
+/// Interval of looking for completions, nanoseconds: a hundredth of the shortest timed slot.
+const LOOK_INTERVAL_NS: u64 = 1_000_000;
+/// Part of the mean time between completions below which two completions belong together. Workers in step complete
+/// several requests at once, and then none for a while.
+const TOGETHER: f64 = 0.25;
+
+/// Completions that were seen at a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Completions {
+    at_ns: u64,
+    count: u64,
+}
+
+/// Measured part of a slot, as it was seen: start, end, and the count of completions at both.
+struct SeenSlot {
+    begin: Completions,
+    end: Completions,
+    was_seen: bool,
+}
+
+/// Returns the rate in each slot, per second. A slot that was mostly missed has none (NaN). Ends early when `over`
+/// returns true.
 pub(crate) fn rates(plan: &SlotPlan, origin_ns: u64, count: impl Fn() -> u64, over: impl Fn() -> bool) -> Vec<f64> {
-    let mut rates = Vec::with_capacity(plan.count as usize);
-    let look = |at_ns: u64| {
-        clock::sleep_until_ns(origin_ns + at_ns);
-        (clock::monotonic_ns(), count())
-    };
+    let mut watch = Watch { origin_ns, count, seen: Vec::new() };
+    let mut slots = Vec::with_capacity(plan.count as usize);
     for slot in 0..plan.count {
         if over() {
             break;
         }
-        let (begin, end) = plan.measured_ns(slot);
-        let (before, after) = (look(begin), look(end));
-        let lasted_ns = after.0.saturating_sub(before.0);
-        let rate = after.1.saturating_sub(before.1) as f64 / (lasted_ns as f64 / 1e9);
-        rates.push(if lasted_ns >= (end - begin) / 2 { rate } else { f64::NAN });
+        let (begin_ns, end_ns) = plan.measured_ns(slot);
+        let timed = end_ns - begin_ns >= MIN_TIMED_NS;
+        let begin = watch.look(begin_ns, timed);
+        let end = watch.look(end_ns, timed);
+        let was_seen = end.at_ns.saturating_sub(begin.at_ns) >= (end_ns - begin_ns) / 2;
+        slots.push(SeenSlot { begin, end, was_seen });
     }
-    rates
+    let groups = groups(&watch.seen);
+    slots.iter().map(|slot| if slot.was_seen { slot.rate(&groups) } else { f64::NAN }).collect()
+}
+
+impl SeenSlot {
+    fn rate(&self, groups: &[Completions]) -> f64 {
+        let completed = self.end.count.saturating_sub(self.begin.count);
+        let is_fractional = !groups.is_empty() && completed <= MAX_FRACTIONAL;
+        let work = if is_fractional { work(groups, self.begin.at_ns, self.end.at_ns) } else { completed as f64 };
+        work / (self.end.at_ns.saturating_sub(self.begin.at_ns) as f64 / 1e9)
+    }
+}
+
+/// Watch of the published count.
+struct Watch<F> {
+    origin_ns: u64,
+    count: F,
+    /// Completions in the order of time; only where they are timed.
+    seen: Vec<Completions>,
+}
+
+impl<F: Fn() -> u64> Watch<F> {
+    /// Waits until a time after the start of the load, and times completions until then if asked to.
+    fn look(&mut self, at_ns: u64, timed: bool) -> Completions {
+        let until_ns = self.origin_ns + at_ns;
+        let mut now = self.now();
+        while timed && now.at_ns < until_ns {
+            clock::sleep_until_ns(until_ns.min(now.at_ns + LOOK_INTERVAL_NS));
+            now = self.now();
+            if self.seen.last().is_none_or(|last| last.count < now.count) {
+                self.seen.push(now);
+            }
+        }
+        clock::sleep_until_ns(until_ns);
+        self.now()
+    }
+
+    fn now(&self) -> Completions {
+        Completions { at_ns: clock::monotonic_ns(), count: (self.count)() }
+    }
+}
+
+/// Joins completions that follow one another at once.
+fn groups(seen: &[Completions]) -> Vec<Completions> {
+    let (Some(first), Some(last)) = (seen.first(), seen.last()) else { return Vec::new() };
+    let completed = last.count.saturating_sub(first.count).max(1);
+    let mean_ns = last.at_ns.saturating_sub(first.at_ns) as f64 / completed as f64;
+    let mut groups = vec![*first];
+    for next in &seen[1..] {
+        match groups.last_mut() {
+            Some(group) if is_together(group, next, mean_ns) => *group = *next,
+            _ => groups.push(*next),
+        }
+    }
+    groups
+}
+
+fn is_together(group: &Completions, next: &Completions, mean_ns: f64) -> bool {
+    (next.at_ns.saturating_sub(group.at_ns) as f64) < TOGETHER * mean_ns
+}
+
+/// Returns the requests completed between two times, with fractions. Each group's requests are spread over the time
+/// since the group before; after the last group, work goes on as fast as before it.
+fn work(groups: &[Completions], begin_ns: u64, end_ns: u64) -> f64 {
+    let overlap = |from_ns: u64, to_ns: u64| to_ns.min(end_ns).saturating_sub(from_ns.max(begin_ns)) as f64;
+    let of_pair = |pair: &[Completions]| {
+        let (count, length_ns) = (pair[1].count - pair[0].count, pair[1].at_ns - pair[0].at_ns);
+        count as f64 * overlap(pair[0].at_ns, pair[1].at_ns) / length_ns.max(1) as f64
+    };
+    let done: f64 = groups.windows(2).map(of_pair).sum();
+    let unfinished = groups.last_chunk::<2>().map_or(0.0, |[before, last]| {
+        let (count, length_ns) = (last.count - before.count, last.at_ns - before.at_ns);
+        count as f64 * (overlap(last.at_ns, last.at_ns + length_ns) / length_ns.max(1) as f64)
+    });
+    done + unfinished
 }
 
 #[cfg(test)]
@@ -42,5 +143,41 @@ mod tests {
         // All slots are over already.
         let late = rates(&plan, origin.saturating_sub(1_000_000_000), count, || false);
         assert!(late.len() == 5 && late.iter().all(|r| r.is_nan()), "{late:?}");
+    }
+
+    /// Completions of `workers` that each take `took_ms`, `apart_ms` after one another.
+    fn completed(workers: u64, took_ms: u64, apart_ms: u64) -> Vec<Completions> {
+        let one =
+            |i: u64| Completions { at_ns: (i / workers * took_ms + i % workers * apart_ms) * 1_000_000, count: i + 1 };
+        (0..100).map(one).collect()
+    }
+
+    #[test]
+    fn a_slot_with_few_completions_has_fractions_of_requests() {
+        for (workers, took_ms, apart_ms) in [(1, 200, 0), (2, 400, 200), (2, 400, 3), (5, 1000, 1)] {
+            let groups = groups(&completed(workers, took_ms, apart_ms));
+            for begin_ms in (2000..4000).step_by(130) {
+                let work = work(&groups, begin_ms * 1_000_000, (begin_ms + 700) * 1_000_000);
+                assert!((work / 3.5 - 1.0).abs() < 0.02, "{workers} workers from {begin_ms}: {work}");
+            }
+        }
+        assert_eq!((groups(&[]), work(&[], 0, 1)), (vec![], 0.0));
+    }
+
+    #[test]
+    fn work_goes_on_after_the_last_completion_that_was_seen() {
+        let groups = groups(&completed(1, 200, 0)[..11]);
+        assert!((work(&groups, 1_900_000_000, 2_100_000_000) - 1.0).abs() < 1e-9);
+        assert!((work(&groups, 2_100_000_000, 2_900_000_000) - 0.5).abs() < 1e-9, "one more at most");
+    }
+
+    #[test]
+    fn slow_completions_are_timed() {
+        let plan = SlotPlan { first_s: 0.0, slot_s: 0.15, settle_s: 0.0, count: 4 };
+        let origin = clock::monotonic_ns();
+        // One each 40 ms: 3 or 4 in a slot.
+        let found = rates(&plan, origin, || clock::monotonic_ns().saturating_sub(origin) / 40_000_000, || false);
+        let whole = |rate: &f64| ((rate * 0.15).round() - rate * 0.15).abs() < 0.02;
+        assert!(found.len() == 4 && found[1..].iter().filter(|r| r.is_finite()).any(|r| !whole(r)), "{found:?}");
     }
 }

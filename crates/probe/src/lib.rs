@@ -37,7 +37,7 @@ pub use probe::Probe;
 pub use process_set::ProcessSet;
 pub use process_tree::{parent_of, started_ticks};
 pub use process_watch::ProcessWatch;
-pub use processors::{boot_id, cpus_of};
+pub use processors::{boot_id, core_of, cpus_of};
 pub use sampler::{Ended, Glance, Sampler};
 pub use sched_times::{SchedTimes, sched_times};
 pub use scope::Scope;

@@ -23,6 +23,13 @@ pub fn cpus_of(root: &Path, pids: &[u32]) -> Vec<u32> {
     cpus
 }
 
+/// Returns the first CPU of the core that a CPU belongs to; the CPU itself if that cannot be read.
+pub fn core_of(cpu: u32) -> u32 {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    let list = std::fs::read_to_string(path).unwrap_or_default();
+    list_of(&list).into_iter().min().unwrap_or(cpu)
+}
+
 /// Parses a list in the kernel's format: `0-3,8`.
 fn list_of(text: &str) -> Vec<u32> {
     let range = |part: &str| {

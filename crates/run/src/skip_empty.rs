@@ -11,3 +11,9 @@ pub(crate) fn is_no_count(n: &u64) -> bool {
 pub(crate) fn is_zero(n: &f64) -> bool {
     *n == 0.0
 }
+
+/// Whether a flag is not set.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+pub(crate) fn is_false(flag: &bool) -> bool {
+    !flag
+}

@@ -5,6 +5,7 @@
 
 pub mod alloc;
 pub mod clock;
+pub mod cpu_hog;
 pub mod cpuclock;
 pub mod diag;
 pub mod diag_unix;

@@ -54,6 +54,13 @@ pub fn recv(end: impl AsFd) -> Result<Option<([u8; MESSAGE_BYTES], Option<OwnedF
 #[derive(Debug)]
 pub struct Child(libc::pid_t);
 
+impl Child {
+    /// Returns the process ID.
+    pub fn pid(&self) -> u32 {
+        self.0.unsigned_abs()
+    }
+}
+
 impl Drop for Child {
     fn drop(&mut self) {
         let mut status = 0;

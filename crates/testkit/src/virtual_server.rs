@@ -102,7 +102,7 @@ impl VirtualServer {
     pub fn find(mut self) -> Result<Run, LabError> {
         let response_s = self.server.service_ns as f64 / 1e9;
         // `find` reserves a part of the budget for its experiment.
-        let (budget, _) = lab::search::Budget::with_proof(self.run().plan.search.budget_s);
+        let (budget, _) = lab::search::Budget::with_proof(self.run().plan.search.budget_s, response_s);
         lab::search::capacity(&mut self, budget, response_s)?;
         self.run.elapsed_s = self.now_s;
         judge::judge(&mut self.run);

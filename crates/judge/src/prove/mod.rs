@@ -9,6 +9,8 @@ mod conclude;
 mod cpu_limit;
 mod decision;
 mod estimate;
+mod further;
+mod looks;
 #[cfg(test)]
 mod network;
 mod observed;
@@ -24,6 +26,8 @@ mod words;
 pub use at_a_rate::{AtRate, answer_of, at_rate, predicted_at_rate};
 pub use conclude::{predicted, runner_up};
 pub use estimate::{Estimates, estimate, fewest_slots};
+pub use further::predicted_further;
+pub use looks::{MAX_LOOKS, is_known};
 pub use request_way::{RequestWay, request_way};
 pub use response::{RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};
 pub use suspects::{SUSPECTS, Suspect, suspects_of};

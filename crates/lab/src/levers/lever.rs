@@ -129,10 +129,21 @@ pub struct LeverTargets {
     pub request_way: RequestWay,
     /// Share of a CPU that a CPU thief is to take; 0 stands for a quarter.
     pub share: f64,
+    /// Whether the load has an offered rate, so that the server is mostly idle.
+    pub at_rate: bool,
     /// Median response time of the load, seconds; 0 if unknown.
     pub response_s: f64,
+    /// Descriptors that a generator may have.
+    pub descriptors: u64,
     /// Socket of the process that keeps the testbed which joins generator and server.
     pub keeper: Option<PathBuf>,
+}
+
+impl Lever {
+    /// Returns whether the lever has a trial of its own, because its slots are too long for the others.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.id == run::CPU_COUNT_LEVER
+    }
 }
 
 impl LeverTargets {

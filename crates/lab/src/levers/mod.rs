@@ -13,11 +13,13 @@ mod disk;
 mod keep_alive;
 mod lever;
 mod link;
+mod more_load;
 mod quick_ack;
 mod quota;
 mod rate;
 mod request_bytes;
 mod server_cpu;
+mod server_cpu_count;
 mod slot_clock;
 mod sources;
 mod thief;
@@ -38,6 +40,7 @@ use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan};
 /// All levers.
 pub const LEVERS: &[Lever] = &[
     server_cpu::ROW,
+    server_cpu_count::ROW,
     client_cpu::ROW,
     behind_cpu::ROW,
     behind_quota::ROW,
@@ -46,6 +49,7 @@ pub const LEVERS: &[Lever] = &[
     link::ROW,
     worker::ROW,
     rate::ROW,
+    more_load::ROW,
     client_threads::ROW,
     sources::ROW,
     quick_ack::ROW,

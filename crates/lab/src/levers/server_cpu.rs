@@ -8,7 +8,7 @@ use super::thief;
 pub(super) const ROW: Lever = Lever {
     id: "server-cpu",
     help: "takes a quarter of the server's CPU, in short pieces",
-    tests: &["server-cpu", "server-single-thread"],
+    tests: &["server-cpu", "server-single-thread", "server-concurrency"],
     needs: Prove::Default,
     always: true,
     slot_s: thief::SLOT_S,

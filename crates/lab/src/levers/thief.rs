@@ -40,8 +40,15 @@ pub(super) const SLOT_S: f64 = 0.015;
 
 /// Returns a plan whose slots are filled in later.
 pub(super) fn plan(lever: &str, cpus: &[u32], pids: &[u32], targets: &LeverTargets) -> LeverPlan {
-    let (share, turn_ns) = (targets.share, turn_ns(targets.response_s));
-    LeverPlan { lever: lever.into(), cpus: cpus.to_vec(), pids: pids.to_vec(), share, turn_ns, ..LeverPlan::default() }
+    LeverPlan {
+        lever: lever.into(),
+        cpus: cpus.to_vec(),
+        pids: pids.to_vec(),
+        share: targets.share,
+        victims_idle: targets.at_rate,
+        turn_ns: turn_ns(targets.response_s),
+        ..LeverPlan::default()
+    }
 }
 
 /// Returns the length of a turn for a response time.
@@ -52,6 +59,8 @@ fn turn_ns(response_s: f64) -> u64 {
 /// State shared by the threads of one theft.
 struct Theft {
     slot_clock: SlotClock,
+    /// CPUs that the victims may use at a time: those that the thief is on, or their CPU quota if that is less.
+    room: f64,
     /// CPU time that all threads took in each slot, nanoseconds.
     taken_ns: Vec<AtomicU64>,
 }
@@ -66,8 +75,10 @@ pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Resul
     if plan.cpus.is_empty() {
         return Err("the CPUs of the processes to slow down cannot be read".into());
     }
-    let theft =
-        Theft { slot_clock: SlotClock::new(&plan), taken_ns: plan.on.iter().map(|_| AtomicU64::new(0)).collect() };
+    let quota = shared_quota(&plan);
+    let room = quota.unwrap_or(f64::INFINITY).min(plan.cpus.len() as f64);
+    let taken_ns = plan.on.iter().map(|_| AtomicU64::new(0)).collect();
+    let theft = Theft { slot_clock: SlotClock::new(&plan), room, taken_ns };
     let seen = std::thread::scope(|scope| {
         for cpu in &plan.cpus {
             scope.spawn(|| theft.spin(*cpu));
@@ -75,9 +86,18 @@ pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Resul
         theft.watch(&commands)
     })?;
     let taken = theft.taken();
-    let of_victims = plan.share == 0.0;
+    let of_victims = !plan.victims_idle && quota.is_none();
     let speed = seen.iter().zip(&taken).map(|((speed, _), taken)| speed.filter(|_| of_victims).unwrap_or(1.0 - taken));
-    Ok(LeverPart { speed: speed.collect(), wanted: seen.iter().map(|(_, wanted)| *wanted).collect(), taken })
+    let wanted = seen.iter().map(|(_, wanted)| *wanted).collect();
+    Ok(LeverPart { speed: speed.collect(), wanted, ordered: Some(theft.share()), taken })
+}
+
+/// Returns the CPUs that the quota of a control group leaves to the victims and to this thief together. A process that
+/// waits for its quota waits for no CPU, so schedstat does not show what the thief takes there.
+fn shared_quota(plan: &LeverPlan) -> Option<f64> {
+    let own = probe::CpuQuota::of_process(std::process::id())?;
+    let of_victim = probe::CpuQuota::of_process(*plan.pids.first()?)?;
+    (own.file == of_victim.file).then_some(own.cpus)
 }
 
 impl Theft {
@@ -95,15 +115,21 @@ impl Theft {
                 return;
             }
             let before = clock::thread_cpu_ns();
-            self.turns(begin, end, if *on { self.share() } else { 0.0 });
+            self.turns(begin, end, if *on { self.share_of_cpu() } else { 0.0 });
             if *on {
                 self.taken_ns[slot].fetch_add(clock::thread_cpu_ns() - before, Relaxed);
             }
         }
     }
 
+    /// Returns the share that is taken of what the victims may use.
     fn share(&self) -> f64 {
         if self.slot_clock.plan.share > 0.0 { self.slot_clock.plan.share } else { DOSE }
+    }
+
+    /// Returns the share that is taken of each CPU.
+    fn share_of_cpu(&self) -> f64 {
+        self.share() * self.room / self.slot_clock.plan.cpus.len().max(1) as f64
     }
 
     /// Spins for a share of each turn; with a share of 0, only wakes at each turn.
@@ -129,7 +155,7 @@ impl Theft {
         let end = |_, before: (probe::SchedTimes, u64)| {
             let (now, at_ns) = look();
             let times = now.since(&before.0);
-            (times.speed(), wanted(&times, (at_ns - before.1) as f64, self.slot_clock.plan.cpus.len()))
+            (times.speed(), wanted(&times, (at_ns - before.1) as f64, self.room))
         };
         self.slot_clock.measure(commands, look, end)
     }
@@ -137,7 +163,7 @@ impl Theft {
     /// Returns the share of the CPUs that was taken in each slot.
     fn taken(&self) -> Vec<f64> {
         let plan = &self.slot_clock.plan;
-        let room = plan.slots.slot_s * 1e9 * plan.cpus.len().max(1) as f64;
+        let room = plan.slots.slot_s * 1e9 * self.room.max(1e-3);
         self.taken_ns.iter().map(|ns| (ns.load(Relaxed) as f64 / room).clamp(0.0, 1.0)).collect()
     }
 }
@@ -145,9 +171,9 @@ impl Theft {
 /// Returns the largest share of time in which a victim wanted a CPU. It is the share of all CPUs that victims had or
 /// waited for, or the mean number of running victims if that is more: one thread on two CPUs uses half of both. Waits
 /// alone do not show this, because a process that waits for its quota does not wait for a CPU.
-fn wanted(times: &probe::SchedTimes, length_ns: f64, cpus: usize) -> f64 {
+fn wanted(times: &probe::SchedTimes, length_ns: f64, cpus: f64) -> f64 {
     let (run, wait) = (times.run_ns as f64 / length_ns.max(1.0), times.wait_ns as f64 / length_ns.max(1.0));
-    ((run + wait) / cpus.max(1) as f64).max(run).min(1.0)
+    ((run + wait) / cpus.max(1e-3)).max(run).min(1.0)
 }
 
 #[cfg(test)]
@@ -156,8 +182,10 @@ mod tests {
 
     #[test]
     fn a_thread_on_two_cpus_wants_them_all_the_time_and_one_that_waits_for_its_quota_does_not() {
-        let share = |run_ns, wait_ns| wanted(&probe::SchedTimes { run_ns, wait_ns }, 1000.0, 2);
+        let share = |run_ns, wait_ns| wanted(&probe::SchedTimes { run_ns, wait_ns }, 1000.0, 2.0);
         assert_eq!((share(980, 20), share(200, 790), share(1500, 900), share(0, 0)), (0.98, 0.495, 1.0, 0.0));
+        let of_quota = wanted(&probe::SchedTimes { run_ns: 190, wait_ns: 0 }, 1000.0, 0.2);
+        assert!((of_quota - 0.95).abs() < 1e-9, "a fifth of a CPU is all that it may use: {of_quota}");
     }
 
     #[test]

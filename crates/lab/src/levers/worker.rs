@@ -25,7 +25,7 @@ pub(super) const ROW: Lever = Lever {
 };
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
-    if targets.share > 0.0 {
+    if targets.at_rate {
         return Err(
             "it delays one worker's requests for a whole slot, which at an offered rate does not slow the server"
                 .into(),

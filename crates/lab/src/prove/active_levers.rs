@@ -105,7 +105,7 @@ impl ActiveLevers {
                 lever: lever.plan.lever.clone(),
                 host: lever.hosts.join(", "),
                 on: lever.plan.on.clone(),
-                ordered: None,
+                ordered: part.ordered,
                 taken: mean(&lever.plan.on, &part.taken, true),
                 wanted: mean(&lever.plan.on, &part.wanted, false),
                 speed: part.speed,
@@ -142,7 +142,9 @@ fn average<'a>(parts: impl Iterator<Item = &'a LeverPart> + Clone) -> LeverPart 
         let slots = all.iter().map(|one| one.len()).min().unwrap_or(0);
         (0..slots).map(|slot| all.iter().map(|one| one[slot]).sum::<f64>() / all.len() as f64).collect()
     };
-    LeverPart { speed: mean(|p| &p.speed), taken: mean(|p| &p.taken), wanted: mean(|p| &p.wanted) }
+    let ordered: Vec<f64> = parts.clone().filter_map(|part| part.ordered).collect();
+    let ordered = (!ordered.is_empty()).then(|| judge::average(&ordered));
+    LeverPart { speed: mean(|p| &p.speed), taken: mean(|p| &p.taken), wanted: mean(|p| &p.wanted), ordered }
 }
 
 /// Returns the mean of the readings in the slots that were on, or in those that were off.

@@ -25,6 +25,8 @@ pub(super) fn lever_targets(lab: &Lab<'_>, setup: &TargetSetup) -> LeverTargets 
         dir: lab.run.plan.search.prove_dir.clone(),
         request_way: judge::prove::request_way(&lab.run),
         share: 0.0,
+        at_rate: false,
+        descriptors: sys::limits::descriptors().0,
         response_s: 0.0,
         keeper: setup.observation.testbed().map(|testbed| testbed.socket().to_path_buf()),
     }

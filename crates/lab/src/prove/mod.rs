@@ -2,10 +2,13 @@
 //!
 //! The prediction is recorded first; `judge::prove` interprets the result. The verdict's own lever comes first. If it
 //! needs a different load, the two loads take turns ([`turns`]). Otherwise it is switched in slots of one load
-//! ([`slots`]), together with the levers of every such experiment, since only all parts together add up to 1.
+//! ([`slots`]), together with the levers of every such experiment, since only all parts together add up to 1. Where the
+//! verdict may be about nothing that is full, more load is tried before. Where throughput may follow the server's CPU,
+//! whole CPUs are taken away last, in a trial of their own.
 
 mod active_levers;
 mod choose;
+mod further;
 mod host_questions;
 mod lever_targets;
 mod offered_rate;
@@ -13,6 +16,7 @@ mod operating_point;
 mod prove_target;
 mod schedule;
 mod slots;
+mod sparse;
 mod turns;
 
 pub use prove_target::prove_target;
@@ -25,8 +29,11 @@ use self::operating_point::OperatingPoint;
 use crate::levers::{LEVERS, Lever, Pull};
 use crate::{Lab, LabError, TargetSetup};
 
-/// Share of an experiment's time for the turns of the verdict's own lever.
+/// Largest share of the budget of `find` that an experiment may get.
+pub(crate) const MAX_BUDGET_SHARE: f64 = 0.42;
+/// Share of an experiment's time for the turns of the verdict's own lever, and for more load.
 const TURNS_SHARE: f64 = 0.6;
+const LOAD_SHARE: f64 = 0.5;
 /// Shares of the time of all levers with turns: for the verdict's own lever, for each other lever that tests the
 /// verdict, and for each further lever.
 const OWN_LEVER_SHARE: f64 = 0.4;
@@ -40,16 +47,20 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
     let (own, others) = own(lab, setup, &operating_point);
     predict(lab, setup, own, &operating_point);
     others.into_iter().for_each(|(row, why)| untried(lab, row, why));
-    let mut left_s = seconds;
+    let end_s = lab.elapsed_s() + seconds;
     if let Some(row) = own.filter(|row| row.pull.in_turns()) {
-        left_s -= in_turns(lab, setup, &operating_point, row, seconds * TURNS_SHARE)?;
+        in_turns(lab, setup, &operating_point, row, seconds * TURNS_SHARE)?;
         if lab.run.findings.proof.as_ref().is_some_and(|proof| proof.outcome == run::ProofOutcome::Proven) {
             return Ok(());
         }
     }
+    if let Some(row) = further::more_load(lab).filter(|row| own.is_none_or(|own| own.id != row.id)) {
+        further::predict(lab, row);
+        in_turns(lab, setup, &OperatingPoint::observed(&lab.run, connections), row, seconds * LOAD_SHARE)?;
+    }
     let wanted = |row: &Lever| row.always || Some(row.id) == own.map(|own| own.id);
     let operating_points = operating_point.or_fewer(lab.run.findings.knee.as_ref());
-    in_slots(lab, setup, &operating_points, wanted, left_s)
+    slots_and_count(lab, setup, (&operating_points, own), wanted, end_s)
 }
 
 /// Pulls every possible lever under the plan's load: a closed loop of `connections`, or the offered rate. The
@@ -77,20 +88,61 @@ pub(crate) fn prove_all(
     let own = if operating_point.at_rate.is_some() { None } else { own(lab, setup, &operating_point).0 };
     predict(lab, setup, own, &operating_point);
     let suspect = own.map(|own| own.id);
-    let mut with_turns: Vec<&Lever> = LEVERS.iter().filter(|row| row.pull.in_turns()).collect();
+    let load = further::more_load(lab).filter(|_| operating_point.at_rate.is_none());
+    load.into_iter().for_each(|row| further::predict(lab, row));
+    let is_used = |row: &&Lever| row.pull.in_turns() && (row.id != run::LOAD_LEVER || load.is_some());
+    let mut with_turns: Vec<&Lever> = LEVERS.iter().filter(is_used).collect();
     let verdict = lab.run.findings.bottleneck.id.clone();
     let share = |row: &Lever| match Some(row.id) == suspect {
         true => OWN_LEVER_SHARE,
-        false if own.is_some() && row.tests.contains(&verdict.as_str()) => RELATED_LEVER_SHARE,
+        false if (own.is_some() || row.id == run::LOAD_LEVER) && row.tests.contains(&verdict.as_str()) => {
+            RELATED_LEVER_SHARE
+        }
         false => OTHER_LEVER_SHARE,
     };
     with_turns.sort_by(|a, b| share(b).total_cmp(&share(a)));
-    let mut left_s = seconds;
+    let end_s = lab.elapsed_s() + seconds;
     for row in with_turns {
         let share = share(row);
-        left_s -= in_turns(lab, setup, &operating_point, row, seconds * share)?;
+        in_turns(lab, setup, &operating_point, row, seconds * share)?;
     }
-    in_slots(lab, setup, &[operating_point], |_| true, left_s)
+    slots_and_count(lab, setup, (&[operating_point], own), |_| true, end_s)
+}
+
+/// Slows resources in slots of one load, and takes whole CPUs away in slots of another, until a time of the run.
+fn slots_and_count(
+    lab: &mut Lab<'_>,
+    setup: &TargetSetup,
+    (operating_points, own): (&[OperatingPoint], Option<&'static Lever>),
+    wanted: impl Fn(&Lever) -> bool,
+    end_s: f64,
+) -> Result<(), LabError> {
+    let Some(first) = operating_points.first() else { return Ok(()) };
+    let fewer = further::fewer_cpus(lab, setup, first);
+    let left_s = end_s - lab.elapsed_s();
+    let is_planned = fewer.is_ok() && further::count_matters(lab);
+    let count_s = if is_planned { further::count_seconds(left_s) } else { 0.0 };
+    in_slots(lab, setup, (operating_points, own), |row| !row.is_alone() && wanted(row), left_s - count_s)?;
+    if !further::count_matters(lab) {
+        return Ok(());
+    }
+    match fewer {
+        Ok(row) => {
+            further::predict(lab, row);
+            let left_s = end_s - lab.elapsed_s();
+            in_slots(lab, setup, (operating_points, Some(row)), Lever::is_alone, left_s)
+        }
+        Err(why) => {
+            let rows = LEVERS.iter().filter(|row| row.is_alone());
+            rows.for_each(|row| untried(lab, row, why.clone()));
+            Ok(())
+        }
+    }
+}
+
+/// Returns the shortest time for an experiment on a server that answers one request at a time, in this time.
+pub(crate) fn least_seconds(response_s: f64) -> f64 {
+    schedule::least_seconds((1.0 / response_s.max(1e-6), 2.0 * response_s), 0.0, slots::FIRST_S)
 }
 
 /// Records why no lever is pulled.
@@ -125,15 +177,14 @@ fn untried(lab: &mut Lab<'_>, row: &Lever, why: String) {
     lab.run.findings.proof.iter_mut().for_each(|proof| proof.untried.push(untried.clone()));
 }
 
-/// Pulls a lever of turns and returns the seconds that it took.
+/// Pulls a lever of turns.
 fn in_turns(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
     operating_point: &OperatingPoint,
     row: &'static Lever,
     seconds: f64,
-) -> Result<f64, LabError> {
-    let begin_s = lab.elapsed_s();
+) -> Result<(), LabError> {
     let made = allowed(lab, row).and_then(|()| load_pair(lab, setup, row, &operating_point.load(setup)));
     match made {
         Ok(load_pair) => {
@@ -147,18 +198,19 @@ fn in_turns(
         }
         Err(why) => untried(lab, row, why),
     }
-    Ok(lab.elapsed_s() - begin_s)
+    Ok(())
 }
 
 fn in_slots(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
-    operating_points: &[OperatingPoint],
+    (operating_points, own): (&[OperatingPoint], Option<&'static Lever>),
     wanted: impl Fn(&Lever) -> bool,
     seconds: f64,
 ) -> Result<(), LabError> {
     let Some(operating_point) = operating_points.first().filter(|_| !lab.stopped()) else { return Ok(()) };
     let mut targets = lever_targets(lab, setup);
+    targets.at_rate = operating_point.at_rate.is_some();
     targets.share = operating_point.at_rate.and_then(|at_rate| offered_rate::dose(&at_rate).ok()).unwrap_or(0.0);
     // At an offered rate a theft delays a response by its whole length, however long the response takes.
     let response_s = |operating_point: &OperatingPoint| {
@@ -177,11 +229,14 @@ fn in_slots(
         Some(at_rate) => {
             offered_rate::trial(lab, setup, (operating_point, &at_rate, answer), &rows, &targets, seconds)?
         }
-        None => slots::trial(lab, setup, operating_points, &rows, &targets, seconds)?,
+        None => slots::trial(lab, setup, operating_points, (&rows, own), &targets, seconds)?,
     };
     match found {
         Ok(trial) => lab.run.findings.proof.iter_mut().for_each(|proof| proof.trials.push(trial.clone())),
-        Err(why) => lab.run.findings.proof.iter_mut().for_each(|proof| note_no_slots(proof, &why)),
+        Err(why) => match own.filter(|row| row.is_alone()) {
+            Some(row) => untried(lab, row, why),
+            None => lab.run.findings.proof.iter_mut().for_each(|proof| note_no_slots(proof, &why)),
+        },
     }
     put_back(lab, setup);
     Ok(())

@@ -1,7 +1,7 @@
 //! Load under which an experiment tests the verdict.
 
 use judge::prove::AtRate;
-use run::{Intensity, Knee, LoadPlan, Run, Trial};
+use run::{Intensity, Knee, LoadPlan, Run, ThinkTime, Trial};
 
 use crate::TargetSetup;
 
@@ -18,10 +18,14 @@ const CONNECTION_FACTORS: (u32, u32) = (2, 8);
 const MIN_RATE_SHARE: f64 = 0.85;
 
 /// Load under which an experiment runs, and what was observed under it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct OperatingPoint {
     /// Connections of the closed loop.
     pub(crate) connections: u32,
+    /// Requests in flight on each of them.
+    pipeline: u32,
+    /// Pause of each between an answer and the next request.
+    think: ThinkTime,
     /// Good answers per second observed with them.
     pub(crate) rate: f64,
     /// Median response time observed with them, seconds.
@@ -31,21 +35,40 @@ pub(crate) struct OperatingPoint {
 }
 
 impl OperatingPoint {
-    /// Returns the observations of an earlier trial with these connections.
+    /// Returns the observations of an earlier trial with these connections. The experiment sends what that trial sent.
     pub(super) fn observed(run: &Run, connections: u32) -> Self {
         let seen = run.trials.iter().rfind(|t| closed_connections(t) == Some(connections));
         let (rate, response_s) = seen.map_or((1000.0, 0.001), |t| (judge::good(t), t.latency_us.p50 / 1e6));
-        Self { connections, rate, response_s, at_rate: None }
+        let (pipeline, think) = each_connection(seen.map_or(&run.plan.load.intensity, |t| &t.intensity));
+        Self { connections, pipeline, think, rate, response_s, at_rate: None }
     }
 
     /// Returns the plan's open loop as it was observed before.
     pub(super) fn offered(at_rate: AtRate) -> Self {
-        Self { connections: 0, rate: at_rate.offered, response_s: at_rate.response_s, at_rate: Some(at_rate) }
+        let (pipeline, think) = (1, ThinkTime::default());
+        Self {
+            connections: 0,
+            pipeline,
+            think,
+            rate: at_rate.offered,
+            response_s: at_rate.response_s,
+            at_rate: Some(at_rate),
+        }
+    }
+
+    /// Returns the good answers per second, and the response time in seconds.
+    pub(super) fn speed(&self) -> (f64, f64) {
+        (self.rate, self.response_s)
     }
 
     /// Returns the load itself.
     pub(super) fn load(&self, setup: &TargetSetup) -> LoadPlan {
-        if self.at_rate.is_some() { setup.load.clone() } else { closed(setup, self.connections) }
+        if self.at_rate.is_some() {
+            return setup.load.clone();
+        }
+        let (connections, pipeline, think) = (self.connections, self.pipeline, self.think.clone());
+        let intensity = Intensity::Closed { connections, pipeline, think };
+        LoadPlan { intensity, threads: setup.load.threads.min(connections), ..setup.load.clone() }
     }
 
     /// Returns these connections, or the smallest larger step that is as good, if the requests in flight would run
@@ -53,26 +76,29 @@ impl OperatingPoint {
     /// that CPU has room.
     pub(super) fn busy(run: &Run, connections: u32) -> Self {
         let operating_point = Self::observed(run, connections);
-        let as_good = |t: &&Trial| judge::good(t) >= MIN_RATE_SHARE * operating_point.rate;
+        let alike = (operating_point.pipeline, operating_point.think.clone());
+        let as_good = |t: &&Trial| {
+            judge::good(t) >= MIN_RATE_SHARE * operating_point.rate && each_connection(&t.intensity) == alike
+        };
         let tried = run.trials.iter().filter(as_good).filter_map(closed_connections).filter(|n| *n >= connections);
         let more: Vec<Self> =
             tried.map(|n| Self::observed(run, n)).filter(|more| more.connections >= MIN_CONNECTIONS).collect();
         let fewest = |least_s: f64| {
-            more.iter().filter(|more| more.response_s >= least_s).min_by_key(|more| more.connections).copied()
+            more.iter().filter(|more| more.response_s >= least_s).min_by_key(|more| more.connections).cloned()
         };
         let few = fewest(0.0).unwrap_or(operating_point);
-        fewest(MIN_BUSY_S).or_else(|| few.untested(run.plan.search.max_connections)).unwrap_or(few)
+        fewest(MIN_BUSY_S).or_else(|| few.clone().untested(run.plan.search.max_connections)).unwrap_or(few)
     }
 
     /// Returns a load that was not tried: enough connections for the requests in flight to last long enough. On a
     /// full server they only lengthen the queue.
     fn untested(self, most: u32) -> Option<Self> {
-        let wanted = (UNTESTED_MARGIN * MIN_BUSY_S * self.rate).ceil() as u32;
+        let wanted = (UNTESTED_MARGIN * MIN_BUSY_S * self.rate / f64::from(self.pipeline)).ceil() as u32;
         // Even the permitted maximum keeps the server busy longer than the present number.
         let connections = wanted.min(CONNECTION_FACTORS.1 * self.connections).min(most);
         (connections >= CONNECTION_FACTORS.0 * self.connections).then(|| Self {
             connections,
-            response_s: f64::from(connections) / self.rate,
+            response_s: f64::from(connections * self.pipeline) / self.rate,
             ..self
         })
     }
@@ -86,12 +112,12 @@ impl OperatingPoint {
             .map(|k| [(4.0 * k.concurrency).max(f64::from(MIN_CONNECTIONS)), (2.0 * k.concurrency).max(2.0)])
             .into_iter()
             .flatten();
+        let pipeline = f64::from(self.pipeline);
         let mut all = vec![self];
-        for connections in few.map(|n| n.ceil() as u32) {
-            if all.last().is_some_and(|last| connections < last.connections) {
-                let response_s = f64::from(connections) / self.rate;
-                all.push(Self { connections, response_s, ..self });
-            }
+        for connections in few.map(|n| (n / pipeline).ceil() as u32) {
+            let Some(last) = all.last().filter(|last| connections < last.connections) else { continue };
+            let response_s = f64::from(connections * last.pipeline) / last.rate;
+            all.push(Self { connections, response_s, ..last.clone() });
         }
         all
     }
@@ -105,10 +131,12 @@ fn closed_connections(trial: &Trial) -> Option<u32> {
     }
 }
 
-/// Returns the run's load as a closed loop.
-fn closed(setup: &TargetSetup, connections: u32) -> LoadPlan {
-    let intensity = Intensity::Closed { connections, pipeline: 1, think: run::ThinkTime::default() };
-    LoadPlan { intensity, threads: setup.load.threads.min(connections), ..setup.load.clone() }
+/// Returns the requests in flight on each connection, and the pause before each request.
+fn each_connection(intensity: &Intensity) -> (u32, ThinkTime) {
+    match intensity {
+        Intensity::Closed { pipeline, think, .. } => ((*pipeline).max(1), think.clone()),
+        _ => (1, ThinkTime::default()),
+    }
 }
 
 #[cfg(test)]
@@ -162,15 +190,41 @@ mod tests {
 
     #[test]
     fn fewer_connections_that_still_fill_a_server_are_offered_from_the_most_down() {
-        let operating_point = OperatingPoint { connections: 64, rate: 150.0, response_s: 0.42, at_rate: None };
+        let operating_point = OperatingPoint {
+            connections: 64,
+            pipeline: 1,
+            think: ThinkTime::default(),
+            rate: 150.0,
+            response_s: 0.42,
+            at_rate: None,
+        };
         let knee = |concurrency| Knee { concurrency, x_max: 150.0, ..Knee::default() };
-        let connections =
-            |knee: Option<&Knee>| operating_point.or_fewer(knee).iter().map(|s| s.connections).collect::<Vec<_>>();
+        let connections = |knee: Option<&Knee>| {
+            operating_point.clone().or_fewer(knee).iter().map(|s| s.connections).collect::<Vec<_>>()
+        };
         assert_eq!(
             (connections(Some(&knee(3.13))), connections(Some(&knee(1.1))), connections(None)),
             (vec![64, 13, 7], vec![64, 8, 3], vec![64])
         );
         assert_eq!(connections(Some(&knee(f64::NAN))), vec![64]);
-        assert!((operating_point.or_fewer(Some(&knee(3.0)))[1].response_s - 0.08).abs() < 1e-9);
+        assert!((operating_point.clone().or_fewer(Some(&knee(3.0)))[1].response_s - 0.08).abs() < 1e-9);
+    }
+
+    /// A pipeline of 16 in the sweep and of 1 in the experiment once overturned a verdict.
+    #[test]
+    fn the_load_is_that_of_the_trial_with_the_verdict() {
+        let mut run = sweep(&[(8, 9000), (16, 9000)]);
+        run.trials.iter_mut().for_each(|t| t.latency_us.p50 = 2000.0);
+        let think = ThinkTime { mean_ms: 3.0, ..ThinkTime::default() };
+        run.trials[0].intensity = Intensity::Closed { connections: 8, pipeline: 16, think: think.clone() };
+        let found = OperatingPoint::busy(&run, 8);
+        assert_eq!(
+            (found.connections, found.pipeline, &found.think),
+            (8, 16, &think),
+            "16 without it are another load"
+        );
+        let knee = Knee { concurrency: 20.0, x_max: 9000.0, ..Knee::default() };
+        let fewer: Vec<(u32, u32)> = found.or_fewer(Some(&knee)).iter().map(|o| (o.connections, o.pipeline)).collect();
+        assert_eq!(fewer, [(8, 16), (5, 16), (3, 16)]);
     }
 }

@@ -9,8 +9,6 @@ use crate::levers::Lever;
 const BLOCK: usize = 8;
 /// Slots at the end with all levers off: throughput must recover.
 pub(super) const RECOVERY_SLOTS: usize = BLOCK;
-/// Minimum number of slots, normally and when time is short.
-const MIN_SLOTS: [u32; 2] = [48, 32];
 /// Number of slots up to which a short time is spent on more slots rather than longer ones.
 const PREFERRED_SLOTS: u32 = 64;
 /// Maximum number of slots: more time makes them longer.
@@ -19,71 +17,112 @@ const MAX_SLOTS: u32 = 800;
 const MIN_SLOT_S: f64 = 0.015;
 /// Shortest slot with a lever on another host, seconds: its clock is only known to half the round trip.
 const MIN_REMOTE_SLOT_S: f64 = 0.06;
-/// Longest slot, seconds.
-const MAX_SLOT_S: f64 = 0.5;
-/// Requests that a slot should complete, normally and when time is short. With fewer, the count scatters by more than
-/// a tenth; but a wider interval is better than none.
-const REQUESTS_PER_SLOT: [f64; 2] = [200.0, 25.0];
-/// Response times that a slot should last, normally and when time is short, so that leftovers of the slot before are
-/// a small part of it.
-const RESPONSES_PER_SLOT: [f64; 2] = [10.0, 5.0];
+
+/// Contents of the slots of an experiment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Density {
+    /// Requests that a slot should complete.
+    requests: f64,
+    /// Response times that a slot should last, so that leftovers of the slot before are a small part of it.
+    responses: f64,
+    /// Minimum number of slots, besides the minimum of the levers.
+    slots: u32,
+    /// Longest slot, seconds.
+    longest_s: f64,
+}
+
+/// Slots with enough time.
+const AMPLE: Density = Density { requests: 200.0, responses: 10.0, slots: 48, longest_s: 0.5 };
+/// Slots when time is short. The count of 25 requests scatters by a fifth at most; a wider interval is better than none.
+const SHORT: Density = Density { requests: 25.0, responses: 5.0, slots: 32, longest_s: 0.5 };
+/// Slots of a server that completes few requests a second. Fractions of requests count there, so that a slot needs a
+/// few completions only. It lasts one response and a half: the part that is left out is one response at most.
+pub(super) const SPARSE: Density = Density { requests: 3.0, responses: 1.5, slots: 0, longest_s: 2.0 };
 
 /// Requirements of an experiment's levers for its slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlotNeeds {
     /// Shortest slot in which all levers show their effect, seconds.
     pub(super) least_s: f64,
+    /// Shortest part at the start of a slot that is not measured, seconds.
+    pub(super) settle_s: f64,
     /// Minimum number of slots, plus one that a pause of the machine may spoil.
     pub(super) fewest: u32,
+    /// Whether few long slots are enough, because the dose is large.
+    pub(super) is_alone: bool,
 }
+
+/// Time that the kernel needs to balance the load of the CPUs after one was taken, seconds. See the slots of the lever
+/// that takes it.
+const BALANCE_S: f64 = 0.07;
 
 impl SlotNeeds {
     pub(super) fn new(levers: &[&Lever], far: bool) -> Self {
         let shortest_s = if far { MIN_REMOTE_SLOT_S } else { MIN_SLOT_S };
         let least_s = levers.iter().map(|row| row.slot_s).fold(shortest_s, f64::max);
-        Self { least_s, fewest: judge::prove::fewest_slots(levers.len()) as u32 + 1 }
+        let is_alone = levers.iter().any(|row| row.is_alone());
+        let settle_s = if is_alone { BALANCE_S } else { 0.0 };
+        Self { least_s, settle_s, fewest: judge::prove::fewest_slots(levers.len()) as u32 + 1, is_alone }
     }
 }
 
 /// Plans the slots for a load of `rate` requests per second with a response time of `response_s`, within `seconds`.
 /// Returns `None` if that is too short for the minimum number.
 pub(super) fn slots(load: (f64, f64), wanted: SlotNeeds, first_s: f64, seconds: f64) -> Option<SlotPlan> {
-    (0..MIN_SLOTS.len()).find_map(|short| slots_if(short, load, wanted, first_s, seconds))
+    [AMPLE, SHORT].into_iter().find_map(|density| slots_of(density, load, wanted, first_s, seconds))
 }
 
-/// Plans the slots with enough time (0) or when time is short (1).
-fn slots_if(
-    short: usize,
+/// Plans slots of one density.
+pub(super) fn slots_of(
+    density: Density,
     (rate, response_s): (f64, f64),
     wanted: SlotNeeds,
     first_s: f64,
     seconds: f64,
 ) -> Option<SlotPlan> {
     let asked_s =
-        |short: usize| (REQUESTS_PER_SLOT[short] / rate.max(1e-3)).max(RESPONSES_PER_SLOT[short] * response_s);
+        |density: Density| (density.requests / rate.max(1e-3)).max(density.responses * response_s).max(wanted.least_s);
+    let ample = density.requests >= AMPLE.requests;
     // A slot shorter than that would still hold the queue of the slot before.
-    if short > 0 && asked_s(short) > MAX_SLOT_S {
+    if !ample && asked_s(density) > density.longest_s.max(wanted.least_s) {
         return None;
     }
     let room_s = seconds - first_s;
-    let within = |slot_s: f64| slot_s.clamp(wanted.least_s, MAX_SLOT_S);
-    let wanted_s = match short {
-        0 => within(asked_s(0)),
+    let within = |slot_s: f64| slot_s.clamp(wanted.least_s, density.longest_s.max(wanted.least_s));
+    let fewest = if wanted.is_alone { wanted.fewest } else { density.slots.max(wanted.fewest) };
+    let wanted_s = match ample {
+        true => within(asked_s(density)),
         // As long as possible with enough slots: a server that answers in batches would be in step with short ones.
-        _ => (room_s / f64::from(PREFERRED_SLOTS.max(wanted.fewest))).clamp(within(asked_s(short)), within(asked_s(0))),
+        false => (room_s / f64::from(if wanted.is_alone { fewest } else { PREFERRED_SLOTS.max(fewest) }))
+            .clamp(within(asked_s(density)), within(asked_s(AMPLE)).max(within(asked_s(density)))),
     };
-    let count = (room_s / wanted_s).floor().min(f64::from(MAX_SLOTS));
-    if count < f64::from(MIN_SLOTS[short].max(wanted.fewest)) {
+    // Half a nanosecond: a room of exactly that many slots is enough.
+    let count = (room_s / wanted_s + 5e-10).floor().min(f64::from(MAX_SLOTS));
+    if count < f64::from(fewest) {
         return None;
     }
-    let slot_s = (room_s / count).clamp(wanted_s, MAX_SLOT_S);
-    let settle_s = (2.0 * response_s).clamp(0.15 * slot_s, 0.5 * slot_s);
+    let slot_s = (room_s / count).clamp(wanted_s, within(density.longest_s));
+    let settle_s = (2.0 * response_s).clamp(0.15 * slot_s, 0.5 * slot_s).max(wanted.settle_s);
     Some(SlotPlan { first_s, slot_s, settle_s, count: count as u32 })
 }
 
-/// Returns the slots in which a lever is on.
-pub(super) fn sequence(count: u32, random: &mut fastrand::Rng) -> Vec<bool> {
-    let pulled = (count as usize).saturating_sub(RECOVERY_SLOTS);
+/// Returns the number of slots at the end with all levers off. Where the slots are few, all of them are needed for the
+/// levers.
+pub(super) fn recovery_slots(count: u32, levers: &[&Lever]) -> usize {
+    let fewest = judge::prove::fewest_slots(levers.len()) + RECOVERY_SLOTS;
+    if count as usize >= fewest && levers.iter().all(|row| !row.is_alone()) { RECOVERY_SLOTS } else { 0 }
+}
+
+/// Returns the shortest time for slots of one lever on a server that completes few requests a second, seconds. `least_s`
+/// is the shortest slot of the lever.
+pub(super) fn least_seconds((rate, response_s): (f64, f64), least_s: f64, first_s: f64) -> f64 {
+    let slot_s = (SPARSE.requests / rate.max(1e-3)).max(SPARSE.responses * response_s).max(least_s);
+    first_s + slot_s * (judge::prove::fewest_slots(1) + 1) as f64
+}
+
+/// Returns the slots in which a lever is on, with `recovery` slots at the end without any.
+pub(super) fn sequence(count: u32, recovery: usize, random: &mut fastrand::Rng) -> Vec<bool> {
+    let pulled = (count as usize).saturating_sub(recovery);
     let mut on = Vec::with_capacity(count as usize);
     while on.len() < pulled {
         let mut block: Vec<bool> = (0..BLOCK).map(|i| i < BLOCK / 2).collect();
@@ -118,7 +157,9 @@ mod tests {
 
     #[test]
     fn slots_fit_the_time_and_the_load() {
-        let slots = |load, least_s, first_s, seconds| slots(load, SlotNeeds { least_s, fewest: 25 }, first_s, seconds);
+        let slots = |load, least_s, first_s, seconds| {
+            slots(load, SlotNeeds { least_s, settle_s: 0.0, fewest: 25, is_alone: false }, first_s, seconds)
+        };
         let fast = slots((100_000.0, 0.001), MIN_SLOT_S, 0.5, 8.0).unwrap();
         assert!(fast.end_s() <= 8.0 + 1e-9 && fast.slot_s >= MIN_SLOT_S && fast.count > 100, "{fast:?}");
         let slow = slots((500.0, 0.03), MIN_SLOT_S, 0.5, 30.0).unwrap();
@@ -133,13 +174,39 @@ mod tests {
     /// Three levers once got 32 slots where 33 were needed, so the experiment had no result.
     #[test]
     fn there_are_as_many_slots_as_the_levers_need_or_none() {
-        let rows: Vec<&Lever> = crate::levers::LEVERS.iter().take(3).collect();
+        let rows: Vec<&Lever> = crate::levers::LEVERS.iter().filter(|row| !row.is_alone()).take(3).collect();
         let slots_for = |seconds| {
             slots((115.0, 0.034), SlotNeeds::new(&rows, false), 0.4, seconds).map(|slots| slots.count as usize)
         };
         let most = [7.0, 7.5, 8.0, 9.0, 10.0, 12.0].map(slots_for);
         assert!(most.iter().flatten().all(|count| *count > judge::prove::fewest_slots(3)), "{most:?}");
         assert!(most[0].is_none() && most[5].is_some(), "{most:?}");
+    }
+
+    #[test]
+    fn whole_cpus_are_taken_for_a_few_slots_in_which_the_kernel_balances_them() {
+        let rows: Vec<&Lever> = crate::levers::LEVERS.iter().filter(|row| row.is_alone()).collect();
+        let needs = SlotNeeds::new(&rows, false);
+        let found = slots((900.0, 0.009), needs, 0.4, 3.5).unwrap();
+        assert!(found.slot_s >= 0.15 && found.settle_s >= BALANCE_S && found.count >= 18, "{found:?}");
+        let slow = slots_of(SPARSE, (20.0, 0.1), needs, 0.4, 3.5).unwrap();
+        assert!(slow.slot_s >= 0.15 && slow.end_s() <= 3.5 + 1e-9, "{slow:?}");
+        let on = sequence(18, 0, &mut fastrand::Rng::with_seed(1));
+        assert_eq!((on.len(), on.iter().filter(|on| **on).count() / 8), (18, 1));
+    }
+
+    /// A server of 5 requests a second had no experiment below a budget of minutes.
+    #[test]
+    fn a_slow_server_has_slots_with_a_few_requests_in_each() {
+        let needs = SlotNeeds { least_s: MIN_SLOT_S, settle_s: 0.0, fewest: 18, is_alone: false };
+        for (rate, response_s, seconds) in [(5.0, 0.4, 12.6), (20.0, 0.1, 5.0), (100.0, 0.02, 3.0)] {
+            let found = slots_of(SPARSE, (rate, response_s), needs, 0.4, seconds).unwrap();
+            assert!(found.end_s() <= seconds + 1e-9 && found.count >= 18, "{found:?}");
+            assert!(found.slot_s * rate >= 3.0 - 1e-9 && found.settle_s <= 0.5 * found.slot_s, "{found:?}");
+            assert!(least_seconds((rate, response_s), 0.0, 0.4) <= seconds, "{rate}");
+        }
+        assert_eq!(slots_of(SPARSE, (1.0, 2.0), needs, 0.4, 12.0), None);
+        assert!(least_seconds((1.0, 2.0), 0.0, 0.4) > 50.0);
     }
 
     #[test]
@@ -152,7 +219,7 @@ mod tests {
     #[test]
     fn each_lever_is_on_half_of_the_time_and_never_at_the_end() {
         let mut random = fastrand::Rng::with_seed(1);
-        let (a, b) = (sequence(168, &mut random), sequence(168, &mut random));
+        let (a, b) = (sequence(168, RECOVERY_SLOTS, &mut random), sequence(168, RECOVERY_SLOTS, &mut random));
         assert_eq!((a.len(), a.iter().filter(|on| **on).count()), (168, 80));
         assert!(a[160..].iter().all(|on| !on));
         assert_ne!(a, b);

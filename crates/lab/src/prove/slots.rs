@@ -5,7 +5,7 @@ use sys::clock::Origin;
 
 use super::active_levers::ActiveLevers;
 use super::operating_point::OperatingPoint;
-use super::schedule;
+use super::{schedule, sparse};
 use crate::agents::AgentGroup;
 use crate::levers::{Lever, LeverTargets};
 use crate::{Lab, LabError, Point, TargetSetup};
@@ -13,34 +13,49 @@ use crate::{Lab, LabError, Point, TargetSetup};
 /// Load before the first slot, seconds, until connections are up and caches warm.
 pub(super) const FIRST_S: f64 = 0.4;
 
-/// Conducts one trial with these levers, under the first of the loads for which the time suffices. The inner error
-/// says why there is none.
+/// Conducts one trial with these levers, under the first of the loads for which the time suffices. For a server that
+/// completes too few requests for all of them, `own` is used alone. The inner error says why there is no trial.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
     operating_points: &[OperatingPoint],
-    rows: &[&'static Lever],
+    (rows, own): (&[&'static Lever], Option<&'static Lever>),
     targets: &LeverTargets,
     seconds: f64,
 ) -> Result<Result<ProofTrial, String>, LabError> {
+    let needs = needs(setup, rows);
+    let fitting = |point: &&OperatingPoint| schedule::slots(point.speed(), needs, FIRST_S, seconds);
+    let found = operating_points.iter().find_map(|point| Some((point, fitting(&point)?)));
+    let own = own.filter(|own| rows.iter().any(|row| row.id == own.id));
+    match (found, own.or(rows.first().copied())) {
+        (Some((point, slots)), _) => one(lab, setup, point, rows, targets, slots),
+        (None, Some(row)) => sparse::trial(lab, setup, operating_points, row, targets, seconds),
+        (None, None) => Ok(Err("no lever can be used here".into())),
+    }
+}
+
+/// Returns the requirements of these levers.
+pub(super) fn needs(setup: &TargetSetup, rows: &[&'static Lever]) -> schedule::SlotNeeds {
     let far = rows.iter().any(|row| setup.hosts_of(row.place).iter().any(|host| host.is_remote()));
-    let wanted = schedule::SlotNeeds::new(rows, far);
-    let fitting = |operating_point: &OperatingPoint| {
-        Some((
-            *operating_point,
-            schedule::slots((operating_point.rate, operating_point.response_s), wanted, FIRST_S, seconds)?,
-        ))
-    };
-    let Some((operating_point, slots)) = operating_points.iter().find_map(fitting) else {
-        let rate = operating_points.first().map_or(0.0, |operating_point| operating_point.rate);
-        return Ok(Err(format!("{seconds:.1} s are too short for slots at {rate:.0} requests/s")));
-    };
+    schedule::SlotNeeds::new(rows, far)
+}
+
+/// Conducts one trial in these slots.
+pub(super) fn one(
+    lab: &mut Lab<'_>,
+    setup: &TargetSetup,
+    operating_point: &OperatingPoint,
+    rows: &[&'static Lever],
+    targets: &LeverTargets,
+    slots: SlotPlan,
+) -> Result<Result<ProofTrial, String>, LabError> {
     let load = operating_point.load(setup);
     let mut random = fastrand::Rng::with_seed(sys::clock::realtime_ns());
-    let on = rows.iter().map(|_| schedule::sequence(slots.count, &mut random)).collect();
+    let recovery = schedule::recovery_slots(slots.count, rows);
+    let on = rows.iter().map(|_| schedule::sequence(slots.count, recovery, &mut random)).collect();
     let table = Timetable { slots, on, load, label: format!("proof, {} connections", operating_point.connections) };
     let found = conduct(lab, setup, rows, targets, table)?;
-    Ok(found.and_then(|(trial, levers)| proof_trial(&trial, slots, levers)))
+    Ok(found.and_then(|(trial, levers)| proof_trial(&trial, slots, levers, recovery)))
 }
 
 /// A load with the slots of each lever.
@@ -75,7 +90,12 @@ pub(super) fn conduct(
     Ok(found)
 }
 
-fn proof_trial(trial: &Trial, slots: SlotPlan, levers: Vec<run::LeverSlots>) -> Result<ProofTrial, String> {
+fn proof_trial(
+    trial: &Trial,
+    slots: SlotPlan,
+    levers: Vec<run::LeverSlots>,
+    recovery_slots: usize,
+) -> Result<ProofTrial, String> {
     let completed_rate = trial.measured.slot_rates.clone();
     if completed_rate.len() != slots.count as usize {
         return Err(format!("the load was seen in {} of {} slots", completed_rate.len(), slots.count));
@@ -85,7 +105,7 @@ fn proof_trial(trial: &Trial, slots: SlotPlan, levers: Vec<run::LeverSlots>) -> 
         let rates: Vec<f64> = slots.iter().map(|t| completed_rate[*t]).filter(|rate| rate.is_finite()).collect();
         (!rates.is_empty()).then(|| judge::average(&rates))
     };
-    let after = recovery(&levers, completed_rate.len(), mean);
+    let after = recovery(&levers, completed_rate.len(), mean).filter(|_| recovery_slots > 0);
     Ok(ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, after, ..ProofTrial::default() })
 }
 

@@ -1,5 +1,7 @@
 //! Durations of the steps, chosen so that the whole stays within its budget. Pure.
 
+use crate::prove::MAX_BUDGET_SHARE;
+
 /// Durations of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepTimes {
@@ -31,8 +33,9 @@ const MIN_WARM_UP_SHARE: f64 = 0.004;
 /// Overhead of a step, seconds: starting agents, drain, and judging.
 const STEP_OVERHEAD_S: f64 = 0.08;
 
-/// Share of the whole budget for the experiment on the verdict.
-const PROOF_SHARE: f64 = 0.25;
+/// Share of the whole budget for the experiment on the verdict, where responses are short: half a dozen seconds of 30 for
+/// the speeds of both sides, and four for the number of CPUs.
+const PROOF_SHARE: f64 = 0.3;
 /// Shortest useful experiment, seconds.
 const MIN_PROOF_S: f64 = 4.0;
 
@@ -48,9 +51,12 @@ impl Budget {
         Self { total_s: total_s.max(1.0) }
     }
 
-    /// Returns the budget of the search, and the seconds of the experiment after it.
-    pub fn with_proof(total_s: f64) -> (Self, f64) {
-        let proof_s = Some(total_s * PROOF_SHARE).filter(|s| *s >= MIN_PROOF_S).unwrap_or(0.0);
+    /// Returns the budget of the search, and the seconds of the experiment after it. A server with this response time
+    /// needs at least so many seconds for slots that last long enough.
+    pub fn with_proof(total_s: f64, response_s: f64) -> (Self, f64) {
+        let needed = crate::prove::least_seconds(response_s) / total_s;
+        let share = if needed > PROOF_SHARE { needed.min(MAX_BUDGET_SHARE) } else { PROOF_SHARE };
+        let proof_s = Some(total_s * share).filter(|s| *s >= MIN_PROOF_S).unwrap_or(0.0);
         (Self::new(total_s - proof_s), proof_s)
     }
 
@@ -136,6 +142,15 @@ mod tests {
         assert!(5.2 / budget.search_step(0.11).whole_s() < 2.0 && 5.2 / whole_s(5.2) >= 3.0, "{}", whole_s(5.2));
         assert_eq!(budget.search_step_within(100.0, 0.11), budget.search_step(0.11));
         assert_eq!(budget.search_step_within(1.0, 0.0), budget.search_step(0.0));
+    }
+
+    /// A server of 5 requests a second, one at a time, has an experiment within the default budget.
+    #[test]
+    fn a_slow_server_gets_the_time_that_its_experiment_needs() {
+        let proof_s = |response_s| Budget::with_proof(30.0, response_s).1;
+        assert_eq!((proof_s(0.001), proof_s(10.0)), (30.0 * PROOF_SHARE, 30.0 * MAX_BUDGET_SHARE));
+        assert!(proof_s(0.2) >= crate::prove::least_seconds(0.2), "{}", proof_s(0.2));
+        assert_eq!(Budget::with_proof(5.0, 0.001).1, 0.0, "too short for any");
     }
 
     #[test]

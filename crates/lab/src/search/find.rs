@@ -29,7 +29,7 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     let search_s = whole_s - handshakes_s - classes_s;
     let (budget, proof_s) = match live.lab.run.plan.search.prove {
         // Loads with levers have no think times, so they would differ from the users' load.
-        Prove::Default | Prove::Intrusive if !users => Budget::with_proof(search_s),
+        Prove::Default | Prove::Intrusive if !users => Budget::with_proof(search_s, live.target_setup.first_s),
         _ => (Budget::new(search_s), 0.0),
     };
     for repeat in 0..live.lab.run.plan.repeat_count() {

@@ -204,7 +204,7 @@ fn ask(gauge: &mut Option<Gauge>) -> Result<Option<f64>, String> {
 }
 
 /// The CPU quota of a process's control group, and its file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CpuQuota {
     /// `cpu.max` or `cpu.cfs_quota_us` of the group with the tightest quota.
     pub file: PathBuf,
@@ -212,6 +212,8 @@ pub struct CpuQuota {
     pub text: String,
     /// CPU time per period in microseconds.
     pub quota_us: u64,
+    /// Number of CPUs allowed: CPU time per period over the period.
+    pub cpus: f64,
     version: Version,
 }
 
@@ -222,11 +224,11 @@ impl CpuQuota {
         let text = std::fs::read(tree.path(&format!("proc/{pid}/cgroup"))).ok()?;
         let cpu = resolve(&tree, &mounts(&tree), &text)?.cpu?;
         let (limit, folder) = cpu.tightest(quota);
-        limit?;
+        let cpus = limit?;
         let file = folder.join(cpu.pick("cpu.cfs_quota_us", "cpu.max"));
         let text = std::fs::read_to_string(&file).ok()?;
         let quota_us = words(text.as_bytes()).next().and_then(number)?;
-        Some(Self { file, text: text.trim().to_owned(), quota_us, version: cpu.version })
+        Some(Self { file, text: text.trim().to_owned(), quota_us, cpus, version: cpu.version })
     }
 
     /// Returns the text to write for this share of the quota, above 0.

@@ -75,6 +75,9 @@ pub struct Proof {
     pub of: ProofMetric,
     /// Predicted effect, recorded before the experiment.
     pub prediction: Option<Effect>,
+    /// Predicted effects of further levers that test the verdict, each recorded before its use.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub predictions: Vec<Effect>,
     /// For response times: predicted share of this lever in the growth when every resource slows by the same factor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_share: Option<f64>,

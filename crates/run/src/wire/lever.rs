@@ -64,6 +64,9 @@ pub struct LeverPlan {
     /// Share of each CPU that the lever takes; 0 for a quarter.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub share: f64,
+    /// Whether the processes are mostly idle, so that only the lever itself shows what it took.
+    #[serde(skip_serializing_if = "skip_empty::is_false")]
+    pub victims_idle: bool,
     /// Processes that the lever slows or measures.
     pub pids: Vec<u32>,
     /// Path that the lever acts on: a control group, a directory, or the socket of a testbed's keeper.
@@ -89,6 +92,9 @@ pub struct LeverPart {
     pub speed: Vec<f64>,
     /// Share of the CPUs that the lever took in each slot.
     pub taken: Vec<f64>,
+    /// Share of the resource that the lever tries to take while it is on; absent if the conductor knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ordered: Option<f64>,
     /// Upper bound on the share of time in which any of its victims wanted the resource, per slot.
     pub wanted: Vec<f64>,
 }

@@ -1,0 +1,34 @@
+//! Predictions for the levers besides the verdict's own: more load, and fewer CPUs.
+
+use run::{CPU_COUNT_LEVER, Effect, LOAD_LEVER, Run};
+
+/// Predicts the effect of a further lever by the verdict, before it is tried; `None` where the verdict predicts nothing.
+pub fn predicted_further(run: &Run, lever: &str, dose: f64) -> Option<Effect> {
+    let ratio = match (lever, run.findings.bottleneck.id.as_str()) {
+        (_, "unknown" | "") => return None,
+        // Where nothing is full, throughput grows with the load; otherwise nothing more comes out.
+        (LOAD_LEVER, "not-saturated") | (CPU_COUNT_LEVER, "server-cpu") => 1.0 - dose,
+        (LOAD_LEVER | CPU_COUNT_LEVER, _) => 1.0,
+        _ => return None,
+    };
+    Some(Effect { lever: lever.into(), dose, ratio, low: ratio, high: ratio, at: String::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_full_has_no_use_for_more_load_and_only_parallel_work_needs_the_cpus() {
+        let of = |id: &str, lever, dose| {
+            let mut run = Run::default();
+            run.findings.bottleneck.id = id.into();
+            predicted_further(&run, lever, dose).map(|effect| effect.ratio)
+        };
+        assert_eq!(of("not-saturated", LOAD_LEVER, -1.0), Some(2.0));
+        assert_eq!(of("server-concurrency", LOAD_LEVER, -1.0), Some(1.0));
+        assert_eq!(of("server-cpu", CPU_COUNT_LEVER, 0.5), Some(0.5));
+        assert_eq!(of("server-single-thread", CPU_COUNT_LEVER, 0.5), Some(1.0));
+        assert_eq!((of("unknown", LOAD_LEVER, -1.0), of("server-cpu", "disk", 0.5)), (None, None));
+    }
+}

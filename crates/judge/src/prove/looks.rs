@@ -1,0 +1,102 @@
+//! Looks at an experiment that is still running. Each look may err, so early looks have borders further out: those of
+//! O'Brien and Fleming. All looks together then err in one of twenty experiments, like one look at the end.
+//!
+//! Source: C. Jennison and B. Turnbull, *Group sequential methods* (2000), table 2.3.
+
+use run::{Estimate, ProofTrial};
+use stats::student::t95;
+
+use super::estimate;
+
+/// Maximum number of looks.
+pub const MAX_LOOKS: usize = 4;
+/// Border of the last look for one to four looks, standard deviations. Look k of K has the square root of K/k times that.
+const LAST_BORDER: [f64; MAX_LOOKS] = [1.960, 1.977, 2.004, 2.024];
+/// Half of a 95 % interval, standard deviations.
+const USUAL_BORDER: f64 = 1.960;
+/// Share of throughput that a limit carries at least.
+const HALF: f64 = 0.5;
+
+/// Returns whether the slots so far show that the first lever's resource carries more than half of the throughput, or
+/// that it does not, at look `look` of `looks`. The last look ends the experiment in any case.
+pub fn is_known(trial: &ProofTrial, look: usize, looks: usize) -> bool {
+    let found = estimate(trial).ok().and_then(|found| found.elasticities.first().copied());
+    found.is_some_and(|found| {
+        let sure = stretched(&found, look, looks, trial.completed_rate.len());
+        sure.low > HALF || sure.high < HALF
+    })
+}
+
+/// Parameters of an estimate with one lever: level, effect, and what its last slot left.
+const PARAMETERS: f64 = 3.0;
+
+/// Widens a 95 % interval to the border of a look, and by Student's factor for so few slots.
+fn stretched(found: &Estimate, look: usize, looks: usize, slots: usize) -> Estimate {
+    let few = t95((slots as f64 - PARAMETERS).max(1.0)) / USUAL_BORDER;
+    let (look, looks) = (look.clamp(1, MAX_LOOKS), looks.clamp(1, MAX_LOOKS));
+    let border = LAST_BORDER[looks - 1] * (looks as f64 / look.min(looks) as f64).sqrt();
+    Estimate::around(found.value, found.half() * few * border / USUAL_BORDER)
+}
+
+#[cfg(test)]
+mod tests {
+    use run::LeverSlots;
+    use stats::normal;
+
+    use super::*;
+
+    const SLOTS: usize = 18;
+
+    /// Adds a round to a trial in which the lever takes half of a resource that has this share of the response time.
+    fn round(trial: &mut ProofTrial, elasticity: f64, noise: f64, random: &mut fastrand::Rng) {
+        for _ in 0..SLOTS {
+            let on = random.bool();
+            let speed: f64 = if on { 0.5 } else { 1.0 };
+            trial.completed_rate.push(10.0 / (elasticity / speed + 1.0 - elasticity) * (noise * normal(random)).exp());
+            trial.levers[0].on.push(on);
+            trial.levers[0].speed.push(speed);
+        }
+    }
+
+    /// Returns the number of rounds, and whether they decided for more than half or for less.
+    fn experiment(elasticity: f64, noise: f64, looks: usize, seed: u64) -> (usize, Option<bool>) {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let lever = LeverSlots { lever: "server-cpu".into(), ..LeverSlots::default() };
+        let mut trial = ProofTrial { levers: vec![lever], ..ProofTrial::default() };
+        for look in 1..=looks {
+            round(&mut trial, elasticity, noise, &mut random);
+            if is_known(&trial, look, looks) {
+                return (look, Some(estimate(&trial).unwrap().elasticities[0].value > HALF));
+            }
+        }
+        (looks, None)
+    }
+
+    #[test]
+    fn looks_together_err_no_more_often_than_one() {
+        for (noise, looks) in [(0.15, 4), (0.3, 4), (0.3, 2), (0.5, 3)] {
+            let all: Vec<_> = (0..400).map(|seed| experiment(HALF, noise, looks, seed)).collect();
+            let wrong = all.iter().filter(|(_, decided)| decided.is_some()).count();
+            assert!(wrong <= 28, "noise {noise}, {looks} looks: {wrong} of 400 decided where the truth is the border");
+        }
+    }
+
+    #[test]
+    fn what_is_clear_is_known_early_and_right() {
+        for truth in [0.0, 1.0] {
+            let all: Vec<_> = (0..400).map(|seed| experiment(truth, 0.12, MAX_LOOKS, seed)).collect();
+            let right = all.iter().filter(|(_, decided)| *decided == Some(truth > HALF)).count();
+            let wrong = all.iter().filter(|(_, decided)| *decided == Some(truth < HALF)).count();
+            let rounds: usize = all.iter().map(|(rounds, _)| rounds).sum();
+            assert!(right >= 360 && wrong <= 4, "{truth}: {right} right, {wrong} wrong of 400");
+            assert!(rounds <= 400 * 3, "{rounds} rounds");
+        }
+    }
+
+    #[test]
+    fn early_borders_are_further_out() {
+        let half = |look, looks| stretched(&Estimate::around(1.0, 1.96), look, looks, 100_000).half();
+        assert!((half(1, 1) - 1.96).abs() < 1e-3 && (half(4, 4) - 2.024).abs() < 1e-3);
+        assert!((half(1, 4) - 4.048).abs() < 1e-3 && (half(2, 4) - 2.862).abs() < 1e-3);
+    }
+}

@@ -1,0 +1,130 @@
+//! Takes whole CPUs away from the server, instead of a share of all.
+//!
+//! A server that works on one request at a time moves to the CPUs that are left, and loses nothing. A server that works
+//! on several loses what it had on the others. A share of every CPU slows both alike.
+
+use std::path::Path;
+use std::sync::mpsc::Receiver;
+
+use run::{AgentCommand, CPU_COUNT_LEVER, LeverPart, LeverPlan, Prove};
+use sys::clock;
+use sys::cpu_hog::CpuHog;
+
+use super::lever::{Lever, LeverHost, LeverTargets, Pull};
+use super::slot_clock::SlotClock;
+
+pub(super) const ROW: Lever = Lever {
+    id: CPU_COUNT_LEVER,
+    help: "takes whole CPUs away from the server: half of those that it may use",
+    tests: &["server-cpu", "server-single-thread", "server-concurrency"],
+    needs: Prove::Default,
+    always: false,
+    slot_s: SLOT_S,
+    planned: 0.5,
+    rights: "none: own processes; with the right to raise priorities they get more of these CPUs",
+    intrusion: "everything on these CPUs runs elsewhere, or much slower, in half of the slots",
+    dose: "CPU time of the lever's processes over that of all CPUs that the server may use",
+    undo: "the processes end with their agent, also if it is killed",
+    place: LeverHost::Server,
+    pull: Pull::Slots { plan, check: Some(check), act },
+};
+
+/// Slot length, seconds. The kernel balances the load of the CPUs within tenths of a second: a threaded Python server
+/// had 76 % of its rate in the first 10 ms after one of two CPUs was taken, 86 % after 50 ms, and 94 % from 70 ms on.
+/// The first 70 ms of a slot are left out.
+const SLOT_S: f64 = 0.15;
+/// Processes per CPU that is taken. Each has one weight in the scheduler, and a server on two CPUs half a weight on
+/// each: eight processes leave it 6 to 11 % of the CPU.
+const HOGS_PER_CPU: usize = 8;
+
+fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
+    if targets.at_rate {
+        return Err("at an offered rate its dose could overload the server".into());
+    }
+    let plan = targets.on_server(ROW.id)?;
+    let cpus = targets.server_cpus.clone();
+    if !cpus.is_empty() {
+        cpus_to_take(cpus.clone(), probe::core_of)?;
+    }
+    Ok(LeverPlan { cpus, ..plan })
+}
+
+fn check(plan: &LeverPlan) -> Result<run::LeverCheck, String> {
+    cpus_to_take(allowed_cpus(plan), probe::core_of).map(|_| run::LeverCheck::default())
+}
+
+/// Returns the CPUs that the server may use. On another host the conductor could not know them.
+fn allowed_cpus(plan: &LeverPlan) -> Vec<u32> {
+    if plan.cpus.is_empty() { probe::cpus_of(Path::new("/"), &plan.pids) } else { plan.cpus.clone() }
+}
+
+/// Returns half of these CPUs. Those of one core stay together, since hyperthreads slow one another.
+fn cpus_to_take(mut allowed: Vec<u32>, core_of: impl Fn(u32) -> u32) -> Result<Vec<u32>, String> {
+    if allowed.len() < 2 {
+        return Err("the server may use only one CPU".into());
+    }
+    allowed.sort_by_key(|cpu| (core_of(*cpu), *cpu));
+    Ok(allowed.split_off(allowed.len().div_ceil(2)))
+}
+
+fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
+    let allowed = allowed_cpus(plan);
+    let cpus = cpus_to_take(allowed.clone(), probe::core_of)?;
+    let slot_clock = SlotClock::new(plan);
+    let times: Vec<(u64, u64)> =
+        (0..plan.on.len()).filter(|slot| plan.on[*slot]).map(|slot| slot_clock.whole_ns(slot)).collect();
+    let starts = cpus.iter().flat_map(|cpu| [*cpu; HOGS_PER_CPU]).map(|cpu| CpuHog::start(cpu, &times));
+    let hogs: Vec<CpuHog> = starts.collect::<Result<_, _>>().map_err(|e| format!("starting its processes: {e}"))?;
+    let look = || (cpu_ns(&hogs), clock::monotonic_ns());
+    let share = |_, (cpu_before, before): (u64, u64)| {
+        let (cpu, now) = look();
+        let room_ns = now.saturating_sub(before) as f64 * allowed.len() as f64;
+        (cpu.saturating_sub(cpu_before) as f64 / room_ns.max(1.0)).clamp(0.0, 1.0)
+    };
+    let taken = slot_clock.measure(&commands, look, share)?;
+    let ordered = Some(cpus.len() as f64 / allowed.len() as f64);
+    Ok(LeverPart { speed: taken.iter().map(|taken| 1.0 - taken).collect(), taken, ordered, wanted: Vec::new() })
+}
+
+/// Returns the CPU time of all processes so far. One that ended early took nothing since.
+fn cpu_ns(hogs: &[CpuHog]) -> u64 {
+    hogs.iter().filter_map(|hog| hog.cpu_ns().ok()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_cpus_are_taken_core_by_core() {
+        let alone = |cpu: u32| cpu;
+        assert!(cpus_to_take(vec![3], alone).unwrap_err().contains("only one CPU"));
+        assert_eq!(cpus_to_take(vec![0, 1], alone).unwrap(), [1]);
+        assert_eq!(cpus_to_take(vec![5, 1, 3], alone).unwrap(), [5]);
+        // CPU 0 and 2 are one core, 1 and 3 the other.
+        assert_eq!(cpus_to_take(vec![0, 1, 2, 3], |cpu| cpu % 2).unwrap(), [1, 3]);
+    }
+
+    #[test]
+    fn the_lever_takes_its_cpus_in_its_slots_and_says_how_much() {
+        let allowed = sys::limits::allowed_cpus().unwrap();
+        if allowed.len() < 2 {
+            return;
+        }
+        let slots = run::SlotPlan { first_s: 0.1, slot_s: 0.1, settle_s: 0.02, count: 4 };
+        let plan = LeverPlan {
+            lever: ROW.id.into(),
+            start_at_ns: clock::realtime_ns(),
+            slots,
+            on: vec![false, true, false, true],
+            pids: vec![std::process::id()],
+            ..LeverPlan::default()
+        };
+        let (_sender, commands) = std::sync::mpsc::channel();
+        let part = act(&plan, commands).unwrap();
+        let ordered = part.ordered.unwrap();
+        assert!((0.3..=0.5).contains(&ordered), "{part:?}");
+        let [off, on] = [[0, 2], [1, 3]].map(|slots| slots.map(|slot| part.taken[slot]));
+        assert!(off.iter().zip(on).all(|(off, on)| *off < 0.1 * ordered && on > 0.4 * ordered), "{part:?}");
+    }
+}

@@ -1,0 +1,81 @@
+//! Levers besides the verdict's own and those of every experiment: more load before them, whole CPUs after them.
+
+use run::{CPU_COUNT_LEVER, LOAD_LEVER, ProofTrial};
+
+use super::choose::{allowed, switchable};
+use super::lever_targets::lever_targets;
+use super::operating_point::OperatingPoint;
+use crate::levers::{LEVERS, Lever};
+use crate::{Lab, TargetSetup};
+
+/// Time for a trial in which whole CPUs are taken away, seconds: 18 slots of 150 ms, the start of the load, and a second
+/// by which the slots before may end later than planned.
+const COUNT_S: f64 = 4.2;
+/// Share of a long experiment's time for that trial.
+const COUNT_SHARE: f64 = 0.2;
+/// Shortest time of the other slots for which that trial is given its time, seconds.
+const MIN_SLOTS_S: f64 = 3.5;
+/// Elasticity from which throughput follows a resource.
+const FOLLOWS: f64 = 0.5;
+
+/// Returns the lever of more load if the verdict may be about nothing that is full. A verdict that names an upstream has
+/// a lever of its own.
+pub(super) fn more_load(lab: &Lab<'_>) -> Option<&'static Lever> {
+    row(LOAD_LEVER).filter(|row| tests_verdict(lab, row))
+}
+
+/// Returns the lever that takes whole CPUs, if it can be used and the verdict may be about the server's CPU.
+pub(super) fn fewer_cpus(
+    lab: &Lab<'_>,
+    setup: &TargetSetup,
+    operating_point: &OperatingPoint,
+) -> Result<&'static Lever, String> {
+    let row = row(CPU_COUNT_LEVER).ok_or("there is no such lever")?;
+    allowed(lab, row)?;
+    switchable(lab, setup, (row, operating_point), &lever_targets(lab, setup))?;
+    Ok(row)
+}
+
+/// Returns whether the number of CPUs says more: by the verdict, or because throughput followed their speed.
+pub(super) fn count_matters(lab: &Lab<'_>) -> bool {
+    row(CPU_COUNT_LEVER).is_some_and(|row| tests_verdict(lab, row)) || follows_speed(lab).unwrap_or(false)
+}
+
+/// Returns the part of the remaining seconds for the trial with fewer CPUs; 0 if the other slots need all.
+pub(super) fn count_seconds(left_s: f64) -> f64 {
+    if left_s - COUNT_S >= MIN_SLOTS_S { COUNT_S.max(left_s * COUNT_SHARE) } else { 0.0 }
+}
+
+/// Returns whether throughput followed the speed of the server's CPU; `None` if that was not measured.
+fn follows_speed(lab: &Lab<'_>) -> Option<bool> {
+    let trial = ProofTrial::of_speeds(&lab.run.findings.proof.as_ref()?.trials)?;
+    let at = trial.levers.iter().position(|lever| lever.lever == LEVERS[0].id)?;
+    let found = judge::prove::estimate(trial).ok()?;
+    Some(found.elasticities.get(at)?.value >= FOLLOWS)
+}
+
+fn row(id: &str) -> Option<&'static Lever> {
+    LEVERS.iter().find(|row| row.id == id)
+}
+
+fn tests_verdict(lab: &Lab<'_>, row: &Lever) -> bool {
+    let verdict = &lab.run.findings.bottleneck;
+    row.tests.contains(&verdict.id.as_str()) && verdict.waits_for.is_none()
+}
+
+/// Records the prediction for a further lever.
+pub(super) fn predict(lab: &mut Lab<'_>, row: &Lever) {
+    let Some(mut prediction) = judge::prove::predicted_further(&lab.run, row.id, row.planned) else { return };
+    prediction.at = jiff::Timestamp::now().to_string();
+    lab.run.findings.proof.iter_mut().for_each(|proof| proof.predictions.push(prediction.clone()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_trial_with_fewer_cpus_has_time_where_the_other_slots_have_theirs() {
+        assert_eq!((count_seconds(5.0), count_seconds(9.0), count_seconds(60.0)), (0.0, COUNT_S, 12.0));
+    }
+}

@@ -1,0 +1,119 @@
+//! Slots of a server that completes few requests a second: the suspect's own lever alone, with a larger dose, in rounds.
+//!
+//! - One lever needs half as many slots as three, so that slots are long enough for a few requests each.
+//! - Half of a CPU instead of a quarter changes the logarithm of throughput 2.4 times as much, and the scatter of a slot
+//!   stays: a sixth of the time has the same interval. With many requests the small dose is better, because a resource
+//!   that is slowed much becomes a bottleneck of its own.
+//! - After each round the slots so far are judged. The experiment ends as soon as they are sure; the borders of early
+//!   looks are so far out that all looks together err no more often than a single one (`judge::prove::is_known`).
+
+use run::{LeverSlots, ProofTrial, SlotPlan};
+
+use super::operating_point::OperatingPoint;
+use super::schedule::{self, SPARSE, slots_of};
+use super::slots::{FIRST_S, needs, one};
+use crate::levers::{Lever, LeverTargets};
+use crate::{Lab, LabError, TargetSetup};
+
+/// Share that a CPU lever takes.
+const DOSE: f64 = 0.5;
+/// Maximum number of rounds.
+const MAX_ROUNDS: usize = judge::prove::MAX_LOOKS;
+/// Time to start and end the load of a round, seconds.
+const OVERHEAD_S: f64 = 0.3;
+
+/// Conducts the rounds under the first of the loads for which the time suffices; the inner error says why there is no
+/// trial.
+pub(super) fn trial(
+    lab: &mut Lab<'_>,
+    setup: &TargetSetup,
+    operating_points: &[OperatingPoint],
+    row: &'static Lever,
+    targets: &LeverTargets,
+    seconds: f64,
+) -> Result<Result<ProofTrial, String>, LabError> {
+    let needs = needs(setup, &[row]);
+    let fitting = |point: &OperatingPoint| rounds(point.speed(), needs, seconds);
+    let Some((point, (rounds, slots))) = operating_points.iter().find_map(|point| Some((point, fitting(point)?)))
+    else {
+        return Ok(Err(too_short(operating_points, needs.least_s, seconds)));
+    };
+    let targets = LeverTargets { share: DOSE, ..targets.clone() };
+    let mut whole: Option<ProofTrial> = None;
+    for round in 1..=rounds {
+        if round > 1 && lab.stopped() {
+            break;
+        }
+        match one(lab, setup, point, &[row], &targets, slots)? {
+            Ok(trial) => whole = Some(whole.map_or_else(|| trial.clone(), |before| joined(before, &trial))),
+            Err(why) if whole.is_none() => return Ok(Err(why)),
+            Err(_) => break,
+        }
+        if whole.as_ref().is_some_and(|trial| judge::prove::is_known(trial, round, rounds)) {
+            break;
+        }
+    }
+    Ok(whole.ok_or_else(|| "it was interrupted".into()))
+}
+
+/// Returns the largest number of rounds that the time allows, and the slots of each.
+fn rounds(speed: (f64, f64), needs: schedule::SlotNeeds, seconds: f64) -> Option<(usize, SlotPlan)> {
+    (1..=MAX_ROUNDS).rev().find_map(|rounds| {
+        let each_s = (seconds - (rounds - 1) as f64 * OVERHEAD_S) / rounds as f64;
+        Some((rounds, slots_of(SPARSE, speed, needs, FIRST_S, each_s)?))
+    })
+}
+
+/// Says which time would do.
+fn too_short(operating_points: &[OperatingPoint], slot_s: f64, seconds: f64) -> String {
+    let all = operating_points.iter().map(|point| schedule::least_seconds(point.speed(), slot_s, FIRST_S));
+    let (rate, least_s) = (operating_points.first().map_or(0.0, |point| point.rate), all.fold(f64::MAX, f64::min));
+    let budget_s = (least_s / super::MAX_BUDGET_SHARE).ceil();
+    let rate = if rate < 10.0 { format!("{rate:.1}") } else { format!("{rate:.0}") };
+    format!(
+        "{seconds:.1} s are too short for slots at {rate} requests/s, which need {least_s:.1} s: give a --budget of \
+         {budget_s:.0} s or more"
+    )
+}
+
+/// Joins the slots of two rounds.
+fn joined(before: ProofTrial, next: &ProofTrial) -> ProofTrial {
+    let (first, second) = (before.completed_rate.len() as f64, next.completed_rate.len() as f64);
+    let mean = |a: Option<f64>, b: Option<f64>| Some((a? * first + b? * second) / (first + second));
+    let lever = |(a, b): (&LeverSlots, &LeverSlots)| LeverSlots {
+        on: [&a.on[..], &b.on].concat(),
+        speed: [&a.speed[..], &b.speed].concat(),
+        taken: mean(a.taken, b.taken),
+        wanted: mean(a.wanted, b.wanted),
+        ..a.clone()
+    };
+    ProofTrial {
+        completed_rate: [&before.completed_rate[..], &next.completed_rate].concat(),
+        levers: before.levers.iter().zip(&next.levers).map(lever).collect(),
+        after: None,
+        ..before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_faster_server_has_more_rounds() {
+        let needs = schedule::SlotNeeds { least_s: 0.015, settle_s: 0.0, fewest: 18, is_alone: false };
+        let of = |rate: f64| rounds((rate, 2.0 / rate), needs, 13.0).map(|(rounds, _)| rounds);
+        assert_eq!((of(1.0), of(5.0), of(100.0)), (None, Some(1), Some(MAX_ROUNDS)));
+    }
+
+    #[test]
+    fn rounds_are_joined_slot_by_slot() {
+        let trial = |rate: f64, on: bool, taken| {
+            let lever = LeverSlots { on: vec![on], speed: vec![0.5], taken: Some(taken), ..LeverSlots::default() };
+            ProofTrial { completed_rate: vec![rate], levers: vec![lever], after: Some(1.0), ..ProofTrial::default() }
+        };
+        let whole = joined(trial(5.0, true, 0.5), &trial(9.0, false, 0.3));
+        assert_eq!((&whole.completed_rate[..], &whole.levers[0].on[..]), (&[5.0, 9.0][..], &[true, false][..]));
+        assert_eq!((whole.levers[0].taken, whole.after), (Some(0.4), None));
+    }
+}

@@ -1,0 +1,122 @@
+//! Child processes that want all of one CPU at given times. Source: fork(2), setsid(2), sched(7) (autogroups),
+//! setpriority(2), close_range(2).
+//!
+//! With autogroups (`/proc/sys/kernel/sched_autogroup_enabled`), all threads of one session share one weight, so threads
+//! of one process get half of a contended CPU, however many they are. Each child therefore leads a session of its own.
+
+use crate::pass::{Child, fork};
+use crate::{Errno, Result, clock, cpuclock, limits};
+
+/// Nice value that a child asks for. It needs privilege: without, a child keeps its value. A value further down would
+/// keep the kernel's own threads from the CPU (ksoftirqd handles packets at nice 0).
+const NICE: i32 = -5;
+
+/// A child process that wants a CPU. The kernel kills it if the thread that started it ends; drop kills it, too.
+#[derive(Debug)]
+pub struct CpuHog {
+    child: Option<Child>,
+    pid: u32,
+}
+
+impl CpuHog {
+    /// Starts a child on `cpu`. It spins between the start and the end of each of `times` (CLOCK_MONOTONIC,
+    /// nanoseconds, ascending), sleeps otherwise, and ends after the last one.
+    pub fn start(cpu: u32, times: &[(u64, u64)]) -> Result<Self> {
+        let parent = std::process::id();
+        let child = fork(&[], || match enter(cpu, parent) {
+            Ok(()) => {
+                times.iter().for_each(|(begin_ns, end_ns)| spin(*begin_ns, *end_ns));
+                0
+            }
+            Err(_) => 1,
+        })?;
+        let pid = child.pid();
+        Ok(Self { child: Some(child), pid })
+    }
+
+    /// Returns the CPU time of the child so far, nanoseconds.
+    pub fn cpu_ns(&self) -> Result<u64> {
+        cpuclock::process_cpu_ns(self.pid)
+    }
+}
+
+impl Drop for CpuHog {
+    fn drop(&mut self) {
+        // The child was not waited for, so its number is still its own.
+        // SAFETY: kill takes no pointers.
+        unsafe { libc::kill(self.pid as libc::pid_t, libc::SIGKILL) };
+        self.child.take();
+    }
+}
+
+/// Makes the child a session of its own on its CPU, without the parent's files.
+fn enter(cpu: u32, parent: u32) -> Result<()> {
+    // SAFETY: plain system calls without pointers. The closed descriptors belong to owners that this process never
+    // returns to.
+    unsafe {
+        libc::setsid();
+        libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0);
+    }
+    if std::os::unix::process::parent_id() != parent {
+        // The parent ended before the kernel knew that this child ends with it.
+        return Err(Errno::SRCH);
+    }
+    limits::confine_to_cpus(&[cpu])?;
+    // Without privilege or autogroups the child runs at the usual priority.
+    let _ = limits::set_nice(NICE);
+    let _ = std::fs::write("/proc/self/autogroup", NICE.to_string());
+    Ok(())
+}
+
+fn spin(begin_ns: u64, end_ns: u64) {
+    clock::sleep_until_ns(begin_ns);
+    while clock::monotonic_ns() < end_ns {
+        std::hint::spin_loop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_there(pid: u32) -> bool {
+        std::path::Path::new(&format!("/proc/{pid}")).exists()
+    }
+
+    /// Returns the fields of a process's `stat` from its state on.
+    fn stat(pid: u32) -> Vec<String> {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        text.rsplit(')').next().unwrap().split_whitespace().map(str::to_owned).collect()
+    }
+
+    /// Waits until a child leads a session of its own, which it does after it is tied to its parent.
+    fn wait_for_session(pid: u32) {
+        testkit::eventually(|| (stat(pid)[3] == pid.to_string()).then_some(()));
+    }
+
+    #[test]
+    fn a_child_spins_when_it_is_told_and_is_gone_with_its_value() {
+        let cpu = *limits::allowed_cpus().unwrap().last().unwrap();
+        let now = clock::monotonic_ns();
+        let hog = CpuHog::start(cpu, &[(now + 50_000_000, now + 10_000_000_000)]).unwrap();
+        testkit::eventually(|| (hog.cpu_ns().unwrap() > 20_000_000).then_some(()));
+        let pid = hog.pid;
+        assert!(is_there(pid));
+        wait_for_session(pid);
+        drop(hog);
+        assert!(!is_there(pid));
+    }
+
+    #[test]
+    fn a_child_ends_with_the_thread_that_started_it() {
+        let cpu = *limits::allowed_cpus().unwrap().last().unwrap();
+        let now = clock::monotonic_ns();
+        let start = move || {
+            let hog = CpuHog::start(cpu, &[(now + 60_000_000_000, now + 61_000_000_000)]).unwrap();
+            wait_for_session(hog.pid);
+            hog
+        };
+        let hog = std::thread::spawn(start).join().unwrap();
+        testkit::eventually(|| (stat(hog.pid)[0] == "Z").then_some(()));
+    }
+}
