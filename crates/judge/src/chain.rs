@@ -60,16 +60,30 @@ impl Chain {
         self.busy / self.cpus
     }
 
+    /// Returns the CPU time of the generator, in CPUs.
+    pub(crate) fn generator(&self) -> f64 {
+        self.sum(|part| part.name == GENERATOR)
+    }
+
+    /// Returns the CPU time of the server and its upstreams, in CPUs.
+    pub(crate) fn serving(&self) -> f64 {
+        self.sum(|part| part.name != GENERATOR && part.name != OTHERS)
+    }
+
+    fn sum(&self, of: impl Fn(&Part) -> bool) -> f64 {
+        self.parts.iter().filter(|part| of(part)).map(|part| part.cpus).sum()
+    }
+
     /// Returns whether the CPUs are full, and the known programs use at least half of their time.
     pub(crate) fn is_full(&self) -> bool {
-        let known = self.parts.iter().filter(|p| p.name != OTHERS).map(|p| p.cpus).sum::<f64>();
+        let known = self.generator() + self.serving();
         self.share() >= FULL && known >= HALF_BUSY * self.cpus
     }
 
     /// Returns the CPU time of the part of this name, in CPUs.
     #[cfg(test)]
     fn part(&self, name: &str) -> f64 {
-        self.parts.iter().filter(|p| p.name == name).map(|p| p.cpus).sum()
+        self.sum(|part| part.name == name)
     }
 
     /// Returns the parts in words: `caddy 1.28, generator 0.350, nginx 0.310`.

@@ -2,7 +2,7 @@
 
 use crate::rules::{Rule, Tier, Verdict};
 use crate::signals::odds;
-use crate::thresholds::LIKELY;
+use crate::thresholds::{GUESS, LIKELY, SUREST};
 
 /// A rule with its answer.
 pub(crate) type Answer = (&'static Rule, Verdict);
@@ -12,7 +12,8 @@ pub(crate) type Answer = (&'static Rule, Verdict);
 pub(crate) struct Choice<'a> {
     pub(crate) rule: &'static Rule,
     pub(crate) verdict: &'a Verdict,
-    /// Probability of the winner, shared with the other causes of its tier that no cause explains.
+    /// Probability of the winner, shared with the other causes of its tier that no cause explains. What is left over is as likely as that no
+    /// cause is there.
     pub(crate) chance: f64,
 }
 
@@ -21,14 +22,16 @@ pub(crate) struct Choice<'a> {
 pub(crate) fn choose<'a>(answers: &'a [Answer], excluded: &[&str]) -> Option<Choice<'a>> {
     let bound: Vec<Bound<'_>> =
         answers.iter().filter(|(rule, _)| !excluded.contains(&rule.id)).filter_map(of).collect();
-    let tier = bound.iter().map(Bound::tier).min()?;
-    let mut left: Vec<&Bound<'_>> = bound.iter().filter(|b| b.tier() == tier).collect();
+    let can_win = || bound.iter().filter(|b| b.can_win());
+    let tier = can_win().map(Bound::tier).min()?;
+    let mut left: Vec<&Bound<'_>> = can_win().filter(|b| b.tier() == tier).collect();
     let all = left.clone();
     left.retain(|b| !all.iter().any(|other| other.accounts_for(b)));
     let most = left.iter().map(|b| b.chance).fold(0.0, f64::max);
-    let winner = left.iter().find(|b| b.chance >= most)?;
+    let winner = left.iter().find(|b| b.chance >= most - 4.0 * f64::EPSILON)?;
     let rivals = left.iter().filter(|b| tier == Tier::Cause && b.rule.id != winner.rule.id);
-    let chance = shared(winner.chance, rivals.map(|b| b.chance));
+    let none_else: f64 = bound.iter().filter(|b| b.is_guess_beside(winner)).map(|b| 1.0 - b.chance).product();
+    let chance = (shared(winner.chance, rivals.map(|b| b.chance)) * none_else).min(SUREST);
     Some(Choice { rule: winner.rule, verdict: winner.verdict, chance })
 }
 
@@ -49,6 +52,16 @@ impl Bound<'_> {
     /// Returns the tier. A cause that is less likely than not ranks with what is left over.
     fn tier(&self) -> Tier {
         if self.chance >= LIKELY { self.rule.tier } else { Tier::LeftOver }
+    }
+
+    /// Returns whether the answer may be the verdict: a specific cause needs more than a hint.
+    fn can_win(&self) -> bool {
+        self.rule.tier == Tier::LeftOver || self.chance >= GUESS
+    }
+
+    /// Returns whether this is an unlikely cause that a winner without signs of its own leaves open.
+    fn is_guess_beside(&self, winner: &Self) -> bool {
+        winner.rule.tier == Tier::LeftOver && self.rule.tier != Tier::LeftOver && self.chance < LIKELY
     }
 
     /// Returns whether the other's signs are symptoms of this cause. An unlikely cause accounts for nothing.
@@ -81,8 +94,16 @@ mod tests {
     fn a_higher_tier_wins_whatever_the_probabilities_are() {
         assert_eq!(won(&[("server-concurrency", 0.9), ("server-disk", 0.6)]), ("server-disk", 0.6));
         assert_eq!(won(&[("server-cpu", 0.99), ("client-ports", 0.95)]), ("client-ports", 0.95));
+        assert_eq!(won(&[("server-cpu", 0.99)]), ("server-cpu", SUREST));
         assert_eq!(won(&[("server-concurrency", 0.6), ("server-disk", 0.4)]).0, "server-concurrency", "a guess");
         assert_eq!(won(&[("unknown", 0.0), ("server-disk", 0.4)]).0, "server-disk", "better than nothing");
+    }
+
+    #[test]
+    fn a_guess_takes_from_what_is_left_over() {
+        let (id, chance) = won(&[("server-concurrency", 0.9), ("server-single-thread", 0.3)]);
+        assert!(id == "server-concurrency" && (chance - 0.63).abs() < 1e-9, "{id} {chance}");
+        assert_eq!(won(&[("server-single-thread", 0.3), ("unknown", 0.0)]).0, "unknown", "a hint is no verdict");
     }
 
     #[test]

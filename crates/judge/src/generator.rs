@@ -5,17 +5,24 @@ use run::{Evidence, FigureUnit};
 use crate::Facts;
 use crate::client_hosts;
 use crate::evidence::{measured, thread_line, throttled};
-use crate::number::{percent, positive, rate, ratio};
-use crate::overflow::Overflow;
-use crate::thresholds::{AGENT_WORKS, BUSY, FULL, KEEPS_UP, NEAR_CEILING, OUTWEIGHS, STARVED_WAIT, THROTTLED};
+use crate::number::{figure, percent, positive, rate, ratio};
+use crate::signals::cpu::{ServerCpu, full, plateau, queue, ran};
+use crate::signals::{Signal, chance, spread};
+use crate::thresholds::{
+    AGENT_WORKS, CEILING_SAYS, CEILING_WIDTH, LIKELY, NEAR_CEILING, QUOTA_SAYS, STARVED_SHARE, STARVED_WAIT,
+    STARVED_WIDTH, THROTTLED, THROTTLED_WIDTH,
+};
 use crate::view::{Task, View};
 use crate::waiting::Waiting;
 
-/// Limit that the generator reached.
+/// Limit that the generator may have reached.
 pub(crate) struct ClientLimit {
-    pub(crate) confidence: f64,
+    /// Probability that it is the limit.
+    pub(crate) chance: f64,
     pub(crate) sentence: String,
     pub(crate) evidence: Vec<Evidence>,
+    /// Signals that the probability rests on.
+    pub(crate) signals: Vec<Signal>,
 }
 
 /// Returns the threads of the generator that make load: the busiest, as many as the plan has.
@@ -28,78 +35,97 @@ pub(crate) fn load_threads(facts: &Facts<'_>, view: &View<'_>) -> Vec<Task> {
     threads
 }
 
-/// Returns the limit that the generator reached in the decisive trial. There is none where the server refuses everything beyond a rate of its
-/// own.
+/// Returns the most probable limit of the generator in the decisive trial.
 pub(crate) fn client_limit(facts: &Facts<'_>) -> Option<ClientLimit> {
-    let view = facts.client().filter(|_| !(facts.run.sent_requests() && facts.refusals.keep_one_rate()))?;
-    let mut limit = by_threads(facts, &view).or_else(|| by_ceiling(facts, &view)).or_else(|| by_quota(&view))?;
+    let view = facts.client()?;
+    let found = [by_threads(facts, &view), by_ceiling(facts, &view), by_quota(&view), in_sum(facts)];
+    let mut limit = found.into_iter().flatten().reduce(|a, b| if b.chance > a.chance { b } else { a })?;
     if let Some((on, others)) = client_hosts::among(facts) {
         limit.sentence = format!("{on}{}{others}", limit.sentence);
     }
     Some(limit)
 }
 
-fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
-    let threads = load_threads(facts, view);
-    let n = positive(threads.len() as f64)?;
-    let busy = threads.iter().map(|t| t.busy).sum::<f64>() / n;
-    let wants = threads.iter().map(Task::wants).sum::<f64>() / n;
-    let full = busy >= FULL;
-    // A thread that waits for a CPU nearly whenever it does not run never rests.
-    let always = wants >= FULL;
-    // A thread that waits longer than it runs is starved, even if it also waits for a starved server. Beside a full server it has time left,
-    // and the server has none.
-    let mostly = wants - busy >= STARVED_WAIT && wants - busy >= busy && !server_full(facts);
-    // A thread that hardly rests while answers pile up before it is what they wait for.
-    let piled_up = Waiting::of(facts).filter(|w| wants >= BUSY && w.at_client() && !facts.shared());
-    // Connects that a full accept queue dropped came faster than the server accepts, however little the generator ran. Clients that wait for
-    // nothing but a CPU and do not keep their own pace are another matter.
-    let behind =
-        |t: &run::Trial| t.intensity.waits_for_cpu_alone() && t.rates.sent_rate < KEEPS_UP * t.rates.offered_rate;
-    let too_fast = Overflow::worst(facts).is_some_and(|o| o.counts()) && !facts.decisive.is_some_and(behind);
-    let starved = ((always || mostly) && !too_fast || piled_up.is_some()) && !server_takes_it(facts, busy);
-    if !full && !starved {
-        return None;
+/// Returns whether the generator was more likely than not at its limit. A server that refuses everything beyond a rate of its own lets the
+/// generator run as fast as it can.
+pub(crate) fn is_limited(facts: &Facts<'_>) -> bool {
+    let refused = facts.run.sent_requests() && facts.refusals.keep_one_rate();
+    !refused && client_limit(facts).is_some_and(|limit| limit.chance >= LIKELY)
+}
+
+/// Time of the load threads, as shares of the window.
+struct Load {
+    threads: Vec<Task>,
+    ran: Signal,
+    wants: Signal,
+    /// Share of the time that they waited for a CPU.
+    waited: f64,
+}
+
+impl Load {
+    fn of(facts: &Facts<'_>, view: &View<'_>) -> Option<Self> {
+        let threads = load_threads(facts, view);
+        let n = positive(threads.len() as f64)?;
+        let mean = |of: &dyn Fn(&Task) -> f64| threads.iter().map(of).sum::<f64>() / n;
+        let (busy, waited) = (mean(&|t| ran(view, t)), mean(&|t| t.wait.unwrap_or(0.0)));
+        let seen = spread(view, |part| client_busy(&load_threads(facts, part)));
+        let ran = full("time that the generator's threads ran", view, busy).within(seen);
+        let wants = full("time that the generator's threads ran or waited for a CPU", view, busy + waited);
+        Some(Self { threads, ran, wants, waited })
     }
-    let mut evidence: Vec<Evidence> = threads.iter().take(4).map(|t| thread_line(view, t)).collect();
+
+    /// Returns the probability that the threads are full, and that they never rest or wait too long.
+    fn chances(&self, facts: &Facts<'_>) -> (f64, f64) {
+        let shift = plateau(facts) - queue(facts);
+        let (runs, wants) = (chance(self.ran.log_odds() + shift), chance(self.wants.log_odds() + shift));
+        let not_by_server = 1.0 - server_takes(facts);
+        let long = chance((self.waited - STARVED_WAIT) / STARVED_WIDTH);
+        let mostly = chance((self.waited / self.wants.value - STARVED_SHARE) / STARVED_WIDTH);
+        (runs, (wants * not_by_server).max(long * mostly * not_by_server * (1.0 - full_beside(facts))))
+    }
+}
+
+/// Returns how far the server's work on shared CPUs explains that the generator waits: the server's part of their busy time.
+fn server_takes(facts: &Facts<'_>) -> f64 {
+    if !facts.shared() {
+        return 0.0;
+    }
+    let chain = facts.server().and_then(|server| crate::chain::Chain::of(server.trial, &server));
+    chain.and_then(|chain| ratio(chain.serving(), chain.busy)).unwrap_or(0.0).clamp(0.0, 1.0)
+}
+
+/// Returns the probability that the server uses all of CPUs that are its own. Beside it a generator that waits long has time left.
+fn full_beside(facts: &Facts<'_>) -> f64 {
+    if facts.shared() { 0.0 } else { ServerCpu::of(facts).map_or(0.0, |cpu| cpu.own()) }
+}
+
+fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
+    let load = Load::of(facts, view)?;
+    let (runs, starved) = load.chances(facts);
+    let piled_up = Waiting::of(facts).filter(|w| w.at_client() && !facts.shared());
+    let mut evidence: Vec<Evidence> = load.threads.iter().take(4).map(|t| thread_line(view, t)).collect();
     let completed = view.trial.rates.completed_rate;
     let with_that = format!("{} completed", rate(completed));
     evidence.push(measured(view, ("completed_rate", ""), (completed, FigureUnit::PerSecond), None, with_that));
     evidence.extend(piled_up.and_then(|w| w.line(facts)));
-    let ran = format!("its threads ran {} of the time and waited {} for a CPU", percent(busy), percent(wants - busy));
-    let sentence = if full {
-        format!(
+    let sentence = sentence(&load, runs >= starved.min(LIKELY), piled_up);
+    let signals = vec![if runs >= LIKELY { load.ran } else { load.wants }];
+    Some(ClientLimit { chance: runs.max(starved), sentence, evidence, signals })
+}
+
+fn sentence(load: &Load, full: bool, piled_up: Option<Waiting>) -> String {
+    let busy = client_busy(&load.threads).unwrap_or(0.0);
+    let ran = format!("its threads ran {} of the time and waited {} for a CPU", percent(busy), percent(load.waited));
+    match (piled_up, full) {
+        (Some(waiting), _) => {
+            format!("the generator is too slow: {ran}, and {} of the answers waited for it", percent(waiting.client))
+        }
+        (None, true) => format!(
             "the generator's CPU is full: its threads were {} busy, so the server's limit was not reached",
             percent(busy)
-        )
-    } else if let Some(waiting) = piled_up {
-        format!("the generator is too slow: {ran}, and {} of the answers waited for it", percent(waiting.client))
-    } else {
-        format!("the generator gets too little CPU: {ran}")
-    };
-    let confidence = match (full || always, piled_up.is_some()) {
-        (true, true) => 0.95,
-        (true, false) if full => 0.9,
-        (true, false) => 0.85,
-        (false, true) => 0.7,
-        (false, false) => 0.5,
-    };
-    Some(ClientLimit { confidence, sentence, evidence })
-}
-
-/// Returns whether the server uses all of CPUs that are its own.
-fn server_full(facts: &Facts<'_>) -> bool {
-    let used = facts.server().and_then(|server| ratio(server.cpu_used()?, server.cpu_allowed()?));
-    !facts.shared() && used.is_some_and(|used| used >= FULL)
-}
-
-/// Returns whether the server's work on shared CPUs keeps the generator waiting. It does when it is clearly the larger part and the generator
-/// still got the CPU time that it needs.
-fn server_takes_it(facts: &Facts<'_>, client_busy: f64) -> bool {
-    let (Some(client), Some(server)) = (facts.client(), facts.server()) else { return false };
-    let (Some(c), Some(s)) = (client.cpu_used(), server.cpu_used()) else { return false };
-    let full = server.processors_busy().is_some_and(|b| b >= FULL);
-    facts.shared() && full && s >= OUTWEIGHS * c && client_busy < BUSY
+        ),
+        (None, false) => format!("the generator gets too little CPU: {ran}"),
+    }
 }
 
 /// Returns the rate of the decisive trial as a share of the generator's rate without a network.
@@ -110,9 +136,7 @@ pub(crate) fn ceiling_used(facts: &Facts<'_>) -> Option<f64> {
 fn by_ceiling(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     let ceiling = facts.run.findings.trust.generator_ceiling.and_then(positive)?;
     let (reached, share) = (facts.decisive?.rates.completed_rate, ceiling_used(facts)?);
-    if share < NEAR_CEILING {
-        return None;
-    }
+    let signal = Signal::new("rate over the generator's rate without a network", share, (NEAR_CEILING, CEILING_WIDTH));
     let evidence = vec![measured(
         view,
         ("completed_rate", ""),
@@ -124,21 +148,34 @@ fn by_ceiling(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
         "the generator is near its own limit: {} of the rate that it reaches without a network",
         percent(share)
     );
-    Some(ClientLimit { confidence: 0.8, sentence, evidence })
+    Some(ClientLimit { chance: CEILING_SAYS * chance(signal.log_odds()), sentence, evidence, signals: vec![signal] })
 }
 
 fn by_quota(view: &View<'_>) -> Option<ClientLimit> {
     let throttled = throttled(view)?;
+    let name = "throttled share of the periods of the generator's control group";
+    let signal = Signal::new(name, throttled.share, (THROTTLED, THROTTLED_WIDTH));
     let sentence = "the generator's CPU quota is used up".to_string();
-    (throttled.share >= THROTTLED).then(|| ClientLimit {
-        confidence: 0.85,
-        sentence,
-        evidence: vec![throttled.evidence],
-    })
+    let chance = QUOTA_SAYS * chance(signal.log_odds());
+    Some(ClientLimit { chance, sentence, evidence: vec![throttled.evidence], signals: vec![signal] })
+}
+
+/// Returns the limit of CPUs that are full only in sum, as far as the generator uses them.
+fn in_sum(facts: &Facts<'_>) -> Option<ClientLimit> {
+    let cpu = ServerCpu::of(facts)?;
+    let chain = cpu.chain.as_ref().filter(|chain| chain.generator() > 0.0)?;
+    let (text, cpus) = (chain.text(), figure(chain.cpus));
+    let line = measured(&cpu.view, ("cpu.idle", ""), (chain.busy, FigureUnit::Cpus), Some(chain.cpus), text.clone());
+    let sentence = format!("the CPUs are full, mostly with the generator's work: {text} of {cpus}");
+    let signals = cpu.cpus.into_iter().collect();
+    Some(ClientLimit { chance: cpu.in_sum(true), sentence, evidence: vec![line], signals })
+}
+
+fn client_busy(threads: &[Task]) -> Option<f64> {
+    ratio(threads.iter().map(|t| t.busy).sum(), threads.len() as f64)
 }
 
 /// Returns the mean CPU use of the generator's load threads.
 pub(crate) fn client_limit_threads(facts: &Facts<'_>) -> Option<f64> {
-    let threads = load_threads(facts, &facts.client()?);
-    ratio(threads.iter().map(|t| t.busy).sum(), threads.len() as f64)
+    client_busy(&load_threads(facts, &facts.client()?))
 }

@@ -27,6 +27,7 @@ mod drift;
 mod evidence;
 mod expect;
 mod facts;
+mod failures;
 pub mod fit;
 mod generator;
 mod handshakes;

@@ -60,12 +60,20 @@ macro_rules! thresholds {
 
 thresholds! {
     "CPUs" {
+        FULL_MIDDLE: f64 = 0.87, "share of a CPU", "a thread or set of CPUs that is as likely full as not, at a plateau",
+            Simulated, "a full thread is seen to run less than all the time, by 4 % in the mean; other limits leave it any share", "a_thread_is_the_limit_as_often_as_its_busy_share_says";
+        FULL_WIDTH: f64 = 0.03, "share of a CPU", "shares of which one is e times as likely full as the other",
+            Simulated, "the best of 2,000 closed networks of one to four stations", "a_thread_is_the_limit_as_often_as_its_busy_share_says";
+        ONE_LOAD: f64 = 1.0, "log odds", "a full device at a plateau from one at a single load level",
+            Chosen, "a full device under one load may be full by that load alone", "who_hardly_rests_and_has_the_queue_is_it_and_who_has_none_is_not";
+        STILL_GROWS: f64 = 2.0, "log odds", "a full device at a plateau from one under a load whose rate still grows",
+            Chosen, "twice the doubt of a single load level", "a_thread_of_92_percent_counts_only_where_the_rate_went_flat";
+        QUEUE_SAYS: f64 = 1.5, "log odds", "a side that all messages in flight wait for from one that none waits for",
+            Chosen, "a queue before one side makes the other 4.5 times less likely", "of_two_full_sides_the_one_before_which_messages_wait_is_it";
         FULL: f64 = 0.95, "share of a CPU", "a thread, process or set of CPUs that is full from one with time left",
             Chosen, "sampling and scheduling leave some percent of a full CPU idle", "every_rule_wins_its_own_run";
         NEARLY_FULL: f64 = 0.9, "share of a CPU, CPU set or descriptor table", "a device that may be what limits from one that has room",
             Chosen, "lower than full: a process has nothing to do while an answer travels and the next request is made", "a_full_process_behind_the_server_is_what_it_waits_for";
-        MAYBE_FULL: f64 = 0.85, "share of a device", "a device that rules out \"nothing was at its limit\" from one with room",
-            Chosen, "between busy and nearly full, so that neither verdict is given lightly", "every_rule_wins_its_own_run";
         BUSY: f64 = 0.8, "share of a CPU, host or resource", "a side that hardly rests from one that idles",
             Chosen, "the sources call a host idle below 80 %", "who_hardly_rests_and_has_the_queue_is_it_and_who_has_none_is_not";
         HALF_BUSY: f64 = 0.5, "share of a CPU", "a server that needs its CPUs from one that hardly uses them, where others fill the same CPUs",
@@ -82,14 +90,16 @@ thresholds! {
             Chosen, "with full CPUs some waiting is expected even without others", "other_programs_on_its_processor_are_no_limit_of_the_servers_workers";
         STARVED_WAIT: f64 = 0.3, "share of the time", "a generator that waits for a CPU from one that is only delayed",
             Chosen, "and it must wait longer than it runs", "a_generator_that_waits_longer_than_it_runs_is_starved";
-        OUTWEIGHS: f64 = 1.5, "times", "a server that fills shared CPUs from one beside an equal generator",
-            Chosen, "clearly the larger part of the work", "on_full_shared_processors_the_larger_demand_is_named_with_care";
-        MOST_OF_HOST: f64 = 0.45, "share of a host", "client and server that fill a shared host from those beside other programs",
-            Chosen, "about half of the CPUs", "processors_that_others_fill_do_not_hide_a_full_queue";
+        STARVED_SHARE: f64 = 0.5, "share of the time that it wants a CPU", "a generator that waits longer than it runs from one that runs longer",
+            Given, "as long as it runs", "a_generator_that_waits_longer_than_it_runs_is_starved";
+        STARVED_WIDTH: f64 = 0.1, "share", "waits of which one is e times as likely starvation as the other",
+            Chosen, "waits of neighbouring windows differ by a tenth", "a_generator_that_waits_longer_than_it_runs_is_starved";
         SEVERAL_CPUS: f64 = 1.5, "CPUs", "a server with one CPU from one with several",
             Chosen, "halfway; affinities that change within a window give a mean", "a_thread_that_has_all_of_a_cpu_lacks_no_other_however_full_they_are";
         THROTTLED: f64 = 0.25, "share of the periods", "a control group whose quota is the limit from one that is throttled now and then",
             Chosen, "one quota for server, upstream and generator", "a_quota_behind_the_server_is_what_it_waits_for";
+        THROTTLED_WIDTH: f64 = 0.05, "share of the periods", "throttled shares of which one is e times as likely the limit as the other",
+            Chosen, "windows hold 20 to 100 periods, so a share is known within 5 %", "a_quota_that_ran_out_now_and_then_is_less_sure_than_one_that_always_did";
         QUOTA_USED: f64 = 0.7, "share of a quota", "a quota that is used up from one that bursts exhaust",
             Chosen, "bursts leave much of a quota unused; lowers the confidence only", "every_rule_wins_its_own_run";
         ONE_CPU: f64 = 1.05, "CPUs", "a process that a lock holds to one running thread from one that runs several",
@@ -106,6 +116,8 @@ thresholds! {
             Chosen, "the edges of a window cost some percent", "every_rule_wins_its_own_run";
         ALL_ANSWERED: f64 = 0.98, "share of the offered rate", "a paced load of which all came back from one with a backlog",
             Chosen, "only the edges of a window are missing", "losses_that_cost_no_request_stop_nothing";
+        CEILING_WIDTH: f64 = 0.05, "share of the generator's own ceiling", "shares of which one is e times as likely the generator's limit as the other",
+            Chosen, "ceilings of two self tests differ by some percent", "every_rule_wins_its_own_run";
         STORM_CONNECTS: f64 = 512.0, "connects", "a pool that follows its load from one that grew past its need",
             Chosen, "a pool may overshoot by some hundred connections", "every_rule_wins_its_own_run";
         STORM_SHARE: f64 = 0.5, "share of the connects", "a connect storm from connects that carry requests",
@@ -184,6 +196,8 @@ thresholds! {
             Chosen, "rates of a limiter differ by less", "a_starved_generator_does_not_hold_the_good_answers_at_one_rate";
         ABOVE_LIMITER: f64 = 1.3, "times the middle rate", "a limiter, which lets no trial pass more, from a server that failed in some trials",
             Chosen, "bursts of a token bucket stay below", "a_starved_generator_does_not_hold_the_good_answers_at_one_rate";
+        MOST_FAIL: f64 = 0.5, "share of the answers", "a trial of failures from a trial of work",
+            Given, "more failed than did not", "a_thread_that_is_full_of_failures_is_no_limit";
         ALL_REFUSED: f64 = 0.999, "share of the answers", "a wrong path or method from a limit",
             Chosen, "a limiter lets some pass", "where_no_answer_was_good_nothing_is_named_but_that";
         HELD_BACK: f64 = 5.0, "times the response time", "an answer that a limiter held back from one that it let pass",
@@ -284,6 +298,24 @@ thresholds! {
             Chosen, "one percent", "no_planted_run_prints_two_figures_that_contradict_each_other";
         SURE: f64 = 0.9, "confidence", "a verdict behind which missing counters matter no more from one that they could change",
             Chosen, "the word \"sure\" begins there, too", "every_rule_wins_its_own_run";
+        SUREST: f64 = 0.95, "probability", "what counters alone can show from what an experiment shows",
+            Chosen, "one in twenty is left for what no counter sees", "every_rule_wins_its_own_run";
+        HINT: f64 = 0.1, "probability", "a cause that lowers the confidence of others from one that is ruled out",
+            Chosen, "nine to one against it", "a_guess_takes_from_what_is_left_over";
+        GUESS: f64 = 0.33, "probability", "a cause that is named where nothing else is from one that is not",
+            Chosen, "one of three", "a_guess_takes_from_what_is_left_over";
+        ROOM_SEEN: f64 = 0.8, "probability", "greatest confidence that nothing was full, where the server was watched",
+            Chosen, "what was not watched may have been full", "every_rule_wins_its_own_run";
+        ROOM_UNSEEN: f64 = 0.6, "probability", "the same where only the client was watched",
+            Chosen, "the server's devices were not seen", "every_rule_wins_its_own_run";
+        QUOTA_UNUSED: f64 = 0.7, "probability", "greatest confidence by a quota of which a part was unused",
+            Chosen, "bursts exhaust a quota, too", "every_rule_wins_its_own_run";
+        HOST_ALONE: f64 = 0.6, "probability", "greatest confidence of a full host whose processes were not read",
+            Chosen, "another program may have filled it", "every_rule_wins_its_own_run";
+        CEILING_SAYS: f64 = 0.8, "probability", "greatest confidence by the generator's rate without a network",
+            Chosen, "that rate was measured at another time", "every_rule_wins_its_own_run";
+        QUOTA_SAYS: f64 = 0.85, "probability", "greatest confidence by a quota of the generator",
+            Chosen, "a throttled generator may still have time left", "every_rule_wins_its_own_run";
         LIKELY: f64 = 0.5, "probability", "a cause that counts as one from a guess that ranks with what is left over",
             Given, "more likely than not", "a_higher_tier_wins_whatever_the_probabilities_are";
         DISTURBED: f64 = 0.3, "confidence", "greatest confidence of a verdict where server or generator died or stood still",

@@ -2,7 +2,7 @@
 
 use run::{Capacity, Intensity, Run, TimeSpent, Trial, Trust};
 
-use crate::generator::{ceiling_used, client_limit, client_limit_threads};
+use crate::generator::{ceiling_used, client_limit_threads, is_limited};
 use crate::laws::little;
 use crate::number::{duration, figure, percent, positive, rate, ratio};
 use crate::single::{good, server_of, sides_of};
@@ -34,10 +34,10 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     // A busy machine weakens every other figure, so this warning comes first and is never folded away.
     busy_machine(facts, &mut report);
     drift::drifts(facts).into_iter().for_each(|drift| report.warn(drift.sentence));
-    let limited = client_limit(facts);
+    let limited = is_limited(facts);
     let probe_share = facts.decisive.and_then(probe_share);
     placement(facts, &mut report);
-    generator(facts, limited.is_some(), &mut report);
+    generator(facts, limited, &mut report);
     if let Some(trial) = facts.decisive {
         trial.incidents.iter().for_each(|incident| report.warn(incident.text.clone()));
         little_law(trial, &mut report);
@@ -54,7 +54,7 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     Trust {
         generator_ceiling: facts.run.findings.trust.generator_ceiling.filter(|c| c.is_finite()),
         ceiling_used: ceiling_used(facts),
-        generator_limited: limited.is_some(),
+        generator_limited: limited,
         warnings: report.warnings,
         held: report.held,
         probe_share,

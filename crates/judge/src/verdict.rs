@@ -4,10 +4,12 @@ use run::{Bottleneck, RuledOut};
 
 use crate::choose::{Answer, Choice, choose};
 use crate::demand::next;
+use crate::failures::Failures;
 use crate::inside::Inside;
-use crate::rules::{RULES, Rule, Verdict, none_good};
+use crate::number::percent;
+use crate::rules::{RULES, Rule, Tier, Verdict, none_good};
 use crate::sweep::Plateau;
-use crate::thresholds::SURE;
+use crate::thresholds::{LIKELY, SURE};
 use crate::{Facts, confidence, margins};
 
 /// Rule without a cause, which always binds.
@@ -31,8 +33,8 @@ fn others(winner: &Rule, confidence: f64, answers: &[Answer]) -> (Vec<RuledOut>,
                 missing.extend(what.iter().map(|w| (rule.id, w.as_str())));
             }
             Verdict::CannotSay(_) => {}
-            Verdict::Binds { sentence: also, .. } => {
-                out(not_it(winner, rule, also));
+            Verdict::Binds { sentence: also, confidence, .. } => {
+                out(not_it(winner, rule, also, *confidence));
             }
         }
     }
@@ -40,7 +42,10 @@ fn others(winner: &Rule, confidence: f64, answers: &[Answer]) -> (Vec<RuledOut>,
 }
 
 /// Returns why a rule with signs of its own is not the verdict.
-fn not_it(winner: &Rule, rule: &Rule, also: &str) -> String {
+fn not_it(winner: &Rule, rule: &Rule, also: &str, chance: f64) -> String {
+    if chance < LIKELY {
+        return format!("unlikely ({}): {also}", percent(chance));
+    }
     let why = match winner.explains.contains(&rule.id) || winner.tier < rule.tier {
         true => format!("explained by {}", winner.id),
         false => format!("less likely than {}", winner.id),
@@ -82,7 +87,20 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
     // No rule reads a run without a good answer either: a server that refuses everything shows no limit.
     let mute = broken || none_good(facts.run).is_some();
     let asked = RULES.iter().filter(|r| (!mute || r.id == UNKNOWN) && !excluded.contains(&r.id));
-    asked.map(|rule| (rule, (rule.judge)(facts))).collect()
+    let failures = Failures::of(facts);
+    let answer = |rule: &Rule| match failures.as_ref().filter(|failures| is_silenced(rule, failures)) {
+        Some(failures) => Verdict::RuledOut(failures.sentence()),
+        None => (rule.judge)(facts),
+    };
+    asked.map(|rule| (rule, answer(rule))).collect()
+}
+
+/// Rules about work: failed answers are none.
+const OF_WORK: [&str; 3] = ["server-cpu", "server-single-thread", "client-cpu"];
+
+/// Returns whether failed answers say more than this rule.
+fn is_silenced(rule: &Rule, failures: &Failures<'_>) -> bool {
+    OF_WORK.contains(&rule.id) || failures.most && rule.id != UNKNOWN && rule.tier == Tier::LeftOver
 }
 
 /// Returns the verdict of the winner as its rule gives it.
@@ -95,7 +113,7 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
     }
     let waits_for = if winner.waits { crate::upstreams::waits_for(&facts.upstreams) } else { None };
     let of_rule = match is_unknown {
-        true => advice_without_a_cause(facts, &missing),
+        true => advice_without_a_cause(facts, &missing, answers),
         false => winner.advice.iter().map(|a| (*a).to_string()).collect(),
     };
     let inside = if winner.id == "server-concurrency" { Inside::of(facts) } else { Inside::default() };
@@ -118,13 +136,12 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
 }
 
 /// Returns the next steps where no cause was found: each names something that is in fact missing.
-fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String]) -> Vec<String> {
+fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answer]) -> Vec<String> {
     if facts.run.only_watched() || !facts.run.sent_requests() || facts.client().is_none() {
         return Vec::new();
     }
     let unread = facts.server().is_none();
-    let refused = |side: &run::Side| side.recording.absent.iter().any(|a| a.reason.starts_with("no permission"));
-    let forbidden = !missing.is_empty() && facts.server().is_some_and(|view| refused(view.side));
+    let forbidden = !missing.is_empty() && facts.server().is_some_and(|view| is_forbidden(view.side, answers));
     let one_load = facts.plateau == Plateau::NoResult && facts.search.is_empty();
     [
         (unread, "Run loadline on the server's host, or name its process: --server-pid PID."),
@@ -135,4 +152,13 @@ fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String]) -> Vec<String> 
     .filter(|(is_missing, _)| *is_missing)
     .map(|(_, text)| text.to_string())
     .collect()
+}
+
+/// Returns whether a rule could not answer because a counter that it needs may not be read.
+fn is_forbidden(side: &run::Side, answers: &[Answer]) -> bool {
+    let refused = |need: &&str| {
+        side.recording.absent.iter().any(|a| a.counter.as_str() == *need && a.reason.starts_with("no permission"))
+    };
+    let open = answers.iter().filter(|(_, answer)| matches!(answer, Verdict::CannotSay(_)));
+    open.flat_map(|(rule, _)| rule.needs).any(|need| refused(&need))
 }

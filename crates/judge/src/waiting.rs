@@ -135,10 +135,10 @@ mod tests {
         let b = verdict([0.90, 0.098, 4000.0], [0.93, 0.07, 0.0]);
         assert!(b.id == "client-cpu" && b.confidence >= 0.8 && !b.sentence.contains("too ("), "{b:#?}");
         let b = verdict([0.90, 0.098, 2000.0], [0.96, 0.03, 1600.0]);
-        assert!(b.id == "client-cpu" && b.confidence <= 0.5 && b.sentence.contains("full too (0.96"), "{b:#?}");
+        assert!(b.id == "client-cpu" && b.confidence < 0.75 && b.sentence.contains("full too (0.96"), "{b:#?}");
         let b = verdict([0.80, 0.1, 2400.0], [0.96, 0.03, 1300.0]);
         assert!(
-            b.id == "server-cpu" && b.confidence <= 0.5 && b.sentence.contains("waited for the generator"),
+            b.id == "server-cpu" && b.confidence < 0.8 && b.sentence.contains("waited for the generator"),
             "{b:#?}"
         );
         let b = verdict([0.80, 0.1, 0.0], [0.96, 0.03, 3700.0]);
@@ -150,7 +150,7 @@ mod tests {
         let b = verdict([0.27, 0.37, 800.0], [0.96, 0.04, 1800.0]);
         assert!(b.id == "server-cpu" && b.confidence >= 0.9, "{b:#?}");
         let b = verdict([0.27, 0.37, 800.0], [0.3, 0.04, 1800.0]);
-        assert!(b.id == "client-cpu" && b.confidence <= 0.5, "{b:#?}");
+        assert!(b.id == "client-cpu" && b.confidence < 0.7, "{b:#?}");
     }
 
     #[test]
@@ -158,9 +158,9 @@ mod tests {
         let b = verdict([0.83, 0.05, 3500.0], [0.55, 0.09, 40.0]);
         assert!(b.id == "client-cpu" && b.confidence < 0.8, "{b:#?}");
         let b = verdict([0.6, 0.05, 100.0], [0.8, 0.1, 3500.0]);
-        assert!(b.id == "server-cpu" && b.sentence.contains("nearly full"), "{b:#?}");
+        assert!(b.id == "server-cpu" && b.sentence.contains("too little CPU"), "{b:#?}");
         let b = verdict([0.6, 0.05, 1000.0], [0.8, 0.1, 1500.0]);
-        assert!(b.id == "unknown" && b.sentence.contains("one load level"), "{b:#?}");
+        assert!(b.id == "server-cpu" && b.confidence < 0.7, "{b:#?}");
     }
 
     #[test]

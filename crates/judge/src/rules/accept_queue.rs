@@ -156,8 +156,9 @@ mod tests {
         };
         let b = beside(0.15);
         assert_eq!(b.id, "accept-queue", "{b:#?}");
+        // Others do more than half of the work: nothing says that the server lacks CPU time.
         let b = beside(0.0);
-        assert_eq!(b.id, "server-cpu", "{b:#?}");
+        assert_eq!(b.id, "unknown", "{b:#?}");
     }
 
     /// Another listener of the host overflowed: our two connects succeeded at once, and the server's listener dropped nothing.

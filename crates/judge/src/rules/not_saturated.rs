@@ -3,13 +3,14 @@
 use run::{FigureUnit, Intensity};
 
 use super::network_medium::medium_use;
-use super::rule::{Rule, Tier, Verdict, none};
+use super::rule::{Rule, Tier, Verdict};
 use crate::Facts;
 use crate::evidence::{line, measured};
 use crate::number::{figure, percent, rate, ratio};
+use crate::signals::{Signal, chance};
 use crate::single::{clients, failed_share, failed_share_of_all, sides_of};
 use crate::sweep::Plateau;
-use crate::thresholds::{ALL_ANSWERED, MAYBE_FULL};
+use crate::thresholds::{ALL_ANSWERED, FULL_MIDDLE, FULL_WIDTH, LIKELY, ROOM_SEEN, ROOM_UNSEEN};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -18,11 +19,11 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     tier: Tier::LeftOver,
     explains: &[],
-    signals: none,
+    signals,
     judge,
     advice: &["Try more load: more connections, a higher rate, or a larger --budget."],
     explain: "Throughput still grew with the last step (or the one offered rate completed), the objective held, and no known \
-              device was above 85 %. The server can take at least the tried load; how much more is unknown.",
+              device was likely to be full. The server can take at least the tried load; how much more is unknown.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -58,15 +59,26 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     quiet(facts, trial)
 }
 
-fn quiet(facts: &Facts<'_>, trial: &run::Trial) -> Verdict {
+/// Returns the use of the busiest known device.
+fn busiest(trial: &run::Trial) -> Option<f64> {
     let views = sides_of(trial);
     let hosts = views.iter().filter_map(|v| v.host().and_then(|h| ratio(h.busy, h.online)));
     let threads = views.iter().filter_map(|v| v.workers().first().map(|t| t.busy));
-    let busiest = hosts.chain(threads).chain(medium_use(trial).map(|m| m.share)).reduce(f64::max);
-    let Some(busiest) = busiest else {
+    hosts.chain(threads).chain(medium_use(trial).map(|m| m.share)).reduce(f64::max)
+}
+
+fn signals(facts: &Facts<'_>) -> Vec<Signal> {
+    let busiest = facts.decisive.and_then(busiest);
+    busiest.map(|b| Signal::new("use of the busiest device", b, (FULL_MIDDLE, FULL_WIDTH))).into_iter().collect()
+}
+
+fn quiet(facts: &Facts<'_>, trial: &run::Trial) -> Verdict {
+    let views = sides_of(trial);
+    let Some(busiest) = busiest(trial) else {
         return Verdict::CannotSay(vec!["use of any device (cpu.idle, thread.cpu)".into()]);
     };
-    if busiest > MAYBE_FULL {
+    let room = 1.0 - chance((busiest - FULL_MIDDLE) / FULL_WIDTH);
+    if room < LIKELY {
         return Verdict::RuledOut(format!("a device was busy {} of the time", percent(busiest)));
     }
     let completed = rate(trial.rates.completed_rate);
@@ -81,10 +93,10 @@ fn quiet(facts: &Facts<'_>, trial: &run::Trial) -> Verdict {
     let Some(client) = views.first() else { return Verdict::CannotSay(Vec::new()) };
     let mut evidence = vec![
         line(client, "completed_rate", "", completed),
-        measured(client, ("cpu.idle", ""), busiest, Some(MAYBE_FULL), text),
+        measured(client, ("cpu.idle", ""), busiest, Some(FULL_MIDDLE), text),
     ];
     // A limit of streams per connection is no limit of the server: more connections would carry the requests.
     evidence.extend(super::streams::waits(&View::new("client", trial, &trial.client)));
-    let confidence = if trial.server.is_some() { 0.8 } else { 0.6 };
+    let confidence = room * if trial.server.is_some() { ROOM_SEEN } else { ROOM_UNSEEN };
     Verdict::Binds { confidence, sentence: format!("nothing was full: {what}"), evidence }
 }

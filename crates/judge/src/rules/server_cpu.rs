@@ -2,14 +2,15 @@
 
 use run::{Evidence, FigureUnit};
 
-use super::rule::{Rule, Tier, Verdict, full_server, none};
+use super::rule::{Rule, Tier, Verdict, full_server};
 use crate::Facts;
 use crate::evidence::{measured, thread_line};
 use crate::generator::client_limit_threads;
-use crate::number::{figure, percent, ratio};
-use crate::overflow::Overflow;
-use crate::thresholds::{BUSY, CPU_WAIT, FULL, HALF_BUSY, MAYBE_FULL, MOST_OF_HOST, NEARLY_FULL, SEVERAL_CPUS, WORKS};
-use crate::view::{Task, View};
+use crate::number::{figure, percent};
+use crate::signals::cpu::{ServerCpu, full};
+use crate::signals::{Signal, chance, cpu};
+use crate::thresholds::{HINT, HOST_ALONE, LIKELY, WORKS};
+use crate::view::View;
 use crate::waiting::Waiting;
 
 pub(super) const RULE: Rule = Rule {
@@ -18,126 +19,102 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     tier: Tier::Cause,
     explains: &["server-single-thread", "network-loss", "tcp-window", "accept-queue"],
-    signals: none,
+    signals,
     judge,
     advice: &[
         "Give the server more CPUs, or make a request cheaper: the costs per request show where the time goes.",
         "Profile the server at this load: kernel time means system calls and packets, user time means its own code.",
     ],
     explain: "One of three signs shows it. The server's processes use all the time of their CPUs (their affinity, else all \
-              online CPUs). Or those CPUs are full and the server's threads wait for one. Or its threads hardly rest while \
-              requests of a closed loop wait unread. A master process that only waits adds no CPUs to that set. With \
-              server-single-thread other CPUs are free, but the thread cannot use them.",
+              online CPUs), or wait for the rest of it. Or other programs fill those CPUs while each of its working threads \
+              wants one and gets none. Or the CPUs are full only in sum: the server, its upstreams and the generator \
+              together. Requests of a closed loop that wait unread at the server count for it. A master process that only \
+              waits adds no CPUs to that set. With server-single-thread other CPUs are free, but the thread cannot use them.",
 };
 
+/// Sign of full CPUs that is most probable.
+enum Sign {
+    Own,
+    Starved,
+    InSum,
+}
+
+/// Returns the most probable sign and its probability.
+fn sign(cpu: &ServerCpu<'_>) -> (Sign, f64) {
+    let signs = [(Sign::Own, cpu.own()), (Sign::Starved, cpu.starved()), (Sign::InSum, cpu.in_sum(false))];
+    let most = signs.into_iter().reduce(|a, b| if b.1 > a.1 { b } else { a });
+    most.unwrap_or((Sign::Own, 0.0))
+}
+
 fn judge(facts: &Facts<'_>) -> Verdict {
-    let view = match full_server(facts) {
-        Ok(view) => view,
-        Err(verdict) => return verdict,
+    let Some(cpu) = ServerCpu::of(facts) else {
+        return full_server(facts).err().unwrap_or(Verdict::CannotSay(Vec::new()));
     };
-    let (Some(used), Some(allowed)) = (view.cpu_used(), view.cpu_allowed()) else { return by_host(facts, &view) };
-    let share = ratio(used, allowed).unwrap_or(0.0);
-    let busy = view.processors_busy();
-    match reason(facts, &view, share, busy) {
-        Some(confidence) => bind(facts, &view, (used, allowed), busy, confidence),
-        None => Verdict::RuledOut(format!(
-            "the server used {} of {} CPUs{}",
-            figure(used),
-            figure(allowed),
-            busy.map_or(String::new(), |b| format!(", which were {} busy with all work", percent(b)))
-        )),
+    let Some((used, allowed)) = cpu.used else { return by_host(facts, &cpu.view) };
+    let (sign, probability) = sign(&cpu);
+    if probability >= HINT {
+        return bind(facts, &cpu, (used, allowed), &sign, probability);
+    }
+    Verdict::RuledOut(format!(
+        "the server used {} of {} CPUs{}",
+        figure(used),
+        figure(allowed),
+        cpu.cpus.map_or(String::new(), |busy| format!(", which were {} busy with all work", percent(busy.value)))
+    ))
+}
+
+fn signals(facts: &Facts<'_>) -> Vec<Signal> {
+    let Some(cpu) = ServerCpu::of(facts) else { return Vec::new() };
+    match sign(&cpu).0 {
+        Sign::Own => cpu.wants.into_iter().collect(),
+        Sign::Starved | Sign::InSum => cpu.cpus.into_iter().collect(),
     }
 }
 
-/// Returns the confidence that the server is short of CPU time; `None` where it is not.
-fn reason(facts: &Facts<'_>, view: &View<'_>, share: f64, busy: Option<f64>) -> Option<f64> {
-    let workers = view.workers();
-    let waited = workers.iter().filter_map(|t| t.wait).sum::<f64>();
-    if share >= FULL {
-        return Some(if facts.shared() { 0.9 } else { 0.95 });
-    }
-    let full = busy.is_some_and(|b| b >= FULL);
-    let working: Vec<&Task> = workers.iter().filter(|t| t.busy >= WORKS).collect();
-    // A single working thread with nearly a whole CPU lacks none, however full the others are.
-    if let ([only], true) = (working.as_slice(), view.cpu_allowed() >= Some(SEVERAL_CPUS))
-        && only.counter == "thread.cpu"
-        && only.busy >= NEARLY_FULL
-    {
-        return None;
-    }
-    let all_want = !working.is_empty() && working.iter().all(|t| t.wants() >= FULL);
-    match full {
-        // Other programs use the same CPUs, or interrupts that are charged to no process.
-        true if share >= MAYBE_FULL => Some(0.85),
-        true if all_want && waited >= WORKS => Some(if share >= HALF_BUSY { 0.75 } else { 0.5 }),
-        true if share >= HALF_BUSY && waited >= CPU_WAIT => Some(0.6),
-        // Other programs fill the CPUs. Connects that are dropped while the server rests say more than the larger CPU use.
-        true if outweighs_client(facts, view) && !Overflow::worst(facts).is_some_and(|o| o.counts()) => Some(0.5),
-        false if share >= NEARLY_FULL && all_want => Some(0.8),
-        _ if share >= HALF_BUSY && busy.unwrap_or(share) >= BUSY && waiting(facts)?.at_server() => Some(0.7),
-        _ => None,
-    }
+fn bind(facts: &Facts<'_>, cpu: &ServerCpu<'_>, used: (f64, f64), sign: &Sign, confidence: f64) -> Verdict {
+    let sentence = match (sign, &cpu.chain) {
+        (Sign::InSum, Some(chain)) => format!("the CPUs are full: {} of {}", chain.text(), figure(chain.cpus)),
+        _ => own_sentence(cpu, used) + &beside_client(facts),
+    };
+    Verdict::Binds { confidence, sentence, evidence: evidence(facts, cpu, used) }
 }
 
-/// Returns where the messages wait; only for CPUs that each side has for itself.
-fn waiting(facts: &Facts<'_>) -> Option<Waiting> {
-    Waiting::of(facts).filter(|_| !facts.shared())
-}
-
-/// Lowers the confidence where a generator that hardly rests limits as much.
-fn beside_client(facts: &Facts<'_>, confidence: f64) -> (f64, String) {
-    let busy = client_limit_threads(facts).unwrap_or(0.0);
-    match waiting(facts).filter(|w| w.at_client() || !w.at_server() && busy >= BUSY) {
-        Some(w) => (
-            confidence.min(0.5),
-            format!("; {} of the messages waited for the generator ({} busy)", percent(w.client), percent(busy)),
+fn own_sentence(cpu: &ServerCpu<'_>, (used, allowed): (f64, f64)) -> String {
+    let is_full = chance(full("", &cpu.view, used / allowed).log_odds()) >= LIKELY;
+    let (share, used, allowed) = (percent(used / allowed), figure(used), figure(allowed));
+    match is_full {
+        true => format!("the server's CPU is full: {share} used ({used} of {allowed} CPUs)"),
+        false => format!(
+            "the server gets too little CPU: it used {share} of its CPUs ({used} of {allowed}) and waited for more"
         ),
-        None => (confidence, String::new()),
     }
 }
 
-/// Returns whether the server has the larger part of full CPUs that both sides share, and both together most of the work.
-fn outweighs_client(facts: &Facts<'_>, view: &View<'_>) -> bool {
-    let client = facts.full_client().and_then(|c| c.cpu_used());
-    let (Some(c), Some(s), Some(host)) = (client, view.cpu_used(), view.host()) else { return false };
-    facts.shared() && s > c && s + c >= MOST_OF_HOST * host.online
+/// Returns words about messages that wait for the generator.
+fn beside_client(facts: &Facts<'_>) -> String {
+    let waiting = Waiting::of(facts).filter(|w| !facts.shared() && w.client > w.server);
+    let told = |w: Waiting| {
+        let busy = percent(client_limit_threads(facts).unwrap_or(0.0));
+        format!("; {} of the messages waited for the generator ({busy} busy)", percent(w.client))
+    };
+    waiting.map_or(String::new(), told)
 }
 
-fn bind(
-    facts: &Facts<'_>,
-    view: &View<'_>,
-    (used, allowed): (f64, f64),
-    busy: Option<f64>,
-    confidence: f64,
-) -> Verdict {
+fn evidence(facts: &Facts<'_>, cpu: &ServerCpu<'_>, (used, allowed): (f64, f64)) -> Vec<Evidence> {
+    let view = &cpu.view;
     let text = format!("the server's processes used {} of their {} CPUs", figure(used), figure(allowed));
     let mut evidence = vec![measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(allowed), text)];
-    evidence.extend(view.workers().iter().filter(|t| t.busy >= 0.1).take(4).map(|t| thread_line(view, t)));
-    if let Some(b) = busy {
-        evidence.push(measured(
-            view,
-            ("cpu.idle", ""),
-            (1.0 - b, FigureUnit::Plain),
-            Some(1.0 - FULL),
-            format!("these CPUs were idle {} of the time", percent((1.0 - b).max(0.0))),
-        ));
+    evidence.extend(view.workers().iter().filter(|t| t.busy >= WORKS).take(4).map(|t| thread_line(view, t)));
+    if let Some(busy) = cpu.cpus {
+        let idle = (1.0 - busy.value).max(0.0);
+        let text = format!("these CPUs were idle {} of the time", percent(idle));
+        let limit = Some(1.0 - busy.threshold);
+        evidence.push(measured(view, ("cpu.idle", ""), (idle, FigureUnit::Plain), limit, text));
     }
     evidence.extend(split(view));
     evidence.extend(super::handshakes::work(facts, view));
-    let with = facts.full_client().and_then(|c| c.cpu_used()).filter(|_| facts.shared() && used / allowed < FULL);
-    evidence.extend(waiting(facts).filter(Waiting::at_server).and_then(|w| w.line(facts)));
-    let (confidence, beside) = beside_client(facts, confidence);
-    let full = if busy.is_some_and(|b| b < FULL) && used < FULL * allowed { "is nearly full" } else { "is full" };
-    let (share, used, allowed) = (percent(used / allowed), figure(used), figure(allowed));
-    let sentence = match with {
-        Some(client) => format!(
-            "the CPUs that client and server share are full: of {allowed}, the server used {used} and the generator \
-             {}{beside}",
-            figure(client)
-        ),
-        None => format!("the server's CPU {full}: {share} used ({used} of {allowed} CPUs){beside}"),
-    };
-    Verdict::Binds { confidence, sentence, evidence }
+    evidence.extend(Waiting::of(facts).filter(|w| !facts.shared() && w.at_server()).and_then(|w| w.line(facts)));
+    evidence
 }
 
 /// Returns the user and kernel time of a request.
@@ -156,10 +133,12 @@ fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
         return missing();
     }
     let text = format!("{} of {} CPUs of the server's host were busy", figure(host.busy), figure(host.online));
-    if host.busy < FULL * host.online {
+    let signal = full("busy share of the server's host", view, host.busy / host.online);
+    let probability = HOST_ALONE * chance(signal.log_odds() + cpu::plateau(facts));
+    if probability < HINT {
         return Verdict::RuledOut(text);
     }
     let evidence = vec![measured(view, ("cpu.idle", "total"), (host.busy, FigureUnit::Cpus), Some(host.online), text)];
     let sentence = format!("the server's host is full: {} of its CPU used", percent(host.busy / host.online));
-    Verdict::Binds { confidence: 0.6, sentence, evidence }
+    Verdict::Binds { confidence: probability, sentence, evidence }
 }

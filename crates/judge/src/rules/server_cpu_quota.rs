@@ -2,11 +2,12 @@
 
 use run::FigureUnit;
 
-use super::rule::{Rule, Tier, Verdict, none, server};
+use super::rule::{Rule, Tier, Verdict, server};
 use crate::Facts;
-use crate::evidence::{measured, throttled};
+use crate::evidence::{Throttled, measured, throttled};
 use crate::number::{figure, percent, positive, ratio};
-use crate::thresholds::{QUOTA_USED, THROTTLED};
+use crate::signals::{Signal, chance};
+use crate::thresholds::{HINT, QUOTA_UNUSED, QUOTA_USED, SUREST, THROTTLED, THROTTLED_WIDTH};
 
 pub(super) const RULE: Rule = Rule {
     id: "server-cpu-quota",
@@ -14,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     tier: Tier::Cause,
     explains: &["server-cpu", "server-single-thread", "accept-queue"],
-    signals: none,
+    signals,
     judge,
     advice: &[
         "Raise the CPU quota (cpu.max of the control group, `--cpus` of a container, `limits.cpu` of a pod), or run fewer server threads.",
@@ -23,6 +24,14 @@ pub(super) const RULE: Rule = Rule {
               look idle although nothing runs, and response times show steps of one period. The kernel counts the periods \
               and the throttled ones among them.",
 };
+
+fn signal(held: &Throttled) -> Signal {
+    Signal::new("throttled share of the periods of the server's quota", held.share, (THROTTLED, THROTTLED_WIDTH))
+}
+
+fn signals(facts: &Facts<'_>) -> Vec<Signal> {
+    facts.server().and_then(|view| throttled(&view)).iter().map(signal).collect()
+}
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     let view = match server(facts) {
@@ -35,7 +44,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             None => Verdict::CannotSay(vec!["cgroup.cpu_periods of the server's control group".into()]),
         };
     };
-    if held.share < THROTTLED {
+    let seen = chance(signal(&held).log_odds());
+    if seen < HINT {
         return Verdict::RuledOut(format!("the CPU quota ran out in {} of its periods", percent(held.share)));
     }
     let mut evidence = vec![held.evidence];
@@ -48,11 +58,38 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let near = quota.zip(used).and_then(|(q, u)| ratio(u, q)).is_none_or(|s| s >= QUOTA_USED);
     let size = quota.map_or(String::new(), |q| format!("{} CPUs, ", figure(q)));
     Verdict::Binds {
-        confidence: if near { 0.95 } else { 0.7 },
+        confidence: seen * if near { SUREST } else { QUOTA_UNUSED },
         sentence: format!(
             "the server's CPU quota is used up: {size}throttled in {} of its periods",
             percent(held.share)
         ),
         evidence,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PlantedRun, Who};
+
+    /// Half a CPU of quota, which ran out in so many of ten periods a second.
+    fn throttled(out: f64) -> run::Bottleneck {
+        let mut run = PlantedRun::new(1000.0, 5000.0)
+            .level(Who::Server, "cgroup.cpu_quota", "/srv", 0.5)
+            .per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 100.0)
+            .per_s(Who::Server, "cgroup.cpu_periods", "/srv", |_| 10.0)
+            .per_s(Who::Server, "cgroup.cpu_throttled_periods", "/srv", move |_| out)
+            .run();
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    }
+
+    #[test]
+    fn a_quota_that_ran_out_now_and_then_is_less_sure_than_one_that_always_did() {
+        let (always, sometimes, once) = (throttled(9.0), throttled(3.0), throttled(0.5));
+        assert!(always.id == "server-cpu-quota" && always.confidence >= 0.94, "{always:#?}");
+        assert!(sometimes.id == "server-cpu-quota" && sometimes.confidence < 0.8, "{sometimes:#?}");
+        assert_eq!(once.id, "server-concurrency", "{once:#?}");
+        let margin = &sometimes.margins[0];
+        assert!(margin.would_be == "server-concurrency" && margin.threshold == 0.25, "{margin:?}");
     }
 }

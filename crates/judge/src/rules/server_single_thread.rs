@@ -2,11 +2,13 @@
 
 use run::FigureUnit;
 
-use super::rule::{Rule, Tier, Verdict, full_server, none};
+use super::rule::{Rule, Tier, Verdict, full_server};
 use crate::Facts;
 use crate::evidence::{measured, thread_line};
 use crate::number::{figure, percent};
-use crate::thresholds::{ALWAYS_WANTS, FULL, MOSTLY_RUNS, NEARLY_FULL, SEVERAL_CPUS};
+use crate::signals::Signal;
+use crate::signals::cpu::{ServerCpu, Thread};
+use crate::thresholds::{HINT, MOSTLY_RUNS, SEVERAL_CPUS};
 use crate::view::{Task, View};
 
 pub(super) const RULE: Rule = Rule {
@@ -15,72 +17,81 @@ pub(super) const RULE: Rule = Rule {
     waits: false,
     tier: Tier::Cause,
     explains: &["tcp-window", "accept-queue"],
-    signals: none,
+    signals,
     judge,
     advice: &[
         "Spread this work over more threads or processes (worker_processes, SO_REUSEPORT listeners, a worker pool), or move work out of this thread.",
     ],
     explain: "Average use hides it: one thread (an event loop, an acceptor, a lock holder) runs all the time while its host is \
               half idle, and more CPUs change nothing. loadline looks at the busiest thread alone. It adds the time that the \
-              thread waited for a CPU if the thread ran most of the time.",
+              thread waited for a CPU if the thread ran most of the time, and the soft interrupts of a CPU that the thread is \
+              pinned to.",
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts).unwrap_or_else(|verdict| verdict)
 }
 
-/// Returns the verdict with the thread, or the reason against it.
-fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
-    let view = full_server(facts)?;
-    let workers = view.workers();
-    let Some(first) = workers.first() else {
-        return Err(Verdict::CannotSay(vec!["thread.cpu of the server's threads".into()]));
-    };
-    is_full(&view, first)?;
-    others_are_free(&view)?;
-    let mut evidence: Vec<run::Evidence> = workers.iter().take(2).map(|task| thread_line(&view, task)).collect();
-    if let Some(host) = view.host() {
-        let idle = (host.online - host.busy).max(0.0);
-        let text = format!("{} of {} CPUs were idle", figure(idle), figure(host.online));
-        evidence.push(measured(&view, ("cpu.idle", "total"), (idle, FigureUnit::Cpus), None, text));
-    }
-    evidence.extend(super::handshakes::work(facts, &view));
-    Ok(Verdict::Binds {
-        confidence: if first.busy >= FULL && first.counter == "thread.cpu" { 0.95 } else { 0.8 },
-        sentence: format!("one thread of the server is full ({}): more CPUs will not help", first.name),
-        evidence,
-    })
+fn signals(facts: &Facts<'_>) -> Vec<Signal> {
+    let thread = ServerCpu::of(facts).and_then(|cpu| cpu.thread());
+    thread.map_or(Vec::new(), |t| vec![if t.ran.value < MOSTLY_RUNS { t.wants } else { t.ran }])
 }
 
-/// Checks that this is a single thread, and full.
-fn is_full(view: &View<'_>, first: &Task) -> Result<(), Verdict> {
+/// Returns the verdict with the thread, or the reason against it.
+fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
+    let Some(cpu) = ServerCpu::of(facts) else { return Err(full_server(facts).err().unwrap_or_else(no_threads)) };
+    let Some(thread) = cpu.thread() else { return Err(no_threads()) };
+    is_one_thread(&cpu.view, &thread.task)?;
+    leaves_cpus_free(&cpu)?;
+    let probability = thread.chance * (1.0 - cpu.own());
+    if probability < HINT {
+        let why = format!("the server's busiest thread used {} of a CPU", percent(thread.task.busy));
+        return Err(Verdict::RuledOut(why));
+    }
+    let mut evidence = vec![thread_line(&cpu.view, &thread.task)];
+    let other = |t: &&Task| t.name != thread.task.name;
+    evidence.extend(cpu.view.workers().iter().find(other).map(|task| thread_line(&cpu.view, task)));
+    evidence.extend(interrupts(&cpu.view, &thread));
+    if let Some(host) = cpu.view.host() {
+        let idle = (host.online - host.busy).max(0.0);
+        let text = format!("{} of {} CPUs were idle", figure(idle), figure(host.online));
+        evidence.push(measured(&cpu.view, ("cpu.idle", "total"), (idle, FigureUnit::Cpus), None, text));
+    }
+    evidence.extend(super::handshakes::work(facts, &cpu.view));
+    let sentence = format!("one thread of the server is full ({}): more CPUs will not help", thread.task.name);
+    Ok(Verdict::Binds { confidence: probability, sentence, evidence })
+}
+
+/// Returns a line about soft interrupts on the CPU that the thread is pinned to.
+fn interrupts(view: &View<'_>, thread: &Thread) -> Option<run::Evidence> {
+    let share = crate::signals::cpu::ran(view, &thread.task) - thread.task.busy;
+    let text = format!("soft interrupts used {} of the CPU that {} is pinned to", percent(share), thread.task.name);
+    (share >= crate::thresholds::WORKS)
+        .then(|| measured(view, ("cpu.softirq", ""), (share, FigureUnit::Cpus), Some(1.0), text))
+}
+
+fn no_threads() -> Verdict {
+    Verdict::CannotSay(vec!["thread.cpu of the server's threads".into()])
+}
+
+/// Checks that this is a single thread.
+fn is_one_thread(view: &View<'_>, first: &Task) -> Result<(), Verdict> {
     let threads = view.side.recording.reading("process.threads", &first.name, view.window).value();
     if first.counter != "thread.cpu" && threads != Some(1.0) && first.busy >= MOSTLY_RUNS {
         let whole = "thread.cpu: only whole processes were read, and the busiest one may have several threads";
         return Err(Verdict::CannotSay(vec![whole.into()]));
     }
-    match first.busy >= FULL || (first.wants() >= ALWAYS_WANTS && first.busy >= MOSTLY_RUNS) {
-        true => Ok(()),
-        false => Err(Verdict::RuledOut(format!("the server's busiest thread used {} of a CPU", percent(first.busy)))),
-    }
+    Ok(())
 }
 
-/// Checks that the thread leaves CPUs unused.
-fn others_are_free(view: &View<'_>) -> Result<(), Verdict> {
-    let Some(allowed) = view.cpu_allowed() else {
+/// Checks that the server may use more CPUs than its thread.
+fn leaves_cpus_free(cpu: &ServerCpu<'_>) -> Result<(), Verdict> {
+    let Some((_, allowed)) = cpu.used else {
         return Err(Verdict::CannotSay(vec!["cpu.online and process.cpus_allowed of the server".into()]));
     };
-    if allowed < SEVERAL_CPUS {
-        return Err(Verdict::RuledOut("the server may use only one CPU, and that is full".into()));
-    }
-    match view.cpu_used().filter(|used| *used >= NEARLY_FULL * allowed) {
-        Some(used) => {
-            let (used, allowed) = (figure(used), figure(allowed));
-            Err(Verdict::RuledOut(format!(
-                "all of the server's CPUs are full ({used} of {allowed}), not one thread alone"
-            )))
-        }
-        None => Ok(()),
+    match allowed < SEVERAL_CPUS {
+        true => Err(Verdict::RuledOut("the server may use only one CPU".into())),
+        false => Ok(()),
     }
 }
 

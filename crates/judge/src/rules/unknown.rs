@@ -7,6 +7,7 @@ use run::{Run, Trial};
 use super::rule::{Rule, Tier, Verdict, none};
 use crate::Facts;
 use crate::evidence::line;
+use crate::failures::Failures;
 use crate::generator::client_limit_threads;
 use crate::number::{figure, grew, percent, ratio};
 use crate::single::{good, server_of, sides_of};
@@ -33,7 +34,6 @@ pub(super) const RULE: Rule = Rule {
 
 /// Returns the use of the busiest device: the hosts, the CPUs that the server may use (of two the one that it is pinned to), the generator's
 /// busiest thread.
-/// generator's busiest thread.
 fn busiest(facts: &Facts<'_>) -> Option<f64> {
     let sides = facts.decisive.map(sides_of).unwrap_or_default();
     let hosts = sides.iter().filter_map(|v| v.host()).filter_map(|h| ratio(h.busy, h.online));
@@ -91,6 +91,9 @@ pub(crate) fn none_good(run: &Run) -> Option<String> {
 fn judge(facts: &Facts<'_>) -> Verdict {
     if let Some(sentence) = none_good(facts.run) {
         return Verdict::Binds { confidence: 0.0, sentence, evidence: Vec::new() };
+    }
+    if let Some(failures) = Failures::of(facts) {
+        return Verdict::Binds { confidence: 0.0, sentence: failures.sentence(), evidence: Vec::new() };
     }
     if let Some(trial) = facts.run.trials.last().filter(|_| facts.run.only_watched()) {
         return watched(trial);

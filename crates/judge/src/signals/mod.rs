@@ -3,6 +3,21 @@
 //! A signal near its threshold says little, and one far away says much. The distance in units of the signal's width is the logarithm of the
 //! odds that the signal is on its far side (a logistic curve). Evidence adds up as log odds, so no rule has a dead band.
 
+use run::Window;
+use stats::Sample;
+use stats::student::t95;
+
+use crate::number::positive;
+use crate::thresholds::FEWEST_WINDOWS;
+use crate::view::View;
+
+pub(crate) mod cpu;
+#[cfg(test)]
+mod simulated;
+
+/// Parts of a window, each with its own value of a signal.
+const PARTS: usize = 8;
+
 /// A measured value and the threshold that it is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Signal {
@@ -26,6 +41,12 @@ impl Signal {
         Self { name, value, low: value, high: value, threshold, width }
     }
 
+    /// Returns the signal with the interval of its value.
+    pub(crate) fn within(self, interval: Option<(f64, f64)>) -> Self {
+        let (low, high) = interval.unwrap_or((self.value, self.value));
+        Self { low: low.min(self.value), high: high.max(self.value), ..self }
+    }
+
     /// Returns the log odds that the value lies above the threshold.
     pub(crate) fn log_odds(&self) -> f64 {
         (self.value - self.threshold) / self.width
@@ -46,6 +67,24 @@ pub fn chance(log_odds: f64) -> f64 {
 pub(crate) fn odds(chance: f64) -> f64 {
     let chance = chance.clamp(0.0, 1.0 - f64::EPSILON);
     chance / (1.0 - chance)
+}
+
+/// Returns the 95 % interval of the mean of a value over the parts of a window; `None` with too few parts.
+pub(crate) fn spread(view: &View<'_>, of: impl Fn(&View<'_>) -> Option<f64>) -> Option<(f64, f64)> {
+    let recording = &view.side.recording;
+    let times: Vec<f64> = recording.t_s.iter().copied().filter(|t| view.window.holds(*t)).collect();
+    let (first, last) = (*times.first()?, *times.last()?);
+    let parts = PARTS.min(times.len().saturating_sub(1));
+    let step = (last - first) / parts.max(1) as f64;
+    let part = |n: usize| {
+        let window = Window { begin_s: first + step * n as f64, end_s: first + step * (n + 1) as f64 };
+        let span_s = positive(recording.span_s(window));
+        of(&View { window, span_s, ..*view }).filter(|value| value.is_finite())
+    };
+    let values: Vec<f64> = (0..parts).filter_map(part).collect();
+    let sample = Sample::of(&values).filter(|_| values.len() >= FEWEST_WINDOWS)?;
+    let half = t95(sample.n - 1.0) * sample.error();
+    half.is_finite().then(|| (sample.mean - half, sample.mean + half))
 }
 
 #[cfg(test)]

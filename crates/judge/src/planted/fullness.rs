@@ -1,0 +1,136 @@
+//! Runs between full and not full: threads of 88 to 95 %, interrupts on a worker's CPU, CPUs that are full only in sum, and a starved generator.
+
+use run::{Bottleneck, Upstream};
+
+use super::{PlantedRun, Who};
+
+fn judged(run: &PlantedRun) -> Bottleneck {
+    let mut run = run.run();
+    crate::judge(&mut run);
+    run.findings.bottleneck
+}
+
+/// One of four CPUs has a thread that runs so much of the time at the plateau.
+fn one_thread(busy: f64) -> PlantedRun {
+    let us = move |p: &super::Point| p.x / 500.0 * busy * 1e6;
+    PlantedRun::new(6000.0, 500.0)
+        .per_s(Who::Server, "process.cpu", "srv:100", us)
+        .per_s(Who::Server, "thread.cpu", "srv:100/101", us)
+        .level(Who::Server, "connection.receive_queue", "", 60.0)
+}
+
+/// An event loop that hashes passwords, a TLS proxy of one thread, a store with slow commands.
+#[test]
+fn a_thread_of_88_to_95_percent_at_a_plateau_is_the_likely_limit() {
+    for busy in [0.88, 0.9, 0.927, 0.95] {
+        let b = judged(&one_thread(busy));
+        assert_eq!(b.id, "server-single-thread", "{busy}: {b:#?}");
+        let word = b.sureness >= run::Certainty::Likely;
+        assert_eq!(word, busy > 0.89, "{busy}: {b:#?}");
+        let both = b.ruled_out.iter().any(|out| out.id == b.id);
+        assert!(!both, "full and ruled out: {b:#?}");
+    }
+    let (less, more) = (judged(&one_thread(0.9)).confidence, judged(&one_thread(0.94)).confidence);
+    assert!(less < more && more <= 0.95, "{less} {more}");
+    assert_eq!(judged(&one_thread(0.6)).id, "server-concurrency");
+}
+
+#[test]
+fn a_thread_of_92_percent_counts_only_where_the_rate_went_flat() {
+    let flat = judged(&one_thread(0.92));
+    let growing = PlantedRun::new(6000.0, 1e9).steps(&[1, 2, 4]).rates(&[]);
+    let grows = judged(&growing.per_s(Who::Server, "thread.cpu", "srv:100/101", |p| p.n / 4.0 * 0.92e6));
+    assert!(flat.id == "server-single-thread" && flat.confidence > 0.8, "{flat:#?}");
+    assert!(grows.id != "server-single-thread" || grows.confidence < 0.5, "{grows:#?}");
+}
+
+#[test]
+fn the_margin_of_a_verdict_names_the_signal_and_the_next_best() {
+    let b = judged(&one_thread(0.93));
+    let margin = &b.margins[0];
+    assert!(margin.signal.contains("thread") && (margin.value - 0.93).abs() < 1e-6, "{margin:?}");
+    assert!(margin.low <= margin.value && margin.value <= margin.high && margin.threshold < margin.value, "{margin:?}");
+    assert!(!margin.would_be.is_empty() && margin.would_be != b.id, "{margin:?}");
+}
+
+/// A worker pinned to a CPU on which soft interrupts take a fifth of the time.
+#[test]
+fn soft_interrupts_on_the_cpu_of_a_pinned_worker_are_time_that_it_lacks() {
+    let pinned = |softirq: f64| {
+        let planted = one_thread(0.76)
+            .level(Who::Server, "process.cpus_allowed", "srv:100", 4.0)
+            .level(Who::Server, "process.cpu_mask", "srv:100", 15.0)
+            .level(Who::Server, "thread.cpu_mask", "srv:100/101", 2.0)
+            .per_s(Who::Server, "cpu.softirq", "1", move |_| softirq * 1e6)
+            .per_s(Who::Server, "cpu.idle", "1", move |_| (0.23 - softirq).max(0.0) * 1e6);
+        let idle = |planted: PlantedRun, cpu: &str| planted.per_s(Who::Server, "cpu.idle", cpu, |_| 0.9e6);
+        judged(&["0", "2", "3"].iter().fold(planted, |planted, cpu| idle(planted, cpu)))
+    };
+    let (with, without) = (pinned(0.2), pinned(0.02));
+    assert!(with.id == "server-single-thread" && with.confidence > 0.8, "{with:#?}");
+    assert!(with.evidence.iter().any(|e| e.text.contains("soft interrupts used 20")), "{with:#?}");
+    assert_ne!(without.id, "server-single-thread", "{without:#?}");
+}
+
+/// A proxy, a store behind it and the generator on two CPUs, of which each uses so much.
+fn on_two_cpus(proxy: f64, store: f64, generator: f64) -> Bottleneck {
+    let at = move |p: &super::Point, cpus: f64| p.x / 4000.0 * cpus * 1e6;
+    let mut planted = PlantedRun::new(1000.0, 4000.0)
+        .shared()
+        .per_s(Who::Client, "process.cpu", "loadline:50", move |p| at(p, generator))
+        .per_s(Who::Client, "thread.cpu", "shard0:50/51", move |p| at(p, generator / 2.0))
+        .per_s(Who::Client, "thread.cpu", "shard1:50/52", move |p| at(p, generator / 2.0))
+        .per_s(Who::Server, "process.cpu", "srv:100", move |p| at(p, proxy))
+        .per_s(Who::Server, "process.cpu", "store:812", move |p| at(p, store));
+    for thread in ["101", "102", "103", "104"] {
+        planted = planted.per_s(Who::Server, "thread.cpu", &format!("srv:100/{thread}"), move |p| at(p, proxy / 4.0));
+    }
+    let all = proxy + store + generator;
+    for who in [Who::Client, Who::Server] {
+        planted = planted
+            .level(who, "cpu.online", "", 2.0)
+            .per_s(who, "cpu.user", "total", move |p| at(p, all))
+            .per_s(who, "cpu.system", "total", |_| 0.0)
+            .per_s(who, "cpu.softirq", "total", |_| 0.0)
+            .per_s(who, "cpu.idle", "total", move |p| 2e6 - at(p, all));
+    }
+    let planted = planted
+        .level(Who::Server, "process.cpus_allowed", "srv:100", 2.0)
+        .level(Who::Client, "process.cpus_allowed", "loadline:50", 2.0)
+        .change(|t, _| {
+            let processes = vec!["store:812".to_string()];
+            let behind = Upstream { address: "127.0.0.1:6379".into(), depth: 1, processes, ..Upstream::default() };
+            t.server.iter_mut().for_each(|side| side.behind = vec![behind.clone()]);
+        });
+    judged(&planted)
+}
+
+#[test]
+fn cpus_that_are_full_only_in_sum_are_the_limit_and_their_parts_are_named_by_size() {
+    let b = on_two_cpus(1.1, 0.5, 0.35);
+    assert!(b.id == "server-cpu" && b.confidence > 0.7, "{b:#?}");
+    assert!(b.sentence.contains("srv 1.10, store 0.500, generator 0.350"), "{}", b.sentence);
+    let b = on_two_cpus(0.4, 0.2, 1.36);
+    assert!(b.id == "client-cpu" && b.sentence.contains("generator 1.36"), "{b:#?}");
+    let room = on_two_cpus(0.6, 0.2, 0.3);
+    assert!(!["server-cpu", "client-cpu"].contains(&room.id.as_str()), "{room:#?}");
+}
+
+/// Three programs at high priority share the generator's CPU, and the server idles: slow answers are the generator's.
+#[test]
+fn a_generator_that_others_starve_is_the_limit_whatever_the_server_looks_like() {
+    let starved = |ran: f64, waited: f64| {
+        judged(
+            &PlantedRun::new(20_000.0, 200.0)
+                .per_s(Who::Client, "process.cpu", "loadline:50", move |p| p.x / 200.0 * ran * 1e6)
+                .per_s(Who::Client, "thread.cpu", "shard0:50/51", move |p| p.x / 200.0 * ran * 1e6)
+                .per_s(Who::Client, "thread.run_delay", "shard0:50/51", move |p| p.x / 200.0 * waited * 1e6)
+                .level(Who::Server, "connection.receive_queue", "", 60.0),
+        )
+    };
+    for (ran, waited) in [(0.05, 0.94), (0.1, 0.8), (0.2, 0.6)] {
+        let b = starved(ran, waited);
+        assert!(b.id == "client-cpu" && b.sentence.contains("too little CPU"), "{ran} {waited}: {b:#?}");
+    }
+    assert_eq!(starved(0.3, 0.05).id, "server-concurrency");
+}

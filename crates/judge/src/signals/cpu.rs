@@ -1,0 +1,168 @@
+//! Fullness of CPUs and of threads, once for all rules. A busy share of a CPU is a signal with the threshold [`FULL_MIDDLE`]. Throughput that
+//! no longer grows counts for a limit, and throughput that still grows counts against it.
+
+use run::Instances;
+
+use super::{Signal, chance, spread};
+use crate::Facts;
+use crate::chain::Chain;
+use crate::sweep::Plateau;
+use crate::thresholds::{
+    CPU_WAIT, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, MAX_STOLEN, MOSTLY_RUNS, ONE_LOAD, QUEUE_SAYS, QUEUE_SHARE,
+    STILL_GROWS, WORKS,
+};
+use crate::view::{Task, View};
+use crate::waiting::Waiting;
+
+/// Makes a signal of a busy share. Nobody could have used CPU time that a hypervisor took.
+pub(crate) fn full(name: &'static str, view: &View<'_>, share: f64) -> Signal {
+    let stolen = view.stolen().unwrap_or(0.0).clamp(0.0, MAX_STOLEN);
+    Signal::new(name, share / (1.0 - stolen), (FULL_MIDDLE, FULL_WIDTH))
+}
+
+/// Returns what the load levels say about any full device, as log odds.
+pub(crate) fn plateau(facts: &Facts<'_>) -> f64 {
+    match facts.plateau {
+        Plateau::Flat { .. } => 0.0,
+        Plateau::Grows if facts.failing.is_none() => -STILL_GROWS,
+        Plateau::Grows | Plateau::NoResult => -ONE_LOAD,
+    }
+}
+
+/// Returns what the messages in flight say, as log odds that the server limits: they wait unread before the slower side. On shared CPUs they
+/// say nothing.
+pub(crate) fn queue(facts: &Facts<'_>) -> f64 {
+    let waiting = Waiting::of(facts).filter(|_| !facts.shared());
+    waiting.map_or(0.0, |w| QUEUE_SAYS * ((w.server - w.client) / QUEUE_SHARE).clamp(-1.0, 1.0))
+}
+
+/// Time that threads could not have run: soft interrupts on the only CPU that a thread may use.
+struct Interrupts<'a> {
+    softirq: Instances<'a>,
+    view: View<'a>,
+}
+
+impl<'a> Interrupts<'a> {
+    fn of(view: &View<'a>) -> Self {
+        Self { softirq: view.side.recording.instances("cpu.softirq"), view: *view }
+    }
+
+    /// Returns the share of the time that a thread ran, with the soft interrupts of its CPU, at most the busy share of that CPU.
+    fn ran(&self, task: &Task) -> f64 {
+        let with = || {
+            let mask = task.mask.filter(|mask| mask.count_ones() == 1)?;
+            let us = self.softirq.value(&mask.trailing_zeros().to_string(), self.view.window)?;
+            let share = us / 1e6 / self.view.span_s?;
+            Some((task.busy + share.max(0.0)).min(self.view.busy_share_of(mask)?))
+        };
+        with().filter(|ran| ran.is_finite()).unwrap_or(task.busy).max(task.busy)
+    }
+}
+
+/// Returns the share of the time that a thread ran, soft interrupts of its own CPU included.
+pub(crate) fn ran(view: &View<'_>, task: &Task) -> f64 {
+    Interrupts::of(view).ran(task)
+}
+
+/// A thread, or a process where threads were not read.
+pub(crate) struct Thread {
+    pub(crate) task: Task,
+    /// Share of the time that it ran.
+    pub(crate) ran: Signal,
+    /// Share of the time that it ran or waited for a CPU.
+    pub(crate) wants: Signal,
+    /// Probability that it has no time left.
+    pub(crate) chance: f64,
+}
+
+/// CPU use of the server in the trial that shows which CPU is full.
+pub(crate) struct ServerCpu<'a> {
+    pub(crate) view: View<'a>,
+    /// CPUs that the server's processes used, and CPUs that they may use; absent when unknown.
+    pub(crate) used: Option<(f64, f64)>,
+    /// Share of its CPUs that the server ran, or waited for while they were busy.
+    pub(crate) wants: Option<Signal>,
+    /// Busy share of these CPUs with all work.
+    pub(crate) cpus: Option<Signal>,
+    /// All programs on these CPUs.
+    pub(crate) chain: Option<Chain>,
+    /// Evidence of load levels and queues, as log odds.
+    pub(crate) shift: f64,
+    workers: Vec<Task>,
+}
+
+impl<'a> ServerCpu<'a> {
+    /// Reads the signals; `None` where nothing of the server's side could be read.
+    pub(crate) fn of(facts: &Facts<'a>) -> Option<Self> {
+        let view = facts.full_server()?;
+        let workers = view.workers();
+        let used = view.cpu_used().zip(view.cpu_allowed()).filter(|(_, allowed)| *allowed > 0.0);
+        let busy = view.processors_busy();
+        // On shared CPUs the generator makes the server wait and the server the generator: only what ran counts.
+        let waited = if facts.shared() { 0.0 } else { workers.iter().filter_map(|t| t.wait).sum() };
+        let wants = used.map(|(used, allowed)| {
+            let most = busy.unwrap_or(1.0) * allowed;
+            full("CPU time that the server ran or waited for", &view, (used + waited).min(most).max(used) / allowed)
+                .within(spread(&view, |part| Some(part.processes().iter().map(|p| p.busy).sum::<f64>() / allowed)))
+        });
+        let cpus = busy.map(|busy| Signal::new("busy share of the server's CPUs", busy, (FULL_MIDDLE, FULL_WIDTH)));
+        let chain = Chain::of(view.trial, &view);
+        let shift = plateau(facts) + queue(facts);
+        Some(Self { view, used, wants, cpus, chain, shift, workers })
+    }
+
+    /// Returns the probability that the server wants all the time of its CPUs.
+    pub(crate) fn own(&self) -> f64 {
+        self.wants.map_or(0.0, |wants| chance(wants.log_odds() + self.shift))
+    }
+
+    /// Returns the probability that its CPUs are full with all work.
+    pub(crate) fn filled(&self) -> f64 {
+        self.cpus.map_or(0.0, |cpus| chance(cpus.log_odds() + self.shift))
+    }
+
+    /// Returns the probability that its threads want a CPU all the time and do not get it: others fill all CPUs.
+    pub(crate) fn starved(&self) -> f64 {
+        let working: Vec<&Task> = self.workers.iter().filter(|t| t.busy >= WORKS).collect();
+        let n = working.len() as f64;
+        let wants = working.iter().map(|t| t.wants()).sum::<f64>() / n;
+        let unmet = working.iter().filter_map(|t| t.wait).sum::<f64>() / (n * wants);
+        let wants = full("", &self.view, wants).log_odds() + self.shift;
+        self.filled() * chance(wants) * chance((unmet - CPU_WAIT) / FULL_WIDTH)
+    }
+
+    /// Returns the probability that the CPUs are full in sum, times the part of their work that is of this side. Where other programs do more
+    /// than half of the work, it says nothing of either side.
+    pub(crate) fn in_sum(&self, generator: bool) -> f64 {
+        let Some(chain) = self.chain.as_ref().filter(|chain| chain.busy > 0.0) else { return 0.0 };
+        let (generator_cpus, serving) = (chain.generator(), chain.serving());
+        let part = if generator { generator_cpus } else { serving };
+        let full = Signal::new("", chain.share(), (FULL_MIDDLE, FULL_WIDTH));
+        let known = Signal::new("", (generator_cpus + serving) / chain.cpus, (HALF_BUSY, FULL_WIDTH));
+        chance(full.log_odds() + self.shift) * chance(known.log_odds()) * (part / chain.busy).clamp(0.0, 1.0)
+    }
+
+    /// Returns the thread that is most likely to have no time left. A thread waits for a CPU although others are free only where it may not
+    /// use them, so its wait counts as far as they are.
+    pub(crate) fn thread(&self) -> Option<Thread> {
+        let interrupts = Interrupts::of(&self.view);
+        let free = 1.0 - self.filled();
+        let of = |task: &Task| {
+            let ran = interrupts.ran(task);
+            let wants = full(
+                "time that the server's busiest thread ran or waited for a CPU",
+                &self.view,
+                ran + task.wait.unwrap_or(0.0),
+            );
+            let ran = full("time that the server's busiest thread ran", &self.view, ran);
+            let mostly = chance((ran.value - MOSTLY_RUNS) / FULL_WIDTH);
+            let (runs, wanted) = (chance(ran.log_odds() + self.shift), chance(wants.log_odds() + self.shift));
+            let chance = runs + (wanted - runs).max(0.0) * mostly * free;
+            Thread { task: task.clone(), ran, wants, chance }
+        };
+        let found = self.workers.iter().map(of).reduce(|a, b| if b.chance > a.chance { b } else { a })?;
+        let name = found.task.name.clone();
+        let seen = spread(&self.view, |part| part.workers().iter().find(|t| t.name == name).map(|t| t.busy));
+        Some(Thread { ran: found.ran.within(seen), ..found })
+    }
+}
