@@ -8,7 +8,7 @@ use crate::Facts;
 use crate::number::{figure, percent};
 use crate::single::r1_us;
 use crate::thresholds::{
-    BUSY, FULL, HALF_BUSY, MAYBE_FULL, NEARLY_FULL, ONE_AT_A_TIME, ONE_CPU, ONE_THREAD, SEVERAL_CPUS,
+    BUSY, FULL, FULL_MIDDLE, HALF_BUSY, NEARLY_FULL, ONE_AT_A_TIME, ONE_CPU, ONE_THREAD, SEVERAL_CPUS,
 };
 use crate::view::View;
 
@@ -85,7 +85,7 @@ impl CpuSigns {
         match self.count {
             CountEffect::Unchanged if self.has_one_thread() && share < FULL => CpuLimit::OneThread,
             CountEffect::Unchanged => CpuLimit::Serial { spins: share >= FULL },
-            CountEffect::Follows if self.busy >= MAYBE_FULL => CpuLimit::AllCpus,
+            CountEffect::Follows if self.busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             _ if share >= FULL || self.busy >= FULL && share >= HALF_BUSY && !self.is_serial() => CpuLimit::AllCpus,
             _ if self.allowed < SEVERAL_CPUS => CpuLimit::Open,
             _ if share >= NEARLY_FULL => CpuLimit::Open,
@@ -97,7 +97,7 @@ impl CpuSigns {
     fn among_idle_cpus(&self) -> CpuLimit {
         match self.thread {
             Some(_) if self.has_one_thread() => CpuLimit::OneThread,
-            _ if self.busy >= MAYBE_FULL => CpuLimit::Open,
+            _ if self.busy >= FULL_MIDDLE => CpuLimit::Open,
             Some(_) if self.takes_turns() && self.used >= BUSY => CpuLimit::Serial { spins: false },
             Some(_) => CpuLimit::Workers,
             None => CpuLimit::Open,
