@@ -106,6 +106,8 @@ thresholds! {
             Chosen, "one CPU and what counters differ by", "a_full_process_behind_the_server_is_what_it_waits_for";
         MAX_STOLEN: f64 = 0.4, "share of a CPU", "a hypervisor's share of time that is taken off \"full\" from one that hides who is full",
             Chosen, "with more stolen, the rest says nothing", "a_full_process_behind_the_server_is_what_it_waits_for";
+        COMPETE: f64 = 0.7, "share of a host", "client and server that take CPU from each other from those that find a free one",
+            Chosen, "below, a task that wakes up mostly finds an idle CPU", "only_on_busy_cpus_do_client_and_server_compete";
         OTHERS_USE: f64 = 0.1, "share of a host", "other programs that weaken every verdict from background noise",
             Chosen, "daemons of an idle machine stay below", "what_another_namespace_of_the_machine_watches_is_no_stranger";
     }

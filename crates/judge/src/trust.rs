@@ -7,7 +7,7 @@ use crate::laws::little;
 use crate::number::{duration, figure, percent, positive, rate, ratio};
 use crate::single::{good, server_of, sides_of};
 use crate::thresholds::{
-    BUSY, CHARGED_APART, DEMAND_CHANGES, LITTLE_DIFFERS, MORE_THAN_ALL, OLD_US, OLDER, PAST_XMAX, PROBE_COSTS,
+    BUSY, CHARGED_APART, COMPETE, DEMAND_CHANGES, LITTLE_DIFFERS, MORE_THAN_ALL, OLD_US, OLDER, PAST_XMAX, PROBE_COSTS,
     SENT_LATE_US, STOLEN_SHARE,
 };
 use crate::{Facts, drift};
@@ -87,11 +87,17 @@ fn spent(run: &Run) -> Option<TimeSpent> {
 }
 
 fn placement(facts: &Facts<'_>, report: &mut TrustReport) {
-    let online = facts.client().and_then(|v| v.online()).map_or(String::new(), |n| format!(" {}", figure(n)));
+    let host = facts.client().and_then(|v| v.host());
+    let busy = host.and_then(|host| ratio(host.busy, host.online));
+    let online = host.map_or(String::new(), |host| format!(" {}", figure(host.online)));
     if facts.shared() {
-        report.warn(format!(
-            "client and server share the{online} CPUs of one host: the capacity is that of both together"
-        ));
+        let share = format!("client and server share the{online} CPUs of one host");
+        match busy.filter(|busy| *busy <= COMPETE) {
+            Some(busy) => {
+                report.hold(format!("{share}, which were {} busy: neither takes CPU from the other", percent(busy)))
+            }
+            None => report.warn(format!("{share} and compete for CPU: the capacity is that of both together")),
+        }
     } else if facts.server().zip(facts.client()).is_some_and(|(s, c)| s.side.same_cpus(c.side)) {
         report.warn(
             "client and server run on one machine, each on its own CPUs, but with shared memory and caches".into(),

@@ -134,3 +134,17 @@ fn a_generator_that_others_starve_is_the_limit_whatever_the_server_looks_like() 
     }
     assert_eq!(starved(0.3, 0.05).id, "server-concurrency");
 }
+
+#[test]
+fn only_on_busy_cpus_do_client_and_server_compete() {
+    let warns = |cpus: f64| {
+        let mut planted = PlantedRun::new(1000.0, 4000.0).shared();
+        for who in [Who::Client, Who::Server] {
+            planted = planted.per_s(who, "cpu.user", "total", move |p| p.x / 4000.0 * cpus * 1e6);
+        }
+        let mut run = planted.run();
+        crate::judge(&mut run);
+        run.findings.trust.warnings.iter().any(|warning| warning.contains("compete for CPU"))
+    };
+    assert!(warns(3.2) && !warns(1.6));
+}

@@ -187,6 +187,9 @@ fn reasons(found: &Bottleneck) -> Vec<Block> {
     if !found.evidence.is_empty() {
         blocks.push(Block::Evidence(found.evidence.iter().map(evidence).collect()));
     }
+    blocks.extend(closest(found).map(|text| {
+        Block::List(List { title: "Closest to another verdict".into(), items: vec![Item::new("", text)], brief: 1 })
+    }));
     let sentences = |texts: &[String]| texts.iter().map(|t| Item::new("", t.clone())).collect::<Vec<_>>();
     let ruled_out: Vec<Item> = found.ruled_out.iter().map(|r| Item::new(r.id.clone(), r.why.clone())).collect();
     let lists = [
@@ -198,6 +201,22 @@ fn reasons(found: &Bottleneck) -> Vec<Block> {
         blocks.push(Block::List(List { title: title.into(), items, brief }));
     }
     blocks
+}
+
+/// Returns the signal that is closest to its threshold, and the verdict beyond it.
+fn closest(found: &Bottleneck) -> Option<String> {
+    let margin = found.margins.first()?;
+    let interval = if margin.low < margin.high {
+        format!(" ({} to {})", number(margin.low), number(margin.high))
+    } else {
+        String::new()
+    };
+    let (value, threshold) = (number(margin.value), number(margin.threshold));
+    let beyond = match margin.would_be.as_str() {
+        "" => String::new(),
+        other => format!("; beyond it the verdict would be {other}"),
+    };
+    Some(format!("{} {value}{interval}, threshold {threshold}{beyond}", capital(&margin.signal)))
 }
 
 fn evidence(found: &run::Evidence) -> EvidenceLine {
