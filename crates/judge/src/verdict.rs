@@ -160,5 +160,5 @@ fn is_forbidden(side: &run::Side, answers: &[Answer]) -> bool {
         side.recording.absent.iter().any(|a| a.counter.as_str() == *need && a.reason.starts_with("no permission"))
     };
     let open = answers.iter().filter(|(_, answer)| matches!(answer, Verdict::CannotSay(_)));
-    open.flat_map(|(rule, _)| rule.needs).any(|need| refused(&need))
+    open.flat_map(|(rule, _)| rule.needs).any(refused)
 }

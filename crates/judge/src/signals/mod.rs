@@ -84,7 +84,7 @@ pub(crate) fn spread(view: &View<'_>, of: impl Fn(&View<'_>) -> Option<f64>) -> 
     let values: Vec<f64> = (0..parts).filter_map(part).collect();
     let sample = Sample::of(&values).filter(|_| values.len() >= FEWEST_WINDOWS)?;
     let half = t95(sample.n - 1.0) * sample.error();
-    half.is_finite().then(|| (sample.mean - half, sample.mean + half))
+    half.is_finite().then_some((sample.mean - half, sample.mean + half))
 }
 
 #[cfg(test)]
