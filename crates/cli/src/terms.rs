@@ -103,6 +103,15 @@ pub(crate) const TERMS: &[Term] = &[
         "remainder",
         "1 minus the sum of the elasticities: share of everything that no lever touched, such as a sleep or a lock",
     ),
+    term(
+        "proven",
+        "outcome of an experiment: a lever acted on what the verdict names, and throughput changed as predicted before",
+    ),
+    term(
+        "supported",
+        "outcome of an experiment without a proof: levers exclude everything else, and a counter shows the verdict directly",
+    ),
+    term("refuted", "outcome of an experiment: a lever acted, and throughput did not change as the verdict predicts"),
     term("headroom", "unused share of a device when the server is at its capacity"),
     term("perspective", "side that a figure was measured on, client or server; always named"),
     term("at rest", "state before any load; rates at rest are measured and shown beside the rates under load"),

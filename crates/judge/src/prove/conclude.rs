@@ -2,7 +2,7 @@
 
 use run::{Bottleneck, Effect, LOAD_LEVER, Proof, Run, RunnerUp};
 
-use super::cpu_limit::CpuSigns;
+use super::cpu_limit::{CpuLimit, CpuSigns};
 use super::decision::{Conclusion, Kind, MoreLoad, Own, Rival, Subject, Test, decide};
 use super::observed::{observed, other_cause};
 use super::parts::{self, REMAINDER, largest, part_of};
@@ -10,6 +10,7 @@ use super::steadiness::doubt;
 use super::suspects::{SUSPECTS, Suspect, ids_of, suspect_of};
 use super::turns::{PredictionCheck, check, effect};
 use super::{replaced, words};
+use crate::rules::{RULES, Tier};
 use crate::single::good;
 use crate::thresholds::{ASTRAY, EXCESS, EXCLUDED, FLAT, SURE};
 use crate::{Facts, confidence};
@@ -142,7 +143,7 @@ impl<'a> Experiment<'a> {
             excludes_others: excludes_others(proof, lever),
             more_load,
             observed: observed(verdict, other.as_ref()),
-            is_definite: verdict.confidence >= SURE,
+            is_definite: verdict.confidence >= SURE && names_a_cause(verdict),
         };
         Self { facts, effects, turns, lever, rival, signs, doubt, excluded, other, test }
     }
@@ -255,6 +256,11 @@ fn subject(verdict: &Bottleneck) -> Subject {
     }
 }
 
+/// Returns whether the rule of a verdict finds a cause by signs of its own.
+fn names_a_cause(verdict: &Bottleneck) -> bool {
+    RULES.iter().any(|rule| rule.id == verdict.id && rule.tier < Tier::LeftOver)
+}
+
 /// Returns what the verdict's own lever did.
 fn own(proof: &Proof, effects: &[Effect], verdict: &Bottleneck, turns: Option<&OwnTurns>) -> Own {
     let Some(suspect) = suspect(proof, verdict) else { return Own::NoLever };
@@ -286,8 +292,10 @@ fn is_as_predicted(effects: &[Effect], lever: &str) -> bool {
 
 /// Compares the verdict with the kind of the CPU limit, where its own lever slows the server's CPU.
 fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Kind {
-    let Some(signs) = signs.filter(|_| lever == Some("server-cpu")) else { return Kind::Agrees };
-    match signs.limit().bottleneck() {
+    if lever != Some("server-cpu") {
+        return Kind::Agrees;
+    }
+    match signs.and_then(|signs| signs.limit().bottleneck()) {
         None => Kind::Open,
         Some((id, serial)) if id == verdict.id && serial == verdict.serial => Kind::Agrees,
         Some(_) => Kind::Differs,
@@ -299,11 +307,11 @@ fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) 
     let Some(lever) = rival else { return Rival::None };
     let limit = signs.filter(|_| lever == "server-cpu").map(CpuSigns::limit);
     let (id, serial) = match limit {
-        Some(limit) => limit.bottleneck().unwrap_or(("", false)),
+        Some(limit) => limit.bottleneck().unwrap_or(("server-cpu", false)),
         None => (replaced::bottleneck_of(lever), false),
     };
     match id {
-        _ if id.is_empty() && verdict.id != "unknown" => Rival::None,
+        _ if limit == Some(CpuLimit::Open) && verdict.id == "server-concurrency" => Rival::None,
         id if id != verdict.id => Rival::Other,
         _ if serial && !verdict.serial || lever == "worker" => Rival::Refines,
         _ => Rival::None,

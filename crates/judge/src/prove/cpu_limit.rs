@@ -87,6 +87,8 @@ impl CpuSigns {
             CountEffect::Unchanged => CpuLimit::Serial { spins: share >= FULL },
             CountEffect::Follows if self.busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             _ if share >= FULL || self.busy >= FULL && share >= HALF_BUSY && !self.is_serial() => CpuLimit::AllCpus,
+            // On one CPU all three are alike, and a CPU that is not full is no limit.
+            _ if self.allowed < SEVERAL_CPUS && self.busy.max(share) >= FULL_MIDDLE => CpuLimit::AllCpus,
             _ if self.allowed < SEVERAL_CPUS => CpuLimit::Open,
             _ if share >= NEARLY_FULL => CpuLimit::Open,
             _ => self.among_idle_cpus(),
@@ -105,7 +107,7 @@ impl CpuSigns {
     }
 
     fn is_serial(&self) -> bool {
-        self.has_one_thread() || self.takes_turns()
+        self.has_one_thread() && self.used < SEVERAL_CPUS || self.takes_turns()
     }
 
     /// Returns whether the server handles one request at a time, with about one CPU.
@@ -179,6 +181,9 @@ mod tests {
             (signs(0.92, 0.88, 1.1), CpuLimit::OneThread),
             (signs(1.25, 0.96, 1.2), CpuLimit::OneThread),
             (signs(1.98, 0.5, 2.1), CpuLimit::AllCpus),
+            (signs(1.85, 0.93, 2.1), CpuLimit::AllCpus),
+            (CpuSigns { allowed: 1.0, busy: 0.93, ..signs(0.91, 0.91, 1.0) }, CpuLimit::AllCpus),
+            (CpuSigns { allowed: 1.0, busy: 0.6, ..signs(0.5, 0.5, 1.0) }, CpuLimit::Open),
             // A pool of some workers that compute and wait.
             (signs(1.3, 0.65, 2.2), CpuLimit::Workers),
             (signs(0.5, 0.5, 1.0), CpuLimit::Workers),

@@ -91,7 +91,7 @@ pub(super) struct Test {
     pub(super) excludes_others: bool,
     pub(super) more_load: MoreLoad,
     pub(super) observed: Observed,
-    /// Whether the counters were sure of the verdict.
+    /// Whether counters of a specific cause were sure of the verdict.
     pub(super) is_definite: bool,
 }
 
@@ -197,7 +197,7 @@ impl Conclusion {
             Self::Proven => before.max(SHOWN),
             Self::Found | Self::LoadConfirmed => before.max(SUPPORTED),
             Self::Remains if more_load == MoreLoad::Unchanged => before.max(SUPPORTED),
-            Self::Astray | Self::AgainstCounters => before.min(CLOSE),
+            Self::Astray => before.min(CLOSE),
             Self::Close if own_most < MOST => before.min(CLOSE),
             Self::Close | Self::Disturbed => if_unsure,
             _ => before,

@@ -10,7 +10,7 @@
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofTrial};
 
 use super::against::Against;
-use crate::thresholds::{CURVATURE, DOSE_GIVEN, UNWANTED};
+use crate::thresholds::{ALIKE, CURVATURE, DOSE_GIVEN, UNWANTED};
 use stats::fit::robust::{Robust, inverse, product, times};
 
 /// Slots that are needed for each lever, and for the level.
@@ -45,6 +45,8 @@ enum Known {
     Regression,
     /// Between 0 and this share of the time, in which the resource was wanted.
     AtMost(f64),
+    /// Only together with another lever, which slows the same resources: both have at most the sum. The first of them is regressed.
+    Joint { first: usize },
     /// Not at all: the lever took much less than ordered.
     Open,
 }
@@ -58,6 +60,7 @@ enum Known {
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();
+    seen.join(&mut known);
     loop {
         let found = seen.combine(&known)?;
         let says_more =
@@ -129,6 +132,20 @@ impl<'a> Seen<'a> {
         self.doses.iter().enumerate().map(|(j, row)| 1.0 - row[j].exp())
     }
 
+    /// Joins levers that each slow the other's resource nearly as much as their own: client and server on the same CPUs. The equations of
+    /// such a pair are nearly the same, so they tell only the sum.
+    fn join(&self, known: &mut [Known]) {
+        let felt = |lever: usize, resource: usize| self.doses[lever][resource] / self.doses[resource][resource];
+        for first in 0..known.len() {
+            for second in first + 1..known.len() {
+                let both = [first, second].iter().all(|at| known[*at] == Known::Regression);
+                if both && felt(first, second).min(felt(second, first)) > ALIKE {
+                    known[second] = Known::Joint { first };
+                }
+            }
+        }
+    }
+
     /// Estimates levers by regression where that is asked, and gives the others their bounds. The effect of a bounded lever stays in the
     /// equations: its thief may be on the CPU of another lever's victim.
     fn combine(&self, known: &[Known]) -> Result<Estimates, String> {
@@ -136,19 +153,28 @@ impl<'a> Seen<'a> {
         let none = Estimates { remainder: Estimate::around(1.0, 0.0), ..Estimates::default() };
         let rest = if used.is_empty() { none } else { self.regress(&used)? };
         let mut whole = Estimates { remainder: rest.remainder, ..Estimates::default() };
-        let mut regressed = rest.elasticities.into_iter();
+        let is_joint = |at: usize| known.iter().any(|known| matches!(known, Known::Joint { first } if *first == at));
+        let mut regressed = used.iter().copied().zip(rest.elasticities);
+        let sums: Vec<(usize, Estimate)> = regressed.clone().collect();
+        let sum_of =
+            |at: usize| sums.iter().find(|(lever, _)| *lever == at).map_or(1.0, |(_, e)| e.high.clamp(0.0, 1.0));
         for ((j, known), felt) in known.iter().enumerate().zip(self.own_doses()) {
             let (elasticity, basis, dose) = match known {
                 Known::Regression => {
-                    let Some(elasticity) = regressed.next() else { continue };
-                    (elasticity, ElasticityBasis::Measured, felt)
+                    let Some((at, elasticity)) = regressed.next() else { continue };
+                    match is_joint(at) {
+                        true => (up_to(sum_of(at)), ElasticityBasis::Joint, felt),
+                        false => (elasticity, ElasticityBasis::Measured, felt),
+                    }
                 }
+                Known::Joint { first } => (up_to(sum_of(*first)), ElasticityBasis::Joint, felt),
                 Known::AtMost(wanted) => {
                     (up_to(*wanted), ElasticityBasis::Wanted, self.levers[j].taken.unwrap_or(felt))
                 }
                 Known::Open => (up_to(1.0), ElasticityBasis::Open, self.levers[j].taken.unwrap_or(felt)),
             };
-            if basis != ElasticityBasis::Measured {
+            // The remainder is already without the sum of a pair.
+            if matches!(basis, ElasticityBasis::Wanted | ElasticityBasis::Open) {
                 whole.remainder.value -= elasticity.value;
                 whole.remainder.low -= elasticity.high;
             }

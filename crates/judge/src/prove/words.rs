@@ -146,6 +146,9 @@ pub(super) fn shares_sentence(proof: &Proof) -> String {
             ElasticityBasis::Open => {
                 format!("{}{explains} an unknown part (its lever took too little)", in_words(lever))
             }
+            ElasticityBasis::Joint => {
+                format!("{}{explains} at most {} (with another lever)", in_words(lever), percent(e.high))
+            }
             ElasticityBasis::Wanted => format!("{}{explains} at most {}", in_words(lever), percent(e.high)),
             ElasticityBasis::Measured => format!("{}{explains} {}", in_words(lever), part(e)),
         }

@@ -1,6 +1,8 @@
 //! The experiment on the verdict: the prediction, the measurement, and the resources that explain throughput.
 
-use run::{Effect, Estimate, Proof, ProofOutcome, ProofTrial, Run, Steadiness, UnusedLever};
+use run::{
+    Effect, Elasticity, ElasticityBasis, Estimate, Proof, ProofOutcome, ProofTrial, Run, Steadiness, UnusedLever,
+};
 
 use crate::plot::{Axis, BarRow, Bars, Hue, Look, Plot, Scale, Segment, Series};
 use crate::words::capital;
@@ -102,10 +104,37 @@ fn untried(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// Returns every resource and the remainder, by name.
-fn parts(proof: &Proof) -> Vec<(&str, Estimate)> {
-    let levers = proof.parts().map(|e| (e.lever.as_str(), e.estimate));
-    levers.chain(proof.remainder.map(|r| ("untested", r))).collect()
+/// Share of a resource, or the remainder.
+struct Part<'a> {
+    name: &'a str,
+    estimate: Estimate,
+    basis: ElasticityBasis,
+}
+
+/// Returns every resource and the remainder.
+fn parts(proof: &Proof) -> Vec<Part<'_>> {
+    let part = |e| Part { name: "untested", estimate: e, basis: ElasticityBasis::Measured };
+    let levers = proof.parts().map(|e| Part { name: &e.lever, estimate: e.estimate, basis: e.basis });
+    levers.chain(proof.remainder.map(part)).collect()
+}
+
+/// Returns the cells of a part: its name, the estimate and the interval.
+fn part_row(part: &Part<'_>) -> Vec<Cell> {
+    let e = &part.estimate;
+    let value = match part.basis {
+        ElasticityBasis::Measured => number(e.value),
+        ElasticityBasis::Wanted | ElasticityBasis::Joint => format!("at most {}", number(e.high)),
+        ElasticityBasis::Open => "lever took too little".into(),
+    };
+    vec![Cell::new(part.name), Cell::new(value), Cell::new(format!("{} to {}", number(e.low), number(e.high)))]
+}
+
+/// Returns the table of the elasticities that are no parts: of the number of CPUs, and of the load.
+fn other_elasticities(proof: &Proof) -> Option<Block> {
+    let row = |e: &Elasticity| part_row(&Part { name: &e.lever, estimate: e.estimate, basis: e.basis });
+    let rows: Vec<Vec<Cell>> = proof.elasticities.iter().filter(|e| !e.is_part()).map(row).collect();
+    let columns = vec![Col::words("also tested", 0), Col::figures("elasticity", 0), Col::figures("95 % interval", 0)];
+    (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
 /// Returns elasticities and the remainder as bars that add up to 1, with their intervals.
@@ -115,17 +144,10 @@ fn shares(proof: &Proof) -> Vec<Block> {
         return Vec::new();
     }
     let main = proof.measured.as_ref().map(|effect| effect.lever.as_str());
-    let bar = |(name, e): &(&str, Estimate)| BarRow {
-        label: (*name).into(),
-        segments: vec![Segment { value: e.value.max(0.0), ..Segment::default() }],
-        strong: main == Some(*name),
-    };
-    let row = |(name, e): &(&str, Estimate)| {
-        vec![
-            Cell::new(*name),
-            Cell::new(number(e.value)),
-            Cell::new(format!("{} to {}", number(e.low), number(e.high))),
-        ]
+    let bar = |part: &Part<'_>| BarRow {
+        label: part.name.into(),
+        segments: vec![Segment { value: part.estimate.value.max(0.0), ..Segment::default() }],
+        strong: main == Some(part.name),
     };
     let (title, figure) = match proof.of.is_throughput() {
         true => ("What explains throughput".to_string(), "share"),
@@ -135,13 +157,13 @@ fn shares(proof: &Proof) -> Vec<Block> {
         title,
         caption: "Shares of 1. Untested: what the experiment cannot slow, such as a sleep, a lock or an upstream."
             .into(),
-        rows: parts.iter().map(bar).collect(),
+        rows: parts.iter().filter(|part| part.basis != ElasticityBasis::Open).map(bar).collect(),
         full: Some(1.0),
         ..Bars::default()
     };
     let columns = vec![Col::words("resource", 0), Col::figures(figure, 0), Col::figures("95 % interval", 0)];
-    let table = Table { columns, rows: parts.iter().map(row).collect(), ..Table::default() };
-    vec![Block::Bars(bars), Block::Table(table)]
+    let table = Table { columns, rows: parts.iter().map(part_row).collect(), ..Table::default() };
+    [Block::Bars(bars), Block::Table(table)].into_iter().chain(other_elasticities(proof)).collect()
 }
 
 /// Returns the plot of each slot's throughput against the share that the main lever took, beside the prediction.

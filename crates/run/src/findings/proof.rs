@@ -12,7 +12,8 @@ use crate::figure::Figure;
 pub enum ProofOutcome {
     /// A lever acted on the bottleneck that the verdict names, and throughput changed as predicted.
     Proven,
-    /// Levers that acted excluded everything else, and a direct observation agrees. No lever acts on the bottleneck itself.
+    /// Levers that acted excluded everything else, and a direct observation agrees. No lever acts on the bottleneck itself, or its effect
+    /// was not predicted.
     Supported,
     /// A lever acted, and throughput did not change as the verdict predicts; `why` names what happened instead.
     Refuted,
@@ -249,6 +250,8 @@ pub enum ElasticityBasis {
     Measured,
     /// The share of time in which the resource was wanted; the elasticity is at most that.
     Wanted,
+    /// The sum with another resource, since each of the two levers slows both; the elasticity is at most that.
+    Joint,
     /// None: the lever took much less than it was told to take, so the elasticity may be anything.
     Open,
 }

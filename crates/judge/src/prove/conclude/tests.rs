@@ -333,3 +333,18 @@ fn a_bottleneck_is_never_excluded() {
     }
     assert!(least >= 0.5, "{least}, and a resource below {EXCLUDED} is excluded");
 }
+
+/// Seen with a quota of 0.945 CPU on an event loop: at three quarters of the speed the loop limits, and the quota no longer does.
+#[test]
+fn a_dose_that_jumps_over_a_near_second_limit_takes_nothing_from_sure_counters() {
+    let quota = || crate::planted::planted("server-cpu-quota").unwrap();
+    let of = |confidence| {
+        tried_on(quota(), verdict("server-cpu-quota", confidence), |proof, _| {
+            proof.trials.push(slots("server-cpu", 0.9, 0.02));
+        })
+    };
+    let (proof, verdict) = of(0.95);
+    assert_eq!((proof.outcome, verdict.confidence), (ProofOutcome::Inconclusive, 0.95), "{}", proof.why);
+    assert!(proof.why.contains("the counters are sure"), "{}", proof.why);
+    assert_eq!(of(0.7).0.outcome, ProofOutcome::Refuted);
+}
