@@ -34,6 +34,7 @@ mod handshakes;
 mod inside;
 mod knee;
 mod laws;
+mod link_queue;
 mod margins;
 mod number;
 mod objective;

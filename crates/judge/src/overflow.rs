@@ -22,8 +22,10 @@ pub(crate) struct Overflow<'a> {
     pub(crate) drops: f64,
     /// Drops that were counted for another listener of the namespace.
     pub(crate) elsewhere: f64,
-    /// Share of all connects that came in, 0 to 1.
+    /// Share of all connects that came in, or of the time of all clients if larger, 0 to 1. A dropped connect takes a second.
     pub(crate) share: f64,
+    /// Whether it went on inside the window. Many servers drop connects only while a load connects all at once.
+    lasts: bool,
 }
 
 impl<'a> Overflow<'a> {
@@ -34,7 +36,7 @@ impl<'a> Overflow<'a> {
 
     /// Returns whether the overflow is more than an accident.
     pub(crate) fn counts(&self) -> bool {
-        self.share >= CONNECTS_DROPPED && self.drops >= FEW_DROPS
+        self.share >= CONNECTS_DROPPED && self.drops >= FEW_DROPS && self.lasts
     }
 
     /// Returns the overflow of a trial; `None` without a counter of it.
@@ -54,8 +56,23 @@ impl<'a> Overflow<'a> {
         let elsewhere = all.map_or(0.0, |(_, all)| all - drops);
         let connected = Some(trial.tally.connected as f64).filter(|n| *n > 0.0);
         let tried = connected.or_else(|| view.whole_trial("tcp.passive_opens")).unwrap_or(0.0) + drops;
-        Some(Self { view, counter, drops, elsewhere, share: ratio(drops, tried).unwrap_or(0.0) })
+        let of_time = ratio(drops, clients(trial) * view.side.recording.span_s(run::Window::ALL));
+        let share = ratio(drops, tried).into_iter().chain(of_time).fold(0.0, f64::max).min(1.0);
+        let inside = view.value(counter).is_some_and(|n| n.min(drops) >= 1.0);
+        let lasts = inside || connects_go_on(trial) || queue_is_full(&view);
+        Some(Self { view, counter, drops, elsewhere, share, lasts })
     }
+}
+
+/// Returns whether the load goes on to connect inside the window, or some of its connections never came up.
+fn connects_go_on(trial: &Trial) -> bool {
+    trial.measured.tally.attempted > 0 || trial.tally.phantom > 0 || trial.tally.connected < trial.tally.attempted
+}
+
+/// Returns whether the accept queue of the server's listener was at its limit inside the window.
+fn queue_is_full(view: &View<'_>) -> bool {
+    let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min);
+    view.max("listen.queue").zip(limit).is_some_and(|(queue, limit)| queue >= limit)
 }
 
 /// Returns whether the accept queue of the server's listener reached its limit.

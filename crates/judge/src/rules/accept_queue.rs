@@ -182,6 +182,46 @@ mod tests {
         assert!(matches!(beside(Some(1.0)), Verdict::Binds { .. }), "{:#?}", beside(Some(1.0)));
     }
 
+    /// 128 clients connect at once to a backlog of 32. Those whose SYN was dropped come a second later, before the window, and stay.
+    #[test]
+    fn connects_that_were_dropped_while_all_connected_limit_no_load_that_stays_connected() {
+        let dropped = |again: f64| {
+            let change = move |t: &mut run::Trial, _: &crate::planted::Point| {
+                t.measured.window.begin_s = 0.5;
+                t.connect_us.max = 1.05e6;
+                let own = |c: &&mut run::Column| ["tcp.listen_overflows", "listen.drops"].contains(&c.counter.as_str());
+                for column in t.server.iter_mut().flat_map(|side| &mut side.recording.columns).filter(own) {
+                    column.values = [0.0, 90.0, 90.0, 90.0, 90.0 + again].map(Some).to_vec();
+                }
+            };
+            PlantedRun::new(20_000.0, 300.0)
+                .level(Who::Server, "connection.receive_queue", "", 60.0)
+                .per_s(Who::Server, "tcp.listen_overflows", "", |_| 45.0)
+                .per_s(Who::Server, "listen.drops", "0.0.0.0:8080", |_| 45.0)
+                .change(change)
+        };
+        assert_eq!(verdict_of(&dropped(0.0)).id, "server-concurrency");
+        assert_eq!(verdict_of(&dropped(40.0)).id, "accept-queue");
+    }
+
+    /// Accepted in batches: a client whose SYN was dropped is away for a second, so few of the connects are dropped, and many clients wait.
+    #[test]
+    fn few_drops_that_take_much_of_the_clients_time_count() {
+        let batches = |t: &mut run::Trial, _: &crate::planted::Point| {
+            t.measured.tally.attempted = t.measured.tally.completed;
+            t.tally.connected = t.tally.completed;
+            t.connect_us.max = 1.02e6;
+        };
+        let planted = PlantedRun::new(10_000.0, 2000.0)
+            .per_s(Who::Server, "tcp.listen_overflows", "", |p| (p.n - 22.0).max(0.0) / 6.0)
+            .per_s(Who::Server, "listen.drops", "0.0.0.0:8080", |p| (p.n - 22.0).max(0.0) / 6.0)
+            .level(Who::Server, "listen.queue", "0.0.0.0:8080", 21.0)
+            .level(Who::Server, "listen.limit", "0.0.0.0:8080", 21.0)
+            .change(batches);
+        let b = verdict_of(&planted);
+        assert_eq!(b.id, "accept-queue", "{b:#?}");
+    }
+
     /// The counters of TCP know nothing of a unix socket.
     #[test]
     fn a_unix_socket_has_no_drops() {

@@ -9,6 +9,7 @@ use run::{Evidence, FigureUnit, Trial};
 use super::rule::{Rule, Tier, Verdict, none};
 use crate::evidence::{line, measured};
 use crate::laws::steps;
+use crate::link_queue;
 use crate::number::{duration, figure, grew, percent, positive, ratio};
 use crate::single::{server_of, sides_of};
 use crate::sweep::Plateau;
@@ -248,7 +249,10 @@ fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidenc
             }
         }
     }
-    grown_round_trip(facts, trial)
+    let queue = link_queue::on_the_way(trial).map(|queue| {
+        (0.75, "a link on the way is full: packets wait between client and server".to_string(), vec![queue])
+    });
+    queue.or_else(|| grown_round_trip(facts, trial))
 }
 
 fn grown_round_trip(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidence>)> {

@@ -5,10 +5,11 @@ use run::{FigureUnit, Trial};
 use super::rule::{Rule, Tier, Verdict, none};
 use crate::Facts;
 use crate::evidence::measured;
+use crate::link_queue;
 use crate::number::{duration, figure, percent, rate, ratio};
 use crate::refusals::Refusals;
 use crate::single::{clients, good, refused, server_of};
-use crate::thresholds::{ALL_REFUSED, ALONE_REACHES, BUSY, HELD_BACK, KEEPS_UP, REFUSED};
+use crate::thresholds::{ALL_REFUSED, ALONE_REACHES, BUSY, HELD_BACK, KEEPS_UP, REFUSED, TREND_SURE};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -66,12 +67,13 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 }
 
 /// Decides for a limit that delays. One client that asks again at once waits for the limit's gap and so reaches the highest rate alone, while
-/// arrivals below that rate are answered at once. A single worker would take its service time from both.
+/// arrivals below that rate are answered sooner. A single worker would take its service time from both. A shaped link with a burst shows
+/// the same, and its packets wait on the way.
 fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let (one, most) = (facts.unloaded.filter(|t| clients(t) <= 1.0)?, facts.x_max()?);
     let r1_us = crate::single::r1_us(one).filter(|_| facts.limited() && good(one) >= ALONE_REACHES * most)?;
     let below = |t: &&&Trial| t.rates.offered_rate <= KEEPS_UP * most && t.latency_us.count > 0;
-    let quick = facts.search.iter().filter(below).find(|t| t.latency_us.mean * HELD_BACK < r1_us)?;
+    let quick = facts.search.iter().filter(below).find(|t| longest_us(t) * HELD_BACK < r1_us)?;
     let view = server_of(one).unwrap_or_else(|| View::new("client", one, &one.client));
     let text = format!(
         "a client without pauses waits {} for each answer; at an offered {} an answer takes {}",
@@ -79,11 +81,20 @@ fn delays(facts: &Facts<'_>) -> Option<Verdict> {
         rate(quick.rates.offered_rate),
         duration(quick.latency_us.mean)
     );
+    if let Some(queue) = link_queue::on_the_way(one) {
+        return Some(Verdict::RuledOut(format!("{text}, but {}", queue.text)));
+    }
     let evidence =
         vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick.latency_us.mean), text)];
     let sentence = format!("the server limits the rate on purpose: it serves {} and delays the rest", rate(most));
     let idle = used_share(&view).is_some_and(|used| used < BUSY);
     Some(Verdict::Binds { confidence: if idle { 0.85 } else { 0.5 }, sentence, evidence })
+}
+
+/// Returns the upper end of the interval of a trial's mean response time, microseconds, for times that scatter as much as an exponential
+/// distribution does.
+fn longest_us(trial: &Trial) -> f64 {
+    trial.latency_us.mean * (1.0 + TREND_SURE / (trial.latency_us.count as f64).sqrt())
 }
 
 fn used_share(view: &View<'_>) -> Option<f64> {
@@ -152,5 +163,23 @@ mod tests {
         let b = answered_in(80.0);
         assert!(b.id == "server-rate-limit" && b.sentence.contains("delays"), "{b:#?}");
         assert_eq!(answered_in(4800.0).id, "server-concurrency");
+    }
+
+    /// A gap of 3.3 ms before answers of 2.5 ms: no place answers faster than it is held.
+    #[test]
+    fn a_limit_that_delays_by_less_than_its_service_is_told_too() {
+        let answered_in = |us: f64, count: u64| {
+            let change = move |t: &mut run::Trial, p: &crate::planted::Point| {
+                if t.kind == run::TrialKind::Search && p.offered < 280.0 {
+                    (t.latency_us.mean, t.latency_us.p50, t.latency_us.count) = (us, us, count);
+                }
+            };
+            let mut run = PlantedRun::new(3300.0, 303.0).change(change).run();
+            crate::judge(&mut run);
+            run.findings.bottleneck.id
+        };
+        assert_eq!(answered_in(2500.0, 3000), "server-rate-limit");
+        assert_ne!(answered_in(2500.0, 30), "server-rate-limit", "thirty answers do not show it");
+        assert_ne!(answered_in(3200.0, 3000), "server-rate-limit");
     }
 }
