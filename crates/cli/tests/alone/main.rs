@@ -6,6 +6,7 @@ mod compare;
 mod doctored_counters;
 mod hosts;
 mod live_connects;
+mod live_count;
 mod live_levers;
 mod live_limits;
 mod live_proof;

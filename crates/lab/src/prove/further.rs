@@ -11,6 +11,8 @@ use crate::{Lab, TargetSetup};
 /// Time for a trial in which whole CPUs are taken away, seconds: 18 slots of 150 ms, the start of the load, and a second
 /// by which the slots before may end later than planned.
 const COUNT_S: f64 = 4.2;
+/// Shortest time for that trial, seconds.
+const MIN_COUNT_S: f64 = 3.1;
 /// Share of a long experiment's time for that trial.
 const COUNT_SHARE: f64 = 0.2;
 /// Shortest time of the other slots for which that trial is given its time, seconds.
@@ -24,21 +26,34 @@ pub(super) fn more_load(lab: &Lab<'_>) -> Option<&'static Lever> {
     row(LOAD_LEVER).filter(|row| tests_verdict(lab, row))
 }
 
-/// Returns the lever that takes whole CPUs, if it can be used and the verdict may be about the server's CPU.
+/// Returns the lever that takes whole CPUs, and the load with at most `most` connections under which it is used. The
+/// error says why it cannot be used.
 pub(super) fn fewer_cpus(
     lab: &Lab<'_>,
     setup: &TargetSetup,
     operating_point: &OperatingPoint,
-) -> Result<&'static Lever, String> {
+    most: u32,
+) -> Result<(&'static Lever, OperatingPoint), String> {
     let row = row(CPU_COUNT_LEVER).ok_or("there is no such lever")?;
+    let targets = lever_targets(lab, setup);
     allowed(lab, row)?;
-    switchable(lab, setup, (row, operating_point), &lever_targets(lab, setup))?;
-    Ok(row)
+    switchable(lab, setup, (row, operating_point), &targets)?;
+    let cpus = u32::try_from(targets.server_cpus.len()).unwrap_or(u32::MAX);
+    Ok((row, operating_point.for_cpus(cpus, most)?))
 }
 
-/// Returns whether the number of CPUs says more: by the verdict, or because throughput followed their speed.
+/// Returns whether the number of CPUs says more: because throughput may follow their speed, or by the verdict where that
+/// was not measured.
 pub(super) fn count_matters(lab: &Lab<'_>) -> bool {
-    row(CPU_COUNT_LEVER).is_some_and(|row| tests_verdict(lab, row)) || follows_speed(lab).unwrap_or(false)
+    follows_speed(lab).unwrap_or_else(|| row(CPU_COUNT_LEVER).is_some_and(|row| tests_verdict(lab, row)))
+}
+
+/// Checks that the time suffices for the trial with fewer CPUs.
+pub(super) fn enough_time(left_s: f64) -> Result<(), String> {
+    match left_s >= MIN_COUNT_S {
+        true => Ok(()),
+        false => Err("the other levers left no time for it: give a longer --budget".into()),
+    }
 }
 
 /// Returns the part of the remaining seconds for the trial with fewer CPUs; 0 if the other slots need all.
@@ -46,12 +61,12 @@ pub(super) fn count_seconds(left_s: f64) -> f64 {
     if left_s - COUNT_S >= MIN_SLOTS_S { COUNT_S.max(left_s * COUNT_SHARE) } else { 0.0 }
 }
 
-/// Returns whether throughput followed the speed of the server's CPU; `None` if that was not measured.
+/// Returns whether throughput may follow the speed of the server's CPU; `None` if that was not measured.
 fn follows_speed(lab: &Lab<'_>) -> Option<bool> {
     let trial = ProofTrial::of_speeds(&lab.run.findings.proof.as_ref()?.trials)?;
     let at = trial.levers.iter().position(|lever| lever.lever == LEVERS[0].id)?;
     let found = judge::prove::estimate(trial).ok()?;
-    Some(found.elasticities.get(at)?.value >= FOLLOWS)
+    Some(found.elasticities.get(at)?.high >= FOLLOWS)
 }
 
 fn row(id: &str) -> Option<&'static Lever> {

@@ -60,7 +60,8 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
     }
     let wanted = |row: &Lever| row.always || Some(row.id) == own.map(|own| own.id);
     let operating_points = operating_point.or_fewer(lab.run.findings.knee.as_ref());
-    slots_and_count(lab, setup, (&operating_points, own), wanted, end_s)
+    let most = lab.run.plan.search.max_connections;
+    slots_and_count(lab, setup, (&operating_points, own), wanted, (most, end_s))
 }
 
 /// Pulls every possible lever under the plan's load: a closed loop of `connections`, or the offered rate. The
@@ -106,19 +107,21 @@ pub(crate) fn prove_all(
         let share = share(row);
         in_turns(lab, setup, &operating_point, row, seconds * share)?;
     }
-    slots_and_count(lab, setup, (&[operating_point], own), |_| true, end_s)
+    let most = connections.unwrap_or(0);
+    slots_and_count(lab, setup, (&[operating_point], own), |_| true, (most, end_s))
 }
 
-/// Slows resources in slots of one load, and takes whole CPUs away in slots of another, until a time of the run.
+/// Slows resources in slots of one load, and takes whole CPUs away in slots of another with at most `most` connections,
+/// until a time of the run.
 fn slots_and_count(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
     (operating_points, own): (&[OperatingPoint], Option<&'static Lever>),
     wanted: impl Fn(&Lever) -> bool,
-    end_s: f64,
+    (most, end_s): (u32, f64),
 ) -> Result<(), LabError> {
     let Some(first) = operating_points.first() else { return Ok(()) };
-    let fewer = further::fewer_cpus(lab, setup, first);
+    let fewer = further::fewer_cpus(lab, setup, first, most);
     let left_s = end_s - lab.elapsed_s();
     let is_planned = fewer.is_ok() && further::count_matters(lab);
     let count_s = if is_planned { further::count_seconds(left_s) } else { 0.0 };
@@ -126,15 +129,14 @@ fn slots_and_count(
     if !further::count_matters(lab) {
         return Ok(());
     }
-    match fewer {
-        Ok(row) => {
+    let left_s = end_s - lab.elapsed_s();
+    match fewer.and_then(|found| further::enough_time(left_s).map(|()| found)) {
+        Ok((row, point)) => {
             further::predict(lab, row);
-            let left_s = end_s - lab.elapsed_s();
-            in_slots(lab, setup, (operating_points, Some(row)), Lever::is_alone, left_s)
+            in_slots(lab, setup, (&[point], Some(row)), Lever::is_alone, left_s)
         }
         Err(why) => {
-            let rows = LEVERS.iter().filter(|row| row.is_alone());
-            rows.for_each(|row| untried(lab, row, why.clone()));
+            LEVERS.iter().filter(|row| row.is_alone()).for_each(|row| untried(lab, row, why.clone()));
             Ok(())
         }
     }

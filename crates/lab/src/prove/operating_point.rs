@@ -103,6 +103,18 @@ impl OperatingPoint {
         })
     }
 
+    /// Returns this load with enough requests in flight to keep so many CPUs busy, on at most `most` connections. The
+    /// error says that there are too few: one request at a time needs one CPU, whatever the server could do.
+    pub(super) fn for_cpus(&self, cpus: u32, most: u32) -> Result<Self, String> {
+        let wanted = (2 * cpus).max(MIN_CONNECTIONS).max(self.connections);
+        let connections = wanted.min(most.max(self.connections));
+        let in_flight = connections.saturating_mul(self.pipeline);
+        if in_flight < cpus {
+            return Err(format!("{in_flight} requests in flight cannot use the server's {cpus} CPUs"));
+        }
+        Ok(Self { connections, response_s: f64::from(in_flight) / self.rate.max(1e-3), ..self.clone() })
+    }
+
     /// Returns loads with fewer connections that still fill the server, from most to fewest: four times as many as it
     /// serves at a time (8 at least, so that no wake-up shows), and twice as many. Fewer connections mean a shorter
     /// queue and shorter slots.
@@ -226,5 +238,13 @@ mod tests {
         let knee = Knee { concurrency: 20.0, x_max: 9000.0, ..Knee::default() };
         let fewer: Vec<(u32, u32)> = found.or_fewer(Some(&knee)).iter().map(|o| (o.connections, o.pipeline)).collect();
         assert_eq!(fewer, [(8, 16), (5, 16), (3, 16)]);
+    }
+
+    #[test]
+    fn cpus_are_taken_from_a_server_with_enough_requests_for_them() {
+        let one = OperatingPoint::observed(&sweep(&[(1, 900)]), 1);
+        let of = |cpus, most| one.for_cpus(cpus, most).map(|point| point.connections);
+        assert_eq!((of(2, 1000), of(8, 1000), of(2, 4)), (Ok(8), Ok(16), Ok(4)));
+        assert!(of(2, 1).unwrap_err().contains("1 requests in flight"));
     }
 }

@@ -23,9 +23,16 @@ const MAX_TURN_S: f64 = 2.0;
 /// Minimum number of pairs that shows their scatter, and maximum number.
 const PAIRS: (usize, usize) = (3, 8);
 
+/// Response times that a turn should last, normally and when time is short. Fewer would see mainly the start.
+const RESPONSES_PER_TURN: [f64; 2] = [20.0, 8.0];
+
 /// Returns the number of pairs and the length of a turn within some seconds; `None` if that is too short.
 fn pairs(response_s: f64, seconds: f64) -> Option<(usize, f64)> {
-    let wanted_s = (20.0 * response_s).clamp(MIN_TURN_S, MAX_TURN_S);
+    RESPONSES_PER_TURN.iter().find_map(|responses| pairs_of(responses * response_s, seconds))
+}
+
+fn pairs_of(least_s: f64, seconds: f64) -> Option<(usize, f64)> {
+    let wanted_s = least_s.clamp(MIN_TURN_S, MAX_TURN_S);
     let fitting = |turn_s: f64| (seconds / (2.0 * (turn_s + WARM_UP_S + OVERHEAD_S))).floor() as usize;
     let number = fitting(wanted_s).min(PAIRS.1);
     if number < PAIRS.0 {
@@ -68,9 +75,9 @@ pub(super) fn trial(
         }
     }
     let [off, on] = rates;
-    let load = match load_pair.on.intensity.in_flight() {
-        Some(connections) => format!("{connections} connections"),
-        None => format!("{:.0} requests/s", operating_point.rate),
+    let load = match load_pair.on.intensity {
+        run::Intensity::Closed { connections, .. } => format!("{connections} connections"),
+        _ => format!("{:.0} requests/s", operating_point.rate),
     };
     let label = format!("{load}, {pairs} pairs of turns");
     let (lever, host, dose) = (row.id.into(), names(&hosts, setup), load_pair.dose);
@@ -125,5 +132,7 @@ mod tests {
         let (number, turn_s) = pairs(0.04, 20.0).unwrap();
         assert!(number == PAIRS.1 && turn_s >= 0.8, "{number} of {turn_s}");
         assert_eq!(pairs(0.001, 2.0), None);
+        let (number, turn_s) = pairs(0.04, 4.5).unwrap();
+        assert!(number == PAIRS.0 && turn_s >= 0.32, "40 ms away, in a search of 30 s: {number} of {turn_s}");
     }
 }
