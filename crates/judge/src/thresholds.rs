@@ -387,7 +387,7 @@ thresholds! {
         CLOSE: f64 = 0.6, "confidence", "greatest confidence of an unsure verdict after an experiment that decided nothing, or of one that it contradicts",
             Chosen, "possible, not sure", "an_open_experiment_takes_nothing_from_counters_that_are_sure";
         ALIKE: f64 = 0.5, "share of the dose on its own resource", "a lever that slows another resource as well from one of two that slow the same CPUs",
-            Chosen, "with less, an error in a dose is at most doubled by the division", "levers_on_the_same_cpus_tell_only_the_sum";
+            Chosen, "with less, an error in a dose is at most doubled by the division", "levers_on_the_same_cpus_tell_the_sum_and_a_bound";
         UNWANTED: f64 = 0.15, "share of the time", "a resource that its victim hardly wants from one that it uses",
             Chosen, "an elasticity is at most the utilization", "what_its_victim_hardly_wants_carries_at_most_what_it_wants";
     }

@@ -83,9 +83,20 @@ pub(crate) fn full() -> Run {
     planted("server-cpu").unwrap_or_default()
 }
 
-/// Four workers that sleep while requests wait unread.
+/// Four workers that sleep while nearly all other requests, of 64 bytes, wait unread.
 pub(crate) fn sleeps() -> Run {
-    planted("server-concurrency").unwrap_or_default()
+    unread(60.0)
+}
+
+/// Four workers that sleep, and this many unread bytes on each connection.
+pub(crate) fn unread(bytes: f64) -> Run {
+    PlantedRun::new(20_000.0, 200.0)
+        .level(Who::Server, "connection.receive_queue", "", bytes)
+        .change(|trial, _| {
+            let tally = &mut trial.measured.tally;
+            (tally.bytes_sent, tally.bytes_received) = (tally.sent * 64, tally.completed * 64);
+        })
+        .run()
 }
 
 /// A lossy line to a server whose listen queue is full.

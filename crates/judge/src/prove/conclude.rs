@@ -142,7 +142,7 @@ impl<'a> Experiment<'a> {
             rival: compare(rival.as_deref(), signs.as_ref(), verdict),
             excludes_others: excludes_others(proof, lever),
             more_load,
-            observed: observed(verdict, other.as_ref()),
+            observed: observed(facts, verdict, other.as_ref()),
             is_definite: verdict.confidence >= SURE && names_a_cause(verdict),
         };
         Self { facts, effects, turns, lever, rival, signs, doubt, excluded, other, test }
@@ -213,7 +213,7 @@ impl<'a> Experiment<'a> {
             Conclusion::LoadConfirmed => words::load_sentence(proof),
             Conclusion::Disturbed => format!("{}: {shares}", self.doubt.clone().unwrap_or_default()),
             Conclusion::Astray => format!("{did}, so the prediction failed: {shares}"),
-            Conclusion::Close => words::joined(&[turned.unwrap_or_default(), format!("too close to tell: {shares}")]),
+            Conclusion::Close => words::joined(&[turned.unwrap_or_default(), words::close_sentence(&shares)]),
             Conclusion::AgainstCounters => format!("{shares}, but the counters are sure of {}", verdict.id),
             Conclusion::Slack => words::slack_sentence(proof, self.lever.unwrap_or_default()),
             Conclusion::TwoCauses => {
@@ -239,7 +239,7 @@ impl<'a> Experiment<'a> {
         };
         let load = if self.test.more_load == MoreLoad::NotTested { String::new() } else { words::load_sentence(proof) };
         let last = match conclusion {
-            Conclusion::Remains => words::seen(verdict),
+            Conclusion::Remains => words::seen(self.facts, verdict),
             Conclusion::NotSeen => "no counter shows the queue itself".into(),
             _ => String::new(),
         };

@@ -6,7 +6,7 @@ use run::{Estimate, Proof, ProofTrial};
 use super::estimate;
 use crate::Facts;
 use crate::number::{figure, percent};
-use crate::single::r1_us;
+use crate::places::Places;
 use crate::thresholds::{
     BUSY, FULL, FULL_MIDDLE, HALF_BUSY, NEARLY_FULL, ONE_AT_A_TIME, ONE_CPU, ONE_THREAD, SEVERAL_CPUS,
 };
@@ -73,7 +73,7 @@ impl CpuSigns {
         let view = facts.full_server()?;
         let (used, allowed) = (view.cpu_used()?, view.cpu_allowed()?);
         let threads = view.threads();
-        let places = facts.unloaded.and_then(r1_us).zip(facts.x_max()).map(|(r1_us, x)| x * r1_us / 1e6);
+        let places = Places::of(facts).map(|places| places.places);
         let count = count_effect(proof, used, allowed);
         let busy = view.processors_busy().unwrap_or(used / allowed);
         Some(Self { used, allowed, busy, thread: threads.first().map(|t| t.busy), places, count })

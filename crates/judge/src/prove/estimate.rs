@@ -43,12 +43,8 @@ pub struct Estimates {
 enum Known {
     /// From the change of throughput.
     Regression,
-    /// Between 0 and this share of the time, in which the resource was wanted.
-    AtMost(f64),
-    /// Only together with another lever, which slows the same resources: both have at most the sum. The first of them is regressed.
-    Joint { first: usize },
-    /// Not at all: the lever took much less than ordered.
-    Open,
+    /// Between 0 and a bound, with its origin.
+    AtMost(f64, ElasticityBasis),
 }
 
 /// Estimates elasticities from the slots of a trial. The error says what is missing.
@@ -66,11 +62,9 @@ pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
         let says_more =
             |j: usize, bound: f64| known[j] == Known::Regression && found.elasticities[j].half() > bound / 2.0;
         let bound = |(j, lever): (usize, &LeverSlots)| Some((j, lever.wanted?));
-        let Some((j, wanted)) = trial.levers.iter().enumerate().filter_map(bound).find(|(j, w)| says_more(*j, *w))
-        else {
-            return Ok(found);
-        };
-        known[j] = Known::AtMost(wanted);
+        let bounds = trial.levers.iter().enumerate().filter_map(bound).filter(|(j, wanted)| says_more(*j, *wanted));
+        let Some((j, wanted)) = bounds.min_by(|a, b| a.1.total_cmp(&b.1)) else { return Ok(found) };
+        known[j] = Known::AtMost(wanted, ElasticityBasis::Wanted);
     }
 }
 
@@ -79,10 +73,10 @@ fn known(lever: &LeverSlots, felt: f64) -> Known {
     let is_felt = felt >= 1.0 - (-LEAST_DOSE).exp();
     let bound = wanted(lever).filter(|wanted| *wanted <= UNWANTED || !is_felt);
     match bound {
-        _ if !is_given(lever, felt) => Known::Open,
-        Some(wanted) => Known::AtMost(wanted),
+        _ if !is_given(lever, felt) => Known::AtMost(1.0, ElasticityBasis::Open),
+        Some(wanted) => Known::AtMost(wanted, ElasticityBasis::Wanted),
         None if is_felt => Known::Regression,
-        None => Known::Open,
+        None => Known::AtMost(1.0, ElasticityBasis::Open),
     }
 }
 
@@ -107,6 +101,9 @@ fn speeds(levers: &[LeverSlots], slots: &[usize]) -> Vec<Vec<f64>> {
     levers.iter().map(|l| slots.iter().map(|t| l.speed[*t].max(1e-3).ln()).collect()).collect()
 }
 
+/// Elasticities of some levers, the remainder, and the inverse of their doses.
+type Regressed = (Vec<Estimate>, Estimate, Vec<Vec<f64>>);
+
 /// Slots of a trial as logarithms, and the effects of the levers on them.
 struct Seen<'a> {
     levers: &'a [LeverSlots],
@@ -127,67 +124,65 @@ impl<'a> Seen<'a> {
         Ok(Self { levers, y, speeds, against, moved, doses })
     }
 
+    /// Bounds one of two levers that each slow the other's resource nearly as much as their own: client and server on the same CPUs. The
+    /// equations of such a pair are nearly the same, so they tell only the sum. The one that is wanted less leaves the other better known.
+    fn join(&self, known: &mut [Known]) {
+        let felt = |lever: usize, resource: usize| self.doses[lever][resource] / self.doses[resource][resource];
+        let most = |at: usize| self.levers[at].wanted.unwrap_or(1.0).min(1.0);
+        for first in 0..known.len() {
+            for second in first + 1..known.len() {
+                let both = [first, second].iter().all(|at| known[*at] == Known::Regression);
+                if both && felt(first, second).min(felt(second, first)) > ALIKE {
+                    let less = if most(first) < most(second) { first } else { second };
+                    known[less] = Known::AtMost(most(less), ElasticityBasis::Joint);
+                }
+            }
+        }
+    }
+
     /// Returns the dose of each lever that its own victim felt.
     fn own_doses(&self) -> impl Iterator<Item = f64> {
         self.doses.iter().enumerate().map(|(j, row)| 1.0 - row[j].exp())
     }
 
-    /// Joins levers that each slow the other's resource nearly as much as their own: client and server on the same CPUs. The equations of
-    /// such a pair are nearly the same, so they tell only the sum.
-    fn join(&self, known: &mut [Known]) {
-        let felt = |lever: usize, resource: usize| self.doses[lever][resource] / self.doses[resource][resource];
-        for first in 0..known.len() {
-            for second in first + 1..known.len() {
-                let both = [first, second].iter().all(|at| known[*at] == Known::Regression);
-                if both && felt(first, second).min(felt(second, first)) > ALIKE {
-                    known[second] = Known::Joint { first };
-                }
-            }
-        }
-    }
-
-    /// Estimates levers by regression where that is asked, and gives the others their bounds. The effect of a bounded lever stays in the
-    /// equations: its thief may be on the CPU of another lever's victim.
+    /// Estimates levers by regression where that is asked, and gives the others their bounds. A bounded lever's resource may be slowed by
+    /// the others, too: what it explains of their effect is between nothing and its bound.
     fn combine(&self, known: &[Known]) -> Result<Estimates, String> {
         let used: Vec<usize> = (0..known.len()).filter(|j| known[*j] == Known::Regression).collect();
-        let none = Estimates { remainder: Estimate::around(1.0, 0.0), ..Estimates::default() };
-        let rest = if used.is_empty() { none } else { self.regress(&used)? };
-        let mut whole = Estimates { remainder: rest.remainder, ..Estimates::default() };
-        let is_joint = |at: usize| known.iter().any(|known| matches!(known, Known::Joint { first } if *first == at));
-        let mut regressed = used.iter().copied().zip(rest.elasticities);
-        let sums: Vec<(usize, Estimate)> = regressed.clone().collect();
-        let sum_of =
-            |at: usize| sums.iter().find(|(lever, _)| *lever == at).map_or(1.0, |(_, e)| e.high.clamp(0.0, 1.0));
-        for ((j, known), felt) in known.iter().enumerate().zip(self.own_doses()) {
-            let (elasticity, basis, dose) = match known {
-                Known::Regression => {
-                    let Some((at, elasticity)) = regressed.next() else { continue };
-                    match is_joint(at) {
-                        true => (up_to(sum_of(at)), ElasticityBasis::Joint, felt),
-                        false => (elasticity, ElasticityBasis::Measured, felt),
-                    }
-                }
-                Known::Joint { first } => (up_to(sum_of(*first)), ElasticityBasis::Joint, felt),
-                Known::AtMost(wanted) => {
-                    (up_to(*wanted), ElasticityBasis::Wanted, self.levers[j].taken.unwrap_or(felt))
-                }
-                Known::Open => (up_to(1.0), ElasticityBasis::Open, self.levers[j].taken.unwrap_or(felt)),
-            };
-            // The remainder is already without the sum of a pair.
-            if matches!(basis, ElasticityBasis::Wanted | ElasticityBasis::Open) {
-                whole.remainder.value -= elasticity.value;
-                whole.remainder.low -= elasticity.high;
-            }
-            whole.elasticities.push(elasticity);
-            whole.bases.push(basis);
-            whole.doses.push(dose.max(0.0));
-            whole.ratios.push(ratio(&self.moved, j));
+        let (mut of_used, mut remainder, by_dose) = self.regress(&used)?;
+        let alone = of_used.clone();
+        let mut elasticities = vec![Estimate::default(); known.len()];
+        for (k, known) in known.iter().enumerate() {
+            let Known::AtMost(most, _) = known else { continue };
+            let felt: Vec<f64> = used.iter().map(|j| self.doses[*j][k]).collect();
+            let shares = times(&by_dose, &felt);
+            // No part is below 0, so this one is at most what another would explain alone.
+            let of_alone = |(share, e): (&f64, &Estimate)| (*share > ALIKE).then(|| (e.high / share).max(0.0));
+            let most = shares.iter().zip(&alone).filter_map(of_alone).fold(*most, f64::min);
+            of_used.iter_mut().zip(&shares).for_each(|(e, share)| subtract(e, share * most));
+            subtract(&mut remainder, (1.0 - shares.iter().sum::<f64>()) * most);
+            elasticities[k] = up_to(most);
         }
-        Ok(whole)
+        used.iter().zip(of_used).for_each(|(j, e)| elasticities[*j] = e);
+        let basis = |known: &Known| match known {
+            Known::Regression => ElasticityBasis::Measured,
+            Known::AtMost(_, basis) => *basis,
+        };
+        let dose = |(j, felt): (usize, f64)| match known[j] {
+            Known::Regression => felt,
+            Known::AtMost(..) => self.levers[j].taken.unwrap_or(felt).max(0.0),
+        };
+        Ok(Estimates {
+            elasticities,
+            bases: known.iter().map(basis).collect(),
+            remainder,
+            doses: self.own_doses().enumerate().map(dose).collect(),
+            ratios: (0..known.len()).map(|j| ratio(&self.moved, j)).collect(),
+        })
     }
 
-    /// Estimates the levers that have an effect by regression.
-    fn regress(&self, used: &[usize]) -> Result<Estimates, String> {
+    /// Estimates levers by regression. Returns their elasticities, the remainder, and the inverse of their doses.
+    fn regress(&self, used: &[usize]) -> Result<Regressed, String> {
         let doses: Vec<Vec<f64>> = used.iter().map(|j| used.iter().map(|k| self.doses[*j][*k]).collect()).collect();
         let speeds: Vec<Vec<f64>> = used.iter().map(|j| self.speeds[*j].clone()).collect();
         let by_dose =
@@ -200,11 +195,8 @@ impl<'a> Seen<'a> {
         let sum: f64 = straight.iter().sum();
         let (all, summed) = (covariance.iter().flatten().sum::<f64>(), bend.by.iter().sum());
         let of = |(k, e): (usize, &f64)| around(*e, bend.variance(covariance[k][k], *e, bend.by[k]));
-        Ok(Estimates {
-            remainder: around(1.0 - sum, bend.variance(all, sum, summed)),
-            elasticities: straight.iter().enumerate().map(of).collect(),
-            ..Estimates::default()
-        })
+        let remainder = around(1.0 - sum, bend.variance(all, sum, summed));
+        Ok((straight.iter().enumerate().map(of).collect(), remainder, by_dose))
     }
 
     /// Returns the covariance of the elasticities from the residuals and the doses.
@@ -298,6 +290,13 @@ impl Nonlinearity {
         let open = (by / 2.0).powi(2) / 3.0 + (2.4 * e * (1.0 - e) * self.dose.powi(2)).powi(2);
         measured * self.stretch.powi(2) + open
     }
+}
+
+/// Subtracts a part between 0 and this.
+fn subtract(e: &mut Estimate, most: f64) {
+    e.value -= most / 2.0;
+    e.low -= most.max(0.0);
+    e.high -= most.min(0.0);
 }
 
 fn up_to(most: f64) -> Estimate {

@@ -8,14 +8,9 @@ use super::words::{evidence, in_words, load_evidence};
 use crate::Facts;
 use crate::number::duration;
 use crate::rules::RULES;
+use crate::serial;
 use crate::thresholds::{CLOSE, SHOWN, SUPPORTED};
 use crate::verdict::without;
-
-/// Sentence of requests that take turns on the CPU.
-const TURNS: &str =
-    "requests take turns on the CPU: one at a time, on changing threads (a lock, or the interpreter's: CPython, Ruby)";
-/// Advice for them.
-const TURNS_ADVICE: &str = "Run more processes: each has a lock of its own. More CPUs or threads do not help.";
 
 /// Asks all rules but those of bottlenecks whose resource the experiment excluded. The confidence is that of the counters.
 pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, excluded: &[&'static str]) -> Bottleneck {
@@ -62,11 +57,11 @@ pub(super) fn of_cpu(facts: &Facts<'_>, proof: &Proof, signs: &CpuSigns) -> Bott
     let use_sentence = signs.sentence();
     match limit {
         CpuLimit::Serial { spins } => {
-            found.sentence = format!("{TURNS}; {use_sentence}");
+            found.sentence = format!("{}; {use_sentence}", serial::SENTENCE);
             if spins {
                 found.sentence += "; threads that wait for their turn spin";
             }
-            found.advice = vec![TURNS_ADVICE.into()];
+            found.advice = serial::ADVICE.map(str::to_string).into();
         }
         CpuLimit::Workers => {
             found.sentence = format!("some requests at a time use the CPU, and CPUs idle; {use_sentence}");

@@ -9,6 +9,7 @@ use super::observed::observation;
 use super::parts::{REMAINDER, part_of, shares};
 use super::replaced::bottleneck_of;
 use super::response::RATE;
+use crate::Facts;
 use crate::number::{figure, percent};
 use crate::thresholds::UNWANTED;
 
@@ -115,10 +116,15 @@ pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
 }
 
 /// Returns the direct observation that agrees with the verdict.
-pub(super) fn seen(verdict: &Bottleneck) -> String {
+pub(super) fn seen(facts: &Facts<'_>, verdict: &Bottleneck) -> String {
     let counted = || verdict.counted.first().map(|c| format!("{} {} of {}", figure(c.count), c.what, c.of));
-    let seen = observation(verdict).map(|evidence| evidence.text.clone()).or_else(counted);
+    let seen = observation(facts, verdict).map(|evidence| evidence.text.clone()).or_else(counted);
     seen.map_or(String::new(), |text| format!("seen directly: {text}"))
+}
+
+/// Says that two parts are too close.
+pub(super) fn close_sentence(shares: &str) -> String {
+    if shares.is_empty() { "too close to tell".into() } else { format!("too close to tell: {shares}") }
 }
 
 /// Joins the parts of a reason that are not empty.

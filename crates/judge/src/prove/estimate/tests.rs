@@ -188,32 +188,38 @@ fn a_lever_without_a_thief_is_held_to_its_order_by_what_it_measured() {
     assert_eq!((of(0.75), of(0.95)), (ElasticityBasis::Measured, ElasticityBasis::Open));
 }
 
-/// Client and server on the same two CPUs: each thief takes a quarter of both sides.
+/// Client and server on the same two CPUs: each thief takes a quarter of both sides, and the generator wants this much of them.
 #[test]
-fn levers_on_the_same_cpus_tell_only_the_sum() {
+fn levers_on_the_same_cpus_tell_the_sum_and_a_bound() {
     let mut random = fastrand::Rng::with_seed(11);
     let mut on = || (0..160).map(|_| random.bool()).collect::<Vec<bool>>();
     let (a, b) = (on(), on());
     let left = |on: bool, left: f64| if on { left } else { 1.0 };
-    let side = |own: &[bool], other: &[bool], felt: f64| {
+    let side = |own: &[bool], other: &[bool], felt: f64, wanted: f64| {
         let speed = (0..160).map(|t| left(own[t], 0.75) * left(other[t], felt)).collect();
-        LeverSlots { speed, ..slots(own.to_vec(), |_| 1.0) }
+        LeverSlots { speed, wanted: Some(wanted), ..slots(own.to_vec(), |_| 1.0) }
     };
-    let of = |share: f64, felt: f64| {
+    let of = |share: f64, felt: f64, wanted: f64| {
         let rate = |t: usize| {
             let all = left(a[t], 0.75) * left(b[t], felt);
             (1000.0 + (t * 7919 % 13) as f64) * all.powf(share)
         };
-        let levers = vec![side(&a, &b, felt), side(&b, &a, felt)];
+        let levers = vec![side(&a, &b, felt, 1.0), side(&b, &a, felt, wanted)];
         let completed_rate = (0..160).map(rate).collect();
         estimate(&ProofTrial { completed_rate, levers, ..ProofTrial::default() }).unwrap()
     };
-    let full = of(1.0, 0.78);
-    assert!(full.bases.iter().all(|basis| *basis == ElasticityBasis::Joint), "{full:?}");
-    assert!(full.elasticities.iter().all(|e| e.low == 0.0 && e.high > 0.9), "{full:?}");
-    assert!(full.remainder.value.abs() < 0.15, "{full:?}");
-    let idle = of(0.0, 0.78);
+    let open = of(1.0, 0.78, 1.0);
+    assert!(open.elasticities[0].low < 0.15 && open.elasticities[1].high > 0.9, "only the sum is known: {open:?}");
+    assert!(open.bases[0] == ElasticityBasis::Joint || open.bases[1] == ElasticityBasis::Joint, "{open:?}");
+    assert!(open.remainder.low < 0.05 && open.remainder.high > -0.05, "{open:?}");
+    for wanted in [0.1, 0.25] {
+        let known = of(1.0, 0.78, wanted);
+        let server = known.elasticities[0];
+        assert!(server.low > 0.65 && server.low < 1.0 - 0.8 * wanted && server.high > 0.95, "{known:?}");
+        assert!(known.elasticities[1].high <= wanted, "{known:?}");
+    }
+    let idle = of(0.0, 0.78, 1.0);
     assert!(idle.elasticities.iter().all(|e| e.high < 0.1) && idle.remainder.low > 0.9, "{idle:?}");
-    let apart = of(1.0, 0.97);
+    let apart = of(1.0, 0.97, 1.0);
     assert!(apart.bases.iter().all(|basis| *basis == ElasticityBasis::Measured), "{apart:?}");
 }
