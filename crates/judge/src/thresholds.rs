@@ -33,15 +33,22 @@ pub struct Threshold {
     pub reason: &'static str,
     /// A test that reaches the decision.
     pub test: &'static str,
+    /// Other decisions that the number makes: the name in code, and what it separates there.
+    pub also: &'static [(&'static str, &'static str)],
 }
 
-/// Makes a constant and a row of [`THRESHOLDS`] of each line: name, type, value, unit, what it separates, basis, reason, test.
+/// Makes a constant and a row of [`THRESHOLDS`] of each line: name, type, value, unit, what it separates, basis, reason, test. Decisions with
+/// one meaning share one number: each further name follows under `also`.
 macro_rules! thresholds {
     ($($group:literal { $($name:ident: $type:ty = $value:literal, $unit:literal, $separates:literal,
-        $basis:ident, $reason:literal, $test:literal;)* })*) => {
+        $basis:ident, $reason:literal, $test:literal $(, also [$($other:ident, $also:literal),*])?;)* })*) => {
         $($(
             #[doc = concat!("Separates ", $separates, " (", $unit, ").")]
             pub const $name: $type = $value;
+            $($(
+                #[doc = concat!("Separates ", $also, ". The same number as [`", stringify!($name), "`].")]
+                pub const $other: $type = $name;
+            )*)?
         )*)*
 
         /// The table.
@@ -54,6 +61,7 @@ macro_rules! thresholds {
             basis: Basis::$basis,
             reason: $reason,
             test: $test,
+            also: &[$($((stringify!($other), $also)),*)?],
         },)*)*];
     };
 }
@@ -73,33 +81,31 @@ thresholds! {
         FULL: f64 = 0.95, "share of a CPU", "a thread, process or set of CPUs that is full from one with time left",
             Chosen, "sampling and scheduling leave some percent of a full CPU idle", "every_rule_wins_its_own_run";
         NEARLY_FULL: f64 = 0.9, "share of a CPU, CPU set or descriptor table", "a device that may be what limits from one that has room",
-            Chosen, "lower than full: a process has nothing to do while an answer travels and the next request is made", "a_full_process_behind_the_server_is_what_it_waits_for";
+            Chosen, "lower than full: a process has nothing to do while an answer travels and the next request is made", "a_full_process_behind_the_server_is_what_it_waits_for", also [
+            MEMORY_FULL, "a control group at its memory limit from one below"];
         BUSY: f64 = 0.8, "share of a CPU, host or resource", "a side that hardly rests from one that idles",
-            Chosen, "the sources call a host idle below 80 %", "who_hardly_rests_and_has_the_queue_is_it_and_who_has_none_is_not";
-        HALF_BUSY: f64 = 0.5, "share of a CPU", "a server that needs its CPUs from one that hardly uses them, where others fill the same CPUs",
-            Chosen, "below half, most of the CPU time is not the server's", "other_programs_on_its_processor_are_no_limit_of_the_servers_workers";
+            Chosen, "the sources call a host idle below 80 %", "who_hardly_rests_and_has_the_queue_is_it_and_who_has_none_is_not", also [
+            DISK_AWAITED, "a disk that threads always wait for from one they wait for now and then"];
         MOSTLY_RUNS: f64 = 0.6, "share of a CPU", "a thread that ran for the most part and waited for a CPU otherwise from one that hardly ran",
             Chosen, "a thread that mostly waits is short of CPU, not full", "every_rule_wins_its_own_run";
         ALWAYS_WANTS: f64 = 0.97, "share of the time", "a thread that runs or waits for a CPU all the time from one that sleeps now and then",
             Chosen, "above full, since waiting is added to running", "every_rule_wins_its_own_run";
         WORKS: f64 = 0.05, "share of a CPU, or of the CPU time of all", "a thread, process or part that works from one that only waits",
             Chosen, "timers and housekeeping of an idle thread stay below", "every_rule_wins_its_own_run";
-        AGENT_WORKS: f64 = 0.02, "share of a CPU", "an agent of the generator that makes load from one that idles",
-            Chosen, "an agent that only waits for orders stays below", "a_generator_that_never_rests_is_at_its_limit_however_little_it_waits_for_its_processor";
-        CPU_WAIT: f64 = 0.1, "CPUs", "threads of a server that wait for a CPU from those that hardly do",
-            Chosen, "with full CPUs some waiting is expected even without others", "other_programs_on_its_processor_are_no_limit_of_the_servers_workers";
         STARVED_WAIT: f64 = 0.3, "share of the time", "a generator that waits for a CPU from one that is only delayed",
-            Chosen, "and it must wait longer than it runs", "a_generator_that_waits_longer_than_it_runs_is_starved";
-        STARVED_SHARE: f64 = 0.5, "share of the time that it wants a CPU", "a generator that waits longer than it runs from one that runs longer",
-            Given, "as long as it runs", "a_generator_that_waits_longer_than_it_runs_is_starved";
+            Chosen, "and it must wait longer than it runs", "a_generator_that_waits_longer_than_it_runs_is_starved", also [
+            DISK_STALLED, "workers that wait for a disk that is not full from workers that wait for something else"];
         STARVED_WIDTH: f64 = 0.1, "share", "waits of which one is e times as likely starvation as the other",
             Chosen, "waits of neighbouring windows differ by a tenth", "a_generator_that_waits_longer_than_it_runs_is_starved";
         SEVERAL_CPUS: f64 = 1.5, "CPUs", "a server with one CPU from one with several",
-            Chosen, "halfway; affinities that change within a window give a mean", "a_thread_that_has_all_of_a_cpu_lacks_no_other_however_full_they_are";
+            Chosen, "halfway; affinities that change within a window give a mean", "a_thread_that_has_all_of_a_cpu_lacks_no_other_however_full_they_are", also [
+            SEVERAL_TRIPS, "an upstream that is asked several times per request from one that is asked once",
+            ONE_AT_A_TIME, "a server that handles one request at a time from one that handles several"];
         THROTTLED: f64 = 0.25, "share of the periods", "a control group whose quota is the limit from one that is throttled now and then",
             Chosen, "one quota for server, upstream and generator", "a_quota_behind_the_server_is_what_it_waits_for";
         THROTTLED_WIDTH: f64 = 0.05, "share of the periods", "throttled shares of which one is e times as likely the limit as the other",
-            Chosen, "windows hold 20 to 100 periods, so a share is known within 5 %", "a_quota_that_ran_out_now_and_then_is_less_sure_than_one_that_always_did";
+            Chosen, "windows hold 20 to 100 periods, so a share is known within 5 %", "a_quota_that_ran_out_now_and_then_is_less_sure_than_one_that_always_did", also [
+            CEILING_WIDTH, "shares of which one is e times as likely the generator's limit as the other"];
         QUOTA_USED: f64 = 0.7, "share of a quota", "a quota that is used up from one that bursts exhaust",
             Chosen, "bursts leave much of a quota unused; lowers the confidence only", "every_rule_wins_its_own_run";
         ONE_CPU: f64 = 1.05, "CPUs", "a process that a lock holds to one running thread from one that runs several",
@@ -109,33 +115,30 @@ thresholds! {
         COMPETE: f64 = 0.7, "share of a host", "client and server that take CPU from each other from those that find a free one",
             Chosen, "below, a task that wakes up mostly finds an idle CPU", "only_on_busy_cpus_do_client_and_server_compete";
         OTHERS_USE: f64 = 0.1, "share of a host", "other programs that weaken every verdict from background noise",
-            Chosen, "daemons of an idle machine stay below", "what_another_namespace_of_the_machine_watches_is_no_stranger";
+            Chosen, "daemons of an idle machine stay below", "what_another_namespace_of_the_machine_watches_is_no_stranger", also [
+            DISK_WORKS, "a disk that works from one that idles",
+            MEMORY_STALLED, "a host short of memory from a full one that works",
+            CPU_WAIT, "threads of a server that wait for a CPU from those that hardly do",
+            PAGES_PER_REQUEST, "requests that wait for pages from a server that warms up",
+            UNANSWERED, "a trial that Little's law can check from one with many unanswered requests"];
     }
     "Generator" {
         NEAR_CEILING: f64 = 0.8, "share of the generator's own ceiling", "a rate near the generator's limit from the server's",
             Chosen, "with a network, a generator stays below its rate without one", "every_rule_wins_its_own_run";
         KEEPS_UP: f64 = 0.95, "share of the offered rate", "an open load that was sent or answered in time from one that falls behind",
-            Chosen, "the edges of a window cost some percent", "every_rule_wins_its_own_run";
+            Chosen, "the edges of a window cost some percent", "every_rule_wins_its_own_run", also [
+            KNEE_REACHED, "the number of clients that fills the server from fewer"];
         ALL_ANSWERED: f64 = 0.98, "share of the offered rate", "a paced load of which all came back from one with a backlog",
             Chosen, "only the edges of a window are missing", "losses_that_cost_no_request_stop_nothing";
-        CEILING_WIDTH: f64 = 0.05, "share of the generator's own ceiling", "shares of which one is e times as likely the generator's limit as the other",
-            Chosen, "ceilings of two self tests differ by some percent", "every_rule_wins_its_own_run";
         STORM_CONNECTS: f64 = 512.0, "connects", "a pool that follows its load from one that grew past its need",
             Chosen, "a pool may overshoot by some hundred connections", "every_rule_wins_its_own_run";
-        STORM_SHARE: f64 = 0.5, "share of the connects", "a connect storm from connects that carry requests",
-            Chosen, "most connects were not needed", "every_rule_wins_its_own_run";
-        UNEVEN: f64 = 0.8, "share of the best host", "a generator host that lags from hosts that share the load evenly",
-            Chosen, "hosts of one kind differ by less", "uneven_hosts_are_told_and_each_pays_for_what_it_completed";
     }
     "Queues" {
         QUEUE_IN_FLIGHT: f64 = 8.0, "requests in flight", "a load that can queue from one too small to see a queue",
             Chosen, "fewer requests queue nowhere for long enough to be sampled", "messages_wait_before_who_is_slower";
-        QUEUE_SHARE: f64 = 0.5, "share of the messages in flight", "a side that messages wait for from one that they pass",
-            Chosen, "most of the time in flight", "messages_wait_before_who_is_slower";
         QUEUE_RATIO: f64 = 3.0, "times", "the side with the queue from two sides with queues",
-            Chosen, "queues of two equal sides differ by less", "messages_wait_before_who_is_slower";
-        CONNECTS_DROPPED: f64 = 0.01, "share of the connects", "a full accept queue from an accident",
-            Chosen, "one connect in a hundred takes a second: users notice", "segments_that_a_listener_drops_on_a_lossy_line_are_no_overflow";
+            Chosen, "queues of two equal sides differ by less", "messages_wait_before_who_is_slower", also [
+            TRIP_GREW, "a round trip with a queue from one without"];
         FEW_DROPS: f64 = 3.0, "drops", "drops that repeat from a single accident",
             Chosen, "two may be chance", "segments_that_a_listener_drops_on_a_lossy_line_are_no_overflow";
         FAR_BEYOND: f64 = 4.0, "times the clients at the plateau", "overload around the limit from overload in which any server's queue overflows",
@@ -155,15 +158,11 @@ thresholds! {
         ASKED_FOR_MORE: f64 = 1.2, "times the best rate of the sweep", "an open loop that asked for more than the sweep from one that did not",
             Chosen, "beyond what steps differ by", "a_sweep_that_ended_early_is_flat_where_an_overload_brought_no_more";
         PLATEAU_KEPT: f64 = 0.8, "share of the best rate", "a plateau from a server that does less the more it is asked for",
-            Chosen, "a fall of a fifth is no plateau", "a_sweep_that_ended_early_is_flat_where_an_overload_brought_no_more";
-        KNEE_REACHED: f64 = 0.95, "share of Xmax", "the number of clients that fills the server from fewer",
-            Chosen, "the page says \"95 % reached at\"", "every_rule_wins_its_own_run";
+            Chosen, "a fall of a fifth is no plateau", "a_sweep_that_ended_early_is_flat_where_an_overload_brought_no_more", also [
+            UNEVEN, "a generator host that lags from hosts that share the load evenly",
+            LEAST_PLACES, "one worker from none: Xmax R1 below it is no number of workers"];
         BEYOND_BOUND: f64 = 1.1, "times N / R1", "a step that shows R1 to be too high from noise",
             Chosen, "means of two steps differ by some percent", "a_rate_above_what_bounds_it_is_said";
-        LEAST_PLACES: f64 = 0.8, "workers", "one worker from none: Xmax R1 below it is no number of workers",
-            Chosen, "one worker less what two measurements differ by", "less_than_one_place_is_none";
-        SEVERAL_TRIPS: f64 = 1.5, "round trips per request", "an upstream that is asked several times per request from one that is asked once",
-            Chosen, "halfway; decides only if a line of evidence is shown", "round_trips_to_an_upstream_are_counted_per_request";
         ONE_PLACE: f64 = 1.3, "workers, or CPUs", "one request at a time from two",
             Measured, "work outside of a lock, and counters of two loads, made up to 1.2 of one", "one_cpu_in_turns_of_eight_threads_is_a_lock";
         SERIAL_CPU: f64 = 0.75, "CPUs", "requests that take turns on the CPU from requests that sleep in turns",
@@ -175,157 +174,122 @@ thresholds! {
         ADDED_WAIT: f64 = 0.25, "share of 1/Xmax", "a response time that a queue makes longer from one that something else makes longer",
             Chosen, "Little's law makes it exact; windows of different length and warm-ups differ by some percent", "a_response_time_that_does_not_grow_shows_no_queue";
         HELD_RATE: f64 = 0.9, "share of the offered rate", "an open loop that held its rate from one that fell behind",
-            Chosen, "what the objective demands of a window", "an_open_loop_that_falls_behind_does_not_hold";
-        UNANSWERED_P99: f64 = 0.01, "share of the requests", "unanswered requests that are the 99th percentile from fewer",
-            Given, "one in a hundred is the 99th percentile itself", "requests_that_were_never_answered_count_against_p99_and_errors";
+            Chosen, "what the objective demands of a window", "an_open_loop_that_falls_behind_does_not_hold", also [
+            ALONE_REACHES, "one client that reaches the limiter's rate alone from one that does not",
+            CAPACITY_APART, "a capacity that needs a second headline from one that is the highest rate",
+            FULL_STEP, "steps of the closed loop that were full from those before"];
         DEFAULT_MEDIANS: f64 = 10.0, "times the unloaded median", "the default objective on the median",
             Chosen, "a queue of ten; the median depends least on pauses of the machine", "without_a_limit_the_unloaded_median_makes_one_that_pauses_do_not_move";
         NOTICED_US: f64 = 100_000.0, "µs", "the default objective on few answers: what a person notices",
-            Given, "J. Nielsen, *Usability Engineering*, 1993", "without_a_limit_the_unloaded_median_makes_one_that_pauses_do_not_move";
+            Given, "J. Nielsen, *Usability Engineering*, 1993", "without_a_limit_the_unloaded_median_makes_one_that_pauses_do_not_move", also [
+            OLD_US, "the same, at the least"];
         DEFAULT_FAR_MEDIANS: f64 = 100.0, "times the unloaded median", "the same where the server is slow",
             Chosen, "far above pauses of a machine, far below a packet that is sent again after a second", "without_a_limit_the_unloaded_median_makes_one_that_pauses_do_not_move";
-        CAPACITY_APART: f64 = 0.9, "share of the highest good rate", "a capacity that needs a second headline from one that is the highest rate",
-            Chosen, "a tenth is visible", "no_planted_run_prints_two_figures_that_contradict_each_other";
-        LIKELY_HELD: f64 = 0.5, "chance", "a window that says a rate cannot be held from one that leaves it open",
-            Chosen, "more likely than not", "the_highest_rate_that_holds_counts_with_the_lowest_that_fails";
     }
     "Refusals" {
         REFUSED: f64 = 0.01, "share of the answers", "answers that are refused from single failures",
-            Chosen, "one in a hundred", "every_rule_wins_its_own_run";
+            Chosen, "one in a hundred", "every_rule_wins_its_own_run", also [
+            CONNECTS_DROPPED, "a full accept queue from an accident",
+            FAILURES_MATTER, "growth of failures that matters",
+            LOST, "loss that costs throughput from single losses",
+            UNANSWERED_P99, "unanswered requests that are the 99th percentile from fewer",
+            PROBE_COSTS, "a probe that disturbs from one that does not",
+            STOLEN_WINDOW, "a window that a hypervisor spoiled from one that counts"];
         WIDE: f64 = 1.5, "times as many answers", "good answers that do not follow the load from a load that did not change",
-            Chosen, "half as much again", "every_rule_wins_its_own_run";
+            Chosen, "half as much again", "every_rule_wins_its_own_run", also [
+            TRIP_QUEUED, "a queue on the way from a window that is too small"];
         ONE_RATE: f64 = 0.15, "share of the middle rate", "good answers at one rate from good answers that vary",
             Chosen, "rates of a limiter differ by less", "a_starved_generator_does_not_hold_the_good_answers_at_one_rate";
         ABOVE_LIMITER: f64 = 1.3, "times the middle rate", "a limiter, which lets no trial pass more, from a server that failed in some trials",
             Chosen, "bursts of a token bucket stay below", "a_starved_generator_does_not_hold_the_good_answers_at_one_rate";
-        MOST_FAIL: f64 = 0.5, "share of the answers", "a trial of failures from a trial of work",
-            Given, "more failed than did not", "a_thread_that_is_full_of_failures_is_no_limit";
         ALL_REFUSED: f64 = 0.999, "share of the answers", "a wrong path or method from a limit",
             Chosen, "a limiter lets some pass", "where_no_answer_was_good_nothing_is_named_but_that";
         HELD_BACK: f64 = 1.2, "times the response time", "an answer that a limiter held back from one that it let pass",
             Simulated, "a place takes its hold time from every request; beyond it, and beyond the error of the mean", "a_limit_that_delays_by_less_than_its_service_is_told_too";
-        ALONE_REACHES: f64 = 0.9, "share of the highest rate", "one client that reaches the limiter's rate alone from one that does not",
-            Chosen, "windows differ by some percent", "a_limit_that_delays_is_told_from_one_place";
     }
     "Disk and memory" {
         DISK_FULL: f64 = 0.85, "share of the time", "a disk that is full from one with pauses",
             Chosen, "the kernel does not count the time between two requests", "a_disk_with_short_pauses_that_threads_always_wait_for_is_the_limit";
         DISK_FULL_AWAITED: f64 = 0.7, "share of the time", "the same where some thread waits for the disk nearly all the time",
             Measured, "writes behind a file's lock left the disk a pause between them", "a_disk_with_short_pauses_that_threads_always_wait_for_is_the_limit";
-        DISK_AWAITED: f64 = 0.8, "share of the time", "a disk that threads always wait for from one they wait for now and then",
-            Chosen, "nearly all the time", "a_disk_with_short_pauses_that_threads_always_wait_for_is_the_limit";
-        DISK_STALLED: f64 = 0.3, "share of the time", "workers that wait for a disk that is not full from workers that wait for something else",
-            Chosen, "a third of the time", "a_thread_that_waits_for_an_idle_disk_is_not_held_by_the_disk";
-        DISK_WORKS: f64 = 0.1, "share of the time", "a disk that works from one that idles",
-            Chosen, "pressure is of the whole host, so the disk must have worked", "pressure_of_a_client_that_sleeps_in_io_uring_is_no_disk";
-        DISK_PRESSURE: f64 = 0.5, "share of the time", "a full disk that threads wait for from one that they do not",
-            Chosen, "raises the confidence only", "every_rule_wins_its_own_run";
-        MEMORY_STALLED: f64 = 0.10, "share of the time", "a host short of memory from a full one that works",
-            Chosen, "full memory costs nothing; a stall of a tenth of the time does", "memory_that_others_are_short_of_is_not_the_server_s";
-        MEMORY_FULL: f64 = 0.9, "share of the control group's limit", "a control group at its memory limit from one below",
-            Chosen, "and it must have met its limit", "every_rule_wins_its_own_run";
-        LIMIT_HITS: f64 = 10.0, "times", "a memory limit that is met again and again from a single hit",
-            Chosen, "one reclaim is no shortage", "every_rule_wins_its_own_run";
-        PAGES_PER_REQUEST: f64 = 0.1, "pages per request", "requests that wait for pages from a server that warms up",
-            Chosen, "one request in ten", "memory_that_others_are_short_of_is_not_the_server_s";
     }
     "Network" {
         WIRE_FULL: f64 = 0.9, "share of the rate", "a full wire from one with room",
             Given, "source 0: an Ethernet carries 90 % of its rate", "of_two_full_wires_the_one_that_all_clients_share_is_named";
         WIRE_BUSY: f64 = 0.667, "share of the rate", "the same while collisions, deferrals, drops or retransmissions rise",
             Given, "source 0: two in the system with random arrivals and service", "a_medium_whose_queue_overflows_is_full_and_not_lossy";
-        WIRES_ALIKE: f64 = 0.02, "share of the rate", "the fuller of two wires from two that are as full",
-            Chosen, "counters of two hosts differ by less", "of_two_full_wires_the_one_that_all_clients_share_is_named";
         ADDS_1_OVER_X: f64 = 0.1, "share", "a response time that grows by 1/Xmax a client from one that does not",
             Given, "source 3, condition (b): within 10 %", "every_rule_wins_its_own_run";
         FRAMES_COUNT: f64 = 10.0, "frames or segments", "losses that repeat from single ones",
-            Chosen, "fewer may be chance", "syns_that_the_client_sent_again_count";
-        DROPS_EXPLAIN: f64 = 0.5, "share of the retransmissions", "a full queue that dropped what was sent again from other losses",
-            Chosen, "most of them", "a_medium_whose_queue_overflows_is_full_and_not_lossy";
+            Chosen, "fewer may be chance", "syns_that_the_client_sent_again_count", also [
+            LIMIT_HITS, "a memory limit that is met again and again from a single hit"];
         QUEUED_BYTES: f64 = 1500.0, "bytes", "a shaper with a queue from one without",
             Given, "one packet of an Ethernet", "every_rule_wins_its_own_run";
-        TRIP_SHARE: f64 = 0.5, "share of the response time", "a queue in the network from one in the server",
-            Chosen, "most of the response time", "every_rule_wins_its_own_run";
-        TRIP_GREW: f64 = 3.0, "times", "a round trip with a queue from one without",
-            Chosen, "the scheduler alone makes a round trip twice as long", "every_rule_wins_its_own_run";
         TRIP_QUEUE_US: f64 = 1000.0, "µs", "packets that wait on the way from packets that wait for a CPU",
             Chosen, "one frame of 10 Mbit/s takes 1.2 ms; the schedulers of idle hosts delay by less", "a_shaped_link_with_a_burst_is_no_limit_on_purpose";
-        LOST: f64 = 0.01, "share of the segments", "loss that costs throughput from single losses",
-            Chosen, "a lost segment stops its connection for a round trip or for a timer of 200 ms", "loopback_loses_only_what_an_interface_dropped";
         LOST_MUCH: f64 = 0.03, "share of the segments", "loss that is sure by itself from loss that needs a second counter",
             Chosen, "changes the confidence only", "every_rule_wins_its_own_run";
         AGAIN_PER_OVERFLOW: f64 = 2.0, "segments for each overflow", "retransmissions that a full accept queue explains from losses in the network",
             Measured, "the request of a connection that the client holds for established meets the full queue again", "what_a_full_accept_queue_dropped_is_not_lost_in_the_network";
         STALLS_SEEN: f64 = 0.15, "share of the sending time", "a window that holds a sender from one that does not",
             Measured, "transfers that nothing else held showed 0.24 at the least", "half_of_the_time_by_the_kernel_is_all_of_it_under_a_congestion_control_that_paces";
-        WINDOW_WAIT: f64 = 0.5, "share of a request's time", "a window whose doubling would halve the time from one that matters less",
-            Given, "half of the time is what a larger window can save", "what_only_looks_like_it_is_not_named";
-        TRIP_QUEUED: f64 = 1.5, "times the least round trip", "a queue on the way from a window that is too small",
-            Chosen, "a bare link's round trips differ by less", "what_only_looks_like_it_is_not_named";
         WINDOW_FILLED: f64 = 0.85, "share of the peer's window", "a round trip that carries a whole window from one that does not",
             Chosen, "the last packets of a window are on their way", "what_only_looks_like_it_is_not_named";
-        BUFFER_FILLED: f64 = 0.5, "share of the send buffer", "the same of a send buffer",
-            Given, "a writer goes on once a third is free, so about half is in flight", "a_small_send_buffer_is_named_too";
-        UNREAD: f64 = 0.5, "share of the window", "a slow reader from a small window",
-            Chosen, "half a window left unread", "what_only_looks_like_it_is_not_named";
         ACK_TIMER_LOW_US: f64 = 38_000.0, "µs", "responses that wait for a delayed acknowledgement from faster ones",
             Given, "Linux delays by 40 ms; less a tick", "every_rule_wins_its_own_run";
         ACK_TIMER_HIGH_US: f64 = 52_000.0, "µs", "the same from slower ones",
             Given, "40 ms and the service of a busy server", "every_rule_wins_its_own_run";
-        ACKS_BY_TIMER: f64 = 0.5, "acknowledgements per request", "requests that wait for the timer from stray timers",
-            Chosen, "half of the requests", "every_rule_wins_its_own_run";
         TIMER_HIDDEN: f64 = 2.2, "times the unloaded median", "a response time that the timer makes from one that a queue makes",
             Chosen, "two timers and some service", "every_rule_wins_its_own_run";
     }
     "Trust" {
         LITTLE_DIFFERS: f64 = 0.05, "share", "a count or time that is wrong from the edges of a window",
-            Chosen, "requests in flight are counted exactly, so only the edges differ", "no_planted_run_prints_two_figures_that_contradict_each_other";
-        UNANSWERED: f64 = 0.1, "share of the requests in flight", "a trial that Little's law can check from one with many unanswered requests",
-            Chosen, "unanswered requests have no time that could be counted", "little_needs_both_figures";
+            Chosen, "requests in flight are counted exactly, so only the edges differ", "no_planted_run_prints_two_figures_that_contradict_each_other", also [
+            CHARGED_APART, "CPU time that is charged in two ways from rounding",
+            PAST_XMAX, "a sweep that did not reach the highest rate from noise",
+            LEVEL_MATTERS, "growth of memory or descriptors that matters from growth that does not"];
         SENT_LATE_US: f64 = 1000.0, "µs", "a generator that sends late from one on time",
             Chosen, "99 in 100 requests go out within a millisecond", "no_planted_run_prints_two_figures_that_contradict_each_other";
         MORE_THAN_ALL: f64 = 0.02, "share of the CPUs", "counters that contradict each other from rounding",
-            Chosen, "beside four ticks of 10 ms", "no_planted_run_prints_two_figures_that_contradict_each_other";
-        CHARGED_APART: f64 = 0.05, "share, and CPUs", "CPU time that is charged in two ways from rounding",
-            Chosen, "exact and sampled CPU times differ by some percent", "no_planted_run_prints_two_figures_that_contradict_each_other";
+            Chosen, "beside four ticks of 10 ms", "no_planted_run_prints_two_figures_that_contradict_each_other", also [
+            WIRES_ALIKE, "the fuller of two wires from two that are as full",
+            STOLEN_SHARE, "a hypervisor that takes CPU away from one that hardly does",
+            AGENT_WORKS, "an agent of the generator that makes load from one that idles"];
         DEMAND_CHANGES: f64 = 0.25, "share", "a cost per request that changes with the load from one that stays",
-            Chosen, "caches and batching change it by less", "no_planted_run_prints_two_figures_that_contradict_each_other";
-        PAST_XMAX: f64 = 0.05, "share of Xmax", "a sweep that did not reach the highest rate from noise",
-            Chosen, "rates of two windows differ by less", "a_rate_above_what_bounds_it_is_said";
+            Chosen, "caches and batching change it by less", "no_planted_run_prints_two_figures_that_contradict_each_other", also [
+            TIME_MATTERS, "growth of the response time that matters",
+            GOES_ON, "growth that goes on from growth that has stopped",
+            HARMLESS, "a pause that makes answers late from one that does not"];
         OLDER: f64 = 2.0, "times the longest answer", "a request that something held up from the tail of the distribution",
             Chosen, "with OLD_US", "a_silence_in_which_nothing_was_completed_is_in_the_headline";
-        OLD_US: f64 = 100_000.0, "µs", "the same, at the least",
-            Chosen, "what a person notices", "a_silence_in_which_nothing_was_completed_is_in_the_headline";
-        STOLEN_SHARE: f64 = 0.02, "share of the CPUs", "a hypervisor that takes CPU away from one that hardly does",
-            Chosen, "twice what spoils a window", "time_of_the_hypervisor_is_the_most_of_any_side";
-        PROBE_COSTS: f64 = 0.01, "share of a CPU", "a probe that disturbs from one that does not",
-            Chosen, "one percent", "no_planted_run_prints_two_figures_that_contradict_each_other";
         SURE: f64 = 0.9, "confidence", "a verdict behind which missing counters matter no more from one that they could change",
             Chosen, "the word \"sure\" begins there, too", "every_rule_wins_its_own_run";
         SUREST: f64 = 0.95, "probability", "what counters alone can show from what an experiment shows",
             Chosen, "one in twenty is left for what no counter sees", "every_rule_wins_its_own_run";
+        TWO_SIGNS: f64 = 0.85, "probability", "a cause with a direct sign and a second one from surer and weaker ones",
+            Chosen, "a grade: of seven such verdicts six are right", "every_rule_wins_its_own_run", also [
+            QUOTA_SAYS, "greatest confidence by a quota of the generator"];
+        ONE_SIGN: f64 = 0.8, "probability", "a cause with one direct sign from surer and weaker ones",
+            Chosen, "a grade: of five such verdicts four are right", "every_rule_wins_its_own_run", also [
+            ROOM_SEEN, "greatest confidence that nothing was full, where the server was watched",
+            CEILING_SAYS, "greatest confidence by the generator's rate without a network"];
+        WEAK_SIGN: f64 = 0.7, "probability", "a cause with a sign that others share in part from surer and weaker ones",
+            Chosen, "a grade: of three such verdicts two are right", "every_rule_wins_its_own_run", also [
+            QUOTA_UNUSED, "greatest confidence by a quota of which a part was unused"];
+        INDIRECT: f64 = 0.6, "probability", "a cause that is seen from one side alone, or is contradicted, from surer ones",
+            Chosen, "a grade: of five such verdicts three are right", "a_repeat_that_says_otherwise_makes_the_verdict_less_sure", also [
+            HOST_ALONE, "greatest confidence of a full host whose processes were not read",
+            ROOM_UNSEEN, "the same where only the client was watched",
+            CONTRADICTED, "greatest confidence of a verdict that a repeat contradicts"];
         HINT: f64 = 0.1, "probability", "a cause that lowers the confidence of others from one that is ruled out",
             Chosen, "nine to one against it", "a_guess_takes_from_what_is_left_over";
         GUESS: f64 = 0.33, "probability", "a cause that is named where nothing else is from one that is not",
             Chosen, "one of three", "a_guess_takes_from_what_is_left_over";
-        ROOM_SEEN: f64 = 0.8, "probability", "greatest confidence that nothing was full, where the server was watched",
-            Chosen, "what was not watched may have been full", "every_rule_wins_its_own_run";
-        ROOM_UNSEEN: f64 = 0.6, "probability", "the same where only the client was watched",
-            Chosen, "the server's devices were not seen", "every_rule_wins_its_own_run";
-        QUOTA_UNUSED: f64 = 0.7, "probability", "greatest confidence by a quota of which a part was unused",
-            Chosen, "bursts exhaust a quota, too", "every_rule_wins_its_own_run";
-        HOST_ALONE: f64 = 0.6, "probability", "greatest confidence of a full host whose processes were not read",
-            Chosen, "another program may have filled it", "every_rule_wins_its_own_run";
-        CEILING_SAYS: f64 = 0.8, "probability", "greatest confidence by the generator's rate without a network",
-            Chosen, "that rate was measured at another time", "every_rule_wins_its_own_run";
-        QUOTA_SAYS: f64 = 0.85, "probability", "greatest confidence by a quota of the generator",
-            Chosen, "a throttled generator may still have time left", "every_rule_wins_its_own_run";
         LIKELY: f64 = 0.5, "probability", "a cause that counts as one from a guess that ranks with what is left over",
-            Given, "more likely than not", "a_higher_tier_wins_whatever_the_probabilities_are";
+            Given, "more likely than not", "a_higher_tier_wins_whatever_the_probabilities_are", also [
+            LIKELY_HELD, "a window that says a rate cannot be held from one that leaves it open"];
         DISTURBED: f64 = 0.3, "confidence", "greatest confidence of a verdict where server or generator died or stood still",
             Chosen, "a guess", "no_rule_uses_what_was_measured_in_a_trial_that_died";
-        CONTRADICTED: f64 = 0.6, "confidence", "greatest confidence of a verdict that a repeat contradicts",
-            Chosen, "possible, not sure", "a_repeat_that_says_otherwise_makes_the_verdict_less_sure";
     }
     "Windows" {
         FEWEST_WINDOWS: usize = 3, "windows, runs or pairs", "a scatter that can be estimated from too few values",
@@ -334,12 +298,6 @@ thresholds! {
             Chosen, "fewer have no percentile and a cost that one outlier decides", "a_class_with_errors_fails_and_one_that_held_at_the_highest_load_does_not";
         CATCHES_UP: f64 = 20.0, "times a pause", "the time in which a server still catches up with a pause from time that counts",
             Simulated, "12 made 92 of 100 intervals hold the exact capacity of a machine that pauses; 20 make it 94", "the_capacity_of_both_sides_is_made_by_one_rule";
-        HARMLESS: f64 = 0.25, "share of the limit", "a pause that makes answers late from one that does not",
-            Chosen, "a quarter of a limit", "the_capacity_of_both_sides_is_made_by_one_rule";
-        STOLEN_WINDOW: f64 = 0.01, "share of a window", "a window that a hypervisor spoiled from one that counts",
-            Chosen, "a machine stands still for milliseconds then", "time_of_the_hypervisor_is_the_most_of_any_side";
-        FULL_STEP: f64 = 0.9, "share of the highest rate", "steps of the closed loop that were full from those before",
-            Chosen, "their mean counts: the highest is also the luckiest", "the_highest_rate_that_holds_counts_with_the_lowest_that_fails";
         BETWEEN_RUNS: f64 = 0.01, "standard deviation of the logarithm", "two runs of one server that differ by themselves",
             Chosen, "runs are seldom closer, and the windows of one run cannot show it", "a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by";
         COMPARE_SURE: f64 = 0.03, "chance over all figures", "a difference that gets a word from chance",
@@ -350,14 +308,6 @@ thresholds! {
             Chosen, "most servers have warmed up by then", "a_planted_leak_is_named_with_its_slope";
         TREND_SURE: f64 = 3.29, "standard deviations", "a trend from noise",
             Given, "noise reaches it once in two thousand (one side)", "noise_is_hardly_ever_a_trend";
-        GOES_ON: f64 = 0.25, "share of the slope", "growth that goes on from growth that has stopped",
-            Chosen, "what fills up and stops is no drift", "those_that_only_vary_are_not";
-        LEVEL_MATTERS: f64 = 0.05, "share of the median", "growth of memory or descriptors that matters from growth that does not",
-            Chosen, "one twentieth in a window", "what_is_no_leak_is_not_named";
-        TIME_MATTERS: f64 = 0.25, "share of the median", "growth of the response time that matters",
-            Chosen, "response times are known within 9 % and follow every neighbour of the machine", "response_times_and_failures_that_creep_up_are_named";
-        FAILURES_MATTER: f64 = 0.01, "share of the requests", "growth of failures that matters",
-            Chosen, "one in a hundred", "response_times_and_failures_that_creep_up_are_named";
     }
     "Experiment" {
         CURVATURE: f64 = 2.0, "curvature of throughput in the speeds", "the systematic error of an elasticity",
@@ -366,18 +316,27 @@ thresholds! {
             Simulated, "without it intervals hold the truth in 91 of 100", "intervals_cover_the_exact_shares_of_open_networks";
         BUSIEST: f64 = 0.95, "utilization", "a queue whose response time shows its utilization from one that only looks endless",
             Chosen, "a response time near saturation is not known exactly enough for more", "how_busy_a_rate_keeps_a_server_shows_in_its_response_time";
-        DOSE_GIVEN: f64 = 0.5, "share of the ordered dose", "a lever that took what it was told to take from one that something kept from its resource",
-            Chosen, "half; a thief in a control group with a quota got 0.11 of its order", "a_lever_that_took_much_less_than_ordered_leaves_its_resource_open";
         MOST: f64 = 0.5, "share of the whole", "a resource that limits the server from one that only takes part",
-            Given, "the parts add up to 1, so no other part is larger", "what_was_predicted_is_proven";
+            Given, "the parts add up to 1, so no other part is larger", "what_was_predicted_is_proven", also [
+            MOST_FAIL, "a trial of failures from a trial of work",
+            STARVED_SHARE, "a generator that waits longer than it runs from one that runs longer",
+            QUEUE_SHARE, "a side that messages wait for from one that they pass",
+            TRIP_SHARE, "a queue in the network from one in the server",
+            DROPS_EXPLAIN, "a full queue that dropped what was sent again from other losses",
+            STORM_SHARE, "a connect storm from connects that carry requests",
+            ACKS_BY_TIMER, "requests that wait for the timer from stray timers",
+            WINDOW_WAIT, "a window whose doubling would halve the time from one that matters less",
+            UNREAD, "a slow reader from a small window",
+            DISK_PRESSURE, "a full disk that threads wait for from one that they do not",
+            DOSE_GIVEN, "a lever that took what it was told to take from one that something kept from its resource",
+            HALF_BUSY, "a server that needs its CPUs from one that hardly uses them, where others fill the same CPUs",
+            BUFFER_FILLED, "the same of a send buffer"];
         EXCLUDED: f64 = 0.3, "share of the whole", "a resource that a lever excludes from one that may limit",
             Simulated, "in networks of one to four stations whose largest demand is 1.25 times the next, its elasticity is at least 0.5", "a_bottleneck_is_never_excluded";
         EXCESS: f64 = 0.25, "share of the whole", "parts that together exceed 1 by the cost of a lever from parts that are not independent",
             Measured, "a quota of a fifth of a CPU gave 1.11 (1.01 to 1.21): the fixed work of each period makes the rest dearer", "one_part_of_a_little_more_than_one_is_a_proof";
         ASTRAY: f64 = 0.1, "share of the throughput", "a throughput that the model predicts from one that it does not",
             Chosen, "the error of the prediction with half of the curvature at a dose of a quarter", "shares_do_not_prove_what_throughput_contradicts";
-        ONE_AT_A_TIME: f64 = 1.5, "requests", "a server that handles one request at a time from one that handles several",
-            Chosen, "halfway between one and two", "serial_work_on_the_cpu_is_told_from_full_cpus";
         ONE_THREAD: f64 = 0.8, "share of the server's CPU time", "a thread that does nearly all the work from work that moves between threads",
             Chosen, "housekeeping threads take less than a fifth", "serial_work_on_the_cpu_is_told_from_full_cpus";
         SHOWN: f64 = 0.95, "confidence", "least confidence of a verdict that an experiment proves",

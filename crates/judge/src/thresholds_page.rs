@@ -9,7 +9,8 @@ const HEAD: &str = "\
 
 Each verdict compares figures with numbers. This page lists them: the value, what it separates, and what the value rests on. *Measured*:
 real servers. *Simulated*: simulations with a known answer. *Given*: a standard, the kernel, a law or a cited source. *Chosen*: nothing
-shows that another value would be worse. Confidences and settings of numerical methods are not in the table yet.
+shows that another value would be worse. Decisions with one meaning share one number: its row names each of them. Settings of numerical
+methods are not in the table.
 
 This page is generated: `make docs` writes it from `crates/judge/src/thresholds.rs`, and a test fails while it differs.
 ";
@@ -33,7 +34,8 @@ fn page() -> String {
 
 fn row(t: &Threshold) -> String {
     let basis = format!("{:?}", t.basis).to_lowercase();
-    format!("| {} | {} {} | {} | {basis}: {} |\n", t.name, t.value, t.unit, t.separates, t.reason)
+    let also = t.also.iter().map(|(name, separates)| format!("; {name}: {separates}")).collect::<String>();
+    format!("| {} | {} {} | {}{also} | {basis}: {} |\n", t.name, t.value, t.unit, t.separates, t.reason)
 }
 
 /// With LOADLINE_WRITE_THRESHOLDS set, as `make docs` does, the file is written before it is compared.
@@ -55,6 +57,46 @@ fn sources(dir: &Path) -> String {
         false => std::fs::read_to_string(path).unwrap(),
     };
     entries.map(text).collect()
+}
+
+/// Most rows of the table: a further number needs one that goes.
+const MOST_NUMBERS: usize = 120;
+
+/// Numbers that decide nothing: nothing, all, and microseconds in a second.
+const ARITHMETIC: [&str; 4] = ["0.0", "1.0", "1e6", "0.0_f64"];
+
+/// Returns the decimal numbers of code: not those of comments, strings and tests.
+fn decimals(code: &str) -> Vec<String> {
+    let code = code.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let unquoted = |line: &str| line.split("//").next().unwrap_or_default().split('"').step_by(2).collect::<String>();
+    let words = |line: &str| {
+        let other = |c: char| !(c.is_ascii_alphanumeric() || c == '.' || c == '_' || c == '-');
+        line.split(other).map(str::to_string).collect::<Vec<_>>()
+    };
+    let decimal = |word: &String| {
+        let first = word.trim_start_matches('-').chars().next().is_some_and(|c| c.is_ascii_digit());
+        first && (word.contains('.') && !word.contains("..") || word.contains('e')) && word.parse::<f64>().is_ok()
+    };
+    lines.flat_map(|line| words(&unquoted(line))).filter(decimal).collect()
+}
+
+#[test]
+fn rules_and_signals_hold_no_numbers_of_their_own() {
+    assert_eq!(decimals("let x = 0.5 * a; // 0.7\n//! 0.9\nf(\"0.3\", 2.0, 0..3, 8e-6)"), ["0.5", "2.0", "8e-6"]);
+    assert!(THRESHOLDS.len() <= MOST_NUMBERS, "{} numbers", THRESHOLDS.len());
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for folder in ["rules", "signals"] {
+        for entry in std::fs::read_dir(src.join(folder)).unwrap() {
+            let file = entry.unwrap().path();
+            if file.ends_with("signals/simulated.rs") {
+                continue;
+            }
+            let found = decimals(&std::fs::read_to_string(&file).unwrap());
+            let bare: Vec<_> = found.iter().filter(|n| !ARITHMETIC.contains(&n.as_str())).collect();
+            assert!(bare.is_empty(), "{}: {bare:?} belong into the table", file.display());
+        }
+    }
 }
 
 #[test]

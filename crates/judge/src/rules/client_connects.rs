@@ -7,7 +7,7 @@ use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{figure, percent, ratio};
 use crate::objective::holds;
-use crate::thresholds::{KEEPS_UP, STORM_CONNECTS, STORM_SHARE};
+use crate::thresholds::{KEEPS_UP, STORM_CONNECTS, STORM_SHARE, WEAK_SIGN};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -45,7 +45,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         vec![measured(&view, ("connects_past_need", ""), (past, FigureUnit::Plain), Some(STORM_CONNECTS), text)];
     let sentence =
         format!("the generator opened too many connections: {} of its connects were not needed", percent(share));
-    Verdict::Binds { confidence: 0.7, sentence, evidence }
+    Verdict::Binds { confidence: WEAK_SIGN, sentence, evidence }
 }
 
 fn kept_up(trial: &Trial) -> bool {

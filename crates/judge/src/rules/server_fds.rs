@@ -7,7 +7,7 @@ use crate::Facts;
 use crate::evidence::measured;
 use crate::number::figure;
 use crate::single::server_of;
-use crate::thresholds::SPARE_FDS;
+use crate::thresholds::{ONE_SIGN, SPARE_FDS, SUREST};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -48,7 +48,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         evidence.push(measured(&view, ("listen.queue", ""), (q, FigureUnit::Plain), view.value("listen.limit"), text));
     }
     let refused = view.trial.tally.error_count() > 0 || view.trial.tally.unanswered > 0;
-    let confidence = if waiting.is_some() || refused { 0.95 } else { 0.8 };
+    let confidence = if waiting.is_some() || refused { SUREST } else { ONE_SIGN };
     let sentence = format!("the server ran out of file descriptors: {} of {} in use", figure(held), figure(limit));
     Verdict::Binds { confidence, sentence, evidence }
 }

@@ -6,7 +6,7 @@ use super::rule::{Rule, Tier, Verdict, none, server};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{figure, percent, positive, ratio};
-use crate::thresholds::{LIMIT_HITS, MEMORY_FULL, MEMORY_STALLED, PAGES_PER_REQUEST};
+use crate::thresholds::{LIMIT_HITS, MEMORY_FULL, MEMORY_STALLED, ONE_SIGN, PAGES_PER_REQUEST, TWO_SIGNS};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -93,7 +93,7 @@ fn signs(view: &View<'_>) -> Vec<Sign> {
         let text = format!("memory pressure: some thread of the host stalled {} of the time", percent(share));
         let evidence =
             measured(view, ("pressure.memory_some", ""), (share, FigureUnit::Plain), Some(MEMORY_STALLED), text);
-        out.push(Sign { confidence: 0.85, words, evidence });
+        out.push(Sign { confidence: TWO_SIGNS, words, evidence });
     }
     let hits = view.value("cgroup.memory_max_events").unwrap_or(0.0);
     let fill = view.value("cgroup.memory").zip(view.value("cgroup.memory_limit").and_then(positive));
@@ -101,7 +101,7 @@ fn signs(view: &View<'_>) -> Vec<Sign> {
         let words = format!("its control group is {} full", percent(share));
         let text = format!("the control group reached its memory limit {} times", figure(hits));
         let evidence = measured(view, ("cgroup.memory_max_events", ""), (hits, FigureUnit::Plain), None, text);
-        out.push(Sign { confidence: 0.8, words, evidence });
+        out.push(Sign { confidence: ONE_SIGN, words, evidence });
     }
     for (id, what) in [
         ("tcp.abort_on_memory", "connections were dropped for lack of TCP memory"),
@@ -111,7 +111,7 @@ fn signs(view: &View<'_>) -> Vec<Sign> {
         if let Some(n) = view.value(id).filter(|n| *n >= 1.0) {
             let text = format!("{id} grew by {}", figure(n));
             let evidence = measured(view, (id, ""), (n, FigureUnit::Plain), Some(0.0), text);
-            out.push(Sign { confidence: 0.85, words: format!("{} {what}", figure(n)), evidence });
+            out.push(Sign { confidence: TWO_SIGNS, words: format!("{} {what}", figure(n)), evidence });
         }
     }
     for (id, what) in
@@ -120,7 +120,7 @@ fn signs(view: &View<'_>) -> Vec<Sign> {
         if let Some(n) = view.per_request(id).filter(|n| *n >= PAGES_PER_REQUEST) {
             let text = format!("{id} grew by {} per request", figure(n));
             let evidence = measured(view, (id, ""), (n, FigureUnit::PerRequest), None, text);
-            out.push(Sign { confidence: 0.75, words: format!("{} {what} per request", figure(n)), evidence });
+            out.push(Sign { confidence: ONE_SIGN, words: format!("{} {what} per request", figure(n)), evidence });
         }
     }
     out

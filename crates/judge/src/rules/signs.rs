@@ -6,6 +6,7 @@ use super::rule::Verdict;
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{figure, positive};
+use crate::thresholds::SUREST;
 use crate::view::View;
 
 /// Decides for both limits of the generator's host by connects that failed before anything was sent.
@@ -51,5 +52,5 @@ pub(crate) fn failed_locally(
             format!("{counter} reached {}{of}", figure(v)),
         ));
     }
-    Verdict::Binds { confidence: 0.95, sentence, evidence }
+    Verdict::Binds { confidence: SUREST, sentence, evidence }
 }
