@@ -235,6 +235,14 @@ thresholds! {
             Measured, "transfers that nothing else held showed 0.24 at the least", "half_of_the_time_by_the_kernel_is_all_of_it_under_a_congestion_control_that_paces";
         WINDOW_FILLED: f64 = 0.85, "share of the peer's window", "a round trip that carries a whole window from one that does not",
             Chosen, "the last packets of a window are on their way", "what_only_looks_like_it_is_not_named";
+        FRAMING: f64 = 24.0, "bytes", "bytes of a packet on the wire from those that counters include",
+            Given, "preamble 8, check sequence 4, gap 12", "of_two_full_wires_the_one_that_all_clients_share_is_named";
+        SEGMENTS_OF_ONE: f64 = 1.5, "data segments per response", "answers of one segment from answers that are written in parts",
+            Given, "between one and two", "every_rule_wins_its_own_run";
+        SEGMENTS_OF_TWO: f64 = 2.5, "data segments per request", "the same where one host counts the segments of both ends",
+            Given, "one more for the request", "every_rule_wins_its_own_run";
+        ACK_TIMER_US: f64 = 40_000.0, "µs", "the delay of an acknowledgement from other delays",
+            Given, "Linux: TCP_DELACK_MIN", "every_rule_wins_its_own_run";
         ACK_TIMER_LOW_US: f64 = 38_000.0, "µs", "responses that wait for a delayed acknowledgement from faster ones",
             Given, "Linux delays by 40 ms; less a tick", "every_rule_wins_its_own_run";
         ACK_TIMER_HIGH_US: f64 = 52_000.0, "µs", "the same from slower ones",
@@ -281,6 +289,8 @@ thresholds! {
             HOST_ALONE, "greatest confidence of a full host whose processes were not read",
             ROOM_UNSEEN, "the same where only the client was watched",
             CONTRADICTED, "greatest confidence of a verdict that a repeat contradicts"];
+        FURTHER_SIGN: f64 = 0.05, "probability", "a cause with one more sign from one without",
+            Chosen, "the step between two grades", "every_rule_wins_its_own_run";
         HINT: f64 = 0.1, "probability", "a cause that lowers the confidence of others from one that is ruled out",
             Chosen, "nine to one against it", "a_guess_takes_from_what_is_left_over";
         GUESS: f64 = 0.33, "probability", "a cause that is named where nothing else is from one that is not",

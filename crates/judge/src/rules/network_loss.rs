@@ -9,7 +9,9 @@ use crate::objective::holds;
 use crate::overflow::{Overflow, slow_connects};
 use crate::single::{clients, sides_of};
 use crate::sweep::Plateau;
-use crate::thresholds::{AGAIN_PER_OVERFLOW, ALL_ANSWERED, FEW_DROPS, FRAMES_COUNT, LOST, LOST_MUCH};
+use crate::thresholds::{
+    AGAIN_PER_OVERFLOW, ALL_ANSWERED, FEW_DROPS, FRAMES_COUNT, INDIRECT, LOST, LOST_MUCH, TWO_SIGNS, WEAK_SIGN,
+};
 use crate::view::View;
 use crate::{Facts, facts};
 
@@ -87,7 +89,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         }
     }
     Verdict::Binds {
-        confidence: if share >= LOST_MUCH || evidence.len() > 1 { 0.85 } else { 0.65 },
+        confidence: if share >= LOST_MUCH || evidence.len() > 1 { TWO_SIGNS } else { INDIRECT },
         sentence: format!("the network loses packets: {} of the segments were retransmitted", percent(share)),
         evidence,
     }
@@ -126,7 +128,7 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     let evidence =
         vec![measured(&client, ("tcp.syn_retrans", ""), (syns, FigureUnit::Plain), Some(LOST * opened), text)];
     let sentence = "the network loses connects: something between client and server drops SYNs".into();
-    Some(Verdict::Binds { confidence: 0.7, sentence, evidence })
+    Some(Verdict::Binds { confidence: WEAK_SIGN, sentence, evidence })
 }
 
 /// Returns the rate of a paced load that was completed in full: losses made it slower and did not stop it.

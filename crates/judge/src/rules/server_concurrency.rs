@@ -13,7 +13,10 @@ use crate::places::{self, Places};
 use crate::serial;
 use crate::single::{clients, r1_us};
 use crate::sweep::Plateau;
-use crate::thresholds::{ADDED_WAIT, BUSY, DISK_STALLED, DISK_WORKS, HALF_BUSY, LEAST_PLACES, NEARLY_FULL, TRIP_SHARE};
+use crate::thresholds::{
+    ADDED_WAIT, BUSY, DISK_STALLED, DISK_WORKS, HALF_BUSY, LEAST_PLACES, LIKELY, NEARLY_FULL, SURE, SUREST, TRIP_SHARE,
+    TWO_SIGNS, WEAK_SIGN,
+};
 use crate::upstreams;
 use crate::view::{Task, View};
 
@@ -52,11 +55,11 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let signs = signs(facts, &view, places.as_ref());
     let (confidence, doubt) = match signs.iter().map(|(_, confidence)| *confidence).reduce(f64::max) {
         // Each further sign halves the doubt.
-        Some(best) => (1.0 - (1.0 - best) * 0.5_f64.powi(signs.len() as i32 - 1), None),
-        None => (NO_QUEUE_SEEN, Some(not_the_way(facts, &view)?)),
+        Some(best) => (1.0 - (1.0 - best) / 2_u32.pow(signs.len() as u32 - 1) as f64, None),
+        None => (LIKELY, Some(not_the_way(facts, &view)?)),
     };
     let grows = waits_longer(facts);
-    let confidence = if grows.is_none() && flat.is_some() { confidence.min(NO_QUEUE_SEEN) } else { confidence };
+    let confidence = if grows.is_none() && flat.is_some() { confidence.min(LIKELY) } else { confidence };
     let sentence = sentence(facts, &view, places.as_ref());
     let sentence = if doubt.is_some() { format!("{sentence}, but no queue was seen there") } else { sentence };
     let mut evidence: Vec<run::Evidence> =
@@ -67,13 +70,8 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     evidence.extend(waits_for_a_disk(&view));
     evidence.extend(super::streams::waits(&view));
     evidence.extend(upstreams::evidence(&view, &facts.upstreams));
-    Ok(Verdict::Binds { confidence: confidence.min(MAX_CONFIDENCE), sentence, evidence })
+    Ok(Verdict::Binds { confidence: confidence.min(SUREST), sentence, evidence })
 }
-
-/// Confidence where throughput is flat and the CPUs idle, and no queue was seen at the server.
-const NO_QUEUE_SEEN: f64 = 0.5;
-/// Greatest confidence.
-const MAX_CONFIDENCE: f64 = 0.95;
 
 fn cannot_say(missing: impl Into<String>) -> Verdict {
     Verdict::CannotSay(vec![missing.into()])
@@ -170,21 +168,21 @@ fn waits_for_a_disk(view: &View<'_>) -> Option<run::Evidence> {
 fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(run::Evidence, f64)> {
     let unread = view.value("connection.receive_queue").filter(|q| *q >= 1.0).map(|q| {
         let text = format!("{} bytes of requests waited unread in each receive queue of the server", figure(q));
-        (measured(view, ("connection.receive_queue", ""), (q, FigureUnit::Bytes), None, text), 0.9)
+        (measured(view, ("connection.receive_queue", ""), (q, FigureUnit::Bytes), None, text), SURE)
     });
     let unaccepted = view.max("listen.queue").filter(|q| *q >= 1.0).map(|q| {
         let text = format!("{} connections waited for the server to accept them", figure(q));
         let limit = view.value("listen.limit");
-        (measured(view, ("listen.queue", ""), (q, FigureUnit::Plain), limit, text), 0.85)
+        (measured(view, ("listen.queue", ""), (q, FigureUnit::Plain), limit, text), TWO_SIGNS)
     });
     let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {
         let text = format!("about {} requests at a time: {}", figure(all.places), places::text(one));
         // A small number may match by chance.
-        (measured(view, ("places", ""), (all.places, FigureUnit::Requests), Some(one.count), text), 0.75)
+        (measured(view, ("places", ""), (all.places, FigureUnit::Requests), Some(one.count), text), WEAK_SIGN)
     });
-    let turns = serial::turns(facts).map(|turns| (turns, 0.85));
-    let behind = upstreams::queue(view).map(|queue| (queue, 0.85));
-    let full = upstreams::full(&facts.upstreams).map(|load| (upstreams::line(view, load), 0.9));
+    let turns = serial::turns(facts).map(|turns| (turns, TWO_SIGNS));
+    let behind = upstreams::queue(view).map(|queue| (queue, TWO_SIGNS));
+    let full = upstreams::full(&facts.upstreams).map(|load| (upstreams::line(view, load), SURE));
     [unread, unaccepted, counted, turns, behind, full].into_iter().flatten().collect()
 }
 

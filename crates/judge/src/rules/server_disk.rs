@@ -8,7 +8,7 @@ use crate::disks::{Load, fullest, is_full, needed};
 use crate::evidence::measured;
 use crate::number::{figure, percent};
 use crate::single::server_of;
-use crate::thresholds::DISK_PRESSURE;
+use crate::thresholds::{DISK_PRESSURE, ONE_SIGN, REFUSED, TWO_SIGNS};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -51,7 +51,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
         measured(&view, ("pressure.io_some", ""), (s, FigureUnit::Plain), None, text)
     }));
     Ok(Verdict::Binds {
-        confidence: if stalled.is_some_and(|s| s >= DISK_PRESSURE) { 0.9 } else { 0.75 },
+        confidence: if stalled.is_some_and(|s| s >= DISK_PRESSURE) { TWO_SIGNS } else { ONE_SIGN },
         sentence: format!("the server waits for its disk: {} was busy {} of the time", load.disk, percent(busy)),
         evidence,
     })
@@ -60,7 +60,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
 /// Returns a line about the disk's busy time.
 fn disk_line(view: &View<'_>, load: &Load, busy: f64) -> Evidence {
     let Load { disk, out, flushing } = load;
-    let flushes = if *flushing >= 0.01 { format!(", flushes {}", percent(*flushing)) } else { String::new() };
+    let flushes = if *flushing >= REFUSED { format!(", flushes {}", percent(*flushing)) } else { String::new() };
     let text = format!("requests to {disk}: in progress {} of the time{flushes}", percent(*out));
     measured(view, ("disk.busy", disk), (busy, FigureUnit::Plain), Some(1.0), text)
 }

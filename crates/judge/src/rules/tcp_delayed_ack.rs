@@ -8,7 +8,10 @@ use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, ratio};
 use crate::single::{server_of, sides_of};
-use crate::thresholds::{ACK_TIMER_HIGH_US, ACK_TIMER_LOW_US, ACKS_BY_TIMER, TIMER_HIDDEN};
+use crate::thresholds::{
+    ACK_TIMER_HIGH_US, ACK_TIMER_LOW_US, ACK_TIMER_US, ACKS_BY_TIMER, SEGMENTS_OF_ONE, SEGMENTS_OF_TWO, SURE,
+    TIMER_HIDDEN, WEAK_SIGN,
+};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -87,7 +90,7 @@ fn proof(one: &Trial) -> Proof {
         let text = format!("{} bytes of an answer waited in the server's send queue, on average", figure(bytes));
         return Proof::For(measured(&server, ("connection.send_queue", ""), (bytes, FigureUnit::Bytes), None, text));
     }
-    let least = if one.client.host == server.side.host { 2.5 } else { 1.5 };
+    let least = if one.client.host == server.side.host { SEGMENTS_OF_TWO } else { SEGMENTS_OF_ONE };
     match server.per_request("tcp.orig_data_sent") {
         Some(n) if n < least => {
             Proof::Against(format!("{} data segments per request: each answer is one segment", figure(n)))
@@ -107,7 +110,7 @@ fn bind(one: &Trial, view: &View<'_>, acks: f64, floor: f64, proof: Proof) -> Ve
             &client,
             ("latency_us.p50", ""),
             (floor, FigureUnit::Micros),
-            Some(40_000.0),
+            Some(ACK_TIMER_US),
             format!("the median response took {} with the least load", duration(floor)),
         ),
         measured(
@@ -126,9 +129,9 @@ fn bind(one: &Trial, view: &View<'_>, acks: f64, floor: f64, proof: Proof) -> Ve
     }
     let confidence = if let Proof::For(e) = proof {
         evidence.push(e);
-        0.9
+        SURE
     } else {
-        0.7
+        WEAK_SIGN
     };
     let sentence = "each request waits about 40 ms for a delayed ACK: the server writes its answer in parts with Nagle's algorithm on".into();
     Verdict::Binds { confidence, sentence, evidence }

@@ -12,7 +12,9 @@ use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, positive, ratio};
 use crate::single::sides_of;
-use crate::thresholds::{BUFFER_FILLED, STALLS_SEEN, TRIP_QUEUED, UNREAD, WINDOW_FILLED, WINDOW_WAIT};
+use crate::thresholds::{
+    BUFFER_FILLED, STALLS_SEEN, TRIP_QUEUED, TWO_SIGNS, UNREAD, WEAK_SIGN, WINDOW_FILLED, WINDOW_WAIT,
+};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -137,7 +139,7 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>) -> Result<Verd
     let waited = format!("data waited behind the bytes in flight {} of a request's time", percent(standing));
     let standing_of_it = (standing, FigureUnit::Plain);
     Ok(Verdict::Binds {
-        confidence: if unread.is_some() { 0.85 } else { 0.7 },
+        confidence: if unread.is_some() { TWO_SIGNS } else { WEAK_SIGN },
         sentence: format!("{} is too small: data waits for it {} of a request's time", limit.words, percent(standing)),
         evidence: vec![
             measured(view, (limit.share, ""), (share, FigureUnit::Plain), Some(STALLS_SEEN), text),

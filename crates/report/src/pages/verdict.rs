@@ -241,4 +241,21 @@ mod tests {
         let html = crate::render("html", &run, &crate::Style::default()).unwrap();
         assert!(html.contains(r##"<a href="#trust">1"##) && html.contains(r#"<section id="trust">"#), "{html}");
     }
+    #[test]
+    fn the_closest_margin_is_shown_with_its_threshold_and_the_next_verdict() {
+        let margin = run::Margin {
+            signal: "time that the thread ran".into(),
+            value: 0.93,
+            low: 0.91,
+            high: 0.95,
+            threshold: 0.87,
+            would_be: "server-concurrency".into(),
+        };
+        let far = run::Margin { signal: "another".into(), ..margin.clone() };
+        let found = run::Bottleneck { margins: vec![margin, far], ..run::Bottleneck::default() };
+        let text = super::closest(&found).unwrap();
+        let parts = ["Time that the thread ran 0.93", "(0.91", "threshold 0.87", "would be server-concurrency"];
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        assert_eq!(super::closest(&run::Bottleneck::default()), None);
+    }
 }
