@@ -22,6 +22,6 @@ fn margin(signal: &Signal, would_be: &str) -> Margin {
         low: signal.low,
         high: signal.high,
         threshold: signal.threshold,
-        would_be: would_be.into(),
+        would_be: if signal.beyond.is_empty() { would_be } else { signal.beyond }.into(),
     }
 }

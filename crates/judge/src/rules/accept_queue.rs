@@ -8,7 +8,7 @@ use crate::evidence::measured;
 use crate::facts::unix_socket;
 use crate::number::{figure, percent, positive, ratio};
 use crate::overflow::{Overflow, slow_connects};
-use crate::thresholds::{CONNECTS_DROPPED, FEW_DROPS};
+use crate::thresholds::{CONNECTS_DROPPED, FEW_DROPS, LIKELY, ONE_SIGN, OTHERS_USE, SUREST, TWO_SIGNS};
 
 pub(super) const RULE: Rule = Rule {
     id: "accept-queue",
@@ -61,7 +61,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
     let (view, trial) = (&worst.view, worst.view.trial);
     let mut evidence = vec![measured(view, (worst.counter, ""), (worst.drops, FigureUnit::Plain), Some(0.0), text)];
-    let mut confidence: f64 = 0.75;
+    let mut confidence: f64 = ONE_SIGN;
     let limit = view.instances("listen.limit").into_iter().map(|(_, l)| l).reduce(f64::min);
     if let Some(queue) = view.whole_trial("listen.queue") {
         let full = limit.is_some_and(|l| queue >= l);
@@ -73,11 +73,11 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
             limit,
             format!("up to {} connections waited to be accepted{of}", figure(queue)),
         ));
-        confidence += if full { 0.1 } else { 0.0 };
+        confidence = if full { TWO_SIGNS } else { confidence };
     }
     if let Some(e) = slow_connects(trial) {
         evidence.push(e);
-        confidence += 0.1;
+        confidence = if confidence >= TWO_SIGNS { SUREST } else { TWO_SIGNS };
     }
     if let Some(used) = view.cpu_used().zip(view.cpu_allowed()).and_then(|(u, a)| ratio(u, a)) {
         let text = format!("the server used {} of its CPU", percent(used));
@@ -98,13 +98,13 @@ fn by_client(facts: &Facts<'_>) -> Option<Verdict> {
     let all = view.value("tcp.retrans_segs")?;
     let tried = positive(view.value("tcp.active_opens")?)?;
     let slow = slow_connects(view.trial)?;
-    if syn < FEW_DROPS || syn / tried < CONNECTS_DROPPED || all - syn > 0.1 * syn {
+    if syn < FEW_DROPS || syn / tried < CONNECTS_DROPPED || all - syn > OTHERS_USE * syn {
         return None;
     }
     let text = format!("{} SYNs were retransmitted, and hardly any other segment", figure(syn));
     let evidence = vec![measured(&view, ("tcp.syn_retrans", ""), (syn, FigureUnit::Plain), Some(0.0), text), slow];
     let sentence = "the server's accept queue overflows: only connects are dropped (seen from the client alone)";
-    Some(Verdict::Binds { confidence: 0.5, sentence: sentence.into(), evidence })
+    Some(Verdict::Binds { confidence: LIKELY, sentence: sentence.into(), evidence })
 }
 
 #[cfg(test)]

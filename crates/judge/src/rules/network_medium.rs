@@ -14,8 +14,8 @@ use crate::number::{duration, figure, grew, percent, positive, ratio};
 use crate::single::{server_of, sides_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{
-    ADDS_1_OVER_X, BUSY, DROPS_EXPLAIN, FRAMES_COUNT, QUEUED_BYTES, TRIP_GREW, TRIP_SHARE, WIRE_BUSY, WIRE_FULL,
-    WIRES_ALIKE,
+    ADDS_1_OVER_X, BUSY, DROPS_EXPLAIN, FRAMES_COUNT, FRAMING, FURTHER_SIGN, INDIRECT, ONE_SIGN, QUEUED_BYTES,
+    TRIP_GREW, TRIP_SHARE, WEAK_SIGN, WIRE_BUSY, WIRE_FULL, WIRES_ALIKE,
 };
 use crate::view::View;
 use crate::{Facts, facts};
@@ -37,8 +37,8 @@ pub(super) const RULE: Rule = Rule {
               queueing discipline. A bottleneck further away shows as a round trip that grows with the load.",
 };
 
-/// Bytes of a packet on the wire that no counter includes: preamble 8, check sequence 4, gap 12.
-const FRAMING: f64 = 24.0;
+/// Bits of a byte.
+const BITS: f64 = u8::BITS as f64;
 
 /// Use of a medium in a trial.
 pub(crate) struct MediumUse {
@@ -130,8 +130,8 @@ fn entry(view: &View<'_>, counter: &'static str, name: &str, used: f64, rate: f6
     let share = used / rate;
     let text = format!(
         "{name} carried {} of {} Mbit/s, framing included ({})",
-        figure(used * 8e-6),
-        figure(rate * 8e-6),
+        figure(used * BITS / 1e6),
+        figure(rate * BITS / 1e6),
         percent(share)
     );
     MediumUse { share, evidence: measured(view, (counter, name), (used, FigureUnit::BytesPerSecond), Some(rate), text) }
@@ -150,7 +150,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let full = share >= WIRE_FULL || overflow.is_some();
     let rising = overflow.or_else(|| rising(trial));
     if full || (share >= WIRE_BUSY && rising.is_some() && facts.limited()) {
-        let confidence = if full { 0.8 } else { 0.6 } + 0.05 * held as f64;
+        let confidence = (if full { ONE_SIGN } else { INDIRECT }) + FURTHER_SIGN * held as f64;
         let evidence = medium.map(|m| m.evidence).into_iter().chain(rising).chain(laws).collect();
         let sentence = format!("the link is full: {} of its capacity used", percent(share));
         return Verdict::Binds { confidence, sentence, evidence };
@@ -245,12 +245,16 @@ fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidenc
                     figure(over)
                 );
                 let evidence = measured(&view, ("qdisc.backlog", &name), (backlog, FigureUnit::Bytes), None, text);
-                return Some((0.8, format!("the link is full: packets wait in the queue of {name}"), vec![evidence]));
+                return Some((
+                    ONE_SIGN,
+                    format!("the link is full: packets wait in the queue of {name}"),
+                    vec![evidence],
+                ));
             }
         }
     }
     let queue = link_queue::on_the_way(trial).map(|queue| {
-        (0.75, "a link on the way is full: packets wait between client and server".to_string(), vec![queue])
+        (WEAK_SIGN, "a link on the way is full: packets wait between client and server".to_string(), vec![queue])
     });
     queue.or_else(|| grown_round_trip(facts, trial))
 }
@@ -267,7 +271,7 @@ fn grown_round_trip(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Ve
     let text =
         format!("the round trip grew from {} to {} (response time {})", duration(before), duration(rtt), duration(r));
     let evidence = measured(&view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), Some(before), text);
-    Some((0.6, "a link on the way is full: the queue is in the network".into(), vec![evidence]))
+    Some((INDIRECT, "a link on the way is full: the queue is in the network".into(), vec![evidence]))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use run::FigureUnit;
 
-use super::rule::{Rule, Tier, Verdict, none, server};
+use super::rule::{Rule, Tier, Verdict, server};
 use crate::Facts;
 use crate::chain::Chain;
 use crate::evidence::{line, measured};
@@ -11,6 +11,8 @@ use crate::facts::loopback;
 use crate::number::{duration, figure, grew, percent, positive, rate, ratio};
 use crate::places::{self, Places};
 use crate::serial;
+use crate::signals::Signal;
+use crate::signals::cpu::ServerCpu;
 use crate::single::{clients, r1_us};
 use crate::sweep::Plateau;
 use crate::thresholds::{
@@ -26,7 +28,7 @@ pub(super) const RULE: Rule = Rule {
     waits: true,
     tier: Tier::LeftOver,
     explains: &[],
-    signals: none,
+    signals,
     judge,
     advice: &[
         "Raise the number of workers or threads, or of connections to an upstream; the knee shows how many there are now.",
@@ -43,6 +45,13 @@ pub(super) const RULE: Rule = Rule {
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts).unwrap_or_else(|verdict| verdict)
+}
+
+/// Returns what would be the limit if it were full.
+fn signals(facts: &Facts<'_>) -> Vec<Signal> {
+    let Some(cpu) = ServerCpu::of(facts) else { return Vec::new() };
+    let thread = cpu.thread().map(|thread| thread.ran.beyond("server-single-thread"));
+    thread.into_iter().chain(cpu.wants.map(|wants| wants.beyond("server-cpu"))).collect()
 }
 
 /// Returns the verdict with the number of workers, or the reason against it.
@@ -108,7 +117,9 @@ fn idles(view: &View<'_>) -> Result<run::Evidence, Verdict> {
     if let Some(chain) = Chain::of(view.trial, view).filter(Chain::is_full) {
         return Err(Verdict::RuledOut(format!("the CPUs were full: {}", chain.text())));
     }
-    if share > BUSY || thread > NEARLY_FULL {
+    // A full thread is another rule's cause. A process with several threads hides whether one of them is full.
+    let hidden = view.threads().is_empty() && thread > NEARLY_FULL;
+    if share > BUSY || hidden {
         return Err(Verdict::RuledOut(format!(
             "the server was busy: {} of its CPU used, its busiest thread {}",
             percent(share),

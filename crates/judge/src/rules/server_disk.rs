@@ -8,7 +8,7 @@ use crate::disks::{Load, fullest, is_full, needed};
 use crate::evidence::measured;
 use crate::number::{figure, percent};
 use crate::single::server_of;
-use crate::thresholds::{DISK_PRESSURE, ONE_SIGN, REFUSED, TWO_SIGNS};
+use crate::thresholds::{DISK_PRESSURE, ONE_SIGN, REFUSED, SURE};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -51,7 +51,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
         measured(&view, ("pressure.io_some", ""), (s, FigureUnit::Plain), None, text)
     }));
     Ok(Verdict::Binds {
-        confidence: if stalled.is_some_and(|s| s >= DISK_PRESSURE) { TWO_SIGNS } else { ONE_SIGN },
+        confidence: if stalled.is_some_and(|s| s >= DISK_PRESSURE) { SURE } else { ONE_SIGN },
         sentence: format!("the server waits for its disk: {} was busy {} of the time", load.disk, percent(busy)),
         evidence,
     })

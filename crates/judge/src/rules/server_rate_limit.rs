@@ -9,7 +9,9 @@ use crate::link_queue;
 use crate::number::{duration, figure, percent, rate, ratio};
 use crate::refusals::Refusals;
 use crate::single::{clients, good, refused, server_of};
-use crate::thresholds::{ALL_REFUSED, ALONE_REACHES, BUSY, HELD_BACK, KEEPS_UP, REFUSED, TREND_SURE};
+use crate::thresholds::{
+    ALL_REFUSED, ALONE_REACHES, BUSY, HELD_BACK, KEEPS_UP, LIKELY, REFUSED, SUREST, TREND_SURE, TWO_SIGNS, WEAK_SIGN,
+};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -51,9 +53,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let Refusals { trials: limited, lowest, middle, highest, constant, .. } = &facts.refusals;
     let idle = limited.iter().any(|t| server_of(t).and_then(|v| used_share(&v)).is_some_and(|u| u < BUSY));
     let confidence = match (facts.refusals.keep_one_rate(), idle) {
-        (true, true) => 0.95,
-        (true, false) => 0.85,
-        (false, true) if *constant => 0.7,
+        (true, true) => SUREST,
+        (true, false) => TWO_SIGNS,
+        (false, true) if *constant => WEAK_SIGN,
         _ => {
             return Verdict::RuledOut(format!(
                 "{} of the answers were refusals, but good answers varied ({} to {}) or the server was busy: it fails under load and sets no limit",
@@ -88,7 +90,7 @@ fn delays(facts: &Facts<'_>) -> Option<Verdict> {
         vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick.latency_us.mean), text)];
     let sentence = format!("the server limits the rate on purpose: it serves {} and delays the rest", rate(most));
     let idle = used_share(&view).is_some_and(|used| used < BUSY);
-    Some(Verdict::Binds { confidence: if idle { 0.85 } else { 0.5 }, sentence, evidence })
+    Some(Verdict::Binds { confidence: if idle { TWO_SIGNS } else { LIKELY }, sentence, evidence })
 }
 
 /// Returns the upper end of the interval of a trial's mean response time, microseconds, for times that scatter as much as an exponential

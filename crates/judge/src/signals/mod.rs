@@ -33,12 +33,19 @@ pub struct Signal {
     pub threshold: f64,
     /// Distance from the threshold at which one side is e times as likely as the other.
     pub width: f64,
+    /// Verdict beyond the threshold; empty where it is the next best.
+    pub beyond: &'static str,
 }
 
 impl Signal {
     /// Makes a signal without an interval.
     pub fn new(name: &'static str, value: f64, (threshold, width): (f64, f64)) -> Self {
-        Self { name, value, low: value, high: value, threshold, width }
+        Self { name, value, low: value, high: value, threshold, width, beyond: "" }
+    }
+
+    /// Returns the signal with the verdict beyond its threshold.
+    pub(crate) fn beyond(self, id: &'static str) -> Self {
+        Self { beyond: id, ..self }
     }
 
     /// Returns the signal with the interval of its value.
