@@ -185,6 +185,21 @@ pub(crate) fn turns_on_the_cpu(verdict: Bottleneck, counted: Option<f64>) -> (Pr
     })
 }
 
+/// Threads that use half of CPUs that other programs fill, where half of the CPUs were taken and throughput stayed.
+pub(crate) fn beside_others(verdict: Bottleneck) -> (Proof, Bottleneck) {
+    let run = PlantedRun::new(1000.0, 2000.0)
+        .per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 500.0)
+        .per_s(Who::Server, "thread.cpu", "srv:100/101", |p| p.x * 250.0)
+        .per_s(Who::Server, "thread.cpu", "srv:100/102", |p| p.x * 250.0)
+        .per_s(Who::Server, "cpu.user", "total", |_| 3.9e6)
+        .per_s(Who::Server, "cpu.idle", "total", |_| 1e4)
+        .run();
+    tried_on(run, verdict, |proof, _| {
+        proof.trials.push(slots("server-cpu", 0.95, 0.01));
+        proof.trials.push(count(0.5, 1.0));
+    })
+}
+
 /// A full server, where half of the CPUs were taken with this ratio of throughput.
 pub(crate) fn full_with_fewer_cpus(ratio: f64) -> (Proof, Bottleneck) {
     tried_on(full(), verdict("server-cpu", 0.95), |proof, lever| {
@@ -244,6 +259,9 @@ const PROOFS: &[fn() -> (Proof, Bottleneck)] = &[
     || turns_on_the_cpu(verdict("server-cpu", 0.95), None),
     || turns_on_the_cpu(Bottleneck { serial: true, ..verdict("server-concurrency", 0.8) }, Some(1.0)),
     || full_with_fewer_cpus(0.5),
+    || beside_others(verdict("unknown", 0.0)),
+    || waits(Run::default(), verdict("not-saturated", 0.6), Some(1.9)),
+    || waits(sleeps(), verdict("not-saturated", 0.6), Some(1.0)),
     || full_with_fewer_cpus(1.0),
     bounded,
     || starved_thief("client-cpu"),

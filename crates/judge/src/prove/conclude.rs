@@ -91,6 +91,8 @@ fn more_load(proof: &Proof) -> MoreLoad {
         return MoreLoad::NotTested;
     };
     match () {
+        // Twice the load brings at most twice the throughput: an interval far beyond that is noise.
+        () if effect.high > (1.0 - effect.dose).powi(2) => MoreLoad::Open,
         () if effect.low > 1.0 + FLAT => MoreLoad::Raised,
         () if effect.high < (1.0 - effect.dose).powf(EXCLUDED) => MoreLoad::Unchanged,
         () => MoreLoad::Open,
@@ -136,8 +138,8 @@ impl<'a> Experiment<'a> {
         let test = Test {
             subject: subject(verdict),
             own,
-            kind: kind(lever, signs.as_ref(), verdict),
-            is_predicted: proof.prediction.as_ref().is_some_and(|p| Some(p.lever.as_str()) == lever),
+            kind: kind(lever.or(rival.as_deref()), signs.as_ref(), verdict),
+            is_predicted: is_predicted(proof, lever, verdict),
             is_disturbed: doubt.is_some() && !of_turns,
             rival: compare(rival.as_deref(), signs.as_ref(), verdict),
             excludes_others: excludes_others(proof, lever),
@@ -161,7 +163,8 @@ impl<'a> Experiment<'a> {
             let before = verdict.confidence;
             *verdict = found;
             if conclusion == Conclusion::Found {
-                verdict.confidence = conclusion.confidence(before, 1.0, self.test.more_load);
+                let most = conclusion.confidence(before, 1.0, self.test.more_load);
+                verdict.confidence = verdict.confidence.min(most);
             }
             return;
         }
@@ -182,9 +185,9 @@ impl<'a> Experiment<'a> {
                 None => Some(replaced::rest(self.facts, verdict, proof, &self.excluded)),
             },
             Conclusion::Overtaken => of_rival(),
-            Conclusion::Found if self.test.own != Own::Follows => of_rival(),
+            Conclusion::Found | Conclusion::KindOpen if self.test.own != Own::Follows => of_rival(),
             Conclusion::OtherKind => self.signs.as_ref().map(|signs| replaced::of_cpu(self.facts, proof, signs)),
-            Conclusion::LoadRaised => Some(replaced::of_load(self.facts, proof)),
+            Conclusion::LoadRaised | Conclusion::LoadFound => Some(replaced::of_load(self.facts, proof)),
             _ => None,
         }
     }
@@ -197,9 +200,13 @@ impl<'a> Experiment<'a> {
         let did = turned.clone().unwrap_or_else(|| effect.clone());
         let pointed = format!("the counters pointed to {}", verdict.id);
         match conclusion {
+            Conclusion::Proven if self.test.subject == Subject::Load => words::load_sentence(proof),
             Conclusion::Proven => did,
             Conclusion::Found => format!("{shares}; that was not predicted"),
-            Conclusion::KindOpen => format!("{did}; whether all CPUs or one thread limits is open"),
+            Conclusion::KindOpen => format!("{did}; whether more CPUs help is open"),
+            Conclusion::Excluded if self.test.subject == Subject::Load => {
+                format!("{pointed}, but {}", words::load_sentence(proof))
+            }
             Conclusion::Excluded => match turned {
                 Some(turned) => words::joined(&[turned, shares]),
                 None => format!("{pointed}, but {effect}; {shares}"),
@@ -210,7 +217,7 @@ impl<'a> Experiment<'a> {
                 format!("{did}, but not because of {}: {used}", verdict.id)
             }
             Conclusion::LoadRaised => format!("{pointed}, but {}", words::load_sentence(proof)),
-            Conclusion::LoadConfirmed => words::load_sentence(proof),
+            Conclusion::LoadConfirmed | Conclusion::LoadFound => words::load_sentence(proof),
             Conclusion::Disturbed => format!("{}: {shares}", self.doubt.clone().unwrap_or_default()),
             Conclusion::Astray => format!("{did}, so the prediction failed: {shares}"),
             Conclusion::Close => words::joined(&[turned.unwrap_or_default(), words::close_sentence(&shares)]),
@@ -245,6 +252,16 @@ impl<'a> Experiment<'a> {
         };
         words::joined(&[first, shares.to_string(), load, last])
     }
+}
+
+/// Returns whether the effect of the verdict's own lever was predicted; of a larger load, whether it also was as predicted.
+fn is_predicted(proof: &Proof, lever: Option<&str>, verdict: &Bottleneck) -> bool {
+    if subject(verdict) != Subject::Load {
+        return proof.prediction.as_ref().is_some_and(|p| Some(p.lever.as_str()) == lever);
+    }
+    let of_load = |effects: &[Effect]| effects.iter().rfind(|effect| effect.lever == LOAD_LEVER).cloned();
+    let both = of_load(&proof.effects).zip(of_load(&proof.predictions));
+    both.is_some_and(|(effect, predicted)| check(&effect, predicted.ratio) == PredictionCheck::Confirmed)
 }
 
 /// Returns the subject of a verdict.
@@ -330,7 +347,8 @@ fn excluded(proof: &Proof, turns: Option<&OwnTurns>) -> Vec<&'static str> {
     let small = proof.parts().filter(|part| part.estimate.high < EXCLUDED);
     let refuted = turns.filter(|turns| turns.suspect.refutes && turns.check == PredictionCheck::Refuted);
     let of_slots = small.flat_map(|part| ids_of(&part.lever));
-    of_slots.chain(refuted.map(|turns| turns.suspect.bottleneck)).collect()
+    let of_load = (more_load(proof) == MoreLoad::Unchanged).then_some("not-saturated");
+    of_slots.chain(refuted.map(|turns| turns.suspect.bottleneck)).chain(of_load).collect()
 }
 
 /// Returns why the slots prove nothing.

@@ -15,11 +15,13 @@ use crate::view::View;
 /// Effect of taking whole CPUs from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CountEffect {
-    /// It was not tested, or too few CPUs were taken to tell.
+    /// It was not tested, or other programs may have made room.
     Open,
     /// Throughput fell as the CPUs in use predict.
     Follows,
-    /// Throughput stayed.
+    /// Throughput stayed, with as many CPUs left as the server used.
+    Enough,
+    /// Throughput stayed, with fewer CPUs left than the server used.
     Unchanged,
 }
 
@@ -32,6 +34,8 @@ pub(super) struct CpuSigns {
     pub(super) allowed: f64,
     /// Busy share of these CPUs, by all programs.
     pub(super) busy: f64,
+    /// Busy share of these CPUs, without programs that do not belong to the load.
+    pub(super) own_busy: f64,
     /// CPU time of the busiest thread, in CPUs; absent if no thread was read.
     pub(super) thread: Option<f64>,
     /// Number of requests that the server handles at a time; absent if unknown.
@@ -74,9 +78,11 @@ impl CpuSigns {
         let (used, allowed) = (view.cpu_used()?, view.cpu_allowed()?);
         let threads = view.threads();
         let places = Places::of(facts).map(|places| places.places);
-        let count = count_effect(proof, used, allowed);
+        let others = facts.other_processes_cpu().map(|(taken, _)| taken);
+        let count = count_effect(proof, used, allowed, others.is_some());
         let busy = view.processors_busy().unwrap_or(used / allowed);
-        Some(Self { used, allowed, busy, thread: threads.first().map(|t| t.busy), places, count })
+        let own_busy = (busy - others.unwrap_or(0.0) / allowed).max(used / allowed);
+        Some(Self { used, allowed, busy, own_busy, thread: threads.first().map(|t| t.busy), places, count })
     }
 
     /// Decides the kind, given that throughput follows the CPU's speed.
@@ -86,9 +92,10 @@ impl CpuSigns {
             CountEffect::Unchanged if self.has_one_thread() && share < FULL => CpuLimit::OneThread,
             CountEffect::Unchanged => CpuLimit::Serial { spins: share >= FULL },
             CountEffect::Follows if self.busy >= FULL_MIDDLE => CpuLimit::AllCpus,
-            _ if share >= FULL || self.busy >= FULL && share >= HALF_BUSY && !self.is_serial() => CpuLimit::AllCpus,
+            CountEffect::Enough => self.among_idle_cpus(),
+            _ if share >= FULL || self.own_busy >= FULL && share >= HALF_BUSY && !self.is_serial() => CpuLimit::AllCpus,
             // On one CPU all three are alike, and a CPU that is not full is no limit.
-            _ if self.allowed < SEVERAL_CPUS && self.busy.max(share) >= FULL_MIDDLE => CpuLimit::AllCpus,
+            _ if self.allowed < SEVERAL_CPUS && self.own_busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             _ if self.allowed < SEVERAL_CPUS => CpuLimit::Open,
             _ if share >= NEARLY_FULL => CpuLimit::Open,
             _ => self.among_idle_cpus(),
@@ -142,15 +149,17 @@ pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)>
     is_measured.then_some((*found.elasticities.first()?, *found.doses.first()?, *found.ratios.first()?))
 }
 
-/// Compares the effect of taking CPUs with that on a server that needs all that it uses. It needs more than were left.
-fn count_effect(proof: &Proof, used: f64, allowed: f64) -> CountEffect {
+/// Compares the effect of taking CPUs with that on a server that needs all that it uses, or all that there are. Beside other programs an
+/// unchanged throughput shows nothing: the lever took their time.
+fn count_effect(proof: &Proof, used: f64, allowed: f64, beside_others: bool) -> CountEffect {
     let Some((_, dose, ratio)) = count_estimate(proof) else { return CountEffect::Open };
-    let predicted = (allowed * (1.0 - dose) / used.max(1e-9)).min(1.0);
-    let halfway = predicted.sqrt();
-    match predicted < NEARLY_FULL {
-        true if ratio.high < halfway => CountEffect::Follows,
-        true if ratio.low > halfway => CountEffect::Unchanged,
-        _ => CountEffect::Open,
+    let by_use = (allowed * (1.0 - dose) / used.max(1e-9)).min(1.0);
+    let is_needed = by_use < NEARLY_FULL;
+    match if is_needed { by_use } else { 1.0 - dose }.sqrt() {
+        halfway if is_needed && ratio.high < halfway => CountEffect::Follows,
+        halfway if beside_others || ratio.low <= halfway => CountEffect::Open,
+        _ if is_needed => CountEffect::Unchanged,
+        _ => CountEffect::Enough,
     }
 }
 
@@ -165,8 +174,8 @@ mod tests {
 
     /// Two CPUs, of which the server uses so many, with this thread and this number of places.
     fn signs(used: f64, thread: f64, places: f64) -> CpuSigns {
-        let (busy, count) = ((used + 0.2) / 2.0, CountEffect::Open);
-        CpuSigns { used, allowed: 2.0, busy: f64::min(busy, 1.0), thread: Some(thread), places: Some(places), count }
+        let (busy, count) = (f64::min((used + 0.2) / 2.0, 1.0), CountEffect::Open);
+        CpuSigns { used, allowed: 2.0, busy, own_busy: busy, thread: Some(thread), places: Some(places), count }
     }
 
     #[test]
@@ -182,13 +191,16 @@ mod tests {
             (signs(1.25, 0.96, 1.2), CpuLimit::OneThread),
             (signs(1.98, 0.5, 2.1), CpuLimit::AllCpus),
             (signs(1.85, 0.93, 2.1), CpuLimit::AllCpus),
-            (CpuSigns { allowed: 1.0, busy: 0.93, ..signs(0.91, 0.91, 1.0) }, CpuLimit::AllCpus),
-            (CpuSigns { allowed: 1.0, busy: 0.6, ..signs(0.5, 0.5, 1.0) }, CpuLimit::Open),
+            (CpuSigns { allowed: 1.0, busy: 0.93, own_busy: 0.93, ..signs(0.91, 0.91, 1.0) }, CpuLimit::AllCpus),
+            (CpuSigns { allowed: 1.0, busy: 0.6, own_busy: 0.6, ..signs(0.5, 0.5, 1.0) }, CpuLimit::Open),
             // A pool of some workers that compute and wait.
             (signs(1.3, 0.65, 2.2), CpuLimit::Workers),
             (signs(0.5, 0.5, 1.0), CpuLimit::Workers),
-            (CpuSigns { busy: 0.93, ..signs(1.85, 0.5, 2.0) }, CpuLimit::Open),
+            (CpuSigns { busy: 0.93, own_busy: 0.93, ..signs(1.85, 0.5, 2.0) }, CpuLimit::Open),
             (signs(1.85, 0.5, 2.0), CpuLimit::AllCpus),
+            // Other programs take the rest: parallel work and a lock look alike.
+            (CpuSigns { busy: 0.98, own_busy: 0.53, ..signs(1.05, 0.3, 1.2) }, CpuLimit::Open),
+            (CpuSigns { busy: 0.98, own_busy: 0.53, ..signs(1.05, 0.5, 2.1) }, CpuLimit::Open),
         ] {
             assert_eq!(signs.limit(), limit, "{signs:?}");
         }
@@ -210,7 +222,7 @@ mod tests {
         for used in [0.3, 0.9, 1.1, 1.4, 1.6] {
             for places in [1.0, 1.7, 4.0] {
                 for thread in [0.1, 0.5, 0.9] {
-                    for count in [CountEffect::Open, CountEffect::Unchanged] {
+                    for count in [CountEffect::Open, CountEffect::Enough, CountEffect::Unchanged] {
                         let limit = CpuSigns { count, ..signs(used, f64::min(thread, used), places) }.limit();
                         assert_ne!(limit, CpuLimit::AllCpus, "{used} {places} {thread} {count:?}");
                     }

@@ -82,7 +82,7 @@ pub(super) struct Test {
     pub(super) subject: Subject,
     pub(super) own: Own,
     pub(super) kind: Kind,
-    /// Whether the effect of the verdict's own lever was recorded before the experiment.
+    /// Whether the effect of the verdict's own lever was recorded before the experiment. The lever of `not-saturated` is a larger load.
     pub(super) is_predicted: bool,
     /// Whether something else changed throughput as much as the levers did, or a lever slowed more than its own resource.
     pub(super) is_disturbed: bool,
@@ -108,6 +108,8 @@ pub(super) enum Conclusion {
     Remains,
     /// The verdict says that nothing is saturated, and a larger load raised throughput.
     LoadConfirmed,
+    /// A larger load raised throughput, and the cause was unknown: nothing is saturated.
+    LoadFound,
     /// Its own lever hardly changed throughput.
     Excluded,
     /// Another resource explains most of the throughput.
@@ -157,8 +159,12 @@ pub(super) fn decide(test: &Test) -> Conclusion {
 fn without_own_lever(test: &Test) -> Conclusion {
     use Conclusion as C;
     match (test.subject, test.rival, test.more_load) {
+        (Subject::Load, _, MoreLoad::Raised) if test.is_predicted => C::Proven,
         (Subject::Load, _, MoreLoad::Raised) => C::LoadConfirmed,
+        (Subject::Load, _, MoreLoad::Unchanged) => C::Excluded,
+        (Subject::Unknown, Rival::None, MoreLoad::Raised) => C::LoadFound,
         (_, Rival::None, MoreLoad::Raised) => C::LoadRaised,
+        (Subject::Unknown, Rival::Other, _) if test.kind == Kind::Open => C::KindOpen,
         (Subject::Unknown, Rival::Other, _) | (_, Rival::Refines, _) => C::Found,
         (_, Rival::Other, _) if test.is_definite => C::AgainstCounters,
         (_, Rival::Other, _) => C::Overtaken,
@@ -177,9 +183,9 @@ impl Conclusion {
     pub(super) fn outcome(self) -> ProofOutcome {
         match self {
             Self::Proven => ProofOutcome::Proven,
-            Self::Found | Self::KindOpen | Self::Remains | Self::LoadConfirmed => ProofOutcome::Supported,
+            Self::Found | Self::Remains | Self::LoadConfirmed | Self::LoadFound => ProofOutcome::Supported,
             Self::Excluded | Self::Overtaken | Self::OtherKind | Self::LoadRaised => ProofOutcome::Refuted,
-            Self::Disturbed | Self::Astray | Self::Close | Self::AgainstCounters | Self::Slack => {
+            Self::KindOpen | Self::Disturbed | Self::Astray | Self::Close | Self::AgainstCounters | Self::Slack => {
                 ProofOutcome::Inconclusive
             }
             Self::TwoCauses | Self::OthersOpen | Self::LoadOpen | Self::NotSeen => ProofOutcome::NotTested,
@@ -199,7 +205,7 @@ impl Conclusion {
             Self::Remains if more_load == MoreLoad::Unchanged => before.max(SUPPORTED),
             Self::Astray => before.min(CLOSE),
             Self::Close if own_most < MOST => before.min(CLOSE),
-            Self::Close | Self::Disturbed => if_unsure,
+            Self::Close | Self::Disturbed | Self::KindOpen => if_unsure,
             _ => before,
         }
     }
@@ -251,8 +257,11 @@ mod tests {
             assert_eq!((decide(&test), conclusion.outcome()), (conclusion, ProofOutcome::NotTested));
         }
         assert_eq!(decide(&Test { more_load: MoreLoad::Raised, ..rest }), Conclusion::LoadRaised);
-        let load = Test { subject: Subject::Load, more_load: MoreLoad::Raised, ..rest };
+        let load = Test { subject: Subject::Load, more_load: MoreLoad::Raised, is_predicted: false, ..rest };
         assert_eq!(decide(&load), Conclusion::LoadConfirmed);
+        assert_eq!(decide(&Test { is_predicted: true, ..load }), Conclusion::Proven);
+        assert_eq!(decide(&Test { more_load: MoreLoad::Unchanged, ..load }), Conclusion::Excluded);
+        assert_eq!(decide(&Test { subject: Subject::Unknown, ..load }), Conclusion::LoadFound);
     }
 
     #[test]
@@ -262,7 +271,9 @@ mod tests {
         let other = Test { rival: Rival::Other, ..of(Own::Unused) };
         assert_eq!(decide(&other), Conclusion::Overtaken);
         assert_eq!(decide(&Test { is_definite: true, ..other }), Conclusion::AgainstCounters);
-        assert_eq!(decide(&Test { subject: Subject::Unknown, ..other }), Conclusion::Found);
+        let found = Test { subject: Subject::Unknown, ..other };
+        assert_eq!(decide(&found), Conclusion::Found);
+        assert_eq!(decide(&Test { kind: Kind::Open, ..found }), Conclusion::KindOpen);
         assert_eq!(decide(&of(Own::Slack)), Conclusion::Slack);
     }
 

@@ -66,7 +66,12 @@ pub(super) fn of_cpu(facts: &Facts<'_>, proof: &Proof, signs: &CpuSigns) -> Bott
         CpuLimit::Workers => {
             found.sentence = format!("some requests at a time use the CPU, and CPUs idle; {use_sentence}");
         }
-        CpuLimit::AllCpus | CpuLimit::OneThread | CpuLimit::Open => {}
+        CpuLimit::Open => {
+            found.sentence = format!(
+                "throughput follows the speed of the server's CPU; whether more CPUs help is open: {use_sentence}"
+            );
+        }
+        CpuLimit::AllCpus | CpuLimit::OneThread => {}
     }
     found.serial = serial;
     found

@@ -40,6 +40,16 @@ fn serial_work_on_the_cpu_is_no_lack_of_cpus() {
     assert!(waits.1.serial && waits.0.why.contains("not predicted"), "{waits:?}");
 }
 
+/// Seen with neighbours that took 0.9 of 2 CPUs: the CPUs were full, and whose work was parallel could not be told.
+#[test]
+fn cpus_that_others_fill_leave_open_whether_more_of_them_help() {
+    for id in ["unknown", "server-cpu"] {
+        let (proof, verdict) = beside_others(verdict(id, 0.5));
+        assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::Inconclusive, "server-cpu"), "{}", proof.why);
+        assert!(verdict.confidence <= CLOSE && proof.why.contains("is open"), "{verdict:?} {}", proof.why);
+    }
+}
+
 #[test]
 fn a_server_that_spins_is_told_from_a_full_one() {
     let full = full_with_fewer_cpus(0.5);
@@ -68,15 +78,23 @@ fn what_remains_is_never_proven() {
 /// Kind 2: a distance, rare slow answers, or too few connections.
 #[test]
 fn throughput_that_grows_with_the_load_is_not_saturated() {
-    for id in ["server-concurrency", "unknown"] {
+    for (id, said) in [("server-concurrency", ProofOutcome::Refuted), ("unknown", ProofOutcome::Supported)] {
         let found = waits(sleeps(), verdict(id, 0.8), Some(1.9));
-        assert_eq!(outcome(&found), (ProofOutcome::Refuted, "not-saturated"), "{}", found.0.why);
+        assert_eq!(outcome(&found), (said, "not-saturated"), "{}", found.0.why);
         assert!(found.1.sentence.contains("the load itself"), "{:?}", found.1);
         let load = found.0.elasticities.iter().find(|e| e.lever == LOAD_LEVER).unwrap();
         assert!((load.estimate.value - 0.926).abs() < 0.03 && !load.is_part(), "{load:?}");
     }
     let found = waits(Run::default(), verdict("not-saturated", 0.6), Some(1.9));
     assert_eq!(outcome(&found), (ProofOutcome::Supported, "not-saturated"), "{}", found.0.why);
+    let none = waits(sleeps(), verdict("not-saturated", 0.6), Some(1.0));
+    assert_eq!(outcome(&none), (ProofOutcome::Refuted, "server-concurrency"), "{}", none.0.why);
+    let wide = tried_on(sleeps(), verdict("unknown", 0.0), |proof, _| {
+        let mut load = turns(LOAD_LEVER, 1.0);
+        load.on.iter_mut().zip([2.0, 30.0, 4.0, 12.0, 5.0]).for_each(|(on, by)| *on *= by);
+        proof.switched.push(load);
+    });
+    assert_ne!(wide.1.id, "not-saturated", "more than twice is noise: {}", wide.0.why);
     let open = waits(sleeps(), argued(sleeps()), Some(1.24));
     assert_eq!(outcome(&open), (ProofOutcome::Refuted, "not-saturated"), "{}", open.0.why);
 }
