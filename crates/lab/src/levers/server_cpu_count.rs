@@ -16,7 +16,7 @@ use super::slot_clock::SlotClock;
 pub(super) const ROW: Lever = Lever {
     id: CPU_COUNT_LEVER,
     help: "takes whole CPUs away from the server: half of those that it may use",
-    tests: &["server-cpu", "server-single-thread", "server-concurrency"],
+    tests: &["server-cpu", "server-single-thread", "server-concurrency", "unknown"],
     needs: Prove::Default,
     always: false,
     slot_s: SLOT_S,
