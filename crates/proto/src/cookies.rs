@@ -2,6 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::calendar::days_since_epoch;
+
 /// Maximum number of cookies of a connection, and maximum bytes of each.
 const MAX_COOKIES: usize = 50;
 const MAX_COOKIE: usize = 4096;
@@ -193,15 +195,6 @@ fn clock(token: &str) -> Option<i64> {
     let mut parts = token.split(':').map(|part| part.parse::<i64>().ok());
     let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
     (hour < 24 && minute < 60 && second < 60).then_some(hour * 3600 + minute * 60 + second)
-}
-
-/// Returns the days from 1970-01-01 to a date of the Gregorian calendar (H. Hinnant, *chrono-Compatible Low-Level Date
-/// Algorithms*, `days_from_civil`).
-const fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 fn now_s() -> i64 {

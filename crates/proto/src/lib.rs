@@ -3,6 +3,7 @@
 //! [`PROTOCOLS`] has a row for each. A client half comes from [`client()`], once per plan. The services of the serve
 //! crate create server halves.
 
+mod calendar;
 mod client;
 mod commands;
 mod cookies;

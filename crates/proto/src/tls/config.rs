@@ -16,6 +16,7 @@ use rustls::{
 
 use super::ServerConfig;
 use super::client::{Shared, TlsClient};
+use super::pinned::PinningVerifier;
 use super::tickets::Tickets;
 use crate::{Client, ProtoError};
 
@@ -97,10 +98,11 @@ fn verifier(plan: &TlsPlan) -> Result<Arc<dyn ServerCertVerifier>, ProtoError> {
     if plan.insecure {
         return Ok(Arc::new(AcceptAnyCertificate(provider())));
     }
-    let mut roots = RootCertStore::empty();
+    let (mut roots, mut trusted) = (RootCertStore::empty(), Vec::new());
     match &plan.ca_file {
         Some(file) => {
-            let (good, bad) = roots.add_parsable_certificates(certificates("the trusted certificates", file)?);
+            trusted = certificates("the trusted certificates", file)?;
+            let (good, bad) = roots.add_parsable_certificates(trusted.iter().cloned());
             if good == 0 || bad > 0 {
                 return Err(invalid("--cacert", file, "give a file of certificates in PEM"));
             }
@@ -115,7 +117,9 @@ fn verifier(plan: &TlsPlan) -> Result<Arc<dyn ServerCertVerifier>, ProtoError> {
         }
     }
     let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider()).build();
-    Ok(built.map_err(|e| invalid("the trusted certificates", &e.to_string(), "give others with --cacert FILE"))?)
+    let chains =
+        built.map_err(|e| invalid("the trusted certificates", &e.to_string(), "give others with --cacert FILE"))?;
+    Ok(Arc::new(PinningVerifier { chains, trusted }))
 }
 
 fn certificates(what: &'static str, file: &str) -> Result<Vec<CertificateDer<'static>>, ProtoError> {

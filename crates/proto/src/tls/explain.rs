@@ -70,8 +70,8 @@ fn certificate(error: &CertificateError, name: &str) -> String {
             format!("its certificate is not one for servers; give it one for server authentication, {INSECURE_ADVICE}")
         }
         other if format!("{other:?}").contains("CaUsedAsEndEntity") => format!(
-            "its certificate is that of an authority, which no server may use as its own (a self-signed one made with \
-             CA:TRUE); make one for the server, {INSECURE_ADVICE}"
+            "its certificate is that of an authority (a self-signed one, made by `openssl req -x509`) and is not trusted here; \
+             give this certificate with --cacert FILE, {INSECURE_ADVICE}"
         ),
         other => format!("its certificate is not valid ({other}); renew it, {INSECURE_ADVICE}"),
     }

@@ -6,7 +6,9 @@
 
 mod client;
 mod config;
+mod der;
 mod explain;
+mod pinned;
 mod pipe;
 mod server;
 mod tickets;

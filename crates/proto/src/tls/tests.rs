@@ -193,3 +193,43 @@ fn what_never_ends_is_bounded() {
     let outcome = (0..2000).find_map(|_| ours.receive(&record, &mut drop).err());
     assert!(outcome.is_some(), "it never said that it is too much");
 }
+
+/// Certificates as `openssl req -x509` makes them: their own authority.
+#[test]
+fn a_servers_own_certificate_is_trusted_if_it_is_given() {
+    let authority = |names: &[&str], ended: bool| {
+        let mut params =
+            rcgen::CertificateParams::new(names.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap();
+        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        params.distinguished_name.push(rcgen::DnType::CommonName, "common.example");
+        if ended {
+            params.not_after = rcgen::date_time_ymd(2001, 1, 1);
+        }
+        let key = rcgen::KeyPair::generate().unwrap();
+        (params.self_signed(&key).unwrap().pem(), key.serialize_pem())
+    };
+    let tried = |served: &(String, String), trusted: &str, name: &str| {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), trusted).unwrap();
+        let ca_file = Some(file.path().display().to_string());
+        let plan = TlsPlan { ca_file, server_name: name.into(), ..TlsPlan::default() };
+        let client = config::client(&plan, "", echo::ClientPlan::new(MESSAGE)).unwrap();
+        let config = server_config(served.0.as_bytes(), served.1.as_bytes(), &[]).unwrap();
+        let mut ours = client.session();
+        talk(&mut ours, &mut server(&config), (5000, 5000), 1).map_err(|_| ours.explain().unwrap_or_default())
+    };
+    let (named, unnamed, old) =
+        (authority(&["box.example"], false), authority(&[], false), authority(&["box.example"], true));
+    assert_eq!(tried(&named, &named.0, "box.example"), Ok(1));
+    assert_eq!(tried(&unnamed, &unnamed.0, "common.example"), Ok(1), "the common name of one without names");
+    for (served, trusted, name, says) in [
+        (&named, &named.0, "other.example", "not for"),
+        (&named, &named.0, "common.example", "not for"),
+        (&unnamed, &unnamed.0, "other.example", "not for"),
+        (&old, &old.0, "box.example", "expired"),
+        (&named, &unnamed.0, "box.example", "--cacert"),
+    ] {
+        let error = tried(served, trusted, name).unwrap_err();
+        assert!(error.contains(says), "{name}: {error}");
+    }
+}
