@@ -1,5 +1,6 @@
 //! Trials: the target, one trial with its agents, and the run that keeps all trials.
 
+mod addresses;
 pub mod cold;
 mod collected_parts;
 mod command_line;

@@ -13,6 +13,8 @@ use crate::LabError;
 pub struct Resolved {
     /// Address to connect to.
     pub addr: Address,
+    /// Further addresses of the name, in the order of the resolver.
+    pub others: Vec<SocketAddr>,
     /// Protocol to speak.
     pub protocol: Protocol,
     /// Server name for TLS; absent without TLS.
@@ -31,6 +33,7 @@ pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
         check_path(path).map_err(&fail)?;
         return Ok(Resolved {
             addr: Address::Unix(socket.into()),
+            others: Vec::new(),
             protocol: protocol((row, written), "localhost", path, asked).map_err(&fail)?,
             tls_name: written.tls.then(|| "localhost".into()),
         });
@@ -45,10 +48,11 @@ pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
     let (host, port) = host_and_port(authority).map_err(&fail)?;
     let port = port.or(written.port);
     let port = port.ok_or_else(|| fail(format!("{scheme}:// needs a port: {scheme}://{authority}:PORT")))?;
-    let addr = look_up(host, port).map_err(&fail)?;
+    let (addr, others) = look_up(host, port).map_err(&fail)?;
     check_path(path).map_err(&fail)?;
     Ok(Resolved {
         addr: addr.into(),
+        others,
         protocol: protocol((row, written), authority, path, asked).map_err(&fail)?,
         tls_name: written.tls.then(|| host.to_owned()),
     })
@@ -96,13 +100,21 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), String> {
     Ok((host, port.transpose()?))
 }
 
-fn look_up(host: &str, port: u16) -> Result<SocketAddr, String> {
+/// Returns the first address of a name, and its others, in the resolver's order (RFC 6724).
+fn look_up(host: &str, port: u16) -> Result<(SocketAddr, Vec<SocketAddr>), String> {
     let unknown = |e: &dyn std::fmt::Display| {
         format!("the host {host:?} cannot be found ({e}); check the name, or give an address")
     };
-    let found: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(|e| unknown(&e))?.collect();
-    // IPv4 first: servers that listen on one family only usually listen on IPv4.
-    found.iter().find(|a| a.is_ipv4()).or(found.first()).copied().ok_or_else(|| unknown(&"no address"))
+    let mut found: Vec<SocketAddr> = Vec::new();
+    for addr in (host, port).to_socket_addrs().map_err(|e| unknown(&e))? {
+        if !found.contains(&addr) {
+            found.push(addr);
+        }
+    }
+    match found.is_empty() {
+        true => Err(unknown(&"no address")),
+        false => Ok((found.remove(0), found)),
+    }
 }
 
 /// Returns the flag that gives credentials to a protocol.

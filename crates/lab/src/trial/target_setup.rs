@@ -15,7 +15,7 @@ use crate::observe::RemoteObserver;
 use crate::observe::hosts::Hosts;
 use crate::observe::{Observation, ObservedServer};
 use crate::trial::own_server::start_server;
-use crate::trial::{preflight, target};
+use crate::trial::{addresses, preflight, target};
 use crate::{Host, Lab, LabError, Load, Local};
 
 /// Set-up of a run against one server.
@@ -90,8 +90,8 @@ impl TargetSetup {
 
     fn of_target(lab: &mut Lab<'_>) -> Result<Self, LabError> {
         let plan = lab.run.plan.clone();
-        let found = target::resolve(&plan.target.url, &plan.load.protocol)?;
-        target::check_authorized(&plan.target.url, &found.addr, plan.target.authorized)?;
+        let mut found = target::resolve(&plan.target.url, &plan.load.protocol)?;
+        addresses::choose(lab, &mut found)?;
         let mut load = plan.load;
         load.protocol = found.protocol;
         load.tls = found.tls_name.map(|server_name| TlsPlan { server_name, ..load.tls.take().unwrap_or_default() });

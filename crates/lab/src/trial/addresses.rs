@@ -1,0 +1,88 @@
+//! Choice among the addresses of a name: the first one that accepts a connection, as other clients do (RFC 8305 without
+//! its race, since a measured server must not get connections that are dropped).
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use run::Address;
+
+use crate::trial::stream::Stream;
+use crate::trial::target::{Resolved, check_authorized};
+use crate::{Lab, LabError};
+
+/// Sets the address of a target and notes the others. Only addresses that may be loaded are tried.
+pub(super) fn choose(lab: &mut Lab<'_>, found: &mut Resolved) -> Result<(), LabError> {
+    let target = lab.run.plan.target.clone();
+    let Some(first) = found.addr.inet().filter(|_| !found.others.is_empty()) else {
+        return check_authorized(&target.url, &found.addr, target.authorized);
+    };
+    let all: Vec<SocketAddr> = std::iter::once(first).chain(found.others.iter().copied()).collect();
+    let allowed = |addr: &&SocketAddr| check_authorized(&target.url, &(**addr).into(), target.authorized).is_ok();
+    let candidates: Vec<SocketAddr> = all.iter().filter(allowed).copied().collect();
+    if candidates.is_empty() {
+        return check_authorized(&target.url, &found.addr, target.authorized);
+    }
+    let patience = Duration::from_secs_f64(lab.run.plan.load.connect_timeout_s.clamp(0.001, 3600.0));
+    let connect = |addr: &SocketAddr| Stream::connect(&Address::from(*addr), patience).map(drop);
+    let (chosen, failed) = first_that_answers(&candidates, connect);
+    let Some(chosen) = chosen else {
+        let each: Vec<String> = failed.iter().map(|(addr, why)| format!("{addr} ({why})")).collect();
+        let why = format!(
+            "none of its addresses accepts a connection: {}; start the server or correct the port",
+            each.join(", ")
+        );
+        return Err(LabError::Preflight { target: target.url, why });
+    };
+    lab.note(described(chosen, &all, &failed));
+    found.addr = chosen.into();
+    Ok(())
+}
+
+/// Returns the first address to which `connect` succeeds, and the errors of those before it.
+fn first_that_answers(
+    all: &[SocketAddr],
+    connect: impl Fn(&SocketAddr) -> std::io::Result<()>,
+) -> (Option<SocketAddr>, Vec<(SocketAddr, String)>) {
+    let mut failed = Vec::new();
+    for addr in all {
+        match connect(addr) {
+            Ok(()) => return (Some(*addr), failed),
+            Err(e) => failed.push((*addr, e.to_string())),
+        }
+    }
+    (None, failed)
+}
+
+/// Describes the choice.
+fn described(chosen: SocketAddr, all: &[SocketAddr], failed: &[(SocketAddr, String)]) -> String {
+    let others = all.iter().filter(|addr| **addr != chosen).map(|addr| {
+        let why = failed.iter().find(|(tried, _)| tried == addr).map(|(_, why)| format!(" ({why})"));
+        format!("{addr}{}", why.unwrap_or_default())
+    });
+    let others: Vec<String> = others.collect();
+    format!("the name has {} addresses: {chosen} is loaded, not {}", all.len(), others.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+
+    use super::*;
+
+    #[test]
+    fn the_first_address_that_answers_is_taken() {
+        let all: Vec<SocketAddr> = ["[::1]:80", "10.0.0.1:80", "10.0.0.2:80"].map(|addr| addr.parse().unwrap()).into();
+        let only = |good: usize| {
+            let all = all.clone();
+            move |addr: &SocketAddr| {
+                if all.get(good) == Some(addr) { Ok(()) } else { Err(Error::from(ErrorKind::ConnectionRefused)) }
+            }
+        };
+        let (chosen, failed) = first_that_answers(&all, only(1));
+        assert_eq!((chosen, failed.len()), (Some(all[1]), 1));
+        let words = described(all[1], &all, &failed);
+        assert!(words.contains("10.0.0.1:80 is loaded, not [::1]:80 (connection refused), 10.0.0.2:80"), "{words}");
+        assert_eq!(first_that_answers(&all, only(9)).1.len(), 3);
+        assert_eq!(first_that_answers(&all, |_| Ok(())), (Some(all[0]), Vec::new()));
+    }
+}
