@@ -80,11 +80,12 @@ pub(crate) fn odds(chance: f64) -> f64 {
 pub(crate) fn spread(view: &View<'_>, of: impl Fn(&View<'_>) -> Option<f64>) -> Option<(f64, f64)> {
     let recording = &view.side.recording;
     let times: Vec<f64> = recording.t_s.iter().copied().filter(|t| view.window.holds(*t)).collect();
-    let (first, last) = (*times.first()?, *times.last()?);
-    let parts = PARTS.min(times.len().saturating_sub(1));
-    let step = (last - first) / parts.max(1) as f64;
+    let steps = times.len().checked_sub(1)?;
+    let parts = PARTS.min(steps);
+    // Each part begins and ends with a sample, so that counters have two of them.
+    let at = |n: usize| times.get(n * steps / parts).copied();
     let part = |n: usize| {
-        let window = Window { begin_s: first + step * n as f64, end_s: first + step * (n + 1) as f64 };
+        let window = Window { begin_s: at(n)?, end_s: at(n + 1)? };
         let span_s = positive(recording.span_s(window));
         of(&View { window, span_s, ..*view }).filter(|value| value.is_finite())
     };
@@ -97,6 +98,28 @@ pub(crate) fn spread(view: &View<'_>, of: impl Fn(&View<'_>) -> Option<f64>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Samples of a recording do not come at equal distances.
+    #[test]
+    fn a_value_has_an_interval_however_its_samples_are_spaced() {
+        let mut run = crate::planted::planted("server-single-thread").unwrap();
+        for side in run.trials.iter_mut().filter_map(|t| t.server.as_mut()) {
+            let times = [0.0, 0.31, 0.52, 0.9, 1.05, 1.41, 1.62, 1.88, 2.0];
+            let busy = [0.0, 0.3, 0.5, 0.86, 1.0, 1.33, 1.53, 1.77, 1.9];
+            side.recording.t_s = times.into();
+            for column in &mut side.recording.columns {
+                let is_thread = column.counter.as_str() == "thread.cpu" && column.instance == "srv:100/101";
+                let first = column.values.first().copied().flatten();
+                let at = |n: usize| if is_thread { Some(busy[n] * 1e6) } else { first };
+                column.values = (0..times.len()).map(at).collect();
+            }
+        }
+        crate::judge(&mut run);
+        let facts = crate::Facts::of(&run);
+        let thread = cpu::ServerCpu::of(&facts).and_then(|cpu| cpu.thread()).unwrap();
+        let Signal { value, low, high, .. } = thread.ran;
+        assert!(low < value && value < high && high - low < 0.1, "{low} {value} {high}");
+    }
 
     #[test]
     fn a_signal_at_its_threshold_says_nothing_and_each_width_multiplies_the_odds() {

@@ -187,9 +187,10 @@ fn reasons(found: &Bottleneck) -> Vec<Block> {
     if !found.evidence.is_empty() {
         blocks.push(Block::Evidence(found.evidence.iter().map(evidence).collect()));
     }
-    blocks.extend(closest(found).map(|text| {
-        Block::List(List { title: "Closest to another verdict".into(), items: vec![Item::new("", text)], brief: 1 })
-    }));
+    blocks.extend(
+        closest(found)
+            .map(|text| Block::List(List { title: "Margin".into(), items: vec![Item::new("", text)], brief: 1 })),
+    );
     let sentences = |texts: &[String]| texts.iter().map(|t| Item::new("", t.clone())).collect::<Vec<_>>();
     let ruled_out: Vec<Item> = found.ruled_out.iter().map(|r| Item::new(r.id.clone(), r.why.clone())).collect();
     let lists = [
