@@ -238,6 +238,7 @@ impl<'a> Experiment<'a> {
     /// Returns the reason where no lever acted on what the verdict names.
     fn without_own_lever(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck, shares: &str) -> String {
         let first = match self.test.own {
+            _ if self.test.subject == Subject::Unknown => String::new(),
             Own::Unused => "the suspect itself could not be slowed".to_string(),
             _ => match &self.turns {
                 Some(turns) => words::turned(&turns.effect, Some(turns.predicted)),
@@ -247,7 +248,7 @@ impl<'a> Experiment<'a> {
         let load = if self.test.more_load == MoreLoad::NotTested { String::new() } else { words::load_sentence(proof) };
         let last = match conclusion {
             Conclusion::Remains => words::seen(self.facts, verdict),
-            Conclusion::NotSeen => "no counter shows the queue itself".into(),
+            Conclusion::NotSeen if self.test.subject != Subject::Unknown => "no counter shows the queue itself".into(),
             _ => String::new(),
         };
         words::joined(&[first, shares.to_string(), load, last])
