@@ -25,8 +25,10 @@ const WRITTEN: &str = "forms: 5000 or 5k (per second), 100..5000/60s (a ramp), 1
 pub(crate) fn rate(text: &str) -> Result<Rate, String> {
     let bad = |why: String| format!("{text:?}: {why}; {WRITTEN}");
     let (kind, rest) = text.split_once(':').unwrap_or(("", text));
+    if kind.is_empty() && !rest.contains("..") && !rest.contains(',') {
+        return units::rate(text).map(even).map_err(|why| format!("{why}; {WRITTEN}"));
+    }
     let parsed = match kind {
-        "" if !rest.contains("..") && !rest.contains(',') => units::rate(text).map(even),
         "" if rest.contains("..") => {
             span(rest).map(|((from, to), times)| (vec![Stage { seconds: times, from, to }], false)).map(course)
         }

@@ -26,6 +26,9 @@ impl RequestArgs {
                 schemes.join(" and ")
             );
         }
+        if let Some((flag, schemes)) = self.foreign(row) {
+            anyhow::bail!("--{} has no use here: it is for {}", flag.name, schemes.join(", "));
+        }
         for flag in row.flags {
             match flag.set {
                 FlagValue::Switch(set) if self.0.get_flag(flag.name) => set(protocol),
@@ -42,6 +45,17 @@ impl RequestArgs {
         }
         (proto::spec(protocol).complete)(protocol);
         Ok(())
+    }
+
+    /// Returns a given flag that this protocol lacks, and the schemes that have it.
+    fn foreign(&self, row: &ProtocolSpec) -> Option<(&'static Flag, Vec<String>)> {
+        let given = |name: &str| self.0.value_source(name) == Some(clap::parser::ValueSource::CommandLine);
+        let is_own = |name: &str| row.flags.iter().any(|own| own.name == name);
+        let mut all = PROTOCOLS.iter().flat_map(|row| row.flags);
+        let flag = all.find(|flag| given(flag.name) && !is_own(flag.name))?;
+        let has = |row: &&ProtocolSpec| row.flags.iter().any(|own| own.name == flag.name);
+        let schemes = PROTOCOLS.iter().filter(has).flat_map(|row| row.schemes);
+        Some((flag, schemes.map(|scheme| format!("{}://", scheme.name)).collect()))
     }
 
     /// Returns the given flags about a single request.
@@ -96,5 +110,31 @@ fn arg(flag: &Flag) -> Arg {
         FlagValue::Number(_) => arg.value_parser(value_parser!(u16)),
         FlagValue::Pair(_) => arg.action(ArgAction::Append),
         FlagValue::Switch(_) => arg.action(ArgAction::SetTrue),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_of_another_protocol_is_refused() {
+        let applied = |words: &str, url: &str| {
+            let command = RequestArgs::augment_args(Command::new("x"));
+            let matches = command.try_get_matches_from(words.split(' ')).unwrap();
+            let mut load = LoadPlan {
+                protocol: crate::args::protocol_of(url, &LoadPlan::default().protocol),
+                ..LoadPlan::default()
+            };
+            RequestArgs(matches).apply(&mut load, false).map_err(|e| e.to_string())
+        };
+        assert_eq!(applied("x --method PUT --http2", "http://h/"), Ok(()));
+        assert_eq!(applied("x --message-bytes 9", "ws://h/"), Ok(()));
+        for (words, url, says) in
+            [("x --message-bytes 9", "http://h/", "ws://"), ("x --database 3", "memcached://h", "redis://")]
+        {
+            let error = applied(words, url).unwrap_err();
+            assert!(error.contains(says), "{words}: {error}");
+        }
     }
 }

@@ -2,28 +2,41 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Parses seconds from `500us`, `20ms`, `3s`, `2m`, `1h`. The unit is required: a bare 20 could mean seconds or
+/// Parses seconds from `500us`, `20ms`, `3s`, `2m`, `1h`, `1m30s`. The unit is required: a bare 20 could mean seconds or
 /// milliseconds.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let (number, unit) = split(text);
-    let factor = match unit {
+    match (unit, positive(number, 1.0)) {
+        ("", Some(0.0)) => return Ok(0.0),
+        ("", Some(_)) => return Err(format!("{text:?} has no unit; write {number}ms or {number}s")),
+        _ => {}
+    }
+    // Units get smaller from part to part, so that no part is taken for another one.
+    let (mut rest, mut sum, mut last) = (text.trim(), 0.0, f64::INFINITY);
+    while !rest.is_empty() {
+        let (number, after) = split(rest);
+        let end = after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len());
+        let factor = factor_of_time(after[..end].trim()).filter(|factor| *factor < last);
+        let (part, factor) = factor.and_then(|f| Some((positive(number, f)?, f))).ok_or_else(|| not_a_time(text))?;
+        (sum, last, rest) = (sum + part, factor, &after[end..]);
+    }
+    if last.is_finite() && sum.is_finite() { Ok(sum) } else { Err(not_a_time(text)) }
+}
+
+fn factor_of_time(unit: &str) -> Option<f64> {
+    Some(match unit {
         "ns" => 1e-9,
         "us" | "µs" => 1e-6,
         "ms" => 1e-3,
         "s" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3600.0,
-        "" if positive(number, 1.0) == Some(0.0) => 1.0,
-        "" if positive(number, 1.0).is_some() => {
-            return Err(format!("{text:?} has no unit; write {number}ms or {number}s"));
-        }
-        _ => return Err(not_a_time(text)),
-    };
-    positive(number, factor).ok_or_else(|| not_a_time(text))
+        _ => return None,
+    })
 }
 
 fn not_a_time(text: &str) -> String {
-    format!("{text:?} is not a time; write 500us, 20ms, 3s or 2m")
+    format!("{text:?} is not a time; write 500us, 20ms, 3s or 1m30s")
 }
 
 /// Parses a share (0 to 1) from `0.1%` or `0.001`.
@@ -73,7 +86,7 @@ pub(crate) fn bits_per_s(text: &str) -> Result<f64, String> {
     positive(number, factor).filter(|v| *v > 0.0).ok_or_else(bad)
 }
 
-/// Parses a relative change above -1: `-20%`, `+0.1`.
+/// Parses a relative change above -1: `-20%`, `+10%`.
 pub(crate) fn change(text: &str) -> Result<f64, String> {
     let bad = || format!("{text:?} is not a change; write -20% or +10%");
     let text = text.trim();
@@ -82,12 +95,11 @@ pub(crate) fn change(text: &str) -> Result<f64, String> {
         None => (1.0, text.strip_prefix('+').unwrap_or(text)),
     };
     let (number, unit) = split(size);
-    let factor = match unit {
-        "%" => 0.01,
-        "" => 1.0,
-        _ => return Err(bad()),
-    };
-    positive(number, factor).map(|v| sign * v).filter(|v| *v > -1.0 && *v <= 100.0).ok_or_else(bad)
+    if unit != "%" {
+        let percent = if number.is_empty() { "20" } else { number };
+        return Err(format!("{text:?} has no %; write {}{percent}%", if sign < 0.0 { "-" } else { "+" }));
+    }
+    positive(number, 0.01).map(|v| sign * v).filter(|v| *v > -1.0 && *v <= 100.0).ok_or_else(bad)
 }
 
 /// Parses a number above 0, which may be a fraction: `0.5`, `4`; at most 4096.
@@ -163,6 +175,12 @@ mod tests {
     fn times_shares_rates_and_sizes() {
         assert_eq!(seconds("20ms"), Ok(0.02));
         assert_eq!(seconds("0"), Ok(0.0));
+        for (text, expected) in
+            [("1m30s", 90.0), ("1h2m3s", 3723.0), ("1.5h", 5400.0), ("2s500ms", 2.5), ("1m 30s", 90.0)]
+        {
+            assert_eq!(seconds(text), Ok(expected), "{text}");
+        }
+        assert_eq!((change("-20%"), change("+12.5%"), change("20%")), (Ok(-0.2), Ok(0.125), Ok(0.2)));
         assert_eq!(share("0.1%"), Ok(0.001));
         assert_eq!(rate("5k"), Ok(5000.0));
         assert_eq!(rate("1_000/s"), Ok(1000.0));
@@ -173,7 +191,8 @@ mod tests {
     #[test]
     fn what_is_no_value_says_how_to_write_one() {
         assert!(seconds("20").unwrap_err().contains("write 20ms or 20s"));
-        for text in ["", "-1s", "3 parsecs", "1e400", "ms", "NaN"] {
+        assert!(change("20").unwrap_err().contains("+20%") && change("-0.1").is_err() && change("-100%").is_err());
+        for text in ["", "-1s", "30s1m", "1m30", "1s1s", "1m-30s", "m30s", "3 parsecs", "1e400", "ms", "NaN"] {
             assert!(seconds(text).unwrap_err().contains("20ms"), "{text}");
         }
         assert!(share("101%").is_err());

@@ -15,9 +15,18 @@ pub(crate) struct Args {
 
 /// Prints the pages of an id.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let text = pages(&args.id.join(" "), output::style().width.min(100))?;
-    output::print(&text)?;
+    output::print(&all_pages(&args.id, output::style().width.min(100))?)?;
     Ok(Exit::Done)
+}
+
+/// Returns the pages of a name of several words, or of each word.
+fn all_pages(words: &[String], width: usize) -> anyhow::Result<String> {
+    let whole = pages(&words.join(" "), width);
+    if whole.is_ok() || words.len() < 2 {
+        return whole;
+    }
+    let each: Vec<String> = words.iter().map(|word| pages(word, width)).collect::<Result<_, _>>()?;
+    Ok(each.join("\n"))
 }
 
 /// Returns the pages of a name from all tables.
@@ -68,6 +77,11 @@ mod tests {
         for name in ["knee", "P99", "phantoms", "s-clients", "service-time", "xmax", "server-cpu", "accept_queue"] {
             assert!(pages(name, 80).is_ok(), "{name}");
         }
+        let of = |words: &[&str]| all_pages(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), 80);
+        let both = of(&["knee", "p99"]).unwrap();
+        assert!(both.contains(&pages("knee", 80).unwrap()) && both.contains(&pages("p99", 80).unwrap()), "{both}");
+        assert_eq!(of(&["service", "time"]).unwrap(), pages("service-time", 80).unwrap());
+        assert!(of(&["knee", "p98.7"]).is_err());
         assert!(pages("kneee", 80).unwrap_err().to_string().contains("knee"));
     }
 }
