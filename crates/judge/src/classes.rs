@@ -121,7 +121,7 @@ mod tests {
     }
 
     fn trial(rate: f64, classes: Vec<ClassPart>) -> Trial {
-        let intensity = Intensity::Open { rate, arrival: run::Arrival::Poisson, max_connections: 10 };
+        let intensity = Intensity::Open { rate, arrival: run::Arrival::Poisson, max_connections: 10, pipeline: 1 };
         let completed = classes.iter().map(|class| class.measured.completed).sum();
         let mut response = Hist::new();
         classes.iter().for_each(|class| response.merge(&class.response));

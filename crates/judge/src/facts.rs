@@ -1,6 +1,6 @@
 //! The input of the rules: a run with its decisive trial, and both sides of that trial.
 
-use run::{Intensity, Limits, Run, Trial, TrialKind, UpstreamLoad};
+use run::{Intensity, Limits, OwnLimit, Run, Trial, TrialKind, UpstreamLoad};
 
 use crate::number::positive;
 use crate::objective::{holds, limits};
@@ -19,8 +19,11 @@ pub struct Facts<'a> {
     pub limits: Limits,
     /// Closed-loop steps that completed anything, by rising number of clients.
     pub sweep: Vec<&'a Trial>,
-    /// Open-loop steps that completed anything, by rising offered rate; overload included.
+    /// Open-loop steps that completed anything, by rising offered rate; overload included. Steps that their own connections held up are left
+    /// out, since they say nothing about the server.
     pub search: Vec<&'a Trial>,
+    /// Limits that the load's own connections were, of the steps left out.
+    pub own_pool: Vec<OwnLimit>,
     /// Step with the fewest clients.
     pub unloaded: Option<&'a Trial>,
     /// Trial at the limit. With a sweep: its first step that reaches 97 % of the highest rate. In an experiment without a sweep: the first
@@ -68,8 +71,10 @@ impl<'a> Facts<'a> {
         let searched = |t: &&Trial| !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload);
         let sweep = sweep(&alive().collect::<Vec<_>>());
         let mut search: Vec<&Trial> = alive().filter(searched).collect();
-        search.sort_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
         let limits = limits(run);
+        let own_pool = search.iter().filter_map(|t| crate::own_pool(t, &run.trials, &limits)).collect();
+        search.retain(|t| crate::own_pool(t, &run.trials, &limits).is_none());
+        search.sort_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
         let failing = failing(&search, &limits);
         let alone = || match several_sizes(run) {
             true => alive().max_by(|a, b| good_bytes(a).total_cmp(&good_bytes(b))),
@@ -84,7 +89,7 @@ impl<'a> Facts<'a> {
         let unloaded = lightest(&sweep);
         let upstreams = crate::upstreams::loads(&sweep, decisive);
         let refusals = Refusals::of(loaded(&sweep, &search, decisive));
-        Self { run, limits, unloaded, sweep, search, decisive, failing, plateau, upstreams, refusals }
+        Self { run, limits, unloaded, sweep, search, own_pool, decisive, failing, plateau, upstreams, refusals }
     }
 
     /// Returns the trials of sweep and search, and the decisive one.

@@ -44,9 +44,8 @@ pub(crate) fn steps(facts: &Facts<'_>) -> Vec<Step> {
 /// they should agree. Requests on connections that were never answered have no time; where there are many, the law does not apply.
 pub(crate) fn little(trial: &Trial) -> Option<(f64, f64)> {
     let unanswered = match &trial.intensity {
-        Intensity::Closed { pipeline, .. } => trial.tally.phantom as f64 * f64::from(*pipeline),
-        Intensity::Open { .. } => trial.tally.phantom as f64,
         Intensity::SClients { .. } => 0.0,
+        intensity => trial.tally.phantom as f64 * f64::from(intensity.pipeline()),
     };
     let seen = positive(trial.rates.concurrency - unanswered).filter(|seen| unanswered <= UNANSWERED * seen)?;
     if trial.latency_us.count == 0 && trial.service_us.count == 0 {
@@ -110,7 +109,8 @@ mod tests {
         trial.tally.phantom = 30;
         assert_eq!(little(&trial), None);
         // `python3 -m http.server` under 5,000/s: 111 of 114 requests in flight waited on connections never accepted.
-        trial.intensity = Intensity::Open { rate: 5000.0, arrival: run::Arrival::Poisson, max_connections: 10_000 };
+        trial.intensity =
+            Intensity::Open { rate: 5000.0, arrival: run::Arrival::Poisson, max_connections: 10_000, pipeline: 1 };
         (trial.rates.concurrency, trial.tally.phantom) = (114.0, 111);
         assert_eq!(little(&trial), None);
     }

@@ -17,6 +17,7 @@ mod classes;
 mod client_hosts;
 mod compare;
 mod confidence;
+mod connects;
 mod costs;
 pub mod counters_csv;
 mod decide;
@@ -67,7 +68,7 @@ mod what_if;
 #[cfg(any(test, feature = "planted"))]
 pub mod planted;
 
-pub use capacity::{Pooled, pooled};
+pub use capacity::{Pooled, own_pool, pooled};
 pub use compare::{Pairing, compare, same_protocol};
 pub use costs::{COSTS, CostSpec, Part, Rest};
 pub use demand::{Demand, demands};
@@ -82,7 +83,7 @@ pub use stats::average;
 pub use stats::number::median;
 pub use stats::posterior::CapacityEstimate;
 pub use steady::steady;
-pub use sweep::Plateau;
+pub use sweep::{Plateau, lacked_connections};
 pub use thresholds::{FLAT, FULL};
 pub use users::{Bracket, bracket};
 pub use view::{Host, Task, View};

@@ -232,7 +232,8 @@ mod tests {
     #[test]
     fn an_open_loop_that_falls_behind_does_not_hold() {
         let mut t = trial(10.0, 800, 0);
-        t.intensity = Intensity::Open { rate: 1000.0, arrival: run::Arrival::Poisson, max_connections: 100 };
+        t.intensity =
+            Intensity::Open { rate: 1000.0, arrival: run::Arrival::Poisson, max_connections: 100, pipeline: 1 };
         t.rates.offered_rate = 1000.0;
         assert!(!holds(&t, &limits(&Run::default())));
     }

@@ -1,6 +1,6 @@
 //! The sweep over the number of clients: its steps, the step that decides, and whether it went flat.
 
-use run::{Intensity, Key, Trial, TrialKind};
+use run::{ErrorKind, Intensity, Key, Trial, TrialKind};
 
 use crate::number::positive;
 use crate::single::{clients, closed, good, r1_us};
@@ -59,8 +59,18 @@ pub(crate) fn sweep<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
         true => sweep = experiment(of(TrialKind::Experiment)),
         false => sweep.extend(of(TrialKind::Fixed)),
     }
+    // A step whose connects failed on the generator's own host had fewer clients than it says.
+    if sweep.iter().any(|t| !lacked_connections(t)) {
+        sweep.retain(|t| !lacked_connections(t));
+    }
     sweep.sort_by(|a, b| clients(a).total_cmp(&clients(b)));
     sweep
+}
+
+/// Returns whether connects of a trial failed for lack of local ports or descriptors.
+pub fn lacked_connections(trial: &Trial) -> bool {
+    let failed = |kind: ErrorKind| trial.tally.errors.0.contains_key(&kind);
+    failed(ErrorKind::ClientFds) || failed(ErrorKind::ClientPorts)
 }
 
 /// Returns the trials that reach [`REACHED`], in their order. The first of them stands for all: a little more with more load, or over
@@ -110,9 +120,9 @@ fn offered_more(search: &[&Trial], last: &Trial, best: f64) -> Option<Plateau> {
 
 /// Returns the requests that an open loop had on its connections, by Little's law; those that waited for a connection do not count.
 fn in_flight(trial: &Trial) -> Option<f64> {
-    let Intensity::Open { max_connections, .. } = trial.intensity else { return None };
+    let Intensity::Open { max_connections, pipeline, .. } = trial.intensity else { return None };
     let asked = trial.rates.completed_rate * positive(trial.latency_us.mean)? / 1e6;
-    Some(asked.min(f64::from(max_connections)))
+    Some(asked.min(f64::from(max_connections) * f64::from(pipeline)))
 }
 
 /// Returns the number of doublings between two steps that have none between them, as in `loadline prove`: the first doubling may have brought

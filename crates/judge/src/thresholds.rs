@@ -308,6 +308,10 @@ thresholds! {
             Chosen, "fewer have no percentile and a cost that one outlier decides", "a_class_with_errors_fails_and_one_that_held_at_the_highest_load_does_not";
         CATCHES_UP: f64 = 20.0, "times a pause", "the time in which a server still catches up with a pause from time that counts",
             Simulated, "12 made 92 of 100 intervals hold the exact capacity of a machine that pauses; 20 make it 94", "the_capacity_of_both_sides_is_made_by_one_rule";
+        POOL_IN_USE: f64 = 0.9, "share of the connections", "an open loop that used all its connections from one with some to spare",
+            Chosen, "the overload of a full pool uses 99 %", "a_full_pool_before_an_idle_server_is_no_failure_of_the_server";
+        POOL_UNSLOWED: f64 = 1.25, "times the response time without load", "a server that answers as fast as without load from one that makes requests wait",
+            Chosen, "a server at half of its capacity makes requests wait longer", "a_server_that_slows_down_fails_by_itself";
         BETWEEN_RUNS: f64 = 0.01, "standard deviation of the logarithm", "two runs of one server that differ by themselves",
             Chosen, "runs are seldom closer, and the windows of one run cannot show it", "a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by";
         COMPARE_SURE: f64 = 0.03, "chance over all figures", "a difference that gets a word from chance",

@@ -137,7 +137,10 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
 
 /// Returns the next steps where no cause was found: each names something that is in fact missing.
 fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answer]) -> Vec<String> {
-    if facts.run.only_watched() || !facts.run.sent_requests() || facts.client().is_none() {
+    if facts.client().is_none() {
+        return crate::connects::advice(facts.run);
+    }
+    if facts.run.only_watched() || !facts.run.sent_requests() {
         return Vec::new();
     }
     let unread = facts.server().is_none();

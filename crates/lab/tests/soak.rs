@@ -19,7 +19,7 @@ const UP_AND_DOWN: f64 = 3e6;
 /// Returns a load of ten minutes.
 fn soaked() -> Trial {
     let server = SimServer { service: Service::Exponential, service_ns: 2_000_000, workers: 1, ..SimServer::default() };
-    let intensity = Intensity::Open { rate: RATE, arrival: Arrival::Poisson, max_connections: 100 };
+    let intensity = Intensity::Open { rate: RATE, arrival: Arrival::Poisson, max_connections: 100, pipeline: 1 };
     let mut virtual_server = VirtualServer::new(server, Plan::default(), 1);
     let late_us = vec![100_000.0];
     let plan = LoadPlan { intensity, duration_s: LENGTH_S, late_us, protocol: protocol(), ..LoadPlan::default() };

@@ -53,7 +53,8 @@ pub(crate) struct Record {
     pub(crate) measuring: bool,
     /// Response time counts by bucket since the load began, for the live view.
     pub(crate) coarse: Box<[u64; CoarseHist::BUCKETS]>,
-    /// Time from the intended start (open loop) or the send to the last byte.
+    /// Time to the last byte: from the intended start (open loop), the connect (closed loop with one connection per
+    /// request), or the send.
     pub(crate) response: Hist,
     /// Time from the send to the last byte. Recorded only if it differs from `response`.
     pub(crate) service: Option<Hist>,

@@ -51,7 +51,7 @@ fn shape(plan: &LoadPlan, (shard, shards): (u32, u32), phase: f64, limit: u64) -
             pipeline: *pipeline,
             think: Think::from(think),
         },
-        Intensity::Open { rate, arrival, max_connections } => Shape::Open {
+        Intensity::Open { rate, arrival, max_connections, pipeline } => Shape::Open {
             arrivals: Arrivals::new(arrival, *rate, (shard, shards), phase, plan.seed).with_schedule(
                 plan,
                 *rate,
@@ -59,6 +59,7 @@ fn shape(plan: &LoadPlan, (shard, shards): (u32, u32), phase: f64, limit: u64) -
             ),
             rate: *rate / f64::from(shards),
             max_connections: even_share(*max_connections, shard, shards).clamp(1, room(limit, shards)),
+            pipeline: *pipeline,
         },
         Intensity::SClients { descriptors, connect_timeout_ms, think, pace } => {
             let descriptors = even_share(*descriptors, shard, shards);

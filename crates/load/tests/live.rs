@@ -54,7 +54,7 @@ fn simple_clients_open_one_connection_a_request() {
 fn an_open_loop_sends_what_is_due() {
     for io in drivers() {
         let server = Server::start(Behaviour::Proper);
-        let open = Intensity::Open { rate: 1000.0, arrival: Arrival::Constant, max_connections: 4096 };
+        let open = Intensity::Open { rate: 1000.0, arrival: Arrival::Constant, max_connections: 4096, pipeline: 1 };
         let part = drive(&LoadPlan { threads: 2, ..plan(io, open) }, server.addr, 400);
         consistent(&part);
         let t = &part.total;
@@ -131,7 +131,7 @@ fn a_refused_port_is_named_and_not_hammered() {
         let t = drive(&plan(io, closed(2, 1)), addr, 200).total;
         assert!(t.errors.0[&ErrorKind::ConnectRefused] >= 4 && t.connected == 0, "{io:?} {t:?}");
         assert!(t.attempted <= tries(2, begin.elapsed()), "{io:?} {t:?}");
-        let open = Intensity::Open { rate: 500.0, arrival: Arrival::Poisson, max_connections: 16 };
+        let open = Intensity::Open { rate: 500.0, arrival: Arrival::Poisson, max_connections: 16, pipeline: 1 };
         let t = drive(&plan(io, open), addr, 200).total;
         assert!(t.due > 50 && t.sent == 0 && t.error_count() > 0, "{io:?} {t:?}");
     }

@@ -31,7 +31,12 @@ fn measured_loops() {
         think: ThinkTime { mean_ms: 5.0, exponential: true },
         pace: None,
     };
-    let open = Intensity::Open { rate: 2000.0, arrival: Arrival::SelfSimilar { hurst: 0.8 }, max_connections: 32 };
+    let open = Intensity::Open {
+        rate: 2000.0,
+        arrival: Arrival::SelfSimilar { hurst: 0.8 },
+        max_connections: 32,
+        pipeline: 1,
+    };
     for io in drivers() {
         for (intensity, new_connections) in
             [(closed(8, 4), false), (closed(4, 1), true), (open.clone(), false), (sclients.clone(), false)]

@@ -22,7 +22,7 @@ pub use findings::Findings;
 pub use findings::bottleneck::{
     BOTTLENECKS, Bottleneck, BottleneckSpec, Counted, Evidence, Margin, NextBottleneck, RuledOut, bottleneck,
 };
-pub use findings::capacity::{Capacity, ExcludedTime, Knee};
+pub use findings::capacity::{Capacity, ExcludedTime, Knee, OwnLimit};
 pub use findings::check::{Check, Relation};
 pub use findings::classes::{ClassCosts, ClassFinding, ClassPart, ClassTally};
 pub use findings::comparison::{

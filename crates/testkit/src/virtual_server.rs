@@ -52,7 +52,12 @@ pub struct VirtualServer {
     run: Run,
     load: LoadPlan,
     pauses: Vec<(f64, f64)>,
+    /// Stalls of the server alone, which no pause meter sees.
+    stalls: Vec<(f64, f64)>,
     drift: Option<Drift>,
+    /// Seconds that the search gets at the end of the sweep.
+    unused_s: f64,
+    without_proof: bool,
     /// Logarithm of the current speed, the time at which it was drawn, and the random generator for later speeds.
     speed: (f64, f64, fastrand::Rng),
     now_s: f64,
@@ -71,7 +76,19 @@ impl VirtualServer {
         let load = LoadPlan { protocol, seed, ..plan.load.clone() };
         let run = Run { format: run::FORMAT.into(), plan, ..Run::default() };
         let speed = (0.0, f64::NEG_INFINITY, fastrand::Rng::with_seed(seed ^ 0x5eed));
-        Self { server, run, load, pauses: Vec::new(), drift: None, speed, now_s: 0.0, seed }
+        Self {
+            server,
+            run,
+            load,
+            pauses: Vec::new(),
+            stalls: Vec::new(),
+            drift: None,
+            unused_s: 0.0,
+            without_proof: false,
+            speed,
+            now_s: 0.0,
+            seed,
+        }
     }
 
     /// Adds pauses of the machine.
@@ -79,6 +96,25 @@ impl VirtualServer {
     pub fn paused(mut self, pauses: Pauses) -> Self {
         self.pauses = pauses.times(self.seed, BUDGETS * self.run.plan.search.budget_s);
         self
+    }
+
+    /// Adds a stall of the server alone, which no pause meter sees.
+    #[must_use]
+    pub fn stalled(mut self, begin_s: f64, length_s: f64) -> Self {
+        self.stalls.push((begin_s, begin_s + length_s));
+        self
+    }
+
+    /// Gives the time of the experiment to the search, as `find` does where no experiment fits.
+    #[must_use]
+    pub fn without_proof(mut self) -> Self {
+        self.without_proof = true;
+        self
+    }
+
+    /// Returns the seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// Adds speed changes of the machine between trials.
@@ -102,7 +138,8 @@ impl VirtualServer {
     pub fn find(mut self) -> Result<Run, LabError> {
         let response_s = self.server.service_ns as f64 / 1e9;
         // `find` reserves a part of the budget for its experiment.
-        let (budget, _) = lab::search::Budget::with_proof(self.run().plan.search.budget_s, response_s);
+        let (budget, proof_s) = lab::search::Budget::with_proof(self.run().plan.search.budget_s, response_s);
+        self.unused_s = if self.without_proof { proof_s } else { 0.0 };
         lab::search::capacity(&mut self, budget, response_s)?;
         self.run.elapsed_s = self.now_s;
         judge::judge(&mut self.run);
@@ -126,11 +163,12 @@ impl VirtualServer {
         let service_ns = self.service_ns();
         let server =
             SimServer { seed: self.trial_seed(), stalls_ns: self.stalls_ns(), service_ns, ..self.server.clone() };
+        let seen = self.ahead_ns(&self.pauses);
         let (part, _) = simulate(plan, &server).map_err(|e| LabError::set_up("simulating", e))?;
         let window = Window { begin_s: plan.warmup_s, end_s: plan.warmup_s + plan.duration_s };
         self.now_s += window.end_s + AROUND_A_TRIAL_S;
         let pauses: Vec<Window> =
-            server.stalls_ns.iter().map(|&(b, e)| Window { begin_s: b as f64 / 1e9, end_s: e as f64 / 1e9 }).collect();
+            seen.iter().map(|&(b, e)| Window { begin_s: b as f64 / 1e9, end_s: e as f64 / 1e9 }).collect();
         let mut trial = lab::merged(point, &[&plan.intensity], part, window);
         // The pause meter of a virtual host detects every pause that a real meter would detect.
         trial.measured.pauses =
@@ -145,10 +183,17 @@ impl VirtualServer {
         self.seed.wrapping_mul(1_000_003).wrapping_add(self.run.trials.len() as u64)
     }
 
-    /// Returns the later pauses, relative to the start of the next trial.
+    /// Returns the future pauses and stalls, relative to the start of the next trial.
     fn stalls_ns(&self) -> Vec<(u64, u64)> {
+        let mut all = [self.pauses.as_slice(), &self.stalls].concat();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        self.ahead_ns(&all)
+    }
+
+    /// Returns the times that are to come, relative to the start of the next trial.
+    fn ahead_ns(&self, times: &[(f64, f64)]) -> Vec<(u64, u64)> {
         let ahead = |at: f64| ((at - self.now_s).max(0.0) * 1e9) as u64;
-        let to_come = self.pauses.iter().filter(|(_, end)| *end > self.now_s);
+        let to_come = times.iter().filter(|(_, end)| *end > self.now_s);
         to_come.map(|&(begin, end)| (ahead(begin), ahead(end))).collect()
     }
 }
@@ -170,6 +215,10 @@ impl Conductor for VirtualServer {
 
     fn elapsed_s(&self) -> f64 {
         self.now_s
+    }
+
+    fn unused_s(&mut self) -> f64 {
+        self.unused_s
     }
 
     fn stopped(&mut self) -> bool {

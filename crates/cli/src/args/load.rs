@@ -81,15 +81,15 @@ impl LoadArgs {
                 put(connect_timeout_ms, self.connect_timeout.map(|s| s * 1e3));
                 put(think, self.think.clone());
             }
-            Intensity::Open { .. } => {}
+            Intensity::Open { pipeline, .. } => put(pipeline, self.pipeline),
         }
     }
 
     /// Returns a given flag that this intensity does not use.
     pub(crate) fn out_of_place(&self, intensity: &Intensity) -> Option<&'static str> {
-        let closed = matches!(intensity, Intensity::Closed { .. });
+        let pipelines = !matches!(intensity, Intensity::SClients { .. });
         let thinks = !matches!(intensity, Intensity::Open { .. });
-        match (self.pipeline.is_some() && !closed, self.think.is_some() && !thinks) {
+        match (self.pipeline.is_some() && !pipelines, self.think.is_some() && !thinks) {
             (true, _) => Some("--pipeline"),
             (_, true) => Some("--think"),
             _ => None,

@@ -98,7 +98,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     if let Some(flag) = args.load.out_of_place(&plan.load.intensity) {
         anyhow::bail!(
             "{flag} does not belong to this intensity: a closed loop (--connections) has --pipeline and --think, \
-             S-Clients have --think, an open loop has arrivals instead"
+             an open loop (--rate) has --pipeline, S-Clients have --think"
         );
     }
     args.load.apply(&mut plan);
@@ -141,7 +141,7 @@ fn speed(text: &str) -> Result<f64, String> {
 fn replayed(plan: &mut Plan) {
     let Some((span_s, n)) = plan.load.recorded().map(|times| (times.span_s(), times.gaps_us.len())) else { return };
     let rate = n as f64 / span_s.max(0.001);
-    plan.load.intensity = Intensity::Open { rate, arrival: Arrival::default(), max_connections: POOL };
+    plan.load.intensity = Intensity::Open { rate, arrival: Arrival::default(), max_connections: POOL, pipeline: 1 };
     (plan.load.duration_s, plan.load.warmup_s) = (span_s.max(0.001) + AFTER_S, 0.0);
 }
 
@@ -169,7 +169,7 @@ fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
         }
         (None, Some(rate)) => {
             let max_connections = args.max_connections.unwrap_or(POOL);
-            *intensity = Intensity::Open { rate: rate.mean, arrival: arrival(), max_connections };
+            *intensity = Intensity::Open { rate: rate.mean, arrival: arrival(), max_connections, pipeline: 1 };
             if !rate.stages.is_empty() {
                 // Stages begin with the load, so all of it is measured.
                 let (stages, length_s) = rate.over(args.duration);

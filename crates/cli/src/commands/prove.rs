@@ -81,7 +81,8 @@ fn set_intensity(args: &Args, plan: &mut Plan) {
     match (args.rate, args.connections) {
         (Some(rate), _) => {
             let arrival = args.arrival.clone().unwrap_or_default();
-            *intensity = Intensity::Open { rate, arrival, max_connections: args.max_connections.unwrap_or(POOL) };
+            *intensity =
+                Intensity::Open { rate, arrival, max_connections: args.max_connections.unwrap_or(POOL), pipeline: 1 };
         }
         (None, Some(connections)) => *intensity = closed(connections),
         (None, None) if args.target.config.is_none() || matches!(intensity, Intensity::SClients { .. }) => {

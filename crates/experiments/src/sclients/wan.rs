@@ -43,7 +43,7 @@ fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, lo
     let mut setup = TestSetup::build(lab, &medium, 1, &plan)?;
     setup.server_sysctl("net.ipv4.tcp_syncookies", "0")?;
     let rate = parameters.number("offered_share", 0.7) * capacity;
-    let intensity = Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: 16_000 };
+    let intensity = Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: 16_000, pipeline: 1 };
     let mut plan = LoadPlan { connect_timeout_s: 10.0, ..load(parameters, intensity) };
     // The client closes the connection after it received the page. The server holds the connection until the close
     // arrives.

@@ -1,11 +1,13 @@
 //! Capacity: the highest completed rate that holds the objective.
 
+mod own_pool;
 mod windows;
 
+pub use own_pool::own_pool;
 pub use windows::{Pooled, pooled};
 pub(crate) use windows::{chances, pooled_users};
 
-use run::{Capacity, Trial};
+use run::{Capacity, OwnLimit, Trial};
 
 use crate::Facts;
 use crate::number::{figure, finite, positive, rate};
@@ -49,9 +51,16 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
         high: whole.map(|p| p.estimate.high),
         windows: whole.map_or(0, |p| p.windows),
         left_out: whole.and_then(|p| p.left_out),
+        own_limit: own_limit(facts),
         variation: None,
     };
     Some(Found { capacity, trial, failing })
+}
+
+/// Returns the lowest rate at which the load's own connections were the limit, if the server did not fail.
+fn own_limit(facts: &Facts<'_>) -> Option<OwnLimit> {
+    let limits = facts.own_pool.iter().copied().filter(|_| facts.failing.is_none());
+    limits.min_by(|a, b| a.offered_rate.total_cmp(&b.offered_rate))
 }
 
 /// Trials that held the objective, by kind of load.

@@ -4,6 +4,7 @@ use run::{Arrival, ExcludedTime, Intensity, Limits, TENTH_S, Trial, TrialKind, W
 use stats::average;
 use stats::posterior::{CapacityEstimate, Constraint, ConstraintKind, Span, WindowObservation, chance_held, estimate};
 
+use super::own_pool;
 use crate::facts::stolen;
 use crate::objective::{Part, overdue, parts};
 use crate::single::{closed, failed_share, good, unanswered};
@@ -24,8 +25,10 @@ pub struct Pooled {
 
 /// Estimates the capacity from all windows of an open loop among `trials`; `None` with fewer than three, or where none broke the objective.
 pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
-    let searched =
-        |t: &&Trial| !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload) && t.broken().is_none();
+    let searched = |t: &&Trial| {
+        let of_search = !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload);
+        of_search && t.broken().is_none() && own_pool(t, trials, limits).is_none()
+    };
     let offered = trials.iter().filter(searched).map(|trial| At { rate: trial.rates.offered_rate, trial });
     let windows: Vec<At<'_>> = offered.filter(|at| at.rate > 0.0).collect();
     all_together(&windows, limits, full(trials))

@@ -121,6 +121,8 @@ mod tests {
     /// test. The cause explains them, or its tier is higher. An idle server whose rate is flat
     /// looks like a fixed number of workers to a rule that does not know the cause.
     const SYMPTOMS: &[(&str, &str)] = &[
+        ("client-fds", "not-saturated"),
+        ("client-ports", "not-saturated"),
         ("server-cpu-quota", "server-concurrency"),
         ("server-memory", "server-concurrency"),
         ("server-fds", "server-concurrency"),

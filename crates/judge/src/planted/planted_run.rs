@@ -261,7 +261,8 @@ impl PlantedRun {
         let x = offered.min(self.x_max);
         let r_us = if share < 1.0 { self.r1_us * (1.0 + 0.5 * share / (1.0 - share)) } else { self.r1_us * 400.0 };
         let point = Point { n: (x * r_us / 1e6).max(0.01), x, offered, r_us, capacity: self.x_max };
-        let intensity = Intensity::Open { rate: offered, arrival: Arrival::Poisson, max_connections: 10_000 };
+        let intensity =
+            Intensity::Open { rate: offered, arrival: Arrival::Poisson, max_connections: 10_000, pipeline: 1 };
         self.trial(format!("{offered:.0}/s"), TrialKind::Search, intensity, point)
     }
 

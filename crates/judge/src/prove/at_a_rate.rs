@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn how_busy_a_rate_keeps_a_server_shows_in_its_response_time() {
         let one = Intensity::default();
-        let open = Intensity::Open { rate: 100.0, arrival: run::Arrival::default(), max_connections: 10 };
+        let open = Intensity::Open { rate: 100.0, arrival: run::Arrival::default(), max_connections: 10, pipeline: 1 };
         let alone = trial(one, TrialKind::Proof, 1000.0, 900.0);
         let run = |completed| Run {
             trials: vec![alone.clone(), trial(open.clone(), TrialKind::Fixed, 4000.0, completed)],

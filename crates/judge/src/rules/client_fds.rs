@@ -33,6 +33,20 @@ mod tests {
 
     use crate::planted::PlantedRun;
 
+    /// The sweep ended with steps that had fewer connections than clients, so it seemed flat.
+    #[test]
+    fn a_sweep_that_ran_out_of_descriptors_shows_no_plateau() {
+        let mut run = PlantedRun::new(1000.0, 1e9).rates(&[]).run();
+        let at = run.trials.len() - 2;
+        let rate = run.trials[at - 1].rates.completed_rate;
+        for trial in &mut run.trials[at..] {
+            trial.rates.completed_rate = rate;
+            trial.tally.errors.0.insert(ErrorKind::ClientFds, 50);
+        }
+        crate::judge(&mut run);
+        assert_eq!(run.findings.bottleneck.id, "client-fds", "{:#?}", run.findings.bottleneck);
+    }
+
     /// Out of descriptors from its first connects on, a trial completes nothing and stands in no sweep.
     #[test]
     fn a_trial_that_got_no_descriptor_at_all_counts() {

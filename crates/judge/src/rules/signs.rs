@@ -6,6 +6,7 @@ use super::rule::Verdict;
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{figure, positive};
+use crate::sweep::Plateau;
 use crate::thresholds::SUREST;
 use crate::view::View;
 
@@ -19,7 +20,11 @@ pub(crate) fn failed_locally(
 ) -> Verdict {
     let count = |t: &Trial| t.tally.errors.0.get(&kind).copied().unwrap_or(0);
     let nothing = |t: &&Trial| t.tally.attempted > 0 && positive(t.rates.completed_rate).is_none();
-    let looked_at: Vec<&Trial> = facts.focus().into_iter().chain(facts.run.trials.iter().filter(nothing)).collect();
+    // Steps that lacked connections are not part of the sweep. They matter unless its other steps show a plateau.
+    let flat = matches!(facts.plateau, Plateau::Flat { .. });
+    let lacked = |t: &&Trial| !flat && !t.kind.is_auxiliary() && count(t) > 0;
+    let further = facts.run.trials.iter().filter(|t| nothing(t) || lacked(t));
+    let looked_at: Vec<&Trial> = facts.focus().into_iter().chain(further).collect();
     let Some(trial) = looked_at.iter().copied().max_by_key(|t| count(t)) else {
         return Verdict::CannotSay(vec!["no trial completed anything".into()]);
     };

@@ -99,12 +99,14 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return watched(trial);
     }
     let Some(client) = facts.client() else {
-        let sentence = if !facts.run.sent_requests() && !facts.run.trials.is_empty() {
-            "these trials timed calls and sent no requests, so there is no bottleneck to find"
-        } else {
-            "no request completed, so there is nothing to judge"
+        let sentence = match crate::connects::nothing_completed(facts.run) {
+            Some(sentence) => sentence,
+            None if !facts.run.sent_requests() && !facts.run.trials.is_empty() => {
+                "these trials timed calls and sent no requests, so there is no bottleneck to find".into()
+            }
+            None => "no request completed, so there is nothing to judge".into(),
         };
-        return Verdict::Binds { confidence: 0.0, sentence: sentence.into(), evidence: Vec::new() };
+        return Verdict::Binds { confidence: 0.0, sentence, evidence: Vec::new() };
     };
     let busiest = busiest(facts);
     let mut evidence = Vec::new();

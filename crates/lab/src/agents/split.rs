@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_rate_is_shared() {
-        let intensity = Intensity::Open { rate: 900.0, arrival: Arrival::Poisson, max_connections: 10 };
+        let intensity = Intensity::Open { rate: 900.0, arrival: Arrival::Poisson, max_connections: 10, pipeline: 1 };
         let plan = LoadPlan { intensity, threads: 48, ..LoadPlan::default() };
         let rates: Vec<f64> = split(&plan, 1024)
             .iter()
@@ -181,7 +181,8 @@ mod tests {
     #[test]
     fn an_open_loop_opens_no_more_connections_than_it_may() {
         for (most, threads) in [(1, 4), (1, 48), (2, 3), (5, 4), (17, 48), (100, 48)] {
-            let intensity = Intensity::Open { rate: 900.0, arrival: Arrival::Poisson, max_connections: most };
+            let intensity =
+                Intensity::Open { rate: 900.0, arrival: Arrival::Poisson, max_connections: most, pipeline: 1 };
             let plan = LoadPlan { intensity, threads, ..LoadPlan::default() };
             for parts in [split(&plan, 1024), split_over_hosts(&plan, 3)] {
                 let max_connections = |p: &LoadPlan| match p.intensity {
@@ -199,7 +200,7 @@ mod tests {
 
     #[test]
     fn shares_are_offset_against_each_other_evenly() {
-        let intensity = Intensity::Open { rate: 900.0, arrival: Arrival::Constant, max_connections: 10 };
+        let intensity = Intensity::Open { rate: 900.0, arrival: Arrival::Constant, max_connections: 10, pipeline: 1 };
         let plan = LoadPlan { intensity, threads: 48, phase: 0.5, ..LoadPlan::default() };
         let phases: Vec<f64> = split(&plan, 1024).iter().map(|p| p.phase).collect();
         assert_eq!(phases, [0.5 / 3.0, 1.5 / 3.0, 2.5 / 3.0]);

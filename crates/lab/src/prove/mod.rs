@@ -147,8 +147,20 @@ pub(crate) fn least_seconds(response_s: f64) -> f64 {
     schedule::least_seconds((1.0 / response_s.max(1e-6), 2.0 * response_s), 0.0, slots::FIRST_S)
 }
 
+/// Returns why no experiment on the server of a run fits into some seconds, by the load that its sweep ended with; `None`
+/// if one fits, or before the sweep has a result.
+pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
+    let decisive = run.trials.get(run.findings.picks.decisive?)?;
+    let run::Intensity::Closed { connections, .. } = decisive.intensity else { return None };
+    let points = OperatingPoint::busy(run, connections).or_fewer(run.findings.knee.as_ref());
+    let has_slots = |point: &OperatingPoint| schedule::least_seconds(point.speed(), 0.0, slots::FIRST_S) <= seconds;
+    let has_turns = |point: &OperatingPoint| turns::pairs(point.response_s, seconds * LOAD_SHARE).is_some();
+    let fits = points.iter().any(|point| has_slots(point) || has_turns(point));
+    (!fits).then(|| sparse::too_short(&points, 0.0, seconds))
+}
+
 /// Records why no lever is pulled.
-fn not_tried(lab: &mut Lab<'_>, why: String) {
+pub(crate) fn not_tried(lab: &mut Lab<'_>, why: String) {
     let answer = judge::prove::answer_of(&lab.run.plan.objective);
     lab.run.findings.proof = Some(run::Proof { of: answer, why, ..run::Proof::default() });
 }

@@ -228,7 +228,8 @@ mod tests {
 
     #[test]
     fn the_rate_steps_where_its_slots_are() {
-        let intensity = Intensity::Open { rate: 100.0, arrival: run::Arrival::default(), max_connections: 10 };
+        let intensity =
+            Intensity::Open { rate: 100.0, arrival: run::Arrival::default(), max_connections: 10, pipeline: 1 };
         let slots = SlotPlan { first_s: 0.4, slot_s: 0.2, settle_s: 0.0, count: 3 };
         let load = with_steps(LoadPlan { intensity, ..LoadPlan::default() }, &slots, &[false, true, false], 1.25);
         let steps: Vec<(f64, f64)> = load.stages.iter().map(|stage| (stage.seconds, stage.to)).collect();

@@ -27,7 +27,7 @@ const PAIRS: (usize, usize) = (3, 8);
 const RESPONSES_PER_TURN: [f64; 2] = [20.0, 8.0];
 
 /// Returns the number of pairs and the length of a turn within some seconds; `None` if that is too short.
-fn pairs(response_s: f64, seconds: f64) -> Option<(usize, f64)> {
+pub(super) fn pairs(response_s: f64, seconds: f64) -> Option<(usize, f64)> {
     RESPONSES_PER_TURN.iter().find_map(|responses| pairs_of(responses * response_s, seconds))
 }
 

@@ -60,6 +60,12 @@ impl Budget {
         (Self::new(total_s - proof_s), proof_s)
     }
 
+    /// Returns the budget with more seconds for the search.
+    #[must_use]
+    pub fn extended(self, by_s: f64) -> Self {
+        Self { total_s: self.total_s + by_s.max(0.0) }
+    }
+
     /// Returns the seconds of observation without load: at most the plan's, and at most a hundredth of the budget.
     pub fn at_rest_s(&self, wanted_s: f64) -> f64 {
         wanted_s.clamp(0.0, self.total_s / 100.0)

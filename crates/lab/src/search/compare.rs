@@ -152,7 +152,7 @@ impl RecordedOrder {
 fn prepare(plan: Plan, watch: &mut Nobody) -> Result<LiveTarget<'_>, LabError> {
     let mut lab = Lab::begin(plan, None, watch)?;
     let target_setup = TargetSetup::prepare(&mut lab)?;
-    Ok(LiveTarget { lab, target_setup, began_s: 0.0 })
+    Ok(LiveTarget { lab, target_setup, began_s: 0.0, proof_s: 0.0, no_proof: None })
 }
 
 fn window(side: &mut LiveTarget<'_>, window_s: f64, seed: u64) -> Result<(), LabError> {

@@ -16,6 +16,12 @@ pub trait Conductor {
     /// Returns the seconds since the run began.
     fn elapsed_s(&self) -> f64;
 
+    /// Returns the seconds after the search that turned out to be of no use to anything else. Asked once, at the end of
+    /// the sweep; the search then takes them.
+    fn unused_s(&mut self) -> f64 {
+        0.0
+    }
+
     /// Returns whether the search must stop.
     fn stopped(&mut self) -> bool;
 

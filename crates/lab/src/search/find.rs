@@ -20,7 +20,7 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     let target_setup = TargetSetup::prepare(&mut lab)?;
     let rest_s = Budget::new(lab.run.plan.search.budget_s).at_rest_s(lab.run.plan.observe.at_rest_s);
     lab.rest(&target_setup.observation, rest_s);
-    let mut live = LiveTarget { lab, target_setup, began_s: 0.0 };
+    let mut live = LiveTarget { lab, target_setup, began_s: 0.0, proof_s: 0.0, no_proof: None };
     live.ceiling();
     let users = live.lab.run.plan.search.users;
     let whole_s = live.lab.run.plan.search.budget_s;
@@ -32,12 +32,13 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
         Prove::Default | Prove::Intrusive if !users => Budget::with_proof(search_s, live.target_setup.first_s),
         _ => (Budget::new(search_s), 0.0),
     };
+    live.proof_s = proof_s;
     for repeat in 0..live.lab.run.plan.repeat_count() {
         live.search(repeat, budget)?;
     }
     handshake_turns::conduct(&mut live, handshakes_s)?;
     class_turns::conduct(&mut live, classes_s)?;
-    live.prove(proof_s)?;
+    live.prove()?;
     live.lab.finish()
 }
 
@@ -59,14 +60,18 @@ impl LiveTarget<'_> {
     }
 
     /// Tests the verdict with the fewest connections that reach the highest rate: more of them only wait longer.
-    fn prove(&mut self, seconds: f64) -> Result<(), LabError> {
+    fn prove(&mut self) -> Result<(), LabError> {
+        if let Some(why) = self.no_proof.take() {
+            prove::not_tried(&mut self.lab, why);
+            return Ok(());
+        }
         let decisive = self.lab.run.findings.picks.decisive.and_then(|at| self.lab.run.trials.get(at));
         let Some(Intensity::Closed { connections, .. }) = decisive.map(|t| &t.intensity) else { return Ok(()) };
         let connections = *connections;
-        if seconds <= 0.0 || self.lab.stopped() {
+        if self.proof_s <= 0.0 || self.lab.stopped() {
             return Ok(());
         }
-        prove::prove(&mut self.lab, &self.target_setup, connections, seconds)
+        prove::prove(&mut self.lab, &self.target_setup, connections, self.proof_s)
     }
 
     /// Measures the generator alone with the null driver. A verdict must not blame the server near that rate.

@@ -32,6 +32,8 @@ pub struct Finder {
     response_s: f64,
     /// Seconds left when the rate search began.
     search_s: f64,
+    /// Fewest clients of the sweep that reached the highest rate.
+    connections: u32,
     /// Whether the server is gone, so that nothing more is tried.
     over: bool,
 }
@@ -47,7 +49,7 @@ impl Finder {
     pub fn new(conductor: &dyn Conductor, budget: Budget, response_s: f64) -> Self {
         // A first step shorter than one response would see no answer, and end the sweep.
         let sweep = Sweep::new(conductor.run().plan.search.max_connections);
-        Self { phase: Phase::Sweep(sweep), budget, response_s, search_s: f64::INFINITY, over: false }
+        Self { phase: Phase::Sweep(sweep), budget, response_s, search_s: f64::INFINITY, connections: 1, over: false }
     }
 
     /// Returns whether the closed-loop sweep is still running; it defines the objective if the user set none.
@@ -83,6 +85,9 @@ impl Finder {
             let label = if n == 1 { "1 connection".into() } else { format!("{n} connections") };
             let trial = self.conduct(conductor, plan, label, TrialKind::Sweep)?;
             sweep.record(judge::good(&trial));
+            if judge::lacked_connections(&trial) {
+                sweep.end("the generator has no local ports or descriptors for more");
+            }
             let left_s = self.budget.sweep_until_s() - conductor.elapsed_s();
             sweep.hurry((left_s / self.budget.sweep_step(self.response_s).whole_s()) as u32);
         }
@@ -97,10 +102,12 @@ impl Finder {
         if sweep.best() <= 0.0 {
             return Phase::Done;
         }
+        self.connections = sweep.fewest_at_best();
         let limits = judge::limits(conductor.run());
         // The sweep ended with clients waiting for each other; the search is for rates at which they do not.
         let longest_s = judge::longest_mean_us(&limits).unwrap_or(f64::INFINITY) / 1e6;
         self.response_s = self.response_s.min(longest_s);
+        self.budget = self.budget.extended(conductor.unused_s());
         self.search_s = self.budget.search_until_s() - conductor.elapsed_s();
         Phase::Rates(RateSearch::new(sweep.best(), conductor.run().plan.search.precision), limits)
     }
@@ -118,6 +125,10 @@ impl Finder {
         if let Some(rate) = search.next().filter(|_| in_time && !over) {
             let trial = self.offer(conductor, rate, &limits, length, TrialKind::Search)?;
             let held = judge::breach(&trial, &limits).is_none();
+            // A higher rate would only wait for the load's own connections.
+            if judge::own_pool(&trial, conductor.run().last_repeat(), &limits).is_some() {
+                return Ok(Phase::Done);
+            }
             search.record(held, judge::pooled(conductor.run().last_repeat(), &limits).as_ref());
             return Ok(Phase::Rates(search, limits));
         }
@@ -139,18 +150,28 @@ impl Finder {
             true => Arrival::Poisson,
             false => Arrival::Constant,
         };
-        // Enough for the rate at the longest response time that still passes. By Little's law, more in flight means
-        // that the mean already exceeds the goal. And a server that fell behind recovers slowly with connections
-        // opened only because it fell behind.
-        let needed = (rate * judge::longest_mean_us(limits).unwrap_or(1e6) / 1e6)
-            .clamp(MIN_OPEN_LOOP_CONNECTIONS, 65_536.0) as u32;
-        let max_connections = needed.min(conductor.run().plan.search.max_connections.max(1));
-        let plan = LoadPlan {
-            late_us: judge::late_us(limits),
-            ..step::plan(conductor, Intensity::Open { rate, arrival, max_connections }, length)
-        };
+        let (max_connections, pipeline) = self.pool(conductor, rate, limits);
+        let intensity = Intensity::Open { rate, arrival, max_connections, pipeline };
+        let plan = LoadPlan { late_us: judge::late_us(limits), ..step::plan(conductor, intensity, length) };
         let what = if kind == TrialKind::Overload { "overload at" } else { "offered" };
         self.conduct(conductor, plan, format!("{what} {rate:.0}/s"), kind)
+    }
+
+    /// Returns the maximum connections of an open loop at a rate, and the requests in flight on each.
+    ///
+    /// Without a pipeline: enough for the rate at the longest response time that still passes. By Little's law, more in
+    /// flight means that the mean already exceeds the goal. And a server that fell behind recovers slowly with
+    /// connections opened only because it fell behind. With a pipeline: the connections with which the sweep reached
+    /// its highest rate, since requests on more connections would have shorter pipelines, and be another load.
+    fn pool(&self, conductor: &dyn Conductor, rate: f64, limits: &Limits) -> (u32, u32) {
+        let (load, most) = (conductor.load(), conductor.run().plan.search.max_connections.max(1));
+        let pipeline = if load.new_connections { 1 } else { load.intensity.pipeline() };
+        if pipeline > 1 {
+            return (self.connections.clamp(1, most), pipeline);
+        }
+        let needed = (rate * judge::longest_mean_us(limits).unwrap_or(1e6) / 1e6)
+            .clamp(MIN_OPEN_LOOP_CONNECTIONS, 65_536.0) as u32;
+        (needed.min(most), 1)
     }
 
     fn conduct(

@@ -2,6 +2,7 @@
 
 use run::{LoadPlan, Run, Trial};
 
+use crate::prove;
 use crate::search::Conductor;
 use crate::trial::preflight;
 use crate::{Lab, LabError, Point, TargetSetup};
@@ -12,6 +13,10 @@ pub(crate) struct LiveTarget<'w> {
     pub(crate) target_setup: TargetSetup,
     /// Start of this search's budget, in seconds of the run. Steps of the other search shift it.
     pub(crate) began_s: f64,
+    /// Seconds reserved for the experiment after the search.
+    pub(crate) proof_s: f64,
+    /// Reason why the search got that time instead.
+    pub(crate) no_proof: Option<String>,
 }
 
 impl Conductor for LiveTarget<'_> {
@@ -25,6 +30,13 @@ impl Conductor for LiveTarget<'_> {
 
     fn elapsed_s(&self) -> f64 {
         self.lab.elapsed_s() - self.began_s
+    }
+
+    /// Returns the time of an experiment that would be too short for this server. With repeats it is not divided.
+    fn unused_s(&mut self) -> f64 {
+        let is_reserved = self.proof_s > 0.0 && self.lab.run.plan.repeat_count() == 1;
+        self.no_proof = if is_reserved { prove::too_short(&self.lab.run, self.proof_s) } else { None };
+        if self.no_proof.is_some() { self.proof_s } else { 0.0 }
     }
 
     fn stopped(&mut self) -> bool {

@@ -15,6 +15,8 @@ pub struct Sweep {
     next: u32,
     most: u32,
     best: f64,
+    /// Clients and completed rate of each step.
+    steps: Vec<(u32, f64)>,
     flat: u32,
     /// Clients and completed rate of the last step.
     last: (u32, f64),
@@ -26,7 +28,16 @@ pub struct Sweep {
 impl Sweep {
     /// Returns a sweep up to `most` clients.
     pub fn new(most: u32) -> Self {
-        Self { next: 1, most: most.max(1), best: 0.0, flat: 0, last: (0, 0.0), scales: false, ended: None }
+        Self {
+            next: 1,
+            most: most.max(1),
+            best: 0.0,
+            steps: Vec::new(),
+            flat: 0,
+            last: (0, 0.0),
+            scales: false,
+            ended: None,
+        }
     }
 
     /// Returns the number of clients to try next; `None` when the sweep is over.
@@ -40,12 +51,13 @@ impl Sweep {
             completed_rate >= self.best * (1.0 + judge::FLAT) || completed_rate >= self.last.1 * (1.0 + MIN_GROWTH);
         self.flat = if grew { 0 } else { self.flat + 1 };
         self.best = self.best.max(completed_rate);
+        self.steps.push((self.next, completed_rate));
         let by_client = |(clients, rate): (u32, f64)| rate / f64::from(clients.max(1));
         self.scales =
             self.last.0 > 0 && by_client((self.next, completed_rate)) > MIN_PER_CLIENT_RATIO * by_client(self.last);
         self.last = (self.next, completed_rate);
         if self.best <= 0.0 {
-            self.ended = Some("nothing completed");
+            self.ended = Some("no request completed");
         } else if self.flat >= FLAT_STEPS {
             self.ended = Some("doubling them gained under 5 %, twice");
         } else if self.next >= self.most {
@@ -75,6 +87,12 @@ impl Sweep {
         self.best
     }
 
+    /// Returns the fewest clients that reached Xmax, apart from a gain that counts as flat.
+    pub fn fewest_at_best(&self) -> u32 {
+        let reached = |(_, rate): &&(u32, f64)| rate * (1.0 + judge::FLAT) >= self.best;
+        self.steps.iter().find(reached).map_or(1, |(clients, _)| *clients)
+    }
+
     /// Returns why the sweep ended.
     pub fn ended(&self) -> Option<&'static str> {
         self.ended
@@ -100,7 +118,7 @@ mod tests {
     fn stops_two_steps_after_the_knee() {
         let (tried, done) = sweep(0.001, 16_000.0, 1024);
         assert_eq!(tried, [1, 2, 4, 8, 16, 32, 64]);
-        assert_eq!(done.best(), 16_000.0);
+        assert_eq!((done.best(), done.fewest_at_best()), (16_000.0, 16));
     }
 
     #[test]

@@ -71,7 +71,8 @@ mod tests {
     use super::*;
 
     fn plan() -> LoadPlan {
-        let intensity = Intensity::Open { rate: 100.0, arrival: run::Arrival::Poisson, max_connections: 10 };
+        let intensity =
+            Intensity::Open { rate: 100.0, arrival: run::Arrival::Poisson, max_connections: 10, pipeline: 1 };
         LoadPlan { intensity, ..LoadPlan::default() }
     }
 

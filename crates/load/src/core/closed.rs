@@ -127,10 +127,11 @@ impl Core {
     #[inline]
     pub(super) fn ask<O: Ops>(&mut self, ops: &mut O, conn: u32, requests: u32) {
         let now = ops.now();
+        let intended_ns = if self.task.new_connections { self.conns[conn as usize].intended_ns } else { now };
         for _ in 0..requests {
             if !self.start_requeued(now, conn) {
                 self.record.counts.due += 1;
-                self.begin(now, conn, now);
+                self.begin(now, conn, intended_ns);
             }
         }
         self.flush(ops, conn);

@@ -37,8 +37,12 @@ impl Core {
             Mode::SClients(d) => d.timeout_ns(),
             _ => self.task.connect_timeout_ns,
         };
+        let starts_request = self.task.new_connections && matches!(self.mode, Mode::Closed { .. });
         let c = &mut self.conns[conn as usize];
         (c.state, c.began_ns) = (State::Connecting, now);
+        if starts_request {
+            c.intended_ns = now;
+        }
         (c.in_flight, c.unsent) = (0, 0);
         (c.pending, c.heard, c.made) = (false, false, 0);
         self.sessions.session(conn as usize).reset();

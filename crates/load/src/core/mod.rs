@@ -80,7 +80,8 @@ pub(crate) struct Conn {
     deadline_ns: u64,
     /// Start of the connect. Once it is up: the time of that, or in an open loop the last send.
     began_ns: u64,
-    /// Due time of this connect's request (S-Clients with an arrival process).
+    /// Due time of this connect's request (S-Clients with an arrival process), or the start of the connect (closed loop
+    /// with one connection per request).
     intended_ns: u64,
     in_flight: u32,
     /// Requests started since the connect.
@@ -95,6 +96,8 @@ pub(crate) struct Conn {
     pending: bool,
     /// True once anything was received on this connection.
     heard: bool,
+    /// True while the open loop's pool lists it as one with room.
+    listed: bool,
 }
 
 /// The connection engine of one shard.
@@ -142,7 +145,7 @@ impl Mode {
             Shape::Handling { .. } => Self::Handling,
             Shape::Closed { think, .. } => Self::Closed { think: *think },
             Shape::Open { arrivals, rate, .. } => {
-                let need = pool_demand::PoolDemand::new(*rate * arrivals.peak(), task.origin_ns);
+                let need = pool_demand::PoolDemand::new(*rate * arrivals.peak(), task.depth(), task.origin_ns);
                 Self::Open(pool::Pool::new(due_clock::DueClock::new(arrivals, *rate, task.origin_ns), need, capacity))
             }
             Shape::SClients { descriptors, timeout_ns, think, phase, pace, .. } => {
@@ -154,7 +157,7 @@ impl Mode {
     }
 }
 
-/// Returns true if requests have a due time, so that service time and response time differ.
+/// Returns true if requests have a due time, which may be before they are sent.
 fn by_the_clock(intensity: &Shape) -> bool {
     match intensity {
         Shape::Open { .. } | Shape::SClients { pace: Some(_), .. } => true,
@@ -171,7 +174,8 @@ impl Core {
         let mut sessions = client.sessions(capacity);
         let mix = mix::Mix::new(client.mix()).recorded(&task.items);
         let handshake = capacity > 0 && !sessions.session(0).ready();
-        let keeps = RecordOptions { service: by_the_clock(&task.intensity), handshake, classes: mix.classes() };
+        let service = by_the_clock(&task.intensity) || task.new_connections;
+        let keeps = RecordOptions { service, handshake, classes: mix.classes() };
         let one_connection = task.new_connections || task.blocks.is_some();
         let takes_over = !one_connection && matches!(mode, Mode::Closed { .. } | Mode::Open(_));
         // In a closed loop every number is in use from the start.
@@ -362,9 +366,14 @@ impl Core {
     /// Records the age of each unanswered request at the end of the window. Otherwise no percentile would show a stall
     /// at the end of the window.
     fn record_under_way(&mut self, now: u64) {
+        let connects_count = self.task.new_connections && matches!(self.mode, Mode::Closed { .. });
         let under_way = &mut self.record.under_way;
         for conn in 0..self.conns.len() as u32 {
-            if self.conns[conn as usize].in_flight == 0 {
+            let Conn { state, in_flight, intended_ns, .. } = self.conns[conn as usize];
+            if connects_count && matches!(state, State::Connecting | State::Handshaking) {
+                under_way.record_ns(now.saturating_sub(intended_ns));
+            }
+            if in_flight == 0 {
                 continue;
             }
             self.requests.each(conn, |begun| under_way.record_ns(now.saturating_sub(begun.start.intended_ns)));

@@ -1,6 +1,6 @@
 //! The open loop: requests start when due, whatever the server does. A due request takes an idle connection, or waits
-//! for one while the pool grows up to its limit. None is skipped: a request that never found a connection stays counted
-//! as due and not sent.
+//! for one while the pool grows. Once the pool cannot grow, the request joins others on a connection with room in its
+//! pipeline. No request is skipped: one that never found a connection stays counted as due and not sent.
 
 use super::due_clock::MAX_DUE_PER_PASS;
 use super::pool::Pool;
@@ -34,29 +34,62 @@ impl Core {
             }
             match idle {
                 Some(conn) => self.serve_waiting(ops, conn, false),
-                None => self.grow(ops),
+                None => self.grow_or_join(ops),
             }
         }
     }
 
-    /// Opens one more connection if fewer are opening than requests wait and the pool needs more.
-    fn grow<O: Ops>(&mut self, ops: &mut O) {
+    /// Opens one more connection for a waiting request, or sends the request on a connection in use.
+    fn grow_or_join<O: Ops>(&mut self, ops: &mut O) {
+        if !self.grow(ops)
+            && let Some(conn) = self.next_with_room()
+        {
+            self.serve_waiting(ops, conn, false);
+        }
+    }
+
+    /// Takes the connection in use that was filled least recently and has room.
+    fn next_with_room(&mut self) -> Option<u32> {
+        loop {
+            let conn = self.pool()?.with_room.pop_front()?;
+            let c = &mut self.conns[conn as usize];
+            c.listed = false;
+            // The connection may have become full, idle or closed since it was listed.
+            if c.state == State::Busy && self.has_room(conn) {
+                return Some(conn);
+            }
+        }
+    }
+
+    /// Returns true if a connection takes another request.
+    fn has_room(&mut self, conn: u32) -> bool {
+        let in_flight = self.conns[conn as usize].in_flight as usize;
+        in_flight == 0 || in_flight < self.depth && self.sessions.session(conn as usize).takes_more()
+    }
+
+    /// Opens one more connection if fewer are opening than requests wait and the pool needs more. Returns false if no
+    /// connection will come.
+    fn grow<O: Ops>(&mut self, ops: &mut O) -> bool {
         let (own, full, used) = (self.task.new_connections, self.free.is_empty(), self.used());
         let wanted = self.wanted();
-        let Some(pool) = self.pool() else { return };
-        if full || wanted <= pool.opening {
-            return;
+        let Some(pool) = self.pool() else { return false };
+        if wanted <= pool.opening {
+            return true;
+        }
+        if full {
+            return false;
         }
         // With one connection per request each arrival needs its own. Otherwise pending answers also free some.
         if !own && (pool.opening as usize >= MAX_OPENING || !pool.demand.allows(used)) {
             self.record.counts.connects_held_back += 1;
-            return;
+            return false;
         }
-        let Some(conn) = self.free.pop() else { return };
+        let Some(conn) = self.free.pop() else { return false };
         if let Some(pool) = self.pool() {
             pool.opening += 1;
         }
         self.connect(ops, conn);
+        true
     }
 
     /// Returns the number of open and opening connections of the pool.
@@ -75,31 +108,48 @@ impl Core {
         for _ in 0..self.requeued.len() {
             match self.pool().and_then(|pool| pool.idle.pop()) {
                 Some(conn) => self.serve_waiting(ops, conn, false),
-                None => self.grow(ops),
+                None => self.grow_or_join(ops),
             }
         }
     }
 
-    /// Sends the oldest waiting request on a free connection, or keeps the connection idle.
+    /// Sends waiting requests on a connection while it has room, oldest first. One without any request becomes idle.
     fn serve_waiting<O: Ops>(&mut self, ops: &mut O, conn: u32, blocked: bool) {
         let now = ops.now();
-        if self.start_requeued(now, conn) {
+        let mut started = false;
+        while self.has_room(conn) && self.start_waiting(now, conn, blocked) {
+            started = true;
+        }
+        self.list(conn);
+        if started {
             self.conns[conn as usize].began_ns = now;
-            return self.flush(ops, conn);
+            self.flush(ops, conn);
+        }
+    }
+
+    /// Starts the oldest waiting request on a connection with room. Returns false if none waits.
+    fn start_waiting(&mut self, now: u64, conn: u32, blocked: bool) -> bool {
+        if self.start_requeued(now, conn) {
+            return true;
         }
         let waiting = if self.draining { None } else { self.pool().and_then(|pool| pool.dues.take_waiting()) };
-        let Some(intended) = waiting else {
-            if let Some(pool) = self.pool() {
-                pool.idle.push(conn);
-            }
-            return;
-        };
+        let Some(intended) = waiting else { return false };
         if self.record.measuring {
             self.record.blocked.record_ns(if blocked { now.saturating_sub(intended) } else { 0 });
         }
-        self.conns[conn as usize].began_ns = now;
         self.begin(now, conn, intended);
-        self.flush(ops, conn);
+        true
+    }
+
+    /// Lists a connection as idle, or as one with room.
+    fn list(&mut self, conn: u32) {
+        let (c, depth) = (&mut self.conns[conn as usize], self.depth);
+        let Mode::Open(pool) = &mut self.mode else { return };
+        if c.in_flight == 0 {
+            pool.idle.push(conn);
+        } else if (c.in_flight as usize) < depth && !std::mem::replace(&mut c.listed, true) {
+            pool.with_room.push_back(conn);
+        }
     }
 
     /// Handles a connection that is up.
@@ -127,7 +177,7 @@ impl Core {
     /// Handles a connection that ended: its number is free for waiting requests.
     pub(super) fn open_freed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.free.push(conn);
-        self.grow(ops);
+        self.grow_or_join(ops);
     }
 
     /// Removes a connection that the server closed from the idle ones.

@@ -1,5 +1,7 @@
 //! The connection pool of an open loop.
 
+use std::collections::VecDeque;
+
 use super::due_clock::DueClock;
 use super::pool_demand::PoolDemand;
 
@@ -8,12 +10,20 @@ pub(super) struct Pool {
     pub(super) dues: DueClock,
     pub(super) demand: PoolDemand,
     pub(super) idle: Vec<u32>,
+    /// Connections in use that had room for another request when they were listed, each at most once.
+    pub(super) with_room: VecDeque<u32>,
     pub(super) opening: u64,
 }
 
 impl Pool {
     pub(super) fn new(dues: DueClock, demand: PoolDemand, capacity: usize) -> Self {
-        Self { dues, demand, idle: Vec::with_capacity(capacity), opening: 0 }
+        Self {
+            dues,
+            demand,
+            idle: Vec::with_capacity(capacity),
+            with_room: VecDeque::with_capacity(capacity),
+            opening: 0,
+        }
     }
 
     /// Starts time at this moment.

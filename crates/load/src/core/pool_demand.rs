@@ -16,6 +16,8 @@ const MIN_WINDOW_NS: u64 = 20_000_000;
 pub(super) struct PoolDemand {
     /// Mean planned rate per nanosecond, because an arrival process may be silent in a window.
     planned: f64,
+    /// Requests in flight that a connection may carry.
+    depth: f64,
     since_ns: u64,
     arrivals: u64,
     answers: u64,
@@ -26,11 +28,13 @@ pub(super) struct PoolDemand {
 }
 
 impl PoolDemand {
-    /// Starts without observations at a planned `rate` per second, from `origin_ns` on.
-    pub(super) fn new(rate: f64, origin_ns: u64) -> Self {
+    /// Starts without observations at a planned `rate` per second, with `depth` requests per connection, from
+    /// `origin_ns` on.
+    pub(super) fn new(rate: f64, depth: usize, origin_ns: u64) -> Self {
         let planned = rate / 1e9;
         Self {
             planned,
+            depth: depth.max(1) as f64,
             since_ns: origin_ns,
             arrivals: 0,
             answers: 0,
@@ -65,7 +69,7 @@ impl PoolDemand {
             return 0;
         }
         let rate = self.planned.max(self.arrivals as f64 / window_ns as f64);
-        let needed = (MARGIN * rate * self.took_ns as f64 / self.answers as f64).ceil() as u64;
+        let needed = (MARGIN * rate * self.took_ns as f64 / self.answers as f64 / self.depth).ceil() as u64;
         self.allowed = needed.clamp(MIN_ALLOWED, MAX_GROWTH_PER_WINDOW * self.allowed);
         (self.since_ns, self.arrivals, self.answers, self.took_ns) = (now_ns, 0, 0, 0);
         let more = open.saturating_sub(needed.max(MIN_ALLOWED)).saturating_sub(self.largest_unneeded);
@@ -85,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_slow_server_raises_the_allowance_until_it_suffices_and_a_fast_one_takes_it_back() {
-        let mut demand = PoolDemand::new(3000.0, 0);
+        let mut demand = PoolDemand::new(3000.0, 1, 0);
         let allowed: Vec<u64> = (1..=4)
             .map(|second| {
                 (0..1000).for_each(|_| assert_eq!(demand.answered(second * 1_000_000_000, 400_000_000, 1000), 0));
@@ -103,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_burst_of_arrivals_counts_as_what_it_is() {
-        let mut demand = PoolDemand::new(100.0, 0);
+        let mut demand = PoolDemand::new(100.0, 1, 0);
         (0..2000).for_each(|_| demand.arrived());
         (0..100).for_each(|_| assert_eq!(demand.answered(1_000_000_000, 50_000_000, 100), 0));
         // 2 x 2000/s x 50 ms, not 2 x 100/s x 50 ms

@@ -37,8 +37,8 @@ pub(crate) struct Task {
 pub(crate) enum Shape {
     /// Clients in a closed loop.
     Closed { connections: u32, pipeline: u32, think: Think },
-    /// Due times, mean rate per second, and the maximum number of connections.
-    Open { arrivals: Arrivals, rate: f64, max_connections: u32 },
+    /// Due times, mean rate per second, the maximum number of connections, and of requests in flight on each.
+    Open { arrivals: Arrivals, rate: f64, max_connections: u32, pipeline: u32 },
     /// The handling half of two-process S-Clients. Established connections come from the other process.
     Handling { connections: u32, paced: bool },
     /// D, T, the maximum number of established connections besides D, and the position of the first connects in a gap.
@@ -97,7 +97,7 @@ impl Task {
     /// Returns the maximum number of requests in flight on one connection.
     pub(crate) fn depth(&self) -> usize {
         match &self.intensity {
-            Shape::Closed { pipeline, .. } if !self.new_connections => {
+            Shape::Closed { pipeline, .. } | Shape::Open { pipeline, .. } if !self.new_connections => {
                 (*pipeline as usize).clamp(1, super::in_flight::MAX_IN_FLIGHT)
             }
             _ => 1,

@@ -17,7 +17,7 @@ fn plan(intensity: Intensity, duration_s: f64) -> LoadPlan {
 }
 
 fn open(rate: f64, arrival: Arrival) -> Intensity {
-    Intensity::Open { rate, arrival, max_connections: 10_000 }
+    Intensity::Open { rate, arrival, max_connections: 10_000, pipeline: 1 }
 }
 
 fn mean_us(part: &LoadPart, name: &str) -> f64 {
@@ -83,7 +83,7 @@ fn a_stall_shows_in_the_open_loop_at_its_full_length() {
     assert!((response.quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15, "{}", response.quantile_us(0.90));
     assert!((response.summary().max / 1e6 - 2.0).abs() < 0.02);
     // Same server, one connection: answers are as late, mostly blocked before the send.
-    let one = Intensity::Open { rate: 100.0, arrival: Arrival::Constant, max_connections: 1 };
+    let one = Intensity::Open { rate: 100.0, arrival: Arrival::Constant, max_connections: 1, pipeline: 1 };
     let (part, _) = simulate(&plan(one, 10.0), &server).unwrap();
     assert!((part.histograms["response"].quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15);
     assert!(part.histograms["service"].quantile_us(0.90) < 2_000.0);
@@ -106,7 +106,7 @@ fn a_stall_that_the_window_ends_in_is_written_down_with_its_age() {
     let ages = part.histograms["under_way"].summary();
     assert!(ages.count == 4 && (ages.max / 0.9e6 - 1.0).abs() < 0.02, "{ages:?}");
     // In the open loop, requests that wait for a connection count too.
-    let one = Intensity::Open { rate: 100.0, arrival: Arrival::Constant, max_connections: 1 };
+    let one = Intensity::Open { rate: 100.0, arrival: Arrival::Constant, max_connections: 1, pipeline: 1 };
     let (part, _) = simulate(&LoadPlan { drain_s: 2.0, warmup_s: 1.0, ..plan(one, 2.0) }, &server).unwrap();
     let ages = part.histograms["under_way"].summary();
     assert!((ages.count as i64 - 90).abs() <= 2 && (ages.max / 0.9e6 - 1.0).abs() < 0.03, "{ages:?}");
@@ -141,13 +141,69 @@ fn a_slow_server_gets_the_connections_that_it_needs() {
 #[test]
 fn due_requests_that_never_left_are_counted() {
     // One connection with a service time of 1 ms serves 1000/s of the 2000/s planned.
-    let one = Intensity::Open { rate: 2000.0, arrival: Arrival::Constant, max_connections: 1 };
+    let one = Intensity::Open { rate: 2000.0, arrival: Arrival::Constant, max_connections: 1, pipeline: 1 };
     let server = SimServer { service: Service::Constant, ..SimServer::default() };
     let (part, _) = simulate(&plan(one, 2.0), &server).unwrap();
     assert_eq!(part.total.due, 4000);
     assert!((part.total.sent as i64 - 2000).abs() <= 2, "{}", part.total.sent);
     assert_eq!(part.total.completed, part.total.sent);
     assert_eq!(part.offered, 4000.0);
+}
+
+#[test]
+fn an_open_loop_pipelines_once_its_pool_is_full() {
+    // 8 at a time over a round trip of 40 ms: 200/s on 8 connections, 1600/s with pipelines of 8.
+    let far = SimServer { service: Service::Constant, service_ns: 1000, rtt_ns: 40_000_000, ..SimServer::default() };
+    let run = |pipeline| {
+        let one = Intensity::Open { rate: 800.0, arrival: Arrival::Poisson, max_connections: 8, pipeline };
+        simulate(&LoadPlan { warmup_s: 1.0, drain_s: 0.0, ..plan(one, 10.0) }, &far).unwrap()
+    };
+    let (alone, _) = run(1);
+    assert!((alone.measured.completed as f64 / 2000.0 - 1.0).abs() < 0.01, "{}", alone.measured.completed);
+    let (piped, seen) = run(8);
+    let mean = mean_us(&piped, "response");
+    assert!((piped.measured.completed as f64 / 8000.0 - 1.0).abs() < 0.05, "{}", piped.measured.completed);
+    assert!(seen.syns_ns.len() == 8 && (mean / 40_000.0 - 1.0).abs() < 0.02, "{mean} us, {}", seen.syns_ns.len());
+    assert_eq!(piped.total.unanswered + piped.total.completed, piped.total.sent);
+}
+
+#[test]
+fn a_pipelined_pool_opens_connections_first() {
+    let server = SimServer { service: Service::Constant, service_ns: 10_000_000, workers: 100, ..SimServer::default() };
+    // 500/s of 10 ms are 5 in flight, which fit on connections of their own.
+    let open = Intensity::Open { rate: 500.0, arrival: Arrival::Constant, max_connections: 8, pipeline: 4 };
+    let (part, seen) = simulate(&plan(open, 5.0), &server).unwrap();
+    assert!((5..=8).contains(&seen.syns_ns.len()), "{}", seen.syns_ns.len());
+    assert!(part.histograms["response"].quantile_us(0.99) < 10_500.0);
+}
+
+#[test]
+fn a_request_with_its_own_connection_begins_with_the_connect() {
+    // Connect and exchange take a round trip of 20 ms each; the service takes 1 ms.
+    let server = SimServer { service: Service::Constant, rtt_ns: 20_000_000, ..SimServer::default() };
+    let closed = Intensity::Closed { connections: 2, pipeline: 1, think: ThinkTime::default() };
+    let closed = LoadPlan { new_connections: true, warmup_s: 1.0, ..plan(closed, 5.0) };
+    let open = LoadPlan { intensity: open(20.0, Arrival::Constant), ..closed.clone() };
+    for plan in [closed, open] {
+        let (part, _) = simulate(&plan, &server).unwrap();
+        let [response, service, connect] = ["response", "service", "connect"].map(|name| mean_us(&part, name));
+        assert!((response / 41_000.0 - 1.0).abs() < 0.02, "{response} us in {:?}", plan.intensity);
+        assert!(
+            (service / 21_000.0 - 1.0).abs() < 0.03 && (connect / 20_000.0 - 1.0).abs() < 0.01,
+            "{service} {connect}"
+        );
+    }
+}
+
+#[test]
+fn connects_under_way_at_the_end_have_an_age() {
+    // The worker and the accept queue hold one connection each, the other three connect until the end.
+    let closed = Intensity::Closed { connections: 5, pipeline: 1, think: ThinkTime::default() };
+    let mut plan = LoadPlan { new_connections: true, warmup_s: 1.0, drain_s: 0.0, ..plan(closed, 2.0) };
+    plan.connect_timeout_s = 60.0;
+    let (part, _) = simulate(&plan, &full_listener()).unwrap();
+    let ages = part.histograms["under_way"].summary();
+    assert!(ages.count == 5 && (ages.max / 3e6 - 1.0).abs() < 0.01, "{ages:?}");
 }
 
 fn sclients(descriptors: u32, timeout_ms: f64) -> Intensity {

@@ -72,6 +72,7 @@ fn figures(shown: &[(&'static str, &Trial)]) -> Table {
             ("service", &t.service_us),
             ("blocked", &t.blocked_us),
             ("connect", &t.connect_us),
+            ("handshake", &t.handshake_us),
         ];
         let kept = kinds
             .into_iter()

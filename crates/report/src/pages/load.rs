@@ -1,6 +1,6 @@
 //! The result of `load`: the key figures of one fixed load.
 
-use run::{Intensity, Outcome, Run, Trial, TrialKind};
+use run::{Intensity, Outcome, Run, Summary, Trial, TrialKind};
 
 use crate::{Block, KeyFigure, Section, Tone, Unit, Weight};
 use run::number::{count, number, quantity};
@@ -9,10 +9,11 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let fixed: Vec<(&Trial, Outcome)> = run.outcomes().filter(|(t, _)| t.kind == TrialKind::Fixed).collect();
     // Several trials are shown in a table.
     let [(trial, outcome)] = fixed.as_slice() else { return Vec::new() };
-    vec![Section::new("load", "", Weight::First, vec![Block::KeyFigures(figures(trial, *outcome))])]
+    let figures = figures(trial, *outcome, run.plan.load.new_connections);
+    vec![Section::new("load", "", Weight::First, vec![Block::KeyFigures(figures)])]
 }
 
-fn figures(trial: &Trial, outcome: Outcome) -> Vec<KeyFigure> {
+fn figures(trial: &Trial, outcome: Outcome, new_connections: bool) -> Vec<KeyFigure> {
     let plain =
         |name: &str, value: String, detail: String| KeyFigure { name: name.into(), value, detail, tone: Tone::Plain };
     let (rates, tally, response) = (&trial.rates, &trial.tally, &trial.latency_us);
@@ -23,7 +24,12 @@ fn figures(trial: &Trial, outcome: Outcome) -> Vec<KeyFigure> {
         quantity(rates.sent_rate, Unit::PerSecond),
         number(rates.concurrency)
     );
-    let about = if open { "from the intended start" } else { "from the send" };
+    let about = match (open, new_connections) {
+        (true, false) => "from the intended start".into(),
+        (true, true) => format!("from the intended start{}", connecting(trial)),
+        (false, true) => format!("from the connect{}", connecting(trial)),
+        (false, false) => "from the send".into(),
+    };
     let tail = format!(
         "p90 {}, p99 {}, p99.9 {}, max {}; {about}",
         quantity(response.p90, Unit::Micros),
@@ -48,6 +54,15 @@ fn figures(trial: &Trial, outcome: Outcome) -> Vec<KeyFigure> {
     figures.push(plain("Requests", count(tally.completed), counted));
     figures.push(errors(trial, outcome));
     figures
+}
+
+/// Returns the medians of connect and handshake, which a response time with its own connection includes.
+fn connecting(trial: &Trial) -> String {
+    let part = |name: &str, times: &Summary| match times.count {
+        0 => String::new(),
+        _ => format!(", {name} {}", quantity(times.p50, Unit::Micros)),
+    };
+    format!("{}{}", part("with connect", &trial.connect_us), part("handshake", &trial.handshake_us))
 }
 
 /// Returns the number of failed requests, and the share that the objective counts.

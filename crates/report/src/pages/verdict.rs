@@ -1,6 +1,6 @@
 //! The verdict, with the warnings before it.
 
-use run::{Bottleneck, Capacity, Run, Trial, TrialKind, UsersFinding};
+use run::{Bottleneck, Capacity, OwnLimit, Run, Trial, TrialKind, UsersFinding};
 
 use super::{figures, pick, proof};
 use crate::words::capital;
@@ -141,11 +141,23 @@ fn interval(c: &Capacity) -> String {
 
 /// Returns the rate at which the objective failed, and the limit that was broken.
 fn failed(c: &Capacity) -> String {
-    let Some(rate) = c.failed_at.map(|rate| quantity(rate, Unit::PerSecond)) else { return String::new() };
+    let own = || c.own_limit.as_ref().map_or(String::new(), own_limit);
+    let Some(rate) = c.failed_at.map(|rate| quantity(rate, Unit::PerSecond)) else { return own() };
     match &c.failed_why {
         Some(why) => format!(". At {rate} {why}"),
         None => format!(". It failed at {rate}"),
     }
+}
+
+/// Returns the limit of the load itself, and the flag that raises it.
+fn own_limit(limit: &OwnLimit) -> String {
+    format!(
+        ". The capacity is at least this: at {} all {} connections of the load were in use, {} per request as without \
+         load. Raise --connections",
+        quantity(limit.offered_rate, Unit::PerSecond),
+        limit.connections,
+        quantity(limit.response_us, Unit::Micros)
+    )
 }
 
 /// Returns the highest rate of good answers of any trial, where it is not the capacity.

@@ -44,7 +44,7 @@ pub fn trial() -> impl Strategy<Value = Trial> {
             let intensity = if open {
                 // A plan is checked before it runs, so its rate is always a number.
                 let rate = if f[0].is_finite() { f[0] } else { 1.0 };
-                Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: connections }
+                Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: connections, pipeline: 1 }
             } else {
                 Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() }
             };

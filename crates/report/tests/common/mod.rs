@@ -90,7 +90,7 @@ fn search((offered, rho): (f64, f64)) -> Trial {
     let mut t = filled(offered, 66.0 + 40.0 * rho / (1.0 - rho), 3.0);
     t.label = format!("{offered}/s offered");
     t.kind = TrialKind::Search;
-    t.intensity = Intensity::Open { rate: offered, arrival: Arrival::Poisson, max_connections: 10_000 };
+    t.intensity = Intensity::Open { rate: offered, arrival: Arrival::Poisson, max_connections: 10_000, pipeline: 1 };
     t
 }
 
@@ -98,7 +98,7 @@ fn overload(offered: f64) -> Trial {
     let mut t = filled(41_000.0, 1_350_000.0, 0.2);
     t.label = format!("{offered}/s offered");
     t.kind = TrialKind::Overload;
-    t.intensity = Intensity::Open { rate: offered, arrival: Arrival::Poisson, max_connections: 10_000 };
+    t.intensity = Intensity::Open { rate: offered, arrival: Arrival::Poisson, max_connections: 10_000, pipeline: 1 };
     t.rates.offered_rate = offered;
     t.rates.sent_rate = offered * 0.93;
     t.rates.goodput = 2_200.0;

@@ -38,6 +38,24 @@ pub struct Capacity {
     /// Time left out because a machine stood still, and the capacity with that time included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<ExcludedTime>,
+    /// Limit of the load itself: no server failed, and more connections would have carried more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_limit: Option<OwnLimit>,
+}
+
+/// Open-loop load that its own connections held up while the server answered as fast as without load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct OwnLimit {
+    /// Offered rate, requests per second.
+    #[serde(with = "Figure")]
+    pub offered_rate: f64,
+    /// Maximum connections of the load; all were in use.
+    pub connections: u32,
+    /// Mean time that a request occupied a connection, microseconds.
+    #[serde(with = "Figure")]
+    pub response_us: f64,
 }
 
 impl Capacity {

@@ -126,9 +126,9 @@ fn check_intensity(intensity: &Intensity) -> Result<(), PlanError> {
     match intensity {
         Intensity::Closed { connections, pipeline, .. } => {
             check_count("connections", *connections)?;
-            range((1..=4096).contains(pipeline), "pipeline", f64::from(*pipeline), "give 1 to 4096")
+            check_pipeline(*pipeline)
         }
-        Intensity::Open { rate, .. } => check_rate(*rate),
+        Intensity::Open { rate, pipeline, .. } => check_rate(*rate).and_then(|()| check_pipeline(*pipeline)),
         Intensity::SClients { descriptors, connect_timeout_ms, think, pace } => {
             pace.as_ref().map_or(Ok(()), |pace| check_rate(pace.rate))?;
             let either = "leave it out: S-Clients follow either think times or an arrival process";
@@ -138,6 +138,10 @@ fn check_intensity(intensity: &Intensity) -> Result<(), PlanError> {
             range((1.0..=600_000.0).contains(&t), "connect_timeout_ms", t, times)
         }
     }
+}
+
+fn check_pipeline(pipeline: u32) -> Result<(), PlanError> {
+    range((1..=4096).contains(&pipeline), "pipeline", f64::from(pipeline), "give 1 to 4096")
 }
 
 fn check_count(what: &'static str, n: u32) -> Result<(), PlanError> {
@@ -159,8 +163,12 @@ impl LoadPlan {
             return;
         }
         if self.intensity == Intensity::default() {
-            self.intensity =
-                Intensity::Open { rate: 1.0, arrival: Arrival::default(), max_connections: default_pool() };
+            self.intensity = Intensity::Open {
+                rate: 1.0,
+                arrival: Arrival::default(),
+                max_connections: default_pool(),
+                pipeline: 1,
+            };
         }
         if let Intensity::Open { rate, .. } = &mut self.intensity {
             *rate = requests / length_s;
@@ -224,7 +232,7 @@ fn depends_on_responses(set: &RequestSet) -> bool {
 }
 
 fn is_pipelined(plan: &LoadPlan) -> bool {
-    matches!(plan.intensity, Intensity::Closed { pipeline, .. } if pipeline > 1)
+    plan.intensity.pipeline() > 1
 }
 
 fn check_requests(set: &RequestSet) -> Result<(), PlanError> {
@@ -271,7 +279,7 @@ mod tests {
         };
         let closed = Intensity::default;
         assert!(of(0.0, true, closed()).is_ok() && of(20_000.0, false, closed()).is_ok());
-        let open = Intensity::Open { rate: 1.0, arrival: Arrival::Constant, max_connections: 1 };
+        let open = Intensity::Open { rate: 1.0, arrival: Arrival::Constant, max_connections: 1, pipeline: 1 };
         for refused in
             [of(5.0, true, closed()), of(5.0, false, open), of(-1.0, false, closed()), of(f64::NAN, false, closed())]
         {

@@ -28,6 +28,9 @@ pub enum Intensity {
         /// Maximum connections in the pool, over all threads.
         #[serde(default = "default_pool")]
         max_connections: u32,
+        /// Maximum requests in flight per connection. A second one is sent only while the pool cannot grow.
+        #[serde(default = "default_pipeline", skip_serializing_if = "is_one")]
+        pipeline: u32,
     },
     /// S-Clients (source 1): D descriptors always connecting, each for at most T.
     SClients {
@@ -93,6 +96,11 @@ const fn default_pipeline() -> u32 {
     1
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_one(n: &u32) -> bool {
+    *n == 1
+}
+
 pub(crate) const fn default_pool() -> u32 {
     10_000
 }
@@ -138,6 +146,14 @@ impl Intensity {
     /// Whether the load needs only CPU time to keep its pace. S-Clients wait for neither responses nor connections.
     pub const fn waits_for_cpu_alone(&self) -> bool {
         matches!(self, Self::SClients { .. })
+    }
+
+    /// Returns the maximum number of requests in flight on one connection.
+    pub const fn pipeline(&self) -> u32 {
+        match self {
+            Self::Closed { pipeline, .. } | Self::Open { pipeline, .. } => *pipeline,
+            Self::SClients { .. } => 1,
+        }
     }
 
     /// Returns the maximum number of requests in flight; `None` for an open loop.
@@ -195,7 +211,8 @@ mod tests {
     fn several_loads_ask_for_the_sum() {
         let closed = |connections| Intensity::Closed { connections, pipeline: 2, think: ThinkTime::default() };
         assert_eq!(Intensity::sum(&[closed(1000), closed(1000), closed(500)]), Some(closed(2500)));
-        let open = |rate, max_connections| Intensity::Open { rate, arrival: Arrival::Constant, max_connections };
+        let open =
+            |rate, max_connections| Intensity::Open { rate, arrival: Arrival::Constant, max_connections, pipeline: 1 };
         assert_eq!(Intensity::sum(&[open(10.0, 7), open(2.5, 3)]), Some(open(12.5, 10)));
         let s_clients = |descriptors, rate| Intensity::SClients {
             descriptors,
@@ -211,7 +228,7 @@ mod tests {
     #[test]
     fn a_closed_loop_has_connections_times_pipeline_in_flight() {
         let closed = Intensity::Closed { connections: 30, pipeline: 2, think: ThinkTime::default() };
-        let open = Intensity::Open { rate: 1.0, arrival: Arrival::Constant, max_connections: 9 };
+        let open = Intensity::Open { rate: 1.0, arrival: Arrival::Constant, max_connections: 9, pipeline: 1 };
         assert_eq!((closed.in_flight(), open.in_flight()), (Some(60.0), None));
     }
 }

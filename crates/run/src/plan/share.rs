@@ -77,11 +77,14 @@ mod tests {
 
     #[test]
     fn a_share_of_an_open_loop_has_its_part_of_every_rate() {
-        let intensity = Intensity::Open { rate: 90.0, arrival: Arrival::Constant, max_connections: 2 };
+        let intensity = Intensity::Open { rate: 90.0, arrival: Arrival::Constant, max_connections: 2, pipeline: 1 };
         let stages = vec![Stage { seconds: 1.0, from: 0.0, to: 180.0 }];
         let plan = LoadPlan { intensity, stages, connect_rate: 30.0, phase: 0.5, ..LoadPlan::default() };
         let last = plan.share(2, 3);
-        assert_eq!(last.intensity, Intensity::Open { rate: 30.0, arrival: Arrival::Constant, max_connections: 1 });
+        assert_eq!(
+            last.intensity,
+            Intensity::Open { rate: 30.0, arrival: Arrival::Constant, max_connections: 1, pipeline: 1 }
+        );
         assert_eq!((last.stages[0].to, last.connect_rate, last.phase), (60.0, 10.0, 2.5 / 3.0));
     }
 }

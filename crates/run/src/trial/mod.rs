@@ -95,7 +95,8 @@ pub struct Trial {
     pub rates: Rates,
     /// Counts of the measured window.
     pub measured: Measured,
-    /// Response time: from the intended start (open loop) or the send (closed loop) to the last byte.
+    /// Response time to the last byte: from the intended start (open loop) or the send (closed loop). With
+    /// `new_connections` a closed loop begins with the connect.
     pub latency_us: Summary,
     /// Service time: from the actual send to the last byte.
     pub service_us: Summary,

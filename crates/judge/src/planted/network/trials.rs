@@ -138,7 +138,7 @@ fn load(world: &World, load: Load) -> (String, TrialKind, Intensity) {
             (label, TrialKind::Sweep, Intensity::Closed { connections: n, pipeline: 1, think })
         }
         Load::Open(rate, max_connections) => {
-            let intensity = Intensity::Open { rate, arrival: Arrival::Constant, max_connections };
+            let intensity = Intensity::Open { rate, arrival: Arrival::Constant, max_connections, pipeline: 1 };
             (format!("offered {rate:.0}/s"), TrialKind::Search, intensity)
         }
     }

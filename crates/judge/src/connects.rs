@@ -1,0 +1,121 @@
+//! Outcome of the connects of a run in which no request completed.
+
+use run::{ErrorKind, Run, Tally};
+
+use crate::number::figure;
+
+/// Counts of connects that a run started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Connects {
+    attempted: u64,
+    established: u64,
+    timed_out: u64,
+    refused: u64,
+    /// Connects that failed before anything left the generator.
+    local: u64,
+    failed: u64,
+}
+
+impl Connects {
+    fn of(run: &Run) -> Self {
+        run.trials.iter().filter(|t| !t.kind.is_auxiliary()).fold(Self::default(), |sum, t| sum.plus(&t.tally))
+    }
+
+    fn plus(self, tally: &Tally) -> Self {
+        let count = |kind| tally.errors.0.get(&kind).copied().unwrap_or(0);
+        Self {
+            attempted: self.attempted + tally.attempted,
+            established: self.established + tally.connected,
+            timed_out: self.timed_out + count(ErrorKind::ConnectTimeout),
+            refused: self.refused + count(ErrorKind::ConnectRefused),
+            local: self.local + count(ErrorKind::ClientFds) + count(ErrorKind::ClientPorts),
+            failed: self.failed + count(ErrorKind::ConnectFailed),
+        }
+    }
+
+    /// Returns the connects without an outcome when their load ended.
+    fn waiting(self) -> u64 {
+        let ended = self.established + self.timed_out + self.refused + self.local + self.failed;
+        self.attempted.saturating_sub(ended)
+    }
+}
+
+/// Returns a sentence about a run in which no request completed: how many connects got no answer, or that requests got none. `None` for
+/// a run that started no connects.
+pub(crate) fn nothing_completed(run: &Run) -> Option<String> {
+    let connects = Connects::of(run);
+    let counted = [
+        (connects.waiting(), "still had no answer when their load ended"),
+        (connects.timed_out, "timed out"),
+        (connects.refused, "were refused"),
+        (connects.failed, "failed"),
+        (connects.local, "failed for lack of local ports or descriptors"),
+    ];
+    let each: Vec<String> =
+        counted.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", figure(*n as f64))).collect();
+    let each = if each.is_empty() { String::new() } else { format!(": {}", each.join(", ")) };
+    let attempted = figure(connects.attempted as f64);
+    match connects {
+        Connects { attempted: 0, .. } => None,
+        Connects { established: 0, .. } => {
+            Some(format!("no request completed: none of {attempted} connects was established{each}"))
+        }
+        _ => Some(format!(
+            "no request completed, though {} of {attempted} connects were established{each}",
+            figure(connects.established as f64)
+        )),
+    }
+}
+
+/// Returns the next steps where no request completed.
+pub(crate) fn advice(run: &Run) -> Vec<String> {
+    let connects = Connects::of(run);
+    match connects.established {
+        _ if connects.attempted == 0 => Vec::new(),
+        0 => vec![
+            "Look for a limit on new connections between here and the server (a firewall, a limit of SYN packets, a full \
+             accept queue)."
+                .into(),
+            "Give connects time for a second SYN: `loadline load URL --connections 1 --warmup 10s --duration 10s`.".into(),
+        ],
+        _ => vec!["Send one request by hand, and give responses more time: --timeout, --duration.".into()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{ErrorKind, Run};
+
+    use crate::planted::PlantedRun;
+
+    fn nothing(change: impl Fn(&mut run::Tally)) -> Run {
+        let mut run = PlantedRun::new(1000.0, 4000.0).rates(&[]).run();
+        run.trials.truncate(1);
+        let trial = &mut run.trials[0];
+        (trial.rates.completed_rate, trial.latency_us) = (0.0, run::Summary::default());
+        trial.measured.tally = run::Tally::default();
+        trial.tally = run::Tally { attempted: 24, ..run::Tally::default() };
+        change(&mut trial.tally);
+        crate::judge(&mut run);
+        run
+    }
+
+    #[test]
+    fn a_server_that_answers_no_connect_is_told_with_the_number_of_connects() {
+        let run = nothing(|tally| {
+            tally.errors.0.insert(ErrorKind::ConnectTimeout, 4);
+        });
+        let found = &run.findings.bottleneck;
+        let expected = "none of 24 connects was established: 20 still had no answer when their load ended, 4 timed out";
+        assert!(found.id == "unknown" && found.sentence.contains(expected), "{found:#?}");
+        assert!(found.advice.iter().any(|advice| advice.contains("--warmup")), "{found:#?}");
+    }
+
+    #[test]
+    fn connections_without_an_answer_are_told_as_such() {
+        let run = nothing(|tally| tally.connected = 24);
+        let found = &run.findings.bottleneck;
+        assert!(found.sentence.contains("though 24 of 24 connects were established"), "{found:#?}");
+        assert!(found.advice.iter().any(|advice| advice.contains("--timeout")), "{found:#?}");
+    }
+}
