@@ -25,6 +25,11 @@ const SCATTERS: (f64, f64) = (4.0, 1.5);
 /// saturated.
 const STEPS_SHARE: f64 = 0.5;
 
+/// Prior probability that something slowed a window down and no meter saw it: a garbage collection, a checkpoint, a
+/// neighbour. Nothing makes a server faster than it is. So a spoiled window shows more late requests than a capacity
+/// predicts, never fewer.
+const SPOILED: f64 = 0.05;
+
 /// Capacities and steepnesses of a grid.
 struct Axes {
     rates: Vec<f64>,
@@ -64,6 +69,8 @@ pub(super) struct Grid {
     priors: Vec<Vec<Vec<f64>>>,
     /// Log likelihood of one draw, by steepness, window and rate.
     of_a_draw: Vec<Vec<Vec<f64>>>,
+    /// Log likelihood of one draw of each window by a model that predicts exactly what the window showed.
+    exact: Vec<f64>,
     /// Number of answers in each window.
     answered: Vec<f64>,
 }
@@ -79,6 +86,7 @@ impl Grid {
         Self {
             priors: priors(constraint, &lines),
             of_a_draw: lines.iter().map(weigh).collect(),
+            exact: windows.iter().map(|w| exact(constraint, w)).collect(),
             answered: windows.iter().map(|w| w.answered).collect(),
             axes,
         }
@@ -104,7 +112,9 @@ impl Grid {
         let kernels: Vec<Kernel> = SPEEDS.iter().map(|(speeds, _)| Kernel::new(*speeds, self.axes.step)).collect();
         let mut by_speed = self.priors.clone();
         for (j, windows) in self.of_a_draw.iter().enumerate() {
-            for (at_speed, smoothed) in by_speed.iter_mut().zip(smoothed(&kernels, windows, draws)) {
+            let of_window = |((row, exact), draws): ((&Vec<f64>, &f64), &f64)| or_spoiled(row, *exact, *draws);
+            let windows: Vec<Vec<f64>> = windows.iter().zip(&self.exact).zip(draws).map(of_window).collect();
+            for (at_speed, smoothed) in by_speed.iter_mut().zip(smoothed(&kernels, &windows)) {
                 at_speed[j].iter_mut().zip(smoothed).for_each(|(sum, more)| *sum += more);
             }
         }
@@ -122,6 +132,31 @@ fn of_a_draw(constraint: &Constraint, w: &WindowObservation, line: &CapacityMode
         }
         ConstraintKind::Mean => -0.5 * (shown.max(1e-9).ln() - law).powi(2) / SPREAD,
     }
+}
+
+/// Returns the greatest log likelihood of one draw of a window.
+fn exact(constraint: &Constraint, w: &WindowObservation) -> f64 {
+    let share = (w.late / w.answered).clamp(1e-12, 1.0 - 1e-12);
+    match constraint.kind {
+        ConstraintKind::Share { .. } | ConstraintKind::Refused { .. } => {
+            share * share.ln() + (1.0 - share) * (1.0 - share).ln()
+        }
+        ConstraintKind::Mean => 0.0,
+    }
+}
+
+/// Returns the log likelihood of a window over the capacities, by its log likelihood of one draw. Where a capacity
+/// predicts fewer late requests than the window showed, the window may also have been [`SPOILED`].
+fn or_spoiled(of_a_draw: &[f64], exact: f64, draws: f64) -> Vec<f64> {
+    // The late share falls with the capacity: below the best capacity the model predicts more than the window showed.
+    let best = of_a_draw.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(i, _)| i);
+    let (sound, spoiled) = ((1.0 - SPOILED).ln(), draws * exact + SPOILED.ln());
+    let of = |(i, l): (usize, &f64)| {
+        let plain = draws * l + sound;
+        let (most, least) = (plain.max(spoiled), plain.min(spoiled));
+        if i < best { plain } else { most + exp(least - most).ln_1p() }
+    };
+    of_a_draw.iter().enumerate().map(of).collect()
 }
 
 /// Returns the logarithm of the priors, by scatter of speeds. All logarithms of the capacity are equally likely, apart

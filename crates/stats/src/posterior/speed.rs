@@ -52,15 +52,14 @@ impl Kernel {
 }
 
 /// Returns the log likelihood of all windows together over the logarithm of the capacity, smoothed by each kernel.
-/// `windows` has the log likelihood of one draw of each window, and `draws` the number of draws that it is worth.
-pub(super) fn smoothed(kernels: &[Kernel], windows: &[Vec<f64>], draws: &[f64]) -> Vec<Vec<f64>> {
+pub(super) fn smoothed(kernels: &[Kernel], windows: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut all: Vec<Product> = kernels.iter().map(|_| Product::new(windows.first().map_or(0, Vec::len))).collect();
-    for (window, draws) in windows.iter().zip(draws) {
-        let top = draws * window.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let plain: Vec<f64> = window.iter().map(|l| exp(draws * l - top)).collect();
+    for window in windows {
+        let top = window.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let plain: Vec<f64> = window.iter().map(|l| exp(l - top)).collect();
         for (kernel, product) in kernels.iter().zip(&mut all) {
             match kernel.is_none() {
-                true => product.ln.iter_mut().zip(window).for_each(|(ln, l)| *ln += draws * l),
+                true => product.ln.iter_mut().zip(window).for_each(|(ln, l)| *ln += l),
                 false => product.times(top, kernel.smoothed(&plain)),
             }
         }
@@ -122,7 +121,7 @@ mod tests {
     fn changing_speeds_widen_a_normal_likelihood_by_their_scatter() {
         let step = 0.002;
         let ln: Vec<f64> = (0..400).map(|i| -0.5 * (f64::from(i - 200) * step / 0.03).powi(2)).collect();
-        let wide = smoothed(&[Kernel::new(0.04, step)], &[ln], &[1.0]);
+        let wide = smoothed(&[Kernel::new(0.04, step)], &[ln]);
         let weights: Vec<f64> = wide[0].iter().map(|l| l.exp()).collect();
         let all: f64 = weights.iter().sum();
         let squares = weights.iter().enumerate().map(|(i, w)| w * ((i as f64 - 200.0) * step).powi(2));
@@ -134,16 +133,16 @@ mod tests {
     fn steady_speeds_do_not_change_the_likelihood() {
         assert_eq!(Kernel::new(0.0, 0.01).points, [(0, 1.0)]);
         let ln = [-3.0, -1.0, 0.0, -600.0];
-        let same = smoothed(&[Kernel::new(0.001, 0.01)], &[ln.to_vec()], &[1.0]);
+        let same = smoothed(&[Kernel::new(0.001, 0.01)], &[ln.to_vec()]);
         assert!(ln.iter().zip(&same[0]).all(|(a, b)| (a - b).abs() < 1e-9), "{same:?}");
     }
 
     /// The product of a hundred windows, each of which almost excludes one end, must equal the sum of their logarithms.
     #[test]
     fn very_small_products_are_kept_as_logarithms() {
-        let windows = vec![vec![-60.0, -0.1, 0.0]; 100];
+        let windows = vec![vec![-120.0, -0.2, 0.0]; 100];
         let kernel = Kernel { points: vec![(0, 0.5), (0, 0.5)] };
-        let all = smoothed(&[kernel], &windows, &vec![2.0; 100]);
+        let all = smoothed(&[kernel], &windows);
         for (found, expected) in all[0].iter().zip([-12_000.0, -20.0, 0.0]) {
             assert!((found - expected).abs() < 1e-6, "{found} {expected}");
         }
