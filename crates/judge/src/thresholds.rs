@@ -172,10 +172,12 @@ thresholds! {
         MANY_PLACES: f64 = 2.0, "times the requests at a time", "workers of which most wait from workers that are the limit",
             Chosen, "half of them wait", "where_most_workers_wait_more_of_them_are_not_advised";
         ADDED_WAIT: f64 = 0.25, "share of 1/Xmax", "a response time that a queue makes longer from one that something else makes longer",
-            Chosen, "Little's law makes it exact; windows of different length and warm-ups differ by some percent", "a_response_time_that_does_not_grow_shows_no_queue";
+            Chosen, "Little's law makes it exact; windows of different length and warm-ups differ by some percent", "a_response_time_that_does_not_grow_shows_no_queue", also [
+            POOL_SLOWED, "a server that made the requests of a full pool wait from one that answered as fast as without load"];
         HELD_RATE: f64 = 0.9, "share of the offered rate", "an open loop that held its rate from one that fell behind",
             Chosen, "what the objective demands of a window", "an_open_loop_that_falls_behind_does_not_hold", also [
             ALONE_REACHES, "one client that reaches the limiter's rate alone from one that does not",
+            POOL_IN_USE, "an open loop that used all its connections from one with some to spare",
             CAPACITY_APART, "a capacity that needs a second headline from one that is the highest rate",
             FULL_STEP, "steps of the closed loop that were full from those before"];
         DEFAULT_MEDIANS: f64 = 10.0, "times the unloaded median", "the default objective on the median",
@@ -308,10 +310,6 @@ thresholds! {
             Chosen, "fewer have no percentile and a cost that one outlier decides", "a_class_with_errors_fails_and_one_that_held_at_the_highest_load_does_not";
         CATCHES_UP: f64 = 20.0, "times a pause", "the time in which a server still catches up with a pause from time that counts",
             Simulated, "12 made 92 of 100 intervals hold the exact capacity of a machine that pauses; 20 make it 94", "the_capacity_of_both_sides_is_made_by_one_rule";
-        POOL_IN_USE: f64 = 0.9, "share of the connections", "an open loop that used all its connections from one with some to spare",
-            Chosen, "the overload of a full pool uses 99 %", "a_full_pool_before_an_idle_server_is_no_failure_of_the_server";
-        POOL_UNSLOWED: f64 = 1.25, "times the response time without load", "a server that answers as fast as without load from one that makes requests wait",
-            Chosen, "a server at half of its capacity makes requests wait longer", "a_server_that_slows_down_fails_by_itself";
         BETWEEN_RUNS: f64 = 0.01, "standard deviation of the logarithm", "two runs of one server that differ by themselves",
             Chosen, "runs are seldom closer, and the windows of one run cannot show it", "a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by";
         COMPARE_SURE: f64 = 0.03, "chance over all figures", "a difference that gets a word from chance",

@@ -7,7 +7,7 @@ use crate::number::positive;
 use crate::objective::holds;
 use crate::single::{clients, closed};
 use crate::sweep::lightest;
-use crate::thresholds::{POOL_IN_USE, POOL_UNSLOWED};
+use crate::thresholds::{POOL_IN_USE, POOL_SLOWED};
 
 /// Returns the limit that an open loop's own connections were; `None` where it held the objective, where the server was slower than without
 /// load, and where the sweep of the same `trials` went further than the pool.
@@ -19,7 +19,7 @@ pub fn own_pool(trial: &Trial, trials: &[Trial], limits: &Limits) -> Option<OwnL
     let response_us = alone_us.max(positive(on_a_connection_us(trial))?);
     let in_use = trial.rates.concurrency >= POOL_IN_USE * most;
     let further = sweep.iter().any(|step| clients(step) > most);
-    (in_use && !further && !holds(trial, limits) && response_us <= POOL_UNSLOWED * alone_us).then_some(OwnLimit {
+    (in_use && !further && !holds(trial, limits) && response_us <= (1.0 + POOL_SLOWED) * alone_us).then_some(OwnLimit {
         offered_rate: trial.rates.offered_rate,
         connections: max_connections,
         response_us,
