@@ -355,10 +355,12 @@ thresholds! {
             Chosen, "the words \"proven\" and \"sure\" go together", "what_was_predicted_is_proven";
         SUPPORTED: f64 = 0.9, "confidence", "least confidence of a verdict that an experiment supports",
             Chosen, "sure, and less than a proof", "what_remains_is_supported_by_an_observation_and_by_a_larger_load";
-        CLOSE: f64 = 0.6, "confidence", "greatest confidence of an unsure verdict after an experiment that decided nothing, or of one that it contradicts",
+        CLOSE: f64 = 0.6, "confidence", "greatest confidence of a verdict that an experiment contradicts, or of a CPU limit whose kind is open",
             Chosen, "possible, not sure", "an_open_experiment_takes_nothing_from_counters_that_are_sure";
         ALIKE: f64 = 0.5, "share of the dose on its own resource", "a lever that slows another resource as well from one of two that slow the same CPUs",
             Chosen, "with less, an error in a dose is at most doubled by the division", "levers_on_the_same_cpus_tell_the_sum_and_a_bound";
+        UNDECIDED: f64 = 0.75, "confidence", "greatest confidence of an unsure verdict after an experiment whose parts were too close",
+            Simulated, "of simulated verdicts at 0.7 to 0.89 by counters 14 of 14 were right after such experiments", "an_open_experiment_takes_nothing_from_counters_that_are_sure";
         UNWANTED: f64 = 0.15, "share of the time", "a resource that its victim hardly wants from one that it uses",
             Chosen, "an elasticity is at most the utilization", "what_its_victim_hardly_wants_carries_at_most_what_it_wants";
     }

@@ -2,7 +2,7 @@
 
 use run::ProofOutcome;
 
-use crate::thresholds::{CLOSE, MOST, SHOWN, SUPPORTED, SURE};
+use crate::thresholds::{CLOSE, MOST, SHOWN, SUPPORTED, SURE, UNDECIDED};
 
 /// Result of the lever that acts on what the verdict names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,14 +198,15 @@ impl Conclusion {
     /// An experiment that decided nothing takes nothing from counters that are sure. It lowers a sure verdict only where it contradicts:
     /// where the own part is surely less than half, or throughput surely differs from the prediction.
     pub(super) fn confidence(self, before: f64, own_most: f64, more_load: MoreLoad) -> f64 {
-        let if_unsure = if before >= SURE { before } else { before.min(CLOSE) };
+        let if_unsure = |most: f64| if before >= SURE { before } else { before.min(most) };
         match self {
             Self::Proven => before.max(SHOWN),
             Self::Found | Self::LoadConfirmed => before.max(SUPPORTED),
             Self::Remains if more_load == MoreLoad::Unchanged => before.max(SUPPORTED),
             Self::Astray => before.min(CLOSE),
             Self::Close if own_most < MOST => before.min(CLOSE),
-            Self::Close | Self::Disturbed | Self::KindOpen => if_unsure,
+            Self::Close => if_unsure(UNDECIDED),
+            Self::KindOpen => if_unsure(CLOSE),
             _ => before,
         }
     }
@@ -284,7 +285,8 @@ mod tests {
         for open in [Conclusion::Disturbed, Conclusion::Close, Conclusion::Slack, Conclusion::NotSeen] {
             assert_eq!(after(open, 0.95, 1.0), 0.95, "{open:?}");
         }
-        assert_eq!((after(Conclusion::Disturbed, 0.8, 1.0), after(Conclusion::Close, 0.95, 0.45)), (CLOSE, CLOSE));
+        assert_eq!((after(Conclusion::Disturbed, 0.8, 1.0), after(Conclusion::Close, 0.95, 0.45)), (0.8, CLOSE));
+        assert_eq!((after(Conclusion::Close, 0.8, 1.0), after(Conclusion::KindOpen, 0.8, 1.0)), (UNDECIDED, CLOSE));
         assert_eq!((after(Conclusion::Slack, 0.8, 1.0), after(Conclusion::Proven, 0.8, 1.0)), (0.8, SHOWN));
         assert_eq!((after(Conclusion::Remains, 0.7, 1.0), after(Conclusion::Found, 0.0, 1.0)), (0.7, SUPPORTED));
     }

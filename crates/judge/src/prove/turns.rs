@@ -1,7 +1,7 @@
 //! Effect of a lever that was on in one turn of each pair: the mean of the logarithms of the pairs' ratios, with Student's interval. Drift
 //! of the machine cancels within a pair.
 
-use crate::thresholds::FEWEST_WINDOWS;
+use crate::thresholds::{EXCLUDED, FEWEST_WINDOWS};
 use run::{Effect, SwitchTrial};
 use stats::Sample;
 use stats::student::t95;
@@ -29,18 +29,19 @@ pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
 pub(super) enum PredictionCheck {
     /// The whole interval is nearer to the prediction than to no effect.
     Confirmed,
-    /// The whole interval is nearer to no effect.
+    /// The whole interval is close to no effect.
     Refuted,
-    /// The interval holds both.
+    /// Neither.
     Open,
 }
 
-/// Compares an effect with its prediction. The border is halfway, in logarithms, between the prediction and no effect.
+/// Compares an effect with its prediction, in logarithms. The border of a confirmation is halfway between the prediction and no effect. A
+/// refutation needs less than the share of the prediction that excludes a resource: a bold prediction may meet another limit first.
 pub(super) fn check(effect: &Effect, predicted: f64) -> PredictionCheck {
-    let halfway = predicted.max(1e-6).sqrt();
+    let (halfway, small) = (predicted.max(1e-6).sqrt(), predicted.max(1e-6).powf(EXCLUDED));
     let (beyond, short) = match predicted > 1.0 {
-        true => (effect.low >= halfway, effect.high < halfway),
-        false => (effect.high <= halfway, effect.low > halfway),
+        true => (effect.low >= halfway, effect.high < small),
+        false => (effect.high <= halfway, effect.low > small),
     };
     match (beyond, short) {
         (true, _) => PredictionCheck::Confirmed,
@@ -77,6 +78,8 @@ mod tests {
             (of(2.0, 0.02), of(1.0, 0.02), of(1.5, 0.2)),
             (PredictionCheck::Confirmed, PredictionCheck::Refuted, PredictionCheck::Open)
         );
+        // Seen with an accept queue: kept connections brought 2.36 times as much, and 8.55 times had been predicted.
+        assert_eq!(check(&effect(&trial(2.36, 0.01, 6, 1)).unwrap(), 8.55), PredictionCheck::Open);
         let taken = |ratio| check(&effect(&trial(ratio, 0.02, 6, 1)).unwrap(), 0.75);
         assert_eq!((taken(0.74), taken(1.0)), (PredictionCheck::Confirmed, PredictionCheck::Refuted));
     }
