@@ -49,6 +49,7 @@ mod refusals;
 mod repeats;
 mod rules;
 mod serial;
+mod server_queue;
 mod sides;
 mod signals;
 mod single;

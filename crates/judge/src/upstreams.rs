@@ -166,23 +166,25 @@ fn round_trips(view: &View<'_>, load: &UpstreamLoad) -> Option<Evidence> {
     Some(measured(view, ("behind.data_out", address), (trips, FigureUnit::PerRequest), None, text))
 }
 
-/// Returns the longest queue before an upstream: connections that wait to be accepted, or requests that wait unread.
-pub(crate) fn queue(view: &View<'_>) -> Option<Evidence> {
+/// Returns the queue before the nearest upstream that has one, and its requests: connections that wait to be accepted, or unread requests of
+/// this size.
+pub(crate) fn queue(view: &View<'_>, request_bytes: Option<f64>) -> Option<(Evidence, f64)> {
     let mean = |id, address: &str| view.side.recording.reading(id, address, view.window).value().filter(|n| *n >= 1.0);
-    let nearest = view.side.behind.iter().min_by_key(|behind| behind.depth);
-    let mut all = nearest.into_iter().chain(&view.side.behind);
-    all.find_map(|behind| {
-        let (id, queued, unit, what) = match mean("behind.queue", &behind.address) {
-            Some(n) => ("behind.queue", n, FigureUnit::Plain, "connections waited to be accepted by"),
-            None => (
-                "behind.unread",
-                mean("behind.unread", &behind.address)?,
-                FigureUnit::Bytes,
-                "bytes of requests waited unread before",
-            ),
+    let mut behind: Vec<&Upstream> = view.side.behind.iter().collect();
+    behind.sort_by_key(|behind| behind.depth);
+    behind.into_iter().find_map(|behind| {
+        let put = |id, value, unit, what: &str, requests| {
+            let text = format!("{} {what} {}", figure(value), named(behind));
+            (measured(view, (id, &behind.address), (value, unit), None, text), requests)
         };
-        let text = format!("{} {what} {}", figure(queued), named(behind));
-        Some(measured(view, (id, &behind.address), (queued, unit), None, text))
+        let unaccepted = mean("behind.queue", &behind.address)
+            .map(|n| put("behind.queue", n, FigureUnit::Plain, "connections waited to be accepted by", n));
+        let unread = || {
+            let bytes = mean("behind.unread", &behind.address)?;
+            let requests = bytes / request_bytes.unwrap_or(1.0);
+            Some(put("behind.unread", bytes, FigureUnit::Bytes, "bytes of requests waited unread before", requests))
+        };
+        unaccepted.or_else(unread)
     })
 }
 
@@ -202,7 +204,10 @@ pub(crate) fn line(view: &View<'_>, load: &UpstreamLoad) -> Evidence {
         None => "could not be watched".to_string(),
     };
     let of = if connections == 1.0 { "connection" } else { "connections" };
-    let text = format!("{whose} {} {of} to {}, which {does}", figure(connections), named(&load.behind));
+    let busy = view.side.recording.reading("behind.busy", &load.behind.address, view.window).value();
+    let busy =
+        if busy.is_some_and(|busy| busy > 0.0 && busy >= NEARLY_FULL * connections) { " (all busy)" } else { "" };
+    let text = format!("{whose} {} {of}{busy} to {}, which {does}", figure(connections), named(&load.behind));
     match (load.cpu_used, load.behind.processes.first()) {
         (Some(used), Some(process)) => {
             measured(view, ("process.cpu", process), (used, FigureUnit::Cpus), load.cpu_allowed, text)
@@ -329,6 +334,7 @@ mod tests {
             .per_s(Who::Server, "process.cpu", "postgres:900", |p| p.x)
             .level(Who::Server, "behind.connections", "127.0.0.1:5432", 64.0)
             .level(Who::Server, "behind.unread", "127.0.0.1:5432", 300.0)
+            .level(Who::Server, "behind.busy", "127.0.0.1:5432", 62.0)
             .per_s(Who::Server, "behind.data_out", "127.0.0.1:5432", |p| p.x * 31.0)
             .per_s(Who::Server, "behind.data_in", "127.0.0.1:5432", |p| p.x * 40.0)
             .change(move |t, _| t.server.iter_mut().for_each(|side| side.behind = vec![behind.clone()]))
@@ -337,6 +343,7 @@ mod tests {
         let b = &run.findings.bottleneck;
         let said = |text: &str| b.evidence.iter().any(|e| e.text.contains(text));
         assert!(said("31 round trips to 127.0.0.1:5432 (postgres:900) per request"), "{b:#?}");
+        assert!(said("64 connections (all busy) to"), "{b:#?}");
         assert!(said("300 bytes of requests waited unread before") && b.confidence >= 0.8, "{b:#?}");
     }
 

@@ -11,6 +11,7 @@ use crate::facts::loopback;
 use crate::number::{duration, figure, grew, percent, positive, rate, ratio};
 use crate::places::{self, Places};
 use crate::serial;
+use crate::server_queue;
 use crate::signals::Signal;
 use crate::signals::cpu::ServerCpu;
 use crate::single::{clients, r1_us};
@@ -177,24 +178,15 @@ fn waits_for_a_disk(view: &View<'_>) -> Option<run::Evidence> {
 
 /// Returns direct signs of a queue or of counted places, each with the confidence that it gives.
 fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(run::Evidence, f64)> {
-    let unread = view.value("connection.receive_queue").filter(|q| *q >= 1.0).map(|q| {
-        let text = format!("{} bytes of requests waited unread in each receive queue of the server", figure(q));
-        (measured(view, ("connection.receive_queue", ""), (q, FigureUnit::Bytes), None, text), SURE)
-    });
-    let unaccepted = view.max("listen.queue").filter(|q| *q >= 1.0).map(|q| {
-        let text = format!("{} connections waited for the server to accept them", figure(q));
-        let limit = view.value("listen.limit");
-        (measured(view, ("listen.queue", ""), (q, FigureUnit::Plain), limit, text), TWO_SIGNS)
-    });
+    let queue = server_queue::seen(facts, places).map(|queue| (queue, SURE));
     let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {
         let text = format!("about {} requests at a time: {}", figure(all.places), places::text(one));
         // A small number may match by chance.
         (measured(view, ("places", ""), (all.places, FigureUnit::Requests), Some(one.count), text), WEAK_SIGN)
     });
     let turns = serial::turns(facts).map(|turns| (turns, TWO_SIGNS));
-    let behind = upstreams::queue(view).map(|queue| (queue, TWO_SIGNS));
     let full = upstreams::full(&facts.upstreams).map(|load| (upstreams::line(view, load), SURE));
-    [unread, unaccepted, counted, turns, behind, full].into_iter().flatten().collect()
+    [queue, counted, turns, full].into_iter().flatten().collect()
 }
 
 /// Returns that the way to the server does not explain the response time.

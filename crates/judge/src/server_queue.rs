@@ -1,0 +1,84 @@
+//! Requests that wait at the server or before its upstream, as a share of those that must wait somewhere. A few unread bytes are no queue: a server
+//! that holds requests on purpose has read them.
+
+use run::{Evidence, FigureUnit};
+
+use crate::Facts;
+use crate::evidence::measured;
+use crate::number::{figure, percent, positive, ratio};
+use crate::overflow::Overflow;
+use crate::places::Places;
+use crate::single::{clients, server_of};
+use crate::sweep::top;
+use crate::thresholds::{NEARLY_FULL, QUEUE_SHARE};
+use crate::upstreams;
+use crate::view::View;
+
+/// Returns the queue in the heaviest load at the highest rate, where it holds most of the requests that are not worked at.
+pub(crate) fn seen(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidence> {
+    let view = top(&facts.sweep).last().copied().or(facts.decisive).and_then(server_of)?;
+    let in_flight = positive(view.trial.rates.concurrency).unwrap_or_else(|| clients(view.trial));
+    let waiting = positive(in_flight - places.map_or(1.0, |places| places.places)).filter(|n| *n >= 1.0)?;
+    let queues = [unread(&view, in_flight), unaccepted(&view), upstreams::queue(&view, request_bytes(&view))];
+    let most = queues.into_iter().flatten().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let share = ratio(most.1, waiting).filter(|share| *share >= QUEUE_SHARE)?.min(1.0);
+    let mut evidence = most.0;
+    evidence.text += &format!(": {} of the requests that wait", percent(share));
+    Some(evidence)
+}
+
+/// Returns the mean size of a request, in bytes.
+fn request_bytes(view: &View<'_>) -> Option<f64> {
+    let tally = &view.trial.measured.tally;
+    positive(ratio(tally.bytes_sent as f64, tally.sent as f64)?)
+}
+
+/// Returns the requests that wait unread at the server. Where their size is unknown, one byte stands for a request.
+fn unread(view: &View<'_>, in_flight: f64) -> Option<(Evidence, f64)> {
+    let bytes = view.value("connection.receive_queue").filter(|bytes| *bytes >= 1.0)?;
+    let connections = match view.trial.intensity {
+        run::Intensity::Closed { connections, .. } => f64::from(connections),
+        _ => in_flight,
+    };
+    let requests = bytes / request_bytes(view).unwrap_or(1.0) * connections;
+    let text = format!("{} bytes of requests waited unread in each receive queue of the server", figure(bytes));
+    Some((measured(view, ("connection.receive_queue", ""), (bytes, FigureUnit::Bytes), None, text), requests))
+}
+
+/// Returns the connections that wait to be accepted. A queue that is full and drops connects is a limit of its own.
+fn unaccepted(view: &View<'_>) -> Option<(Evidence, f64)> {
+    let queue = view.value("listen.queue").filter(|queue| *queue >= 1.0)?;
+    let limit = view.value("listen.limit");
+    let full = limit.is_some_and(|limit| queue >= NEARLY_FULL * limit);
+    if full && Overflow::of(view.trial).is_some_and(|overflow| overflow.drops >= 1.0) {
+        return None;
+    }
+    let text = format!("{} connections waited for the server to accept them", figure(queue));
+    Some((measured(view, ("listen.queue", ""), (queue, FigureUnit::Plain), limit, text), queue))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PlantedRun, Who};
+
+    /// Requests of 69 bytes to a server with room for six of 128.
+    fn confidence(unread_bytes: f64, unaccepted: f64) -> f64 {
+        let mut run = PlantedRun::new(20_000.0, 300.0)
+            .shared()
+            .level(Who::Server, "connection.receive_queue", "", unread_bytes)
+            .level(Who::Server, "listen.queue", "0.0.0.0:8080", unaccepted)
+            .change(|t, _| t.measured.tally.bytes_sent = 69 * t.measured.tally.sent)
+            .run();
+        crate::judge(&mut run);
+        assert_eq!(run.findings.bottleneck.id, "server-concurrency");
+        run.findings.bottleneck.confidence
+    }
+
+    #[test]
+    fn a_few_unread_bytes_are_no_queue() {
+        assert!(confidence(1.54, 0.0) <= 0.5, "2 % of the connections");
+        assert!(confidence(6.86, 0.0) <= 0.5, "a tenth");
+        assert!(confidence(64.0, 0.0) >= 0.9);
+        assert!(confidence(0.0, 110.0) >= 0.9);
+    }
+}
