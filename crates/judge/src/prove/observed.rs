@@ -14,7 +14,7 @@ use crate::waiting::Waiting;
 
 /// Counters that show a bottleneck directly. Its rule reports them as evidence only where they do.
 const OBSERVATIONS: &[(&str, &[&str])] = &[
-    ("server-concurrency", &["connection.receive_queue", "listen.queue", "behind.queue", "behind.unread", "places"]),
+    ("server-concurrency", &["connection.receive_queue", "listen.queue", "behind.queue", "behind.unread"]),
     ("accept-queue", &["tcp.listen_overflows", "tcp.listen_drops", "listen.drops"]),
     ("network-loss", &["tcp.retrans_segs", "tcp.syn_retrans", "qdisc.drops", "medium.drops"]),
     ("network-medium", &["medium.bytes", "medium.drops", "qdisc.backlog", "interface.tx_bytes", "interface.rx_bytes"]),
