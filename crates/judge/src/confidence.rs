@@ -3,6 +3,7 @@
 use run::{Bottleneck, Certainty};
 
 use crate::Facts;
+use crate::rules::{RULES, Rule, Tier};
 use crate::thresholds::{CONTRADICTED, DISTURBED, SURE};
 
 /// A circumstance that limits confidence, and the words about it that follow the sentence of a verdict.
@@ -17,13 +18,13 @@ pub(crate) struct Cap {
 }
 
 /// Row of the table: returns the cap of a circumstance where a run shows it.
-type Circumstance = fn(&Facts<'_>) -> Option<Cap>;
+type Circumstance = fn(&Facts<'_>, &Bottleneck) -> Option<Cap>;
 
 /// Circumstances that weaken every verdict.
 const CIRCUMSTANCES: &[Circumstance] = &[incident, other_programs];
 
 /// Returns a server or generator that died or stood still.
-fn incident(facts: &Facts<'_>) -> Option<Cap> {
+fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Cap> {
     let died = facts.run.ended_by().map(|(_, incident)| incident);
     // Where nothing was completed, the incident is all there is to say.
     let happened = || match facts.decisive {
@@ -34,8 +35,15 @@ fn incident(facts: &Facts<'_>) -> Option<Cap> {
     Some(Cap { most: DISTURBED, words: format!(" (but {})", incident.text), always_told: true })
 }
 
-/// Returns the CPU use of programs that belong to neither side.
-fn other_programs(facts: &Facts<'_>) -> Option<Cap> {
+/// Causes of their tier whose signs are counts that do not depend on who else computes.
+const COUNTED: [&str; 2] = ["server-cpu-quota", "server-rate-limit"];
+
+/// Returns the CPU use of programs that belong to neither side. What ran out and was counted stays sure beside them.
+fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Cap> {
+    let is_counted = |rule: &&Rule| rule.tier == Tier::Broken || COUNTED.contains(&rule.id);
+    if RULES.iter().filter(is_counted).any(|rule| rule.id == verdict.id) {
+        return None;
+    }
     let (taken, online) = facts.other_processes_cpu()?;
     let most = (SURE - taken / online).max(DISTURBED);
     Some(Cap { most, words: "; less sure because of other programs".into(), always_told: false })
@@ -43,7 +51,8 @@ fn other_programs(facts: &Facts<'_>) -> Option<Cap> {
 
 /// Lowers the confidence of a verdict for the circumstances of its run.
 pub(crate) fn weaken(verdict: &mut Bottleneck, facts: &Facts<'_>) {
-    for cap in CIRCUMSTANCES.iter().filter_map(|of| of(facts)) {
+    let caps: Vec<Cap> = CIRCUMSTANCES.iter().filter_map(|of| of(facts, verdict)).collect();
+    for cap in caps {
         let told = cap.always_told || verdict.confidence > 0.0;
         limit(verdict, cap.most);
         verdict.sentence += if told { &cap.words } else { "" };
@@ -65,4 +74,23 @@ pub(crate) fn limit(verdict: &mut Bottleneck, most: f64) {
 pub(crate) fn set(verdict: &mut Bottleneck, confidence: f64) {
     verdict.confidence = if confidence.is_finite() { confidence.clamp(0.0, 1.0) } else { 0.0 };
     verdict.sureness = Certainty::from_confidence(verdict.confidence);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PLANTED, Who};
+
+    /// Another program uses half of the four CPUs.
+    #[test]
+    fn what_was_counted_stays_sure_beside_other_programs() {
+        let beside = |id: &str| {
+            let planted = PLANTED.iter().find(|planted| planted.id == id).unwrap();
+            let mut run = (planted.plant)().per_s(Who::Server, "cpu.user", "total", |_| 2e6).run();
+            crate::judge(&mut run);
+            run.findings.bottleneck
+        };
+        let (quota, disk) = (beside("server-cpu-quota"), beside("server-disk"));
+        assert!(quota.id == "server-cpu-quota" && quota.confidence >= 0.9, "{quota:#?}");
+        assert!(disk.confidence < 0.5 && disk.sentence.contains("other programs"), "{disk:#?}");
+    }
 }
