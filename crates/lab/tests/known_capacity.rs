@@ -286,13 +286,6 @@ fn slow_application() -> Known {
     known
 }
 
-/// One window that a stall of the server spoiled does not pull the capacity below rates that held.
-#[test]
-fn one_spoiled_window_does_not_bend_the_capacity() {
-    slow_application().holds(SEEDS, undisturbed);
-    slow_application().holds(SEEDS, stalling);
-}
-
 /// Prints the rows of servers that stall once.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
