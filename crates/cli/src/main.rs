@@ -52,12 +52,13 @@ fn usage(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code());
 }
 
-/// Parses a command line. An unknown flag gets no tip to pass it as a value, which would be wrong for every command.
+/// Parses a command line.
 fn parse(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, clap::Error> {
-    let parsed = command().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
+    let words: Vec<_> = words.into_iter().collect();
+    let parsed = command().try_get_matches_from(&words).and_then(|matches| Cli::from_arg_matches(&matches));
     parsed.map_err(|mut error| {
         if error.kind() == clap::error::ErrorKind::UnknownArgument {
-            error.remove(clap::error::ContextKind::Suggested);
+            args::foreign::answer(&mut error, &words);
         }
         error
     })

@@ -2,6 +2,7 @@
 
 mod blocks;
 pub(crate) mod defaults;
+pub(crate) mod foreign;
 mod headers;
 mod hosts;
 mod load;
