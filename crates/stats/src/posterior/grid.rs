@@ -141,7 +141,8 @@ fn exact(constraint: &Constraint, w: &WindowObservation) -> f64 {
         ConstraintKind::Share { .. } | ConstraintKind::Refused { .. } => {
             share * share.ln() + (1.0 - share) * (1.0 - share).ln()
         }
-        ConstraintKind::Mean => 0.0,
+        // A mean far above the limit is common past saturation, so no window counts as spoiled.
+        ConstraintKind::Mean => f64::NEG_INFINITY,
     }
 }
 
