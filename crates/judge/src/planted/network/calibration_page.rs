@@ -12,22 +12,18 @@ const DISTURBED_WORLDS: u64 = 100;
 /// CPUs of two that the other program wants.
 const OTHER: f64 = 0.5;
 
-/// Greatest counts that the test allows.
-struct Bounds {
-    surely_wrong: usize,
-    wrong_and_proven: usize,
-    unknown: usize,
-    disturbed_surely_wrong: usize,
-    /// Least share of right verdicts with a confidence of 0.9 or more.
-    sure_right: f64,
-}
-
-/// What loadline promises.
-const PROMISED: Bounds =
-    Bounds { surely_wrong: 5, wrong_and_proven: 5, unknown: 50, disturbed_surely_wrong: 0, sure_right: 0.95 };
-/// What the test holds until the promise is kept: no change may make a count worse. Lower a number with each improvement.
-const HELD: Bounds =
-    Bounds { surely_wrong: 97, wrong_and_proven: 46, unknown: 50, disturbed_surely_wrong: 22, sure_right: 0.72 };
+/// Greatest number of wrong verdicts with a confidence of 0.9 or more, of [`WORLDS`]: one in a hundred.
+const MAX_SURELY_WRONG: usize = 5;
+/// The same of [`DISTURBED_WORLDS`].
+const MAX_DISTURBED_SURELY_WRONG: usize = 0;
+/// Greatest number of wrong verdicts that the experiment calls proven.
+const MAX_WRONG_AND_PROVEN: usize = 5;
+/// Greatest number of verdicts "unknown": one in ten.
+const MAX_UNKNOWN: usize = 50;
+/// Least share of right verdicts with a confidence of 0.9 or more.
+const MIN_SURE_RIGHT: f64 = 0.95;
+/// Least share of right verdicts with a confidence of 0.5 to 0.7. The goal is at most 0.8 as well, which is not reached yet.
+const MIN_MIDDLE_RIGHT: f64 = 0.5;
 
 const HEAD: &str = "\
 # How often a verdict is right
@@ -38,7 +34,9 @@ sometimes another program on its CPUs. A simulation of their threads and queues 
 sweep, the open loop, the counters of both sides, and the experiment. In one part the limit is reached first, and a verdict is right
 if it names that part. If two limits differ by less than 10 %, either is right.
 
-This page is generated: `make docs` writes it. A test fails if a count becomes worse than the bound beside it.
+This page is generated: `make docs` writes it. A test fails if a count is above its bound, or if verdicts with a confidence of 0.9 or
+more are right in fewer than 95 of 100. Verdicts with a confidence of 0.5 to 0.7 are right more often than they say. The test allows
+that so far.
 ";
 
 /// All verdicts of the page.
@@ -70,43 +68,20 @@ impl Verdicts {
 }
 
 fn counts(all: &Tally, disturbed: &Tally) -> String {
-    let row = |what: &str, by_counters: String, n: usize, promised: usize, held: usize| {
-        format!("| {what} | {by_counters} | {n} | {promised} | {held} |\n")
+    let row = |what: &str, by_counters: &dyn std::fmt::Display, n: usize, most: usize| {
+        format!("| {what} | {by_counters} | {n} | {most} |\n")
     };
     let (worlds, beside) = (all.worlds, disturbed.worlds);
+    let sure = format!("wrong with a confidence of 0.9 or more, of {worlds}");
+    let sure_beside =
+        format!("wrong with a confidence of 0.9 or more beside a program that wants {OTHER} of 2 CPUs, of {beside}");
     let rows = [
-        row(
-            &format!("wrong with a confidence of 0.9 or more, of {worlds}"),
-            all.surely_wrong_by_counters.to_string(),
-            all.surely_wrong,
-            PROMISED.surely_wrong,
-            HELD.surely_wrong,
-        ),
-        row(
-            &format!("wrong and called proven, of {worlds}"),
-            String::new(),
-            all.wrong_and_proven,
-            PROMISED.wrong_and_proven,
-            HELD.wrong_and_proven,
-        ),
-        row(
-            &format!("unknown, of {worlds}"),
-            all.unknown_by_counters.to_string(),
-            all.unknown,
-            PROMISED.unknown,
-            HELD.unknown,
-        ),
-        row(
-            &format!(
-                "wrong with a confidence of 0.9 or more beside a program that wants {OTHER} of 2 CPUs, of {beside}"
-            ),
-            disturbed.surely_wrong_by_counters.to_string(),
-            disturbed.surely_wrong,
-            PROMISED.disturbed_surely_wrong,
-            HELD.disturbed_surely_wrong,
-        ),
+        row(&sure, &all.surely_wrong_by_counters, all.surely_wrong, MAX_SURELY_WRONG),
+        row(&format!("wrong and called proven, of {worlds}"), &"", all.wrong_and_proven, MAX_WRONG_AND_PROVEN),
+        row(&format!("unknown, of {worlds}"), &all.unknown_by_counters, all.unknown, MAX_UNKNOWN),
+        row(&sure_beside, &disturbed.surely_wrong_by_counters, disturbed.surely_wrong, MAX_DISTURBED_SURELY_WRONG),
     ];
-    let head = "| verdicts | by the counters alone | with the experiment | goal: at most | the test allows |\n|---|---|---|---|---|\n";
+    let head = "| verdicts | by the counters alone | with the experiment | at most |\n|---|---|---|---|\n";
     format!("{head}{}", rows.concat())
 }
 
@@ -193,10 +168,12 @@ fn verdicts_on_simulated_networks_are_no_worse_than_the_bounds() {
         println!("{}: {:?}; {}", case.seed, truth, case.story);
         println!("  {} ({:?}): {}; {}", answer.id, case.outcome, answer.sentence, case.why);
     }
-    assert!(all.surely_wrong <= HELD.surely_wrong, "{all:?}");
-    assert!(all.wrong_and_proven <= HELD.wrong_and_proven, "{all:?}");
-    assert!(all.unknown <= HELD.unknown, "{all:?}");
-    assert!(disturbed.surely_wrong <= HELD.disturbed_surely_wrong, "{disturbed:?}");
-    let sure = bands(&verdicts.answers())[0];
-    assert!(percent(&sure) >= 100.0 * HELD.sure_right, "{sure:?}");
+    assert!(all.surely_wrong <= MAX_SURELY_WRONG, "{all:?}");
+    assert!(all.wrong_and_proven <= MAX_WRONG_AND_PROVEN, "{all:?}");
+    assert!(all.unknown <= MAX_UNKNOWN, "{all:?}");
+    assert_eq!(disturbed.surely_wrong, MAX_DISTURBED_SURELY_WRONG, "{disturbed:?}");
+    let bands = bands(&verdicts.answers());
+    let share = |from: f64| bands.iter().find(|band| band.from == from).map_or(0.0, |band| percent(band) / 100.0);
+    assert!(share(0.9) >= MIN_SURE_RIGHT, "{bands:?}");
+    assert!(share(0.5) >= MIN_MIDDLE_RIGHT, "{bands:?}");
 }

@@ -1,6 +1,6 @@
 //! Processor sharing: every ready thread of a host gets an equal share of its CPUs, up to one CPU.
 //!
-//! Each group (one program) has a virtual clock that counts the CPU time that each of its threads has received. A thread that starts
+//! Each group (one program) has a virtual clock that counts the work that each of its threads has done. A thread that starts
 //! with some work is done when that clock has advanced by the work. So an event costs the logarithm of the threads, however many are ready.
 
 use std::cmp::Ordering;
@@ -16,7 +16,9 @@ const EPSILON_S: f64 = 1e-12;
 pub(super) struct Cpu {
     /// Number of CPUs.
     pub(super) cpus: f64,
-    /// Speed of each CPU: 1, less where a lever takes a share of it.
+    /// Share of each CPU that a lever leaves.
+    pub(super) left: f64,
+    /// Work that a second of CPU time does: the speed of the machine.
     pub(super) speed: f64,
     pub(super) groups: Vec<Group>,
 }
@@ -67,7 +69,7 @@ impl PartialOrd for Task {
 
 impl Cpu {
     pub(super) fn new(cpus: f64, groups: usize) -> Self {
-        Self { cpus, speed: 1.0, groups: vec![Group::default(); groups] }
+        Self { cpus, left: 1.0, speed: 1.0, groups: vec![Group::default(); groups] }
     }
 
     /// Starts work of a thread.
@@ -79,19 +81,19 @@ impl Cpu {
     /// Returns the share of a CPU that each ready thread gets.
     pub(super) fn share(&self) -> f64 {
         let ready: usize = self.groups.iter().map(Group::running).sum();
-        self.speed * (self.cpus / ready.max(1) as f64).min(1.0)
+        self.left * (self.cpus / ready.max(1) as f64).min(1.0)
     }
 
     /// Returns the time of the next event: work that is done, a quota that runs out, or the end of a period.
     pub(super) fn next_s(&self, now_s: f64) -> f64 {
         let share = self.share();
-        self.groups.iter().map(|group| group.next_s(now_s, share)).fold(f64::INFINITY, f64::min)
+        self.groups.iter().map(|group| group.next_s(now_s, share, self.speed)).fold(f64::INFINITY, f64::min)
     }
 
     /// Lets time pass, up to the next event at most.
     pub(super) fn advance(&mut self, from_s: f64, to_s: f64) {
-        let (share, dt_s) = (self.share(), to_s - from_s);
-        self.groups.iter_mut().for_each(|group| group.advance(dt_s, share));
+        let (share, speed, dt_s) = (self.share(), self.speed, to_s - from_s);
+        self.groups.iter_mut().for_each(|group| group.advance(dt_s, share, speed));
     }
 
     /// Returns a thread whose work is done, after the quotas were brought up to date.
@@ -119,21 +121,21 @@ impl Group {
         if self.quota.is_some_and(|quota| quota.throttled) { 0 } else { self.tasks.len() }
     }
 
-    fn next_s(&self, now_s: f64, share: f64) -> f64 {
+    fn next_s(&self, now_s: f64, share: f64, speed: f64) -> f64 {
         let period_s = self.quota.map_or(f64::INFINITY, |quota| quota.ends_s);
         let Some(first) = self.tasks.peek().filter(|_| self.running() > 0) else { return period_s };
-        let done_s = now_s + (first.done_s - self.clock_s).max(0.0) / share;
+        let done_s = now_s + (first.done_s - self.clock_s).max(0.0) / (share * speed);
         let used_up_s = self.quota.map_or(f64::INFINITY, |quota| {
             now_s + (quota.cpus * PERIOD_S - quota.used_s).max(0.0) / (share * self.tasks.len() as f64)
         });
         done_s.min(used_up_s).min(period_s)
     }
 
-    fn advance(&mut self, dt_s: f64, share: f64) {
+    fn advance(&mut self, dt_s: f64, share: f64, speed: f64) {
         let (running, ready) = (self.running() as f64, self.tasks.len() as f64);
         self.ready_s += ready * dt_s;
         if running > 0.0 {
-            self.clock_s += share * dt_s;
+            self.clock_s += share * speed * dt_s;
             self.work_s += running * share * dt_s;
             self.quota.iter_mut().for_each(|quota| quota.used_s += running * share * dt_s);
         }

@@ -17,7 +17,7 @@ const MAX_CONNECTIONS: u32 = 256;
 /// Share of a server's work that is done before it refuses.
 const PARSES: f64 = 0.2;
 /// Units of a pool that limits nothing.
-const UNLIMITED: usize = 100_000;
+pub(super) const UNLIMITED: usize = 100_000;
 /// Shortest pause of a server between two looks at its listener, seconds.
 const SLEEPS_S: f64 = 0.01;
 /// Share of a host's work from which it is a cause of its own.
@@ -93,7 +93,8 @@ fn kind_for(random: &mut fastrand::Rng, target: Cause) -> Kind {
         Cause::Serial => &[Kind::OneAtATime, Kind::OneAtATime, Kind::Mutex],
         Cause::Workers => &[Kind::Workers],
         Cause::ServerQuota => &[Kind::Parallel, Kind::Loops, Kind::OneAtATime],
-        Cause::AcceptQueue => &[Kind::Parallel],
+        // Threads that live for one connection are gone before they are counted.
+        Cause::AcceptQueue => &[Kind::Loops],
         _ => &[Kind::Parallel, Kind::Loops, Kind::Mutex, Kind::Workers],
     };
     all[random.usize(..all.len())]
@@ -278,7 +279,7 @@ fn loops(draw: &mut Draw) -> usize {
     let most = draw.cpus as usize;
     match draw.target {
         Cause::ServerLoops => draw.random.usize(1..most.max(2)),
-        HOST => most,
+        HOST | Cause::AcceptQueue => most,
         _ => draw.random.usize(1..=most),
     }
 }

@@ -176,7 +176,8 @@ fn slots(world: &World, run: &Run, n: u32, random: &mut fastrand::Rng) -> ProofT
     let all = slots.run(world, random, |sim, slot, speed| {
         for host in 0..sim.cpus.len() {
             let taken = SLOWED.iter().zip(&on).filter(|((_, p), on)| world.programs[*p].host == host && on[slot]);
-            sim.cpus[host].speed = speed * (1.0 - DOSE * taken.count() as f64);
+            sim.cpus[host].left = 1.0 - DOSE * taken.count() as f64;
+            sim.cpus[host].speed = speed;
         }
     });
     let levers = SLOWED.iter().zip(on).map(|((id, program), on)| lever(world, (id, *program), on, &all)).collect();

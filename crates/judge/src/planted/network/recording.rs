@@ -2,8 +2,9 @@
 
 use run::{Column, CounterId, Kind, Recording, Side, Upstream, counter};
 
+use super::draw::UNLIMITED;
 use super::sim::Load;
-use super::window::Seen;
+use super::window::{SAMPLES, Seen};
 use super::world::{BACKEND, CLIENT, Program, SERVER, World};
 
 /// Bytes of a request and of an answer.
@@ -15,8 +16,6 @@ const SOFTIRQ: f64 = 0.03;
 const USER: f64 = 0.6;
 /// Delay of an acknowledgement that has nothing to travel with, seconds.
 const DELAYED_ACK_S: f64 = 0.04;
-/// Samples of a window.
-const SAMPLES: usize = 5;
 /// Greatest number of connections that the probe samples.
 const SAMPLED: f64 = 64.0;
 /// Address of the service behind the server.
@@ -42,6 +41,14 @@ impl Writer<'_> {
         let at = |t_s: &f64| Some(if gauge { value } else { 5000.0 + value * t_s });
         let values = self.t_s.iter().map(at).collect();
         self.columns.push(Column { counter: CounterId::new(id), instance: instance.into(), values });
+    }
+
+    /// Adds a counter of the connects that were dropped, which begins before the window.
+    fn drops(&mut self, id: &'static str, instance: &str, counted: bool) {
+        self.put(id, instance, if counted { self.seen.per_s.dropped } else { 0.0 });
+        if let Some(first) = self.columns.last_mut().and_then(|column| column.values.get_mut(..2)).filter(|_| counted) {
+            first[0] = first[1].map(|begin| begin - self.seen.dropped_before);
+        }
     }
 
     /// Adds a share of time of a counter in microseconds, with the error of its reading.
@@ -83,17 +90,18 @@ impl Writer<'_> {
             self.put(id, "", x * 1.2 * both);
         }
         self.put("tcp.orig_data_sent", "", x * both);
-        self.put("tcp.retrans_segs", "", if server && !shared { 0.0 } else { self.seen.per_s.dropped });
-        self.put("tcp.syn_retrans", "", if server && !shared { 0.0 } else { self.seen.per_s.dropped });
-        self.put("tcp.timeouts", "", self.seen.per_s.dropped);
+        for id in ["tcp.retrans_segs", "tcp.syn_retrans", "tcp.timeouts"] {
+            self.drops(id, "", shared || !server);
+        }
         let delayed = if self.seen.latency_us().mean >= DELAYED_ACK_S * 1e6 && (server || shared) { x } else { 0.5 };
         self.put("tcp.delayed_acks", "", delayed);
-        let (opens, drops) = (self.seen.per_s.accepted, self.seen.per_s.dropped);
+        let opens = self.seen.per_s.accepted;
         let here = |of_server: bool, value: f64| if shared || of_server == server { value } else { 0.0 };
         self.put("tcp.active_opens", "", here(false, opens));
         self.put("tcp.passive_opens", "", here(true, opens));
-        self.put("tcp.listen_overflows", "", here(true, drops));
-        self.put("tcp.listen_drops", "", here(true, drops));
+        for id in ["tcp.listen_overflows", "tcp.listen_drops"] {
+            self.drops(id, "", shared || server);
+        }
         if !shared {
             self.put("interface.speed", "eth0", 1.25e9);
             for (id, each) in [("interface.tx_bytes", 400.0), ("interface.rx_bytes", 400.0)] {
@@ -105,11 +113,16 @@ impl Writer<'_> {
         }
     }
 
-    fn connections(&mut self, server: bool) {
-        let n = match self.seen.load {
+    /// Returns the number of connections in use.
+    fn clients(&self) -> f64 {
+        match self.seen.load {
             Load::Closed(n) => f64::from(n),
             Load::Open(..) => self.seen.per_s.in_flight.max(1.0),
-        };
+        }
+    }
+
+    fn connections(&mut self, server: bool) {
+        let n = self.clients();
         let (unread, bytes) = match server {
             true => (self.seen.per_s.unread, REQUEST_BYTES),
             false => (self.seen.per_s.answers_unread, ANSWER_BYTES),
@@ -126,12 +139,9 @@ impl Writer<'_> {
         self.put("connection.send_queue", "", if server { 0.0 } else { unread.min(1.0) });
         self.put("connection.unacked", "", 0.1);
         self.put("connection.delivery_rate", "", 5e6);
-        for id in ["waiting", "write_full", "rwnd_limited", "sndbuf_limited"] {
-            let all =
-                ["connection.waiting", "connection.write_full", "connection.rwnd_limited", "connection.sndbuf_limited"];
-            let id = all.into_iter().find(|one| one.ends_with(id)).unwrap_or(all[0]);
-            self.put(id, "", 0.0);
-        }
+        let stalls =
+            ["connection.waiting", "connection.write_full", "connection.rwnd_limited", "connection.sndbuf_limited"];
+        stalls.iter().for_each(|id| self.put(id, "", 0.0));
     }
 
     /// Adds the counters of a program, and returns its processes.
@@ -142,15 +152,21 @@ impl Writer<'_> {
         let (name, pid) = NAMES[at];
         let each = if program.processes { 1 } else { threads.len().max(1) };
         let mut processes = Vec::new();
+        if program.processes {
+            let master = format!("{name}:{}", pid - 1);
+            self.process(&program, &master, 1, &[(0.0, 0.0)]);
+            processes.push(master);
+        }
+        let parent = if program.processes { pid - 1 } else { 1 };
         for (number, threads) in threads.chunks(each).enumerate() {
             let process = format!("{name}:{}", pid as usize + if program.processes { number } else { 0 });
-            self.process(&program, &process, threads);
+            self.process(&program, &process, parent, threads);
             processes.push(process);
         }
         processes
     }
 
-    fn process(&mut self, program: &Program, process: &str, threads: &[(f64, f64)]) {
+    fn process(&mut self, program: &Program, process: &str, parent: u32, threads: &[(f64, f64)]) {
         let pid: usize = process.rsplit(':').next().and_then(|pid| pid.parse().ok()).unwrap_or(1);
         let cpus = self.world.hosts[program.host].cpus;
         let (used, waited): (f64, f64) = threads.iter().fold((0.0, 0.0), |sum, t| (sum.0 + t.0, sum.1 + t.1));
@@ -168,6 +184,7 @@ impl Writer<'_> {
         let gauges = [
             ("process.cpus_allowed", f64::from(cpus)),
             ("process.cpu_mask", 2f64.powi(cpus as i32) - 1.0),
+            ("process.parent", f64::from(parent)),
             ("process.threads", threads.len() as f64),
             ("process.running", (used + waited).round()),
             ("process.sleeping", (threads.len() as f64 - used - waited).max(0.0).round()),
@@ -193,7 +210,18 @@ impl Writer<'_> {
     /// Adds the service behind the server; only its connections are seen where it runs on a host of its own.
     fn backend(&mut self) -> Option<Upstream> {
         let program = self.world.programs.get(BACKEND)?;
-        self.put("behind.connections", BACKEND_ADDRESS, self.seen.per_s.backend_connections.ceil());
+        let (busy, x) = (self.seen.per_s.backend_connections, self.seen.rate());
+        let pool = self.world.semaphores.last().copied().filter(|all| *all < UNLIMITED);
+        let open = pool.map_or(busy.ceil() + 1.0, |all| (all as f64).min(self.clients()));
+        let gauges = [
+            ("behind.connections", open),
+            ("behind.busy", busy),
+            ("behind.queue", 0.0),
+            ("behind.unread", self.seen.per_s.backend_unread * REQUEST_BYTES),
+            ("behind.data_out", x),
+            ("behind.data_in", x),
+        ];
+        gauges.iter().for_each(|(id, value)| self.put(id, BACKEND_ADDRESS, *value));
         let here = program.host == self.world.programs[SERVER].host;
         let processes = if here { self.program(BACKEND) } else { Vec::new() };
         let pids = processes.iter().filter_map(|p| p.rsplit(':').next()?.parse().ok()).collect();
@@ -225,13 +253,18 @@ pub(super) fn server(world: &World, seen: &Seen, seed: u64) -> Side {
     writer.quota(SERVER, QUOTA, "/srv");
     let limit = world.listener.map_or(4096, |listener| listener.backlog);
     writer.put("listen.limit", LISTENER, limit as f64);
-    writer.put("listen.queue", LISTENER, seen.per_s.backlog.round());
+    writer.put("listen.queue", LISTENER, 0.0);
+    if let Some(queue) = writer.columns.last_mut() {
+        queue.values.iter_mut().skip(1).zip(&seen.backlog).for_each(|(at, waiting)| *at = Some(*waiting as f64));
+    }
+    writer.drops("listen.drops", LISTENER, true);
     let behind = writer.backend();
     side(writer, "beta", processes, behind)
 }
 
 fn writer<'a>(world: &'a World, seen: &'a Seen, seed: u64) -> Writer<'a> {
-    let t_s = (0..SAMPLES).map(|i| seen.length_s * i as f64 / (SAMPLES - 1) as f64).collect();
+    let inside = (0..SAMPLES).map(|i| seen.length_s * i as f64 / (SAMPLES - 1) as f64);
+    let t_s = std::iter::once(-seen.warmup_s).chain(inside).collect();
     Writer { world, seen, random: fastrand::Rng::with_seed(seed), t_s, columns: Vec::new() }
 }
 

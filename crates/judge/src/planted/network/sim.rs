@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
 use super::cpu::Cpu;
-use super::world::{CLIENT, Program, SERVER, Threads, World};
+use super::world::{BACKEND, CLIENT, Program, SERVER, Threads, World};
 
 /// Load of one trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,8 +99,9 @@ pub(super) struct Sums {
     pub(super) in_flight: f64,
     pub(super) unread: f64,
     pub(super) answers_unread: f64,
-    pub(super) backlog: f64,
     pub(super) backend_connections: f64,
+    /// Requests that wait unread before the service behind.
+    pub(super) backend_unread: f64,
     pub(super) due: f64,
     pub(super) sent: f64,
     pub(super) refused: f64,
@@ -256,12 +257,18 @@ impl<'w> Sim<'w> {
             self.sums.unread += (f64::from(self.counts.unread) + waiting(server.host, own)) * dt_s;
             self.sums.answers_unread += f64::from(self.counts.answers_unread) * dt_s;
             self.sums.in_flight += f64::from(self.counts.in_flight) * dt_s;
-            self.sums.backlog += self.backlog.len() as f64 * dt_s;
             let taken = self.semaphores.last().zip(self.world.semaphores.last());
             self.sums.backend_connections += taken.map_or(0.0, |(s, all)| (all - s.free.min(*all)) as f64) * dt_s;
+            self.sums.backend_unread += self.backend_unread() as f64 * dt_s;
             self.cpus.iter_mut().for_each(|cpu| cpu.advance(self.now_s, to_s));
         }
         self.now_s = to_s;
+    }
+
+    fn backend_unread(&self) -> usize {
+        let Some(workers) = self.workers.get(BACKEND) else { return 0 };
+        let threads = self.threads[workers.first..workers.first + workers.count].iter();
+        workers.queue.len() + threads.map(|thread| thread.queue.len()).sum::<usize>()
     }
 
     fn ready(&self, program: usize) -> u32 {
@@ -307,9 +314,10 @@ impl<'w> Sim<'w> {
     /// A thread has done its work.
     fn computed(&mut self, thread: usize) {
         let Some((request, from_s, work_s)) = self.threads[thread].running.take() else { return };
+        let used_s = work_s / self.cpus[self.host_of(thread)].speed;
         let one = &mut self.threads[thread];
-        one.cpu_s += work_s;
-        one.wait_s += (self.now_s - from_s - work_s).max(0.0);
+        one.cpu_s += used_s;
+        one.wait_s += (self.now_s - from_s - used_s).max(0.0);
         if one.program == self.world.programs.len() {
             return self.other_rests(request);
         }

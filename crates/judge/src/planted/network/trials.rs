@@ -78,6 +78,7 @@ pub(super) fn trial(world: &World, seen: &Seen, seed: u64) -> Trial {
     if refused > 0 {
         status.insert("5xx".into(), refused);
     }
+    // Connects of the warm-up are not counted here.
     let connects = if world.listener.is_some() { count(seen.per_s.accepted) } else { 0 };
     let tally = Tally {
         attempted: connects,

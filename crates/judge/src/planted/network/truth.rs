@@ -73,13 +73,16 @@ impl Cause {
                 let mut ids = vec!["server-cpu"];
                 ids.extend(client.then_some("client-cpu"));
                 ids.extend(backend.then_some("server-concurrency"));
-                // With one CPU or one loop a thread on it is as full as the CPU.
-                ids.extend(world.serial().then_some("server-single-thread"));
+                // A thread on the only CPU is as full as the CPU, and so is each of as many loops as CPUs.
+                ids.extend(world.a_thread_for_each_cpu().then_some("server-single-thread"));
                 ids
             }
             Self::ServerLoops => {
-                let all = matches!(world.programs[SERVER].threads, Threads::Loops(n) if n >= world.server_cpus());
-                if all { vec!["server-single-thread", "server-cpu"] } else { vec!["server-single-thread"] }
+                if world.a_thread_for_each_cpu() {
+                    vec!["server-single-thread", "server-cpu"]
+                } else {
+                    vec!["server-single-thread"]
+                }
             }
             Self::Serial if world.server_cpus() == 1 => vec!["server-cpu", "server-single-thread", "server-lock"],
             Self::Serial => vec!["server-single-thread", "server-concurrency", "server-lock"],
@@ -113,9 +116,10 @@ impl World {
         self.hosts[self.programs[SERVER].host].cpus as usize
     }
 
-    /// Returns whether one thread of the server can fill its host.
-    fn serial(&self) -> bool {
-        self.server_cpus() == 1
+    /// Returns whether a thread of the server is full where its host is.
+    fn a_thread_for_each_cpu(&self) -> bool {
+        let loops = matches!(self.programs[SERVER].threads, Threads::Loops(n) if n >= self.server_cpus());
+        self.server_cpus() == 1 || loops
     }
 
     /// Returns the truth, given the highest rate that the sweep reached.

@@ -3,6 +3,9 @@
 use super::sim::{Load, Sim, Sums};
 use super::world::World;
 
+/// Samples of a window.
+pub(super) const SAMPLES: usize = 5;
+
 /// Look at all counters of a simulation.
 #[derive(Clone, Debug)]
 pub(super) struct Look {
@@ -21,6 +24,11 @@ pub(super) struct Look {
 pub(super) struct Seen {
     pub(super) load: Load,
     pub(super) length_s: f64,
+    /// Time before the window, seconds, and the connects that were dropped in it.
+    pub(super) warmup_s: f64,
+    pub(super) dropped_before: f64,
+    /// Connections that waited to be accepted, at each sample of the window.
+    pub(super) backlog: Vec<usize>,
     /// Sums over the window, per second.
     pub(super) per_s: Sums,
     /// Share of a CPU that each thread used, and share of the time that it waited for one.
@@ -38,11 +46,12 @@ pub(super) struct Seen {
 impl Look {
     pub(super) fn at(sim: &Sim<'_>) -> Self {
         let threads = sim.threads.iter().map(|thread| {
-            let share = sim.world.programs.get(thread.program).map_or(1.0, |p| sim.cpus[p.host].share());
+            let host = sim.world.programs.get(thread.program).map_or(0, |program| program.host);
+            let (share, speed) = (sim.cpus[host].share(), sim.cpus[host].speed);
             // Work that is under way counts with its part.
             let under_way = thread.running.map_or(0.0, |(_, from_s, work_s)| {
                 let part_s = (sim.now_s - from_s) * share;
-                part_s.min(work_s)
+                part_s.min(work_s / speed)
             });
             let waits = thread.running.map_or(0.0, |(_, from_s, _)| sim.now_s - from_s - under_way);
             (thread.cpu_s + under_way, thread.wait_s + waits)
@@ -69,8 +78,12 @@ pub(super) fn measure(world: &World, load: Load, (warmup_s, length_s): (f64, f64
     sim.until(warmup_s);
     sim.answers.clear();
     let before = Look::at(&sim);
-    sim.until(warmup_s + length_s);
-    seen(&mut sim, &before)
+    let mut backlog = vec![sim.backlog.len()];
+    for sample in 1..SAMPLES {
+        sim.until(warmup_s + length_s * sample as f64 / (SAMPLES - 1) as f64);
+        backlog.push(sim.backlog.len());
+    }
+    Seen { backlog, ..seen(&mut sim, &before) }
 }
 
 /// Returns the figures since a look.
@@ -86,6 +99,9 @@ pub(super) fn seen(sim: &mut Sim<'_>, before: &Look) -> Seen {
     Seen {
         load: sim.load,
         length_s,
+        warmup_s: before.at_s,
+        dropped_before: before.sums.dropped,
+        backlog: Vec::new(),
         per_s: after.sums.since(&before.sums, length_s),
         threads: pairs(&after.threads, &before.threads),
         program: sim.threads.iter().map(|thread| thread.program).collect(),
@@ -102,8 +118,8 @@ impl Sums {
             in_flight: of(|s| s.in_flight),
             unread: of(|s| s.unread),
             answers_unread: of(|s| s.answers_unread),
-            backlog: of(|s| s.backlog),
             backend_connections: of(|s| s.backend_connections),
+            backend_unread: of(|s| s.backend_unread),
             due: of(|s| s.due),
             sent: of(|s| s.sent),
             refused: of(|s| s.refused),
