@@ -1,7 +1,7 @@
 //! `make bench`: loadline's speed as ratios to peers that are measured in the same run.
 //!
-//! This is not a test, because machines differ and are shared. Each row measures loadline and the peer in turn for
-//! several rounds and compares the medians. The spread is printed beside the ratio. `make bench BENCH="generator
+//! `make bench` is not a test, because machines differ and are shared. Each row measures loadline and the peer in turn
+//! for several rounds and compares the medians. The spread is printed beside the ratio. `make bench BENCH="generator
 //! server"` runs only rows whose ID contains one of the words. `--rounds N` sets the number of rounds (at least 5).
 
 mod compare;

@@ -1,4 +1,5 @@
-//! The programs that a row runs. They start on a free port, are pinned to a CPU, and are ended by their own process ID.
+//! The programs that a row runs. Each program starts on a free port, is pinned to a CPU, and is ended by its process
+//! ID.
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -89,7 +90,7 @@ pub(crate) fn await_listening(mut child: Child, addr: SocketAddr, dir: Option<Te
     bail!("nothing listened on {addr} within 5 s")
 }
 
-/// Starts nginx with one worker on the server's CPU. It serves the file of 1294 bytes as `/file`.
+/// Starts nginx with one worker on the server's CPU. nginx serves the file of 1294 bytes as `/file`.
 pub(crate) fn nginx() -> Result<Server> {
     nginx_on(SERVER_CPU)
 }
@@ -99,7 +100,7 @@ pub(crate) fn nginx_on(cpu: u32) -> Result<Server> {
     nginx_with(cpu, "worker_processes 1;", &["127.0.0.1"])
 }
 
-/// Starts nginx with enough workers for 130,000 connections. It listens on several addresses, from 127.0.0.1 on.
+/// Starts nginx with enough workers for 130,000 connections. nginx listens on several addresses, from 127.0.0.1 on.
 pub(crate) fn nginx_of_many(addresses: u8) -> Result<Server> {
     let addrs: Vec<String> = (1..=addresses).map(|i| format!("127.0.0.{i}")).collect();
     nginx_with(SERVER_CPU, "worker_processes 7;", &addrs.iter().map(String::as_str).collect::<Vec<_>>())

@@ -1,4 +1,4 @@
-//! A private sshd on loopback with its own keys. It neither reads nor changes the machine's own configuration.
+//! A private sshd on loopback with its own keys. This sshd neither reads nor changes the machine's own configuration.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};

@@ -9,7 +9,7 @@ use crate::Mask;
 pub struct Event {
     /// The declared descriptor.
     pub fd: RawFd,
-    /// Those of the declared kinds that hold.
+    /// The declared kinds that hold at delivery.
     pub mask: Mask,
     pub(crate) ended: bool,
     pub(crate) generation: u32,

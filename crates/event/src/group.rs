@@ -2,7 +2,7 @@
 //!
 //! Process-wide interest is declared in every present and future queue of the group. Wake-one interest is kept in one
 //! edge-triggered epoll instance that every queue watches. Each event goes to exactly one queue, the first that checks
-//! the instance. This works for any mix of backends. Several queues may wake to check.
+//! the instance. The queues of a group may have different backends. Several queues may wake to check.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, RawFd};

@@ -14,7 +14,7 @@ pub struct Mask(u8);
 pub type State = Mask;
 
 impl Mask {
-    /// The empty set. As an interest it revokes.
+    /// The empty set. Declaring the empty set as an interest revokes the interest.
     pub const NONE: Self = Self(0);
     /// Data or an end of file can be read. Value 0x1.
     pub const READ: Self = Self(1);

@@ -11,8 +11,9 @@ use crate::{Backend, Event, EventError, Group, Mask, Options, Result, State};
 
 /// The event queue of one thread. The thread declares interest in descriptors and takes their events from the queue.
 ///
-/// Descriptors are plain numbers, as in the interface of the paper. They should be non-blocking, because an event is a
-/// hint: it may be repeated or outdated, but is never lost. A queue stays on the thread that created it.
+/// Descriptors are plain numbers, as in the interface of the paper. Descriptors should be non-blocking, because an
+/// event is a hint. An event may be repeated or outdated, but is never lost. A queue stays on the thread that created
+/// it.
 #[derive(Debug)]
 pub struct EventQueue {
     mechanism: Mechanism,
@@ -85,8 +86,8 @@ impl EventQueue {
     }
 
     /// Reports that `fd` was read until it would block or until a short read, and that it is not read again before its
-    /// next event. The call is optional. It saves io_uring the check at the next delivery; other backends ignore it. If
-    /// `fd` is read nevertheless, an outdated event may follow.
+    /// next event. The call is optional. It saves a check at the next delivery on io_uring. Other backends ignore the
+    /// call. If `fd` is read nevertheless, an outdated event may follow.
     #[inline]
     pub fn drained(&mut self, fd: RawFd) {
         self.mechanism.drained(fd);

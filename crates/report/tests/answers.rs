@@ -1,5 +1,5 @@
-//! Answers of `compare` and `what-if`, in the forms that people read. They show intervals and the verdict, and hostile
-//! names stay text.
+//! Answers of `compare` and `what-if`, in the forms that people read. The forms show intervals and the verdict, and
+//! hostile names stay text.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

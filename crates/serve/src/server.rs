@@ -16,7 +16,7 @@ use crate::{ServeError, Service};
 
 /// Maximum number of closed peers whose addresses are kept.
 const MAX_NAMED_PEERS: usize = 16;
-/// Stack size of a serving thread in bytes. It is small because buffers are on the heap.
+/// Stack size of a serving thread in bytes. The stack is small because buffers are on the heap.
 const STACK_BYTES: usize = 256 * 1024;
 
 /// A server that runs in threads of this process. Dropping the value stops the server.
@@ -82,7 +82,7 @@ impl Server {
         &self.notes
     }
 
-    /// Tells all threads to stop. They close their connections at once.
+    /// Tells all threads to stop. The threads close their connections at once.
     pub fn stop(&self) {
         self.control.stop();
     }
@@ -165,7 +165,7 @@ impl Control {
         cell
     }
 
-    /// Creates an eventfd that is signalled when the server stops. Other holders may signal it too.
+    /// Creates an eventfd that is signalled when the server stops. Other holders may signal the eventfd, too.
     pub(crate) fn waker(&self) -> Result<Arc<Waker>, ServeError> {
         let waker = Arc::new(Waker::new().map_err(|e| ServeError::os("make an eventfd", e))?);
         lock(&self.wakers).push(waker.clone());

@@ -13,8 +13,8 @@ pub fn ln_sd(low: f64, high: f64) -> f64 {
     (high / low).ln() / (2.0 * NORMAL_95)
 }
 
-/// Draws an approximately standard normal number: the sum of twelve uniform numbers minus six. It is accurate within
-/// three standard deviations and never exceeds six.
+/// Draws an approximately standard normal number: the sum of twelve uniform numbers minus six. The distribution is
+/// accurate within three standard deviations. The number never exceeds six.
 pub fn normal(random: &mut fastrand::Rng) -> f64 {
     (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
 }

@@ -1,6 +1,6 @@
 //! Confidence intervals of shares: of one share by E. Wilson (*Journal of the American Statistical Association* 22,
-//! 1927), and of a difference of two by R. Newcombe (*Statistics in Medicine* 17, 1998). Both are valid for shares near
-//! 0 and near 1, too.
+//! 1927), and of a difference of two by R. Newcombe (*Statistics in Medicine* 17, 1998). Both methods are valid for
+//! shares near 0 and near 1, too.
 
 use crate::Interval;
 

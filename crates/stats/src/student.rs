@@ -15,8 +15,8 @@ const PARTS: u32 = 2000;
 /// Degrees of freedom above which the normal distribution is used instead.
 const NORMAL_FREEDOM: f64 = 1e5;
 
-/// Returns the 97.5 % quantile, which is half of a 95 % interval in standard errors. It is infinite below one degree of
-/// freedom.
+/// Returns the 97.5 % quantile, which is half of a 95 % interval in standard errors. The quantile is infinite below one
+/// degree of freedom.
 pub fn t95(freedom: f64) -> f64 {
     let most = T95.len() as f64;
     if freedom.is_nan() || freedom < 1.0 {

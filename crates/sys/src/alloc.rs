@@ -97,7 +97,8 @@ pub struct LiveAllocator;
 static LIVE_COUNT: AtomicU64 = AtomicU64::new(0);
 static LIVE_BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// Returns number and bytes of the live allocations of all threads. Both are 0 in a program without [`LiveAllocator`].
+/// Returns number and bytes of the live allocations of all threads. Both results are 0 in a program without
+/// [`LiveAllocator`].
 pub fn live() -> (u64, u64) {
     (LIVE_COUNT.load(Ordering::SeqCst), LIVE_BYTES.load(Ordering::SeqCst))
 }

@@ -221,8 +221,8 @@ impl Diag {
 }
 
 impl Diag {
-    /// Returns the current state of one known connection, or `None` if the connection has ended. This is much cheaper
-    /// than a dump, which makes the kernel search its whole table.
+    /// Returns the current state of one known connection, or `None` if the connection has ended. This query is much
+    /// cheaper than a dump, which makes the kernel search its whole table.
     pub fn connection(&mut self, name: &SocketName) -> Result<Option<Connection>> {
         let mut head = request(name.family == INET6, CONNECTION_EXTENSIONS, u32::MAX);
         head[8..56].copy_from_slice(&name.id);

@@ -82,7 +82,7 @@ impl Netns {
         Ok(Self { user: (!same_user).then(|| Arc::new(user.into())), net: Arc::new(net.into()), id })
     }
 
-    /// Returns device and inode number. They are equal for two handles of one namespace.
+    /// Returns device and inode number. The numbers are equal for two handles of one namespace.
     pub fn id(&self) -> (u64, u64) {
         self.id
     }
@@ -106,7 +106,7 @@ impl Netns {
         let (here, there) = io_pair()?;
         let user = self.user.clone();
         // SAFETY: the child calls only async-signal-safe functions (setns, open, socket, sendmsg, _exit) on memory
-        // prepared before the fork. It never returns into Rust code of the parent.
+        // prepared before the fork. The child never returns into Rust code of the parent.
         let child = unsafe { libc::fork() };
         match child {
             -1 => Err(io::Error::last_os_error()),

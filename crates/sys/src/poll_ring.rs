@@ -80,9 +80,9 @@ impl PollRing {
     /// Disarms the poll with this token. Earlier completions of the poll may still arrive.
     #[inline]
     pub fn disarm(&mut self, token: u64) -> Result<()> {
-        // IORING_OP_POLL_REMOVE is unsuitable. It fails with EALREADY while the poll is about to report, and leaves the
-        // poll armed, which would keep the file of a closed descriptor open forever. A cancellation waits for the
-        // report.
+        // IORING_OP_POLL_REMOVE is unsuitable. That operation fails with EALREADY while the poll is about to report,
+        // and leaves the poll armed, which would keep the file of a closed descriptor open forever. A cancellation
+        // waits for the report.
         let remove = opcode::AsyncCancel::new(token).build().user_data(IGNORED_TOKEN);
         self.push(&remove.flags(squeue::Flags::SKIP_SUCCESS))
     }

@@ -64,7 +64,7 @@ pub fn listen(fd: impl AsFd, backlog: u32) -> Result<()> {
     net::listen(fd, i32::try_from(backlog).unwrap_or(i32::MAX))
 }
 
-/// Takes a connection off the accept queue: non-blocking, closed on exec. Fails with EAGAIN if there is none.
+/// Takes a connection off the accept queue: non-blocking, closed on exec. Fails with EAGAIN if none is waiting.
 #[inline]
 pub fn accept(fd: impl AsFd) -> Result<OwnedFd> {
     net::accept_with(fd, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)

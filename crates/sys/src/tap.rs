@@ -13,7 +13,7 @@ const SEGMENTS: [(u32, &str); 3] = [(0x1f, "tso"), (0x24, "gso"), (0x2c, "gro")]
 const CHECKSUMS: [(u32, &str); 1] = [(0x17, "tx checksums")];
 /// Socket option that hides packets sent by the program itself.
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
-/// Maximum bytes that wait for the program. They hold as many frames as a TAP interface queues.
+/// Maximum bytes that wait for the program. This size holds as many frames as a TAP interface queues.
 const QUEUE_BYTES: libc::c_int = 1 << 20;
 
 /// The program's end of an interface. A TAP interface exists as long as this value.
@@ -52,7 +52,7 @@ impl Tap {
         Ok(Self { fd })
     }
 
-    /// Reads one frame that the host sent. Fails with `AGAIN` if there is none.
+    /// Reads one frame that the host sent. Fails with `AGAIN` if no frame is waiting.
     #[inline]
     pub fn read(&self, frame: &mut [u8]) -> Result<usize> {
         rustix::io::read(&self.fd, frame)

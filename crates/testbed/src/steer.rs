@@ -16,7 +16,8 @@ use crate::tools;
 /// the `rps_cpus` of an interface.
 const DEFAULT_MASK_FILE: &str = "/proc/sys/net/core/rps_default_mask";
 
-/// Script that sets the CPU mask of one interface. It mounts the sysfs of the host's namespace for this one command.
+/// Script that sets the CPU mask of one interface. The script mounts the sysfs of the host's namespace for this one
+/// command.
 const SET_MASK_SCRIPT: &str =
     r#"mount -t sysfs sysfs /sys && printf %s "$1" > /sys/class/net/eth0/queues/rx-0/rps_cpus"#;
 

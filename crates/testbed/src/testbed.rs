@@ -35,8 +35,8 @@ impl Spec {
     }
 }
 
-/// Hosts (network namespaces) joined by a medium. They vanish with every program started in them when the value is
-/// dropped or its process ends for any reason.
+/// Hosts (network namespaces) joined by a medium. The hosts vanish, with every program started in them, when the value
+/// is dropped or its process ends for any reason.
 pub struct Testbed {
     /// Declared first, because it must be dropped first: a forwarder releases the hosts' interfaces.
     medium: Arc<dyn BuiltMedium>,

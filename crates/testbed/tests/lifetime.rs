@@ -73,7 +73,7 @@ fn no_root_is_needed() {
     }
 }
 
-/// Body of the child processes of the tests above. It does nothing in a normal test run.
+/// Body of the child processes of the tests above. In a normal test run, this test does nothing.
 #[test]
 fn the_other_end() {
     match std::env::var(ROLE).as_deref() {

@@ -48,7 +48,7 @@ const fn one_wire(medium: &'static str, rate: f64) -> Claim {
 /// A switch on which all clients share the port to the server.
 const SWITCH: Claim = Claim { medium: "switch:50M", rate: 50.0, wire: "switch to server", share: TCP_SHARE_DUPLEX };
 
-/// Runs these tests one at a time. They keep a wire full, and two concurrent tests would compete for CPUs.
+/// Runs these tests one at a time. Each test keeps a wire full, and two concurrent tests would compete for CPUs.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Length of each period of the measurement in seconds. If the machine stalls, the wire is idle for one or two periods.

@@ -1,5 +1,5 @@
-//! Containers that hold only the static program from `make dist`. They run HTTP servers on this machine's network.
-//! Other containers on the machine are not touched.
+//! Containers that hold only the static program from `make dist`. The containers run HTTP servers on this machine's
+//! network. Other containers on the machine are not touched.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

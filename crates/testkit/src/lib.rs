@@ -1,9 +1,9 @@
 //! Shared code of all tests and of `make bench`. The released program does not use it.
 //!
-//! - [`skip`] reports that the machine lacks a requirement. It prints a `SKIP` line, or fails the test if
+//! - [`skip`] reports that the machine lacks a requirement. This function prints a `SKIP` line, or fails the test if
 //!   `LOADLINE_REQUIRE=all`.
-//! - [`VirtualServer`] has a known capacity in virtual time, for tests of the search. It runs the generator's own
-//!   worker, arrivals and sessions against a queueing model. [`queueing`] has the formulas of known capacities.
+//! - [`VirtualServer`] has a known capacity in virtual time, for tests of the search. This server runs the generator's
+//!   own worker, arrivals and sessions against a queueing model. [`queueing`] has the formulas of known capacities.
 //! - Servers are real programs on free ports. Dropping its value ends a server by its process ID.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 

@@ -113,8 +113,8 @@ pub fn peak_kib(pid: u32) -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// A child process that ends when this value is dropped. It first gets SIGTERM, so that it can end its own children. It
-/// is killed if it does not end.
+/// A child process that ends when this value is dropped. The process first gets SIGTERM, so that it can end its own
+/// children. A process that does not end is killed.
 pub struct ChildProcess(pub Child);
 
 impl ChildProcess {

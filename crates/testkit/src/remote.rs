@@ -1,4 +1,4 @@
-//! Hosts with an sshd each. They are network namespaces of a testbed, with their own host keys, user key and
+//! Hosts with an sshd each. The hosts are network namespaces of a testbed, with their own host keys, user key and
 //! configurations. The machine's own ssh configuration is not touched.
 
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::{ChildProcess, ControlGroup, SetupError, eventually, has, installed, 
 /// Number of concurrent logins that an sshd accepts. Beyond it, sshd may refuse connections.
 const AT_ONCE: u32 = 10;
 
-/// A testbed whose hosts can be reached by ssh. It ends when this value is dropped.
+/// A testbed whose hosts can be reached by ssh. The testbed ends when this value is dropped.
 pub struct SshHosts {
     binary: PathBuf,
     dir: TempDir,

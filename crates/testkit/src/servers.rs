@@ -73,8 +73,8 @@ pub fn apache_with_log(format: &str) -> Option<Running> {
     modules.exists().then(|| Running::start(command, port, dir))
 }
 
-/// Starts Python's http.server with an unbuffered log (`" 200 ` per request). It has one thread per connection and a
-/// listen queue of five. Returns `None` if Python is not installed.
+/// Starts Python's http.server with an unbuffered log (`" 200 ` per request). This server has one thread per connection
+/// and a listen queue of five. Returns `None` if Python is not installed.
 pub fn python() -> Option<Running> {
     let (python, port, dir) = (program("python3")?, free_port(), root());
     let mut command = Command::new("sh");

@@ -8,10 +8,10 @@ use run::{LoadPlan, Plan, Protocol, Run, Steady, Trial, Window};
 
 /// Time in seconds of a trial besides warm-up and window: starting agents and a short drain.
 const AROUND_A_TRIAL_S: f64 = 0.08;
-/// Time for which pauses are generated, in budgets. No search takes longer.
+/// Time for which pauses are generated, in budgets. No search takes longer than this.
 const BUDGETS: f64 = 3.0;
 
-/// Pauses of a machine, as on a shared host. They start at Poisson times and have exponential lengths.
+/// Pauses of a machine, as on a shared host. The pauses start at Poisson times and have exponential lengths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pauses {
     /// Pauses per second.

@@ -1,8 +1,8 @@
 //! The files of a crate must not depend on each other in a cycle. Common code belongs in a file below both.
 //!
-//! The check reads the sources as text. It looks for paths that begin with `crate`, `self`, `super` or the name of a
-//! module, outside of tests. A re-exported name (`pub use`) counts as a dependency on its definition, which may be in
-//! another crate.
+//! The check reads the sources as text. The check looks for paths that begin with `crate`, `self`, `super` or the name
+//! of a module, outside of tests. A re-exported name (`pub use`) counts as a dependency on its definition, which may be
+//! in another crate.
 
 #![allow(clippy::unwrap_used)]
 

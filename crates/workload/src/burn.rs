@@ -24,7 +24,7 @@ pub struct Calibration {
 pub(super) struct Burner {
     code: Option<Map>,
     data: Map,
-    /// Byte that the loops write. It depends on all bytes read, so the compiler cannot remove the reads.
+    /// Byte that the loops write. The byte depends on all bytes read, so the compiler cannot remove the reads.
     sum: u8,
 }
 

@@ -58,7 +58,7 @@ pub struct ThreadSpec {
     pub file: String,
     /// Order of the accesses.
     pub access: Access,
-    /// How the file is read.
+    /// Method of reading the file.
     pub mode: Mode,
     /// Size of a record in bytes.
     pub record_bytes: u32,
@@ -87,7 +87,7 @@ pub enum Access {
     Sequential,
 }
 
-/// How a file is read.
+/// Method of reading a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {

@@ -53,7 +53,8 @@ fn of_check(rounds: usize, begins: &str, unit: &'static str) -> Result<Compared>
     Ok(Compared { ours: vec![value], unit, note, ..Compared::default() })
 }
 
-/// Runs the experiment without pinning. It uses one CPU for the measured code and another for everything else.
+/// Runs the experiment without pinning. The experiment uses one CPU for the measured code and another for everything
+/// else.
 fn run(rounds: usize) -> Result<Value> {
     let mut command = Command::new(programs::loadline()?);
     let sets = ["figures=false", "across=0", "cold=[0,750,4500,9000,13500,18000]", &format!("rounds={rounds}")];

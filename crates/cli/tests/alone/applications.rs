@@ -1,5 +1,5 @@
 //! Web applications in Python, Go, JavaScript and Java, each with one known limit. `find` must name that limit or
-//! report that it does not know. It must not call another limit sure or proven. The sources are in `applications/`.
+//! report that it does not know. `find` must not call another limit sure or proven. The sources are in `applications/`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

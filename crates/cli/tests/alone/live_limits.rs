@@ -97,8 +97,8 @@ def memory():
 const CHEAP_FOR_A_PROCESSOR: f64 = 0.45;
 
 impl DiskWork {
-    /// Returns a program that does this work for a second without a server. Its argument is the file. It prints the
-    /// share of a CPU that the work took.
+    /// Returns a program that does this work for a second without a server. Its argument is the file. The program
+    /// prints the share of a CPU that the work took.
     fn alone(&self) -> String {
         let Self { piece, open, each } = self;
         format!(
@@ -132,8 +132,8 @@ fn share_alone(work: &DiskWork, python: &Path, file: &Path) -> Result<f64, Strin
     said.trim().parse().map_err(|_| format!("no reading past the page cache (O_DIRECT): {words}"))
 }
 
-/// Creates a file on a disk that is slow enough to be the limit. The error states what the machine lacks. This is
-/// measured before any load, independently of the verdict.
+/// Creates a file on a disk that is slow enough to be the limit. The error states what the machine lacks. The disk's
+/// speed is measured before any load, independently of the verdict.
 fn slow_file(work: &DiskWork, python: &Path) -> Result<TempDir, String> {
     // The temporary directory is unsuitable, because it may be in memory.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

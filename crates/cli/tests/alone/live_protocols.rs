@@ -76,8 +76,9 @@ Server(sys.argv[1], Handler).serve_forever()
     find("unix", &format!("unix://{}:/", socket.display()), &[]);
 }
 
-/// The server handles one request at a time, in 2.5 ms of wall clock time. It catches up on delays by a busy machine,
-/// so its rate is exact. It allows four streams per connection, so of eight requests per connection, four wait.
+/// The server handles one request at a time, in 2.5 ms of wall clock time. The server catches up on delays by a busy
+/// machine, so its rate is exact. The server allows four streams per connection, so of eight requests per connection,
+/// four wait.
 #[test]
 fn a_limit_of_streams_is_evidence_of_the_verdict() {
     const SERVER: &str = r#"

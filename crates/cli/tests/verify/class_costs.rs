@@ -4,8 +4,8 @@
 
 use testkit::{alone, binary, json, loadline, num, one_loop, script_server, skip};
 
-/// A server that uses CPU time before each answer, depending on the path. It counts its own CPU time, so other programs
-/// do not change it.
+/// A server that uses CPU time before each answer, depending on the path. The server measures its own CPU time, so
+/// other programs do not affect the work.
 const WORK: &str = "
 until = time.thread_time() + (0.002 if asked.startswith(b'GET /dear') else 0.0004)
 while time.thread_time() < until: pass

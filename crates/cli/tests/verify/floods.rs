@@ -92,7 +92,7 @@ fn all() -> Vec<(&'static str, Hostile)> {
     ]
 }
 
-/// Answers the first connection correctly and floods the others.
+/// Answers the first connection correctly and floods all other connections.
 fn serve(stream: &mut TcpStream, hostile: &Hostile, first: bool) -> std::io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     stream.set_write_timeout(Some(Duration::from_secs(1)))?;
@@ -136,7 +136,7 @@ fn memory_is_bounded_during_a_flood() {
         let Watched { run, peak_kib: peak, generators } = watched(binary!(), &args);
         let run = run.unwrap_or_else(|e| panic!("{what}: no run: {e}"));
         let failed: u64 = run["trials"][0]["errors"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
-        // An answer that is incomplete at the end of the load does not count as one.
+        // An answer that is incomplete at the end of the load does not count as an answer.
         let missing = failed + run["trials"][0]["unanswered"].as_u64().unwrap_or(0);
         println!("{what}: {peak} KiB at most, {missing} failed");
         assert!(missing > 0 && generators > 0, "{what}: {}", run["trials"][0]["errors"]);

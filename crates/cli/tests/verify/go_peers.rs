@@ -68,7 +68,7 @@ fn counts_equal_those_of_go_net_http() {
     for (scheme, tls) in [("http", false), ("https", true)] {
         let mut server = Server::start(&peers, "http", tls);
         let (url, body) = (format!("{scheme}://{}/page", server.at), server.body());
-        // Twelve concurrent requests for a server that allows six. None may be refused.
+        // Twelve concurrent requests for a server that allows six. No request may be refused.
         for more in [&["--streams", "1"][..], &["--streams", "12"], &["--streams", "4", "--body", &body]] {
             let mut more = [&["--http2"], more].concat();
             more.extend(tls.then_some("--insecure"));

@@ -9,8 +9,8 @@ const CONNECTIONS: u64 = 20_000;
 /// steps.
 const USER_BYTES: f64 = 300.0;
 
-/// Returns the reason why this machine cannot hold the connections. They need 10,300 descriptors per process and 11 kB
-/// of memory each.
+/// Returns the reason why this machine cannot hold the connections. The connections need 10,300 descriptors per
+/// process, and 11 kB of memory each.
 fn forbidden() -> Option<String> {
     let (_, hard) = sys::limits::descriptors();
     if hard < 11_000 {

@@ -11,7 +11,7 @@ use testkit::{
     login_sequence, program, refused, skip, total,
 };
 
-/// Source of a node server with prior knowledge of HTTP/2. It writes its counts to a file every 20 ms.
+/// Source of a node server with prior knowledge of HTTP/2. The server writes its counts to a file every 20 ms.
 const NODE: &str = r#"
 const http2 = require("node:http2"), fs = require("node:fs"), dir = process.argv[1];
 let asked = 0;
@@ -44,7 +44,7 @@ fn counts_equal_those_of_node() {
     std::fs::write(&body, vec![b'b'; 40_000]).unwrap();
     let (asked, body) = (dir.path().join("asked"), body.display().to_string());
     let mut seen = 0;
-    // Twelve concurrent requests for a server that allows six. None may be refused.
+    // Twelve concurrent requests for a server that allows six. No request may be refused.
     for more in [&["--streams", "1"][..], &["--streams", "12"], &["--streams", "4", "--body", &body]] {
         let run = load(&url, more);
         let [completed, sent] = ["completed", "sent"].map(|count| total(&run, count));

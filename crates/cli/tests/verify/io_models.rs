@@ -5,7 +5,8 @@
 
 use testkit::{alone, binary, has_testbed, json, skip};
 
-/// Number of connections. It needs descriptors in each server and client process, and memory for both ends.
+/// Number of connections. These connections need descriptors in each server and client process, and memory for both
+/// ends.
 const CONNECTIONS: u64 = 24_000;
 const NEEDS_KIB: u64 = 1_500_000;
 

@@ -46,7 +46,7 @@ fn both_variants_send_the_syns_that_they_count() {
         assert_eq!(passed_on, !form.is_empty(), "{:#}", trial["notes"]);
         // T is shorter than the kernel's first retransmission, so each SYN is sent and counted once, unless the machine
         // stalled so long that no connection could be abandoned. If the final packet of a handshake finds the queue
-        // full, the kernel counts an additional drop. The tolerance for this is half a percent, as in `lab
+        // full, the kernel counts an additional drop. The tolerance for additional drops is half a percent, as in `lab
         // request-rate`.
         let (attempted, counted) = (num(&trial["attempted"]), opens + drops);
         assert!(
@@ -60,8 +60,8 @@ fn both_variants_send_the_syns_that_they_count() {
             verdict(&run)
         );
         assert!(drops > 0.0 && num(&trial["completed"]) > 0.0, "{form} {}", verdict(&run));
-        // Such a connection exists for the client but not for the server. A connection that is established as its T
-        // ends is the reverse.
+        // A connection whose handshake ends too late exists for the client but not for the server. A connection that is
+        // established when its T ends exists only for the server.
         let apart = (num(&trial["connected"]) - opens).abs();
         assert!(apart <= 0.005 * attempted, "{form} {apart} of {attempted} {}", verdict(&run));
         honest(&run, 500.0);
@@ -90,7 +90,7 @@ fn on(name: &str, server: Option<Running>, ok: &str) {
     let completed = trial["completed"].as_u64().unwrap();
     assert!(completed > 0 && trial["status"]["2xx"] == completed, "{name}: {}", verdict(&run));
     assert_eq!(logged(&server.dir, ok, completed), completed, "{name}: {}", verdict(&run));
-    // If the machine stalled, no answers arrived for a while. This is neither the server's nor a generator's fault.
+    // If the machine stalled, no answers arrived for a while. Neither the server nor a generator is the cause.
     assert!(incidents(&run).iter().all(|kind| *kind == "silence"), "{name}: {:?}", incidents(&run));
     honest(&run, 200.0);
 }

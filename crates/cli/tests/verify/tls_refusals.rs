@@ -17,7 +17,7 @@ const MAX_MEMORY_KIB: u64 = 64 * 1024;
 const MAKE: &str =
     "openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out cert -days 2 -subj /CN=localhost 2>/dev/null";
 
-/// Starts `openssl s_server` with further arguments. It answers every request with a page.
+/// Starts `openssl s_server` with further arguments. The server answers every request with a page.
 fn server(dir: &Path, port: u16, more: &[&str]) -> ChildProcess {
     let mut command = Command::new("openssl");
     command.args(["s_server", "-accept", &format!("127.0.0.1:{port}"), "-cert", "cert", "-key", "key"]);
@@ -83,7 +83,8 @@ fn a_server_that_requests_renegotiation_is_refused_and_answers() {
     assert!(messages.contains("HelloRequest") && messages.contains("no_renegotiation"), "{messages}");
 }
 
-/// A line on its standard input makes OpenSSL request a handshake while a request waits. It ends after a refusal.
+/// A line on its standard input makes OpenSSL request a handshake while a request waits. OpenSSL ends after the
+/// refusal.
 #[test]
 fn a_server_that_insists_on_renegotiating_is_named() {
     let Some(dir) = folder("renegotiation that is insisted on") else { return };

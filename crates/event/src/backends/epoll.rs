@@ -98,7 +98,7 @@ impl EpollQueue {
     pub(super) fn forget(&mut self, fd: RawFd) {
         if !self.table.copy(fd).armed.is_none() {
             self.clear(fd);
-            // This fails only if the descriptor was closed already. Then nothing is left to remove.
+            // Removing fails only if the descriptor was already closed, and then nothing is left to remove.
             let _ = epoll_raw::delete(&self.epoll, fd);
         }
     }

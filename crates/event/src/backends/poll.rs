@@ -90,7 +90,7 @@ impl PollQueue {
                 at += 1;
             }
         }
-        // The descriptor was closed without notice. One such entry is dropped per call. The other entries of closed
+        // The descriptor was closed without notice. One closed entry is dropped per call. The other entries of closed
         // descriptors keep a wait from sleeping until it is their turn.
         if let Some(fd) = closed {
             self.forget(fd);

@@ -1,6 +1,6 @@
 //! io_uring, with one multishot poll per descriptor. Completions feed a FIFO queue of hints in user space, with one
-//! pending bit per descriptor. These are the data structures of the paper, kept in user space. Declarations are batched
-//! and submitted by the next wait, so a wait that finds hints may need no system call at all.
+//! pending bit per descriptor. These data structures are those of the paper, but in user space. Declarations are
+//! batched and submitted by the next wait, so a wait that finds hints may need no system call at all.
 //!
 //! Delivery checks the state of the delivered descriptors with one poll(2), as the paper does. A descriptor needs no
 //! check once the application has reported that it has read everything
@@ -22,7 +22,7 @@ use crate::options::{Options, Revocation};
 use crate::table::{Slot, Table, descriptor, token};
 use crate::{Event, Mask};
 
-/// Maximum number of declarations collected before they alone enter the kernel.
+/// Maximum number of collected declarations. More of them are submitted by a system call of their own.
 const BATCH: u32 = 256;
 
 #[derive(Debug)]
@@ -99,7 +99,7 @@ impl UringQueue {
     }
 
     pub(super) fn forget(&mut self, fd: RawFd) {
-        // This fails only if the kernel takes no more requests. The poll then ends with the ring.
+        // Disarming fails only if the kernel takes no more requests. The poll then ends with the ring.
         let _ = self.disarm(fd);
     }
 

@@ -40,7 +40,7 @@ pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
     run.findings.conclusions.retain(|sentence| !sentence.is_empty());
 }
 
-/// Returns the number of TCP sockets of the namespace in the window. It includes a few listening sockets.
+/// Returns the number of TCP sockets of the namespace in the window. The number includes a few listening sockets.
 fn sockets(trial: &Trial) -> f64 {
     let recording = trial.server.as_ref().map(|server| &server.recording);
     let mean = recording.and_then(|r| r.sum("socket.tcp_in_use", trial.measured.window, |_| true).value());

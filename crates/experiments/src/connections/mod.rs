@@ -1,5 +1,6 @@
 //! `lab connections`: generators and reference servers on this machine hold many connections and exchange messages on
-//! randomly chosen ones. The experiment measures the cost of a mostly idle connection. It follows no published paper.
+//! randomly chosen ones. The experiment measures the cost of a mostly idle connection. The experiment follows no
+//! published paper.
 
 mod conclude;
 mod figures;

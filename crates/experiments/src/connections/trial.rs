@@ -12,7 +12,7 @@ use super::values::OPENED_S;
 use crate::Parameters;
 use crate::values::{CONNECTIONS, HELD, PROCESSES};
 
-/// Counter sources that are read during the trial. None of them lists every socket.
+/// Counter sources that are read during the trial. None of these sources lists every socket.
 const SOURCES: &[&str] = &["process", "cpu", "sockstat", "memory", "observer"];
 /// Maximum drain time in seconds. Many generators close a million connections before they report their results.
 const DRAIN_S: f64 = 120.0;

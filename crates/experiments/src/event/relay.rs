@@ -25,7 +25,7 @@ const READY_WITHIN: Duration = Duration::from_secs(10);
 /// Time for connections and TCP windows to open before timing starts.
 const WARM_UP: Duration = Duration::from_millis(150);
 
-/// Web server behind the proxy. It serves its page from memory, so no cache needs a warm-up.
+/// Web server behind the proxy. The server sends its page from memory, so no cache needs a warm-up.
 pub(super) struct Web {
     _server: AgentGroup,
     addr: SocketAddr,
@@ -68,9 +68,9 @@ pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePla
     plan
 }
 
-/// Starts clients that fetch one file after the other, each on a new connection, until the value is dropped. They
-/// behave like S-Clients without refused connects: each has one transfer at a time. Real S-Clients would start more
-/// transfers than figure 6 shows.
+/// Starts clients that fetch one file after the other, each on a new connection, until the value is dropped. The
+/// clients behave like S-Clients whose connects are never refused: each has one transfer at a time. Real S-Clients
+/// would start more transfers than figure 6 shows.
 pub(super) fn clients(lab: &Lab<'_>, places: &CpuSplit, addr: SocketAddr, number: u32) -> Result<AgentGroup, LabError> {
     let intensity = Intensity::Closed { connections: number.max(1), pipeline: 1, think: ThinkTime::default() };
     generator(lab, places, addr, intensity)

@@ -114,8 +114,8 @@ impl Sweep {
     }
 }
 
-/// Time budget of a sweep, which limits the experiment to minutes. One half is divided equally. The other half goes to
-/// measurements that need more, in order of request.
+/// Time budget of a sweep, which limits the experiment to minutes. One half of the time is divided equally. The other
+/// half goes to measurements that need more, first come, first served.
 pub(super) struct TimeBudget {
     until: Instant,
     share: Duration,

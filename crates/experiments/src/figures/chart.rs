@@ -9,7 +9,7 @@ use super::value::{Of, value};
 pub(crate) struct ChartSpec {
     /// Title in one sentence.
     pub(crate) title: &'static str,
-    /// How the values were measured, and where published points come from.
+    /// Method of the measurement, and source of the published points.
     pub(crate) caption: &'static str,
     /// Horizontal axis.
     pub(crate) x: Quantity,

@@ -41,7 +41,7 @@ pub(crate) enum Busy {
     Most,
 }
 
-/// Creates the value of a setting.
+/// Creates a value that reads a setting of the experiment.
 pub(crate) const fn set<T>(name: ValueName<T>) -> Of {
     Of::Set(name.name())
 }

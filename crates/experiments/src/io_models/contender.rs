@@ -28,7 +28,7 @@ impl Contender {
         Self { name: name.into(), model: model.into(), option: option.map(String::from), strategy: strategy.into() }
     }
 
-    /// Returns the plan of the server. It has its own CPU if there are enough.
+    /// Returns the plan of the server. The server has its own CPU if there are enough CPUs.
     pub(super) fn server(&self, parameters: &Parameters, places: &CpuSplit) -> ServePlan {
         let mut options =
             BTreeMap::from([("max_threads".to_string(), parameters.count("max_threads", 16_000).to_string())]);

@@ -1,5 +1,5 @@
-//! Server processes of an entry, with the blocks divided among them. There is one process, or as many as the descriptor
-//! limit requires.
+//! Server processes of an entry, with the blocks divided among them. An entry has one process, or as many as the
+//! descriptor limit requires.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};

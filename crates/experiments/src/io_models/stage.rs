@@ -48,7 +48,8 @@ pub(super) struct ThisMachine {
 }
 
 impl ThisMachine {
-    /// Builds the hosts. Parameter `medium` names their medium. Without it, and with `loopback`, there is none.
+    /// Builds the hosts. Parameter `medium` names their medium. Without this parameter, and with `loopback`, the hosts
+    /// have no medium.
     fn build(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
         let medium = parameters.text("medium", "");
         if medium.is_empty() || medium == "loopback" {

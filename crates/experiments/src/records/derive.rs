@@ -102,9 +102,9 @@ pub(super) fn cost(side: Option<&Side>, id: &str) -> Option<f64> {
     side?.costs.get(id)?.per_request.value()
 }
 
-/// Returns the CPU time per read on a host in microseconds, without the idle load. This is the larger of two values.
-/// The host's value is based on clock ticks, and far too low on a quiet host. The process's value is exact but excludes
-/// interrupts.
+/// Returns the CPU time per read on a host in microseconds, without the idle load. The result is the larger of two
+/// values. The host's value is based on clock ticks, and far too low on a quiet host. The process's value is exact but
+/// excludes interrupts.
 pub(super) fn processor_us(side: Option<&Side>) -> Option<f64> {
     let (host, process) = (cost(side, "cpu_net_us"), cost(side, "process_cpu_us"));
     host.into_iter().chain(process).reduce(f64::max)

@@ -75,8 +75,8 @@ impl NamespaceHosts {
     }
 }
 
-/// Returns the time of an exchange besides the wire time. This is the requested time, or else the published time if the
-/// medium corresponds.
+/// Returns the time of an exchange besides the wire time. The result is the requested time, or else the published time
+/// if the medium corresponds to the published one.
 fn exchange_ms(lab: &mut Lab<'_>, bed: &Testbed, asked: f64) -> f64 {
     let exchange_ms = match asked >= 0.0 {
         true => asked,

@@ -12,7 +12,7 @@ use crate::figures::{Client, Of, Server, value};
 /// Record size in bytes that the study analyses.
 const RECORD: u64 = 2048;
 
-/// One level, for example the messages of the client. It is absent if its count is unknown.
+/// One level, for example the messages of the client. A level is absent if its count is unknown.
 struct Level {
     name: &'static str,
     bytes_out: Option<Of>,

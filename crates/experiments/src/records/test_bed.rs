@@ -115,7 +115,7 @@ impl TestBed {
         }
     }
 
-    /// Returns the client namespaces after the first. Hosts of a plan have their own observers.
+    /// Returns the client namespaces except the first. Hosts of a plan have their own observers.
     fn further(&self, clients: u32) -> Result<Vec<(String, u32)>, LabError> {
         self.bed().map_or_else(|| Ok(Vec::new()), |made| made.further(clients))
     }

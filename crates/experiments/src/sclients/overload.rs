@@ -1,5 +1,5 @@
-//! `lab overload`: throughput of a server under increasing overload. It declines because each dropped connection
-//! request costs CPU time that other requests need.
+//! `lab overload`: throughput of a server under increasing overload. Throughput declines because each dropped
+//! connection request costs CPU time that other requests need.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Arrival, Check, Key, LoadPlan, Run, Trial};

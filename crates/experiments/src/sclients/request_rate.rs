@@ -175,8 +175,8 @@ fn simple_clients(mean: f64, spread: f64) -> String {
 }
 
 /// Returns the largest relative difference between the counts of the generator, the kernel and the filter in one trial.
-/// This applies only to S-Clients: the kernel of a simple client repeats a SYN after a second, which the generator does
-/// not count.
+/// Only S-Clients are compared, because the kernel of a simple client repeats a SYN after a second, which the generator
+/// does not count.
 fn counts_apart(trial: &Trial) -> Option<f64> {
     trial.key.get(DESCRIPTORS)?;
     let of = &trial.results;

@@ -36,8 +36,8 @@ impl Worker {
     }
 
     /// Posts receives again for connections that found no buffer. To save memory, strategy high-connections reuses
-    /// returned buffers. It takes new ones only if none returned for one turn, because peers that do not read may hold
-    /// all of them.
+    /// returned buffers. The strategy takes new buffers only if none returned for one turn, because peers that do not
+    /// read may hold all of them.
     pub(super) fn feed_starved(&mut self) -> sys::Result<()> {
         let returned = self.buffers.returned() as usize;
         if self.starved.is_empty() {

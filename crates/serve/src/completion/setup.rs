@@ -6,7 +6,7 @@ use sys::uring::{Buffers, Config, Ring, RingCloseWatcher};
 use crate::ServeError;
 use crate::strategies::Policy;
 
-/// Number of receive buffers in use while they suffice. They fit into a CPU's cache.
+/// Number of receive buffers in use while they suffice. So few buffers fit into a CPU's cache.
 const BUFFERS_AT_FIRST: u16 = 64;
 
 /// Method of posting receives.

@@ -1,8 +1,8 @@
-//! The state machine of one connection. It owns no socket. An I/O model reports what arrived and asks for the next
-//! step.
+//! State machine of one connection. The state machine owns no socket. An I/O model reports arrived bytes and asks for
+//! the next step.
 //!
 //! A model passes arriving bytes to [`Connection::received`] and the end of the input to [`Connection::end_of_input`].
-//! It writes the bytes of [`Connection::transmit`] until there are none, and then takes the step that
+//! The model writes the bytes of [`Connection::transmit`] until there are no more, and then takes the step that
 //! [`Connection::settle`] returns.
 
 mod activity;
@@ -102,8 +102,8 @@ impl Connection {
         progress.completed
     }
 
-    /// Returns true if the session would reply to the next bytes with the bytes themselves. A model may then send them
-    /// from its own buffer.
+    /// Returns true if the session would reply to the next bytes with the bytes themselves. A model may then send these
+    /// bytes from its own buffer.
     pub(crate) fn mirrors(&self) -> bool {
         !self.closing && !self.activity.lingering && self.session.mirrors()
     }

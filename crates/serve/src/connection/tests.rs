@@ -6,8 +6,8 @@ use proto::Fault;
 
 use super::*;
 
-/// A session that reacts to each byte. It answers `a` with `a`, closes at `c`, closes and lingers at `l`, begins a head
-/// at `h`, and fails at `f`.
+/// A session that reacts to each byte. The session answers `a` with `a`, closes at `c`, closes and lingers at `l`,
+/// begins a head at `h`, and fails at `f`.
 #[derive(Default)]
 struct Scripted {
     output: Vec<u8>,

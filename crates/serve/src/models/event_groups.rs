@@ -1,5 +1,6 @@
-//! Groups of 63 sockets and a control slot per thread. This corresponds to WSAEventSelect: WSAWaitForMultipleEvents
-//! takes at most 64 events and reports the lowest signalled one. Number of threads: ceil(connections / 63) + 1.
+//! Groups of 63 sockets and a control slot per thread. The model corresponds to WSAEventSelect:
+//! WSAWaitForMultipleEvents takes at most 64 events and reports the lowest signalled one. Number of threads:
+//! ceil(connections / 63) + 1.
 //!
 //! poll(2) on 64 entries replaces this wait, and an eventfd in slot 0 replaces the control event. By default, a wake-up
 //! serves only the lowest ready index. With `fair`, a wake-up serves all ready sockets.

@@ -1,5 +1,5 @@
 //! Common part of the group models, in which each thread has a limited number of connections. One thread accepts
-//! connections and assigns them to the groups. It starts another group when all are full.
+//! connections and assigns them to the groups. The accepting thread starts another group when all are full.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;

@@ -1,5 +1,5 @@
 //! poll(2): every wait passes the whole list of descriptors to the kernel and back. The model resembles the select
-//! server but has no limit on descriptor numbers. One thread.
+//! server but has no limit on descriptor numbers. This model has one thread.
 //!
 //! Cost of an event: one scan of all connections in the kernel and one here, which all events of one wake-up share.
 

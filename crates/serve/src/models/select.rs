@@ -1,5 +1,5 @@
 //! select(2) over bit arrays of any width: the non-blocking server of the Windows study, with Linux descriptor sets.
-//! One thread.
+//! This model has one thread.
 //!
 //! On Windows, descriptor sets are arrays that are searched entry by entry; model `select-array` has this cost. Here
 //! testing a bit costs almost nothing, and the kernel does the scan.

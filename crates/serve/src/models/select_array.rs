@@ -1,5 +1,5 @@
 //! The non-blocking server of the Windows study as in its sample code: select with sets that are arrays of descriptors.
-//! One thread.
+//! This model has one thread.
 //!
 //! FD_SET searches the array entry by entry to refuse duplicates, and FD_ISSET searches it again. Before every wait,
 //! each socket is put into all three sets (read, write, exceptional). After the wait, each socket is looked up in all

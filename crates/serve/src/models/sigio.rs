@@ -1,5 +1,6 @@
 //! Signal-driven I/O: the kernel queues a real-time signal for every change of a socket (O_ASYNC, F_SETSIG). One thread
-//! takes the signals in order, one at a time, as a window procedure takes messages. This corresponds to WSAAsyncSelect.
+//! takes the signals in order, one at a time, as a window procedure takes messages. The model corresponds to
+//! WSAAsyncSelect.
 //!
 //! When the signal queue is full (RLIMIT_SIGPENDING), the kernel sends SIGIO instead, and the thread then checks all
 //! sockets.
@@ -19,7 +20,7 @@ use crate::ServeError;
 use crate::ready::Want;
 use crate::ready::{Readiness, Ready, WAKER, Worker};
 
-/// Maximum wait. It is short because an eventfd raises no signal when the server stops.
+/// Maximum wait. The wait is short, because an eventfd raises no signal when the server stops.
 const MAX_WAIT_NS: u64 = 50_000_000;
 
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {

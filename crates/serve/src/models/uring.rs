@@ -2,9 +2,9 @@
 //! completion.
 //!
 //! `uring` follows the server of the Windows study: one queue, one serving thread, one posted receive per connection,
-//! and at most 200 outstanding sends, first in first out. There are two differences. On Windows each connection locks a
-//! buffer, but here the kernel chooses one when data arrives. A completion port releases waiting threads last in first
-//! out, but a ring has only one waiter.
+//! and at most 200 outstanding sends, first in first out. There are two differences to Windows. On Windows, each
+//! connection locks a buffer, but here the kernel chooses one when data arrives. A completion port releases waiting
+//! threads last in first out, but a ring has only one waiter.
 //!
 //! `uring-sharded` uses all features: one ring and one listening socket per thread, and multishot receives.
 //!

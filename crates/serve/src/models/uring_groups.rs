@@ -1,5 +1,5 @@
-//! Groups of 62 outstanding operations per thread, each group with its own ring. This corresponds to overlapped I/O
-//! with events on Windows, in which a thread waits for at most 64 event objects, one per operation.
+//! Groups of 62 outstanding operations per thread, each group with its own ring. The model corresponds to overlapped
+//! I/O with events on Windows, in which a thread waits for at most 64 event objects, one per operation.
 //!
 //! A connection has one outstanding operation at a time (a receive or a send), so a thread has at most 62 connections.
 //! Number of threads: ceil(connections / 62) + 1.

@@ -5,8 +5,8 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use event::Mask;
 use sys::{Errno, socket};
 
-/// A socket with its remembered readiness, which saves system calls. It is readable until a read comes back short, and
-/// writable until a write does.
+/// A socket with its remembered readiness, which saves system calls. A socket counts as readable until a read comes
+/// back short, and as writable until a write comes back short.
 #[derive(Debug)]
 pub(super) struct End {
     fd: OwnedFd,
@@ -22,7 +22,7 @@ pub(super) struct End {
 /// Outcome of a read.
 pub(super) enum Read {
     Bytes(usize),
-    /// No bytes now.
+    /// No bytes are available now.
     Nothing,
     /// The peer has closed its side.
     End,

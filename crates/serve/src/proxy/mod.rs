@@ -1,4 +1,4 @@
-//! The proxy of the event API paper, on a chosen backend of the event API. It speaks HTTP/1.1 and has no cache.
+//! The proxy of the event API paper, on a chosen backend of the event API. The proxy speaks HTTP/1.1 and has no cache.
 //!
 //! Each thread has its own listening socket, event queue, clients and kept upstream connections.
 

@@ -46,8 +46,8 @@ impl Settings {
         let upstream = text.to_socket_addrs().ok().and_then(|mut list| list.next()).ok_or_else(bad)?;
         let name: String = options.get("events")?.unwrap_or_else(|| "epoll".into());
         let backend = Backend::named(&name).map_err(|e| ServeError::Combination(e.to_string()))?;
-        // io_uring wakes a sleeping thread at each arrival, so pauses collect no events there. They cost a tenth of the
-        // CPU time of a request.
+        // io_uring wakes a sleeping thread at each arrival, so pauses collect no events there. Such pauses would cost a
+        // tenth of the CPU time of a request.
         let gather_us = if backend == Backend::Uring { 0 } else { GATHER_US };
         Ok(Self {
             upstream,

@@ -32,8 +32,8 @@ pub struct Timings {
 pub enum TimingGoal {
     /// A number of calls of `get_next_event`.
     Calls(usize),
-    /// A number of declarations and the same number of revocations. They come in bursts, so one may reach the number
-    /// long before the other.
+    /// A number of declarations and the same number of revocations. Declarations come in bursts, and may reach this
+    /// number long before revocations do.
     Declarations(usize),
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Want {
 /// Outcome of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// The connection waits for this readiness.
+    /// The connection waits until its socket is ready to be read or written, as stated.
     Wait(Want),
     /// The turn was used up although the socket may have more. Take a further turn without waiting.
     Again(Want),

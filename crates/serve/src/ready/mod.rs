@@ -20,8 +20,8 @@ pub(crate) const WAKER: u32 = u32::MAX - 1;
 
 /// Mechanism that reports to one thread which descriptors are ready.
 pub(crate) trait Readiness {
-    /// True if the mechanism is edge-triggered. It reports only changes, so each connection is served until it would
-    /// block.
+    /// True if the mechanism is edge-triggered. An edge-triggered mechanism reports only changes, so each connection is
+    /// served until it would block.
     const EDGE: bool;
     /// True if the mechanism does not report a descriptor that is ready when it is added. New connections are then
     /// tried at once.

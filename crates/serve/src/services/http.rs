@@ -141,7 +141,8 @@ const BURST_NS: f64 = 1e8;
 /// empty.
 struct RateLimit {
     gap_ns: f64,
-    /// Time from which the next request counts. It never lies further back than the bucket holds (virtual scheduling).
+    /// Time from which the next request counts. This time never lies further back than the bucket holds (virtual
+    /// scheduling).
     next_ns: Mutex<f64>,
     page: Arc<Page>,
 }

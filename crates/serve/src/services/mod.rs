@@ -29,14 +29,14 @@ pub struct ServiceSpec {
     pub help: &'static str,
     /// ALPN names of the service's protocol; empty for none.
     pub alpn: &'static [&'static str],
-    /// How the service is started.
+    /// Method of starting the service.
     pub kind: ServiceKind,
 }
 
 /// Function that opens a service from a plan.
 pub type Open = fn(&ServePlan, &Options<'_>) -> Result<Arc<dyn Service>, ServeError>;
 
-/// How a service is started.
+/// Method of starting a service.
 #[derive(Clone, Copy)]
 pub enum ServiceKind {
     /// Creates sessions, which every model can serve.

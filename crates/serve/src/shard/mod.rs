@@ -1,7 +1,7 @@
 //! Common part of a serving thread's work, for readiness (`ready`) and for completions (`completion`).
 //!
-//! It keeps the time, reuses sessions, admits connections or makes them wait (`slots`), checks deadlines (`deadlines`),
-//! and counts how connections end.
+//! A shard keeps the time, reuses sessions, admits connections or makes them wait (`slots`), checks deadlines
+//! (`deadlines`), and counts how connections end.
 
 mod deadlines;
 mod slots;

@@ -11,8 +11,8 @@ use testkit::{Running, free_port, program, skip};
 use super::common::{proxy, text};
 use super::{credulous, http, right, say, wrong};
 
-/// Returns the requests that nginx or HAProxy logged, one per line. They log a request at its end, possibly after the
-/// client got the response.
+/// Returns the requests that nginx or HAProxy logged, one per line. The servers log a request at its end, possibly
+/// after the client got the response.
 fn log(peer: &Running) -> String {
     std::fs::read(peer.dir.path().join("log")).map(|bytes| text(&bytes)).unwrap_or_default()
 }
@@ -127,7 +127,7 @@ fn our_proxy_forwards_no_malformed_request_to_other_servers() {
             let answer = say(server.local_addr(), &bytes);
             assert_eq!(answer.matches("HTTP/1.1 200 ").count(), 2, "{name}: {} gave {answer}", text(&bytes));
         }
-        // There is one for each valid request, and none for the malformed ones.
+        // The log has one hidden request for each valid request, and none for the malformed ones.
         let hidden = || log(&back).matches("/hidden").count();
         let until = Instant::now() + Duration::from_secs(20);
         while hidden() < right().count() && Instant::now() < until {

@@ -12,7 +12,7 @@ pub struct WindowObservation {
     /// Number of these requests that were late or failed. With a limit on the mean: number of requests, times the mean
     /// divided by its limit.
     pub late: f64,
-    /// True if arrivals had equal gaps. Such a queue forgets its past sooner.
+    /// True if arrivals had equal gaps. A queue with equal gaps forgets its past sooner.
     pub equal_gaps: bool,
     /// Begin and end of the window. A queue that began empty needs time to grow.
     pub span: Span,
@@ -35,7 +35,7 @@ pub enum ConstraintKind {
         /// Share of requests that may fail.
         allowed: f64,
     },
-    /// Mean response time. It grows as one over the distance between the rate and saturation.
+    /// Mean response time. The mean grows as one over the distance between the rate and saturation.
     Mean,
 }
 

@@ -7,8 +7,8 @@ use super::estimate::CapacityEstimate;
 /// Prior dispersion, as a multiple of that of M/M/1, for Poisson arrivals and for equal gaps.
 pub(super) const PRIOR_DISPERSION: (f64, f64) = (1.0, 0.3);
 /// Maximum number of draws that a window beyond saturation is worth. The time at which its queue exceeds the limit
-/// depends on the start of the load and on the momentary speed of the server. Both are known only to a few percent of
-/// the window.
+/// depends on the start of the load and on the momentary speed of the server. Both the start and the speed are known
+/// only to a few percent of the window.
 const MAX_SATURATED_DRAWS: f64 = 50.0;
 
 /// Returns the number of independent draws that one window is worth by the prior dispersion.

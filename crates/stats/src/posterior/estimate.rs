@@ -23,8 +23,9 @@ impl CapacityEstimate {
         (self.high - self.low) / (2.0 * self.rate)
     }
 
-    /// Returns a rate above the capacity at which one more window is most informative. There, the share of late answers
-    /// is large enough to be measured well. It is smaller than in an overload, whose queue never empties.
+    /// Returns a rate above the capacity at which one more window is most informative. At this rate, the share of late
+    /// answers is large enough to be measured well. The share is still smaller than in an overload, whose queue never
+    /// empties.
     pub fn beyond(&self, constraint: &Constraint) -> f64 {
         match constraint.kind {
             ConstraintKind::Share { allowed, .. } => {

@@ -13,7 +13,7 @@ const STEEPS: usize = 30;
 /// Minimum and maximum steepness.
 const STEEPNESS_RANGE: (f64, f64) = (1.5, 3000.0);
 /// Prior distribution of the distance between the saturation rates of the closed loop and of the open loop, in
-/// logarithms. It is a mixture of two normal densities, each with a weight and a standard deviation.
+/// logarithms. The prior is a mixture of two normal densities, each with a weight and a standard deviation.
 const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 
 /// Prior variance of the unfinished work in services, and standard deviation of its logarithm. The variance is 2 for

@@ -4,14 +4,15 @@
 //! The model is that of a queue near saturation. Its waiting times are exponential (J. Kingman, *JRSS B* 24, 1962), and
 //! their mean grows as one over the distance from saturation. The logarithm of the share of late answers is therefore a
 //! straight line of the offered rate, and reaches 0 at saturation: `ln P(rate) = ln allowed + steep * (rate - c) / c`.
-//! For M/M/1 this is exact. `c` is the capacity and `steep` its elasticity. Both have a posterior on a grid:
+//! For M/M/1 this is exact. `c` is the capacity and `steep` its elasticity. Capacity and elasticity have a common
+//! posterior on a grid:
 //!
 //! - Answers of one window are not independent draws, because a long queue stays long for a while. A window is worth
 //!   `answered / dispersion` draws. The dispersion is about `4 (1 + steep / ln(1 / allowed))^2`, which is twice the
-//!   relaxation time of M/M/1 times its rate (P. Morse, 1955). It is scaled by the scatter of the windows.
+//!   relaxation time of M/M/1 times its rate (P. Morse, 1955). The dispersion is scaled by the scatter of the windows.
 //! - The saturation rate of the closed loop predicts, within about 5 %, where the line reaches 0.
 //!
-//! A grid always converges. It can use windows in which all answers or none were late, and its interval is as
+//! A grid always converges. A grid can use windows in which all answers or none were late, and its interval is as
 //! asymmetric as the evidence.
 
 mod chance;

@@ -54,7 +54,7 @@ pub struct Config {
     /// Addresses that connect and bind refer to by number.
     pub addresses: Vec<Peer>,
     /// True if operations shall continue whenever the thread enters or leaves the kernel, not only while it waits for
-    /// completions. Threads that wait elsewhere need this. It costs interruptions.
+    /// completions. Threads that wait elsewhere need this. Eager operation interrupts the thread more often.
     pub eager: bool,
 }
 
@@ -103,7 +103,7 @@ pub struct Ring {
     slot_bytes: usize,
     slot_count: u32,
     addresses: Box<[Address]>,
-    // Shared ownership of the receive buffers. They outlive the ring in any order of drops.
+    // Shared ownership of the receive buffers. The buffers outlive the ring in any order of drops.
     buffers: Option<(Rc<Memory>, Rc<Memory>)>,
     min_wait: bool,
 }

@@ -10,7 +10,7 @@ use super::file::File;
 use super::{OpFlags, Ring};
 use crate::{Errno, Result};
 
-/// Option values to which entries point. They live as long as the program.
+/// Option values to which entries point. The values live as long as the program.
 static ON: libc::c_int = 1;
 const IP_BIND_ADDRESS_NO_PORT: u32 = 24;
 

@@ -1,5 +1,5 @@
-//! The thread that moves frames. It reads frames from hosts and asks the [`Relay`] for the arrival time of each. Frames
-//! wait in a timer heap until then and go to their host.
+//! The thread that moves frames. The thread reads frames from hosts and asks the [`Relay`] for the arrival time of
+//! each. Frames wait in a timer heap until then and go to their host.
 //!
 //! The thread switches frames by their destination address. A frame to a group address goes to every other host, as
 //! copies of one frame.
@@ -118,8 +118,8 @@ impl Drop for Engine {
 
 impl ForwardLoop {
     fn run(&mut self, epoll: &Epoll) {
-        // Without exact timers every frame would be 50 µs late. Without priority a busy host would slow the medium.
-        // Both are optional.
+        // Without exact timers every frame would be 50 µs late. Without priority a busy host would slow the medium. The
+        // forwarder also works without them.
         let _ = limits::exact_timers();
         let _ = limits::set_nice(-15);
         let mut events = Events::with_capacity(64);

@@ -14,7 +14,7 @@ pub(crate) use hub::Hub;
 pub(crate) use line::{Line, LinePlan};
 pub(crate) use usage::{Counts, FRAMING_BYTES};
 
-/// What happens to a frame.
+/// Fate of a frame in the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// The frame arrives at this time in nanoseconds.

@@ -1,5 +1,5 @@
-//! A switch: full duplex, with a rate for each port and direction. It is a bridge with an `htb` on both ends of each
-//! cable.
+//! A switch: full duplex, with a rate for each port and direction. The kernel implements the switch as a bridge with an
+//! `htb` on both ends of each cable.
 
 use std::sync::Arc;
 

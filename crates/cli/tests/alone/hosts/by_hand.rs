@@ -8,8 +8,8 @@ use testkit::{ChildProcess, OtherPrograms, Slurm, SshHosts, binary, num};
 
 /// CPU time per page in microseconds.
 const WORK_US: f64 = 3000.0;
-/// Sleep per request of the only serving thread in milliseconds. It limits the capacity to about 55 requests/s on any
-/// machine.
+/// Sleep per request of the only serving thread in milliseconds. The sleep limits the capacity to about 55 requests/s
+/// on any machine.
 const SLEEP_MS: f64 = 15.0;
 
 /// The search that is run in both ways.

@@ -12,8 +12,8 @@ use testkit::{
     signal,
 };
 
-/// Budget with 28 s for levers with slots. Levers with turns have 3.4 s each, too short for their shortest pairs, so
-/// they use no time.
+/// Budget with 28 s for levers with slots. Levers with turns get 3.4 s each. This is too short for a single pair of
+/// turns, so they are skipped.
 const BUDGET: &str = "36s";
 /// Maximum wait until the first lever with slots starts.
 const PULLED_WITHIN: Duration = Duration::from_secs(60);

@@ -103,7 +103,7 @@ fn hosts_that_stop_for_10_s_or_40_s_are_lost_and_the_others_continue() {
     clients.iter().chain(&["server"]).for_each(|host| hosts.await_no_agents(host));
 }
 
-/// Length of the stop. It exceeds the 5 s of silence after which each end considers the other one lost.
+/// Length of the stop. The stop exceeds the 5 s of silence after which each end considers the other one lost.
 const STALL: Duration = Duration::from_secs(10);
 
 /// The rate is low, so other tests may run meanwhile.

@@ -1,5 +1,5 @@
-//! Experiments on given hosts: their own server on one host, and their clients on the others. Values that only a
-//! testbed can count are not invented.
+//! Experiments on given hosts: the experiment's server runs on one host, and its clients run on the other hosts. Values
+//! that only a testbed can count are not invented.
 
 use serde_json::Value;
 use testkit::{SshHosts, binary, num};

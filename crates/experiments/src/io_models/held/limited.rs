@@ -1,5 +1,5 @@
-//! Bottleneck of a trial that holds connections. It is the reason why connections ended, or none if the server handles
-//! all offered load, or else the verdict on this trial alone.
+//! Bottleneck of a trial that holds connections. The bottleneck is the reason why connections ended. If the server
+//! handles all offered load, there is no bottleneck. Otherwise, the verdict on this trial alone is the bottleneck.
 
 use run::{Bottleneck, LimitedBy, Run, Trial};
 

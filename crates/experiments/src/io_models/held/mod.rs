@@ -1,5 +1,5 @@
-//! Resources that a server's processes hold during a trial: accepted sockets, memory, threads, descriptors. They are
-//! taken from the recording of the server's host, because the client cannot know which connections wait in the accept
+//! Resources that a server's processes hold during a trial: accepted sockets, memory, threads, descriptors. The values
+//! come from the recording of the server's host, because the client cannot know which connections wait in the accept
 //! queue. This module also finds the reason if fewer connections than attempted were held, and the bottleneck of the
 //! trial.
 

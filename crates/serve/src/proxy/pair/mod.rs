@@ -21,7 +21,8 @@ pub(super) enum Phase {
     Exchange,
     /// Writing the last bytes. Then the proxy closes its side.
     Closing,
-    /// The proxy has closed its side. It drops further bytes of the client, which can still read its last response.
+    /// The proxy has closed its side. The proxy drops further bytes of the client, which can still read its last
+    /// response.
     Lingering,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Outcome {
     pub(crate) took: Duration,
     /// Reason for the failure, with the output; `None` for success.
     pub(crate) failure: Option<String>,
-    /// `SKIP` lines of the test. They state what the machine lacks.
+    /// `SKIP` lines of the test. Each line states what the machine lacks.
     pub(crate) skips: Vec<String>,
 }
 
