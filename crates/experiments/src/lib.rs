@@ -35,7 +35,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     },
     Experiment {
         name: "overload",
-        help: "completed rate of a server that is offered ever more than it can take (source 1)",
+        help: "throughput of a server under increasing overload (source 1)",
         page: sclients::OVERLOAD,
         toml: include_str!("../../../experiments/overload.toml"),
         on_hosts: false,
@@ -119,7 +119,7 @@ pub fn run(
     Ok(whole)
 }
 
-/// Builds the tables and charts of a judged run. Those of an unknown experiment stay as stored.
+/// Builds the tables and charts of a judged run. Tables and charts of an unknown experiment stay as stored.
 pub fn present(run: &mut Run) {
     let name = run.plan.experiment();
     if let Some(experiment) = EXPERIMENTS.iter().find(|e| Some(e.name) == name) {

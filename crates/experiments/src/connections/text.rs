@@ -2,29 +2,31 @@
 
 /// Page of `connections`.
 pub(crate) const CONNECTIONS: &str = "\
-Not from a source. It shows the cost of holding many mostly idle connections, and whether they slow down the few messages.
+This experiment follows no published paper. It measures the cost of holding many mostly idle connections, and how much
+they slow down the few messages.
 
-`connections` echo connections (default 10,000; a million take some 12 GB of memory) join generator and server processes.
-There are as many processes as the descriptor limit needs, at least two on each side (`processes`). Each generator has its
-own server and its own source addresses. All run on the loopback of a network namespace of their own, or on this machine's
-loopback where no namespace can be made. Memory, open files and descriptors are checked first. A number that does not fit is
-refused, with the number that does.
+`connections` echo connections (default 10,000; a million takes about 12 GB of memory) connect generator and server
+processes. There are as many processes as the descriptor limit requires, at least two on each side (`processes`). Each
+generator has its own server and its own source addresses. All processes run on the loopback of a separate network
+namespace, or on this machine's loopback if no namespace can be created. Memory, open files and descriptors are checked
+first. If there are not enough, the experiment refuses to start and names the possible number of connections.
 
-`connects` connections per second are made one after the other. They are silent until all connections of their process are
-up. Then `rate` messages per second of `message_bytes` bytes go over random connections: each connection thinks for a random
-time, `connections` / `rate` on average. Measuring lasts `seconds`; it starts when all connections are up and the rate is
-steady.
+The generators open `connects` connections per second. No messages are sent until all connections of a process are open.
+Then `rate` messages per second of `message_bytes` bytes are sent on random connections: each connection waits for a
+random time, `connections` / `rate` on average. The measurement starts when all connections are open and the rate is
+steady, and lasts `seconds`.
 
-Before that, `few` connections (1,000) carry the same load, with as many processes. User memory per connection is the difference
-in resident memory of one side's processes over the difference in connections, so the memory of an idle process is not in it. Kernel
-memory is that of the machine's slab and of its socket buffers. It includes both ends of each connection, and changes that
-other programs caused. The time until all were up is the generators' own, from the start of the load to the last connection.
+Before this trial, another trial sends an equal load on `few` connections (1,000), with as many processes. User memory
+per connection is the difference in resident memory of one side's processes, divided by the difference in connections.
+It therefore excludes the memory of an idle process. Kernel memory is that of the machine's slab and of its socket
+buffers. It includes both ends of each connection, and changes that other programs cause. The generators measure the
+time from the start of the load until the last connection is open.
 
-`model` and `strategy` are the server's. `epoll` holds no buffer for an idle connection, nor does `uring` with
-`high-connections`.
+`model` and `strategy` select the server. `epoll`, and `uring` with `high-connections`, hold no buffer for an idle
+connection.
 
-Checked: all connections are held at once, by the generators' count and by the kernel's; none failed or was lost; all were
-up within `open_within_s` (60 s); a connection takes at most 200 bytes of user memory on each side; at least 95 % of the
-messages are answered.
+Checked: all connections are held at once, as the generators and the kernel count them. No connection failed or was
+lost. All were open within `open_within_s` (60 s). A connection takes at most 200 bytes of user memory on each side. At
+least 95 % of the messages are answered.
 
     loadline lab connections --set connections=1000000";

@@ -5,57 +5,59 @@ pub(crate) const IO_MODELS: &str = "\
 Source: A. Jones, A. Deshpande, Windows Sockets 2.0: Write Scalable Winsock Apps Using Completion Ports (2000), and the
 table of I/O models in A. Jones, J. Ohlund, Network Programming for Microsoft Windows (2nd ed. 2002), chapter 6.
 
-An echo server in every I/O model runs on one CPU. Three loads follow, each on a fresh server:
- 1. `first` connections that send as fast as they can (source: 7,000);
- 2. `second` connections in blocks of `block`, each block limited to `block_rate` bytes/s (12,000; 1,000; 200,000);
- 3. `third` connections, limited the same way, in blocks of 4,000 after the first twelve. This load shows how many
-    connections the model holds, and what ends them.
-A block is a process, as in the source, and each connection is made once. A limited block sends messages of `message_bytes`
-one after the other, each on its next connection, message_bytes / block_rate seconds apart. `compat = true` computes that
-pause in whole milliseconds, as the source's client does (20 ms, so 204,800 B/s instead of 200,000), and spaces the connects
-by it. `processes` servers share the blocks; 0 starts as many as their descriptor limit needs; the source has 1.
+An echo server with each I/O model runs on one CPU. It gets three loads, each on a new server process:
+1. `first` connections that send as fast as they can (published: 7,000);
+2. `second` connections in blocks of `block`, each block limited to `block_rate` bytes/s (published: 12,000; 1,000;
+    200,000);
+3. `third` connections with this limit, in blocks of 4,000 after the first twelve blocks. This load shows how many
+    connections the model can hold, and what limits their number. A block is a process, as in the paper, and each
+    connection is opened once. A limited block sends one message of `message_bytes` on each connection in turn, every
+    message_bytes / block_rate seconds. `compat = true` computes this interval in whole milliseconds, as the paper's
+    client does (20 ms, which gives 204,800 instead of 200,000 B/s), and opens connections at this interval. `processes`
+    servers share the blocks. 0 starts as many servers as the descriptor limit requires. The paper has 1.
 
-The columns are those of the source: attempted and connected, user memory, kernel memory by part, CPU range, threads, bytes
-both ways (as the client counts them), memory per connection, CPU time per message. `held` is the number of connections that
-the server's kernel really accepted (sockets with an inode), counted during the trial.
+The columns are those of the published table: attempted and established connections, user memory, kernel memory by part,
+range of CPU use, threads, bytes in both directions (as the client counts them), memory per connection, and CPU time per
+message. `held` is the number of connections that the server accepted (sockets with an inode), counted during the trial.
 
-Kernel memory is the growth since before the load. A growth that is no larger than the scatter
-before the load is shown as `< n` and is not in the sum.
+Kernel memory is the growth during the load. A growth within the noise before the load is shown as `< n`, and is not
+part of the sum.
 
-`medium` (`--medium hub100`) puts the server and three clients on hosts of their own, joined by that medium. Rows then show
-the used share of the wire.
+`medium` (`--medium hub100`) puts the server and three clients on separate hosts that this medium joins. Rows then show
+the utilization of the wire.
 
-On real machines (`--client-hosts a,b,c --server-host S`) each load has one server process on S, and the other hosts share
-the blocks. `listen` or --listen is the server's address. Held connections and threads are the server's own counts. Kernel memory,
-the check of threads and the share of the wire are left out.
+On real machines (`--client-hosts a,b,c --server-host S`) each load has one server process on S, and the other hosts
+share the blocks. `listen` or --listen is the server's address. Held connections and threads are the server's own
+counts. Kernel memory, the check of threads and the utilization of the wire are not available.
 
-`max_threads` bounds the threads of a model, so that a thread per connection does not use up the machine's process
-numbers. A name such as `uring-groups:literal` is a model with that option on; `uring+high-connections` is a model with that
-strategy.
+`max_threads` limits the threads of a model, so that a model with a thread per connection does not use up the machine's
+process IDs. `uring-groups:literal` means the model `uring-groups` with option `literal`. `uring+high-connections` means
+the model `uring` with strategy `high-connections`.
 
-`limited by` names what ended the connections of a row: `server-fds`, or `server-concurrency` when the thread limit was
-reached. Otherwise it is `not-saturated` when the server serves everything that the blocks offer, or the verdict on the row
-alone, with a question mark below 60 % confidence. With two CPUs, client and server each have one. In entry 1 both can be
-full. Then unread messages decide: answers that wait at the client, or requests that wait at the server. When both wait,
-both limit the row.
+`limited by` names the limit of a row's connections: `server-fds`, or `server-concurrency` if the thread limit was
+reached. Otherwise it is `not-saturated` if the server handles everything that the blocks offer. In all other cases it
+is the verdict on this row, with a question mark below 60 % confidence. With two CPUs, client and server have one each,
+and in entry 1 both can be full. Unread messages then decide: answers that wait at the client, or requests that wait at
+the server. If both wait, both limit the row.
 
-select-array accepts one connection per wait, as the source's server does. Each wait searches its sets for every socket, so
-accepting gets slower with the square of the connections, and a trial ends below the source's 4,011. `select-array:accept_all`
-accepts all waiting connections; its loss against select is the searches alone.
+select-array accepts one connection per wait, like the paper's server. Each wait searches its sets for every socket. The
+time for accepting therefore grows with the square of the connections, and a trial ends with fewer than the published
+4,011 connections. `select-array:accept_all` accepts all waiting connections, so only the searches make it slower than
+select.
 
-The source's clients send the next message once the send before it is done; ours wait for the answer. `posted` = 8 or 32
-messages at a time come near the source's way. Then `accept_all` moved 1.1 to 1.5 times as much as select, and 1.0 to 1.4
-times with one message. So the searches never stop a server,
-however its clients send, and the check of entry 1 rightly fails.
+The paper's clients send the next message as soon as the previous send is done. loadline's clients wait for the answer.
+`posted` = 8 or 32 messages at a time is similar to the paper's clients. `accept_all` then moved 1.1 to 1.5 times as
+many bytes as select, and 1.0 to 1.4 times as many with one message. The searches alone therefore never stop a server,
+and the check of entry 1 rightly fails.
 
-Checked, on the connections that each model held in a quiet moment: group models have ceil(n/63) and ceil(n/62) threads more
-than at rest, blocking has 2n. select-array collapses as the source's server did: it accepts at most 4,011 of 7,000 and
-5,779 of 12,000; its throughput falls in entry 2, and in entry 1 with at least 4,011 connections. Of the source's six models the completion
-port needs the least CPU time per message. That is measured in `turns` of entry 1 between it and the two nearest, because a
-machine varies more over time than these models differ. `uring` with high-connections takes at most 512 bytes of user memory
-per mostly idle connection.";
+Checked while the number of connections n is constant: group models have ceil(n/63) and ceil(n/62) threads more than at
+rest, and blocking has 2n. select-array collapses like the paper's server: it accepts at most 4,011 of 7,000 and 5,779
+of 12,000 connections. Its throughput falls in entry 2, and in entry 1 with at least 4,011 connections. Of the paper's
+six models, the completion port needs the least CPU time per message. This is measured in `turns` alternating trials of
+entry 1 with the completion port and the two cheapest other models, because a machine varies more over time than these
+models differ. `uring` with high-connections takes at most 512 bytes of user memory per mostly idle connection.";
 
-/// Inconsistencies in the published table beside the results. They are reported and not corrected.
+/// Inconsistencies in the published table beside the results. The inconsistencies are reported and not corrected.
 pub(super) const NOTES: [&str; 6] = [
     "source's table: the best rows of entry 1 carry 10.1 to 10.2 MB/s of the hub's 12.5, so the wire limited them; only \
      their CPU use ranks these models",

@@ -20,17 +20,18 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     page: "\
 Source: R. Blake, Optimizing Windows NT (1993), the chapter on network bottlenecks (source 0).
 
-Each client, on a host of its own, reads one record of 2048 bytes again and again. The file stays in the server's cache.
+Each client runs on its own host and repeatedly reads one record of 2048 bytes. The file stays in the server's cache.
 Every step shows throughput, growth, CPU and interrupt time per read, the response time N/X, and the change of each. The
-medium is full when four conditions hold: (a) one more client brings less than 2 %; (b) it adds 1/Xmax to the response time,
-within 10 %; (c) no host is above 80 %; (d) the wire carries at least 90 % of its rate, with framing.
+medium is full if four conditions hold: (a) one more client increases throughput by less than 2 %; (b) it adds 1/Xmax to
+the response time, within 10 %; (c) no host uses more than 80 % of its CPU; (d) the wire carries at least 90 % of its
+rate, with framing.
 
-Parameters: `medium` (ethernet10, hub100, switch:100M, wan:…, loopback); `clients` (5); `record_bytes` (2048); `congestion`
-(reno; `host` keeps this machine's own); `exchange_ms`, a fixed time per exchange that stands for the source's slow machines
-(-1: 3.3 on ethernet10, otherwise 0); `seconds` per step.
+Parameters: `medium` (ethernet10, hub100, switch:100M, wan:…, loopback); `clients` (5); `record_bytes` (2048);
+`congestion` (reno; `host` keeps this machine's setting); `exchange_ms`, a fixed time per exchange that represents the
+slow machines of the study (-1: 3.3 on ethernet10, otherwise 0); `seconds` per step.
 
-On real machines (`--client-hosts a,b,c --server-host S`) the n-th client runs on the n-th host. The network between them
-has no counters, so condition (d) and everything based on it are left out. `listen` or --listen is the server's address.",
+On real machines (`--client-hosts a,b,c --server-host S`) the n-th client runs on the n-th host. The network between
+them has no counters, so condition (d) is not checked. `listen` or --listen is the server's address.",
     toml: include_str!("../../../../experiments/adding-clients.toml"),
     on_hosts: true,
     run,

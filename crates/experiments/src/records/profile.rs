@@ -23,14 +23,14 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     page: "\
 Source: R. Blake, Optimizing Windows NT (1993), the chapter on network bottlenecks (source 3).
 
-One client reads records past its own cache. The server's cache always hits, so no disk takes part. Published: the
-throughput rises almost linearly up to 4096 bytes, gains little at 8192 (split into two requests), jumps at 12288 (one large
-read), and then levels off. The report splits the plateau of 2048 bytes into the parts of both sides. It compares the sum of
-server, client, wire and fixed time with the measured time.
+One client reads records, bypassing its own cache. All records are in the server's cache, so no disk takes part.
+Published: the throughput rises almost linearly up to 4096 bytes, gains little at 8192 (split into two requests), jumps
+at 12288 (one large read), and then levels off. The report divides the time of a read of 2048 bytes into the parts of
+both sides. It compares the sum of server, client, wire and fixed time with the measured time.
 
-Parameters: `medium`; `sizes`; `congestion` (reno; `host` keeps this machine's own); `exchange_ms`, a fixed time per
-exchange that stands for the source's slow machines (-1: 3.3 on ethernet10, otherwise 0); `large_read_buffers` (0: every record is
-split); `seconds` per size.",
+Parameters: `medium`; `sizes`; `congestion` (reno; `host` keeps this machine's setting); `exchange_ms`, a fixed time per
+exchange that represents the slow machines of the study (-1: 3.3 on ethernet10, otherwise 0); `large_read_buffers` (0:
+every record is split); `seconds` per size.",
     toml: include_str!("../../../../experiments/throughput-profile.toml"),
     on_hosts: false,
     run,

@@ -4,53 +4,59 @@
 pub(crate) const REQUEST_RATE: &str = "\
 Source: G. Banga, P. Druschel, Measuring the Capacity of a Web Server (USITS 1997), the request generation rate.
 
-A server completes `capacity` requests/s, since each request takes CPU time. A growing number of simple clients loads it,
-then S-Clients do, from `hosts` client machines (network namespaces) with `s_clients_a_host` threads each. In all, D sockets
-try to connect, each for at most T = `connect_timeout_ms`.
+A server can complete `capacity` requests/s, because each request takes CPU time. First a growing number of simple
+clients loads the server, then S-Clients do. They run on `hosts` client machines (network namespaces) with
+`s_clients_a_host` threads each. In total, D sockets try to connect, each for at most T = `connect_timeout_ms`.
 
-The figure is connection requests (SYNs) per second at the server. Three counts give it: the generator's, the kernel's of
-the server (PassiveOpens + ListenDrops; exact without syncookies, which are off unless `syncookies = true`), and that of a
-packet filter on the server's interface. Published: simple clients stay at 130/s, S-Clients grow linearly up to 2065/s.
+The result is the number of connection requests (SYNs) per second at the server. It is counted three times: by the
+generator, by the server's kernel, and by a packet filter on the server's interface. The kernel's count is PassiveOpens plus
+ListenDrops. This is exact without syncookies, which are off unless `syncookies = true`. Published: simple clients
+stay at 130/s, and S-Clients grow linearly up to 2065/s.
 
-Checked: simple clients stay within 5 %; the S-Clients' rate against D is a line with R2 of at least 0.999 and slope 1/T;
-16 times the capacity is reached; the three counts agree within 0.5 %. The report names what ends the S-Clients' line.
+Checked: the rate of simple clients stays within 5 %. The rate of S-Clients over D is a line with R2 of at least 0.999
+and slope 1/T. It reaches 16 times the capacity. The three counts agree within 0.5 %. The report names the reason why
+the line of the S-Clients ends.
 
 On real machines (`--client-hosts a,b,c,d --server-host S`) the server runs on S and the clients on the other hosts.
-`listen` or --listen is the server's address. There is no packet filter there, the kernel's count is of the whole host S,
-and the network settings of S stay as they are.";
+`listen` or --listen is the server's address. There is no packet filter on S, the kernel's count covers the whole host,
+and its network settings stay unchanged.";
 
 /// Page of `overload`.
 pub(crate) const OVERLOAD: &str = "\
-Source: the same paper, behaviour under overload. Published: the best rate, 130 requests/s, falls to 75 at 2065 offered.
+Source: the paper of `request-rate`, section on overload. Published: the highest throughput, 130 requests/s, falls to 75
+requests/s at an offered rate of 2065/s.
 
-S-Clients offer `multiples` of the capacity, with syncookies off and on. Reported: completed against offered rate; the cost
-of a dropped connection request ((1 - X/X0) of a CPU over the dropped rate); overflows of the accept queue; cookies; and
-phantoms, which are connections that the client sees as established and the server does not know.
+S-Clients offer `multiples` of the capacity, with syncookies off and on. The report shows throughput by offered rate,
+and the cost of a dropped connection request: (1 - X/X0) of a CPU, divided by the rate of drops. It also shows overflows
+of the accept queue, cookies, and phantoms. A phantom is a connection that is established for the client and unknown to
+the server.
 
-The kernel's receive work is steered to the server's CPU. On one machine the kernel would otherwise do it in the clients'
-time. Older kernels let only root steer it; then a note says so, and the decline is small. A drop costs far less today
-than in 1997, so the offered rates go further.
+The kernel's receive work is moved to the server's CPU. On one machine, the kernel would otherwise do this work on the
+clients' CPUs. Older kernels let only root move it. If it cannot be moved, a note states this, and throughput declines
+only a little. A drop costs far less today than in 1997, so the experiment offers higher rates.
 
-Checked: 16 times the capacity is offered; each trial completes less than the capacity; at the highest offered rate at most
-97 % of the best rate is left; every SYN arrives (generator against filter; the kernel also counts the last
-acknowledgements that it dropped).";
+Checked: 16 times the capacity is offered. Each trial completes less than the capacity. At the highest offered rate, at
+most 97 % of the highest throughput is left. Every SYN arrives, as generator and filter count them. (The kernel's count
+also includes final acknowledgements that it dropped.)";
 
 /// Page of `bursty`.
 pub(crate) const BURSTY: &str = "\
-Source: the same paper, bursty request rates. Published: peaks of 6 times the mean for 5 % of the time cost 12 to 20 % of
-the throughput, at means well below the capacity.
+Source: the paper of `request-rate`, section on bursty request rates. Published: peaks of 6 times the mean rate for 5 %
+of the time cost 12 to 20 % of the throughput, at mean rates well below the capacity.
 
-Each mean (`mean_shares` of the capacity) is offered in three ways: steadily, then with peaks of `peaks` times the mean for
-`shares` of each period, then with self-similar arrivals. Every arrival is one connection, given up after the time T.
+Each mean rate (`mean_shares` of the capacity) is offered in three ways: steadily, with peaks of `peaks` times the mean
+for `shares` of each period, and with self-similar arrivals. Every arrival is one connection attempt, which is abandoned
+after the time T.
 
-Checked: peaks cost throughput at a mean below the capacity, and longer peaks of the same height cost more.";
+Checked: peaks reduce throughput at a mean rate below the capacity, and longer peaks of equal height reduce it more.";
 
 /// Page of `wan`.
 pub(crate) const WAN: &str = "\
-Source: the same authors' journal paper (World Wide Web 2, 1999), throughput against the delay of the network.
+Source: the authors' journal paper (World Wide Web 2, 1999), section on throughput and network delay.
 
-The same server gets `offered_share` of its capacity through a long line, which loadline's own forwarder makes: `delays_ms`
-each way, `losses`. This is done for each of `models`. `blocking` has two threads per connection and at most
-`server_threads` (one of them accepts); it resets connections beyond them, as the source's server with a process per
-connection does. `epoll` keeps every connection. The client closes once it has the page, so the server keeps a connection
-open for a round trip and the service time. Reported: completed rate and open connections at the server.";
+The server of `request-rate` gets `offered_share` of its capacity through a simulated long line with delays of
+`delays_ms` in each direction and losses of `losses`. The trials are repeated for each of `models`. `blocking` has two
+threads per connection and at most `server_threads` threads, one of which accepts connections. It resets further
+connections, like the paper's server with a process per connection. `epoll` keeps every connection. The client closes a
+connection when it has the page, so the server keeps the connection open for a round trip and the service time. The
+report shows throughput, and open connections at the server.";
