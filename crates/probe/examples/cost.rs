@@ -1,6 +1,6 @@
 //! Prints the cost of observing on this machine, by source: `cargo run --release -p loadline-probe --example cost
-//! [SOCKETS]`, with SOCKETS connections to the observed server (default 100). `tests/cost.rs` checks what must hold on
-//! any machine.
+//! [SOCKETS]`. SOCKETS is the number of connections to the observed server (default 100). `tests/cost.rs` checks the
+//! properties that hold on any machine.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -52,8 +52,8 @@ fn by_source(probe: &mut Probe) {
     println!("one of the series {series:.1} us, {:.3} % of a processor at 2 a second", series * 2.0 / 1e4);
 }
 
-/// Measures realistic costs: two samples a second for five seconds, with the caches as cold as the rest of the machine
-/// makes them.
+/// Measures realistic costs: two samples per second for five seconds. Other programs may evict the caches between
+/// samples, as in a trial.
 fn in_a_trial(mut probe: Probe) -> Result<(), Error> {
     probe.take();
     let before = probe.cost_us();

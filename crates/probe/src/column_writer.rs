@@ -1,11 +1,11 @@
 //! The writer that sources write into: one column per counter and instance, one row per sample. It builds a
-//! [`run::Recording`] without copying a value, and its columns keep their positions from one recording to the next.
+//! [`run::Recording`] without copying values. Its columns keep their positions in the next recording.
 
 use std::fmt;
 
 use run::{Absence, Column, CounterId, Recording};
 
-/// The columns of one instance, in the order of the ids given when it was opened.
+/// The columns of one instance, in the order of the IDs with which it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slots(usize);
 
@@ -14,36 +14,36 @@ struct InstanceColumns {
     id: &'static str,
     instance: String,
     values: Vec<Option<f64>>,
-    /// True if the column is dropped from the recording when it holds nothing but zeros.
+    /// True if the column is left out of the recording when it contains only zeros.
     quiet: bool,
 }
 
-/// The writer; see the module documentation.
+/// Collects the samples of all sources; see the module documentation.
 #[derive(Debug, Default)]
 pub struct ColumnWriter {
     t_s: Vec<f64>,
     pages: Vec<InstanceColumns>,
     absent: Vec<Absence>,
-    /// For each row: true if it must stay, because it is at the edge of a window.
+    /// True for each row that must be kept, because it is at the edge of a window.
     stays: Vec<bool>,
-    /// Thinning of the series as a power of two, and the number of samples so far.
+    /// Thinning of the series: one of 2^thinned samples is kept. The second field is the number of samples so far.
     thinned: u32,
     came: u64,
     /// True if the next row replaces the last one.
     passing: bool,
 }
 
-/// Maximum rows of a recording: 34 minutes at two samples a second. A longer recording drops every second row of the
-/// series and then keeps half as many samples, so that days take no more memory.
+/// Maximum number of rows of a recording, which is 34 minutes at two samples per second. A longer recording drops every
+/// second row of the series and then keeps half as many samples, so that even a run of days takes no more memory.
 const MAX_ROWS: usize = 4096;
 
 impl ColumnWriter {
-    /// Starts the row of one sample that stays.
+    /// Starts the row of a sample that is always kept.
     pub fn begin(&mut self, t_s: f64) {
         self.row(t_s, true);
     }
 
-    /// Starts the row of one sample of a series. In a long series some rows replace others.
+    /// Starts the row of a sample of the series. In a long series, some rows replace others.
     pub fn begin_series(&mut self, t_s: f64) {
         self.row(t_s, false);
     }
@@ -53,7 +53,7 @@ impl ColumnWriter {
             self.thin();
         }
         match (self.passing, self.t_s.last_mut(), self.stays.last_mut()) {
-            // A source not read at each sample keeps its last value in the replacing row.
+            // A source that is not read at each sample keeps its last value in the replacing row.
             (true, Some(t), Some(edge)) => (*t, *edge) = (t_s, stays),
             _ => {
                 self.t_s.push(t_s);
@@ -76,7 +76,7 @@ impl ColumnWriter {
         only(&mut self.stays, &keep);
         for page in &mut self.pages {
             page.values.resize(keep.len(), None);
-            // A value from a dropped row is better than none.
+            // A value from a dropped row is better than no value.
             for row in 1..keep.len() {
                 let before = page.values[row - 1].filter(|_| !keep[row - 1]);
                 page.values[row] = page.values[row].or(before);
@@ -87,7 +87,7 @@ impl ColumnWriter {
         self.passing = false;
     }
 
-    /// Returns the columns for these counters of one instance. Call it once per instance and keep the result.
+    /// Returns the columns for these counters of one instance. Call this once per instance and keep the result.
     pub fn open(&mut self, ids: &'static [&'static str], instance: &str) -> Slots {
         let first = self.pages.len();
         let page = |id: &&'static str| {
@@ -98,8 +98,8 @@ impl ColumnWriter {
         Slots(first)
     }
 
-    /// Opens columns that are dropped from the recording if all zeros, for instances of which there may be hundreds
-    /// that never count anything. Otherwise as [`ColumnWriter::open`].
+    /// Opens columns as [`ColumnWriter::open`] does, but leaves them out of the recording if they contain only zeros.
+    /// Used for hundreds of instances, most of which never count anything.
     pub fn open_quiet(&mut self, ids: &'static [&'static str], instance: &str) -> Slots {
         let slots = self.open(ids, instance);
         for page in &mut self.pages[slots.0..] {
@@ -108,7 +108,8 @@ impl ColumnWriter {
         slots
     }
 
-    /// Writes the value of the `at`-th counter of an instance into the current row. The last write counts.
+    /// Writes the value of the counter at index `at` of an instance into the current row. A later write replaces the
+    /// value.
     pub fn put(&mut self, slots: Slots, at: usize, value: f64) {
         let row = self.t_s.len();
         if let Some(page) = self.pages.get_mut(slots.0 + at).filter(|_| row > 0) {
@@ -117,14 +118,14 @@ impl ColumnWriter {
         }
     }
 
-    /// Writes a value as [`ColumnWriter::put`], or leaves the row without one.
+    /// Writes a value as [`ColumnWriter::put`] does, or leaves the row without a value.
     pub fn put_some(&mut self, slots: Slots, at: usize, value: Option<f64>) {
         if let Some(value) = value {
             self.put(slots, at, value);
         }
     }
 
-    /// Records why a counter has no value (instance empty: none of its instances). The first reason is kept.
+    /// Records why a counter has no value. An empty instance means all instances. The first reason is kept.
     pub fn absent(&mut self, id: &'static str, instance: &str, reason: fmt::Arguments<'_>) {
         let known = |a: &Absence| a.counter.as_str() == id && a.instance == instance;
         if !self.absent.iter().any(known) {
@@ -133,7 +134,7 @@ impl ColumnWriter {
         }
     }
 
-    /// Records the reason for several counters, as [`ColumnWriter::absent`].
+    /// Records one reason for several counters, as [`ColumnWriter::absent`] does for one.
     pub fn absent_all(&mut self, ids: &[&'static str], instance: &str, reason: fmt::Arguments<'_>) {
         for id in ids {
             self.absent(id, instance, reason);
@@ -164,7 +165,7 @@ impl ColumnWriter {
         Recording { t_s: self.t_s.clone(), columns, absent: self.absent.clone() }
     }
 
-    /// Returns everything written and starts a new recording. Columns without a value are dropped with their reasons.
+    /// Returns the recording and starts a new one. Columns without any value are left out, but their reasons are kept.
     pub fn take(&mut self) -> Recording {
         let t_s = std::mem::take(&mut self.t_s);
         self.stays.clear();
@@ -205,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn eight_hours_take_no_more_than_half_an_hour_and_lose_no_edge_and_no_end() {
+    fn a_recording_of_eight_hours_is_thinned_but_keeps_edges_and_its_end() {
         let mut writer = ColumnWriter::default();
         let slots = writer.open(&["cpu.user", "cpu.system"], "total");
         writer.begin(-1.0);
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_a_value_are_none_and_columns_without_any_are_left_out() {
+    fn missing_values_are_none_and_columns_without_values_are_left_out() {
         let mut writer = ColumnWriter::default();
         let slots = writer.open(&["cpu.user", "cpu.system"], "0");
         for t in 0..4 {

@@ -1,4 +1,4 @@
-//! The instances of one source: a name and its columns, found again at each sample without allocation.
+//! The instances of one source with their names and columns. Each sample finds them without allocation.
 
 use crate::column_writer::{ColumnWriter, Slots};
 use crate::text;
@@ -10,7 +10,7 @@ pub(crate) struct Family {
     quiet: bool,
     most: usize,
     rows: Vec<(Vec<u8>, Slots)>,
-    /// Index at which the next name is expected: files keep their order.
+    /// Index at which the next name is expected, because files keep their order.
     next: usize,
 }
 
@@ -19,13 +19,13 @@ impl Family {
         Self { ids, quiet: false, most: 4096, rows: Vec::new(), next: 0 }
     }
 
-    /// Drops instances whose columns are all zeros.
+    /// Leaves out instances whose columns contain only zeros.
     pub(crate) const fn quiet(mut self) -> Self {
         self.quiet = true;
         self
     }
 
-    /// Limits the number of instances; further ones are recorded as absent.
+    /// Limits the number of instances. Further instances are recorded as absent.
     pub(crate) const fn at_most(mut self, most: usize) -> Self {
         self.most = most;
         self
@@ -35,7 +35,7 @@ impl Family {
         self.ids
     }
 
-    /// Returns the columns of an instance, opened on its first appearance; `None` beyond the limit.
+    /// Returns the columns of an instance, which are opened on its first appearance. Returns `None` beyond the limit.
     pub(crate) fn slots(&mut self, writer: &mut ColumnWriter, name: &[u8]) -> Option<Slots> {
         let holds = |row: &&(Vec<u8>, Slots)| row.0 == name;
         let at = match self.rows.get(self.next).filter(holds) {
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn instances_keep_their_columns_in_any_order_and_are_bounded() {
+    fn instances_keep_their_columns_in_any_order_up_to_the_limit() {
         let mut writer = ColumnWriter::default();
         let mut family = Family::new(&["disk.reads", "disk.writes"]).at_most(2);
         writer.begin(0.0);

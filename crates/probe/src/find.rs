@@ -1,5 +1,6 @@
-//! Finds the processes of a listener: sock_diag names the socket's inode, and /proc/PID/fd shows its holders. All
-//! holders and their descendants are the server: a master that only passes the socket on, its workers, and helpers.
+//! Finds the processes of a listener. sock_diag gives the inode of the listening socket, and /proc/PID/fd shows which
+//! processes hold it. The server consists of all holders and their descendants: a master process, its workers, and
+//! helpers.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,15 +16,16 @@ use crate::tree::{diag_in, rtnl_in};
 /// A server on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its process IDs, ascending.
+    /// Process IDs of the server, ascending.
     pub pids: Vec<u32>,
-    /// One of its processes, if they are in another network namespace than the caller: for `Scope::netns_pid`.
+    /// One of the server's processes if the server is in another network namespace than the caller, for
+    /// `Scope::netns_pid`.
     pub netns_pid: Option<u32>,
-    /// Listen address as bound (may be a wildcard).
+    /// Bound listen address, which may be a wildcard.
     pub listen: Address,
 }
 
-/// Returns the process if its network namespace differs from ours.
+/// Returns `pid` if its network namespace differs from the caller's.
 pub fn other_network(pid: u32) -> Option<u32> {
     sys::netns::elsewhere(pid)?.then_some(pid)
 }
@@ -31,12 +33,12 @@ pub fn other_network(pid: u32) -> Option<u32> {
 /// Reason why a server's processes were not found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    /// The address is not an address of this machine or of an accessible namespace.
+    /// The address belongs neither to this machine nor to an accessible namespace.
     #[error(
         "{0} is not an address of this machine: its server's counters cannot be read here; name the server's process with --server-pid if it does run here (behind address translation, say)"
     )]
     NotLocal(Address),
-    /// The address is ours, and nothing listens there.
+    /// The address belongs to this machine, but nothing listens there.
     #[error(
         "nothing listens on {0} in this network namespace; start the server, or name its process with --server-pid"
     )]
@@ -48,12 +50,12 @@ pub enum FindError {
     NoPermission {
         /// The address.
         addr: Address,
-        /// Its bound address: its accept queue and the host's counters are readable anyway.
+        /// Bound address of the listener. Its accept queue and the host's counters can be read anyway.
         listen: Address,
-        /// A process of its network namespace, if that is not ours.
+        /// A process of the listener's network namespace, if that differs from the caller's.
         netns_pid: Option<u32>,
     },
-    /// Netlink did not answer.
+    /// The kernel did not answer over netlink.
     #[error("cannot ask the kernel who listens on {addr}: {source}; name the server's process with --server-pid")]
     Kernel {
         /// The address.
@@ -63,8 +65,8 @@ pub enum FindError {
     },
 }
 
-/// Finds the server that accepts connections to `at`, in this network namespace or, for an address of another one, in
-/// those of other processes.
+/// Finds the server that accepts connections to `at`. Searches this network namespace or, for an address of another
+/// namespace, those of other processes.
 pub fn find_server(at: impl Into<Address>) -> Result<Found, FindError> {
     let at = &at.into();
     let kernel = |source| FindError::Kernel { addr: at.clone(), source };
@@ -80,7 +82,7 @@ pub fn find_server(at: impl Into<Address>) -> Result<Found, FindError> {
     }
 }
 
-/// Returns the inodes of the unix sockets of this network namespace that listen on a file.
+/// Returns the inodes of the unix sockets in this network namespace that listen on a file.
 fn unix_inodes(path: &Path) -> std::io::Result<Vec<u32>> {
     let mut inodes = Vec::new();
     diag_in(None)?.unix_listeners(path, |l| inodes.push(l.inode))?;
@@ -99,7 +101,8 @@ fn of_unix(at: &Address, inodes: &[u32]) -> Result<Found, FindError> {
     }
 }
 
-/// Returns the holders of any of these sockets and their descendants; empty if no process may be read.
+/// Returns the processes that hold any of these sockets, and their descendants. The result is empty if no process may
+/// be read.
 fn holders(inodes: &[u32]) -> Vec<u32> {
     let proc = Path::new("/proc");
     let parents = parents(proc);
@@ -107,8 +110,8 @@ fn holders(inodes: &[u32]) -> Vec<u32> {
     if all.is_empty() { all } else { family(proc, &parents, &all) }
 }
 
-/// Returns the processes that accept connections to `at`, seen from the network namespace of a process (`None`: ours).
-/// Empty if they are on another host or unreadable.
+/// Returns the processes that accept connections to `at`, as seen from the network namespace of a process (`None`: the
+/// caller's). The result is empty if they are on another host or may not be read.
 pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
     let addr = match at {
         Address::Inet(addr) => *addr,
@@ -124,15 +127,15 @@ pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
 /// Result of searching one network namespace for an address.
 #[derive(Debug)]
 enum NamespaceAnswer {
-    /// Inodes of the listeners and one bound address.
+    /// Inodes of the listeners, and one bound address.
     Listens((Vec<u32>, SocketAddr)),
-    /// The address belongs to the namespace, and nothing listens.
+    /// The address belongs to the namespace, but nothing listens on it.
     Silent,
     /// The address does not belong to the namespace.
     Foreign,
 }
 
-/// Searches the network namespace of a process (`None`: ours).
+/// Searches the network namespace of a process (`None`: the caller's).
 fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<NamespaceAnswer> {
     if !addr.ip().is_unspecified() && !rtnl_in(pid)?.is_local(addr.ip())? {
         return Ok(NamespaceAnswer::Foreign);
@@ -144,7 +147,7 @@ fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<NamespaceAnswer> {
         diag.listeners(v6, Some(addr.port()), |l| {
             if serves(l, addr) {
                 inodes.push(l.inode);
-                // The exact address is a better name than a wildcard.
+                // An exact address is a better name than a wildcard.
                 bound = Some(l.local).filter(|b| b.ip() == addr.ip()).or(bound).or(Some(l.local));
             }
         })?;
@@ -162,7 +165,7 @@ fn elsewhere(addr: SocketAddr) -> Result<Found, FindError> {
     Err(FindError::NotLocal(addr.into()))
 }
 
-/// Returns one process of every network namespace but our own.
+/// Returns one process of every network namespace except the caller's.
 fn one_process_a_namespace() -> Vec<u32> {
     let id = |pid: &str| network_id(&Path::new("/proc").join(pid)).ok();
     let ours = id("self");
@@ -184,9 +187,9 @@ fn holders_of(addr: SocketAddr, found: &(Vec<u32>, SocketAddr), netns: Option<u3
     Ok(Found { pids, netns_pid: netns.map(|_| first), listen: (*listen).into() })
 }
 
-/// Returns the holders and their descendants, with two exceptions. A service manager that created the socket for its
-/// service (socket activation) holds it too, but is not the server. We and our children are not the server merely
-/// because one of our ancestors holds the socket.
+/// Returns the holders and their descendants, with two exceptions. A service manager holds a socket that it created for
+/// its service (socket activation), but is not the server. If an ancestor of this process holds the socket, this
+/// process and its children are not the server.
 fn family(proc: &Path, parents: &[(u32, u32)], holders: &[u32]) -> Vec<u32> {
     let me = std::process::id();
     let above_me = ancestors(parents, me);
@@ -195,7 +198,7 @@ fn family(proc: &Path, parents: &[(u32, u32)], holders: &[u32]) -> Vec<u32> {
     if servers.is_empty() {
         servers = holders.to_vec();
     }
-    // Our ancestors, we ourselves and managers have other children than the server's.
+    // This process, its ancestors and service managers also have children that are not the server's.
     let parents_of_more: Vec<u32> =
         servers.iter().copied().filter(|pid| !above_me.contains(pid) && *pid != me && !manager(pid)).collect();
     servers.extend(descendants(proc, &parents_of_more));
@@ -208,13 +211,13 @@ fn is_manager(proc: &Path, pid: u32) -> bool {
     std::fs::read(proc.join(format!("{pid}/comm"))).is_ok_and(|comm| comm.trim_ascii() == b"systemd")
 }
 
-/// Returns true if a process holds one of these sockets open; false if its descriptors are unreadable.
+/// Returns true if a process has one of these sockets open, and false if its descriptors cannot be read.
 fn holds_any(pid: u32, inodes: &[u32]) -> bool {
     sockets_of(pid).any(|found| inodes.contains(&found))
 }
 
-/// Returns true if this process or a descendant holds a socket, or a ring that may hold some, as a server does. Returns
-/// `None` if unreadable.
+/// Returns true if this process or a descendant holds a socket, as a server does, or a ring that may hold sockets.
+/// Returns `None` if this cannot be read.
 pub fn holds_sockets(pid: u32) -> Option<bool> {
     let proc = Path::new("/proc");
     let holds = |pid: u32| -> Option<bool> {
@@ -230,7 +233,7 @@ pub fn holds_sockets(pid: u32) -> Option<bool> {
     }
 }
 
-/// Returns the inodes of the sockets that a process holds open; none if its descriptors are unreadable.
+/// Returns the inodes of the sockets that a process has open. The result is empty if its descriptors cannot be read.
 pub(crate) fn sockets_of(pid: u32) -> impl Iterator<Item = u32> {
     let inode = |link: std::path::PathBuf| -> Option<u32> {
         link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
@@ -245,12 +248,12 @@ mod tests {
     use std::net::TcpListener;
 
     #[test]
-    fn our_own_listener_is_found_under_any_of_its_addresses() {
+    fn a_listener_is_found_by_any_of_its_addresses() {
         let server = TcpListener::bind("0.0.0.0:0").unwrap();
         let (port, me) = (server.local_addr().unwrap().port(), [std::process::id()]);
         for ip in ["127.0.0.1", "127.0.0.9"] {
             let at = Address::Inet(format!("{ip}:{port}").parse().unwrap());
-            // The child of a concurrent test may hold a copy for a moment.
+            // A child forked by a concurrent test may hold a copy of the socket for a moment.
             let found = testkit::eventually(|| Some(find_server(at.clone()).unwrap()).filter(|f| f.pids == me));
             assert_eq!((found.netns_pid, found.listen), (None, server.local_addr().unwrap().into()));
         }
@@ -269,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_said_with_what_to_do() {
+    fn each_reason_for_not_finding_a_server_has_advice() {
         let (_bound, free) = testkit::refusing();
         let error = find_server(free).unwrap_err();
         assert!(matches!(error, FindError::NoListener(_)) && error.to_string().contains("--server-pid"), "{error}");

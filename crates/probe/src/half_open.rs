@@ -1,11 +1,11 @@
-//! Half-open TCP connections in the network namespace of a process. Only IPv4. Source: proc_pid_net(5).
+//! Half-open TCP connections (IPv4) in the network namespace of a process. Source: proc_pid_net(5).
 
 use crate::text::{hex, lines, words};
 
 /// State number in /proc/net/tcp: TCP_SYN_RECV of linux/net/tcp_states.h.
 const SYN_RECV: u64 = 3;
 
-/// Counts connections whose final handshake acknowledgement is missing, on all ports.
+/// Counts connections on all ports that wait for the final acknowledgement of their handshake.
 pub fn half_open(pid: u32) -> usize {
     counted(&std::fs::read(format!("/proc/{pid}/net/tcp")).unwrap_or_default())
 }
@@ -27,7 +27,7 @@ mod tests {
 ";
 
     #[test]
-    fn only_sockets_in_that_state_are_counted() {
+    fn only_half_open_sockets_are_counted() {
         assert_eq!(counted(TABLE), 1);
     }
 }

@@ -9,7 +9,7 @@ use crate::sources::port_range;
 use crate::text::{after, keyed, number};
 use crate::units;
 
-/// Settings in files of one line: fact name and file.
+/// Settings that are files of one line: name of the fact, and path.
 const FILES: &[(&str, &str)] = &[
     ("somaxconn", "proc/sys/net/core/somaxconn"),
     ("tcp_syncookies", "proc/sys/net/ipv4/tcp_syncookies"),
@@ -79,7 +79,8 @@ fn cpu_model(cpuinfo: &str) -> String {
         .to_owned()
 }
 
-/// Returns the kind of virtualisation. The CPU flags show that it is virtual, and firmware names show the product.
+/// Returns the kind of virtualisation. The CPU flags show if the machine is virtual, and firmware names show the
+/// product.
 fn virtualisation(root: &Path, cpuinfo: &str) -> Option<String> {
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
     let flagged = flags.is_some_and(|line| line.split_whitespace().any(|flag| flag == "hypervisor"));
@@ -93,9 +94,9 @@ fn virtualisation(root: &Path, cpuinfo: &str) -> Option<String> {
     }
 }
 
-/// Reads interrupt time accounting from the kernel's configuration if available as text, otherwise from its effect.
-/// Without accounting, the sampling tick runs as an interrupt itself and hardly ever meets another one. Interrupts then
-/// seem to cost nothing.
+/// Returns true if the kernel accounts interrupt time. Reads the kernel's configuration if it is available as text, and
+/// otherwise checks the effect. Without accounting, the sampling tick is itself an interrupt and hardly ever interrupts
+/// another one, so interrupts seem to take no time.
 fn irq_time_accounting(root: &Path) -> Option<bool> {
     let release = std::fs::read_to_string(root.join("proc/sys/kernel/osrelease")).ok()?;
     let release = release.trim();
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn this_host_has_processors_and_memory() {
+    fn this_host_has_cpus_and_memory() {
         let host = host_info("here", "client and server");
         assert!(host.cpus >= 1 && host.memory_bytes > 1 << 20 && !host.kernel.is_empty());
     }

@@ -1,8 +1,9 @@
-//! The observer of a host: everything read on it during a trial. It takes plain data ([`run::ObserverSpec`]) and
-//! returns plain data ([`run::Observed`]), so it works alike in the conductor and in an agent on another machine.
+//! The observer of a host, which makes all readings on that host during a trial. It takes plain data
+//! ([`run::ObserverSpec`]) and returns plain data ([`run::Observed`]), so it works alike in the conductor and in an
+//! agent on another machine.
 //!
-//! An [`Observer`] lives through a run, and a [`Watching`] through a trial. Files stay open between two trials. A new
-//! probe opens hundreds in its first sample, which occupies a CPU for milliseconds and would show in the trial's
+//! An [`Observer`] lasts for a run, and a [`Watching`] for a trial. Files stay open between two trials. A new probe
+//! opens hundreds of files in its first sample, which would occupy a CPU for milliseconds and show in the trial's
 //! percentiles.
 
 use std::io;
@@ -36,7 +37,7 @@ impl Observer {
         Self { spec, kept: Arc::default() }
     }
 
-    /// Returns its spec.
+    /// Returns the observer's spec.
     pub fn spec(&self) -> &ObserverSpec {
         &self.spec
     }
@@ -79,7 +80,7 @@ fn scope(spec: &ObserverSpec) -> Scope {
     }
 }
 
-/// Starts a sampler that reads these exporters on the caller's side of the trial; see [`Exporter`].
+/// Starts a sampler that reads these exporters on the caller's side of the trial (see [`Exporter`]).
 pub fn listen(exporters: Vec<Exporter>, interval_s: f64, origin: Origin) -> io::Result<Sampler> {
     Sampler::start(Probe::exported(exporters), ProcessWatch::default(), interval(interval_s), origin)
 }
@@ -119,7 +120,7 @@ impl Watching {
         Some(Observed { machine: self.machine(), ..seen })
     }
 
-    /// Returns the CPUs that `cpu.*` counts, as one name: see [`run::Side::machine`].
+    /// Returns the name of the CPUs that `cpu.*` counts (see [`run::Side::machine`]).
     pub fn machine(&self) -> String {
         processors::machine(&self.observer.spec.processors)
     }
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_observer_sees_one_trial_after_the_other() {
+    fn one_observer_records_several_trials() {
         let sources = Some(vec!["process".to_string(), "observer".into(), "no such source".into()]);
         let observer = Observer::new(ObserverSpec { sources, ..ObserverSpec::default() });
         for _ in 0..2 {
@@ -156,7 +157,7 @@ mod tests {
             let edges = (watching.edge(), watching.edge());
             let seen = watching.finish();
             assert!(edges.0 < edges.1 && seen.recording.t_s.contains(&edges.1), "{edges:?}");
-            // Other tests start children of this process.
+            // Concurrent tests start other children of this process.
             let me = format!(":{}", std::process::id());
             assert_eq!(seen.processes.iter().filter(|p| p.ends_with(&me)).count(), 1, "{:?}", seen.processes);
             assert!(!seen.machine.is_empty() && seen.incidents.is_empty());

@@ -9,7 +9,7 @@ use crate::source::{Effort, Round, Source};
 use crate::sources::{Exported, Exporter, SOURCES};
 use crate::tree::Tree;
 
-/// Reads the counters of one side. Not bound to a thread; used by one thread at a time.
+/// Reads the counters of one side. It may move between threads, but only one thread at a time may use it.
 pub struct Probe {
     tree: Tree,
     writer: ColumnWriter,
@@ -18,21 +18,21 @@ pub struct Probe {
     effort: Effort,
 }
 
-/// Budget in microseconds for reading a medium or a server of ours. It is in no table, since the caller provides the
-/// exporter.
+/// Budget in microseconds for reading an exporter, such as a medium or loadline's own server. It is in no table,
+/// because the caller provides the exporter.
 const EXPORTER_BUDGET_US: u32 = 200;
 
-/// A source and its schedule.
+/// A source, and when it is read next.
 struct Reader {
     name: &'static str,
-    /// As in [`crate::SourceSpec`].
+    /// Budget as in [`crate::SourceSpec`].
     budget_us: u32,
-    /// As in [`crate::SourceSpec`].
+    /// Minimum interval between readings at edges as in [`crate::SourceSpec`].
     edge_gap_ms: u32,
     source: Box<dyn Source>,
     /// Cost of the last reading in microseconds.
     cost_us: f64,
-    /// Periodic samples to skip before the next reading.
+    /// Number of periodic samples to skip before the next reading.
     rest: u32,
     /// Time of the last reading on the monotonic clock.
     read_ns: Option<u64>,
@@ -63,14 +63,14 @@ impl Probe {
         Self { tree, writer, process_set, readers, effort: Effort::default() }
     }
 
-    /// Takes a full sample of every source, including expensive ones, for the edges of phases. `t_s` is its time in
-    /// seconds since the origin of the trial. Never fails: an unreadable counter becomes an absence.
+    /// Takes a full sample of every source, including expensive ones, at the edge of a phase. `t_s` is its time in
+    /// seconds since the origin of the trial. Never fails: a counter that cannot be read becomes an absence.
     pub fn sample(&mut self, t_s: f64) {
         self.row(t_s, true);
     }
 
-    /// Takes a sample of the series. Sources that cost more than their budget are skipped as often as needed to hold
-    /// the budget on average.
+    /// Takes a sample of the series. A source that costs more than its budget is skipped, so that its mean cost stays
+    /// within the budget.
     pub fn sample_series(&mut self, t_s: f64) {
         self.row(t_s, false);
     }
@@ -104,11 +104,11 @@ impl Probe {
         self.effort.cpu_us += cpu_us() - begin;
     }
 
-    /// Follows other processes from the next sample on, and keeps everything else with its open files. For the next
-    /// trial of the same side, whose generator is another process.
+    /// Follows other processes from the next sample on and keeps all other open files. Used for the next trial of this
+    /// side, whose generator is another process.
     pub fn follow(&mut self, processes: &[u32]) {
         self.process_set = ProcessSet::after(&self.process_set, processes.to_vec());
-        // Values read for the last trial are not in this one's recording.
+        // Values of the previous trial must not appear in the next recording.
         self.readers.iter_mut().for_each(|reader| (reader.rest, reader.read_ns) = (0, None));
     }
 
@@ -132,7 +132,7 @@ impl Probe {
         self.process_set.instances().map(str::to_owned).collect()
     }
 
-    /// Returns the upstreams of these processes and who answers there, so far (since [`Probe::follow`]).
+    /// Returns the upstreams of these processes, and the processes that answer there, so far (since [`Probe::follow`]).
     pub fn behind(&self) -> Vec<run::Upstream> {
         self.process_set.behind()
     }
@@ -147,7 +147,7 @@ impl Probe {
         self.effort
     }
 
-    /// Returns the cost of each source's last reading in microseconds of CPU time: name and cost.
+    /// Returns the name of each source and the CPU time of its last reading in microseconds.
     pub fn costs_us(&self) -> impl Iterator<Item = (&'static str, f64)> + '_ {
         self.readers.iter().map(|r| (r.name, r.cost_us))
     }
@@ -177,9 +177,9 @@ impl Reader {
         rests
     }
 
-    /// Sets the number of series samples to skip, so that the mean cost holds the budget. Full samples read more and
-    /// open files, so they change nothing. A skipped source stays skipped after an edge, or each window would begin
-    /// with its most expensive sample.
+    /// Sets the number of samples in the series to skip, so that the mean cost stays within the budget. Full samples
+    /// read more and open files, so they do not change this number. A skipped source stays skipped after an edge.
+    /// Otherwise each window would begin with its most expensive sample.
     fn pace(&mut self, cost_us: f64, full: bool) {
         self.cost_us = cost_us;
         let over = cost_us / f64::from(self.budget_us);
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_live_sample_fills_or_explains_every_counter() {
+    fn a_sample_fills_or_explains_every_counter() {
         let mut probe = Probe::new(Scope { processes: vec![std::process::id()], ..Scope::default() });
         for t in 0..3 {
             probe.sample(f64::from(t));
@@ -209,14 +209,14 @@ mod tests {
         for spec in run::COUNTERS.iter().filter(|c| !run::EXPORTED.contains(&c.object)) {
             let told = r.columns_of(spec.id).next().is_some();
             let explained = r.absent.iter().any(|a| a.counter.as_str() == spec.id);
-            // A quiet counter may be all zeros on an idle machine.
+            // A counter that is left out when zero may be zero on an idle machine.
             assert!(told || explained || spec.id == "interrupt.count" || spec.id.starts_with("slab."), "{}", spec.id);
         }
         assert!(probe.cost_us() > 0.0 && probe.effort().samples == 3);
     }
 
     #[test]
-    fn another_process_is_followed_with_the_same_probe() {
+    fn one_probe_can_follow_another_process() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let sources = Some(vec!["process", "cgroup"]);
         let mut probe = Probe::new(Scope { processes: vec![child.id()], sources, ..Scope::default() });
@@ -234,13 +234,13 @@ mod tests {
         let me = std::process::id();
         assert_eq!((count(probe.processes(), me), count(probe.processes(), child.id())), (1, 0));
         assert_eq!((count(read(), me), count(read(), child.id())), (1, 0));
-        // One of their processes may end while it is read.
+        // A process of a concurrent test may end while it is read.
         let ended = format!("process {} ended", child.id());
         assert!(r.absent.iter().all(|a| !a.reason.ends_with(&ended)));
     }
 
     #[test]
-    fn a_source_that_disturbs_is_not_read_twice_in_a_short_trial() {
+    fn a_disturbing_source_is_read_once_in_a_short_trial() {
         let mut probe = Probe::new(Scope { sources: Some(vec!["slab"]), ..Scope::default() });
         let reader = &mut probe.readers[0];
         assert_eq!([0, 10, 900].map(|ms| reader.rests(true, ms * 1_000_000)), [false, true, true]);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dear_source_rests_in_the_series_and_never_at_an_edge() {
+    fn an_expensive_source_is_skipped_in_the_series_but_never_at_an_edge() {
         let mut probe = Probe::new(Scope { sources: Some(vec!["cpu"]), ..Scope::default() });
         let reader = &mut probe.readers[0];
         reader.pace(3.5 * f64::from(reader.budget_us), false);

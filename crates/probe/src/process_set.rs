@@ -1,4 +1,4 @@
-//! Numbers and instance names of this side's processes and of its upstream processes, for use by other sources.
+//! IDs and instance names of this side's processes and of its upstream processes, which other sources use.
 
 use run::Upstream;
 
@@ -10,7 +10,7 @@ pub struct ProcessSet {
     wanted_behind: Vec<u32>,
     members_behind: Vec<(u32, String)>,
     met: Vec<(Upstream, Vec<u32>)>,
-    /// Increases when other processes are to be followed.
+    /// Number that increases when other processes are to be followed.
     edition: u64,
 }
 
@@ -25,12 +25,12 @@ impl ProcessSet {
         Self { wanted, edition: before.edition + 1, ..Self::default() }
     }
 
-    /// Returns a number that changes with the followed processes: discard data about earlier ones.
+    /// Returns a number that changes with the followed processes. Data about earlier processes must then be discarded.
     pub fn edition(&self) -> u64 {
         self.edition
     }
 
-    /// Takes the processes requested for following, once.
+    /// Takes the processes that are requested to be followed. They are returned once.
     pub fn take_wanted(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.wanted)
     }
@@ -40,12 +40,12 @@ impl ProcessSet {
         self.members.push((pid, instance.to_owned()));
     }
 
-    /// Returns true if a process is followed already.
+    /// Returns true if a process is already followed.
     pub fn holds(&self, pid: u32) -> bool {
         self.members.iter().chain(&self.members_behind).any(|(p, _)| *p == pid)
     }
 
-    /// Returns the numbers of all processes so far.
+    /// Returns the process IDs of all processes so far.
     pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
         self.members.iter().map(|(pid, _)| *pid)
     }
@@ -55,13 +55,13 @@ impl ProcessSet {
         self.members.iter().map(|(_, instance)| instance.as_str())
     }
 
-    /// Adds an upstream address with the processes that answer there, which are followed, too.
+    /// Adds an upstream address. The processes that answer there are followed, too.
     pub fn met(&mut self, behind: Upstream, pids: Vec<u32>) {
         self.wanted_behind.extend(&pids);
         self.met.push((behind, pids));
     }
 
-    /// Takes the upstream processes requested for following, once.
+    /// Takes the upstream processes that are requested to be followed. They are returned once.
     pub fn take_wanted_behind(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.wanted_behind)
     }

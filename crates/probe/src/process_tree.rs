@@ -4,20 +4,20 @@ use std::path::Path;
 
 use crate::text::{number, stat_fields};
 
-/// Returns number and parent of every process below a `proc` folder.
+/// Returns ID and parent ID of every process in a `proc` folder.
 pub(crate) fn parents(proc: &Path) -> Vec<(u32, u32)> {
     let Ok(folder) = std::fs::read_dir(proc) else { return Vec::new() };
     let pids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     pids.filter_map(|pid| Some((pid, parent(proc, pid)?))).collect()
 }
 
-/// Returns the parent of a process of this machine; `None` if the process does not exist.
+/// Returns the parent of a process of this machine, or `None` if the process does not exist.
 pub fn parent_of(pid: u32) -> Option<u32> {
     parent(Path::new("/proc"), pid)
 }
 
-/// Returns the start time of a process of this machine in ticks since boot; `None` if it does not exist. Source:
-/// proc_pid_stat(5), field 22.
+/// Returns the start time of a process of this machine in ticks since boot, or `None` if the process does not exist.
+/// Source: proc_pid_stat(5), field 22.
 pub fn started_ticks(pid: u32) -> Option<u64> {
     let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let (_, mut fields) = stat_fields(&text)?;
@@ -31,7 +31,7 @@ fn parent(proc: &Path, pid: u32) -> Option<u32> {
     number(fields.nth(1)?).and_then(|n| u32::try_from(n).ok())
 }
 
-/// Returns all descendants of these processes, without themselves; ascending.
+/// Returns all descendants of these processes, ascending. The processes themselves are left out.
 pub(crate) fn descendants(proc: &Path, pids: &[u32]) -> Vec<u32> {
     below(&parents(proc), pids)
 }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn families_are_found_in_both_directions() {
+    fn descendants_and_ancestors_are_found() {
         let parents = [(1, 0), (5, 1), (6, 5), (7, 6), (8, 5), (9, 1)];
         assert_eq!(below(&parents, &[5]), [6, 7, 8]);
         assert_eq!(below(&parents, &[6, 8]), [7]);
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn parents_are_read_from_a_tree() {
+    fn parents_are_read_from_proc() {
         let dir = tempfile::tempdir().unwrap();
         for (pid, stat) in [("12", "12 (a (b) S 7 1"), ("13", "13 (x) S 12 1"), ("self", "odd"), ("14", "odd")] {
             std::fs::create_dir_all(dir.path().join(pid)).unwrap();

@@ -1,8 +1,8 @@
-//! Watch on whether processes run. A stopped or ended process changes the meaning of all later figures, so each such
-//! incident is recorded with its time.
+//! Watches if processes run. A stopped or ended process changes the meaning of all later figures, so each incident is
+//! recorded with its time.
 //!
-//! Source: proc_pid_stat(5). Files stay open, so an ended process is not confused with a new one of the same number. A
-//! lack of descriptors is never taken for an end.
+//! Files stay open, so an ended process is not confused with a new process with its ID. A lack of descriptors is never
+//! mistaken for an end. Source: proc_pid_stat(5).
 
 use std::fs::File;
 use std::time::Duration;
@@ -37,7 +37,7 @@ struct Process {
 pub struct ProcessWatch {
     role: Role,
     processes: Vec<Process>,
-    /// Their listen address, if in our network namespace.
+    /// Listen address of the processes, if it is in the caller's network namespace.
     listen: Option<Address>,
     next_ns: u64,
     incidents: Vec<Incident>,
@@ -55,7 +55,7 @@ impl ProcessWatch {
             runs.then(|| Process { instance: format!("{comm}:{pid}"), stat, state: State::Runs })
         };
         let processes: Vec<Process> = spec.processes.iter().filter_map(&mut open).collect();
-        // A process may have ended between two trials. An unreadable one is not known to have ended.
+        // A process may have ended between two trials. If it cannot be read, its end is not certain.
         let missing = |pid: &u32| match std::fs::read(format!("/proc/{pid}/stat")) {
             Ok(text) => stat_fields(&text).is_some_and(|(_, mut rest)| matches!(rest.next(), Some(b"Z" | b"X"))),
             Err(e) => e.kind() == std::io::ErrorKind::NotFound,
@@ -74,16 +74,16 @@ impl ProcessWatch {
         }
     }
 
-    /// Returns the next check time on the monotonic clock; never if there are no processes.
+    /// Returns the time of the next check on the monotonic clock. Without processes, there is no next check.
     pub(crate) fn due_ns(&self) -> u64 {
         let ended = self.processes.iter().all(|p| p.state == State::Ended);
         if ended { u64::MAX } else { self.next_ns }
     }
 
-    /// Checks all processes at trial time `at_s` and returns true if anything happened.
+    /// Checks all processes at trial time `at_s`. Returns true if there is a new incident.
     pub(crate) fn look(&mut self, at_s: f64, now_ns: u64) -> bool {
         self.next_ns = now_ns + CHECK_INTERVAL.as_nanos() as u64;
-        // Incidents during the start of the generators count as at the start.
+        // Incidents while the generators start count as incidents at the start.
         let at_s = at_s.max(0.0);
         let (mut changed, mut ended) = (false, Vec::new());
         for at in 0..self.processes.len() {
@@ -110,7 +110,7 @@ impl ProcessWatch {
         &self.incidents
     }
 
-    /// Returns the incidents, including the listeners at the end if the server itself ended.
+    /// Returns the incidents. If the server itself ended, the state of the listener is added.
     pub(crate) fn finish(mut self, at_s: f64) -> Vec<Incident> {
         let gone = self.incidents.iter().any(|i| i.kind == IncidentKind::ServerEnded);
         let Some(found) = self.listen.clone().filter(|_| gone).and_then(|addr| find_server(addr).ok()) else {
@@ -134,7 +134,7 @@ impl ProcessWatch {
         self.incidents.push(Incident { kind, begin_s: at_s, end_s: None, text });
     }
 
-    /// Ends the incident of a stopped process.
+    /// Records that a stopped process has resumed or ended.
     fn goes_on(&mut self, at: usize, seen: State, at_s: f64) {
         if let State::Stopped(incident) = self.processes[at].state
             && let Some(incident) = self.incidents.get_mut(incident)
@@ -146,7 +146,7 @@ impl ProcessWatch {
     }
 
     fn ended(&mut self, who: &[String], at_s: f64) {
-        // A generator reports its own end on its report stream.
+        // A generator reports its own end in its report stream.
         if who.is_empty() || self.role == Role::Client {
             return;
         }
@@ -163,8 +163,8 @@ impl ProcessWatch {
     }
 }
 
-/// Reads the state of a process. An unreadable state changes nothing. A traced process (`t`) is held at each call and
-/// continues.
+/// Returns the state of a process. A state that cannot be read changes nothing. A traced process (`t`) stops at each
+/// call and continues.
 fn seen(process: &Process, incident: usize, buffer: &mut Vec<u8>) -> State {
     match (look_at(&process.stat, buffer), process.state) {
         (_, State::Ended) | (Ok(Some((_, b'Z' | b'X'))), _) => State::Ended,
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn who_runs_is_nothing_to_tell() {
+    fn running_processes_cause_no_incident() {
         let sleepers = Sleepers::start(1);
         let mut life = sleepers.life(Role::Server);
         assert!(!life.look(0.1, 0) && !life.look(0.2, 0));
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn stops_and_ends_are_told_once_with_their_times() {
+    fn stops_and_ends_are_reported_once_with_their_times() {
         let sleepers = Sleepers::start(2);
         let mut life = sleepers.life(Role::Server);
         sleepers.signal(0, "STOP", b"T");
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_ended_before_is_told_at_once() {
+    fn a_server_that_had_ended_before_is_reported_at_once() {
         let mut sleepers = Sleepers::start(2);
         (0..2).for_each(|at| sleepers.signal(at, "KILL", b"Z"));
         sleepers.0[0].wait().unwrap();
@@ -266,18 +266,18 @@ mod tests {
     }
 
     #[test]
-    fn all_that_end_together_are_one_end() {
+    fn processes_that_end_together_are_one_incident() {
         let mut sleepers = Sleepers::start(2);
         let mut life = sleepers.life(Role::Server);
         (0..2).for_each(|at| sleepers.signal(at, "KILL", b"Z"));
-        // One process has vanished; the other is still a zombie, because its parent has not waited for it.
+        // One process has vanished. The other one is still a zombie, because its parent has not waited for it.
         sleepers.0[0].wait().unwrap();
         life.look(0.1, 0);
         assert_eq!(kinds(&life), [(IncidentKind::ServerEnded, None)]);
     }
 
     #[test]
-    fn a_generator_that_is_stopped_is_told_and_one_that_ended_says_so_itself() {
+    fn a_stopped_generator_is_reported_but_an_ended_one_reports_itself() {
         let sleepers = Sleepers::start(1);
         let mut life = sleepers.life(Role::Client);
         sleepers.signal(0, "STOP", b"T");

@@ -1,4 +1,5 @@
-//! CPUs treated as a host: the CPUs that a server is pinned to, and recordings in which some CPUs represent the host.
+//! A subset of the CPUs as a host: the CPUs to which a server is pinned, and recordings in which these CPUs represent
+//! the host.
 
 use std::path::Path;
 
@@ -6,8 +7,8 @@ use run::Recording;
 
 use crate::text::{after, keyed};
 
-/// Returns the CPUs that a server's worker processes may run on. Workers are processes without children among `pids`,
-/// since a waiting parent (nginx's master) is mostly not pinned. Empty if nothing is readable.
+/// Returns the CPUs on which a server's worker processes may run. Workers are the processes without children among
+/// `pids`, because a waiting parent (nginx's master) is usually not pinned. The result is empty if nothing can be read.
 pub fn cpus_of(root: &Path, pids: &[u32]) -> Vec<u32> {
     let status = |pid: &u32| std::fs::read(root.join(format!("proc/{pid}/status"))).ok();
     let all: Vec<(u32, Vec<u8>)> = pids.iter().filter_map(|pid| status(pid).map(|text| (*pid, text))).collect();
@@ -40,21 +41,22 @@ fn list_of(text: &str) -> Vec<u32> {
     text.split(',').filter_map(range).flatten().collect()
 }
 
-/// Returns the boot ID of this machine, equal in all its namespaces; empty if the kernel has none.
+/// Returns the boot ID of this machine, which is equal in all its namespaces. The result is empty if the kernel has no
+/// boot ID.
 pub fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().into()
 }
 
-/// Returns the name of the CPUs that an observer counts: the boot ID of this machine, and the CPUs that represent the
-/// host if it is confined to some.
+/// Returns the name of the CPUs that an observer counts: the boot ID of this machine. If some CPUs represent the host,
+/// the name contains them, too.
 pub(crate) fn machine(cpus: &[u32]) -> String {
     let boot = boot_id();
     let boot = if boot.is_empty() { "this machine" } else { &boot };
     if cpus.is_empty() { boot.into() } else { format!("{boot} CPUs {cpus:?}") }
 }
 
-/// Makes some CPUs the whole host of a recording: `total` becomes their sum, and as many are online. Counters without a
-/// value per CPU (interrupts, context switches) stay those of the machine.
+/// Makes some CPUs the whole host of a recording: `total` becomes their sum, and their number is the number of online
+/// CPUs. Counters without a value per CPU (interrupts, context switches) stay those of the machine.
 pub(crate) fn only(recording: &mut Recording, cpus: &[u32]) {
     if cpus.is_empty() {
         return;
@@ -71,7 +73,7 @@ pub(crate) fn only(recording: &mut Recording, cpus: &[u32]) {
     }
 }
 
-/// Sums a counter over some CPUs, row by row; `None` if one of them has no value.
+/// Sums a counter over some CPUs, row by row. A sum is `None` if one of the CPUs has no value.
 fn sums(recording: &Recording, id: &str, names: &[String]) -> Vec<Option<f64>> {
     let parts: Vec<_> = recording.columns_of(id).filter(|c| names.contains(&c.instance)).collect();
     let sum = |row: usize| {
@@ -87,7 +89,7 @@ mod tests {
     use run::{Column, CounterId};
 
     #[test]
-    fn a_host_is_its_own_processors() {
+    fn some_cpus_can_represent_the_host() {
         let column = |id: &'static str, instance: &str, v: f64| Column {
             counter: CounterId::new(id),
             instance: instance.into(),
@@ -108,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiting_parent_does_not_widen_its_workers() {
+    fn the_cpus_of_a_waiting_parent_do_not_count() {
         let root = tempfile::tempdir().unwrap();
         for (pid, parent, list) in [(10, 1, "0-3"), (11, 10, "1"), (12, 10, "3")] {
             let dir = root.path().join(format!("proc/{pid}"));

@@ -1,16 +1,16 @@
 //! A kernel file that stays open and is read from its start at each sample. pread(2) makes procfs and sysfs produce the
-//! text anew without a path walk. An open file of an ended process fails with ESRCH, so a new process with the same
-//! number is never mistaken for it.
+//! text again without a path look-up. Reading the file of an ended process fails with ESRCH, so a new process with its
+//! ID is never mistaken for it.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Maximum file size; a larger file is an error.
+/// Maximum file size in bytes. A larger file is an error.
 const MAX_FILE_BYTES: usize = 16 << 20;
 
-/// Reads all of an open file from its start into a reused buffer and returns the content.
+/// Reads an open file from its start into a reused buffer and returns the content.
 pub(crate) fn reread<'b>(file: &File, buffer: &'b mut Vec<u8>) -> io::Result<&'b [u8]> {
     if buffer.len() < 4096 {
         buffer.resize(4096, 0);
@@ -45,12 +45,12 @@ impl RereadFile {
         Self { path, file: None, buffer: Vec::new() }
     }
 
-    /// Wraps an open file, for example from another namespace. The path is for messages.
+    /// Wraps an open file, for example from another namespace. The path is used in messages.
     pub(crate) fn from_file(path: PathBuf, file: File) -> Self {
         Self { path, file: Some(file), buffer: Vec::new() }
     }
 
-    /// Reads the file's current text. The error is one clause that names the file and the cause.
+    /// Reads the file's current text. The error is a clause that names the file and the cause.
     pub(crate) fn read(&mut self) -> Result<&[u8], String> {
         let text = match &self.file {
             Some(file) => reread(file, &mut self.buffer),
@@ -63,7 +63,7 @@ impl RereadFile {
     }
 }
 
-/// Formats one clause for the reason of a failed reading.
+/// Formats the clause that explains a failed reading.
 pub(crate) fn why(path: &std::path::Path, error: &io::Error) -> String {
     let path = path.display();
     match error.kind() {
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_read_whole_again_and_again() {
+    fn a_file_is_read_completely_each_time() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("f");
         let mut kept = RereadFile::new(path.clone());

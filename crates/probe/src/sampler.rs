@@ -1,7 +1,7 @@
-//! A thread that samples at a fixed interval, and exactly at the edges of phases on request.
+//! A thread that samples at a fixed interval and, on request, exactly at the edges of phases.
 //!
-//! Times of the series are absolute (origin + k · interval), so a late sample does not delay later ones. A sample that
-//! starts more than half an interval late counts in `probe.late`, as does each missed one.
+//! Times of the series are absolute (origin + k · interval), so a late sample does not delay later ones. `probe.late`
+//! counts each missed sample and each sample that starts more than half an interval late.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -16,7 +16,7 @@ use crate::process_watch::ProcessWatch;
 /// Requests to the thread and its answers.
 #[derive(Debug, Default)]
 struct SamplerRequests {
-    /// Number of edges requested and taken.
+    /// Number of edges that were requested and that were taken.
     asked: u64,
     taken: u64,
     /// Time of the last edge in seconds since the origin.
@@ -24,7 +24,7 @@ struct SamplerRequests {
     stop: bool,
     /// Incidents of the processes so far.
     incidents: Vec<Incident>,
-    /// True if somebody watches: the next samples are published.
+    /// True if a live view is active, so that the next samples are published.
     looked_at: bool,
     shown: Option<Glance>,
     /// True if a copy of all samples is requested, and the copy.
@@ -41,7 +41,7 @@ pub struct Glance {
     pub processes: Vec<String>,
 }
 
-/// Counters published for live views: utilisation and distance from limits.
+/// Counters published for live views: utilisations and distances from limits.
 const SHOWN_COUNTERS: &[&str] = &[
     "cpu.user",
     "cpu.system",
@@ -67,7 +67,7 @@ const SHOWN_COUNTERS: &[&str] = &[
     "conntrack.entries",
     "conntrack.limit",
 ];
-/// Number of published samples: one more than the intervals that a figure covers.
+/// Number of published samples: one more than the intervals over which a figure is computed.
 const SHOWN_ROWS: usize = 4;
 
 #[derive(Debug, Default)]
@@ -100,7 +100,7 @@ pub struct Ended {
 }
 
 impl Sampler {
-    /// Starts sampling and the watch over the processes. Times are seconds since the origin of the trial.
+    /// Starts sampling and watching the processes. Times are in seconds since the origin of the trial.
     pub fn start(probe: Probe, life: ProcessWatch, interval: Duration, origin: Origin) -> std::io::Result<Self> {
         let orders = SamplerRequests { incidents: life.incidents().to_vec(), ..SamplerRequests::default() };
         let queue = Arc::new(SamplerQueue { orders: Mutex::new(orders), ..SamplerQueue::default() });
@@ -111,8 +111,7 @@ impl Sampler {
         Ok(Self { queue, thread: Some(thread), origin })
     }
 
-    /// Takes a full sample now. Returns its time in seconds since the origin, which lies between the call and the
-    /// return.
+    /// Takes a full sample now. Returns its time in seconds since the origin, which lies between call and return.
     pub fn edge(&self) -> f64 {
         let mut orders = self.queue.lock();
         orders.asked += 1;
@@ -120,7 +119,7 @@ impl Sampler {
         self.queue.changed.notify_all();
         while orders.taken < mine {
             if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
-                // Only a defect of a source ends the thread, and the caller still needs a time.
+                // Only a bug in a source ends the thread, and the caller still needs a time.
                 return self.origin.now_s();
             }
             let wait = self.queue.changed.wait_timeout(orders, Duration::from_millis(50));
@@ -134,8 +133,8 @@ impl Sampler {
         self.queue.lock().incidents.clone()
     }
 
-    /// Returns the newest samples, or `None` before the first sample after the first call. From the first call on the
-    /// sampler copies a few figures per sample.
+    /// Returns the newest samples, or `None` before the first sample after the first call. After the first call, the
+    /// sampler copies a few figures at each sample.
     pub fn glance(&self) -> Option<Glance> {
         let mut orders = self.queue.lock();
         orders.looked_at = true;
@@ -158,12 +157,12 @@ impl Sampler {
         orders.copy.take()
     }
 
-    /// Stops sampling and returns the recording. No sample is added: take an [`Sampler::edge`] first if one is due.
+    /// Stops sampling and returns the recording. No sample is added, so call [`Sampler::edge`] first if one is needed.
     pub fn finish(self) -> Recording {
         self.finish_keeping().map(|ended| ended.recording).unwrap_or_default()
     }
 
-    /// Stops as [`Sampler::finish`] and returns everything.
+    /// Stops as [`Sampler::finish`] does, and returns everything.
     pub fn finish_keeping(mut self) -> Option<Ended> {
         self.stop();
         let (mut probe, life) = self.thread.take()?.join().ok()?;
@@ -202,7 +201,7 @@ impl SamplerThread {
             }
             let now = sys::clock::monotonic_ns();
             if orders.taken < orders.asked {
-                // One sample serves all requests so far.
+                // One sample answers all requests so far.
                 let asked = orders.asked;
                 drop(orders);
                 let t_s = self.origin.now_s();
@@ -290,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_series_goes_on_by_itself_and_the_probe_counts_it() {
+    fn the_series_continues_without_requests_and_counts_its_samples() {
         let sampler = sampler(5, Origin::after(Duration::ZERO));
         let two = |all: &run::Recording| all.t_s.len() >= 2;
         let so_far = testkit::eventually(|| Some(sampler.so_far().unwrap().recording).filter(two));
@@ -302,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_looks_on_sees_the_newest_samples_and_disturbs_none() {
+    fn a_live_view_gets_the_newest_samples_without_disturbing_them() {
         let sampler = sampler(60_000, Origin::after(Duration::ZERO));
         assert_eq!(sampler.glance(), None, "nobody looked yet, so nothing was copied");
         (0..6).for_each(|_| assert!(sampler.edge() >= 0.0));
@@ -315,12 +314,12 @@ mod tests {
     }
 
     #[test]
-    fn missed_samples_are_counted_and_do_not_push_the_next() {
+    fn missed_samples_are_counted_and_do_not_delay_the_next() {
         let probe = Probe::new(Scope { sources: Some(vec!["observer"]), ..Scope::default() });
         let now = sys::clock::monotonic_ns();
         let (life, queue, origin) = (ProcessWatch::default(), Arc::default(), Origin::at_ns(now));
         let mut thread = SamplerThread { probe, life, queue, interval_ns: 10_000_000_000, origin };
-        // Due 2.7 intervals ago: two samples were missed, and this one is late.
+        // The sample was due 2.7 intervals ago: two samples were missed, and this one is late.
         let due = now - 27_000_000_000;
         assert_eq!(thread.series(due), due + 30_000_000_000);
         assert_eq!(thread.probe.effort().late, 3);

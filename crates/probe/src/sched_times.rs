@@ -1,15 +1,15 @@
-//! Run time and CPU wait of processes, read quickly and cheaply. Source: the kernel's
+//! Time on a CPU and time waiting for one, of processes, read quickly and cheaply. Source: the kernel's
 //! Documentation/scheduler/sched-stats.rst, /proc/PID/task/TID/schedstat.
 
-/// Maximum number of threads read, so that reading a server of thousands stays short.
+/// Maximum number of threads that are read, so that a server with thousands of threads takes little time.
 const MAX_THREADS: usize = 256;
 
-/// Run time and CPU wait of some processes' threads so far, in nanoseconds.
+/// Time on a CPU and time waiting for one, of some processes' threads so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedTimes {
-    /// On a CPU.
+    /// Time on a CPU in nanoseconds.
     pub run_ns: u64,
-    /// Runnable without a CPU.
+    /// Time ready to run without a CPU in nanoseconds.
     pub wait_ns: u64,
 }
 
@@ -22,13 +22,13 @@ impl SchedTimes {
         }
     }
 
-    /// Returns the share of the wanted CPU time that the threads got; `None` if they wanted none.
+    /// Returns the share of the wanted CPU time that the threads got, or `None` if they wanted none.
     pub fn speed(&self) -> Option<f64> {
         (self.run_ns > 0).then(|| self.run_ns as f64 / (self.run_ns + self.wait_ns) as f64)
     }
 }
 
-/// Reads the threads of processes; unreadable ones add nothing.
+/// Reads the threads of processes. Threads that cannot be read add nothing.
 pub fn sched_times(pids: &[u32]) -> SchedTimes {
     let mut sum = SchedTimes::default();
     let tasks = pids.iter().filter_map(|pid| std::fs::read_dir(format!("/proc/{pid}/task")).ok()).flatten().flatten();
@@ -46,8 +46,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_works_has_run() {
-        // A separate process: threads of this one come and go with concurrent tests.
+    fn a_busy_thread_has_run_time() {
+        // The busy loop is a separate process, because threads of this process come and go with concurrent tests.
         let busy = testkit::ChildProcess::start(std::process::Command::new("sh").args(["-c", "while :; do :; done"]));
         let before = sched_times(&[busy.pid()]);
         let worked = testkit::eventually(|| {

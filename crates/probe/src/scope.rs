@@ -7,16 +7,16 @@ use run::Address;
 /// Root folder, processes and sources of a probe.
 #[derive(Clone, Debug)]
 pub struct Scope {
-    /// Folder that holds `proc` and `sys`: `/`, or a captured tree in tests. Netlink and clocks, which no tree can
-    /// hold, are only read when it is `/`.
+    /// Folder that contains `proc` and `sys`: `/`, or a captured tree in tests. Netlink and clocks are read only if it
+    /// is `/`, because no captured tree contains them.
     pub root: PathBuf,
-    /// Process whose network namespace has the network counters; `None` for the caller's.
+    /// Process in the network namespace that has the network counters; `None` for the caller's namespace.
     pub netns_pid: Option<u32>,
-    /// This side's processes. Their children are found and followed.
+    /// Processes of this side. Their children are found and followed.
     pub processes: Vec<u32>,
-    /// The observed listener, whose connections are sampled (a server's side).
+    /// Observed listener, whose connections are sampled (on a server's side).
     pub listen: Option<Address>,
-    /// Target of the sampled connections (a client's side).
+    /// Target of the sampled connections (on a client's side).
     pub connect: Option<Address>,
     /// Listeners whose connections are counted.
     pub counted: Vec<Address>,

@@ -9,16 +9,16 @@ use crate::tree::Tree;
 /// A place where the kernel keeps counters.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceSpec {
-    /// Name.
+    /// Name of the source.
     pub name: &'static str,
     /// One-sentence description.
     pub help: &'static str,
-    /// Counters that it fills: ids, or all of an object (`cpu.*`).
+    /// Counters that the source fills: IDs, or all of an object (`cpu.*`).
     pub counters: &'static [&'static str],
-    /// Mean cost allowed per periodic sample, in microseconds of CPU time. A source that costs more is read at phase
-    /// edges, and between them as often as the budget allows.
+    /// Maximum mean cost per periodic sample in microseconds of CPU time. A source that costs more is read at phase
+    /// edges, and between them only as often as the budget allows.
     pub budget_us: u32,
-    /// Minimum interval between two readings at edges, in milliseconds. 0 except for sources so expensive that they
+    /// Minimum interval between two readings at edges in milliseconds. It is 0 except for very expensive sources, which
     /// would disturb short trials.
     pub edge_gap_ms: u32,
     /// Creates a reader.
@@ -26,7 +26,7 @@ pub struct SourceSpec {
 }
 
 impl SourceSpec {
-    /// Returns true if it fills a counter.
+    /// Returns true if the source fills a counter.
     pub fn fills(&self, id: &str) -> bool {
         self.counters.iter().any(|c| c.strip_suffix('*').map_or(*c == id, |object| id.starts_with(object)))
     }
@@ -34,7 +34,7 @@ impl SourceSpec {
 
 /// A reader of one source.
 pub trait Source: Send {
-    /// Writes the source's current values into the writer; a missing value becomes an absence. Never fails.
+    /// Writes the source's current values into the writer. A missing value becomes an absence. Never fails.
     fn sample(&mut self, round: &mut Round<'_>);
 }
 
@@ -44,7 +44,7 @@ pub struct Round<'a> {
     pub writer: &'a mut ColumnWriter,
     /// Location of files.
     pub tree: &'a Tree,
-    /// True at a phase edge: every source is read, including expensive ones.
+    /// True at a phase edge, at which every source is read, including expensive ones.
     pub full: bool,
     /// This side's processes.
     pub process_set: &'a mut ProcessSet,
@@ -52,7 +52,7 @@ pub struct Round<'a> {
     pub effort: Effort,
 }
 
-/// Writes one reason for every counter of a family.
+/// Writes one reason for all counters of a family.
 pub(crate) fn none(round: &mut Round<'_>, family: &Family, reason: &str) {
     round.writer.absent_all(family.ids(), "", format_args!("{reason}"));
 }

@@ -1,4 +1,4 @@
-//! Captured trees for the tests of sources: files written by hand, read by one source.
+//! Captured trees for tests of sources: files written by hand, read by one source.
 
 use std::path::Path;
 

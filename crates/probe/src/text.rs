@@ -1,4 +1,5 @@
-//! Parsing of numbers in the kernel's text files, on bytes and without allocation. Anything but a number is `None`.
+//! Parsing of numbers in the kernel's text files, on bytes and without allocation. Anything that is not a number gives
+//! `None`.
 
 /// Returns the words of a line.
 pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -10,7 +11,7 @@ pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|b| *b == b'\n').filter(|line| !line.is_empty())
 }
 
-/// Parses a decimal number; `None` for anything else and beyond 64 bits.
+/// Parses a decimal number. Returns `None` for anything else, and for numbers beyond 64 bits.
 pub(crate) fn number(word: &[u8]) -> Option<u64> {
     digits(word, 10)
 }
@@ -30,18 +31,18 @@ fn digits(word: &[u8], base: u32) -> Option<u64> {
     })
 }
 
-/// Parses as [`number`] and returns the value of a reading. Exact up to 2^53.
+/// Parses a number as [`number`] does and returns it as the value of a reading, which is exact up to 2^53.
 pub(crate) fn value(word: &[u8]) -> Option<f64> {
     number(word).map(|n| n as f64)
 }
 
-/// Returns the words after `key` on the first line that begins with it (`MemTotal:`, `cpu`).
+/// Returns the words after `key` on the first line that begins with `key` (`MemTotal:`, `cpu`).
 pub(crate) fn after<'a>(text: &'a [u8], key: &str) -> Option<impl Iterator<Item = &'a [u8]>> {
     let mut all = lines(text).map(words);
     all.find_map(|mut line| (line.next() == Some(key.as_bytes())).then_some(line))
 }
 
-/// Returns the number after `key` (`nr_throttled 5`).
+/// Returns the number after `key`, as in `nr_throttled 5`.
 pub(crate) fn keyed(text: &[u8], key: &str) -> Option<f64> {
     after(text, key)?.next().and_then(value)
 }
@@ -51,7 +52,8 @@ pub(crate) fn name(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
 
-/// Splits /proc/PID/stat into the name in brackets, which may itself hold brackets and spaces, and the words after it.
+/// Splits /proc/PID/stat into the name in brackets and the words after it. The name itself may contain brackets and
+/// spaces.
 pub(crate) fn stat_fields(text: &[u8]) -> Option<(String, impl Iterator<Item = &[u8]>)> {
     let open = text.iter().position(|b| *b == b'(')?;
     let close = text.iter().rposition(|b| *b == b')')?;
@@ -64,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn odd_numbers_are_none_and_never_wrong() {
+    fn invalid_numbers_are_none() {
         assert_eq!(number(b"18446744073709551615"), Some(u64::MAX));
         for odd in [&b"18446744073709551616"[..], b"-1", b"", b"+5", b"0x10", b"1.5", b"max"] {
             assert_eq!(number(odd), None, "{odd:?}");
@@ -73,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_whole_words() {
+    fn keys_match_whole_words() {
         let text = b"MemTotalX: 1\nMemTotal:   2 kB\n\nlast";
         assert_eq!(keyed(text, "MemTotal:"), Some(2.0));
         assert_eq!(keyed(text, "last"), None);
@@ -81,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_brackets_and_spaces_are_whole() {
+    fn names_may_contain_brackets_and_spaces() {
         let (comm, mut rest) = stat_fields(b"7 (a) (b c) S 1 2").unwrap();
         assert_eq!((comm.as_str(), rest.next()), ("a) (b c", Some(&b"S"[..])));
         assert!(stat_fields(b"7 odd").is_none() && stat_fields(b")(").is_none());

@@ -1,4 +1,5 @@
-//! Location of files: the root (real or captured), and the network namespace (`/proc/PID/net` for another one).
+//! Location of the files: the root folder (real or captured), and the network namespace (`/proc/PID/net` for another
+//! one).
 
 use std::ffi::CString;
 use std::fs::File;
@@ -21,29 +22,29 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Creates the paths. A process in the caller's own network namespace counts as none.
+    /// Creates the paths. A process in the caller's own network namespace is ignored.
     pub(crate) fn new(scope: &Scope) -> Self {
         let id = |pid: &str| network_id(&scope.root.join("proc").join(pid)).ok();
         let foreign = |pid: &u32| id("self").is_none_or(|ours| id(&pid.to_string()) != Some(ours));
         Self { root: scope.root.clone(), netns_pid: scope.netns_pid.filter(foreign) }
     }
 
-    /// Returns true for the running kernel, so that netlink and clocks match the files.
+    /// Returns true if the files are those of the running kernel, so that netlink and clocks match them.
     pub(crate) fn is_live(&self) -> bool {
         self.root == Path::new("/")
     }
 
-    /// Returns a process of the observed network namespace, if that is not the caller's.
+    /// Returns a process of the observed network namespace, if that differs from the caller's.
     pub(crate) fn netns_pid(&self) -> Option<u32> {
         self.netns_pid
     }
 
-    /// Returns a path below the root, for example `proc/stat`.
+    /// Returns the path of a file below the root, such as `proc/stat`.
     pub(crate) fn path(&self, below: &str) -> PathBuf {
         self.root.join(below)
     }
 
-    /// Returns a path of one process, for example `stat`.
+    /// Returns the path of a file of one process, such as `stat`.
     pub(crate) fn process(&self, pid: u32, file: &str) -> PathBuf {
         self.root.join(format!("proc/{pid}/{file}"))
     }
@@ -61,7 +62,7 @@ impl Tree {
         }
     }
 
-    /// Opens a file below `proc/sys/net`. The namespace is determined when the file is opened.
+    /// Opens a file below `proc/sys/net`. The thread that opens the file determines its namespace.
     pub(crate) fn keep_net_sysctl(&self, below: &str) -> RereadFile {
         let path = self.path(&format!("proc/sys/net/{below}"));
         match self.netns_pid.filter(|_| self.is_live()) {
@@ -84,26 +85,27 @@ impl Tree {
     }
 }
 
-/// Opens a sock_diag socket in the network namespace of a process (`None`: ours).
+/// Opens a sock_diag socket in the network namespace of a process (`None`: the caller's).
 pub(crate) fn diag_in(pid: Option<u32>) -> io::Result<Diag> {
     let Some(pid) = pid else { return Ok(Diag::open()?) };
     inside(pid, || Ok(Diag::open()?)).or_else(|_| Ok(Diag::over(opened(pid, OpenSpec::DIAG)?)?))
 }
 
-/// Opens a routing netlink socket in the network namespace of a process (`None`: ours).
+/// Opens a routing netlink socket in the network namespace of a process (`None`: the caller's).
 pub(crate) fn rtnl_in(pid: Option<u32>) -> io::Result<Rtnl> {
     let Some(pid) = pid else { return Ok(Rtnl::open()?) };
     inside(pid, || Ok(Rtnl::open()?)).or_else(|_| Ok(Rtnl::over(opened(pid, OpenSpec::ROUTE)?)?))
 }
 
-/// Opens a file below `proc/sys/net` in a process's namespace: such files belong to the opener's namespace.
+/// Opens a file below `proc/sys/net` for the namespace of a process. Such a file shows the namespace of the thread that
+/// opens it.
 fn file_in(pid: u32, path: &Path) -> io::Result<File> {
     let name = CString::new(path.as_os_str().as_encoded_bytes())?;
     inside(pid, || File::open(path)).or_else(|_| opened(pid, OpenSpec::File(name)).map(File::from))
 }
 
-/// Opens one descriptor in the namespace of a process with a child. This is the only way into a user namespace, which
-/// no thread of a larger process may enter.
+/// Opens one descriptor in the namespace of a process, by a child process. Only a child can enter a user namespace; a
+/// thread of a process with several threads cannot.
 fn opened(pid: u32, what: OpenSpec) -> io::Result<OwnedFd> {
     let mut fds = Netns::of_process(pid)?.open(&[what])?;
     fds.pop().ok_or_else(|| io::Error::other("nothing came out of the namespace"))
@@ -126,11 +128,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_child_opens_what_a_thread_could() {
+    fn a_child_process_opens_the_same_files_as_a_thread() {
         let pid = std::process::id();
         let diag = match opened(pid, OpenSpec::DIAG) {
             Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
-                return testkit::skip("a_child_opens_what_a_thread_could", e);
+                return testkit::skip("a_child_process_opens_the_same_files_as_a_thread", e);
             }
             told => told.unwrap(),
         };

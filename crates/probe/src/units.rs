@@ -12,7 +12,7 @@ pub(crate) fn kib_bytes(kib: f64) -> f64 {
     kib * 1024.0
 }
 
-/// Converts sectors of block devices (always 512 bytes, whatever the device) to bytes.
+/// Converts sectors of block devices to bytes. A sector has 512 bytes for every device.
 pub(crate) fn sector_bytes(sectors: f64) -> f64 {
     sectors * 512.0
 }
@@ -22,7 +22,7 @@ pub(crate) fn ns_us(ns: f64) -> f64 {
     ns / 1e3
 }
 
-/// Returns the bytes of a page.
+/// Returns the size of a page in bytes.
 pub(crate) fn page_bytes() -> f64 {
     param::page_bytes() as f64
 }

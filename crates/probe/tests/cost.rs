@@ -1,17 +1,17 @@
-//! The cost of observing is recorded, and a sample between the edges reads less than one at an edge. The tests compare
-//! values within one run; `examples/cost.rs` prints the costs.
+//! The cost of observing is recorded, and a sample between edges reads less than a sample at an edge. The tests compare
+//! values within one run. `examples/cost.rs` prints the costs.
 
 use std::net::{TcpListener, TcpStream};
 
 use loadline_probe::{Probe, Scope};
 
-/// Connections of the observed server: enough that reading all of them shows.
+/// Number of connections of the observed server, large enough for the cost of reading all of them to show.
 const SOCKETS: usize = 200;
-/// Samples of each kind.
+/// Number of samples of each kind.
 const SAMPLES: u32 = 40;
 
 #[test]
-fn the_series_reads_less_than_edges_and_every_reading_is_accounted_for() {
+fn the_series_reads_less_than_edges_and_every_reading_is_counted() {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = server.local_addr().unwrap();
     let _held: Vec<_> = (0..SOCKETS).map(|_| (TcpStream::connect(addr).unwrap(), server.accept().unwrap())).collect();
@@ -21,13 +21,13 @@ fn the_series_reads_less_than_edges_and_every_reading_is_accounted_for() {
     let (whole, parts) = (probe.cost_us(), probe.costs_us().map(|(_, us)| us).sum::<f64>());
     assert!(parts > 0.0 && parts <= whole, "sources {parts} us, all of them {whole} us");
     probe.take();
-    // Alternating, so that other load on the machine affects both.
+    // The kinds alternate, so that other load on the machine affects both.
     for turn in 1..=SAMPLES {
         probe.sample(f64::from(turn));
         probe.sample_series(f64::from(turn) + 0.5);
     }
     let recording = probe.take();
-    // By count, not by time: the cost in microseconds varies on a shared machine.
+    // The test counts readings, because their cost in microseconds varies on a shared machine.
     let everywhere = |c: &&run::Column| c.values.iter().step_by(2).all(Option::is_some);
     let read_at_edges: Vec<_> = recording.columns.iter().filter(everywhere).collect();
     let edges = read_at_edges.len() * SAMPLES as usize;

@@ -1,5 +1,5 @@
-//! The probe on the running kernel: counters that must move do, and servers are found. Checks are exact counts or
-//! ratios within one run, never absolute speeds.
+//! The probe on the running kernel: counters that must change do so, and servers are found. Checks are exact counts or
+//! ratios within one run, and never absolute speeds.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -17,7 +17,7 @@ fn growth(r: &Recording, id: &str, instance: &str) -> f64 {
 }
 
 #[test]
-fn a_spinning_thread_is_seen_by_process_thread_and_processor() {
+fn a_busy_thread_shows_in_process_thread_and_cpu_counters() {
     let me = std::process::id();
     let sources = Some(vec!["process", "cpu"]);
     let mut probe = Probe::new(Scope { processes: vec![me], sources, ..Scope::default() });
@@ -27,7 +27,7 @@ fn a_spinning_thread_is_seen_by_process_thread_and_processor() {
         scope.spawn(move || {
             let tid = std::fs::read_link("/proc/thread-self").unwrap();
             tell.send(tid.file_name().unwrap().to_str().unwrap().to_owned()).unwrap();
-            // The first sample comes before any of the spinning.
+            // The first sample comes before the busy loop.
             stopped.recv().unwrap();
             let begin = sys::clock::thread_cpu_ns();
             while sys::clock::thread_cpu_ns() < begin + 200_000_000 {
@@ -56,7 +56,7 @@ fn a_spinning_thread_is_seen_by_process_thread_and_processor() {
 }
 
 #[test]
-fn descriptors_and_children_of_a_child_are_exact() {
+fn descriptors_and_children_of_a_child_are_counted_exactly() {
     let mut child = ChildProcess::start(Command::new("sh").args(["-c", "sleep 60 & wait"]).stdin(Stdio::null()));
     let mut probe =
         Probe::new(Scope { processes: vec![child.0.id()], sources: Some(vec!["process"]), ..Scope::default() });
@@ -75,7 +75,7 @@ fn descriptors_and_children_of_a_child_are_exact() {
 }
 
 #[test]
-fn a_full_accept_queue_is_seen_at_the_listener_and_in_the_stack() {
+fn a_full_accept_queue_shows_at_the_listener_and_in_the_stack() {
     let fd = sys::socket::tcp("127.0.0.1:0".parse().unwrap()).unwrap();
     sys::socket::bind(&fd, "127.0.0.1:0".parse().unwrap()).unwrap();
     sys::socket::listen(&fd, 2).unwrap();
@@ -84,7 +84,7 @@ fn a_full_accept_queue_is_seen_at_the_listener_and_in_the_stack() {
     let mut probe = Probe::new(Scope { listen: Some(addr.into()), sources, ..Scope::default() });
     let begin = Instant::now();
     probe.sample(0.0);
-    // Three fit in a queue of two; the SYNs of the others are dropped.
+    // Three connections fit into a queue of two. The SYNs of the others are dropped.
     let clients: Vec<_> = (0..8)
         .map(|_| {
             let client = sys::socket::tcp(addr).unwrap();
@@ -97,7 +97,7 @@ fn a_full_accept_queue_is_seen_at_the_listener_and_in_the_stack() {
     let name = addr.to_string();
     let last = |id: &str| r.column(id, &name).unwrap().values.last().copied().flatten();
     assert_eq!((last("listen.queue"), last("listen.limit")), (Some(3.0), Some(2.0)));
-    // A dropped SYN is sent again after a second.
+    // A dropped SYN is repeated after a second.
     let drops = growth(&r, "listen.drops", &name);
     assert!(drops == 5.0 || drops > 5.0 && begin.elapsed() >= Duration::from_secs(1), "{drops}");
     assert!(growth(&r, "tcp.listen_overflows", "") >= 5.0 && growth(&r, "tcp.listen_drops", "") >= 5.0);
@@ -105,7 +105,7 @@ fn a_full_accept_queue_is_seen_at_the_listener_and_in_the_stack() {
 }
 
 #[test]
-fn bytes_over_loopback_are_counted_by_the_interface_and_the_stack() {
+fn bytes_over_loopback_show_at_the_interface_and_in_the_stack() {
     let sources = Some(vec!["interface", "netstat", "softirqs", "softnet"]);
     let mut probe = Probe::new(Scope { sources, ..Scope::default() });
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -138,7 +138,7 @@ fn a_forking_server_is_found_with_all_its_processes() {
         return skip("a_forking_server_is_found_with_all_its_processes", "python3");
     };
     let found = find_server(addr).unwrap();
-    // Parent, child, and a grandchild that has closed the socket.
+    // The processes are the parent, its child, and a grandchild that has closed the socket.
     assert_eq!(found.pids.len(), 3, "{found:?}");
     assert!(found.pids.contains(&server.0.id()) && found.netns_pid.is_none() && found.listen == addr.into());
     for pid in found.pids.iter().filter(|pid| **pid != server.0.id()) {

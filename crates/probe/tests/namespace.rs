@@ -6,14 +6,14 @@ use std::process::{Command, Stdio};
 use loadline_probe::{FindError, Probe, Scope, find_server};
 use testkit::{ChildProcess, first_line, skip};
 
-/// Listens with a queue of 1, into which two of six connections fit, and keeps them.
+/// Python code that listens with a queue of 1, which takes two of six connections, and keeps them waiting.
 const SERVER: &str = "import socket,time\n\
     s=socket.socket()\ns.bind(('198.18.7.2',0))\ns.listen(1)\nkeep=[]\n\
     for i in range(6):\n  c=socket.socket()\n  c.setblocking(False)\n  c.connect_ex(s.getsockname())\n  keep.append(c)\n\
     print('%s:%d'%s.getsockname(),flush=True)\ntime.sleep(60)\n";
 
-/// Starts a server on an address that only its namespace has, with ten local ports; `None` without the rights or
-/// programs.
+/// Starts a server on an address that only its namespace has, with ten local ports. Returns `None` without the rights
+/// or programs.
 fn server(user: bool) -> Option<(ChildProcess, SocketAddr)> {
     let script = "ip link set lo up && ip addr add 198.18.7.2/32 dev lo && \
         tc qdisc add dev lo root handle 1: tbf rate 1gbit burst 64kb latency 50ms && \
@@ -47,7 +47,7 @@ fn a_server_in_another_namespace_is_found_and_its_counters_are_read() {
         assert!(last("tcp.listen_overflows", "").unwrap() >= 4.0 && last("tcp.passive_opens", "") == Some(2.0));
         assert_eq!(last("connection.sampled", ""), Some(2.0));
         assert_eq!(last("ports.range", ""), Some(10.0));
-        // Each successful connect took three segments over the loopback interface of that namespace.
+        // Each successful connect sent three segments over the loopback interface of that namespace.
         assert!(last("qdisc.packets", "lo tbf 1:").unwrap() >= 6.0 && last("qdisc.drops", "lo tbf 1:") == Some(0.0));
         assert!(last("qdisc.bytes", "lo tbf 1:").unwrap() >= 6.0 * 52.0);
         let interfaces: Vec<_> = r.columns_of("interface.rx_bytes").map(|c| c.instance.as_str()).collect();
@@ -58,7 +58,7 @@ fn a_server_in_another_namespace_is_found_and_its_counters_are_read() {
 }
 
 #[test]
-fn naming_a_process_of_our_own_namespace_changes_nothing() {
+fn a_process_of_the_caller_s_namespace_changes_nothing() {
     let scope = |netns_pid| Scope { netns_pid, sources: Some(vec!["interface"]), ..Scope::default() };
     let names = |netns_pid| {
         let mut probe = Probe::new(scope(netns_pid));

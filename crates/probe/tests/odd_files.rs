@@ -1,4 +1,5 @@
-//! A sample never fails, whatever the files hold: this machine's files, truncated, with flipped bits, and mixed up.
+//! A sample never fails, whatever the files contain. The test uses this machine's files, truncated, with flipped bits,
+//! and mixed up.
 
 use std::path::Path;
 
@@ -36,7 +37,7 @@ const FILES: &[&str] = &[
     "proc/PID/task/PID/children",
 ];
 
-/// xorshift64: the same odd files on every run.
+/// Returns a pseudo-random number (xorshift64), so that every run uses the same damaged files.
 fn random(state: &mut u64) -> usize {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -66,7 +67,7 @@ fn sample(root: &Path, pid: u32) -> run::Recording {
 }
 
 #[test]
-fn no_file_stops_a_sample() {
+fn no_file_content_makes_a_sample_fail() {
     let pid = std::process::id();
     let name = |file: &str| file.replace("PID", &pid.to_string());
     let whole: Vec<(String, Vec<u8>)> =

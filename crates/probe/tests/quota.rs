@@ -1,4 +1,4 @@
-//! An exhausted CPU quota is visible. Needs the right to create a control group.
+//! An exhausted CPU quota is visible. The test needs the right to create a control group.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -9,8 +9,8 @@ use run::Window;
 use testkit::{ChildProcess, ControlGroup, eventually};
 
 #[test]
-fn a_quota_that_runs_out_is_seen() {
-    let Some(group) = ControlGroup::fifth_of_a_processor("a_quota_that_runs_out_is_seen") else { return };
+fn an_exhausted_quota_is_visible() {
+    let Some(group) = ControlGroup::fifth_of_a_processor("an_exhausted_quota_is_visible") else { return };
     let mut command = group.command(Path::new("sh"));
     let busy = ChildProcess::start(command.args(["-c", "while :; do :; done"]).stdin(Stdio::null()));
     let in_group = |text: String| text.contains("loadline-test-");
@@ -19,20 +19,20 @@ fn a_quota_that_runs_out_is_seen() {
     let mut probe = Probe::new(Scope { processes: vec![busy.pid()], sources, ..Scope::default() });
     probe.sample(0.0);
     let begin = Instant::now();
-    // Each period has a fifth for a process that wants all.
+    // The process wants all of the CPU and gets a fifth of each period.
     let (r, name) = eventually(|| {
         std::thread::sleep(Duration::from_millis(100));
         probe.sample(begin.elapsed().as_secs_f64());
         let r = probe.copy();
         let name = r.columns_of("cgroup.cpu_quota").next().map(|c| c.instance.clone()).unwrap_or_default();
         let throttled = |id: &str| r.reading(id, &name, Window::ALL).value();
-        // The kernel counts a period when it ends and its throttled time when the group runs again.
+        // The kernel counts a period at its end, and its throttled time when the group runs again.
         let seen = throttled("cgroup.cpu_throttled_periods").is_none_or(|periods| periods >= 2.0)
             && throttled("cgroup.cpu_throttled_time").is_none_or(|time| time > 0.0);
         seen.then_some((r, name))
     });
     let told = |id: &str| r.reading(id, &name, Window::ALL).value();
-    // A mean over several samples of one figure.
+    // The value is the mean of several equal samples.
     let quota = told("cgroup.cpu_quota");
     assert!(quota.is_some_and(|share| (share - 0.2).abs() < 1e-9), "{quota:?} {:?}", r.absent);
     let (periods, throttled) = (told("cgroup.cpu_periods").unwrap(), told("cgroup.cpu_throttled_periods").unwrap());

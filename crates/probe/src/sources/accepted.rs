@@ -1,8 +1,9 @@
-//! Number of accepted and waiting connections of listeners, from sock_diag, which describes each connection. Clients
-//! cannot know what waits to be accepted, and the server's own count may be wrong. Source: sock_diag(7).
+//! Number of accepted and waiting connections of listeners, from sock_diag, which reports each connection. Clients
+//! cannot know which connections wait in the accept queue, and the server's own count may be wrong. Source:
+//! sock_diag(7).
 //!
-//! Only for the listeners in a scope: with tens of thousands of connections a reading takes milliseconds, so the row's
-//! budget is a tenth of a CPU.
+//! Only the listeners in the scope are counted. With tens of thousands of connections, a reading takes milliseconds, so
+//! the budget of this source is a tenth of a CPU.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -24,8 +25,8 @@ struct Accepted {
     peers: Peers,
 }
 
-/// Connections by peer address. Each counts once, because a table that changes while it is read may show a socket
-/// twice.
+/// Connections by peer address. Each address counts once, because a table that changes while it is read may show a
+/// socket twice.
 #[derive(Debug, Default)]
 struct Peers {
     accepted: HashSet<SocketAddr>,
@@ -59,7 +60,7 @@ impl Source for Accepted {
 }
 
 impl Accepted {
-    /// Reads one listener. An IPv6 listener holds the connections of both versions as IPv6 sockets.
+    /// Reads one listener. An IPv6 listener has the connections of both IP versions as IPv6 sockets.
     fn ask(&mut self, listener: SocketAddr, tree: &Tree) -> std::io::Result<()> {
         let diag = match &mut self.diag {
             Some(diag) => diag,
@@ -77,7 +78,7 @@ impl Peers {
         self.waiting.clear();
     }
 
-    /// Counts a socket; one that was not accepted has no inode yet.
+    /// Counts a socket. A connection that was not accepted has no inode yet.
     fn add(&mut self, peer: SocketAddr, inode: u32) {
         if inode == 0 { &mut self.waiting } else { &mut self.accepted }.insert(peer);
     }
@@ -91,7 +92,7 @@ mod tests {
     use crate::testing::Sampled;
 
     #[test]
-    fn what_was_accepted_is_told_from_what_waits() {
+    fn accepted_and_waiting_connections_are_distinguished() {
         let [one, other] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let addrs = [&one, &other].map(|listener| listener.local_addr().unwrap());
         let _ends: Vec<_> = (0..3).map(|_| TcpStream::connect(addrs[0]).unwrap()).collect();

@@ -1,8 +1,8 @@
 //! Quotas and limits of the control groups that hold this side's processes, version 1 and 2. Source:
 //! Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/, scheduler/sched-bwc.rst.
 //!
-//! A limit anywhere up the tree binds. So quota, periods, throttling, memory limit and its events are those of the
-//! group with the smallest quota or limit. Time and use are those of the process's own group.
+//! A limit of any ancestor group applies, too. Quota, periods, throttling, memory limit and its events are therefore
+//! those of the group with the smallest quota or limit. Time and use are those of the process's own group.
 
 use super::cgroup_paths::{Controller, Mount, Version, mounts, resolve};
 use crate::Scope;
@@ -91,7 +91,7 @@ struct Group {
     pids: Option<[Gauge; 2]>,
 }
 
-/// One number of one file: after a key, or the first.
+/// A number in a file: the number after a key, or the first one.
 struct Gauge {
     file: RereadFile,
     key: Option<&'static str>,
@@ -147,7 +147,7 @@ impl Group {
         }
     }
 
-    /// Finds the quota and the memory limit that bind. They change seldom, so they are read at phase edges.
+    /// Finds the quota and the memory limit that apply. They rarely change, so they are read at phase edges.
     fn bind(&mut self, writer: &mut ColumnWriter, full: bool) {
         if !full && self.throttling.is_some() {
             return;
@@ -218,7 +218,7 @@ pub struct CpuQuota {
 }
 
 impl CpuQuota {
-    /// Reads the quota that binds a process; `None` if it has none.
+    /// Reads the quota that applies to a process, or returns `None` if there is none.
     pub fn of_process(pid: u32) -> Option<Self> {
         let tree = Tree::new(&Scope::default());
         let text = std::fs::read(tree.path(&format!("proc/{pid}/cgroup"))).ok()?;
@@ -231,9 +231,9 @@ impl CpuQuota {
         Some(Self { file, text: text.trim().to_owned(), quota_us, cpus, version: cpu.version })
     }
 
-    /// Returns the text to write for this share of the quota, above 0.
+    /// Returns the text that sets this share of the quota, above 0.
     pub fn times(&self, share: f64) -> String {
-        // The kernel accepts no less than a millisecond.
+        // The kernel accepts no quota below a millisecond.
         let quota_us = ((self.quota_us as f64 * share) as u64).max(1_000);
         let period = self.text.split_whitespace().nth(1).unwrap_or("100000");
         if self.version == Version::One { quota_us.to_string() } else { format!("{quota_us} {period}") }
@@ -242,7 +242,7 @@ impl CpuQuota {
 
 /// A CPU quota, and the counts of its periods.
 pub(super) struct Throttle {
-    /// The group with the quota.
+    /// Folder of the group that has the quota.
     pub(super) folder: PathBuf,
     /// Number of CPUs allowed.
     pub(super) cpus: f64,
@@ -250,7 +250,7 @@ pub(super) struct Throttle {
 }
 
 impl Throttle {
-    /// Finds the quota that binds a process; `None` if it has none.
+    /// Finds the quota that applies to a process, or returns `None` if there is none.
     pub(super) fn of_process(pid: u32, tree: &Tree, mounts: &[Mount]) -> Option<Self> {
         let text = std::fs::read(tree.process(pid, "cgroup")).ok()?;
         let (cpus, folder) = resolve(tree, mounts, &text)?.cpu?.tightest(quota);
@@ -258,14 +258,14 @@ impl Throttle {
         cpus.map(|cpus| Self { folder, cpus, file })
     }
 
-    /// Returns the number of periods so far, and of throttled ones.
+    /// Returns the number of periods so far, and the number of throttled periods.
     pub(super) fn periods(&mut self) -> Option<(f64, f64)> {
         let text = self.file.read().ok()?;
         Some((keyed(text, "nr_periods")?, keyed(text, "nr_throttled")?))
     }
 }
 
-/// Returns the CPUs that a group may use: quota divided by period; `None` without a quota.
+/// Returns the number of CPUs that a group may use: quota divided by period. Returns `None` without a quota.
 fn quota(version: Version, folder: &Path) -> Option<f64> {
     let read = |file: &str| std::fs::read(folder.join(file)).ok();
     let (quota, period) = match version {
@@ -282,7 +282,7 @@ fn quota(version: Version, folder: &Path) -> Option<f64> {
     (period > 0).then(|| quota as f64 / period as f64)
 }
 
-/// Returns the memory limit in bytes; version 1 writes a number near 2^63 for none.
+/// Returns the memory limit in bytes. Version 1 writes a number near 2^63 for no limit.
 fn memory_limit(version: Version, folder: &Path) -> Option<f64> {
     let file = if version == Version::One { "memory.limit_in_bytes" } else { "memory.max" };
     let text = std::fs::read(folder.join(file)).ok()?;

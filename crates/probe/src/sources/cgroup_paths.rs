@@ -16,9 +16,9 @@ pub(super) enum Version {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mount {
     version: Version,
-    /// Controllers of version 1; version 2 has them all in one.
+    /// Controllers of version 1. Version 2 has all of them in one hierarchy.
     controllers: Vec<String>,
-    /// The group visible at the mount point (a container sees its own).
+    /// The group at the mount point. A container sees its own group there.
     group: String,
     point: PathBuf,
 }
@@ -32,12 +32,13 @@ pub(super) struct Controller {
 }
 
 impl Controller {
-    /// Returns one name or the other, by version.
+    /// Returns one of two names, depending on the version.
     pub(super) fn pick(&self, one: &'static str, two: &'static str) -> &'static str {
         if self.version == Version::One { one } else { two }
     }
 
-    /// Returns the smallest limit from the group up to the root, and its folder (the group's own without a limit).
+    /// Returns the smallest limit of the group and its ancestors, and the folder with this limit. Without a limit,
+    /// returns the folder of the group itself.
     pub(super) fn tightest(&self, limit: fn(Version, &Path) -> Option<f64>) -> (Option<f64>, PathBuf) {
         let mut found: Option<(f64, &Path)> = None;
         for folder in self.leaf.ancestors().take_while(|folder| folder.starts_with(&self.top)) {
@@ -52,7 +53,7 @@ impl Controller {
 /// The groups of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProcessGroups {
-    /// The longest of its paths: controllers of version 1 may each have another.
+    /// The longest of the group's paths. Controllers of version 1 may have different paths.
     pub(super) name: String,
     pub(super) cpu: Option<Controller>,
     pub(super) cpuacct: Option<Controller>,
@@ -82,7 +83,7 @@ fn mount(tree: &Tree, line: &[u8]) -> Option<Mount> {
     Some(Mount { version, controllers, group, point: tree.path(point.trim_start_matches('/')) })
 }
 
-/// Returns the groups that `/proc/PID/cgroup` names; `None` if it names none.
+/// Returns the groups that `/proc/PID/cgroup` names, or `None` if it names none.
 pub(super) fn resolve(tree: &Tree, mounts: &[Mount], text: &[u8]) -> Option<ProcessGroups> {
     let find = |controller: &str| {
         one(mounts, text, controller).or_else(|| two(mounts, text)).filter(|c| tree.is_live() || c.leaf.exists())
@@ -109,7 +110,7 @@ fn two(mounts: &[Mount], text: &[u8]) -> Option<Controller> {
     Some(place(mount, &path_of(line)?))
 }
 
-/// Returns a path of the hierarchy below its mount point.
+/// Returns the controller at a path below the mount point of a hierarchy.
 fn place(mount: &Mount, path: &str) -> Controller {
     let below = path.strip_prefix(mount.group.trim_end_matches('/')).unwrap_or(path);
     let leaf = mount.point.join(below.trim_start_matches('/'));

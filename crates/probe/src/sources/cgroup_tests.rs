@@ -50,7 +50,7 @@ fn version_1_reads_each_controller_where_it_is_mounted() {
 }
 
 #[test]
-fn version_2_takes_the_limits_that_bind_up_the_tree() {
+fn version_2_uses_the_smallest_limit_of_all_ancestors() {
     let r = sample(&[
         ("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n"),
         ("proc/7/cgroup", "0::/a.slice/web.service\n"),
@@ -73,7 +73,7 @@ fn version_2_takes_the_limits_that_bind_up_the_tree() {
 }
 
 #[test]
-fn a_host_without_control_groups_says_so() {
+fn a_host_without_control_groups_gives_a_reason() {
     let r = sample(&[]);
     assert!(r.reason("cgroup.cpu_quota").contains("no process of this side"));
 }

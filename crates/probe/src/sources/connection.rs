@@ -1,12 +1,12 @@
 //! `tcp_info` over a sample of this side's connections, by sock_diag. Source: tcp(7), linux/tcp.h.
 //!
-//! The sample is the first [`MAX_SAMPLED`] sockets in the kernel's hash table. It is as good as random, because a keyed
-//! hash of the addresses orders the table. The kernel filters by port, and closing the socket stops the rest of its
-//! walk. So the cost does not grow with the number of connections.
+//! The sample consists of the first [`MAX_SAMPLED`] sockets in the kernel's hash table. They are practically random,
+//! because a keyed hash of the addresses orders the table. The kernel filters by port, and closing the netlink socket
+//! ends the kernel's search. The cost therefore does not grow with the number of connections.
 //!
-//! That walk takes a millisecond even on an empty table. A sample is therefore kept as long as most of it lives, and
-//! the kernel is asked for each of its connections by name. A sample with room for more is redrawn at the next phase
-//! edge at least a second later.
+//! The search takes a millisecond even in an empty table. A sample is therefore kept as long as most of its connections
+//! exist, and the kernel is asked for each of them by name. A sample that is not full is drawn again at a phase edge at
+//! least a second later.
 
 use std::io;
 
@@ -37,9 +37,9 @@ const IDS: &[&str] = &[
     "connection.waiting",
     "connection.write_full",
 ];
-/// Number of connections described in one sample.
+/// Maximum number of connections in one sample.
 const MAX_SAMPLED: usize = 64;
-/// Minimum age of a sample before it is redrawn.
+/// Minimum age of a sample before it is drawn again.
 const MIN_REDRAW_AGE_NS: u64 = 1_000_000_000;
 
 struct Connections {
@@ -59,14 +59,14 @@ struct Connections {
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     sampled: usize,
-    /// In the order of [`IDS`] from `rtt` on: sum and number.
+    /// Sum and number of each figure, in the order of [`IDS`] from `rtt` on.
     figures: [(f64, usize); 13],
     busy_us: f64,
     rwnd_us: f64,
     sndbuf_us: f64,
-    /// Connections whose sender has bytes that TCP does not send yet.
+    /// Number of connections whose sender has bytes that TCP does not send yet.
     waiting: usize,
-    /// Connections whose writer waits for room in the send buffer.
+    /// Number of connections whose writer waits for room in the send buffer.
     write_full: usize,
 }
 
@@ -141,7 +141,8 @@ impl Connections {
     fn draw(&mut self, filter: ConnectionFilter, tree: &Tree) -> io::Result<()> {
         let Self { diag, sums, known, v6: first, .. } = self;
         known.clear();
-        // A dual-stack listener holds the connections of both versions as IPv6 sockets, so one version has them all.
+        // A dual-stack listener has the connections of both IP versions as IPv6 sockets, so one version has all of
+        // them.
         for v6 in [*first, !*first] {
             let socket = match diag.take() {
                 Some(diag) => diag,
@@ -153,7 +154,7 @@ impl Connections {
                 if known.len() < MAX_SAMPLED { DumpControl::Continue } else { DumpControl::Stop }
             })?;
             if end == DumpControl::Stop {
-                // The rest of the dump is still ready in this socket.
+                // The rest of the dump still waits in this socket.
                 *diag = None;
             }
             if !known.is_empty() {
@@ -224,7 +225,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     #[test]
-    fn both_sides_sample_their_connections_and_stop_at_the_most() {
+    fn both_sides_sample_their_connections_up_to_the_maximum() {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = server.local_addr().unwrap();
         let mut held = Vec::new();

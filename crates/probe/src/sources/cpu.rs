@@ -1,7 +1,7 @@
 //! CPUs and the whole host, from /proc/stat. Source: proc_stat(5).
 //!
-//! Without CONFIG_IRQ_TIME_ACCOUNTING the clock tick samples all times except the sum over a process. They are exact
-//! only as a mean over many ticks. The host's fact `irq time accounting` says which case holds.
+//! Without CONFIG_IRQ_TIME_ACCOUNTING, the clock tick samples all times except the total of a process. These times are
+//! exact only as a mean over many ticks. The host's fact `irq time accounting` shows if the kernel has this option.
 
 use crate::column_writer::Slots;
 use crate::family::Family;
@@ -55,7 +55,7 @@ impl Source for Cpu {
     }
 }
 
-/// Writes the fields user nice system idle iowait irq softirq steal; guest time is part of user.
+/// Writes the fields user, nice, system, idle, iowait, irq, softirq and steal. Guest time is part of user.
 fn put_cpu<'a>(round: &mut Round<'_>, slots: Slots, fields: impl Iterator<Item = &'a [u8]>) {
     let mut ticks = [None; 8];
     for (tick, field) in ticks.iter_mut().zip(fields) {

@@ -1,7 +1,7 @@
 //! Disks: /proc/diskstats. Source: Documentation/admin-guide/iostats.rst.
 //!
-//! Only whole disks, because partitions would count everything twice. Disks in memory and in files (ram, zram, loop)
-//! are excluded. Stacked ones (dm, md) are included and repeat the counts of the disks below them.
+//! Only whole disks are read, because partitions would count everything twice. Disks in memory and in files (ram, zram,
+//! loop) are excluded. Stacked disks (dm, md) are included and repeat the counts of the disks below them.
 
 use crate::Scope;
 use crate::family::Family;
@@ -21,13 +21,13 @@ const IDS: &[&str] = &[
     "disk.flushes",
     "disk.flushing",
 ];
-/// Number of fields read per line, from the first count on; the last two came with kernel 5.5.
+/// Number of fields read per line, from the first count on. Kernel 5.5 added the last two.
 const FIELDS: usize = 17;
 
 struct Disk {
     file: RereadFile,
     disks: Family,
-    /// Names looked up so far, and true for whole disks.
+    /// Device names that were looked up so far, and true for whole disks.
     whole: Vec<(Vec<u8>, bool)>,
 }
 
@@ -68,7 +68,7 @@ fn is_whole(known: &mut Vec<(Vec<u8>, bool)>, disk: &[u8], tree: &Tree) -> bool 
         return *whole;
     }
     let memory = [&b"ram"[..], b"zram", b"loop"].iter().any(|prefix| disk.starts_with(prefix));
-    // A slash in a device's name is an exclamation mark in sysfs.
+    // sysfs replaces a slash in a device's name by an exclamation mark.
     let block = tree.path("sys/block");
     let whole = !memory && (!block.exists() || block.join(name(disk).replace('/', "!")).exists());
     known.push((disk.to_vec(), whole));

@@ -1,12 +1,12 @@
-//! Counters that no kernel file holds and that an exporter provides: a medium's traffic, a server's own counts (the
-//! objects of `run::EXPORTED`).
+//! Counters that no kernel file has and an exporter provides: a medium's traffic, a server's own counts (the objects of
+//! `run::EXPORTED`).
 
 use run::{CounterId, Recording};
 
 use crate::column_writer::Slots;
 use crate::source::{Round, Source};
 
-/// Returns one row: its columns hold one value each, and a missing value is absent with its reason.
+/// Function that returns one row. Each column has one value, and a missing value is absent with its reason.
 pub type Exporter = Box<dyn FnMut() -> Recording + Send>;
 
 /// Calls an exporter at each sample.
@@ -48,7 +48,7 @@ mod tests {
     use run::{Absence, Column, CounterId, Recording, Window};
 
     #[test]
-    fn what_is_told_is_rows_and_silence_says_why() {
+    fn exported_values_become_rows_and_missing_ones_have_reasons() {
         let mut n = 0.0;
         let told = move || {
             n += 1.0;

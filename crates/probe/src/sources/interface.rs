@@ -21,13 +21,13 @@ const IDS: &[&str] = &[
     "interface.speed",
 ];
 const SPEED: usize = 9;
-/// Maximum number of interfaces. Container hosts have thousands, and the first ones are the real ones.
+/// Maximum number of interfaces. Hosts of containers have thousands, and the first ones are the physical ones.
 const MAX_INTERFACES: usize = 64;
 
 struct Interface {
     file: RereadFile,
     all: Family,
-    /// Speeds from sysfs, read on the first appearance of an interface and at each phase edge since.
+    /// Speeds from sysfs, read on the first appearance of an interface and at each phase edge.
     speeds: Vec<(Vec<u8>, Option<f64>)>,
 }
 
@@ -81,8 +81,9 @@ fn speed_of(known: &mut Vec<(Vec<u8>, Option<f64>)>, device: &[u8], round: &mut 
     told.ok()
 }
 
-/// Converts Mbit/s to bytes per second. Virtual interfaces (veth, tun) state a nominal speed that nothing enforces.
-/// Theirs is ignored unless they represent real ones (bond, vlan, bridge, team).
+/// Returns the speed of an interface, converted from Mbit/s to bytes per second. Virtual interfaces (veth, tun) state a
+/// nominal speed that nothing enforces. It is ignored, except for interfaces that represent physical ones (bond, vlan,
+/// bridge, team).
 fn read_speed(tree: &Tree, device: &str) -> Result<f64, String> {
     if tree.netns_pid().is_some() {
         return Err("sysfs shows the interfaces of another network namespace".into());

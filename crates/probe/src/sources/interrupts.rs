@@ -1,5 +1,5 @@
-//! Interrupts by kind, summed over CPUs: /proc/interrupts and /proc/softirqs. Source: proc_interrupts(5). Instances of
-//! hardware interrupts are `36 virtio1-req.0` (line and device) or the kernel's own kinds (`LOC`).
+//! Interrupts by kind, summed over CPUs: /proc/interrupts and /proc/softirqs. Instances of hardware interrupts are `36
+//! virtio1-req.0` (line and device) or the kernel's own kinds (`LOC`). Source: proc_interrupts(5).
 
 use crate::Scope;
 use crate::family::Family;
@@ -59,7 +59,7 @@ mod tests {
     use crate::testing::Tree;
 
     #[test]
-    fn lines_are_summed_over_processors_and_named_by_device() {
+    fn lines_are_summed_over_cpus_and_named_by_device() {
         let tree = Tree::new(&[(
             "proc/interrupts",
             "           CPU0       CPU1       \n 36:          5     100718 PCI-MSIX-0000:00:02.0   1-edge      \

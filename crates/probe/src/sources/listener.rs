@@ -1,5 +1,5 @@
 //! The accept queue of the observed listener, by sock_diag. Source: sock_diag(7); net/ipv4/tcp_diag.c,
-//! tcp_diag_get_info: for a listener `rqueue` is the number waiting and `wqueue` the limit.
+//! tcp_diag_get_info: for a listener, `rqueue` is the number of waiting connections and `wqueue` the limit.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -13,7 +13,7 @@ use crate::source::{CAPTURED_TREE, Round, Source, none};
 use crate::tree::Tree;
 
 const IDS: &[&str] = &["listen.queue", "listen.limit", "listen.drops"];
-/// Maximum number of sockets on one address, which SO_REUSEPORT allows.
+/// Maximum number of sockets with one address, which SO_REUSEPORT allows.
 const MAX_SOCKETS: usize = 256;
 
 struct Listeners {
@@ -65,8 +65,8 @@ impl Source for Listeners {
 }
 
 impl Listeners {
-    /// Writes the queue of a unix socket. It has no drops: a connect that finds the queue full waits, or is refused
-    /// with EAGAIN.
+    /// Writes the queue of a unix socket. Such a queue has no drops: a connect to a full queue waits, or fails with
+    /// EAGAIN.
     fn tell_unix(&mut self, listen: &Address, round: &mut Round<'_>) {
         let (mut waiting, mut limit) = (0, 0);
         for told in &self.unix {
@@ -111,7 +111,7 @@ pub(crate) fn serves(listener: &Listener, addr: SocketAddr) -> bool {
         IpAddr::V4(any) => any.is_unspecified() && wanted.is_ipv4(),
         IpAddr::V6(any) => any.is_unspecified() && (wanted.is_ipv6() || !listener.v6_only),
     };
-    // An unspecified address means every listener of the port.
+    // An unspecified address matches every listener with the port.
     listener.local.port() == addr.port() && (all || bound == wanted || wanted.is_unspecified())
 }
 
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn wildcards_serve_their_ip_version_and_both_where_the_socket_does() {
+    fn wildcards_serve_their_ip_version_or_both_if_the_socket_does() {
         let to = |addr: &str| addr.parse::<SocketAddr>().unwrap();
         assert!(serves(&listener("0.0.0.0:80", false), to("127.0.0.1:80")));
         assert!(!serves(&listener("0.0.0.0:80", false), to("[::1]:80")));

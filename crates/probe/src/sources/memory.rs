@@ -39,7 +39,7 @@ impl Source for Memory {
             };
             let Some(slots) = family.slots(round.writer, b"") else { continue };
             for (at, key) in keys.iter().enumerate() {
-                // meminfo counts in kB, vmstat in pages.
+                // meminfo has values in kB, and vmstat in pages.
                 let scale = if key.ends_with(':') { units::kib_bytes(1.0) } else { 1.0 };
                 match keyed(text, key) {
                     Some(n) => round.writer.put(slots, at, n * scale),

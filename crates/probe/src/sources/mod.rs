@@ -1,5 +1,5 @@
-//! The sources: one file each, one row each in [`SOURCES`]. To add one, write a file here, a line there, and a row per
-//! counter in run's `COUNTERS`.
+//! The sources: one file each, and one row each in [`SOURCES`]. To add a source, write a file here, a row in the table,
+//! and a row per counter in run's `COUNTERS`.
 
 mod accepted;
 mod cgroup;
@@ -37,7 +37,7 @@ use crate::Scope;
 use crate::source::{Source, SourceSpec};
 use crate::tree::Tree;
 
-/// All sources in reading order: processes first, since other sources use them.
+/// All sources in the order of reading. Processes come first, because other sources use them.
 #[rustfmt::skip]
 pub const SOURCES: &[SourceSpec] = &[
     row("process", "processes of this side and their threads: /proc/PID", &["process.*", "thread.*"], 600, process::open),
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_counter_but_those_that_are_told_has_exactly_one_source() {
+    fn every_counter_except_exported_ones_has_exactly_one_source() {
         for spec in run::COUNTERS.iter().filter(|c| !run::EXPORTED.contains(&c.object)) {
             let fills = SOURCES.iter().filter(|s| s.fills(spec.id)).count();
             assert_eq!(fills, 1, "{}", spec.id);

@@ -1,5 +1,5 @@
-//! The counters of the network stack: /proc/net/snmp and netstat (a line of names, a line of values) and snmp6 (one
-//! counter per line). Source: RFC 4293 and 4022 for the names of the first, net/ipv4/proc.c for the rest.
+//! The counters of the network stack: /proc/net/snmp and netstat (a line of names, then a line of values) and snmp6
+//! (one counter per line). Source: RFC 4293 and RFC 4022 for the names in snmp, net/ipv4/proc.c for the others.
 
 use crate::Scope;
 use crate::column_writer::{ColumnWriter, Slots};
@@ -54,7 +54,7 @@ const SNMP6: &[Field] = &[
 
 struct Netstat {
     files: [Paired; 2],
-    /// snmp6 and the columns of its fields.
+    /// The file snmp6, and the columns of its fields.
     six: (RereadFile, Vec<Slots>),
 }
 
@@ -92,7 +92,8 @@ struct Paired {
     file: RereadFile,
     fields: &'static [Field],
     slots: Vec<Slots>,
-    /// For each pair its line of names, and the field of each word: found once, because names keep their positions.
+    /// The line of names of each pair, and the columns of its words. They are found once, because names keep their
+    /// positions.
     pairs: Vec<(Vec<u8>, Vec<Option<Slots>>)>,
 }
 
@@ -133,7 +134,7 @@ fn absent(writer: &mut ColumnWriter, fields: &'static [Field], reason: &str) {
     }
 }
 
-/// Returns the columns of the words of a line of names.
+/// Returns the columns of the words in a line of names.
 fn places(fields: &'static [Field], slots: &[Slots], names: &[u8]) -> Vec<Option<Slots>> {
     let mut all = words(names).peekable();
     let prefix = all.peek().copied().unwrap_or_default();
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kernel_lacks_is_absent_and_not_zero() {
+    fn counters_that_the_kernel_lacks_are_absent_and_not_zero() {
         let r = Tree::new(&[("proc/net/snmp", SNMP_TEXT)]).sample("netstat");
         assert_eq!(r.reason("tcp.out_rsts"), "this kernel does not count OutRsts");
         assert!(r.reason("tcp.listen_overflows").contains("does not exist"));

@@ -1,4 +1,4 @@
-//! The probe itself: number and cost of its samples, and how many came late.
+//! The probe itself: number and cost of its samples, and the number of late ones.
 
 use crate::Scope;
 use crate::family::Family;

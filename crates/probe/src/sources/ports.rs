@@ -43,7 +43,7 @@ mod tests {
     use crate::testing::Tree;
 
     #[test]
-    fn both_ends_of_the_range_count() {
+    fn the_range_includes_both_ends() {
         let tree = Tree::new(&[("proc/sys/net/ipv4/ip_local_port_range", "32768\t60999\n")]);
         assert_eq!(tree.sample("ports").last("ports.range", ""), Some(28_232.0));
         assert_eq!((range(b"9 1"), range(b"1"), range(b"1 99999")), (None, None, None));

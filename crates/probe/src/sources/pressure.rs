@@ -1,5 +1,5 @@
-//! Stall times of the whole host: /proc/pressure. Source: Documentation/accounting/psi.rst. Many kernels lack it or
-//! have it switched off (`psi=1` on the kernel's command line turns it on).
+//! Stall times of the whole host: /proc/pressure. Many kernels lack this file or have it disabled (`psi=1` on the
+//! kernel's command line enables it). Source: Documentation/accounting/psi.rst.
 
 use crate::Scope;
 use crate::family::Family;
@@ -48,7 +48,7 @@ mod tests {
     use crate::testing::Tree;
 
     #[test]
-    fn totals_are_read_and_a_host_without_pressure_says_so() {
+    fn totals_are_read_and_a_host_without_pressure_gives_a_reason() {
         let memory = "some avg10=0.00 avg60=0.00 avg300=0.00 total=42\nfull avg10=0.00 total=7\n";
         let r = Tree::new(&[("proc/pressure/memory", memory)]).sample("pressure");
         assert_eq!((r.last("pressure.memory_some", ""), r.last("pressure.memory_full", "")), (Some(42.0), Some(7.0)));

@@ -1,8 +1,8 @@
 //! The processes of this side: /proc/PID/{stat,status,io,fd,limits,smaps_rollup}, and their children. Source:
 //! proc_pid_stat(5), proc_pid_status(5), proc_pid_io(5).
 //!
-//! Files stay open, so an ended process is not confused with a new one of the same number. Limits and Pss are read at
-//! phase edges only (Pss makes the kernel walk the page tables).
+//! Files stay open, so an ended process is not confused with a new process with its ID. Limits and Pss are read at
+//! phase edges only, because Pss makes the kernel walk the page tables.
 
 use std::fs::File;
 use std::io;
@@ -34,9 +34,10 @@ const IO: &[&str] = &["process.read_bytes", "process.write_bytes"];
 const FDS: &[&str] = &["process.fds"];
 const LIMIT: &[&str] = &["process.fd_limit"];
 const PSS: &[&str] = &["process.pss"];
-/// Maximum resident memory for reading Pss, because the kernel walks all page tables for it and holds up the process.
+/// Maximum resident memory in KiB of a process whose Pss is read. The kernel walks all page tables for Pss and delays
+/// the process.
 const MAX_PSS_RSS_KIB: f64 = 512.0 * 1024.0;
-/// Maximum number of followed processes; the recording notes any excess.
+/// Maximum number of followed processes. The recording contains a note if there are more.
 const MAX_PROCESSES: usize = 256;
 /// Maximum number of threads with open files, over all processes.
 const MAX_OPEN_THREADS: usize = 256;
@@ -129,7 +130,7 @@ struct Member {
     children: io::Result<File>,
     slots: Columns,
     threads: Threads,
-    /// True for an upstream's process.
+    /// True for a process of an upstream.
     behind: bool,
     ended: bool,
 }
@@ -283,8 +284,8 @@ impl Member {
         }
     }
 
-    /// Appends the leader's children, and at phase edges those of all its threads. Kernels without `children` files are
-    /// searched at phase edges.
+    /// Appends the children of the process: those of its first thread, and at phase edges those of all threads. On
+    /// kernels without `children` files, they are searched at phase edges.
     fn children(&self, round: &mut Round<'_>, buffer: &mut Vec<u8>, into: &mut Vec<u32>) {
         let pids = |text: &[u8], into: &mut Vec<u32>| {
             into.extend(words(text).filter_map(number).filter_map(|pid| u32::try_from(pid).ok()));
@@ -325,8 +326,8 @@ fn put_stat(writer: &mut ColumnWriter, slots: Slots, text: &[u8]) -> Option<u64>
     field[17]
 }
 
-/// Returns the number of open descriptors. Since Linux 6.2 it is the size of the folder. Older kernels show 0, so the
-/// entries are counted at phase edges only.
+/// Returns the number of open descriptors. Since Linux 6.2, this is the size of the folder. Older kernels show 0, so
+/// the entries are counted at phase edges only.
 pub(super) fn descriptors(folder: &Path, live: bool, full: bool) -> io::Result<Option<u64>> {
     let size = std::fs::metadata(folder)?.len();
     if live && size > 0 {
@@ -340,14 +341,14 @@ fn open_files_limit(text: &[u8]) -> Option<f64> {
     open_files_limits(text).next().and_then(value)
 }
 
-/// Returns the soft limit and the hard one.
+/// Returns the soft and the hard limit.
 fn open_files_limits(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let line = lines(text).find_map(|line| line.strip_prefix(b"Max open files"));
     line.into_iter().flat_map(words)
 }
 
-/// Returns soft and hard limit of open descriptors of a process of this machine; `None` if it does not exist or has no
-/// limit. Source: proc_pid_limits(5).
+/// Returns soft and hard limit on open descriptors of a process of this machine, or `None` if the process does not
+/// exist or has no limit. Source: proc_pid_limits(5).
 pub fn descriptor_limits(pid: u32) -> Option<(u64, u64)> {
     let text = std::fs::read(format!("/proc/{pid}/limits")).ok()?;
     let mut limits = open_files_limits(&text).map(number);

@@ -1,4 +1,4 @@
-//! Processes in captured trees: threads, children, one that vanishes, odd numbers.
+//! Tests of processes in captured trees: threads, children, a process that vanishes, invalid numbers.
 
 use super::{descriptors, open_files_limit};
 use crate::testing::{Sampled, Tree};
@@ -59,7 +59,7 @@ fn a_process_with_its_threads_and_children_is_read() {
 }
 
 #[test]
-fn threads_that_end_stay_in_the_sums() {
+fn ended_threads_stay_in_the_sums() {
     let tree = Tree::new(&[]).with_processes(&[12]);
     add(&tree, 12, "srv", 2);
     add_thread(&tree, 12, 13, "srv", "S (sleeping)", 500_000);
@@ -78,7 +78,7 @@ fn threads_that_end_stay_in_the_sums() {
 }
 
 #[test]
-fn a_process_that_is_not_there_or_vanishes_is_a_reason() {
+fn a_missing_or_vanished_process_gives_a_reason() {
     let tree = Tree::new(&[("proc/5/stat", "odd\n")]).with_processes(&[4, 5]);
     let r = tree.sample("process");
     assert!(r.0.columns.is_empty());
@@ -89,7 +89,7 @@ fn a_process_that_is_not_there_or_vanishes_is_a_reason() {
 }
 
 #[test]
-fn a_live_process_that_ends_keeps_what_was_read() {
+fn a_process_that_ends_keeps_its_last_values() {
     let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
     let scope = crate::Scope { processes: vec![child.id()], sources: Some(vec!["process"]), ..Default::default() };
     let mut probe = crate::Probe::new(scope);
@@ -122,7 +122,7 @@ fn many_threads_are_summed_at_edges_and_only_some_have_rows() {
 }
 
 #[test]
-fn a_process_of_thousands_of_threads_has_no_sums_and_says_why() {
+fn a_process_with_thousands_of_threads_has_no_sums_but_a_reason() {
     let tree = Tree::new(&[]).with_processes(&[12]);
     add(&tree, 12, "srv", 2100);
     for tid in 100..2200 {
@@ -135,7 +135,7 @@ fn a_process_of_thousands_of_threads_has_no_sums_and_says_why() {
 }
 
 #[test]
-fn a_thread_a_connection_gets_rows_only_up_to_a_limit() {
+fn threads_get_their_own_rows_up_to_a_limit() {
     let tree = Tree::new(&[]).with_processes(&[12]);
     add(&tree, 12, "srv", 2);
     let mut probe = tree.probe("process");
@@ -151,7 +151,7 @@ fn a_thread_a_connection_gets_rows_only_up_to_a_limit() {
 
 #[test]
 fn descriptors_of_this_kernel_are_counted_without_listing_them() {
-    // Other tests open and close files meanwhile; the listing itself holds one.
+    // Concurrent tests open and close files, and the listing itself holds one file.
     testkit::eventually(|| {
         let counted = descriptors("/proc/self/fd".as_ref(), true, true).unwrap().unwrap();
         let listed = std::fs::read_dir("/proc/self/fd").unwrap().count() as u64;

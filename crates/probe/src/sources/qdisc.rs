@@ -12,7 +12,7 @@ use crate::tree::Tree;
 
 const IDS: &[&str] =
     &["qdisc.bytes", "qdisc.packets", "qdisc.backlog", "qdisc.drops", "qdisc.overlimits", "qdisc.requeues"];
-/// Parent of the discipline at the root of an interface.
+/// Parent number of the discipline at the root of an interface.
 const ROOT: u32 = u32::MAX;
 const MAX_QDISCS: usize = 128;
 
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roots_and_inner_disciplines_are_told_apart() {
+    fn roots_and_inner_disciplines_are_distinguished() {
         let (mut writer, mut family) = (ColumnWriter::default(), Family::new(IDS));
         writer.begin(0.0);
         let links = [(2, "eth0".to_owned())];

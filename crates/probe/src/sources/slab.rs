@@ -1,6 +1,6 @@
-//! Kernel memory of sockets: the socket caches of /proc/slabinfo (root only). Source: slabinfo(5).
+//! Kernel memory of sockets: the socket caches in /proc/slabinfo, which only root may read. Source: slabinfo(5).
 //!
-//! The kernel merges caches of one size, so a missing name may be part of another cache and then has no row.
+//! The kernel merges caches of equal size. A missing name may be part of another cache and then has no row.
 
 use crate::Scope;
 use crate::family::Family;
@@ -11,7 +11,7 @@ use crate::tree::Tree;
 use crate::units;
 
 const IDS: &[&str] = &["slab.objects", "slab.bytes"];
-/// Name prefixes of caches that grow with sockets and waits on them.
+/// Name prefixes of the caches that grow with sockets and with waits on them.
 const CACHES: [&str; 15] = [
     "TCP",
     "UDP",

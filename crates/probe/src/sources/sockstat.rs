@@ -57,7 +57,7 @@ mod tests {
     use crate::testing::Tree;
 
     #[test]
-    fn both_ip_versions_are_added_where_the_kernel_counts_them_apart() {
+    fn counts_of_both_ip_versions_are_added() {
         let four = "sockets: used 16\nTCP: inuse 3 orphan 1 tw 40 alloc 9 mem 203\nUDP: inuse 0 mem 0\n";
         let tree = Tree::new(&[("proc/net/sockstat", four), ("proc/net/sockstat6", "TCP6: inuse 2\n")]);
         let r = tree.sample("sockstat");

@@ -1,5 +1,5 @@
-//! Packets through the backlog of each CPU: /proc/net/softnet_stat. Source: net/core/net-procfs.c, softnet_seq_show:
-//! hexadecimal columns; the 13th is the CPU (Linux 5.10), before that lines were in order.
+//! Packets through the backlog of each CPU: /proc/net/softnet_stat. Source: net/core/net-procfs.c, softnet_seq_show.
+//! The columns are hexadecimal. The 13th column is the CPU (since Linux 5.10); before, lines were in the order of CPUs.
 
 use crate::Scope;
 use crate::family::Family;
@@ -60,7 +60,7 @@ mod tests {
     use crate::testing::Tree;
 
     #[test]
-    fn columns_are_hexadecimal_and_the_processor_is_named() {
+    fn columns_are_hexadecimal_and_the_cpu_is_named() {
         let new = "00000010 00000002 00000003 0 0 0 0 0 0 0 0 0 00000005 0 0\n";
         let r = Tree::new(&[("proc/net/softnet_stat", new)]).sample("softnet");
         assert_eq!((r.last("softnet.processed", "5"), r.last("softnet.dropped", "5")), (Some(16.0), Some(2.0)));

@@ -2,9 +2,9 @@
 //! Documentation/scheduler/sched-stats.rst.
 //!
 //! The last values of ended threads are kept, so sums only grow. The files of up to [`MAX_OPEN_THREADS`] threads per
-//! process stay open, and these threads have their own rows, at most [`MAX_ROWS`] in its lifetime. The others are read
-//! at phase edges only. A process of more than [`MAX_UNOPENED_THREADS`] threads has no sums, because reading each would
-//! cost more than a tenth of a second.
+//! process stay open. These threads have their own rows, at most [`MAX_ROWS`] during the life of the process. Other
+//! threads are read at phase edges only. A process with more than [`MAX_UNOPENED_THREADS`] threads has no sums, because
+//! reading all of them would take more than a tenth of a second.
 
 use std::fs::File;
 use std::path::Path;
@@ -28,17 +28,17 @@ pub(super) const SUMS: &[&str] = &[
 ];
 /// Maximum number of threads per process with open files.
 const MAX_OPEN_THREADS: usize = 64;
-/// Maximum number of threads per process with their own rows: a server may create one per connection.
+/// Maximum number of threads per process with their own rows, because a server may create one thread per connection.
 const MAX_ROWS: usize = 256;
 /// Maximum number of threads per process that are read at phase edges without open files.
 const MAX_UNOPENED_THREADS: usize = 2048;
 
-/// Status of a thread (and, for a leader, of its process).
+/// Status of a thread. The status of the first thread is also that of its process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Status {
-    /// `R`, `S`, `D`, `T`, …
+    /// State letter: `R`, `S`, `D`, `T`, …
     pub(super) state: u8,
-    /// Voluntary and involuntary switches.
+    /// Number of voluntary and involuntary context switches.
     pub(super) switches: Option<(u64, u64)>,
     /// Number of allowed CPUs, and their mask if all are below 52.
     pub(super) cpus: Option<(u32, Option<u64>)>,
@@ -74,7 +74,8 @@ pub(super) fn status(text: &[u8]) -> Status {
     out
 }
 
-/// Parses `ffffffff,00000003`: the number of set bits, and the value if below 2^52 (exact as a reading).
+/// Parses a mask such as `ffffffff,00000003`. Returns the number of set bits, and the value if it is below 2^52, so
+/// that a reading represents it exactly.
 fn mask(word: &[u8]) -> Option<(u32, Option<u64>)> {
     let (mut count, mut low) = (0, Some(0_u64));
     for group in word.split(|b| *b == b',') {
@@ -103,7 +104,7 @@ impl Counts {
 #[derive(Debug)]
 struct Thread {
     tid: u32,
-    /// status and schedstat, for threads whose files stay open.
+    /// The files `status` and `schedstat`, for threads whose files stay open.
     files: Option<(File, File)>,
     slots: Option<Slots>,
     last: Counts,
@@ -129,10 +130,10 @@ pub(super) struct ReadContext<'a> {
     pub(super) instance: &'a str,
     /// Number of threads that the process reports.
     pub(super) count: Option<u64>,
-    /// Status of the leader, which was read already.
+    /// Status of the first thread, which was read already.
     pub(super) leader: Status,
     pub(super) full: bool,
-    /// Number of threads whose files may still be kept open, over all processes.
+    /// Number of further threads whose files may stay open, over all processes.
     pub(super) room: &'a mut usize,
     pub(super) buffer: &'a mut Vec<u8>,
 }
@@ -168,12 +169,12 @@ impl Threads {
         self.list.len()
     }
 
-    /// Returns their numbers.
+    /// Returns the thread IDs of the known threads.
     pub(super) fn tids(&self) -> impl Iterator<Item = u32> + '_ {
         self.list.iter().map(|t| t.tid)
     }
 
-    /// Updates the list from the folder of threads. A process of one thread needs no update.
+    /// Updates the list from the folder of threads. A process with one thread needs no update.
     fn list_threads(&mut self, context: &mut ReadContext<'_>) {
         let alone = |t: &Thread| t.tid == context.pid;
         if context.count == Some(1) && self.list.len() == 1 && self.list.first().is_some_and(alone) {
@@ -307,7 +308,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn masks_are_counted_and_kept_while_they_are_exact() {
+    fn masks_are_counted_and_kept_if_exact() {
         assert_eq!(mask(b"3"), Some((2, Some(3))));
         assert_eq!(mask(b"00000001,00000000"), Some((1, Some(1 << 32))));
         assert_eq!(mask(b"ffffffff,ffffffff"), Some((64, None)));

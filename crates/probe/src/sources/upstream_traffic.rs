@@ -1,4 +1,5 @@
-//! Data on the connections to each upstream, added up. A connection that ends keeps its last counts, so the sums only grow.
+//! Data on the connections to each upstream, summed by address. A connection that ends keeps its last counts, so the
+//! sums only grow.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,11 +8,11 @@ use sys::diag::Traffic;
 /// Sums over the connections to one address.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct AddressTraffic {
-    /// Connections whose last data is a request.
+    /// Number of connections on which the last data was a request.
     pub(super) busy: f64,
-    /// Segments with data to the address.
+    /// Number of segments with data to the address.
     pub(super) data_out: f64,
-    /// Segments with data from the address.
+    /// Number of segments with data from the address.
     pub(super) data_in: f64,
 }
 
@@ -29,7 +30,7 @@ impl TrafficCounts {
     pub(super) fn update(&mut self, now: impl Iterator<Item = (u32, String, Traffic)>) {
         let now: HashMap<u32, (String, Traffic)> = now.map(|(inode, to, traffic)| (inode, (to, traffic))).collect();
         for (inode, (address, last)) in self.open.drain() {
-            // An inode may be that of a new connection.
+            // The inode may belong to a new connection by now.
             let goes_on = now.get(&inode).is_some_and(|(to, next)| *to == address && next.data_out >= last.data_out);
             let sums = self.ended.entry(address).or_default();
             if !goes_on {
@@ -62,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_keep_what_ended_connections_sent() {
+    fn sums_include_ended_connections() {
         let mut counts = TrafficCounts::default();
         let mut after = |open: &[(u32, Traffic)]| {
             counts.update(open.iter().map(|(inode, traffic)| (*inode, "db".to_string(), *traffic)));

@@ -1,10 +1,10 @@
-//! Upstreams of the server's processes: sock_diag names the sockets, and /proc/PID/fd shows their holders. A socket
-//! compared once with the server's descriptors is not looked up again. A server of ten thousand connections with a
-//! stable pool thus costs one walk through its descriptors.
+//! Upstreams of the server's processes. sock_diag lists the sockets, and /proc/PID/fd shows their holders. Once a
+//! socket was compared with the server's descriptors, it is not looked up again. A server with ten thousand connections
+//! and a constant pool therefore costs only one search through its descriptors.
 //!
-//! An upstream may be limited by a CPU quota, which is read from its control groups.
+//! A CPU quota may limit an upstream. Its control groups show the quota.
 //!
-//! Sockets are read in the server's network namespace; an upstream may be in any namespace of this machine.
+//! Sockets are read in the server's network namespace. An upstream may be in any namespace of this machine.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::SocketAddr;
@@ -28,18 +28,18 @@ const IDS: &[&str] = &["behind.connections"];
 const QUEUE_IDS: &[&str] = &["behind.queue", "behind.unread"];
 const TRAFFIC_IDS: &[&str] = &["behind.busy", "behind.data_out", "behind.data_in"];
 const QUOTA_IDS: &[&str] = &["behind.cpu_quota", "behind.cpu_periods", "behind.cpu_throttled_periods"];
-/// Maximum number of processes per address whose quotas are read: workers share one.
+/// Maximum number of processes per address whose quotas are read, because workers usually share one.
 const MAX_QUOTA_PROCESSES: usize = 16;
 /// Maximum number of steps from the server.
 const MAX_DEPTH: u32 = 3;
 /// Maximum number of addresses.
 const MAX_UPSTREAMS: usize = 64;
-/// Maximum number of connections on other ports: a host may hold any number.
+/// Maximum number of connections on other ports that are read, because a host may have any number.
 const MAX_ENDS: usize = 16_384;
-/// Maximum number of connections on other ports for which the kernel describes their traffic: that costs a lock each.
+/// Maximum number of connections on other ports for which the kernel reports traffic, because each takes a lock.
 const MAX_DESCRIBED: usize = 1024;
 
-/// A step of the chain: an address, the processes that answer there, and the origin of the connections to it.
+/// A step of the chain: an address, the processes that answer there, and the step from which connections come.
 struct Step {
     to: Address,
     behind: Upstream,
@@ -49,7 +49,7 @@ struct Step {
 }
 
 struct UpstreamChain {
-    /// The server's own address; `None` on a client's side, which has no upstreams.
+    /// The server's own address; `None` on a client's side, where upstreams are not searched.
     listen: Option<Address>,
     edition: Option<u64>,
     diag: Option<Diag>,
@@ -60,9 +60,9 @@ struct UpstreamChain {
     counts: TrafficCounts,
     mounts: Option<Vec<Mount>>,
     stops: Vec<Step>,
-    /// Addresses at which the server answers to itself.
+    /// Addresses at which the server connects to itself.
     own: HashSet<String>,
-    /// Holder of each socket by inode: the index in the chain (0: the server), or none for other processes.
+    /// Holder of each socket by inode: an index in the chain (0 is the server), or none for other processes.
     holders: HashMap<u32, Option<usize>>,
 }
 
@@ -110,17 +110,17 @@ impl Source for UpstreamChain {
 struct ConnectionEnd {
     /// Inode of the socket.
     inode: u32,
-    /// Address at the other end.
+    /// Address of the other end.
     to: Address,
     traffic: Option<Traffic>,
 }
 
-/// The sockets of a network namespace, without the server's own clients.
+/// The sockets of a network namespace, without those of the server's own clients.
 #[derive(Default)]
 struct Sockets {
     ends: Vec<ConnectionEnd>,
     listeners: Vec<Listener>,
-    /// Bytes unread at the accepted ends, by local address.
+    /// Unread bytes at the accepting ends, by local address.
     unread: HashMap<SocketAddr, f64>,
 }
 
@@ -131,7 +131,7 @@ impl UpstreamChain {
             .for_each(|family| none(round, family, why));
     }
 
-    /// Upstreams of earlier trials are part of this one from its first sample on.
+    /// Upstreams of earlier trials belong to this trial from its first sample on.
     fn begin(&mut self, round: &mut Round<'_>) {
         let edition = round.process_set.edition();
         if self.edition.replace(edition) != Some(edition) {
@@ -217,7 +217,7 @@ impl UpstreamChain {
         }
     }
 
-    /// Finds the holders of the ends, step by step, and writes the number of ends per address.
+    /// Finds the holders of the connecting ends, step by step, and writes the number of ends per address.
     fn look(&mut self, ends: &[ConnectionEnd], round: &mut Round<'_>) {
         let mut counts: BTreeMap<String, f64> =
             self.stops.iter().map(|stop| (stop.behind.address.clone(), 0.0)).collect();
@@ -233,7 +233,7 @@ impl UpstreamChain {
             }
             at += 1;
         }
-        // Unknown holder now and later: a socket is created by its holder.
+        // A socket with an unknown holder stays unknown, because its holder created it.
         for end in ends {
             self.holders.entry(end.inode).or_insert(None);
         }
@@ -273,13 +273,13 @@ impl UpstreamChain {
         found
     }
 
-    /// Drops closed sockets: their numbers may be reused.
+    /// Forgets closed sockets, because their inodes may be reused.
     fn forget(&mut self, ends: &[ConnectionEnd]) {
         let open: HashSet<u32> = ends.iter().map(|end| end.inode).collect();
         self.holders.retain(|inode, _| open.contains(inode));
     }
 
-    /// Finds the unassigned ends that the processes of a step hold.
+    /// Finds the ends that the processes of a step hold and that no other step has.
     fn claim(&mut self, at: usize, ends: &[ConnectionEnd], round: &mut Round<'_>) {
         let new: HashSet<u32> = ends.iter().map(|end| end.inode).filter(|i| !self.holders.contains_key(i)).collect();
         if new.is_empty() {
@@ -295,8 +295,8 @@ impl UpstreamChain {
         }
     }
 
-    /// Makes an address that a step is connected to a step itself, unless it is one or the server answers there to
-    /// itself.
+    /// Adds an address to which a step is connected as a new step, unless it is a step already or the server connects
+    /// to itself there.
     fn meet(&mut self, at: usize, to: &Address, round: &mut Round<'_>) {
         let address = to.to_string();
         let known = self.own.contains(&address) || self.stops.iter().any(|stop| stop.behind.address == address);
@@ -321,7 +321,7 @@ impl UpstreamChain {
     }
 }
 
-/// Returns the connecting ends of unix sockets. The other end has the name of the file that it was accepted from.
+/// Returns the connecting ends of unix sockets. The other end has the name of the file from which it was accepted.
 fn unix_ends(diag: &mut Diag, listen: &Address) -> std::io::Result<Vec<ConnectionEnd>> {
     let mut accepted: Vec<(u32, PathBuf)> = Vec::new();
     diag.unix_pairs(|_, peer, name| {
@@ -342,7 +342,7 @@ mod tests {
     use std::net::TcpListener;
     use std::process::{Child, Command, Stdio};
 
-    /// Starts a server with two connections to one address and one to a file, until its input ends.
+    /// Starts a server with two connections to one address and one to a file, which runs until its input ends.
     fn server(tcp: SocketAddr, path: &Path) -> (Child, SocketAddr) {
         let code = format!(
             "import socket,sys\na={:?}\nkept=[socket.create_connection(a) for _ in range(2)]\n\
@@ -359,14 +359,14 @@ mod tests {
     }
 
     #[test]
-    fn who_answers_behind_a_server_is_found_by_its_connections_and_followed() {
+    fn upstreams_of_a_server_are_found_by_its_connections_and_followed() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s");
         let unix = std::os::unix::net::UnixListener::bind(&path).unwrap();
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let at = tcp.local_addr().unwrap();
         let (mut server, listen) = server(at, &path);
-        // A unix connection has its name only once accepted.
+        // A unix connection has a name only after it was accepted.
         let _accepted = unix.accept().unwrap();
         let mut probe = Probe::new(Scope {
             processes: vec![server.id()],
@@ -375,7 +375,7 @@ mod tests {
             ..Scope::default()
         });
         probe.sample(0.0);
-        // The source pauses for a while after each edge.
+        // The source is not read again for a while after each edge.
         std::thread::sleep(std::time::Duration::from_millis(210));
         probe.sample(2.0);
         let (seen, behind) = (probe.take(), probe.behind());
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_has_nothing_behind_it_and_says_so() {
+    fn a_client_has_no_upstreams_and_gives_the_reason() {
         let mut probe = Probe::new(Scope { sources: Some(vec!["behind"]), ..Scope::default() });
         probe.sample(0.0);
         assert!(probe.take().absent[0].reason.contains("only a server"));
