@@ -1,4 +1,4 @@
-//! Forms of answers that are not a run: comparisons and predictions.
+//! Forms of answers other than runs: comparisons and predictions.
 
 use run::Run;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::{Doc, FORMS, ReportError, Style};
 /// Forms that need only a document.
 const KNOWN: [&str; 3] = ["text", "markdown", "html"];
 
-/// Renders an answer: its document as text, Markdown or HTML, or itself as JSON.
+/// Renders an answer. Text, Markdown and HTML show its document, and JSON shows the answer itself.
 pub(crate) fn render<T: Serialize>(form: &str, answer: &T, doc: &Doc, style: &Style) -> Result<String, ReportError> {
     if form == "json" {
         return Ok(serde_json::to_string_pretty(answer)

@@ -1,4 +1,4 @@
-//! A comparison as a document: the verdict, what else differs, and one table of all figures.
+//! A comparison as a document: the verdict, differences in the conditions, and one table of all figures.
 
 use run::{ComparedFigure, Comparison, ComparisonResult, CurvePoint, NeededData, WindowOrder};
 
@@ -33,7 +33,7 @@ fn document(comparison: &Comparison) -> Doc {
     }
 }
 
-/// Returns the seed and number of pairs, which reproduce the order of the windows.
+/// Returns the seed and the number of pairs, with which the order of the windows can be reproduced.
 fn in_turns(turns: &WindowOrder) -> Block {
     let text = format!("{} pairs of windows, in the order of --seed {}.", turns.new_first.len(), turns.seed);
     Note::block(Tone::Plain, text)
@@ -41,7 +41,7 @@ fn in_turns(turns: &WindowOrder) -> Block {
 
 fn title(comparison: &Comparison) -> String {
     let threshold = significant(100.0 * comparison.threshold);
-    // A share of failures and a lost capacity are not a matter of speed.
+    // A share of failures or a lost capacity is not a matter of speed.
     let by = comparison.comparisons.iter().find(|c| Some(&c.figure) == comparison.decided_by.as_ref());
     let failed = by.is_some_and(|c| c.difference.is_some());
     let gone = by.and_then(|c| c.said.clone()).filter(|_| by.is_some_and(|c| !c.ratio.is_finite()));
@@ -70,7 +70,7 @@ fn decided(comparison: &Comparison) -> String {
     format!("decided by {figure}: {ratio}")
 }
 
-/// Returns the word for the screen; in files `not-enough` is its id.
+/// Returns the word for the screen. Files contain the ID `not-enough`.
 fn word(word: ComparisonResult) -> &'static str {
     if word == ComparisonResult::NotEnough { "undecided" } else { word.name() }
 }
@@ -98,7 +98,7 @@ fn change(c: &ComparedFigure) -> String {
     }
 }
 
-/// Returns the ratios with their intervals; figures without an interval are only in the table.
+/// Returns the chart of ratios with intervals. Figures without an interval are only in the table.
 fn intervals(comparison: &Comparison) -> Option<Block> {
     let row = |c: &ComparedFigure| {
         let (low, high) = c.low.zip(c.high)?;
@@ -121,7 +121,7 @@ fn intervals(comparison: &Comparison) -> Option<Block> {
     })
 }
 
-/// Returns both curves: throughput against clients, and all percentiles of the response time.
+/// Returns both curves: throughput by number of clients, and all percentiles of the response time.
 fn curves(comparison: &Comparison) -> Vec<Block> {
     let both = |points: &[CurvePoint]| {
         let of = |side: fn(&CurvePoint) -> f64| points.iter().map(|p| (p.at, side(p))).collect();
@@ -151,14 +151,14 @@ fn curves(comparison: &Comparison) -> Vec<Block> {
     plots.into_iter().flatten().map(|plot| Block::Plot(Box::new(plot))).collect()
 }
 
-/// Returns the figures to show: of dozens of costs only those that differ.
+/// Returns the figures to show. Of the many costs, only those that differ are shown.
 fn shown(comparison: &Comparison) -> impl Iterator<Item = &ComparedFigure> {
     let differs = |c: &ComparedFigure| matches!(c.word, ComparisonResult::Faster | ComparisonResult::Slower);
     comparison.comparisons.iter().filter(move |c| !c.beside || differs(c))
 }
 
 fn table(comparison: &Comparison) -> Table {
-    // The chance is the first to go where there is no room: the word says what it came to.
+    // The p-value is dropped first if there is not enough room, because the word states the result.
     let names =
         [("figure", false, 0), ("old", true, 0), ("new", true, 0), ("change, 95 % interval", true, 0), ("p", true, 1)];
     let mut columns: Vec<Col> =
@@ -167,7 +167,7 @@ fn table(comparison: &Comparison) -> Table {
     Table { columns, rows: shown(comparison).map(row).collect(), notes: notes(comparison), ..Table::default() }
 }
 
-/// Returns what would decide undecided figures, and the figures' own remarks.
+/// Returns notes: what would decide undecided figures, and remarks on single figures.
 fn notes(comparison: &Comparison) -> Vec<String> {
     let open =
         |of: NeededData| shown(comparison).any(|c| c.more.is_some() && c.more_of.unwrap_or(NeededData::Windows) == of);
@@ -179,7 +179,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     open.map(|(_, note)| note.to_string()).chain(said).collect()
 }
 
-/// Formats the old or new value of a figure; a share as per cent.
+/// Formats the old or new value of a figure. A share is formatted in percent.
 fn value(c: &ComparedFigure, value: f64) -> String {
     if c.difference.is_some() { quantity(value, Unit::Share) } else { quantity(value, c.unit) }
 }

@@ -1,69 +1,69 @@
-//! The document of a report, independent of its form: sections of blocks. Pages make it, forms print it.
+//! The document of a report, independent of its form: sections with blocks. Pages build it, and forms print it.
 
 use std::collections::HashSet;
 
 use crate::plot::{Bars, Chain, Intervals, Plot};
 
-/// Whole report.
+/// A whole report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Doc {
-    /// Result in one line.
+    /// The result in one line.
     pub title: String,
-    /// Command, start and duration.
+    /// Command, start and duration of the run.
     pub subtitle: String,
     /// Sections in reading order.
     pub sections: Vec<Section>,
 }
 
-/// Section of a document.
+/// A section of a document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
-    /// Anchor: a word without spaces.
+    /// Anchor of the section: a word without spaces.
     pub id: String,
     /// Heading; empty for the verdict, which needs none.
     pub title: String,
-    /// Readers who need it.
+    /// Which readers need the section.
     pub weight: Weight,
-    /// Contents.
+    /// Contents of the section.
     pub blocks: Vec<Block>,
 }
 
-/// Readers who need a section.
+/// Which readers need a section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// Everybody, first: also in the brief form of the terminal.
+    /// All readers, before everything else. Also shown in the brief form of the terminal.
     First,
-    /// Everybody: in every complete form.
+    /// All readers. Shown in every complete form.
     #[default]
     Main,
-    /// Readers of the full report, but not in the terminal.
+    /// Readers of the full report. Not shown in the terminal.
     Full,
-    /// Readers who check details: folded in HTML, not in the terminal.
+    /// Readers who check details. Folded in HTML, and not shown in the terminal.
     Detail,
 }
 
-/// Block of a section.
+/// A block of a section.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     /// Sentences.
     Paragraph(String),
-    /// Sentence to notice.
+    /// A sentence that readers should notice.
     Note(Note),
     /// Main figures of the section.
     KeyFigures(Vec<KeyFigure>),
     /// Evidence of the verdict.
     Evidence(Vec<EvidenceLine>),
-    /// Short entries.
+    /// A list of short entries.
     List(List),
-    /// Rows and columns.
+    /// A table.
     Table(Table),
-    /// Curves.
+    /// A chart of curves.
     Plot(Box<Plot>),
-    /// Bars, one per device or side.
+    /// A chart of bars, one per device or side.
     Bars(Bars),
-    /// Estimates with intervals beside a reference value; a table has these figures, too.
+    /// A chart of estimates with intervals and a reference value. A table has these figures, too.
     Intervals(Intervals),
-    /// Boxes joined by arrows that show which one waits for which.
+    /// Boxes joined by arrows, which show the server and its upstreams.
     Chain(Chain),
     /// Small charts side by side, one per counter.
     Multiples(Vec<Plot>),
@@ -75,9 +75,9 @@ pub enum Tone {
     /// Neutral.
     #[default]
     Plain,
-    /// Good: held or passed.
+    /// Good: a limit held, or a check passed.
     Good,
-    /// Needs care.
+    /// Needs attention.
     Warn,
     /// Failed.
     Bad,
@@ -85,14 +85,14 @@ pub enum Tone {
     Quiet,
 }
 
-/// Sentence to notice.
+/// A sentence that readers should notice.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Note {
     /// Tone.
     pub tone: Tone,
     /// Sentence.
     pub text: String,
-    /// Id of the section with more details, for forms with links; empty for none.
+    /// ID of the section with more details, for forms with links; empty for none.
     pub to: &'static str,
 }
 
@@ -109,12 +109,12 @@ pub struct KeyFigure {
     pub tone: Tone,
 }
 
-/// Line of evidence, with value and limit where they are figures.
+/// A line of evidence, with value and limit if they are numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EvidenceLine {
     /// Text of the line.
     pub text: String,
-    /// Counter or cost that it is based on.
+    /// Counter or cost on which the line is based.
     pub counter: String,
     /// Side, host and instance.
     pub place: String,
@@ -122,7 +122,7 @@ pub struct EvidenceLine {
     pub value: String,
     /// Limit as text; empty for none.
     pub limit: String,
-    /// Value over limit, if both are known and comparable.
+    /// Value divided by limit, if both are known and comparable.
     pub share: Option<f64>,
 }
 
@@ -133,14 +133,14 @@ pub struct List {
     pub title: String,
     /// Entries.
     pub items: Vec<Item>,
-    /// Number of entries in a short form, which only counts the rest.
+    /// Number of entries in a short form, which only counts the other entries.
     pub brief: usize,
 }
 
 /// Entry of a list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Item {
-    /// Name in front; may be empty.
+    /// Term in front of the entry; may be empty.
     pub term: String,
     /// Sentence.
     pub text: String,
@@ -159,23 +159,24 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// Sentences below the table, such as reasons of absent values.
     pub notes: Vec<String>,
-    /// Number of rows in the terminal, which only counts the rest; 0: not in the terminal; `None`: all.
+    /// Number of rows in the terminal, which only counts the other rows. 0 hides the table in the terminal, and `None`
+    /// shows all rows.
     pub brief: Option<usize>,
 }
 
 /// Column of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Col {
-    /// Heading, with the unit unless the cells have it.
+    /// Heading, with the unit unless the cells contain it.
     pub name: String,
-    /// Align to the right, as figures are.
+    /// True for a column of figures, which is aligned to the right.
     pub right: bool,
-    /// Rank: 0 is always shown. Without enough room the highest ranks are dropped first; the terminal shows none above
-    /// 4.
+    /// Rank of the column. Rank 0 is always shown. If there is not enough room, the highest ranks are dropped first.
+    /// The terminal shows no rank above 4.
     pub rank: u8,
 }
 
-/// Cell of a table.
+/// A cell of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
     /// Contents.
@@ -187,50 +188,50 @@ pub struct Cell {
 }
 
 impl Section {
-    /// Makes a section.
+    /// Creates a section.
     pub fn new(id: &str, title: &str, weight: Weight, blocks: Vec<Block>) -> Self {
         Self { id: id.into(), title: title.into(), weight, blocks }
     }
 }
 
 impl Note {
-    /// Makes a note block.
+    /// Creates a block with a note.
     pub fn block(tone: Tone, text: impl Into<String>) -> Block {
         Block::Note(Self { tone, text: text.into(), to: "" })
     }
 
-    /// Makes a note block with a link to a section.
+    /// Creates a block with a note and a link to a section.
     pub fn leading(tone: Tone, text: impl Into<String>, to: &'static str) -> Block {
         Block::Note(Self { tone, text: text.into(), to })
     }
 }
 
 impl Item {
-    /// Entry of a list.
+    /// Creates an entry of a list.
     pub fn new(term: impl Into<String>, text: impl Into<String>) -> Self {
         Self { term: term.into(), text: text.into(), tone: Tone::Plain }
     }
 }
 
 impl Col {
-    /// Makes a column of words.
+    /// Creates a column of words.
     pub fn words(name: &str, rank: u8) -> Self {
         Self { name: name.into(), right: false, rank }
     }
 
-    /// Makes a column of figures.
+    /// Creates a column of figures.
     pub fn figures(name: &str, rank: u8) -> Self {
         Self { name: name.into(), right: true, rank }
     }
 }
 
 impl Cell {
-    /// Makes a cell.
+    /// Creates a cell.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// Makes a cell without a value, with the reason.
+    /// Creates a cell without a value, with the reason.
     pub fn absent(reason: impl Into<String>) -> Self {
         Self { text: "–".into(), tone: Tone::Quiet, hint: reason.into() }
     }
@@ -255,14 +256,14 @@ impl From<&str> for Cell {
 }
 
 impl Table {
-    /// Removes rows from the middle and says so below.
+    /// Removes rows from the middle, and adds a note below the table.
     pub fn leave_out(&mut self, rows: usize) {
         let begin = (self.rows.len() - rows.min(self.rows.len())) * 2 / 3;
         let out = self.rows.drain(begin..(begin + rows).min(self.rows.len())).count();
         self.notes.push(format!("{out} more rows in the full report"));
     }
 
-    /// Puts the reasons of absent cells below the table, each once.
+    /// Adds the reasons of absent cells below the table, each once.
     pub fn explain_absent(&mut self) {
         let mut said: HashSet<String> = self.notes.iter().cloned().collect();
         for cell in self.rows.iter().flatten().filter(|c| !c.hint.is_empty() && c.text == "–") {

@@ -1,7 +1,8 @@
-//! Documents made from runs. A [`run::Run`] goes in, text comes out; nothing here reads a clock, a file or the network,
-//! so any old run can be rendered again.
+//! Documents made from runs. The input is a [`run::Run`], and the output is text. Nothing here reads a clock, a file or
+//! the network, so any old run can be rendered again.
 //!
-//! Pages ([`PAGES`]) turn a run into a [`Doc`]: sections of blocks without any form. Forms ([`FORMS`]) print it.
+//! Pages ([`PAGES`]) turn a run into a [`Doc`]: sections of blocks, independent of any form. Forms ([`FORMS`]) print
+//! it.
 
 mod answer;
 mod comparison;
@@ -30,7 +31,7 @@ pub fn document(run: &run::Run) -> Doc {
     pages::document(run)
 }
 
-/// Returns the essentials of a run for one screen: verdict, reasons, advice and trials, in at most `most` lines.
+/// Returns the essential parts of a run for one screen: verdict, reasons, advice and trials, in at most `most` lines.
 pub fn brief(run: &run::Run, style: &Style, most: usize) -> String {
     forms::brief(&document(run), style, most)
 }

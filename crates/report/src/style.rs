@@ -3,9 +3,9 @@
 /// Properties of the reader's screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns of the terminal; fewer than 40 count as 40.
+    /// Number of columns of the terminal. Fewer than 40 count as 40.
     pub width: usize,
-    /// Colours may be used: standard output is a terminal and `NO_COLOR` is not set.
+    /// True if colours may be used: standard output is a terminal and `NO_COLOR` is not set.
     pub color: bool,
 }
 
@@ -15,7 +15,7 @@ impl Default for Style {
     }
 }
 
-/// Error of rendering a report.
+/// An error of rendering a report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// Unknown form.
@@ -26,7 +26,7 @@ pub enum ReportError {
         /// Known forms.
         known: String,
     },
-    /// A form could not be made.
+    /// A form could not be rendered.
     #[error("cannot make the {form} report: {message}; the run itself is kept in run.json, please report this")]
     Broken {
         /// Name of the form.

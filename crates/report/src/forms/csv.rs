@@ -1,5 +1,5 @@
-//! The CSV form: one row per trial. Columns and their order are stable; new ones are added at the end. Costs per
-//! request follow, one column per cost and side that any trial has. A missing figure is an empty field.
+//! The CSV form: one row per trial. Columns and their order are stable, and new columns are added at the end. Costs per
+//! request follow, with one column per cost and side that any trial has. A missing figure is an empty field.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     Ok(out)
 }
 
-/// Columns of a request class.
+/// Returns the names of the columns of a request class.
 fn class_columns(class: &str) -> Vec<String> {
     let class: String = class.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
     let counts = CLASS_COUNTS.iter().map(|(name, ..)| format!("class_{class}_{name}"));
@@ -107,7 +107,7 @@ fn cost(trial: &Trial, side: &str, id: &str) -> String {
     value.map_or_else(String::new, machine)
 }
 
-/// Returns the column of a cost, such as `server_cpu_user_us_per_request`, with one unit.
+/// Returns the name of a cost's column, such as `server_cpu_user_us_per_request`. All its values have one unit.
 fn cost_name(side: &str, id: &str, unit: FigureUnit) -> String {
     let plain = |c: char| if c.is_alphanumeric() || c == '_' { c } else { '_' };
     let unit = if unit == FigureUnit::Bytes { "bytes" } else { unit.symbol() };
@@ -138,7 +138,7 @@ fn intensity(intensity: &Intensity) -> (&'static str, String) {
     }
 }
 
-/// Turns `ConnectRefused` into `connect_refused`.
+/// Converts `ConnectRefused` to `connect_refused`.
 pub(super) fn snake(name: &str) -> String {
     let mut out = String::new();
     for (i, c) in name.chars().enumerate() {
@@ -150,7 +150,8 @@ pub(super) fn snake(name: &str) -> String {
     out
 }
 
-/// Formats a record by RFC 4180, with line feeds alone. A text that looks like a formula gets a leading apostrophe.
+/// Formats a record according to RFC 4180, but ends it with a line feed only. A text that looks like a formula gets a
+/// leading apostrophe.
 fn push(out: &mut String, fields: Vec<String>) {
     let field = |f: String| {
         let risky = f.starts_with(['=', '@', '\t']) || (f.starts_with(['+', '-']) && f.parse::<f64>().is_err());
@@ -167,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_survive_commas_quotes_and_formulas() {
+    fn fields_may_contain_commas_quotes_and_formulas() {
         let mut out = String::new();
         push(&mut out, vec!["a,b".into(), "say \"x\"".into(), "=cmd()".into(), "-1.5".into()]);
         assert_eq!(out, "\"a,b\",\"say \"\"x\"\"\",'=cmd(),-1.5\n");

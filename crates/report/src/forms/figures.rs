@@ -1,13 +1,13 @@
-//! The figures of a trial for programs, one list for all forms. Its order is that of the CSV columns, which is stable:
-//! new ones are added at the end.
+//! The figures of a trial for programs, in one list for all forms. Its order is that of the CSV columns, which is
+//! stable: new figures are added at the end.
 
 use run::{ClassPart, Run, Side, Summary, Trial};
 
-/// Figure of a trial.
+/// A figure of a trial.
 pub(super) struct Figure {
     /// Column of the CSV, with the unit in its name.
     pub(super) column: &'static str,
-    /// Family of the OpenMetrics exposition, without `loadline_trial_`.
+    /// Name of the OpenMetrics family, without `loadline_trial_`.
     pub(super) family: &'static str,
     /// Description in one sentence.
     pub(super) help: &'static str,
@@ -51,7 +51,7 @@ pub(super) const FIGURES: &[Figure] = &[
     level("concurrency", "concurrency", "Mean number of requests in flight.", |t| t.rates.concurrency),
 ];
 
-/// Distribution of times: name, description and figures.
+/// A distribution of times: name, description and figures.
 pub(super) type Times = (&'static str, &'static str, fn(&Trial) -> &Summary);
 
 /// Times of requests and connections.
@@ -63,7 +63,7 @@ const TIMES: &[Times] = &[
     ("connect", "Connect time.", |t| &t.connect_us),
 ];
 
-/// Handshake times, only for connections with a handshake.
+/// Handshake times, which exist only for connections with a handshake.
 const HANDSHAKE: Times =
     ("handshake", "Time from a connection to one that is ready for requests.", |t| &t.handshake_us);
 
@@ -80,7 +80,7 @@ pub(super) fn times(run: &Run) -> impl Iterator<Item = &'static Times> {
     TIMES.iter().chain(handshakes.then_some(&HANDSHAKE))
 }
 
-/// Count of a request class: name, description and value.
+/// A count of a request class: name, description and value.
 pub(super) type ClassCount = (&'static str, &'static str, fn(&ClassPart) -> u64);
 
 /// Counts of each class of a request mix, over the whole trial.

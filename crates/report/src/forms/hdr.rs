@@ -1,5 +1,6 @@
-//! The HdrHistogram log: one line per histogram, tagged with trial and histogram. Values are nanoseconds; payloads are
-//! V2 compressed, the only kind that all readers take; times are measured seconds since the first trial.
+//! The HdrHistogram log: one line per histogram, tagged with trial and histogram. Values are in nanoseconds. Histograms
+//! are V2 compressed, the only encoding that all readers accept. Times are seconds of measurement since the first
+//! trial.
 //!
 //! Format: the interval log of HdrHistogram, written by the `hdrhistogram` crate.
 

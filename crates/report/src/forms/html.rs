@@ -1,6 +1,6 @@
-//! The HTML form: one file with style and charts. It needs no network and no script; a few lines of script show the
-//! value nearest to the pointer. Colours follow the reader's choice of light or dark. Charts are laid out twice, for
-//! the page and for a phone.
+//! The HTML form: one file with styles and charts. It needs neither a network nor a script; a short script only shows
+//! the value nearest to the pointer. Colours follow the reader's choice of light or dark mode. Charts are laid out
+//! twice, for the page and for a phone.
 
 use askama::Template;
 use base64::Engine as _;
@@ -19,12 +19,12 @@ struct Page<'a> {
     version: &'a str,
     style: &'static str,
     script: &'static str,
-    /// The only script that a browser runs on this page.
+    /// Hash of the only script that a browser runs on this page.
     script_hash: String,
     sections: Vec<Shown<'a>>,
 }
 
-/// Section with its rendered blocks.
+/// A section with its rendered blocks.
 struct Shown<'a> {
     section: &'a Section,
     folded: bool,
@@ -38,7 +38,7 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// Returns the number of open entries of a list; folding one or two more would save no room.
+    /// Returns the number of visible entries of a list. Folding one or two more entries would save no space.
     fn shown(&self, list: &crate::List) -> usize {
         let open = list.brief.max(3) + 1;
         if list.items.len() <= open + 2 { list.items.len() } else { open }
@@ -51,7 +51,7 @@ struct Figure<'a> {
     title: &'a str,
     caption: &'a str,
     wide: bool,
-    /// Charts for the page and for a phone, or one for both.
+    /// Charts for the page and for a phone, or one chart for both.
     charts: Vec<(&'static str, String)>,
 }
 
@@ -74,7 +74,7 @@ fn filled(template: &impl Template) -> Result<String, ReportError> {
     template.render().map_err(|e| ReportError::Broken { form: "html", message: e.to_string() })
 }
 
-/// Renders the blocks of a section; consecutive charts share a grid.
+/// Renders the blocks of a section. Consecutive charts share a grid.
 fn body(blocks: &[Block]) -> Result<String, ReportError> {
     let mut out = String::new();
     let mut in_grid = false;
@@ -136,7 +136,7 @@ fn multiples(plots: &[Plot]) -> Result<String, ReportError> {
     Ok(out)
 }
 
-/// Returns the class of a tone.
+/// Returns the CSS class of a tone.
 pub(super) fn tone(tone: &Tone) -> &'static str {
     match tone {
         Tone::Plain => "",
@@ -147,12 +147,12 @@ pub(super) fn tone(tone: &Tone) -> &'static str {
     }
 }
 
-/// Returns the width of an evidence bar in per cent.
+/// Returns the width of an evidence bar in percent.
 fn percent(share: &f64) -> String {
     format!("{:.0}", (share * 100.0).clamp(0.0, 100.0))
 }
 
-/// Returns a text with a no-break space between each figure and its unit.
+/// Returns the text with a no-break space between each figure and its unit.
 pub(super) fn glue(text: &str) -> String {
     const UNITS: &[&str] =
         &["%", "s", "ms", "us", "µs", "ns", "B", "kB", "MB", "GB", "KiB", "MiB", "cpu", "requests/s"];

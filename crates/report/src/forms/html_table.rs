@@ -1,6 +1,6 @@
-//! Tables of the HTML form, on a page and on a phone. A table that fits stays unchanged. A narrow one with sentences is
-//! stacked: each row is a card, each figure has its heading. Any other one scrolls in its own box and keeps its first
-//! column visible. The page needs no script, so the width of a table is estimated from its texts.
+//! Tables of the HTML form, on a page and on a phone. A table that fits stays unchanged. A narrow table with sentences
+//! is stacked: each row becomes a card, and each figure has its heading. Any other table scrolls in its own box, and
+//! its first column stays visible. The page needs no script, so the width of a table is estimated from its texts.
 
 use askama::Template;
 
@@ -9,10 +9,10 @@ use crate::Table;
 /// Characters per line on a phone (390 px) and on the widest page.
 const PHONE: usize = 54;
 const PAGE: usize = 150;
-/// Gap between two columns, and greatest width of a column of words before it wraps, characters.
+/// Gap between two columns, and maximum width of a column of words before it wraps, in characters.
 const GAP: usize = 3;
 const WORDS: usize = 24;
-/// Most columns of a card.
+/// Maximum number of columns of a card.
 const STACKED: usize = 5;
 
 /// Layout of a table on a screen that is too narrow for it.
@@ -31,7 +31,7 @@ enum Room {
 pub(super) struct TableHtml<'a> {
     table: &'a Table,
     room: Room,
-    /// Column that names the row, which needs no heading in a card.
+    /// Column that names the row. It needs no heading in a card.
     name: Option<usize>,
 }
 
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phone_is_given_cards_or_a_box_that_scrolls() {
+    fn on_a_phone_tables_become_cards_or_scroll() {
         let words = |n: usize| (0..n).map(|_| Col::words("a", 0)).collect::<Vec<_>>();
         let long = "a claim of many words that wraps in its column";
         assert_eq!(room(&of(words(2), "short")), Room::Fits);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_in_a_card_have_their_heading_and_its_name_has_none() {
+    fn figures_in_a_card_have_headings_but_its_name_has_none() {
         let long = "a claim of many words that wraps in its column";
         let table = of(vec![Col::figures("held", 0), Col::words("claim", 0), Col::figures("wanted", 0)], long);
         let html = TableHtml::new(&table);

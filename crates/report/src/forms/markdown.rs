@@ -1,4 +1,4 @@
-//! The Markdown form (tables with pipes), for issues, wikis and the project's generated pages.
+//! The Markdown form (tables with pipes), for issues, wikis and the generated pages of the project.
 
 use run::Run;
 
@@ -74,7 +74,7 @@ fn block(block: &Block) -> String {
                 |(i, step): &(usize, usize)| format!("{}- {}\n", "  ".repeat(*step), escape(&chain.links[*i].told()));
             format!("{}\n\n{}", escape(&chain.title), chain.order().iter().map(line).collect::<String>())
         }
-        // Curves are only in the HTML form; tables have their points.
+        // Curves are only in the HTML form. Tables contain their points.
         Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) => String::new(),
     }
 }
@@ -98,7 +98,7 @@ fn table(table: &Table) -> String {
     out
 }
 
-/// Escapes a text for Markdown: no markup, no HTML, no cell or line ends.
+/// Escapes a text for Markdown: no markup, no HTML, no ends of cells or lines.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean(text).chars() {
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_of_words() {
+    fn a_table_of_words_is_rendered() {
         let text = markdown_table(&["id", "meaning"], &[vec!["a|b".into(), "<x>".into()]]);
         assert_eq!(text, "| id | meaning |\n|---|---|\n| a\\|b | &lt;x> |\n");
     }

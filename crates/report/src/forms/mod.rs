@@ -23,10 +23,10 @@ pub use markdown::markdown_table;
 pub use openmetrics::{SideNow, openmetrics_now};
 pub use wrap::wrap;
 
-/// Row of [`FORMS`].
+/// A row of [`FORMS`].
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
-    /// Name, as in `--form NAME`.
+    /// Name of the form, as in `--form NAME`.
     pub name: &'static str,
     /// File name extension.
     pub extension: &'static str,
@@ -36,7 +36,7 @@ pub struct Form {
     pub make: fn(&Doc, &Run, &Style) -> Result<String, ReportError>,
 }
 
-/// Renders the brief text for the end of a command, in at most `most` lines if dropping rows of tables is enough.
+/// Renders the brief text for the end of a command, in at most `most` lines if leaving out rows of tables suffices.
 pub(crate) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
     text::brief(doc, style, most)
 }

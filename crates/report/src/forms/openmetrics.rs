@@ -1,6 +1,7 @@
-//! OpenMetrics 1.0 text exposition: base units (seconds, bytes), families together, `# EOF` at the end.
+//! OpenMetrics 1.0 text exposition. It uses base units (seconds, bytes), keeps families together, and ends with `#
+//! EOF`.
 //!
-//! Counts of a trial are counters, times are summaries, everything else is a gauge.
+//! Counts of a trial are counters, times are summaries, and everything else is a gauge.
 
 use std::fmt::Write as _;
 
@@ -39,23 +40,23 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     Ok(out.0 + "# EOF\n")
 }
 
-/// Side of a trial during its load; unknown figures are absent.
+/// State of a side during its load. Unknown figures are absent.
 #[derive(Clone, Debug, Default)]
 pub struct SideNow {
-    /// `client` or `server`.
+    /// Role of the side: `client` or `server`.
     pub role: &'static str,
     /// Shares of the host's CPU time by kind, 0 to 1.
     pub cpu: Option<Vec<(&'static str, f64)>>,
-    /// CPU time of its processes, in CPUs.
+    /// CPU time of the side's processes, in CPUs.
     pub processes_cpus: Option<f64>,
-    /// Resident memory of its processes, bytes.
+    /// Resident memory of the side's processes in bytes.
     pub memory_bytes: Option<f64>,
-    /// Open file descriptors of its processes.
+    /// Open file descriptors of the side's processes.
     pub descriptors: Option<f64>,
 }
 
-/// Renders the known figures of the current trial, by their names in a finished run. `number` counts trials from 1; a
-/// watched server has no requests.
+/// Renders the known figures of the current trial, with the names of a finished run. `number` counts trials from 1. A
+/// watched server has no figures of requests.
 pub fn openmetrics_now(number: usize, trial: &Trial, sides: &[SideNow], only_watched: bool) -> String {
     let mut out = Exposition(String::new());
     let labels = labels(number.saturating_sub(1), trial);
@@ -78,7 +79,7 @@ pub fn openmetrics_now(number: usize, trial: &Trial, sides: &[SideNow], only_wat
     out.0 + "# EOF\n"
 }
 
-/// Family of levels of a side: name, description and value.
+/// Family of a side's levels: name, description and value.
 type Level = (&'static str, &'static str, fn(&SideNow) -> Option<f64>);
 
 /// Families that are known during a trial.
@@ -135,7 +136,7 @@ fn errors(run: &Run, out: &mut Exposition) {
     run.trials.iter().enumerate().for_each(|(i, trial)| out.errors(&labels(i, trial), trial));
 }
 
-/// Writes the figures of each class of a request mix; nothing for a single class.
+/// Writes the figures of each class of a request mix, and nothing for a single class.
 fn classes(run: &Run, out: &mut Exposition) {
     if run.trials.iter().all(|t| t.classes.is_empty()) {
         return;
@@ -184,7 +185,7 @@ impl Exposition {
         let _ = writeln!(self.0, "# HELP {name} {help}");
     }
 
-    /// Writes a sample. NaN is left out, since a scraper could not tell it from a measured value.
+    /// Writes a sample. NaN is left out, because a scraper could mistake it for a measured value.
     fn sample(&mut self, name: &str, labels: &str, value: f64) {
         if value.is_finite() {
             let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
@@ -251,7 +252,7 @@ fn text_labels(pairs: &[(&str, &str)]) -> String {
 }
 
 fn escape(text: &str) -> String {
-    // OpenMetrics has its own escape for a line end.
+    // OpenMetrics has its own escape for the end of a line.
     let lines: Vec<_> = text.split('\n').map(run::visible).collect();
     lines.join("\n").replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,4 +1,5 @@
-//! The terminal form, printed at the end of a command. The verdict comes first; tables drop columns before lines break.
+//! The terminal form, printed at the end of a command. The verdict comes first. Tables leave out columns before their
+//! lines break.
 
 use run::Run;
 
@@ -8,16 +9,16 @@ use super::wrap::{clean, cut, wrap};
 use crate::{Bars, Block, Chain, Doc, EvidenceLine, KeyFigure, List, ReportError, Section, Style, Tone, Weight};
 use run::number::quantity;
 
-/// Width of the names before figures and lists.
+/// Width of the names in front of figures and lists.
 const GUTTER: usize = 12;
-/// Rows of a table in the brief form.
+/// Number of rows of a table in the brief form.
 const ROWS: usize = 6;
 
 pub(super) fn make(doc: &Doc, _: &Run, style: &Style) -> Result<String, ReportError> {
     Ok(Page::of(doc, style, Weight::Main).text())
 }
 
-/// Renders the first sections in at most `most` lines, if dropping middle rows of tables is enough.
+/// Renders the first sections in at most `most` lines, if leaving out middle rows of tables suffices.
 pub(super) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
     let whole = Page::of(doc, style, Weight::First);
     let over = whole.lines.len().saturating_sub(most);
@@ -27,7 +28,7 @@ pub(super) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
     let mut doc = doc.clone();
     let blocks = doc.sections.iter_mut().filter(|s| s.weight == Weight::First).flat_map(|s| &mut s.blocks);
     for table in blocks.filter_map(|b| if let Block::Table(t) = b { Some(t) } else { None }) {
-        // One more line says so.
+        // One more line states how many rows are missing.
         table.leave_out((over + 1).min(table.rows.len().saturating_sub(ROWS)));
     }
     Page::of(&doc, style, Weight::First).text()
@@ -36,7 +37,7 @@ pub(super) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
 struct Page {
     style: Style,
     lines: Vec<String>,
-    /// Least weight that is shown.
+    /// Sections of this and more important weights are shown.
     weight: Weight,
 }
 
@@ -107,7 +108,7 @@ impl Page {
         const BRIEF: usize = 3;
         let mut said = "";
         for (i, line) in lines.iter().take(BRIEF).enumerate() {
-            // The place is printed only where it changes.
+            // The place is printed only if it differs from the previous line's.
             let known = line.place.is_empty() || line.place == said || line.text.contains(&line.place);
             let place = if known { String::new() } else { format!(" [{}]", line.place) };
             said = &line.place;
@@ -141,7 +142,7 @@ impl Page {
         }
     }
 
-    /// Prints the number of entries left out for brevity.
+    /// Prints the number of entries that were left out.
     fn rest(&mut self, all: usize, shown: usize, one: &str, many: &str) {
         if all > shown {
             let left = all - shown;
@@ -165,7 +166,7 @@ impl Page {
         }
     }
 
-    /// Prints one line per box, indented by step; a full one is highlighted.
+    /// Prints one line per box, indented by step. A full box is highlighted.
     fn chain(&mut self, chain: &Chain) {
         self.wrapped("", "", &chain.title, "2");
         for (i, step) in chain.order() {

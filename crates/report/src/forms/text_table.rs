@@ -1,5 +1,5 @@
-//! Tables in a terminal: figures on the right, sentences wrapped in their column. Without enough room the columns of
-//! the highest rank are dropped first, the first column of words last, and a line names them.
+//! Tables in a terminal: figures are aligned to the right, and sentences wrap in their column. If there is not enough
+//! room, the columns of the highest rank are left out first, and the first column of words last. A line names them.
 
 use std::ops::Range;
 
@@ -9,16 +9,16 @@ use super::paint::{code, paint};
 use super::wrap::{cut, wrap};
 use crate::{Style, Table, Tone};
 
-/// Highest rank of columns in the terminal.
+/// Maximum rank of columns in the terminal.
 const TERMINAL_RANK: u8 = 4;
-/// Least and greatest width of a column of words, and the gap between columns.
-const LEAST: usize = 8;
+/// Minimum and maximum width of a column of words, and the gap between columns.
+const MIN_WIDTH: usize = 8;
 const MOST: usize = 60;
 const GAP: usize = 2;
-/// Most lines of a cell of words.
+/// Maximum number of lines of a cell of words.
 const LINES: usize = 3;
 
-/// Returns the lines of a table; `whole` also names the dropped columns.
+/// Returns the lines of a table. With `whole`, the last line names the columns that were left out.
 pub(super) fn table(table: &Table, style: &Style, whole: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if !table.caption.is_empty() {
@@ -47,30 +47,30 @@ pub(super) fn table(table: &Table, style: &Style, whole: bool) -> Vec<String> {
     lines
 }
 
-/// Rows that are laid out together, to bound memory.
+/// Number of rows that are laid out together, to limit memory.
 const AT_ONCE: usize = 1000;
 
-/// Widths of columns: by their contents, or fixed if not all rows are laid out together.
+/// Widths of columns. They depend on the contents, or are fixed if not all rows are laid out together.
 #[derive(Clone, Copy)]
 struct Widths<'a> {
     least: &'a [usize],
     fixed: bool,
 }
 
-/// Printed line and its row; `None` for the heading.
+/// A printed line and the index of its row; `None` for the heading.
 struct Line {
     text: String,
     row: Option<usize>,
 }
 
-/// Lays out heading and rows in columns. Words that do not fit wrap, since a cut sentence is useless.
+/// Lays out heading and rows in columns. Words that do not fit wrap, because a cut sentence is useless.
 fn grid(table: &Table, shown: &[usize], of: Widths<'_>, rows: Range<usize>) -> Vec<Line> {
     let widths = of.least;
     let mut grid = Grid::new();
     grid.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     let heads: Vec<Vec<String>> = shown.iter().zip(widths).map(|(c, w)| piece(&table.columns[*c].name, *w)).collect();
     let tall = heads.iter().map(Vec::len).max().unwrap_or(1);
-    // The last line of every heading is right above its figures.
+    // The last line of every heading is directly above its figures.
     let mut belongs = Vec::new();
     if rows.start == 0 {
         grid.set_header(heads.iter().map(|lines| "\n".repeat(tall - lines.len()) + &lines.join("\n")));
@@ -110,14 +110,14 @@ fn piece(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Returns the least width in which a heading fits the lines of a cell without cutting a word.
+/// Returns the minimum width in which a heading fits into the lines of a cell without cutting a word.
 fn folded(name: &str) -> usize {
     let longest = name.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
-    let enough = (longest.max(LEAST)..MOST).find(|width| wrap(name, *width).len() <= LINES);
+    let enough = (longest.max(MIN_WIDTH)..MOST).find(|width| wrap(name, *width).len() <= LINES);
     enough.unwrap_or(MOST).min(name.chars().count())
 }
 
-/// Returns the strongest tone of a row, which colours it.
+/// Returns the strongest tone of a row, which determines its colour.
 fn row_tone(table: &Table, row: usize) -> Tone {
     let cells = table.rows.get(row).into_iter().flatten();
     let loud = |t: &Tone| match t {
@@ -129,8 +129,8 @@ fn row_tone(table: &Table, row: usize) -> Tone {
     cells.map(|c| c.tone).max_by_key(loud).filter(|t| *t != Tone::Quiet).unwrap_or_default()
 }
 
-/// Returns the columns that fit with their widths, and the names of the dropped ones. Headings of figures wrap before a
-/// column is dropped.
+/// Returns the columns that fit with their widths, and the names of those that were left out. Headings of figures wrap
+/// before a column is left out.
 fn choose(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>, Vec<String>) {
     let natural = |c: usize, head: usize| {
         let cells = table.rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.text.chars().count());
@@ -151,8 +151,8 @@ fn choose(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>, Vec<String>) 
             widths.remove(place);
             continue;
         }
-        // No more column can be dropped, so the widest column of words shrinks.
-        let words = (0..shown.len()).filter(|i| !table.columns[shown[*i]].right && widths[*i] > LEAST);
+        // No more columns can be left out, so the widest column of words shrinks.
+        let words = (0..shown.len()).filter(|i| !table.columns[shown[*i]].right && widths[*i] > MIN_WIDTH);
         match words.max_by_key(|i| widths[*i]) {
             Some(widest) => widths[widest] -= 1,
             None if shown.len() > 2 => {
@@ -171,7 +171,7 @@ mod tests {
     use crate::{Cell, Col};
 
     #[test]
-    fn rows_that_are_laid_out_apart_stand_in_the_same_columns() {
+    fn rows_that_are_laid_out_separately_have_equal_columns() {
         let row = |i: usize| vec![Cell::new(format!("case {i}")), Cell::new((i * i).to_string()), Cell::new("words")];
         let columns = vec![Col::words("case", 0), Col::figures("square", 0), Col::words("rest", 0)];
         let all = Table { columns, rows: (0..2 * AT_ONCE + 500).map(row).collect(), ..Table::default() };

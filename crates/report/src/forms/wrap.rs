@@ -1,12 +1,13 @@
-//! Text in lines of a given width. Invisible characters are escaped, since names may come from a server.
+//! Wrapping of text into lines of a given width. Invisible characters are escaped, because names may come from a
+//! server.
 
 /// Escapes invisible characters and line ends.
 pub(super) fn clean(text: &str) -> String {
     run::visible(text).into_owned()
 }
 
-/// Wraps a text at spaces into lines of at most `width` characters, but not between a number and its `%`. A word longer
-/// than a line is broken.
+/// Wraps a text at spaces into lines of at most `width` characters, but not between a number and its `%`. A word that
+/// is longer than a line is broken.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(8);
     let mut lines = vec![String::new()];
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_fit_and_nothing_is_lost() {
+    fn lines_fit_and_keep_all_words() {
         let text = "one two three fourfivesixseveneightnineten eleven";
         let lines = wrap(text, 12);
         assert!(lines.iter().all(|l| l.chars().count() <= 12), "{lines:?}");
@@ -78,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn escape_sequences_are_disarmed() {
+    fn escape_sequences_are_escaped() {
         assert_eq!(clean("a\u{1b}[31mb\n"), "a [31mb ");
     }
 }

@@ -1,4 +1,4 @@
-//! The open-loop search: response time and completed rate against the offered rate, below and beyond the objective.
+//! The open-loop search: response time and throughput by offered rate, below and beyond the objective.
 
 use run::{Capacity, Run, Trial, TrialKind};
 
@@ -110,7 +110,7 @@ fn marks(run: &Run) -> Vec<Mark> {
     let found = |c: &Capacity| {
         Mark::new(Spot::X(c.rate), format!("capacity {}", quantity(c.rate, Unit::PerSecond)), Hue::Alarm)
     };
-    // A capacity found by the closed loop has no place on this axis.
+    // A capacity found by the closed loop cannot be shown on this axis.
     let shown = run.findings.capacity.as_ref().filter(|_| in_open_loop(run));
     shown.map(found).into_iter().collect()
 }

@@ -1,4 +1,4 @@
-//! Conclusions of an experiment, and its checked claims; failed ones stand out.
+//! Conclusions of an experiment, and its checks. Failed checks are highlighted.
 
 use run::{Check, Run};
 
@@ -25,7 +25,7 @@ fn checks(checks: &[Check]) -> Section {
         0 => Note::block(Tone::Good, format!("All {} checks held.", checks.len())),
         n => Note::block(Tone::Bad, format!("{n} of {} checks failed.", checks.len())),
     };
-    // The result comes first, since a phone shows the first columns.
+    // The result is the first column, because a phone shows the first columns.
     let columns =
         vec![Col::figures("held", 0), Col::words("claim", 0), Col::figures("came out", 0), Col::figures("wanted", 0)];
     let table = Table { columns, rows: checks.iter().map(row).collect(), ..Table::default() };
@@ -43,7 +43,7 @@ fn row(check: &Check) -> Vec<Cell> {
     ]
 }
 
-/// Formats three digits, but more where they would hide the distance from 1: an R² of 0.9996 is not 1.
+/// Formats three digits, or more if three would hide the distance from 1. An R² of 0.9996 must not look like 1.
 fn precise(v: f64) -> String {
     let near_one = (0.99..1.01).contains(&v) && v != 1.0;
     match format!("{v:.5}") {
@@ -58,7 +58,7 @@ mod tests {
     use super::precise;
 
     #[test]
-    fn near_one_digits_are_kept() {
+    fn values_near_1_keep_their_digits() {
         assert_eq!([0.999_6, 0.999_999_8, 1.0, 0.97, 0.771].map(precise), ["0.9996", "1.00000", "1", "0.97", "0.771"]);
     }
 }

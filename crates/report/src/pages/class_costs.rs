@@ -1,11 +1,11 @@
-//! The server's cost of a request of each class, and the most expensive class: estimates with intervals.
+//! The server's cost per request of each class, as estimates with intervals, and the most expensive class.
 
 use run::{ClassCosts, ClassFinding, Run};
 
 use crate::{Block, Cell, Col, Note, Table, Tone, Unit};
 use run::number::quantity;
 
-/// Returns the table and its sentence; nothing without estimates.
+/// Returns the table and its sentence, or nothing without estimates.
 pub(super) fn blocks(run: &Run) -> Vec<Block> {
     let Some(costs) = &run.findings.class_costs else { return Vec::new() };
     let found = &run.findings.classes;
@@ -41,7 +41,7 @@ fn row(class: &ClassFinding) -> Option<Vec<Cell>> {
     ])
 }
 
-/// Names the class with the most CPU time of the server, or says that the intervals overlap.
+/// Names the class with the most CPU time on the server, or states that the intervals overlap.
 fn dearest(found: &[ClassFinding], costs: &ClassCosts) -> Option<String> {
     let class = found.get(costs.dearest?)?;
     let share = |share: Option<f64>| quantity(share.unwrap_or(f64::NAN), Unit::Share);
@@ -56,7 +56,7 @@ fn dearest(found: &[ClassFinding], costs: &ClassCosts) -> Option<String> {
     })
 }
 
-/// Returns a sentence with a capital letter and a full stop.
+/// Returns the text as a sentence with a capital letter and a full stop.
 fn sentence_of(how: &str) -> String {
     let mut chars = how.chars();
     let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn costs_have_intervals_and_the_dearest_is_named_as_surely_as_it_is() {
+    fn costs_have_intervals_and_the_most_expensive_class_is_named() {
         let mut run = Run::default();
         run.findings.classes = vec![class("page", 100.0, 0.6, 0.23), class("search", 500.0, 0.4, 0.77)];
         assert!(blocks(&run).is_empty());

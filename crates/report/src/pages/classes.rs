@@ -1,4 +1,4 @@
-//! Classes of a request mix, side by side: their results, and the first one that breaks the objective.
+//! Classes of a request mix, side by side: their results, and the first class that breaks the objective.
 
 use run::{Breach, BreachKind, ClassFinding, Run};
 
@@ -64,7 +64,7 @@ fn row(run: &Run, class: &ClassFinding) -> Vec<Cell> {
     ]
 }
 
-/// Returns the load at which a class broke the objective, and the breach.
+/// Returns the load at which a class broke the objective, and the exceeded limit.
 fn fails(run: &Run, class: &ClassFinding) -> Option<(String, Breach)> {
     let trial = run.trials.get(class.failing?)?;
     Some((pick::name(trial), class.breach?))
@@ -77,7 +77,7 @@ fn first(run: &Run, found: &[ClassFinding]) -> Option<String> {
     Some(format!("{} is the first to fail, at {at}: {}.", class.name, how(&breach)))
 }
 
-/// Returns a breach in words, with its figure.
+/// Describes an exceeded limit with its figure.
 fn how(breach: &Breach) -> String {
     let value = breach.value.unwrap_or(f64::NAN);
     let share = || quantity(value, Unit::Share);

@@ -1,5 +1,5 @@
-//! The cost of one request on both sides: CPU time split into its parts, and every other cost in a table. Ids are those
-//! of judge's `COSTS`: `cpu_…` is of the whole host, `process_…` of the side's own processes.
+//! The cost of one request on both sides: CPU time split into its parts, and a table of all other costs. IDs are those
+//! of judge's `COSTS`: `cpu_…` covers the whole host, and `process_…` the side's own processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use run::number::quantity;
 
 /// Name of the server in rows and columns.
 const SERVER: &str = "server";
-/// Rows of the table in the terminal.
+/// Number of rows of the table in the terminal.
 const BRIEF: usize = 8;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -92,14 +92,14 @@ fn sides(trial: &Trial) -> Vec<(&'static str, &Side)> {
     server.into_iter().chain([("client", &trial.client)]).collect()
 }
 
-/// Description of each cost, by its id.
+/// Description of each cost by its ID.
 type Names = BTreeMap<String, &'static str>;
 
-/// Returns the costs that most verdicts depend on, or all others.
+/// Returns the table of the costs on which most verdicts depend, or of all others.
 fn table(shown: &[&Trial], names: &Names, first: bool) -> Table {
     let mut columns = vec![Col::words("cost", 0)];
     let mut sources: Vec<&Side> = Vec::new();
-    // The saturated trial comes first, since the verdict depends on it.
+    // The saturated trial comes first, because the verdict depends on it.
     for (i, trial) in shown.iter().rev().enumerate() {
         for (name, side) in sides(trial).into_iter().filter(|(_, s)| !s.costs.is_empty()) {
             let rank = if i == 0 { 0 } else { 5 };
@@ -119,7 +119,7 @@ fn table(shown: &[&Trial], names: &Names, first: bool) -> Table {
     table
 }
 
-/// Costs that most verdicts depend on, in this order; the others follow by name.
+/// Costs on which most verdicts depend, in this order. Other costs follow by name.
 const FIRST: &[&str] = &[
     "process_cpu_us",
     "cpu_us",
@@ -140,7 +140,7 @@ const FIRST: &[&str] = &[
     "segments_again",
 ];
 
-/// Returns the row of a cost; `None` if no side has a value.
+/// Returns the row of a cost, or `None` if no side has a value.
 fn row(id: &str, names: &Names, sources: &[&Side]) -> Option<Vec<Cell>> {
     let known = |s: &&Side| s.costs.get(id).is_some_and(|c| c.per_request.value().is_some());
     if !sources.iter().any(known) {

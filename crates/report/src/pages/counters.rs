@@ -1,4 +1,5 @@
-//! Counters over time at saturation, since averages hide details, and all counters over the window.
+//! Charts of counters over time at saturation, because averages hide details, and a table of all counters in the
+//! window.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +35,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     sections
 }
 
-/// Counters with a chart, if they change.
+/// Counters that get a chart if they change.
 const CHOSEN: &[&str] = &[
     "cpu.user",
     "cpu.system",
@@ -101,7 +102,7 @@ fn times(trial: &Trial) -> Option<Plot> {
     })
 }
 
-/// Returns the chart of the share of failed requests, if some failed.
+/// Returns the chart of the share of failed requests, if any failed.
 fn failures(trial: &Trial) -> Option<Plot> {
     let points: Vec<(f64, f64)> = over_window(trial, Moment::failed_share).collect();
     let any = points.len() > 2 && points.iter().any(|(_, share)| *share > 0.0);
@@ -148,7 +149,7 @@ fn over_time(trial: &Trial, id: &str) -> Option<Plot> {
     })
 }
 
-/// Returns the figure of a side: growth per second of a cumulative counter, level of a gauge.
+/// Returns the curve of a side: growth per second for a cumulative counter, the value for a gauge.
 fn line(label: &str, hue: Hue, side: &Side, trial: &Trial, spec: &CounterSpec) -> Option<Series> {
     let window = trial.measured.window;
     let inside = side.over_time(spec.id).into_iter().filter(|(t_s, _)| window.holds(*t_s));
@@ -167,7 +168,7 @@ fn growth((from_s, from): (f64, f64), (to_s, to): (f64, f64)) -> Option<(f64, f6
     (rate.is_finite() && rate >= 0.0).then_some(((from_s + to_s) / 2.0, rate))
 }
 
-/// Microseconds per second are CPUs (or shares of a device).
+/// Microseconds per second are converted to CPUs, or to shares of a device.
 const fn axis_unit(kind: Kind, unit: run::Unit) -> Unit {
     match (kind, unit) {
         (_, run::Unit::Bytes) => Unit::Bytes,

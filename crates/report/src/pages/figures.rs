@@ -1,4 +1,4 @@
-//! The tables and charts of an experiment, with published points as hollow marks and in a table beside ours.
+//! The tables and charts of an experiment. Published points are hollow marks, with a table beside the measured ones.
 
 use run::{Chart, ChartAxis, ChartSeries, ExperimentReport, ResultTable, Run};
 
@@ -6,9 +6,9 @@ use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Cell, Col, Section, Table, Weight};
 use run::number::{Unit, number, quantity};
 
-/// With more trials than this, tables stand behind the charts.
+/// Number of trials above which tables come after the charts.
 const LONG: usize = 60;
-/// A chart with more lines than this takes the whole width.
+/// Number of lines above which a chart takes the whole width.
 const MAX_LINES_OF_NARROW: usize = 6;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -20,7 +20,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     }
     if !shown.charts.is_empty() {
         let figures = Section::new("figures", "Figures", Weight::Full, plots(&shown.charts));
-        // Nobody scrolls through hundreds of rows to find the figures.
+        // Readers would have to scroll through hundreds of rows to find the charts.
         let at = if run.trials.len() > LONG { 0 } else { sections.len() };
         sections.insert(at, figures);
     }
@@ -32,12 +32,12 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     sections
 }
 
-/// Whether the page has a table of the trials of its own.
+/// Returns true if the page has its own table of the trials.
 pub(super) fn has_table(run: &Run) -> bool {
     run.findings.experiment.as_ref().is_some_and(|shown| !shown.tables.is_empty())
 }
 
-/// Whether the trials are of several servers, each with its own verdict in its row.
+/// Returns true if the trials are of several servers, each with its own verdict in its row.
 pub(super) fn judged_by_row(run: &Run) -> bool {
     run.findings.experiment.as_ref().is_some_and(|shown: &ExperimentReport| shown.judged_by_trial)
 }
@@ -60,7 +60,7 @@ fn table(table: &ResultTable) -> Table {
 
 fn plots(charts: &[Chart]) -> Vec<Block> {
     let mut plots: Vec<Plot> = charts.iter().map(plot).collect();
-    // A chart that would stand alone in its row takes the whole of it.
+    // The last chart of an odd number takes the whole row.
     let odd = plots.iter().filter(|p| !p.wide).count() % 2 == 1;
     if let Some(last) = plots.iter_mut().rev().find(|p| !p.wide) {
         last.wide = odd;
@@ -85,7 +85,7 @@ fn plot(chart: &Chart) -> Plot {
     }
 }
 
-/// Published points in the colour of the line that they belong to.
+/// Returns published points in the colour of the corresponding measured line.
 fn hollow(theirs: &ChartSeries, ours: &[Series]) -> Series {
     let name = &theirs.name;
     let hue = ours.iter().find(|s| s.label == *name).map_or(Hue::Quiet, |s| s.hue);
@@ -101,7 +101,7 @@ fn scale(axis: &ChartAxis) -> Scale {
     if axis.logarithmic { Scale::Log } else { Scale::Linear }
 }
 
-/// Every published point with our value at the same place.
+/// Returns every published point with the measured value at the same x.
 fn beside(chart: &Chart) -> Vec<Vec<Cell>> {
     let of_series = |theirs: &ChartSeries| {
         let line = chart.series.iter().find(|s| s.name == theirs.name || theirs.name.is_empty());
@@ -124,7 +124,8 @@ fn cells(chart: &Chart, series: &str, (x, theirs): (f64, f64), ours: Option<f64>
     ]
 }
 
-/// Our value at a place: of the point that is within 2 % of it, or between its neighbours by a straight line as drawn.
+/// Returns the measured value at an x. It is that of a point within 2 %, or lies on the straight line between the
+/// neighbouring points.
 fn at(points: &[(f64, f64)], x: f64, scale: Scale) -> Option<f64> {
     let near = points.iter().find(|p| (p.0 - x).abs() <= x.abs() * 0.02);
     let place = |x: f64| if scale == Scale::Log { x.ln() } else { x };
@@ -136,7 +137,7 @@ fn at(points: &[(f64, f64)], x: f64, scale: Scale) -> Option<f64> {
     near.map(|p| p.1).or_else(between)
 }
 
-/// Published numbers beside ours.
+/// Returns the table of published numbers beside the measured ones.
 fn comparison(rows: Vec<Vec<Cell>>) -> Table {
     let columns = vec![
         Col::words("quantity", 0),
@@ -155,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ours_is_read_off_the_line_and_never_beyond_it() {
+    fn measured_values_are_interpolated_but_never_extrapolated() {
         let points = [(10.0, 5.0), (1000.0, 1.0)];
         assert_eq!(at(&points, 10.1, Scale::Log), Some(5.0));
         assert!(at(&points, 100.0, Scale::Log).is_some_and(|y| (y - 3.0).abs() < 1e-9));

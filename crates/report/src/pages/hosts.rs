@@ -1,4 +1,4 @@
-//! Generator hosts, side by side: their parts of the load, their use and their packet loss.
+//! Generator hosts, side by side: their share of the load, their utilisation and their packet loss.
 
 use run::{HostFinding, HostLoad, Run, Trial};
 
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_host_is_a_row_and_the_busiest_is_named() {
+    fn each_host_has_a_row_and_the_busiest_is_named() {
         let load = |host: &str| HostLoad { host: host.into(), agents: 1, share: 0.5, ..HostLoad::default() };
         let found = |host: &str, busy: f64| HostFinding {
             host: host.into(),

@@ -1,4 +1,5 @@
-//! The percentile curve: whole distributions; each nine of the axis is equally wide.
+//! The chart of whole distributions of response times by percentile. Each further nine of the percentile has equal
+//! width on the axis.
 
 use run::{Hist, LoadState, Run, Summary, Trial};
 
@@ -21,7 +22,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("latency", "Response time in full", Weight::Full, blocks)]
 }
 
-/// Returns the main trials, each once: unloaded, at the capacity (else the decisive one), and beyond it.
+/// Returns the main trials, each once: unloaded, at the capacity (or else the decisive one), and beyond the capacity.
 fn chosen(run: &Run) -> Vec<(&'static str, &Trial)> {
     let state = run.findings.state.map_or("loaded", LoadState::word);
     let word = if run.findings.picks.at_capacity.is_some() { "at capacity" } else { state };
@@ -55,7 +56,7 @@ fn curves(shown: &[(&'static str, &Trial)]) -> Plot {
     }
 }
 
-/// Returns the curve up to the last request: n requests show nothing beyond a share of 1 - 1/n.
+/// Returns the curve up to the last request. With n requests, it ends at the share 1 - 1/n.
 fn curve(hist: &Hist) -> Vec<(f64, f64)> {
     let most = 1.0 - 0.5 / hist.len().max(1) as f64;
     hist.curve_us().into_iter().map(|(q, us)| (q.min(most), us)).collect()

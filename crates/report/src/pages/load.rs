@@ -1,4 +1,4 @@
-//! The result of `load`: the key figures of one fixed load.
+//! The result of `load`: the main figures of one fixed load.
 
 use run::{Intensity, Outcome, Run, Summary, Trial, TrialKind};
 
@@ -65,7 +65,7 @@ fn connecting(trial: &Trial) -> String {
     format!("{}{}", part("with connect", &trial.connect_us), part("handshake", &trial.handshake_us))
 }
 
-/// Returns the number of failed requests, and the share that the objective counts.
+/// Returns the number of failed requests, and the share that counts for the objective.
 fn errors(trial: &Trial, outcome: Outcome) -> KeyFigure {
     let tally = &trial.tally;
     let bad = tally.error_count() + tally.unexpected_status + tally.unanswered;

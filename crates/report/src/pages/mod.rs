@@ -1,6 +1,7 @@
-//! The pages of a report, one file each. A page makes sections from a run, or none if the run has no such data.
+//! The pages of a report, one file each. A page builds sections from a run, or none if the run has no data for it.
 //!
-//! To add a page, write a file with `fn sections(&Run) -> Vec<Section>` and add a row where it belongs in reading order.
+//! To add a page, write a file with `fn sections(&Run) -> Vec<Section>` and add a row at its place in the reading
+//! order.
 
 mod argument;
 mod behind;
@@ -34,14 +35,14 @@ use run::{Certainty, Run};
 use crate::{Doc, Section, Unit};
 use run::number::{number, quantity};
 
-/// Row of [`PAGES`].
+/// A row of [`PAGES`].
 #[derive(Clone, Copy, Debug)]
 pub struct Page {
-    /// Name.
+    /// Name of the page.
     pub name: &'static str,
     /// Contents in one sentence.
     pub help: &'static str,
-    /// Makes its sections; none if the run has no such data.
+    /// Builds the sections of the page; none if the run has no data for it.
     pub sections: fn(&Run) -> Vec<Section>,
 }
 
@@ -97,7 +98,7 @@ pub const PAGES: &[Page] = &[
     Page { name: "plan", help: "the plan and the hosts", sections: plan::sections },
 ];
 
-/// Returns the document of all pages with contents.
+/// Returns the document with all pages that have contents.
 pub(crate) fn document(run: &Run) -> Doc {
     Doc {
         title: title(run),
@@ -119,7 +120,7 @@ fn title(run: &Run) -> String {
         let stops = match found.bottleneck.id.as_str() {
             "unknown" | "not-saturated" | "" => String::new(),
             _ if figures::judged_by_row(run) => String::new(),
-            // A guess is not a headline.
+            // A guess is not worth a headline.
             id if found.bottleneck.sureness >= Certainty::Likely => format!("limited by {id}; "),
             _ => String::new(),
         };
@@ -155,7 +156,7 @@ fn title(run: &Run) -> String {
     }
 }
 
-/// Returns the word of a headline before a verdict that is not certain.
+/// Returns the word that precedes an uncertain verdict in a headline.
 fn hedge(sureness: Certainty) -> &'static str {
     match sureness {
         Certainty::Sure | Certainty::Likely => "",
@@ -164,7 +165,7 @@ fn hedge(sureness: Certainty) -> &'static str {
     }
 }
 
-/// Returns the failure that ended a run, and its measurements until then.
+/// Describes the failure that ended a run, and the measurements until then.
 fn died(run: &Run) -> Option<String> {
     let (trial, incident) = run.ended_by()?;
     let mut text = incident.text.clone();
@@ -197,7 +198,7 @@ fn command(run: &Run) -> String {
     if run.command.is_empty() { "loadline".into() } else { run.command.clone() }
 }
 
-/// `2026-11-21T05:39:13.5Z` as `2026-11-21 05:39 UTC`; anything else unchanged.
+/// Formats a time such as `2026-11-21T05:39:13.5Z` as `2026-11-21 05:39 UTC`. Any other text stays unchanged.
 fn minute(time: &str) -> String {
     let utc = time.is_ascii() && time.len() > 16 && time.ends_with('Z') && time.as_bytes().get(10) == Some(&b'T');
     if utc { format!("{} {} UTC", &time[..10], &time[11..16]) } else { time.into() }

@@ -1,4 +1,4 @@
-//! Selection and names of trials. The findings (`run::Picks`) say which trials decide.
+//! Selection and names of trials. The findings (`run::Picks`) state which trials decide.
 
 use run::{Intensity, Run, Trial, TrialKind};
 
@@ -10,12 +10,12 @@ pub(super) fn of<'a>(run: &'a Run, kinds: &[TrialKind]) -> Vec<&'a Trial> {
     run.trials.iter().filter(|t| kinds.contains(&t.kind)).collect()
 }
 
-/// Returns the look of these trials: a line through several repeats would zigzag.
+/// Returns how these trials are drawn. A line through several repeats would zigzag.
 pub(super) fn look(trials: &[&Trial]) -> Look {
     if trials.iter().any(|t| t.repeat > 0) { Look::Dots } else { Look::LineDots }
 }
 
-/// Returns the measured requests in flight, or else the planned ones.
+/// Returns the measured number of requests in flight, or else the planned one.
 pub(super) fn concurrency(trial: &Trial) -> f64 {
     let measured = trial.rates.concurrency;
     if measured.is_finite() && measured > 0.0 { measured } else { asked(trial).unwrap_or(f64::NAN) }
@@ -39,7 +39,7 @@ pub(super) fn name(trial: &Trial) -> String {
     }
 }
 
-/// Returns the concurrency of a load, a figure and its unit: `16` `connections`.
+/// Returns the concurrency of a load as a figure and its unit: `16` `connections`.
 pub(super) fn in_flight(trial: &Trial) -> [String; 2] {
     match &trial.intensity {
         Intensity::Closed { connections: n, .. } => connections(f64::from(*n)),
@@ -48,7 +48,7 @@ pub(super) fn in_flight(trial: &Trial) -> [String; 2] {
     }
 }
 
-/// Returns a number of connections, a figure and the word.
+/// Returns a number of connections as a figure and its unit.
 pub(super) fn connections(n: f64) -> [String; 2] {
     [number(n), if n == 1.0 { "connection" } else { "connections" }.into()]
 }

@@ -23,7 +23,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     sections
 }
 
-/// Returns the notes of the run and its trials, each once, with its trials.
+/// Returns the notes of the run and of its trials. Each note appears once, with its trials.
 fn notes(run: &Run) -> Vec<String> {
     let mut told: Vec<(String, Vec<String>)> = run.notes.iter().map(|n| (n.text.clone(), Vec::new())).collect();
     for trial in &run.trials {
@@ -52,7 +52,7 @@ fn plan(run: &Run) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let mut plan = run.plan.clone();
     plan.load.stages.clear();
-    // A set of requests has its own table.
+    // A request set has its own table.
     if let Some(set) = plan.load.requests.take() {
         out.push(("load.requests".into(), format!("{} from {}", set.count(), set.from)));
     }

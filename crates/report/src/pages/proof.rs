@@ -21,7 +21,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("proof", "Proof", Weight::Main, blocks)]
 }
 
-/// Returns the experiment's line beside the verdict.
+/// Returns the experiment's line in the verdict.
 pub(super) fn key_figure(proof: &Proof) -> KeyFigure {
     let tone = if proof.outcome == ProofOutcome::Refuted { Tone::Warn } else { Tone::Plain };
     KeyFigure { name: "Proof".into(), value: word(proof).into(), detail: capital(&proof.why), tone }
@@ -45,7 +45,7 @@ fn tone(outcome: ProofOutcome) -> Tone {
     }
 }
 
-/// Returns the table of predictions beside measurements.
+/// Returns the table of predictions and measurements.
 fn effects(proof: &Proof) -> Option<Block> {
     let row = |name: &str, e: &Effect| {
         let interval = match e.low < e.high {
@@ -78,7 +78,8 @@ fn effects(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// Returns the table of one load with and without each lever: those in turns, or all at an offered rate.
+/// Returns the table of the load with and without each lever. It has the levers with alternating turns, or all levers
+/// at an offered rate.
 fn in_turns(proof: &Proof) -> Option<Block> {
     let row = |e: &Effect| {
         vec![
@@ -137,7 +138,7 @@ fn other_elasticities(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// Returns elasticities and the remainder as bars that add up to 1, with their intervals.
+/// Returns elasticities and the remainder as bars, with intervals. The bars add up to 1.
 fn shares(proof: &Proof) -> Vec<Block> {
     let parts = parts(proof);
     if parts.is_empty() {
@@ -166,11 +167,12 @@ fn shares(proof: &Proof) -> Vec<Block> {
     [Block::Bars(bars), Block::Table(table)].into_iter().chain(other_elasticities(proof)).collect()
 }
 
-/// Returns the plot of each slot's throughput against the share that the main lever took, beside the prediction.
+/// Returns the plot of each slot's throughput by the share of the resource that the main lever took away, with the
+/// prediction.
 fn dose_response(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     let main = &proof.measured.as_ref()?.lever;
     let lever = trial.levers.iter().find(|l| l.lever == *main)?;
-    // At an offered rate the dose is equal in all slots, so there is no curve to draw.
+    // At an offered rate, all slots have the same dose, so there is no curve to draw.
     let elasticity =
         proof.elasticities.iter().filter(|_| proof.of.is_throughput()).find(|e| e.lever == *main)?.estimate.value;
     let slots = lever.speed.iter().zip(&trial.completed_rate).filter(|(s, r)| s.is_finite() && r.is_finite());
@@ -206,7 +208,7 @@ fn afterwards(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     Some(Block::Paragraph(text))
 }
 
-/// Returns the changes of throughput that the levers did not cause.
+/// Describes changes of throughput that the levers did not cause.
 fn steadied(steadiness: &Steadiness) -> String {
     let told = |e: &Estimate| format!("{} ({} to {})", number(e.value), number(e.low), number(e.high));
     let back = steadiness.back.as_ref().zip(steadiness.is_back).map(|(back, is_back)| {

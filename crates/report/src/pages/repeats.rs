@@ -1,4 +1,4 @@
-//! The result of each repeat by itself: how much the figures differ from run to run.
+//! The result of each repeat, which shows how much the figures differ between runs.
 
 use run::{Repeat, Run};
 

@@ -1,5 +1,5 @@
-//! The closed-loop sweep: throughput and response time against concurrency, with the bounds of operational analysis
-//! (X <= min(N/R1, Xmax), R >= max(R1, N/Xmax)), the knee N* and the fit of the Universal Scalability Law.
+//! The closed-loop sweep: throughput and response time by concurrency. The charts show the bounds of operational
+//! analysis (X <= min(N/R1, Xmax), R >= max(R1, N/Xmax)), the knee N*, and the fit of the Universal Scalability Law.
 
 use run::{Knee, Run, Trial, TrialKind, usl_rate};
 

@@ -1,4 +1,4 @@
-//! The cost of TLS: CPU time of a handshake on both sides, and bytes on the wire compared with bytes of the answer.
+//! The cost of TLS: CPU time of a handshake on both sides, and the bytes on the wire compared with those of the answer.
 
 use run::{CpuEstimate, HandshakeCost, Run, Trial};
 
@@ -52,7 +52,8 @@ fn time(told: CpuEstimate) -> String {
     format!("{}{}", us(told.us), within.unwrap_or_default())
 }
 
-/// Returns the bytes on the wire per answer and the answer's part; `None` if the protocol has no separate answers.
+/// Returns the bytes on the wire per answer and the answer's share of them, or `None` if the protocol has no separate
+/// answers.
 fn wire(trial: &Trial) -> Option<Vec<Cell>> {
     let tally = &trial.measured.tally;
     if tally.answer_bytes == 0 || tally.completed == 0 {
@@ -76,7 +77,7 @@ mod tests {
     use run::{Measured, Tally};
 
     #[test]
-    fn handshakes_and_bytes_are_told_and_nothing_without_tls() {
+    fn handshakes_and_bytes_are_shown_only_with_tls() {
         let tally = Tally {
             completed: 100,
             bytes_received: 15_000,

@@ -1,4 +1,5 @@
-//! The table of trials, one row per operating point. The terminal shows the main columns, the HTML page all of them.
+//! The table of trials, with one row per operating point. The terminal shows the main columns, and the HTML page all of
+//! them.
 
 use run::{BreachKind, Device, ErrorKind, Outcome, Run, Tally, Trial};
 
@@ -7,7 +8,7 @@ use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
 use run::number::{count, number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    // Trials that time a library have no requests; the experiment's own table has their figures.
+    // Trials that time a library have no requests. The experiment's own table has their figures.
     let timed_alone = figures::has_table(run) && run.trials.iter().all(|t| t.tally.attempted + t.tally.sent == 0);
     if run.trials.is_empty() || timed_alone {
         return Vec::new();
@@ -64,7 +65,8 @@ fn row(trial: &Trial, outcome: Outcome, busiest: Option<&Device>) -> Vec<Cell> {
     ]
 }
 
-/// Returns the cell of a percentile: red if it broke the objective, with the chance that it holds.
+/// Returns the cell of a percentile. It is red if the percentile exceeds its limit, and shows the probability that the
+/// limit holds.
 fn late(outcome: Outcome, cell: Cell) -> Cell {
     let broken = outcome.breach.is_some_and(|b| matches!(b.kind, BreachKind::P99 | BreachKind::Unanswered));
     let cell = if broken { cell.toned(Tone::Warn) } else { cell };
@@ -77,7 +79,7 @@ fn late(outcome: Outcome, cell: Cell) -> Cell {
     }
 }
 
-/// Returns the share of failed requests, as the objective counts them, with details on demand.
+/// Returns the share of failed requests as the objective counts them, with details on demand.
 fn errors(trial: &Trial, outcome: Outcome) -> Cell {
     let hint = failures(&trial.tally);
     match outcome.failed_share {
@@ -89,7 +91,7 @@ fn errors(trial: &Trial, outcome: Outcome) -> Cell {
     }
 }
 
-/// Returns the failures of a whole trial, by kind.
+/// Returns the failures of a whole trial by kind.
 pub(super) fn failures(tally: &Tally) -> String {
     let kinds = tally.errors.0.iter().map(|(kind, n)| (*n, words(*kind)));
     let extra = [
@@ -111,7 +113,7 @@ fn of_device(busiest: Option<&Device>) -> Cell {
     }
 }
 
-/// Returns the busiest device of a trial, by judge's ranking: `server thread 97 %`.
+/// Returns the busiest device of a trial by judge's ranking, for example `server thread 97 %`.
 pub fn busiest_device(ranked: &[Device]) -> Option<String> {
     ranked.first().map(|d| format!("{} {}", d.short(), quantity(d.busy, Unit::Share)))
 }
@@ -121,7 +123,7 @@ fn steady(trial: &Trial) -> Cell {
     Cell { text: word.into(), tone: Tone::Plain, hint: trial.steady.reason.clone() }
 }
 
-/// Returns a kind of failure in words.
+/// Describes a kind of failure.
 pub const fn words(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::ConnectRefused => "connects refused",

@@ -1,4 +1,4 @@
-//! The page on how far a reader can rely on the figures.
+//! The page on how far readers can rely on the figures.
 
 use run::{Run, TimeSpent};
 
@@ -65,7 +65,7 @@ fn figures(run: &Run) -> Vec<KeyFigure> {
     figures
 }
 
-/// Returns what took the run's time besides the windows.
+/// Describes how the run spent its time outside of the windows.
 fn rest(spent: &TimeSpent) -> String {
     let parts = [
         ("warm-ups", spent.settle_s),

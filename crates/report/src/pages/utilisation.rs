@@ -1,4 +1,4 @@
-//! Use of each device at saturation, one bar per device.
+//! Utilisation of each device at saturation, with one bar per device.
 
 use run::{LoadState, Run};
 
@@ -6,7 +6,7 @@ use super::pick;
 use crate::{BarRow, Bars, Block, Hue, Section, Segment, Unit, Weight};
 use run::number::quantity;
 
-/// Least use of a device in the chart.
+/// Maximum number of devices in the chart.
 const SHOWN: usize = 14;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {

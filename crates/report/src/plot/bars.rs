@@ -1,4 +1,5 @@
-//! Horizontal bars: name in front, stacked segments, sum at the end; one legend for the names of segments.
+//! Horizontal bars: the name in front, stacked segments, and the sum at the end. One legend explains the names of the
+//! segments.
 
 use std::fmt::Write as _;
 
@@ -9,22 +10,22 @@ use run::number::quantity;
 const ROW: f64 = 26.0;
 const BAR: f64 = 15.0;
 
-/// Returns height and inner elements.
+/// Returns the height and the inner SVG elements.
 pub(super) fn body(bars: &Bars, frame: Frame) -> (f64, String) {
     let mut out = String::new();
     let top = key(bars, frame, &mut out);
     let sums: Vec<String> = bars.rows.iter().map(|r| quantity(r.sum(), bars.unit)).collect();
     let widest = |texts: &mut dyn Iterator<Item = &str>| texts.map(width).fold(0.0, f64::max);
-    // Bold names are wider than estimated.
+    // Bold names are wider than the estimate.
     let names = widest(&mut bars.rows.iter().map(|r| r.label.as_str())) * 1.08 + 10.0;
-    // On a phone long names are above their bars.
+    // On a phone, long names are above their bars.
     let above = frame.narrow() && names > frame.width * 0.36;
     let left = if above { 0.0 } else { names.min(frame.width * 0.42) };
     let high = if above { ROW + 16.0 } else { ROW };
     let right = widest(&mut sums.iter().map(String::as_str)) + 12.0;
     let room = (frame.width - left - right).max(20.0);
     let longest = bars.rows.iter().map(super::BarRow::sum).fold(0.0, f64::max);
-    // A full bar is a limit; larger values lengthen the scale instead of leaving the frame.
+    // A full bar is a limit. Larger values extend the scale instead of leaving the frame.
     let full = bars.full.filter(|f| *f > 0.0).map_or(longest, |f| f.max(longest));
     if let Some(limit) = bars.full.filter(|f| *f > 0.0 && full > 0.0) {
         let x = left + room * limit / full;
@@ -75,7 +76,7 @@ fn segments(parts: &[Segment], bars: &Bars, at: (f64, f64), scale: f64, out: &mu
     x
 }
 
-/// Draws the legend, if segments have different names. Returns the top of the bars.
+/// Draws the legend if segments have different names. Returns the top of the bars.
 fn key(bars: &Bars, frame: Frame, out: &mut String) -> f64 {
     let mut names: Vec<&Segment> = Vec::new();
     for part in bars.rows.iter().flat_map(|r| &r.segments) {

@@ -1,5 +1,5 @@
-//! A chain of boxes joined by arrows, independent of its form: which one waits for which, how busy each is, and how
-//! much of throughput it explains.
+//! A chain of boxes joined by arrows, independent of its form. The arrows lead from clients to upstreams. Boxes show
+//! how busy each service is, and how much of the throughput it explains.
 
 use run::Estimate;
 use run::number::{Unit, quantity};
@@ -7,35 +7,35 @@ use run::number::{Unit, quantity};
 /// Boxes and arrows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chain {
-    /// Title: the result in a sentence.
+    /// Title: the result as a sentence.
     pub title: String,
-    /// Caption: the measurement.
+    /// Caption: how the figures were measured.
     pub caption: String,
-    /// Boxes, each after the one that its arrow comes from.
+    /// Boxes, each after the one from which its arrow comes.
     pub links: Vec<Link>,
 }
 
-/// Box and the arrow to it.
+/// A box and the arrow to it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Link {
-    /// Name.
+    /// Name of the service.
     pub name: String,
-    /// Process; may be empty.
+    /// Process of the service; may be empty.
     pub who: String,
-    /// Index of the box that the arrow comes from; `None` for the first.
+    /// Index of the box from which the arrow comes; `None` for the first box.
     pub from: Option<usize>,
-    /// Number and unit of the arrow: `8` `connections`; may be empty.
+    /// Number and unit at the arrow: `8` `connections`; may be empty.
     pub joined: [String; 2],
-    /// Busiest device and its busy share, 0 to 1; `None` if not watched.
+    /// Busiest device and its utilisation, 0 to 1; `None` if not observed.
     pub busy: Option<(String, f64)>,
-    /// Name and estimate of the share that it explains; `None` if not measured.
+    /// Name and estimate of the share of throughput that it explains; `None` if not measured.
     pub follows: Option<(&'static str, Estimate)>,
-    /// Full device; empty for none.
+    /// Device that is full; empty for none.
     pub full: String,
 }
 
 impl Chain {
-    /// Returns the boxes in reading order with their depth: each is followed by the boxes that it leads to.
+    /// Returns the boxes in reading order with their depth. The boxes to which a box leads follow it.
     pub(crate) fn order(&self) -> Vec<(usize, usize)> {
         let mut order: Vec<(usize, usize)> = Vec::new();
         for (i, link) in self.links.iter().enumerate() {
@@ -54,7 +54,7 @@ impl Chain {
 }
 
 impl Link {
-    /// Describes the box in words.
+    /// Describes the box as text.
     pub(crate) fn told(&self) -> String {
         let who = if self.who.is_empty() { String::new() } else { format!(" ({})", self.who) };
         let joined = self.joined.join(" ");
@@ -96,7 +96,7 @@ pub(super) mod tests {
         Link { name: name.into(), from, joined: ["8".into(), "connections".into()], ..Link::default() }
     }
 
-    /// A client, a server, an application with a database upstream, and a cache.
+    /// Returns a client, a server, an application with a database upstream, and a cache.
     pub(in crate::plot) fn chain() -> Chain {
         let links = vec![
             link("client", None),
@@ -109,7 +109,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_a_box_leads_to_comes_right_after_it() {
+    fn boxes_follow_the_box_that_leads_to_them() {
         assert_eq!(chain().order(), [(0, 0), (1, 1), (2, 2), (4, 3), (3, 2)]);
         let lost =
             Chain { links: vec![link("a", Some(7)), link("b", Some(1)), link("c", Some(0))], ..Chain::default() };
@@ -117,7 +117,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_same_is_said_in_words() {
+    fn a_box_is_described_as_text() {
         let mut app = link("10.0.0.1:80", Some(1));
         assert_eq!(app.told(), "10.0.0.1:80: 8 connections, not watched, elasticity not measured");
         app.who = "python3:812".into();

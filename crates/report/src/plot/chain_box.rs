@@ -1,4 +1,4 @@
-//! One box of a chain: name, process, busy share, and explained share.
+//! One box of a chain: name, process, utilisation, and explained share of throughput.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ const GAUGED: f64 = 29.0;
 /// Padding of a box.
 const INSIDE: f64 = 10.0;
 const GAUGE: f64 = 5.0;
-/// Part of the width that a name may take by estimate, since fonts may be wider.
+/// Share of the width that a name may take by the estimate, because fonts may be wider.
 const FONTS: f64 = 0.84;
 
 /// Returns the height of a box.
@@ -23,7 +23,7 @@ pub(super) fn height(link: &Link) -> f64 {
     INSIDE + LINE * (1.0 + lines) + GAUGED * gauges + LINE * (2.0 - gauges) + 6.0
 }
 
-/// Draws the box at its upper left corner.
+/// Draws the box with its upper left corner at a point.
 pub(super) fn link_box(link: &Link, (x, y): (f64, f64), wide: f64) -> String {
     let kind = match (&link.busy, link.full.as_str()) {
         (_, full) if !full.is_empty() => " full",
@@ -48,7 +48,7 @@ pub(super) fn link_box(link: &Link, (x, y): (f64, f64), wide: f64) -> String {
     out
 }
 
-/// Inside of a box, from the next line on.
+/// State of drawing the inside of a box, from the next line on.
 struct Inside<'a> {
     x: f64,
     y: f64,
@@ -63,7 +63,7 @@ impl Inside<'_> {
         let _ = write!(self.out, "<text class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\">{text}</text>", self.x, self.y - 4.0);
     }
 
-    /// Draws a name on the left, a figure on the right and an empty gauge below; returns the height of the gauge.
+    /// Draws a name on the left, a figure on the right and an empty gauge below. Returns the height of the gauge.
     fn gauge(&mut self, name: &str, figure: &str) -> f64 {
         self.text(name, "t q");
         let (right, base) = (self.x + self.wide, self.y - 4.0);
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_full_is_marked_and_what_nobody_watched_is_told_from_it() {
+    fn full_boxes_are_marked_and_unobserved_ones_look_different() {
         let full = Link { busy: Some(("CPUs".into(), 0.99)), full: "its CPUs".into(), ..Link::default() };
         let drawn = link_box(&full, (0.0, 0.0), 200.0);
         assert!(drawn.contains("box full") && drawn.contains("FULL: its CPUs") && drawn.contains("ha seg"), "{drawn}");
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn no_figure_leaves_its_gauge() {
+    fn every_bar_stays_within_its_gauge() {
         for value in [f64::NAN, f64::INFINITY, -3.0, 7.0] {
             let estimate = Estimate { value, low: -9.0, high: f64::NAN };
             let link = Link { busy: Some(("a".into(), value)), follows: Some(("b", estimate)), ..Link::default() };

@@ -1,21 +1,21 @@
-//! Draws a chain as SVG. With enough room the boxes are side by side, one column per step; otherwise below one another,
-//! indented by step.
+//! Draws a chain as SVG. If there is enough room, the boxes are side by side with one column per step. Otherwise they
+//! are below one another, indented by step.
 
 use super::Frame;
 use super::chain::{Chain, Link};
 use super::chain_box::{height, link_box};
 use super::labels::{cut, escape};
 
-/// Least width of a box, which its figures need.
-const LEAST: f64 = 195.0;
-/// Greatest useful width of a box.
-const MOST: f64 = 300.0;
-/// Gap for an arrow with its two words, and gap between two boxes of a column.
+/// Minimum width of a box, which its figures need.
+const MIN_BOX_WIDTH: f64 = 195.0;
+/// Maximum useful width of a box.
+const MAX_BOX_WIDTH: f64 = 300.0;
+/// Gap for an arrow with its two texts, and gap between two boxes of a column.
 const ACROSS: f64 = 86.0;
 const BETWEEN: f64 = 28.0;
-/// Indent per step, where boxes are below one another.
+/// Indent per step for boxes below one another.
 const IN: f64 = 18.0;
-/// Height at which arrows meet a box, from its top.
+/// Distance from the top of a box at which arrows meet it.
 const MEETS: f64 = 24.0;
 /// Length of an arrow head.
 const HEAD: f64 = 7.0;
@@ -28,13 +28,14 @@ struct Place {
     wide: f64,
 }
 
-/// Returns height and inner elements.
+/// Returns the height and the inner SVG elements.
 pub(super) fn body(chain: &Chain, frame: Frame) -> (f64, String) {
     let order = chain.order();
     let steps = order.iter().map(|(_, step)| *step).max().unwrap_or(0) as f64;
     let wide = (frame.width - steps * ACROSS) / (steps + 1.0);
-    let beside = wide >= LEAST;
-    let (places, high) = if beside { columns(chain, &order, wide.min(MOST)) } else { rows(chain, &order, frame.width) };
+    let beside = wide >= MIN_BOX_WIDTH;
+    let (places, high) =
+        if beside { columns(chain, &order, wide.min(MAX_BOX_WIDTH)) } else { rows(chain, &order, frame.width) };
     let mut out = String::new();
     for (i, link) in chain.links.iter().enumerate() {
         if let Some(from) = link.from.filter(|from| *from < i) {
@@ -55,7 +56,7 @@ fn arrow((path, (x, y)): (String, (f64, f64))) -> String {
     format!("<path class=\"base\" d=\"{path}\"/><path class=\"tip\" d=\"M{x:.1} {y:.1}l-{HEAD} -4v8Z\"/>")
 }
 
-/// Places one column per step: the first box that a box leads to is beside it, the others below.
+/// Places one column per step. The first box to which a box leads is beside it, and the others are below.
 fn columns(chain: &Chain, order: &[(usize, usize)], wide: f64) -> (Vec<Place>, f64) {
     let mut places = vec![Place { x: 0.0, y: 1.0, wide }; chain.links.len()];
     let (mut top, mut bottom, mut last) = (1.0_f64, 0.0_f64, None);
@@ -75,11 +76,11 @@ fn columns(chain: &Chain, order: &[(usize, usize)], wide: f64) -> (Vec<Place>, f
 fn rows(chain: &Chain, order: &[(usize, usize)], width: f64) -> (Vec<Place>, f64) {
     let mut places = vec![Place { x: 0.0, y: 1.0, wide: width }; chain.links.len()];
     let deepest = order.iter().map(|(_, step)| *step).max().unwrap_or(0).max(1) as f64;
-    let inwards = IN.min((width - LEAST).max(0.0) / deepest);
+    let inwards = IN.min((width - MIN_BOX_WIDTH).max(0.0) / deepest);
     let mut y = 1.0;
     for (i, step) in order {
         let x = *step as f64 * inwards + 1.0;
-        places[*i] = Place { x, y, wide: (width - x - 1.0).min(MOST * 1.4) };
+        places[*i] = Place { x, y, wide: (width - x - 1.0).min(MAX_BOX_WIDTH * 1.4) };
         y += height(&chain.links[*i]) + BETWEEN;
     }
     (places, y - BETWEEN + 2.0)
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boxes_stand_beside_one_another_where_there_is_room_and_never_leave_the_frame() {
+    fn boxes_are_side_by_side_if_there_is_room_and_never_leave_the_frame() {
         for frame in [Frame::WIDE, Frame::HALF, Frame::NARROW] {
             let (chain, order) = (chain(), chain().order());
             let (wide_enough, (high, out)) = (frame == Frame::WIDE, body(&chain, frame));
@@ -132,7 +133,7 @@ mod tests {
             assert_eq!(places[0].y == places[1].y, wide_enough);
             for (place, link) in places.iter().zip(&chain.links) {
                 assert!(place.x >= 0.0 && place.x + place.wide <= frame.width, "{} {}", place.x, place.wide);
-                assert!(place.wide >= LEAST - 2.0 && place.y + height(link) <= high, "{} of {high}", place.y);
+                assert!(place.wide >= MIN_BOX_WIDTH - 2.0 && place.y + height(link) <= high, "{} of {high}", place.y);
             }
             let tops: Vec<f64> = [2, 3].map(|i| places[i].y).to_vec();
             assert!(tops[1] >= tops[0] + height(&chain.links[2]), "the cache stands below the application: {tops:?}");
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_s_name_is_cut_and_only_text() {
+    fn hostile_names_are_cut_and_stay_text() {
         let mut chain = chain();
         chain.links[2].name = "x".repeat(4000);
         let (_, out) = body(&chain, Frame::NARROW);

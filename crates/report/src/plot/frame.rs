@@ -1,13 +1,13 @@
 //! The size of a chart on the page.
 
-/// Size of a chart. Each chart is laid out separately for each size, so that text keeps its size.
+/// Size of a chart. A chart is laid out separately for each size, so that its text has a constant size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
     /// Width in CSS pixels.
     pub width: f64,
-    /// Height in CSS pixels; bars and long legends may need more.
+    /// Height in CSS pixels. Bars and long legends may need more.
     pub height: f64,
-    /// Leave out names and axis labels, which the caption has.
+    /// True to leave out names and axis labels, which the caption contains.
     pub small: bool,
 }
 
@@ -21,7 +21,7 @@ impl Frame {
     /// Size of one of many small charts.
     pub const SMALL: Self = Self { width: 244.0, height: 110.0, small: true };
 
-    /// Returns true if labels at line ends would take too much of the width.
+    /// Returns true if labels at the ends of lines would take too much of the width.
     pub(super) fn narrow(self) -> bool {
         self.width < 400.0
     }

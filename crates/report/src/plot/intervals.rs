@@ -1,4 +1,4 @@
-//! Ratios with their intervals, one below the other, on a logarithmic scale around a reference ratio. A much longer
+//! Ratios with their intervals, one below the other, on a logarithmic scale around a reference ratio. A very long
 //! interval ends at the edge with an arrow.
 
 use std::fmt::Write as _;
@@ -9,34 +9,34 @@ use run::number::{Unit, quantity};
 
 const ROW: f64 = 26.0;
 const FOOT: f64 = 22.0;
-/// Greatest factor from the reference to the edge.
+/// Maximum factor between the reference and the edge.
 const FARTHEST: f64 = 2.0;
 
-/// Chart of ratios with intervals.
+/// A chart of ratios with intervals.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Intervals {
-    /// Title: the result in a sentence.
+    /// Title: the result as a sentence.
     pub title: String,
-    /// Caption: the measurement.
+    /// Caption: how the figures were measured.
     pub caption: String,
     /// Unit of the values.
     pub unit: Unit,
-    /// Reference value, a line from top to bottom; above 0, as all values.
+    /// Reference value, drawn as a line from top to bottom; positive, as all values.
     pub against: f64,
     /// Rows from top to bottom.
     pub rows: Vec<IntervalRow>,
 }
 
-/// Estimate.
+/// An estimate with its interval.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IntervalRow {
     /// Name, written in front.
     pub label: String,
     /// Value.
     pub value: f64,
-    /// Lower end; the value if there is no interval.
+    /// Lower end of the interval; equal to the value if there is none.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: f64,
     /// Colour.
     pub hue: Hue,
@@ -71,7 +71,7 @@ impl Scale {
     }
 }
 
-/// Returns height and inner elements.
+/// Returns the height and the inner SVG elements.
 pub(super) fn body(chart: &Intervals, frame: Frame) -> (f64, String) {
     let values: Vec<String> = chart.rows.iter().map(|r| quantity(r.value, chart.unit)).collect();
     let scale = Scale::of(chart, &values, frame);
@@ -108,7 +108,7 @@ fn estimate(out: &mut String, scale: &Scale, row: &IntervalRow, (value, interval
     );
 }
 
-/// Draws arrows where an interval continues beyond the edge.
+/// Draws arrows if an interval continues beyond the edge.
 fn arrows(out: &mut String, scale: &Scale, row: &IntervalRow, y: f64) {
     let (class, top, bottom) = (row.hue.class(), y - 5.0, y + 5.0);
     let ends = [(scale.log(row.low) < -scale.far, row.low, -6.0), (scale.log(row.high) > scale.far, row.high, 6.0)];
@@ -132,7 +132,7 @@ fn foot(out: &mut String, scale: &Scale, unit: Unit, y: f64) {
     }
 }
 
-/// Returns the estimate and its interval in words.
+/// Returns the estimate and its interval as text.
 pub(super) fn between(row: &IntervalRow, unit: Unit) -> String {
     let of = |v: f64| quantity(v, unit);
     format!("{} ({} to {})", of(row.value), of(row.low), of(row.high))
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn one_wide_interval_leaves_the_others_their_room_and_ends_in_an_arrow() {
+    fn a_wide_interval_ends_in_an_arrow_and_leaves_room_for_others() {
         let row = |label: &str, low, value, high| IntervalRow { label: label.into(), value, low, high, hue: Hue::Main };
         let narrow = drawn(vec![row("a", 1.05, 1.1, 1.15)]);
         assert!(!narrow.contains("Z\""), "{narrow}");
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_left_out() {
+    fn values_that_are_no_numbers_are_left_out() {
         let rows = vec![IntervalRow { label: "x".into(), value: f64::NAN, low: 0.0, high: 1.0, hue: Hue::Main }];
         assert!(!drawn(rows).contains("NaN"));
     }

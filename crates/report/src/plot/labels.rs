@@ -1,6 +1,6 @@
-//! Text inside charts: its width, the distance of labels, and SVG escapes.
+//! Text inside charts: its width, the distance between labels, and SVG escapes.
 
-/// Estimates the width of a text in pixels at 12 px, rather too wide than too narrow.
+/// Estimates the width of a text in pixels at 12 px, rather too large than too small.
 pub(super) fn width(text: &str) -> f64 {
     text.chars()
         .map(|c| match c {
@@ -30,7 +30,7 @@ pub(super) fn cut(text: &str, pixels: f64) -> String {
     format!("{}…", out.trim_end())
 }
 
-/// Moves heights apart to at least `gap`, as little as possible, inside `from` to `to` if they fit.
+/// Moves heights apart to at least `gap`, by as little as possible. They stay between `from` and `to` if they fit.
 pub(super) fn spread(wanted: &[f64], gap: f64, from: f64, to: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_text_is_only_text() {
+    fn hostile_text_is_escaped() {
         assert_eq!(escape("<script>&\"'\u{1b}"), "&lt;script&gt;&amp;&quot;&#39; ");
     }
 

@@ -1,4 +1,4 @@
-//! Curves and points in a frame: light grid, ticks, series, marks, and names at the ends of the lines.
+//! Curves and points in a frame: light grid, ticks, series, marks, and names at the ends of lines.
 
 use std::fmt::Write as _;
 
@@ -12,12 +12,12 @@ use run::number::quantity;
 const LINE: f64 = 15.0;
 /// Top of the frame without a legend.
 const KEYLESS_TOP: f64 = 28.0;
-/// Most points of a line with dots.
-const MOST_DOTS: usize = 80;
-/// Most hover values of a line without dots.
-const MOST_HITS: usize = 48;
-/// Most points of a series without a line.
-const MOST_POINTS: usize = 400;
+/// Maximum number of points of a line with dots.
+const MAX_DOTS: usize = 80;
+/// Maximum number of hover values of a line without dots.
+const MAX_HOVER_VALUES: usize = 48;
+/// Maximum number of points of a series without a line.
+const MAX_POINTS: usize = 400;
 
 /// Inner rectangle and the two axes.
 struct Area {
@@ -29,7 +29,7 @@ struct Area {
     y: View,
 }
 
-/// Returns height and elements of a plot. A long legend makes the plot higher instead of squeezing its curves.
+/// Returns the height and the elements of a plot. A long legend makes the plot higher instead of squeezing its curves.
 pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let mut out = String::new();
     let named: Vec<&Series> = plot.series.iter().filter(|s| !s.label.is_empty() && !s.points.is_empty()).collect();
@@ -43,7 +43,7 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let y_ticks = y.ticks(&plot.y, most_y);
     let left = y_ticks.iter().map(|t| width(&t.label)).fold(0.0, f64::max).min(frame.width * 0.3) + 8.0;
     let right = frame.width - margin;
-    // Powers of two are short labels.
+    // Powers of two have short labels.
     let apart = if plot.x.scale == Scale::Log2 { 40.0 } else { 62.0 };
     let most_x = ((right - left) / apart).clamp(2.0, 12.0) as usize;
     let xs = plot.series.iter().flat_map(|s| s.points.iter().map(|p| p.0));
@@ -51,7 +51,7 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let area = Area { left, right, top, bottom, x, y };
     bands(plot, &area, &mut out);
     grid(plot, frame, &area, &y_ticks, &area.x.ticks(&plot.x, most_x), &mut out);
-    // Published points are below ours: where both agree, a ring stays visible around the dot.
+    // Published points are drawn first. If both agree, a ring stays visible around the dot.
     let (under, over): (Vec<&Series>, Vec<&Series>) = plot.series.iter().partition(|s| s.look == Look::Hollow);
     under.into_iter().chain(over).for_each(|s| draw(s, plot, &area, &mut out));
     let mut taken = taken(plot, frame, &area);
@@ -62,8 +62,8 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     (height, out)
 }
 
-/// Returns the values that the vertical axis must show: all but bounds and fits, which may leave the frame, and marks
-/// far beyond all measurements.
+/// Returns the values that the vertical axis must show. Bounds and fits may leave the frame, and so may marks far
+/// beyond all measurements.
 fn heights(plot: &Plot) -> impl Iterator<Item = f64> + '_ {
     let measured = || {
         let solid = plot.series.iter().filter(|s| s.look != Look::Dashed);
@@ -83,7 +83,7 @@ fn end_margin(named: &[&Series], frame: Frame) -> f64 {
     (widest + 16.0).min(frame.width * 0.3).max(18.0)
 }
 
-/// Draws the name of the vertical axis and, if the names do not fit at the lines, the legend. Returns the top of the
+/// Draws the name of the vertical axis, and the legend if the names do not fit at the lines. Returns the top of the
 /// frame.
 fn header(plot: &Plot, frame: Frame, key: &[&Series], out: &mut String) -> f64 {
     if frame.small {
@@ -175,7 +175,7 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     if !matches!(series.look, Look::Dots | Look::Hollow) {
         let path = path(series, area);
         let dashed = dashes(series.look);
-        // An inner SVG clips at the frame, without ids that could collide on the page.
+        // An inner SVG clips at the frame without IDs, which could collide on the page.
         let (x, y, w, h) =
             (area.left, area.top - 2.0, (area.right - area.left).max(1.0), (area.bottom - area.top + 4.0).max(1.0));
         let _ = write!(
@@ -187,7 +187,7 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     if series.look == Look::Line {
         return hits(series, plot, area, out);
     }
-    let most = if matches!(series.look, Look::Dots | Look::Hollow) { MOST_POINTS } else { MOST_DOTS };
+    let most = if matches!(series.look, Look::Dots | Look::Hollow) { MAX_POINTS } else { MAX_DOTS };
     if series.look == Look::Dashed || series.points.len() > most {
         return;
     }
@@ -198,14 +198,14 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     }
 }
 
-/// Returns a point in words.
+/// Describes a point as text.
 fn told(series: &Series, plot: &Plot, (x, y): (f64, f64)) -> String {
     format!("{}: {} at {}", series.label, quantity(y, plot.y.unit), quantity(x, plot.x.unit))
 }
 
-/// Returns evenly chosen points of a line without dots that show their values on hover.
+/// Draws evenly chosen points of a line without dots, which show their values on hover.
 fn hits(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
-    let every = series.points.len().div_ceil(MOST_HITS).max(1);
+    let every = series.points.len().div_ceil(MAX_HOVER_VALUES).max(1);
     for point in series.points.iter().step_by(every) {
         if let (Some(x), Some(y)) = (area.x.inside(point.0), area.y.inside(point.1)) {
             let told = escape(&told(series, plot, *point));
@@ -215,7 +215,7 @@ fn hits(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     }
 }
 
-/// Returns the class of a line that is not solid.
+/// Returns the CSS class of a line that is not solid.
 const fn dashes(look: Look) -> &'static str {
     match look {
         Look::Dashed => " dash",
@@ -305,7 +305,7 @@ fn marks(plot: &Plot, area: &Area, taken: &mut Taken, out: &mut String) {
     }
 }
 
-/// Returns places to the right and left of an x, at several heights.
+/// Returns places to the right and to the left of an x, at several heights.
 fn sides(x: f64, gap: f64, heights: &[f64]) -> Vec<Place> {
     let pair = |y: &f64| [Place { x: x + gap, y: *y, end: false }, Place { x: x - gap, y: *y, end: true }];
     heights.iter().flat_map(pair).collect()
@@ -320,7 +320,8 @@ fn text_at(label: &str, at: Place, hue: &str, out: &mut String) {
     );
 }
 
-/// Draws names at the last visible point of each line: beside the frame if the line reaches its edge, else at its end.
+/// Draws names at the last visible point of each line: beside the frame if the line reaches its edge, otherwise at the
+/// end of the line.
 fn end_labels(named: &[&Series], area: &Area, frame: Frame, taken: &mut Taken, out: &mut String) {
     let mut edge: Vec<(&Series, f64)> = Vec::new();
     for series in named {

@@ -1,7 +1,7 @@
 //! Charts ([`Plot`], [`Bars`], [`Intervals`], [`Chain`]) and their rendering as SVG.
 //!
-//! The renderer is loadline's own, since a chart must follow the page: colours from CSS (light and dark), text in the
-//! page's font, a layout of its own at phone width, a title and a description for screen readers.
+//! loadline has its own renderer, because charts must match the page. They use colours from CSS (light and dark), the
+//! page's font, a separate layout for phones, and titles and descriptions for screen readers.
 
 mod bars;
 mod chain;

@@ -5,9 +5,9 @@ use run::number::Unit;
 /// Chart of curves and points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plot {
-    /// Title: the result in a sentence.
+    /// Title: the result as a sentence.
     pub title: String,
-    /// Caption: the measurement and the meaning of the lines.
+    /// Caption: how the figures were measured, and what the lines mean.
     pub caption: String,
     /// Horizontal axis.
     pub x: Axis,
@@ -15,11 +15,11 @@ pub struct Plot {
     pub y: Axis,
     /// Curves and points.
     pub series: Vec<Series>,
-    /// Marked places.
+    /// Marked positions.
     pub marks: Vec<Mark>,
     /// Shaded ranges of x.
     pub bands: Vec<Band>,
-    /// Takes the whole width of the page.
+    /// True to take the whole width of the page.
     pub wide: bool,
 }
 
@@ -32,9 +32,9 @@ pub struct Axis {
     pub unit: Unit,
     /// Scale.
     pub scale: Scale,
-    /// First value; `None`: from the data (linear axes start at 0).
+    /// First value; `None` to use the data (linear axes start at 0).
     pub from: Option<f64>,
-    /// Last value; `None`: from the data.
+    /// Last value; `None` to use the data.
     pub to: Option<f64>,
 }
 
@@ -48,24 +48,24 @@ pub enum Scale {
     Log,
     /// Logarithmic, with ticks at powers of two.
     Log2,
-    /// For shares near 1: 90 %, 99 %, 99.9 % are equally far apart.
+    /// For shares near 1: 90 %, 99 % and 99.9 % have equal distances.
     Nines,
 }
 
-/// Curve or cloud of points.
+/// A curve or a cloud of points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// Name, written at the end of the curve.
+    /// Name of the series, written at the end of the curve.
     pub label: String,
-    /// Points in order of x. NaN interrupts the line.
+    /// Points in the order of x. NaN interrupts the line.
     pub points: Vec<(f64, f64)>,
-    /// Look.
+    /// How the series is drawn.
     pub look: Look,
     /// Colour.
     pub hue: Hue,
 }
 
-/// Look of a series.
+/// How a series is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Look {
     /// Measured points joined by a line.
@@ -83,7 +83,7 @@ pub enum Look {
     Hollow,
 }
 
-/// Colours by role. The page's style sheet defines them for light and dark.
+/// Colours by role. The page's style sheet defines them for light and dark mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hue {
     /// Main series.
@@ -106,7 +106,7 @@ pub enum Hue {
 }
 
 impl Hue {
-    /// Returns the colour of the n-th series of equals.
+    /// Returns the colour of the n-th series of equal importance.
     pub const fn nth(n: usize) -> Self {
         match n % 6 {
             0 => Self::Main,
@@ -118,7 +118,7 @@ impl Hue {
         }
     }
 
-    /// Returns the class of the style sheet.
+    /// Returns the CSS class in the style sheet.
     pub const fn class(self) -> &'static str {
         match self {
             Self::Main => "h1",
@@ -133,10 +133,10 @@ impl Hue {
     }
 }
 
-/// Marked place.
+/// A marked position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// Position.
+    /// Position of the mark.
     pub at: Spot,
     /// Label.
     pub label: String,
@@ -169,35 +169,35 @@ pub struct Band {
 /// Chart of horizontal bars with stacked segments.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bars {
-    /// Title: the result in a sentence.
+    /// Title: the result as a sentence.
     pub title: String,
-    /// Caption: the measurement.
+    /// Caption: how the figures were measured.
     pub caption: String,
     /// Unit of the values.
     pub unit: Unit,
     /// Bars from top to bottom.
     pub rows: Vec<BarRow>,
-    /// Length of a full bar; `None`: that of the longest.
+    /// Value of a full bar; `None` for that of the longest bar.
     pub full: Option<f64>,
-    /// Takes the whole width of the page.
+    /// True to take the whole width of the page.
     pub wide: bool,
 }
 
 /// Bar.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BarRow {
-    /// Name, written in front.
+    /// Name of the bar, written in front.
     pub label: String,
-    /// Segments; their sum is written at the end.
+    /// Segments of the bar. Their sum is written at the end.
     pub segments: Vec<Segment>,
-    /// Emphasize the bar.
+    /// True to emphasise the bar.
     pub strong: bool,
 }
 
 /// Segment of a bar.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Segment {
-    /// Name; one legend above all bars explains the names.
+    /// Name of the segment. One legend above all bars explains the names.
     pub label: String,
     /// Length.
     pub value: f64,
@@ -206,35 +206,35 @@ pub struct Segment {
 }
 
 impl BarRow {
-    /// Returns the sum of its finite segments.
+    /// Returns the sum of the bar's finite segments.
     pub fn sum(&self) -> f64 {
         self.segments.iter().map(|s| s.value).filter(|v| v.is_finite()).sum()
     }
 }
 
 impl Look {
-    /// Returns the look of the n-th measured line; with [`Hue::nth`], twelve lines differ.
+    /// Returns how the n-th measured line is drawn. Together with [`Hue::nth`], twelve lines differ.
     pub const fn nth(n: usize) -> Self {
         if n % 12 < 6 { Self::LineDots } else { Self::LineSquares }
     }
 }
 
 impl Series {
-    /// Makes a series; other fields are set with struct update.
+    /// Creates a series. Other fields are set with struct update syntax.
     pub fn new(label: impl Into<String>, look: Look, hue: Hue, points: Vec<(f64, f64)>) -> Self {
         Self { label: label.into(), points, look, hue }
     }
 }
 
 impl Axis {
-    /// Makes an axis with the range of its data.
+    /// Creates an axis with the range of its data.
     pub fn new(label: impl Into<String>, unit: Unit, scale: Scale) -> Self {
         Self { label: label.into(), unit, scale, from: None, to: None }
     }
 }
 
 impl Mark {
-    /// Makes a mark.
+    /// Creates a mark.
     pub fn new(at: Spot, label: impl Into<String>, hue: Hue) -> Self {
         Self { at, label: label.into(), hue }
     }

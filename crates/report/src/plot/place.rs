@@ -1,18 +1,19 @@
-//! Placement of labels inside a frame: of several places, the first that covers the least of lines and other labels.
+//! Placement of labels inside a frame. Of several possible places, a label takes the one that covers lines and other
+//! labels least.
 
 use super::labels::width;
 
 /// Height of a line of text.
 const LINE: f64 = 14.0;
 
-/// Place for a text.
+/// A place for a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Place {
     /// Anchor of the text.
     pub(super) x: f64,
-    /// Base line.
+    /// Base line of the text.
     pub(super) y: f64,
-    /// The text ends at `x` instead of beginning there.
+    /// True if the text ends at `x` instead of beginning there.
     pub(super) end: bool,
 }
 
@@ -37,12 +38,12 @@ pub(super) struct Taken {
 }
 
 impl Taken {
-    /// Makes an empty frame.
+    /// Creates an empty frame.
     pub(super) const fn new(room: [f64; 4]) -> Self {
         Self { room, points: Vec::new(), rects: Vec::new() }
     }
 
-    /// Adds a line that labels avoid.
+    /// Adds a line, which labels will avoid.
     pub(super) fn line(&mut self, points: &[(f64, f64)]) {
         const STEP: f64 = 5.0;
         for pair in points.windows(2) {
@@ -53,7 +54,7 @@ impl Taken {
         }
     }
 
-    /// Takes the best of some places for a text, the earlier of equals.
+    /// Takes the best of several places for a text. Of equally good places, the first is taken.
     pub(super) fn best(&mut self, text: &str, places: &[Place]) -> Option<Place> {
         let wide = width(text);
         let costs = places.iter().map(|p| self.cost(p.rect(wide)));

@@ -3,19 +3,19 @@
 use super::{Axis, Scale};
 use run::number::{Unit, quantity, significant};
 
-/// Axis with its range and its place on the page.
+/// An axis with its range and its place on the page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
     scale: Scale,
     /// Ends of the transformed range.
     low: f64,
     high: f64,
-    /// Pixels of these ends.
+    /// Pixel positions of these ends.
     begin: f64,
     end: f64,
 }
 
-/// Tick with its position and label.
+/// A tick with its position and label.
 #[derive(Clone, Debug)]
 pub(super) struct Tick {
     pub(super) value: f64,
@@ -42,8 +42,8 @@ impl Scale {
 }
 
 impl View {
-    /// Returns the view of an axis over data. With `round`, the number of ticks that fit, a linear range ends at a
-    /// tick; otherwise with the data.
+    /// Returns the view of an axis over its data. With `round`, the number of ticks that fit, a linear range ends at a
+    /// tick. Otherwise the range ends with the data.
     pub(super) fn new(
         axis: &Axis,
         values: impl Iterator<Item = f64>,
@@ -65,7 +65,7 @@ impl View {
         Self { scale, low: scale.forward(low), high: scale.forward(high), begin: pixels.0, end: pixels.1 }
     }
 
-    /// Returns the pixel of a value; `None` if the scale cannot show it.
+    /// Returns the pixel position of a value, or `None` if the scale cannot show it.
     pub(super) fn at(&self, value: f64) -> Option<f64> {
         if !self.scale.can_show(value) {
             return None;
@@ -77,7 +77,7 @@ impl View {
         place.is_finite().then(|| place.clamp(-1e5, 1e5))
     }
 
-    /// Returns the pixel of a value inside the range.
+    /// Returns the pixel position of a value inside the range.
     pub(super) fn inside(&self, value: f64) -> Option<f64> {
         let (from, to) = (self.begin.min(self.end), self.begin.max(self.end));
         self.at(value).filter(|p| (from - 0.5..=to + 0.5).contains(p))
@@ -100,14 +100,14 @@ impl View {
     }
 }
 
-/// Rounds a range outwards, so that data ends inside the frame.
+/// Rounds a range outwards, so that the data ends inside the frame.
 fn widen(axis: &Axis, low: f64, high: f64, round: Option<usize>) -> (f64, f64) {
     let (low, high) = match axis.scale {
         Scale::Linear if round.is_none() && high > 0.0 => (if axis.from.is_none() { low.min(0.0) } else { low }, high),
         Scale::Linear => {
             let ticks = round.unwrap_or(5);
             let low = if axis.from.is_none() { low.min(0.0) } else { low };
-            // Leave room above the highest point for its label.
+            // The highest point needs room for its label above it.
             let high = if axis.to.is_none() && high > 0.0 { high * 1.03 } else { high };
             let span = if high > low { high - low } else { high.abs().max(1.0) };
             let step = step(axis, span / ticks.max(1) as f64);
@@ -122,7 +122,7 @@ fn widen(axis: &Axis, low: f64, high: f64, round: Option<usize>) -> (f64, f64) {
     (axis.from.filter(|v| axis.scale.can_show(*v)).unwrap_or(low), axis.to.filter(|v| *v > low).unwrap_or(high))
 }
 
-/// Returns the 1-2-5 step at or above a length.
+/// Returns the smallest 1-2-5 step that is not below a length.
 fn step_125(length: f64) -> f64 {
     if !(length.is_finite() && length > 0.0) {
         return 1.0;
@@ -133,7 +133,7 @@ fn step_125(length: f64) -> f64 {
     factor * decade
 }
 
-/// Returns the step of a linear axis: powers of two for sizes, 1-2-5 for all else.
+/// Returns the step of a linear axis: a power of two for sizes, otherwise a 1-2-5 step.
 fn step(axis: &Axis, length: f64) -> f64 {
     let two = length.max(1.0).log2().ceil().exp2();
     if axis.unit == Unit::Size && two.is_finite() { two } else { step_125(length) }
@@ -203,13 +203,13 @@ mod tests {
     }
 
     #[test]
-    fn nines_are_equally_far_apart() {
+    fn nines_have_equal_distances() {
         let axis = Axis::new("share", Unit::Share, Scale::Nines);
         assert_eq!(labels(&axis, &[0.0, 0.9999], 6), ["0%", "50%", "90%", "99%", "99.9%", "99.99%"]);
     }
 
     #[test]
-    fn values_without_a_place_and_huge_ones_are_left_out() {
+    fn values_outside_of_the_scale_and_huge_ones_are_left_out() {
         let axis = Axis::new("x", Unit::Plain, Scale::Log);
         let view = View::new(&axis, [f64::NAN, -1.0, 0.0, f64::INFINITY, 3.0].into_iter(), (0.0, 100.0), Some(5));
         assert!(view.at(0.0).is_none() && view.at(f64::NAN).is_none() && view.at(3.0).is_some());

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::labels::escape;
 use super::{Bars, Chain, Frame, Intervals, Plot, bars, chain_drawn, intervals, lines};
 
-/// Renders a chart as one SVG element. The style sheet has its colours and fonts.
+/// Renders a chart as one SVG element. The style sheet contains its colours and fonts.
 pub fn plot_svg(plot: &Plot, frame: Frame) -> String {
     let (height, body) = lines::body(plot, frame);
     wrap(frame.width, height, &plot.title, &describe(plot), &body)
@@ -42,7 +42,7 @@ fn wrap(width: f64, height: f64, title: &str, told: &str, body: &str) -> String 
     )
 }
 
-/// Describes a chart for screen readers: each series from its first to its last and highest point.
+/// Describes a chart for screen readers: the first, last and highest point of each series.
 fn describe(plot: &Plot) -> String {
     let mut out = format!("{} against {}.", plot.y.label, plot.x.label);
     for series in plot.series.iter().filter(|s| !s.label.is_empty()) {

@@ -1,10 +1,10 @@
-//! The drawing of the chain: the first few stops, and always a full one with the way to it.
+//! The drawing of the chain of upstreams. It shows the first few services, and each full one with the path to it.
 
 use super::stop::Stop;
 use crate::plot::{Chain, Link};
 
-/// Most boxes that are drawn; the table has all.
-const MOST: usize = 12;
+/// Maximum number of boxes in the drawing. The table has all of them.
+const MAX_BOXES: usize = 12;
 
 /// Returns the drawing.
 pub(super) fn chain(stops: &[Stop], figure: &'static str, caption: String) -> Chain {
@@ -34,7 +34,7 @@ fn title(stops: &[Stop]) -> String {
     }
 }
 
-/// Returns the indices of the drawn stops, in order.
+/// Returns the indices of the services to draw, in order.
 fn kept(stops: &[Stop]) -> Vec<usize> {
     let mut leads: Vec<bool> = stops.iter().map(|stop| !stop.full.is_empty()).collect();
     for at in (0..stops.len()).rev().filter(|at| leads[*at]).collect::<Vec<_>>() {
@@ -45,14 +45,14 @@ fn kept(stops: &[Stop]) -> Vec<usize> {
         }
     }
     let mut order: Vec<usize> = (0..stops.len()).collect();
-    // Stops whose source is drawn; of the others the first ones.
+    // Services whose predecessor is drawn come first, and of the others the first ones.
     order.sort_by_key(|at| (*at > 1 && !leads[*at], *at));
-    order.truncate(MOST);
+    order.truncate(MAX_BOXES);
     order.sort_unstable();
     order
 }
 
-/// Returns the first process and the number of others.
+/// Returns the first process and the number of the others.
 pub(super) fn who(processes: &[String]) -> String {
     match processes {
         [] => String::new(),
@@ -70,14 +70,14 @@ mod tests {
     }
 
     #[test]
-    fn of_many_the_full_one_is_drawn_with_all_that_leads_to_it() {
+    fn the_full_service_is_drawn_with_the_path_to_it() {
         let mut stops = vec![stop(None, ""), stop(Some(0), "")];
         stops.extend((0..40).map(|_| stop(Some(1), "")));
         stops.push(stop(Some(38), "one thread"));
         let drawn = chain(&stops, "elasticity", "All.".into());
-        assert_eq!(drawn.links.len(), MOST);
+        assert_eq!(drawn.links.len(), MAX_BOXES);
         assert_eq!(drawn.caption, "All. 31 more are in the table.");
-        let (last, before) = (&drawn.links[MOST - 1], &drawn.links[MOST - 2]);
-        assert_eq!((last.full.as_str(), last.from, before.from), ("one thread", Some(MOST - 2), Some(1)));
+        let (last, before) = (&drawn.links[MAX_BOXES - 1], &drawn.links[MAX_BOXES - 2]);
+        assert_eq!((last.full.as_str(), last.from, before.from), ("one thread", Some(MAX_BOXES - 2), Some(1)));
     }
 }

@@ -1,5 +1,5 @@
-//! The chain from the client over the server to its upstreams: how busy each one was, and how much of throughput it
-//! explains.
+//! The chain from the client through the server to its upstreams: how busy each one was, and how much of the throughput
+//! it explains.
 
 mod drawn;
 mod stop;
@@ -35,7 +35,7 @@ fn unwatched(run: &Run) -> Option<Block> {
     some.then(|| Note::block(Tone::Plain, text))
 }
 
-/// Returns the table of all stops. In a terminal the drawing has these figures.
+/// Returns the table of all services. In a terminal, the drawing has these figures.
 fn table(stops: &[Stop], figure: &str) -> Table {
     let columns = vec![
         Col::words("at", 0),
@@ -81,7 +81,7 @@ mod tests {
     use run::{Elasticity, Estimate, Proof, Run, Trial, Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 
     #[test]
-    fn the_chain_is_drawn_with_what_is_full_and_what_throughput_followed() {
+    fn the_chain_shows_the_full_service_and_the_explained_share() {
         let mut run = Run { trials: vec![Trial::default()], ..Run::default() };
         let load = |address: &str, process: &[&str], limit| UpstreamLoad {
             behind: Upstream {

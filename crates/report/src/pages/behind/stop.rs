@@ -1,30 +1,30 @@
-//! The figures of each stop of the chain: client, server and upstreams.
+//! The figures of each service in the chain: client, server and upstreams.
 
 use run::{Device, Estimate, ProofMetric, Run, Side, UpstreamLimit, UpstreamLoad};
 
 use super::super::pick;
 
-/// Stop of the chain. Unknown figures are absent.
+/// A service in the chain. Unknown figures are absent.
 #[derive(Default)]
 pub(super) struct Stop {
-    /// `client`, `server` or an address.
+    /// Name of the service: `client`, `server` or an address.
     pub(super) at: String,
     pub(super) processes: Vec<String>,
-    /// Index of the stop that its connections come from; `None` for the client.
+    /// Index of the service from which its connections come; `None` for the client.
     pub(super) from: Option<usize>,
-    /// Number and unit of its connections.
+    /// Number and unit of the connections to it.
     pub(super) connections: [String; 2],
     pub(super) cpu_used: Option<f64>,
     pub(super) cpu_allowed: Option<f64>,
     pub(super) busiest_thread: Option<f64>,
-    /// Busiest device and its busy share.
+    /// Busiest device and its utilisation.
     pub(super) busy: Option<(String, f64)>,
     pub(super) follows: Option<Estimate>,
-    /// Full device; empty for none.
+    /// Device that is full; empty for none.
     pub(super) full: &'static str,
 }
 
-/// Returns all stops, each after the one that its connections come from.
+/// Returns all services, each after the one from which its connections come.
 pub(super) fn stops(run: &Run) -> Vec<Stop> {
     let Some(trial) = run.picked(|picks| picks.shown) else { return Vec::new() };
     let mut stops = vec![end(run, "client", &trial.client, CLIENT)];
@@ -40,11 +40,11 @@ pub(super) fn stops(run: &Run) -> Vec<Stop> {
     stops
 }
 
-/// Levers that slow client or server: the largest share of theirs counts for that end.
+/// Levers that slow the client or the server. The largest share among them counts for that service.
 const CLIENT: &[&str] = &["client-cpu"];
 const SERVER: &[&str] = &["server-cpu", "quota", "worker"];
 
-/// Returns the client or the server as a stop.
+/// Returns the client or the server as a service of the chain.
 fn end(run: &Run, name: &str, side: &Side, levers: &[&str]) -> Stop {
     let read = |id: &str| side.counters.get(&run::CounterId(id.to_string().into())).and_then(run::Reading::value);
     let span_s = run.picked(|p| p.shown).map(|t| side.recording.span_s(t.measured.window)).filter(|s| *s > 0.0);
@@ -61,7 +61,7 @@ fn end(run: &Run, name: &str, side: &Side, levers: &[&str]) -> Stop {
     }
 }
 
-/// Returns the name of a kind of device, with another one for a thread.
+/// Returns the name of a kind of device. A thread has another name.
 fn named(kind: &'static str, thread: &'static str) -> &'static str {
     if kind == "thread" { thread } else { kind }
 }
@@ -71,7 +71,7 @@ fn busiest<'a>(run: &'a Run, side: &str) -> Option<&'a Device> {
     run.findings.devices.get(run.findings.picks.shown?)?.iter().find(|device| device.side == side)
 }
 
-/// Returns an upstream as a stop.
+/// Returns an upstream as a service of the chain.
 fn stop(run: &Run, load: &UpstreamLoad) -> Stop {
     let waited_for = run.findings.bottleneck.waits_for.as_ref().is_some_and(|w| w.address == load.behind.address);
     let lever = match load.limit {
@@ -93,7 +93,7 @@ fn stop(run: &Run, load: &UpstreamLoad) -> Stop {
     }
 }
 
-/// Returns the busiest device of an upstream: the full one, if any.
+/// Returns the busiest device of an upstream, or the full one if there is one.
 fn busy(load: &UpstreamLoad) -> Option<(String, f64)> {
     let cpus = load.cpu_used.zip(load.cpu_allowed).filter(|(_, allowed)| *allowed > 0.0);
     let cpus = cpus.map(|(used, allowed)| ("CPUs".to_string(), used / allowed));
@@ -116,7 +116,7 @@ fn full(limit: UpstreamLimit) -> &'static str {
     }
 }
 
-/// Returns the experiment's estimate of a lever.
+/// Returns the experiment's estimate for a lever.
 fn found(run: &Run, lever: &str) -> Option<Estimate> {
     let all = run.findings.proof.iter().flat_map(|proof| &proof.elasticities);
     all.filter(|e| e.lever == lever).map(|e| e.estimate).next_back()
