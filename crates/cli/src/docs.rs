@@ -3,7 +3,7 @@
 use crate::tables::{Row, TABLES, Table};
 use crate::terms;
 
-/// A page.
+/// A generated page.
 pub(crate) struct Page {
     /// File name in docs/.
     pub(crate) file: &'static str,
@@ -47,10 +47,11 @@ fn page(title: &str, tables: &[&str]) -> String {
     format!("{GENERATED}# {title}\n\n{}", parts.collect::<Vec<_>>().join("\n"))
 }
 
-/// Length in bytes up to which the pages of all rows stand in a third column of their table.
+/// Maximum length in bytes of a page that is shown in the third column of its table.
 const MAX_CELL_BYTES: usize = 180;
 
-/// Returns a table as Markdown. Short pages of its rows are a third column, long ones are sections below it.
+/// Returns a table as Markdown. Short pages of its rows are the third column, and long ones are sections below the
+/// table.
 pub(crate) fn markdown(table: &Table) -> String {
     let rows = (table.rows)();
     let title = format!("## {}\n\n{}.\n\n", capital(table.name), capital(table.what));
@@ -74,7 +75,7 @@ fn three_columns(rows: &[Row]) -> String {
     format!("| id | | |\n|---|---|---|\n{}", lines.collect::<String>())
 }
 
-/// Returns the pages of the rows, each once, below the ids of all rows that share it.
+/// Returns the pages of the rows, each once, below the IDs of all rows that share it.
 fn sections(rows: &[Row]) -> String {
     let mut by_page: Vec<(&str, Vec<String>)> = Vec::new();
     for row in rows.iter().filter(|r| !r.page.is_empty()) {
@@ -141,7 +142,7 @@ fn object(name: &str, schema: &serde_json::Value) -> String {
     text
 }
 
-/// Returns the tag value of a variant of a tagged type.
+/// Returns the tag of a variant of a tagged type.
 fn tag(variant: &serde_json::Value) -> Option<String> {
     let fields = variant.get("properties")?.as_object()?;
     fields.iter().find_map(|(field, spec)| Some(format!("{field}: {}", spec.get("const")?.as_str()?)))

@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
-/// Outcome of a command; other programs depend on the numbers.
+/// Outcome of a command. Other programs depend on the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done.
     Done,
     /// An objective or a comparison failed, or nothing completed.
     Failed,
-    /// The user ended the command early; the measurements are saved.
+    /// The user ended the command early. The measurements are stored.
     Interrupted,
 }
 

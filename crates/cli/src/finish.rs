@@ -1,4 +1,4 @@
-//! The end of a run: the verdict on the screen, the report beside `run.json`, the exit status.
+//! The end of a run: the verdict on the screen, the report beside `run.json`, and the exit status.
 
 use run::{Failure, Run, RunDir};
 
@@ -10,14 +10,14 @@ use crate::{Exit, output};
 pub(crate) struct Ends {
     /// Directory of the run; `None` if it is only printed.
     pub(crate) kept: Option<Kept>,
-    /// Print run.json instead of text.
+    /// True to print run.json instead of text.
     pub(crate) json: bool,
-    /// Lines already on the screen, if the report has to fit one screen; `None` prints the whole report.
+    /// Number of lines already on the screen, if the report must fit on one screen; `None` prints the whole report.
     pub(crate) used: Option<usize>,
 }
 
 impl Ends {
-    /// Returns the destination for one screen of text, or for everything with --verbose.
+    /// Returns the destination for one screen of text, or for the whole report with --verbose.
     pub(crate) fn of(out: &OutArgs, kept: Option<Kept>, used: usize) -> Self {
         Self { kept, json: out.json, used: (!out.verbose).then_some(used) }
     }
@@ -30,10 +30,10 @@ impl Ends {
     }
 }
 
-/// Most lines of a report: a screen of 45, less the line before and the two after it.
+/// Maximum number of lines of a report: a screen of 45, minus one line before it and two after it.
 const LINES: usize = 42;
 
-/// Prints and writes everything. The verdict comes first, so that a full disk cannot hide it.
+/// Prints and writes all results. The verdict comes first, so that a full disk cannot hide it.
 fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     match ends.json {
         true => output::print(&report::render("json", &run, &output::plain())?)?,
@@ -50,7 +50,7 @@ fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     Ok(status(&run))
 }
 
-/// Ends a run that finished or failed; the error of a failed one names the directory of its measurements.
+/// Finishes a run that ended or failed. The error of a failed run names the directory of its measurements.
 pub(crate) fn ended<E>(result: Result<Run, E>, ends: &Ends) -> anyhow::Result<Exit>
 where
     E: std::error::Error + Send + Sync + 'static,

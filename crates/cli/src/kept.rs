@@ -1,5 +1,5 @@
-//! The directory of a run. Nothing is overwritten: an earlier run moves to a sibling directory named by its time, and
-//! files that loadline did not write are refused. Without `--out` each run has its own directory under
+//! The directory of a run. Nothing is overwritten: an earlier run moves to a sibling directory named by its time, and a
+//! directory with files of other programs is refused. Without `--out`, each run has its own directory under
 //! `loadline-runs/`.
 
 use std::fs;
@@ -9,28 +9,28 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use jiff::Timestamp;
 
-/// Directory of runs without `--out`, with a link to the latest one.
+/// Directory of runs without `--out`, with a link to the latest run.
 const RUNS: &str = "loadline-runs";
 const LATEST: &str = "latest";
-/// First bytes of every report.
+/// Text that every report contains at its beginning.
 const REPORT_MARK: &str = "· loadline</title>";
-/// First bytes of every `run.json`.
+/// Text at the beginning of every `run.json`.
 const RUN_MARK: &str = "\"format\":\"loadline-run/";
 
-/// Directory of one run. Dropping it without a `run.json` restores the state before.
+/// The directory of one run. Dropping this value without a `run.json` restores the state before.
 #[derive(Debug)]
 pub(crate) struct Kept {
     dir: PathBuf,
-    /// The directory was made for this run.
+    /// True if the directory was created for this run.
     made: bool,
     /// New place of an earlier run's files.
     aside: Option<PathBuf>,
-    /// Link to this run, made when the run is complete.
+    /// Link to this run, which is set when the run is complete.
     link: Option<PathBuf>,
 }
 
 impl Kept {
-    /// Returns the directory of `--out`, or one named by time; `None` if the run goes to standard output alone.
+    /// Returns the directory of `--out`, or one named by the time. Returns `None` if the run is only printed.
     pub(crate) fn prepare(out: Option<&Path>, force: bool, json: bool) -> anyhow::Result<Option<Self>> {
         match out {
             Some(out) => Self::named(out, force).map(Some),
@@ -71,7 +71,7 @@ impl Kept {
         &self.dir
     }
 
-    /// Points the link to the complete run and prints its directory.
+    /// Points the link to the complete run and returns its directory as text.
     pub(crate) fn settle(&self) -> anyhow::Result<String> {
         let earlier = self.aside.as_ref().map(|aside| format!("the earlier run is now in {}\n", aside.display()));
         if let Some(link) = &self.link {
@@ -98,7 +98,7 @@ impl Drop for Kept {
         if self.dir.join("run.json").exists() {
             return;
         }
-        // Nothing was measured. Files that cannot be moved back stay beside.
+        // Nothing was measured. Files that cannot be moved back stay in the sibling directory.
         if let Some(aside) = &self.aside {
             let _ = move_files(aside, &self.dir);
             let _ = fs::remove_dir(aside);
@@ -109,7 +109,7 @@ impl Drop for Kept {
     }
 }
 
-/// Returns true if loadline wrote a file; `None` if there is no file.
+/// Returns true if loadline wrote a file, or `None` if there is no file.
 fn is_ours(file: &Path, mark: &str) -> anyhow::Result<Option<bool>> {
     let Ok(found) = fs::File::open(file) else { return Ok(None) };
     let mut head = Vec::new();
@@ -117,7 +117,7 @@ fn is_ours(file: &Path, mark: &str) -> anyhow::Result<Option<bool>> {
     Ok(Some(String::from_utf8_lossy(&head).contains(mark)))
 }
 
-/// Moves the files of the run in a directory to a sibling named by the run's time.
+/// Moves the files of the run in a directory to a sibling directory named by the run's time.
 fn set_aside(dir: &Path) -> anyhow::Result<PathBuf> {
     let advice =
         || format!("cannot keep the earlier run in {}; name another directory, or give --force", dir.display());
@@ -144,7 +144,7 @@ fn move_files(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Makes a directory of this name, with a number appended if needed.
+/// Creates a directory with this name, with a number appended if needed.
 fn fresh(under: &Path, name: &str) -> anyhow::Result<PathBuf> {
     for number in 1..1000 {
         let dir = under.join(if number == 1 { name.to_string() } else { format!("{name}-{number}") });
@@ -157,8 +157,8 @@ fn fresh(under: &Path, name: &str) -> anyhow::Result<PathBuf> {
     bail!("{} holds a thousand runs of {name}", under.display())
 }
 
-/// Points a link to a directory beside it, in one step. A run that an older version kept under the link's name is
-/// moved.
+/// Points a link to a directory beside it, in one step. If an older version stored a run under the link's name, the run
+/// is moved.
 fn point(link: &Path, dir: &Path) -> anyhow::Result<()> {
     if link.is_dir() && !link.is_symlink() {
         let moved = fs::metadata(link)?.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
@@ -170,12 +170,12 @@ fn point(link: &Path, dir: &Path) -> anyhow::Result<()> {
     made.and_then(|()| fs::rename(&new, link)).with_context(|| format!("cannot make the link {}", link.display()))
 }
 
-/// Returns a time as a sortable name: `20261122-031500`, UTC.
+/// Formats a time as a sortable name: `20261122-031500`, UTC.
 fn stamp(time: Timestamp) -> String {
     time.strftime("%Y%m%d-%H%M%S").to_string()
 }
 
-/// Forms written into the directory of a run besides `run.json`.
+/// Forms that are written into the directory of a run besides `run.json`.
 pub(crate) const KEPT: &[(&str, &str)] = &[("html", "report.html"), ("hdr", "latency.hlog")];
 
 #[cfg(test)]
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_run_moves_aside_and_comes_back_when_nothing_was_measured() {
+    fn an_earlier_run_moves_aside_and_returns_if_nothing_was_measured() {
         let root = tempfile::tempdir().unwrap();
         let out = root.path().join("out");
         put(&out, "old");
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_files_are_refused_even_by_force() {
+    fn files_of_other_programs_are_refused_even_with_force() {
         let root = tempfile::tempdir().unwrap();
         for (file, text) in [("report.html", "<title>sales</title>"), ("run.json", "{}")] {
             let out = root.path().join(file);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_by_time_have_a_link_to_the_latest_and_leave_nothing_when_empty() {
+    fn runs_by_time_have_a_link_to_the_latest_and_empty_ones_are_removed() {
         let root = tempfile::tempdir().unwrap();
         let (runs, latest) = (root.path().join("runs"), root.path().join("runs/latest"));
         put(&latest, "of an older version");
@@ -240,14 +240,14 @@ mod tests {
             kept.settle().unwrap();
             assert!(read(&latest).contains(run));
         }
-        // An interrupted run is the latest, too; a run without a trial is not.
+        // An interrupted run is the latest run, too. A run without a trial is not.
         let kept = Kept::by_time(&runs, latest.clone()).unwrap();
         assert_eq!(kept.cut_short(), None);
         put(kept.dir(), "half");
         assert_eq!(kept.cut_short().unwrap(), kept.dir().display().to_string());
         drop(kept);
         assert!(read(&latest).contains("half"));
-        // A link given as --out has the same effect.
+        // A link that is given as --out has the same effect.
         let kept = Kept::named(&latest, false).unwrap();
         put(kept.dir(), "third");
         kept.settle().unwrap();

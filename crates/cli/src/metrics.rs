@@ -1,5 +1,5 @@
 //! `--metrics ADDR:PORT`: the figures of the current trial as OpenMetrics over HTTP, for dashboards. One thread serves
-//! one client at a time, each only briefly, so no client can delay the run.
+//! one client at a time, each for a short time only, so no client can delay the run.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,11 +10,11 @@ use run::{Rates, Trial};
 
 use crate::live::{Model, Shared};
 
-/// Longest time for one client, from its request to the end of its answer.
+/// Maximum time for one client, from its request to the end of its answer.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Longest silence of a client.
+/// Maximum silence of a client.
 const SILENCE: Duration = Duration::from_millis(200);
-/// Longest request head, bytes.
+/// Maximum length of a request head in bytes.
 const HEAD: usize = 8192;
 /// Content type of the answer.
 const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -38,7 +38,7 @@ pub(crate) fn serve(at: SocketAddr, shared: &Shared) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Answers one request and ignores a client that leaves or is too slow.
+/// Answers one request. Ignores a client that leaves or is too slow.
 fn answer(mut client: TcpStream, shared: &Shared) {
     let until = Instant::now() + PATIENCE;
     let Some(head) = head(&mut client, until) else { return };
@@ -61,7 +61,7 @@ fn answer(mut client: TcpStream, shared: &Shared) {
     }
 }
 
-/// Reads the head of a request; `None` if it is late or too long.
+/// Reads the head of a request. Returns `None` if it is late or too long.
 fn head(client: &mut TcpStream, until: Instant) -> Option<Vec<u8>> {
     client.set_read_timeout(Some(SILENCE)).ok()?;
     let (mut head, mut piece) = (Vec::new(), [0; 1024]);
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bare_port_is_of_the_loopback_interface() {
+    fn a_bare_port_means_the_loopback_interface() {
         assert_eq!(address("9100").unwrap().to_string(), "127.0.0.1:9100");
         assert_eq!(address(":0").unwrap().to_string(), "127.0.0.1:0");
         assert_eq!(address("0.0.0.0:9100").unwrap().to_string(), "0.0.0.0:9100");

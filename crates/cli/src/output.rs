@@ -5,13 +5,13 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-/// Ends the program silently when the reader of its pipe leaves.
+/// Ends the program silently when the reader of its pipe closes it.
 pub(crate) fn quiet_on_closed_pipe() {
-    // If this fails, a closed pipe is a write error with a message, which is also correct.
+    // If this fails, a closed pipe causes a write error with a message, which is also correct.
     let _ = sys::terminal::end_on_closed_pipe();
 }
 
-/// Writes to standard output. A reader that left is no error.
+/// Writes to standard output. A reader that closed the pipe is no error.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -20,19 +20,19 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Writes to a file, or to standard output if none is named.
+/// Writes to a file, or to standard output if no file is named.
 pub(crate) fn save_or_print(file: Option<&Path>, text: &str) -> anyhow::Result<()> {
     let Some(file) = file else { return print(text) };
     std::fs::write(file, text)
         .map_err(|e| anyhow::anyhow!("cannot write {}: {e}; name a file that you may write", file.display()))
 }
 
-/// Returns the style of text at its destination.
+/// Returns the style of text for its destination.
 pub(crate) fn style_for(file: Option<&Path>) -> report::Style {
     if file.is_some() { plain() } else { style() }
 }
 
-/// Returns an error and its causes as one sentence; a cause that a message already contains is not repeated.
+/// Returns an error and its causes as one sentence. A cause that is already part of a message is not repeated.
 pub(crate) fn sentence(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -44,7 +44,7 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
     text
 }
 
-/// Returns text of several lines without control characters, since parts come from other programs.
+/// Returns text of several lines without control characters, because parts may come from other programs.
 pub(crate) fn safe(text: &str) -> String {
     text.lines().map(run::visible).collect::<Vec<_>>().join("\n")
 }
@@ -64,9 +64,9 @@ pub(crate) fn plain() -> report::Style {
     report::Style { width: 80, color: false }
 }
 
-/// Makes Ctrl-C end a run in order instead of at once.
+/// Makes Ctrl-C end a run in an orderly way instead of at once.
 pub(crate) fn catch_interrupts() {
-    // If this fails, Ctrl-C ends the program at once. Every finished trial is saved, so little is lost.
+    // If this fails, Ctrl-C ends the program at once. Every finished trial is stored, so little is lost.
     let _ = sys::interrupt::catch();
 }
 
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_strangers_move_no_cursor() {
+    fn text_of_other_programs_cannot_move_the_cursor() {
         let answer = "it answered \"HTTP/1.1 500 \u{1b}[2J\u{1b}]0;owned\u{7}\u{202e}moc\"\r\nand then this";
         let shown = safe(answer);
         assert!(!shown.contains(['\u{1b}', '\u{7}', '\r', '\u{202e}']), "{shown:?}");

@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use run::{Address, visible};
 
-/// Longest time until the server accepts connections.
+/// Maximum time until the server accepts connections.
 const STARTS: Duration = Duration::from_secs(15);
-/// Longest time for the server to end after a signal.
+/// Maximum time for the server to end after a signal.
 const ENDS: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(20);
-/// Most bytes of the server's last output in an error.
+/// Maximum number of bytes of the server's last output in an error.
 const LAST_WORDS: usize = 400;
 
-/// Server in its own process group; dropping this ends it.
+/// A server in its own process group. Dropping this value ends it.
 pub(crate) struct OwnServer {
     child: Child,
     said: Arc<Mutex<Vec<u8>>>,
@@ -26,7 +26,7 @@ pub(crate) struct OwnServer {
 }
 
 impl OwnServer {
-    /// Runs a shell command and waits until something accepts connections at the address.
+    /// Runs a shell command and waits until a server accepts connections at the address.
     pub(crate) fn start(command: &str, at: &Address) -> anyhow::Result<Self> {
         if accepts(at) {
             bail!("something already listens on {at}, so {command:?} was not started: stop it, or use another port");
@@ -70,7 +70,7 @@ impl Drop for OwnServer {
         }
         let _ = sys::signal::kill_group(group);
         let _ = self.child.wait();
-        // The kernel may hold the port a moment longer (io_uring), which would fail the next server.
+        // The kernel may keep the port a moment longer (io_uring), which would make the next server fail.
         while Instant::now() < deadline && accepts(&self.at) {
             std::thread::sleep(LOOK);
         }
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_last_words_are_kept() {
+    fn only_the_last_output_is_kept() {
         let said = Mutex::new(Vec::new());
         let text = format!("{}end", "x".repeat(10_000));
         keep_last(text.as_bytes(), &said);

@@ -14,14 +14,14 @@ use crate::args::{OutArgs, SeeArgs};
 use crate::live::{Model, Shared, View};
 use crate::metrics;
 
-/// Shortest phase with a bar, seconds.
+/// Minimum length in seconds of a phase with a bar.
 const WORTH_A_BAR_S: f64 = 2.0;
 
-/// The user's screen, as [`lab`] sees it.
+/// The user's screen, as the crate [`lab`] uses it.
 pub(crate) struct Screen {
-    /// Step lines go to standard error, since standard output is for JSON.
+    /// True to print step lines to standard error, because standard output is for JSON.
     json: bool,
-    /// Each step gets its own line.
+    /// True if each step gets its own line.
     steps: bool,
     /// Lines printed so far.
     lines: Cell<usize>,
@@ -30,23 +30,23 @@ pub(crate) struct Screen {
     began: bool,
     bar: Option<ProgressBar>,
     terminal: bool,
-    /// Expected length of the whole run, seconds; 0 if unknown.
+    /// Expected length of the whole run in seconds; 0 if unknown.
     budget_s: f64,
     start: std::time::Instant,
     broken_pipe: AtomicBool,
-    /// State of the run, for the view and --metrics.
+    /// State of the run, for the view and for --metrics.
     shared: Option<Shared>,
-    /// Start the view when the first phase begins.
+    /// True to start the view when the first phase begins.
     live: bool,
     view: Option<View>,
-    /// Lines to print after the view ends.
+    /// Lines to print after the view has ended.
     waiting: RefCell<Vec<String>>,
-    /// Time of the last line, seconds, if there is one per second.
+    /// Time of the last line in seconds, if there is one line per second.
     told_s: Option<f64>,
 }
 
 impl Screen {
-    /// Adds a view, if one is wanted. `title` names the command and the target.
+    /// Adds a view if one is wanted. `title` names the command and the target.
     pub(crate) fn seen(out: &OutArgs, see: &SeeArgs, budget_s: f64, title: &str) -> anyhow::Result<Self> {
         let live = see.live(out, budget_s);
         let model = || Model::new(run::visible(title).into_owned(), head(), budget_s);
@@ -68,7 +68,7 @@ impl Screen {
         Ok(Self { live, shared: Some(shared), told_s: Some(0.0), ..Self::new(out, budget_s) })
     }
 
-    /// Allows changing the rate of an open loop by hand.
+    /// Allows the user to change the rate of an open loop.
     #[must_use]
     pub(crate) fn by_hand(self, rate: Option<f64>) -> Self {
         self.shared.iter().for_each(|shared| shared.lock().rate = rate);
@@ -106,7 +106,7 @@ impl Screen {
         }
     }
 
-    /// Writes a line of the run. If its reader left, the run ends as with Ctrl-C: silently, and saved.
+    /// Writes a line of the run. If its reader closed the pipe, the run ends as with Ctrl-C: silently, and stored.
     fn line(&self, text: &str) {
         // Names and first answers come from other programs.
         let text = run::visible(text);
@@ -230,25 +230,25 @@ impl Watch for Screen {
     }
 }
 
-/// Returns the command and target of a plan, for the head of a view.
+/// Returns the command and target of a plan, for the title of a view.
 pub(crate) fn title(plan: &run::Plan) -> String {
     let target = if plan.target.url.is_empty() { "the embedded server" } else { &plan.target.url };
     format!("loadline {} {target}", plan.command)
 }
 
-/// Returns the head of the step lines.
+/// Returns the heading of the step lines.
 fn head() -> String {
     row("step", ["completed", "p50", "p99", "errors"], "busiest")
 }
 
 fn row(label: &str, figures: [&str; 4], busiest: &str) -> String {
     let [rate, p50, p99, errors] = figures;
-    // 80 characters, with a label of up to 25 and a device such as `server thread 99.9 %`.
+    // The line has 80 characters, with a label of up to 25 and a device such as `server thread 99.9 %`.
     let line = format!("{label:<25} {rate:>9} {p50:>7} {p99:>7} {errors:>6}  {busiest}");
     line.trim_end().to_string()
 }
 
-/// Formats a step under load. Missing response times are absent, not zero.
+/// Formats a step under load. Missing response times are absent and not zero.
 fn loaded(trial: &Trial) -> String {
     let answered = trial.latency_us.count > 0;
     let time = |us: f64| if answered { quantity(us, Unit::Micros) } else { "n/a".into() };
@@ -262,7 +262,7 @@ fn loaded(trial: &Trial) -> String {
     row(&trial.label, figures.each_ref().map(String::as_str), &busiest)
 }
 
-/// Formats a step without load, such as timed calls: it has no columns.
+/// Formats a step without load, such as timed calls, which has no columns.
 fn unloaded(trial: &Trial) -> String {
     let summary = trial.results.summary.as_ref();
     summary.map_or_else(|| trial.label.clone(), |summary| format!("{}: {summary}", trial.label))
@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hung_server_has_no_times_and_all_of_its_requests_failed() {
+    fn a_hung_server_has_no_response_times_and_only_failed_requests() {
         let mut trial = Trial { label: "8 connections".into(), ..Trial::default() };
         (trial.tally.attempted, trial.tally.connected, trial.tally.sent) = (8, 8, 8);
         (trial.tally.unanswered, trial.measured.tally.unanswered) = (8, 8);
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_without_load_says_what_it_timed_and_stands_under_no_columns() {
+    fn a_step_without_load_names_the_timed_calls_and_has_no_columns() {
         let mut trial = Trial { label: "epoll, 750 cold".into(), ..Trial::default() };
         assert_eq!(unloaded(&trial), "epoll, 750 cold");
         trial.results.summary = Some("1.79 µs a call, 10000 calls".into());

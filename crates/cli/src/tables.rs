@@ -1,4 +1,4 @@
-//! Every table of loadline as rows of text, for `list`, `explain` and the generated pages of docs/.
+//! All tables of loadline as rows of text, for `list`, `explain` and the generated pages of docs/.
 
 use crate::terms::{TERMS, Term};
 
@@ -8,7 +8,7 @@ pub(crate) struct Row {
     pub(crate) id: String,
     /// One line of help.
     pub(crate) help: String,
-    /// Full text for `explain`; empty if the line is enough.
+    /// Full text for `explain`; empty if the line suffices.
     pub(crate) page: String,
 }
 

@@ -6,7 +6,7 @@ pub(crate) struct Term {
     pub(crate) name: &'static str,
     /// Meaning of the term.
     pub(crate) meaning: &'static str,
-    /// Other names to find the term by.
+    /// Other names of the term.
     pub(crate) also: &'static [&'static str],
 }
 
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_word_stands_once() {
+    fn each_term_is_listed_once() {
         let mut names: Vec<String> =
             TERMS.iter().flat_map(|t| std::iter::once(&t.name).chain(t.also)).map(|n| n.to_lowercase()).collect();
         names.sort();

@@ -1,4 +1,4 @@
-//! All words that loadline says, in one file: docs/words.txt. It has every kind of sentence of the planted runs, screens of
+//! All texts of loadline in one file, docs/words.txt. It has every kind of sentence of the planted runs, the screens of
 //! some of them, the errors of wrong command lines, and the help of each command.
 
 use std::fmt::Write as _;
@@ -7,13 +7,13 @@ use judge::planted::{Sentence, planted, sentences};
 
 use crate::output;
 
-/// Width of screens and help, columns.
+/// Width of screens and help in columns.
 const COLUMNS: usize = 80;
 
-/// Most lines of a screen.
+/// Maximum number of lines of a screen.
 const LINES: usize = 42;
 
-/// Planted runs whose whole screen is shown.
+/// Planted runs whose complete screens are shown.
 const SCREENS: [&str; 3] = ["server-cpu", "not-saturated", "unknown"];
 
 /// Command lines that are refused before anything is measured.
@@ -145,7 +145,7 @@ fn help(out: &mut String) {
     }
 }
 
-/// With LOADLINE_WRITE_WORDS set the file is written before it is compared.
+/// If LOADLINE_WRITE_WORDS is set, the file is written before it is compared.
 #[test]
 fn the_file_of_all_words_is_current() {
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/words.txt");

@@ -5,7 +5,7 @@ use run::{Blocks, Plan};
 
 use super::units;
 
-/// Flags of the client of source 4.
+/// Flags for clients that open blocks of connections, as the clients of the I/O model table do.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct BlockArgs {
     /// Open all connections once, in blocks of N
@@ -23,7 +23,7 @@ pub(crate) struct BlockArgs {
 }
 
 impl BlockArgs {
-    /// Puts the given flags into the plan.
+    /// Sets the given flags in the plan.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         let asked =
             self.block.is_some() || self.block_rate.is_some() || self.sends_per_connection.is_some() || self.compat;

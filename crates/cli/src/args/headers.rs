@@ -1,5 +1,5 @@
-//! `--header`: `K: V`, with `$env:NAME` in the value for a variable of the environment, or `@FILE` with one header per
-//! line. Values from a file or the environment are secret: they are never printed or written down.
+//! The flag `--header`: `K: V`, or `@FILE` with one header per line. `$env:NAME` in the value stands for an environment
+//! variable. Values from a file or the environment are secret, and never printed or stored.
 
 use anyhow::Context as _;
 use run::Secrets;
@@ -7,10 +7,10 @@ use run::Secrets;
 /// Maximum size of a file of headers, bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Header for a plan; a secret value is already a placeholder.
+/// A header for a plan. A secret value is already replaced by a placeholder.
 type Header = (String, String);
 
-/// Returns the headers of a flag. No error shows a value, since it may be secret.
+/// Returns the headers of a flag. Errors never show a value, because it may be secret.
 pub(crate) fn read(flag: &str, secrets: &mut Secrets) -> anyhow::Result<Vec<Header>> {
     let Some(file) = flag.strip_prefix('@') else { return Ok(vec![header(flag, secrets)?]) };
     let text = run::read_text(file.as_ref(), MAX_FILE_BYTES, "name a file with one header per line")?;
@@ -32,7 +32,7 @@ fn header(text: &str, secrets: &mut Secrets) -> anyhow::Result<Header> {
     Ok((name.into(), from_environment(name, value.trim(), secrets)?))
 }
 
-/// Replaces `$env:NAME` in a header's value by the variable.
+/// Replaces `$env:NAME` in a header's value by the environment variable.
 pub(crate) fn from_environment(header: &str, value: &str, secrets: &mut Secrets) -> anyhow::Result<String> {
     let mut pieces = value.split("$env:");
     let mut out = pieces.next().unwrap_or_default().to_string();
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_cannot_smuggle_lines_and_errors_show_no_value() {
+    fn headers_cannot_contain_line_ends_and_errors_show_no_value() {
         assert_eq!(tried("X-A: b"), Ok(vec![("X-A".into(), "b".into())]));
         for wrong in ["X-A: topsecret\r\nEvil: 1", "topsecret", "to psecret: 1"] {
             assert!(!tried(wrong).unwrap_err().contains("psecret"), "{wrong}");

@@ -3,12 +3,12 @@
 use clap::Args;
 use run::{HostPlan, Plan, Role};
 
-/// Name for all nodes of an allocation.
+/// Name that stands for all nodes of an allocation.
 const SLURM: &str = "slurm";
 /// Default engine.
 const SSH: &str = "ssh";
 
-/// Host of the server, and engine for other hosts.
+/// Flags for the server's host and for engines.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ServerHostArgs {
     /// Host of the server: read its counters and processes there, by the target's port
@@ -26,7 +26,7 @@ pub(crate) struct ServerHostArgs {
     agent_path: Option<String>,
 }
 
-/// Flags of other hosts.
+/// Flags for other hosts.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HostArgs {
     /// Generate the load on these hosts together: a,b,c; slurm means all nodes of the allocation
@@ -43,12 +43,12 @@ pub(crate) struct HostArgs {
 }
 
 impl ServerHostArgs {
-    /// Returns the given server host.
+    /// Returns the given host of the server.
     pub(crate) fn name(&self) -> Option<&str> {
         self.server_host.as_deref()
     }
 
-    /// Puts a given server host into the plan instead of the plan file's.
+    /// Sets the given server host in the plan, in place of the one from the plan file.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.server_host.is_some() || !plan.hosts.is_empty() || self.via.is_none() && self.agent_path.is_none(),
@@ -68,7 +68,7 @@ impl ServerHostArgs {
 }
 
 impl HostArgs {
-    /// Returns true if a flag names another host; the remaining flags need one.
+    /// Returns true if a flag names another host. All other flags need one.
     pub(crate) fn given(&self) -> bool {
         let ServerHostArgs { server_host, via, agent_path, .. } = &self.server;
         !self.client_hosts.is_empty() || server_host.is_some() || via.is_some() || agent_path.is_some()
@@ -80,7 +80,7 @@ impl HostArgs {
         Self { server: ServerHostArgs { server_host, ..self.server.clone() }, ..self.clone() }
     }
 
-    /// Puts the given flags into the plan; named hosts of a side replace those of the plan file.
+    /// Sets the given flags in the plan. Named hosts of a side replace those of the plan file.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         if !self.client_hosts.is_empty() {
             plan.hosts.retain(|host| host.role != Role::Client);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn each_side_has_its_hosts_and_its_engine() {
+    fn each_side_has_its_own_hosts_and_engine() {
         let server = |name: &str, via: Option<&str>| ServerHostArgs {
             server_host: Some(name.into()),
             via: via.map(str::to_string),

@@ -10,7 +10,7 @@ use run::{DataOrder, Intensity, Plan, RecordedTimes, RequestOrder, RequestSet};
 use super::headers::from_environment;
 use crate::output;
 
-/// Set of requests. Boxed, since commands hold their arguments by value.
+/// Flags of a request set. They are boxed, because commands contain their arguments by value.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct MixArgs {
     #[command(flatten)]
@@ -48,7 +48,7 @@ struct Given {
     order: Option<RequestOrder>,
 }
 
-/// Returns the formats of request files, for the help.
+/// Returns the formats of request files for the help.
 fn forms() -> String {
     let each: Vec<&str> = requests::FORMATS.iter().map(|row| row.name).collect();
     format!("Make the requests of a file: {} (`loadline list formats`)", each.join(", "))
@@ -77,7 +77,7 @@ fn order(text: &str) -> Result<RequestOrder, String> {
 }
 
 impl MixArgs {
-    /// Reads the set into the plan. Without a target, the requests' own origin is the target.
+    /// Reads the request set into the plan. If no target is given, the requests' own origin is the target.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         if let Some(log) = &self.given.replay {
             return self.replay(log, plan);
@@ -120,7 +120,7 @@ impl MixArgs {
         Ok(())
     }
 
-    /// Reads an access log into the plan and describes it.
+    /// Reads an access log into the plan and returns its description.
     fn replay(&self, log: &std::path::Path, plan: &mut Plan) -> anyhow::Result<()> {
         ensure!(
             self.given.order.is_none(),
@@ -140,7 +140,7 @@ impl MixArgs {
         summary.iter().for_each(|line| eprintln!("  {}", output::safe(line)));
         let (times, items): (Vec<u64>, Vec<u16>) = replay.times.into_iter().unzip();
         let gaps_us = times.iter().scan(0, |before, &at| Some(at - std::mem::replace(before, at))).collect();
-        // The recorded times count only with a given speed.
+        // The recorded times count only if a speed is given.
         let recorded =
             (!times.is_empty() && plan.command == "load").then_some(RecordedTimes { gaps_us, items, speed: 0.0 });
         plan.load.requests =
@@ -148,7 +148,7 @@ impl MixArgs {
         Ok(())
     }
 
-    /// Returns true if a set is given.
+    /// Returns true if a request set is given.
     pub(crate) fn given(&self) -> bool {
         self.given.requests.is_some() || self.given.curl.is_some() || self.given.replay.is_some()
     }
@@ -162,7 +162,7 @@ fn fill_variables(set: &mut RequestSet, secrets: &mut run::Secrets) -> anyhow::R
     Ok(())
 }
 
-/// Checks that the command uses the times of a log.
+/// Checks that the command can use the times of a log.
 pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()> {
     ensure!(plan.command == "load" || plan.load.stages.is_empty(), "only `loadline load` takes a rate with stages");
     let Some(set) = &mut plan.load.requests else {
@@ -181,7 +181,7 @@ pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Checks that `unique` rows suffice for all requests: only an open loop knows their number.
+/// Checks that there are enough `unique` rows for all requests. Only an open loop knows their number.
 pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
     let data = plan.load.requests.as_ref().and_then(|set| set.data.as_ref());
     if data.is_none_or(|data| data.order != DataOrder::Unique) {
@@ -193,7 +193,7 @@ pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
             "--data-order unique needs `load --rate R`: the number of requests of another load is unknown"
         ),
     };
-    // Reserve for an arrival process beyond its mean, and for the test request.
+    // The reserve covers arrivals beyond their mean rate, and the test request.
     let needs = rate * (plan.load.duration_s + plan.load.warmup_s + SPARE_S);
     let (rows, needs) = (plan.load.secrets.rows(), (needs + 5.0 * needs.sqrt()).ceil() as usize + 1);
     ensure!(
@@ -203,10 +203,10 @@ pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reserve for a load that lasts longer than planned, seconds.
+/// Time in seconds by which a load may last longer than planned.
 const SPARE_S: f64 = 0.5;
 
-/// Checks that the target speaks HTTP and that no other flag sets methods or bodies.
+/// Checks that the target uses HTTP, and that no other flag sets methods or bodies.
 pub(crate) fn check(plan: &Plan, single: &[&str]) -> anyhow::Result<()> {
     if plan.load.requests.is_none() {
         return Ok(());

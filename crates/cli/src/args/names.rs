@@ -1,5 +1,5 @@
-//! Values that name a row of a table. Help and completions offer the rows; the command itself answers a wrong name with
-//! the nearest one.
+//! Values that are names of table rows. Help and completions offer the rows. The command itself answers a wrong name
+//! with the nearest one.
 
 use std::ffi::OsStr;
 
@@ -10,7 +10,7 @@ use crate::tables::TABLES;
 /// Names to offer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Names {
-    /// Rows of one table of `loadline list`; of all tables if the name is empty.
+    /// Names of the rows of one table of `loadline list`, or of all tables if the name is empty.
     Rows(&'static str),
     /// Names of the tables.
     Tables,

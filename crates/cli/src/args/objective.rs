@@ -5,7 +5,7 @@ use run::{Expectation, ExpectedUnit, Plan};
 
 use super::units;
 
-/// Limits of the objective; all have to hold.
+/// Limits of the objective, all of which must hold.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ObjectiveArgs {
     /// Highest median response time allowed
@@ -37,7 +37,7 @@ fn expectation(text: &str) -> Result<Expectation, String> {
 }
 
 impl ObjectiveArgs {
-    /// Puts the given limits into the plan.
+    /// Sets the given limits in the plan.
     pub(crate) fn apply(&self, plan: &mut Plan) {
         let objective = &mut plan.objective;
         let limits = [

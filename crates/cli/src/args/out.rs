@@ -1,4 +1,4 @@
-//! Flags that say where the result goes.
+//! Flags for the destination of the result.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use run::Plan;
 
 use crate::kept::Kept;
 
-/// Flags that say where the result goes.
+/// Flags for the destination of the result.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OutArgs {
     /// Directory for run.json and report.html; an earlier run there moves to DIR-TIME [default: loadline-runs/TIME,
@@ -31,7 +31,7 @@ impl OutArgs {
         Self { verbose: true, ..self.clone() }
     }
 
-    /// Checks the plan and makes the directory of the run; `None` if the run is only printed.
+    /// Checks the plan and creates the directory of the run. Returns `None` if the run is only printed.
     pub(crate) fn prepare(&self, plan: &Plan) -> anyhow::Result<Option<Kept>> {
         plan.check()?;
         Kept::prepare(self.out.as_deref(), self.force, self.json)

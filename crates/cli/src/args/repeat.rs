@@ -1,9 +1,9 @@
-//! Flag of the repeats.
+//! Flag for the number of repeats.
 
 use clap::Args;
 use run::{MAX_REPEATS, Plan};
 
-/// Repeats of a load.
+/// Flag for the number of repeats.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct RepeatArgs {
     /// Repeat everything N times in one run; the interval then includes differences between repeats
@@ -12,7 +12,7 @@ pub(crate) struct RepeatArgs {
 }
 
 impl RepeatArgs {
-    /// Puts the given number into the plan.
+    /// Sets the given number in the plan.
     pub(crate) fn apply(&self, plan: &mut Plan) {
         plan.repeats = self.repeat.unwrap_or(plan.repeats);
     }

@@ -1,4 +1,4 @@
-//! Values that are rows of the load generator's tables: `--io` of `DRIVERS`, `--arrival` of `ARRIVALS`.
+//! Values that are rows of the load generator's tables: `--io` of `DRIVERS`, and `--arrival` of `ARRIVALS`.
 
 use load::arrivals::{self, ARRIVALS, ArrivalSpec, Parameter, Unit};
 use load::drivers::DRIVERS;
@@ -6,14 +6,14 @@ use run::{Arrival, Io};
 
 use super::units;
 
-/// The client driver: `auto` or the name of a row.
+/// Parses a client driver: `auto` or the name of a row.
 pub(super) fn io(text: &str) -> Result<Io, String> {
     let row = DRIVERS.iter().find(|row| row.name == text);
     let found = row.map(|row| row.io).or_else(|| (text == "auto").then_some(Io::Auto));
     found.ok_or_else(|| format!("known are auto, {}", listed(DRIVERS.iter().map(|row| row.name.into()))))
 }
 
-/// Returns the values of `--io`, for its help.
+/// Returns the values of `--io` for the help.
 pub(super) fn io_help() -> String {
     let names = |auto| listed(DRIVERS.iter().filter(|row| row.auto == auto).map(|row| row.name.into()));
     format!("Client driver: auto, {} ({} need no network)", names(true), names(false))
@@ -25,8 +25,8 @@ pub(super) fn io_default() -> String {
     format!("auto: {}", systems.collect::<Vec<_>>().join(" where it is allowed, else "))
 }
 
-/// Arrival process of an open loop: the name of a row, then a colon and its parameters in order, separated by commas. A
-/// missing parameter has its default.
+/// Parses the arrival process of an open loop: the name of a row, then a colon and its parameters, separated by commas.
+/// A missing parameter has its default.
 pub(crate) fn arrival(text: &str) -> Result<Arrival, String> {
     let (name, given) = text.split_once(':').unwrap_or((text, ""));
     let given: Vec<&str> = given.split(',').filter(|_| !given.is_empty()).collect();
@@ -42,12 +42,12 @@ pub(crate) fn arrival(text: &str) -> Result<Arrival, String> {
     Ok(arrival)
 }
 
-/// Returns the values of `--arrival`, for its help.
+/// Returns the values of `--arrival` for the help.
 pub(crate) fn arrival_help() -> String {
     format!("How an open loop's requests arrive: {}", listed(ARRIVALS.iter().map(written)))
 }
 
-/// Returns the default of `--arrival`, for the help.
+/// Returns the default of `--arrival` for the help.
 pub(super) fn arrival_default() -> String {
     arrivals::spec(&Arrival::default()).0.name.into()
 }
@@ -68,7 +68,7 @@ fn possible() -> String {
     format!("known are {}", listed(ARRIVALS.iter().map(explained)))
 }
 
-/// Returns a row as written on the command line, with its default parameters.
+/// Formats a row as on the command line, with its default parameters.
 fn written(row: &ArrivalSpec) -> String {
     let values: Vec<&str> = row.parameters.iter().map(|p| p.default).collect();
     if values.is_empty() { row.name.into() } else { format!("{}:{}", row.name, values.join(",")) }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_can_be_asked_for_by_its_name() {
+    fn every_row_can_be_selected_by_name() {
         for row in DRIVERS {
             assert_eq!(io(row.name), Ok(row.io));
         }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_have_their_units_and_what_is_left_out_the_rows_value() {
+    fn parameters_have_units_and_missing_ones_have_defaults() {
         let bursty = |peak, share, period_s| Ok(Arrival::Bursty { peak, share, period_s });
         assert_eq!(arrival("bursty:3,10%,500ms"), bursty(3.0, 0.1, 0.5));
         assert_eq!(arrival("bursty:3,,2s"), bursty(3.0, 0.05, 2.0));
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_arrival_process_is_refused_with_what_is() {
+    fn an_unknown_arrival_process_is_refused_with_the_known_ones() {
         for (text, says) in [
             ("uniform", "bursty:6,5%,100s"),
             ("poisson:1", "Hurst parameter"),

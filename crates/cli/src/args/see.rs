@@ -1,4 +1,4 @@
-//! Flags that say how a run is shown.
+//! Flags for displaying a run.
 
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
@@ -8,10 +8,10 @@ use clap::Args;
 use super::OutArgs;
 use crate::metrics;
 
-/// Shortest run with a full-screen view, seconds.
+/// Minimum length in seconds of a run with a full-screen view.
 const WORTH_A_VIEW_S: f64 = 5.0;
 
-/// Flags that say how a run is shown.
+/// Flags for displaying a run.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SeeArgs {
     /// Show a full-screen view of the run [default: on a terminal, for more than 5 s, without --json and --verbose]
@@ -26,7 +26,8 @@ pub(crate) struct SeeArgs {
 }
 
 impl SeeArgs {
-    /// Returns true if a run of about `seconds` gets a full-screen view: on a terminal that can move its cursor.
+    /// Returns true if a run of about `expected_s` seconds gets a full-screen view, which needs a terminal with cursor
+    /// movement.
     pub(crate) fn live(&self, out: &OutArgs, expected_s: f64) -> bool {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         let wanted = self.live || expected_s > WORTH_A_VIEW_S && !out.verbose;

@@ -14,7 +14,7 @@ use super::tls::TlsArgs;
 /// Maximum size of a plan file, bytes.
 pub(crate) const MAX_PLAN_BYTES: u64 = 64 << 20;
 
-/// Target and its requests.
+/// Flags of the target and its requests.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TargetArgs {
     #[arg(help = targets())]
@@ -46,7 +46,7 @@ pub(crate) struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// Returns the plan of the file, or the default one, with the target's flags.
+    /// Returns the plan of the file, or the default plan, with the target's flags.
     pub(crate) fn plan(&self, command: &str) -> anyhow::Result<Plan> {
         let mut plan = match &self.config {
             Some(file) => {
@@ -84,7 +84,7 @@ impl TargetArgs {
     }
 }
 
-/// Replaces variables of the environment in the headers of a plan file.
+/// Replaces environment variables in the headers of a plan file.
 pub(crate) fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
     let Some((_, headers)) = load.protocol.path_and_headers() else { return Ok(()) };
     let of_set = load.requests.iter_mut().flat_map(|set| &mut set.requests).flat_map(|request| &mut request.headers);
@@ -94,14 +94,14 @@ pub(crate) fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the protocol of a target's scheme, with the settings of a plan file for that protocol. An unknown scheme is
-/// refused later, where the target is resolved.
+/// Returns the protocol of a target's scheme, with that protocol's settings in a plan file. An unknown scheme is
+/// refused later, when the target is resolved.
 pub(crate) fn protocol_of(url: &str, given: &Protocol) -> Protocol {
     let fresh = proto::by_url(url).map_or_else(Protocol::default, |(row, _)| (row.defaults)());
     if fresh.name() == given.name() { given.clone() } else { fresh }
 }
 
-/// Returns the forms of a target, for the help.
+/// Returns the formats of a target for the help.
 fn targets() -> String {
     let written = |s: &proto::Scheme| format!("{}://HOST:PORT{}", s.name, if s.path { "/PATH" } else { "" });
     let all: Vec<String> = proto::PROTOCOLS.iter().flat_map(|row| row.schemes).map(written).collect();

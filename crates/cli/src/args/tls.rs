@@ -1,4 +1,4 @@
-//! The flags of TLS: for targets that are spoken to within it.
+//! Flags of TLS, for targets that use it.
 
 use clap::Args;
 use run::{Plan, TlsPlan, TlsVersion};
@@ -29,7 +29,7 @@ pub(crate) struct TlsArgs {
 }
 
 impl TlsArgs {
-    /// Puts the given flags into the plan; fails if the target has no TLS.
+    /// Sets the given flags in the plan. Fails if the target does not use TLS.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         if !within(&plan.target.url) {
             anyhow::ensure!(
@@ -52,12 +52,12 @@ impl TlsArgs {
         Ok(())
     }
 
-    /// Puts the given flags into the plan of one of two targets; they may be for the other one.
+    /// Sets the given flags in the plan of one of two targets. They may be meant for the other one.
     pub(crate) fn apply_to_either(&self, plan: &mut Plan, both: &[String]) -> anyhow::Result<()> {
         if within(&plan.target.url) || !both.iter().any(|url| within(url)) { self.apply(plan) } else { Ok(()) }
     }
 
-    /// Returns true if any flag was given.
+    /// Returns true if any of these flags was given.
     pub(crate) fn any(&self) -> bool {
         self.cacert.is_some()
             || self.cert.is_some()
@@ -67,7 +67,7 @@ impl TlsArgs {
     }
 }
 
-/// Returns true if the target's scheme has TLS.
+/// Returns true if the target's scheme uses TLS.
 fn within(url: &str) -> bool {
     proto::by_url(url).is_some_and(|(_, scheme)| scheme.tls)
 }

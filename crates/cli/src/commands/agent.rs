@@ -1,4 +1,4 @@
-//! `loadline agent`: started by the conductor, not by users.
+//! `loadline agent`: a process that the conductor starts, not the user.
 
 use crate::Exit;
 

@@ -1,4 +1,4 @@
-//! `loadline compare`: compares old runs with new ones, or two live servers in turns.
+//! `loadline compare`: compares old runs with new ones, or two live servers with alternating windows.
 
 use std::path::{Path, PathBuf};
 
@@ -13,9 +13,9 @@ use crate::{Exit, output};
 
 /// Directory of named baselines.
 const BASELINES: &str = "loadline-runs/baselines";
-/// Default time for all windows of two live servers, seconds.
+/// Default time in seconds for all windows of two live servers.
 const BUDGET_S: f64 = 60.0;
-/// Default connections of the closed loop for two live servers.
+/// Default number of connections of the closed loop for two live servers.
 const CONNECTIONS: u32 = 16;
 
 /// Arguments of `compare`.
@@ -75,7 +75,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Compares and prints; the exit status tells if the new side is worse.
+/// Compares and prints. The exit status tells if the new side is worse.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let of_requests = args.mix.given() || args.tls.any();
     let live = args.both.iter().filter(|one| UrlParts::parse(one).scheme.is_some()).count();
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let Some((comparison, interrupted)) = comparison else { return Ok(Exit::Done) };
     let form = if args.json { "json" } else { &args.form };
     output::print(&report::render_comparison(form, &comparison, &output::style())?)?;
-    // A comparison that was cut short is shown, but its exit status reports no regression.
+    // An interrupted comparison is shown, but its exit status reports no regression.
     Ok(match (interrupted, comparison.regression) {
         (true, _) => Exit::Interrupted,
         (false, true) => Exit::Failed,
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     })
 }
 
-/// Refuses flags about the load for saved runs, whose load is over.
+/// Refuses flags about the load for stored runs, whose load is over.
 fn only_of_servers(args: &Args) -> anyhow::Result<()> {
     let given = [
         ("--budget", args.budget.is_some()),
@@ -125,7 +125,7 @@ fn only_of_servers(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// Refuses flags that name runs for two live servers.
+/// Refuses flags that name runs if two live servers are compared.
 fn only_of_runs(args: &Args) -> anyhow::Result<()> {
     let given = [
         ("--baseline", args.baseline.is_some()),
@@ -170,7 +170,7 @@ fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
     judged((&names(&old), &a), (&names(&new), &b), args.threshold, Pairing::Kept).map(Some)
 }
 
-/// Refuses a run that is named twice: it is no repeat, and the interval would be too narrow.
+/// Refuses a run that is named twice. It is no repeat, and the interval would be too narrow.
 fn once(side: &str, paths: &[PathBuf]) -> anyhow::Result<()> {
     let place = |path: &PathBuf| {
         let file = if path.is_dir() { path.join("run.json") } else { path.clone() };
@@ -201,7 +201,7 @@ fn judged(old: (&str, &[Run]), new: (&str, &[Run]), threshold: f64, pairing: Pai
     judge::compare(old, new, threshold, pairing).map_err(anyhow::Error::msg)
 }
 
-/// Finds a baseline. Under an unused name, or with `replace`, the new run becomes the baseline.
+/// Finds a baseline. If the name is unused, or with `replace`, the new run becomes the baseline.
 fn baseline(name: &str, new: &[PathBuf], replace: bool) -> anyhow::Result<Option<PathBuf>> {
     let path = Path::new(name);
     let is_path = path.components().count() > 1 || path.join("run.json").is_file();
@@ -225,7 +225,7 @@ fn baseline(name: &str, new: &[PathBuf], replace: bool) -> anyhow::Result<Option
     Ok(None)
 }
 
-/// Returns the comparison, and true if the user ended it.
+/// Compares two live servers. Returns the comparison, and true if the user interrupted it.
 fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
     output::catch_interrupts();
     let plans = [plan(args, 0)?, plan(args, 1)?];
@@ -244,7 +244,7 @@ fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
     Ok((comparison.map(with_turns), interrupted))
 }
 
-/// Servers started by this command; dropping this ends them.
+/// Starts the servers that the flags name. Dropping the result ends them.
 fn own_servers(args: &Args, plans: &[Plan; 2]) -> anyhow::Result<Vec<OwnServer>> {
     let at = |plan: &Plan| lab::resolve(&plan.target.url, &plan.load.protocol).map(|resolved| resolved.addr);
     let commands = [&args.command_a, &args.command_b];
@@ -255,7 +255,7 @@ fn own_servers(args: &Args, plans: &[Plan; 2]) -> anyhow::Result<Vec<OwnServer>>
     started.map(|(command, plan)| OwnServer::start(command, &at(plan)?)).collect()
 }
 
-/// Ctrl-C ends the windows; the finished ones are compared.
+/// Reacts to Ctrl-C: the windows end, and the finished ones are compared.
 struct Interrupts;
 
 impl lab::Watch for Interrupts {

@@ -1,4 +1,4 @@
-//! `loadline completions SHELL`: completions made from the types of the flags.
+//! `loadline completions SHELL`: completions generated from the types of the flags.
 
 use clap::Command;
 use clap_complete::Shell;
@@ -25,7 +25,7 @@ fn script(shell: Shell, whole: &Command) -> String {
     String::from_utf8_lossy(&text).into_owned() + &more
 }
 
-/// Returns a command without its hidden parts, which the generators would offer.
+/// Returns a command without its hidden parts, which the generators would otherwise offer.
 fn visible(command: &Command) -> Command {
     let arguments = command.get_arguments().cloned();
     let commands = command.get_subcommands().filter(|c| !c.is_hide_set()).map(visible);
@@ -33,7 +33,7 @@ fn visible(command: &Command) -> Command {
     command.get_about().into_iter().fold(shown, |shown, about| shown.about(about.clone()))
 }
 
-/// Returns the names that a command takes: fish's generator offers only values of flags.
+/// Returns the names that a command accepts as arguments. fish's generator offers only the values of flags.
 fn names_for_fish(whole: &Command) -> String {
     let of = |command: &Command| {
         let taken = command.get_positionals().flat_map(clap::Arg::get_possible_values);
@@ -52,7 +52,7 @@ mod tests {
     use crate::command;
 
     #[test]
-    fn names_are_offered_and_what_is_not_for_people_is_not() {
+    fn names_are_offered_but_hidden_parts_are_not() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let text = script(shell, &command());
             for name in ["event-groups", "echo", "request-rate", "openmetrics"] {

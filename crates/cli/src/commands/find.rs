@@ -44,7 +44,7 @@ pub(crate) struct Args {
     prove_dir: Option<std::path::PathBuf>,
 }
 
-/// Experiments that are allowed.
+/// Kinds of experiments that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Proving {
     /// No experiment
@@ -55,7 +55,7 @@ enum Proving {
     Intrusive,
 }
 
-/// Runs the search, reports and saves it.
+/// Runs the search, reports and stores it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     output::catch_interrupts();

@@ -23,13 +23,13 @@ pub(crate) struct Args {
     origin: Option<String>,
 }
 
-/// Reads and prints.
+/// Reads the requests and prints them as TOML.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let of_log_fields = args.replay_fields.is_some() || !args.allow.is_empty();
     if of_log_fields || args.format.as_deref() == Some("log") {
         return of_log(args);
     }
-    // Vegeta's targets look like log lines with a method and a URL, so they are tried first.
+    // Targets of vegeta look like log lines with a method and a URL, so their format is tried first.
     let other = requests::read_file(&args.file, args.format.as_deref());
     if args.format.is_none() && other.is_err() && requests::looks_like_log(&args.file) {
         return of_log(args);
@@ -79,7 +79,7 @@ fn comment(text: &str) -> String {
     format!("# {}\n", run::visible(text))
 }
 
-/// Returns the headers with secret values.
+/// Returns the headers that have secret values.
 fn secrets(imported: &requests::Imported) -> Vec<String> {
     let headers = imported.found.iter().flat_map(|found| &found.request.headers);
     let names: std::collections::BTreeSet<String> =

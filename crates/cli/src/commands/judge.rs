@@ -34,7 +34,7 @@ fn columns_help() -> String {
     )
 }
 
-/// Derives, judges and prints. A printed figure that contradicts the counters is a failed comparison.
+/// Derives, judges and prints. A printed figure that contradicts the counters fails the comparison.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let csv = !args.file.is_dir() && args.file.extension().is_none_or(|e| e != "json");
     let (mut run, derived) = if csv {
@@ -99,7 +99,7 @@ fn row(d: &Derived) -> Vec<Cell> {
     ]
 }
 
-/// Formats six significant digits without trailing zeros, enough for a comparison within 0.5 %.
+/// Formats six significant digits without trailing zeros, which suffices for a comparison within 0.5 %.
 fn digits(value: f64) -> String {
     let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
     let decimals = (5 - magnitude).clamp(0, 12) as usize;
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_keep_what_a_comparison_needs() {
+    fn figures_keep_enough_digits_for_a_comparison() {
         assert_eq!(
             (digits(734.887_4), digits(2.0), digits(0.0), digits(-0.012_345_678)),
             ("734.887".into(), "2".into(), "0".into(), "-0.0123457".into())
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_source_got_wrong_is_marked() {
+    fn errors_in_published_figures_are_marked() {
         let cases = read("case,reads_per_s,cpu_percent,printed.cpu_us\nrole swap,195.56,7.95,460.5\n").unwrap();
         let table = table(&derive(&cases));
         assert!(table.rows.iter().any(|r| r[4].text == "no"), "{table:?}");

@@ -1,4 +1,4 @@
-//! `loadline lab NAME`: an experiment from the sources.
+//! `loadline lab NAME`: runs an experiment from a published source.
 
 use std::path::PathBuf;
 
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     out: OutArgs,
 }
 
-/// Runs the experiment, reports and saves it.
+/// Runs the experiment, reports and stores it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let experiment = experiments::experiment(&args.name)?;
     if args.show_plan {
@@ -79,14 +79,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     args.repeat.apply(&mut plan);
     output::catch_interrupts();
     let kept = args.out.prepare(&plan)?;
-    // An experiment's screen shows its steps.
+    // The screen of an experiment shows its steps.
     let mut screen = Screen::new(&args.out.whole(), if args.quick { 30.0 } else { 120.0 });
     let result = experiments::run(experiment, plan, args.quick, kept.as_ref().map(Kept::dir), &mut screen);
     screen.done();
     finish::ended(result, &Ends { kept, json: args.out.json, used: None })
 }
 
-/// Returns the named hosts of the experiment, which need no medium.
+/// Sets the named hosts of the experiment. Named hosts need no medium.
 fn on_hosts(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
     args.hosts.apply(plan)?;
     if plan.hosts.is_empty() {
@@ -101,7 +101,7 @@ fn on_hosts(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Sets a parameter, also of the quick run.
+/// Sets a parameter, in the quick plan as well.
 fn set(plan: &mut Plan, name: &str, value: serde_json::Value) {
     plan.lab.insert(name.into(), value);
     if let Some(quick) = plan.lab.get_mut("quick").and_then(|q| q.as_object_mut()) {

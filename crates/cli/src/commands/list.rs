@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_table_is_answered_with_the_right_one() {
+    fn a_wrong_table_name_suggests_the_nearest_one() {
         assert!(find("modles").err().unwrap().to_string().contains("models"));
         assert!(find("model").is_ok());
     }

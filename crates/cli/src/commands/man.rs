@@ -1,4 +1,4 @@
-//! `loadline man DIR`: one page per command, made from the types of the flags.
+//! `loadline man DIR`: one man page per command, generated from the types of the flags.
 
 use std::path::PathBuf;
 

@@ -72,7 +72,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs the command; `whole` makes the whole command line, for commands that describe it.
+    /// Runs the command. `whole` returns the parser of the whole command line, for commands that describe it.
     pub(crate) fn run(self, whole: fn() -> clap::Command) -> anyhow::Result<Exit> {
         match self {
             Self::Find(args) => find::run(&args),
@@ -98,8 +98,8 @@ impl Command {
         }
     }
 
-    /// Returns true for commands that only print: they may end with the reader of their pipe. All others have processes
-    /// and runs to save.
+    /// Returns true for commands that only print. They may end when the reader of their pipe closes it. All other
+    /// commands have processes and runs to finish.
     pub(crate) fn only_prints(&self) -> bool {
         matches!(
             self,

@@ -30,7 +30,7 @@ pub(crate) struct Args {
     child: bool,
 }
 
-/// Runs it.
+/// Runs the workload, or prints it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let Some(path) = args.workload.as_deref().filter(|_| !args.child) else {
         workload::child();

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Samples all counters a few times; returns the number of samples and their CPU time.
+/// Samples all counters a few times. Returns the number of samples and their CPU time.
 fn observe() -> (u32, f64) {
     let scope = probe::Scope { processes: vec![std::process::id()], ..probe::Scope::default() };
     let mut probe = probe::Probe::new(scope);

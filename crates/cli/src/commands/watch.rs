@@ -1,4 +1,4 @@
-//! `loadline watch`: the counters of a server under an external load.
+//! `loadline watch`: reads the counters of a server under external load.
 
 use std::net::SocketAddr;
 
@@ -33,12 +33,12 @@ pub(crate) struct Args {
     out: OutArgs,
 }
 
-/// Watches, judges and saves.
+/// Watches, judges and stores the run.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut plan = Plan { command: "watch".into(), ..Plan::default() };
     plan.target.server_pid = args.server_pid;
     plan.target.url = args.port.map(|at| format!("tcp://{at}")).unwrap_or_default();
-    // Without a duration, the user or the server's end stops it.
+    // Without a duration, the user or the end of the server stops the watch.
     plan.load.duration_s = args.duration.unwrap_or(run::MAX_DURATION_S);
     plan.observe.interval_s = args.interval.unwrap_or(plan.observe.interval_s);
     args.host.apply(&mut plan)?;
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     finish::ended(result, &Ends::of(&args.out, kept, used))
 }
 
-/// A bare port means any listener on this machine.
+/// Parses the listener to watch. A bare port means any listener on this machine.
 fn listener(text: &str) -> Result<SocketAddr, String> {
     let bare = text.parse::<u16>().ok().filter(|port| *port > 0).map(|port| SocketAddr::from(([0, 0, 0, 0], port)));
     bare.or_else(|| text.parse().ok()).ok_or_else(|| format!("{text:?} is not a port; write 8080 or 127.0.0.1:8080"))

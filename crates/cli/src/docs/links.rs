@@ -1,4 +1,5 @@
-//! Every relative link, heading and source path that the pages of docs/ and the files beside README.md name exists.
+//! Checks that every relative link, heading and source path exists that is named in docs/ and in the files beside
+//! README.md.
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +35,7 @@ fn between<'a>(text: &'a str, open: &'a str) -> impl Iterator<Item = &'a str> {
     text.split(open).skip(1).filter_map(|rest| rest.split_once(')')).map(|(inside, _)| inside)
 }
 
-/// Returns whether a link's file exists, and its heading if the link names one.
+/// Returns true if the file of a link exists, and its heading if the link names one.
 fn leads_somewhere(page: &Path, link: &str) -> bool {
     let (file, heading) = link.split_once('#').unwrap_or((link, ""));
     let target = if file.is_empty() { page.to_path_buf() } else { page.with_file_name(file) };

@@ -1,5 +1,5 @@
-//! The backend of ratatui: plain escape sequences on standard output. Only `sys::terminal` takes and restores the
-//! terminal, since a signal handler may do so.
+//! The backend of ratatui, which writes escape sequences to standard output. Only `sys::terminal` takes and restores
+//! the terminal, because a signal handler may do so.
 
 use std::io::{self, Write as _};
 
@@ -8,12 +8,12 @@ use ratatui_core::buffer::Cell;
 use ratatui_core::layout::{Position, Size};
 use ratatui_core::style::{Color, Modifier};
 
-/// Size of a terminal that does not report one.
+/// Size of a terminal that does not report its size.
 const USUAL: Size = Size { width: 80, height: 24 };
-/// Largest size; a larger one is an error, and its cells would take gigabytes.
+/// Maximum number of columns or lines. A larger size is an error, because its cells would take gigabytes.
 const LARGEST: u16 = 1000;
 
-/// Backend of ratatui; see the head of this file.
+/// Backend of ratatui; see the module documentation.
 #[derive(Debug, Default)]
 pub(super) struct Ansi {
     out: Vec<u8>,

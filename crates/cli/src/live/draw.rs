@@ -1,4 +1,5 @@
-//! Draws the view in as many lines as the terminal has: complete at 80 x 24, less on smaller ones.
+//! Draws the view in as many lines as the terminal has. The view is complete at 80 x 24, and smaller terminals show
+//! less.
 
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Stylize as _};
@@ -11,13 +12,13 @@ use super::history::Moment;
 use super::model::Model;
 use super::sides::{CpuKinds, SideNow};
 
-/// Width of a bar, columns.
+/// Width of a bar in columns.
 const BAR: usize = 30;
-/// Fewest and most lines of a chart with its title.
+/// Minimum and maximum number of lines of a chart with its title.
 const CHART: (usize, usize) = (3, 12);
-/// Most client hosts that are named.
+/// Maximum number of client hosts that are named.
 const HOSTS: usize = 5;
-/// Most busy devices that are named.
+/// Maximum number of busy devices that are named.
 const DEVICES: usize = 3;
 
 /// Draws the view. `keys` is the line that explains the keys.
@@ -49,7 +50,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// Divides the lines: head, current figures and keys first, then the rest by importance.
+    /// Divides the lines. Head, current figures and keys come first, then the other parts by importance.
     fn of(model: &Model, height: usize) -> Self {
         let mut room = height.saturating_sub(2 + now(model).len() + 1);
         let mut take = |mut lines: Vec<Line<'static>>| {
@@ -64,7 +65,7 @@ impl Parts {
         let note = model.notes.back().map(|note| Line::from(format!("note     {note}")).dim());
         let notes: Vec<Line<'static>> = note.into_iter().take(room.min(1)).collect();
         room -= notes.len();
-        // Half of the remaining lines for charts, the rest for the steps.
+        // Charts get half of the remaining lines, and the steps the rest.
         let steps = steps(model, room.min(3 + room / 3));
         room -= steps.len();
         let chart = if least == 0 { 0 } else { (CHART.0 + room / charts).min(CHART.1) };
@@ -124,7 +125,7 @@ fn bars(values: &[f64], most: f64, height: usize) -> Vec<String> {
     (0..height).rev().map(line).collect()
 }
 
-/// Figure of a moment in a chart.
+/// A figure of each moment in a chart.
 #[derive(Clone, Copy)]
 struct Of {
     value: fn(&Moment) -> f64,
@@ -202,7 +203,7 @@ fn now(model: &Model) -> Vec<Line<'static>> {
     ))]
 }
 
-/// Draws CPU by kind (once for a shared host) and the use of each side's processes.
+/// Draws the CPU time by kind (once for a shared host) and the use of each side's processes.
 fn cpu(model: &Model) -> Vec<Line<'static>> {
     if model.sides.is_empty() {
         return vec![Line::from("CPU      no counters yet").dim()];
@@ -219,7 +220,7 @@ fn cpu(model: &Model) -> Vec<Line<'static>> {
     lines
 }
 
-/// Draws the busy share of each client host, busiest first; the bar above belongs to the first.
+/// Draws the utilisation of each client host, busiest first. The bar above belongs to the first.
 fn client_hosts(model: &Model) -> Option<Line<'static>> {
     let mut hosts: Vec<&(String, f64)> = model.client_hosts.iter().collect();
     hosts.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -254,7 +255,7 @@ fn uses(side: &SideNow) -> String {
     let uses = &side.uses;
     let cpus = uses.cpus.map(|cpus| format!("{cpus:.2} CPUs"));
     let memory = uses.memory.map(|bytes| quantity(bytes, Unit::Bytes));
-    // Two sides share one line of 80 columns.
+    // Both sides share one line of 80 columns.
     let descriptors = uses.descriptors.filter(|_| side.role == "server").map(|n| format!("{n:.0} descriptors"));
     let all: Vec<String> = cpus.into_iter().chain(memory).chain(descriptors).collect();
     format!("{} {}", side.role, if all.is_empty() { "unknown".into() } else { all.join(", ") })
@@ -264,7 +265,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// Draws the busiest devices and their used share.
+/// Draws the busiest devices and their utilisation.
 fn devices(model: &Model) -> Vec<Line<'static>> {
     let line = |(i, device): (usize, &Device)| {
         let columns = ((device.busy * BAR as f64).round() as usize).min(BAR);
@@ -292,7 +293,7 @@ fn errors(model: &Model) -> Line<'static> {
     Line::from(format!("errors   {}", told.join(", "))).fg(Color::Red)
 }
 
-/// Draws the newest steps with their head.
+/// Draws the newest steps with their heading.
 fn steps(model: &Model, most: usize) -> Vec<Line<'static>> {
     if model.steps.is_empty() || most < 2 {
         return Vec::new();
@@ -337,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn at_80_by_24_all_of_it_is_there() {
+    fn at_80_by_24_all_parts_are_shown() {
         let text = drawn(&model(), 80, 24);
         for part in [
             "loadline find",
@@ -362,13 +363,13 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_is_as_high_as_its_share_of_the_most() {
+    fn a_bar_is_proportional_to_its_value() {
         assert_eq!(bars(&[0.0, 1.0, 8.5, 12.0, 16.0, f64::NAN], 16.0, 2), ["   ▄█ ", " ▁███ "]);
         assert_eq!(bars(&[0.0, f64::NAN], 0.0, 1), ["  "]);
     }
 
     #[test]
-    fn hosts_of_clients_are_named_by_how_busy_they_are() {
+    fn the_busiest_client_hosts_are_named_first() {
         let mut model = model();
         model.client_hosts = (0..7).map(|i| (format!("gen{i}"), f64::from(i) / 10.0)).collect();
         let text = drawn(&model, 80, 24);
@@ -376,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn any_size_is_drawn_and_what_matters_least_goes_first() {
+    fn every_size_is_drawn_and_the_least_important_parts_are_left_out_first() {
         let model = model();
         for (width, height) in [(1, 1), (10, 3), (40, 10), (80, 8), (200, 60), (300, 2)] {
             drawn(&model, width, height);

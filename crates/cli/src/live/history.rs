@@ -1,21 +1,21 @@
-//! The history of a run for the view, in at most as many moments as a screen can show. Too many moments are merged in
-//! pairs, so a week takes no more memory than a minute.
+//! The history of a run for the view, in at most as many moments as a screen can show. If there are too many, pairs of
+//! moments are merged, so a week takes no more memory than a minute.
 
-/// Most moments that are kept.
-const MOST: usize = 512;
+/// Maximum number of moments that are kept.
+const MAX_MOMENTS: usize = 512;
 
-/// Moment of a run. Unknown figures are NaN.
+/// A moment of a run. Unknown figures are NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Moment {
-    /// Length, seconds.
+    /// Length in seconds.
     pub(crate) seconds: f64,
     /// Completed requests per second.
     pub(crate) completed: f64,
-    /// Median response time, microseconds.
+    /// Median response time in microseconds.
     pub(crate) p50_us: f64,
-    /// 99th percentile of the response time, microseconds; the largest of merged moments.
+    /// 99th percentile of the response time in microseconds; the largest one of merged moments.
     pub(crate) p99_us: f64,
-    /// Busy share of the CPUs, where only counters are watched.
+    /// Utilisation of the CPUs, if only counters are watched.
     pub(crate) cpu: f64,
 }
 
@@ -38,13 +38,13 @@ impl Moment {
     }
 }
 
-/// History of a run; see the head of this file.
+/// The history of a run; see the module documentation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     moments: Vec<Moment>,
-    /// Moment that is not complete yet, and its number of source moments.
+    /// The moment that is not complete yet, and its number of source moments.
     open: Option<(Moment, u32)>,
-    /// Source moments per kept moment; 0 means 1.
+    /// Number of source moments per kept moment; 0 means 1.
     each: u32,
 }
 
@@ -59,13 +59,13 @@ impl History {
             return;
         }
         self.moments.push(sum);
-        if self.moments.len() >= MOST {
+        if self.moments.len() >= MAX_MOMENTS {
             self.moments = pairs(&self.moments, 2);
             self.each = self.each.max(1) * 2;
         }
     }
 
-    /// Returns the whole history in at most `most` moments.
+    /// Returns the whole history in at most `columns` moments.
     pub(crate) fn in_columns(&self, columns: usize) -> Vec<Moment> {
         let each = self.moments.len().div_ceil(columns.max(1)).max(1);
         pairs(&self.moments, each)
@@ -85,11 +85,11 @@ mod tests {
     }
 
     #[test]
-    fn a_week_takes_no_more_than_a_minute_and_loses_no_peak() {
+    fn a_week_takes_no_more_memory_than_a_minute_and_keeps_its_peaks() {
         let mut history = History::default();
         let n = 7 * 24 * 3600 * 5;
         (0..n).for_each(|i| history.push(moment(if i == 12_345 { 900.0 } else { 100.0 })));
-        assert!(history.moments.len() < MOST);
+        assert!(history.moments.len() < MAX_MOMENTS);
         let columns = history.in_columns(80);
         assert!(columns.len() <= 80 && columns.iter().any(|m| m.p99_us == 900.0));
         let seconds: f64 = columns.iter().map(|m| m.seconds).sum();
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_spoils_no_mean() {
+    fn unknown_figures_do_not_affect_means() {
         let known = moment(10.0);
         let unknown = Moment { p50_us: f64::NAN, p99_us: f64::NAN, completed: 0.0, ..known };
         let both = known.with(unknown);

@@ -39,15 +39,15 @@ impl Shared {
 
 #[derive(Debug, Default)]
 struct Flags {
-    /// The run has ended.
+    /// True if the run has ended.
     end: AtomicBool,
-    /// The user asked to end the run.
+    /// True if the user asked to end the run.
     quit: AtomicBool,
-    /// Net steps by which the user raised the rate.
+    /// Steps by which the user raised the rate, minus those down.
     steps: AtomicI32,
 }
 
-/// Factor of one step of the rate, and the most steps.
+/// Factor of one step of the rate, and maximum number of steps.
 const STEP: f64 = 1.1;
 const MOST_STEPS: i32 = 48;
 
@@ -62,7 +62,7 @@ impl Flags {
     }
 }
 
-/// Shown view; dropping it restores the terminal.
+/// The visible view. Dropping it restores the terminal.
 #[derive(Debug)]
 pub(crate) struct View {
     flags: Arc<Flags>,
@@ -70,7 +70,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Takes the terminal and starts to draw; `None` if the terminal is not available.
+    /// Takes the terminal and starts to draw. Returns `None` if the terminal is not available.
     pub(crate) fn begin(shared: &Shared) -> Option<Self> {
         give_back_in_a_panic();
         let taken = FullScreen::take().ok()?;
@@ -83,12 +83,12 @@ impl View {
         Some(Self { flags, thread: Some(thread) })
     }
 
-    /// Returns the user's factor of the planned rate.
+    /// Returns the factor by which the user changed the planned rate.
     pub(crate) fn factor(&self) -> f64 {
         self.flags.factor()
     }
 
-    /// Returns true if the user asked to end.
+    /// Returns true if the user asked to end the run.
     pub(crate) fn quits(&self) -> bool {
         self.flags.quit.load(Ordering::Relaxed)
     }
@@ -97,7 +97,7 @@ impl View {
 impl Drop for View {
     fn drop(&mut self) {
         self.flags.end.store(true, Ordering::Relaxed);
-        // A panicking thread restores the terminal in its hook.
+        // A panicking thread restores the terminal in its panic hook.
         self.thread.take().into_iter().for_each(|thread| drop(thread.join()));
         sys::terminal::give_back();
     }
@@ -115,15 +115,15 @@ fn give_back_in_a_panic() {
     });
 }
 
-/// Drawing thread.
+/// The thread that draws.
 struct Painter {
     taken: FullScreen,
     terminal: Terminal<backend::Ansi>,
     shared: Shared,
     flags: Arc<Flags>,
-    /// State at the time of the pause.
+    /// State at the time when the user paused the view.
     frozen: Option<Model>,
-    /// The user may change the rate.
+    /// True if the user may change the rate.
     by_hand: bool,
 }
 
@@ -140,7 +140,7 @@ impl Painter {
             }
             match self.taken.key(LOOK) {
                 Some(b'q' | b'Q') => self.flags.quit.store(true, Ordering::Relaxed),
-                // The unshifted keys for + and - also work.
+                // The unshifted keys of + and - work, too.
                 Some(b'+' | b'=') if self.by_hand => self.flags.step(1),
                 Some(b'-' | b'_') if self.by_hand => self.flags.step(-1),
                 Some(b' ') => self.frozen = if self.frozen.is_some() { None } else { Some(self.shared.lock().clone()) },
@@ -151,14 +151,14 @@ impl Painter {
 
     fn paint(&mut self) -> std::io::Result<()> {
         let keys = self.keys();
-        // Only the copy is made under the lock, not the drawing.
+        // The lock covers only the copy, not the drawing.
         let model = self.frozen.clone().unwrap_or_else(|| self.shared.lock().clone());
         self.terminal.draw(|frame| draw::draw(frame, &model, &keys)).map(|_| ())
     }
 
     fn keys(&self) -> String {
         let rate = self.shared.lock().rate.filter(|_| self.by_hand);
-        // Short enough for 80 columns, like the other lines.
+        // The text fits into 80 columns, like the other lines.
         let rate = rate.map(|rate| format!("   + - rate {}", quantity(rate * self.flags.factor(), Unit::PerSecond)));
         let keys = match (self.taken.has_keys(), self.flags.quit.load(Ordering::Relaxed), self.frozen.is_some()) {
             (_, true, _) => return "ending: the measurements are saved".into(),

@@ -1,5 +1,5 @@
-//! What is known of a run while it goes on, as whoever shows it reads it: the view, the metrics. Written by the conductor's
-//! thread a few times a second.
+//! The known state of a running run, for the view and the metrics. The conductor's thread updates it a few times per
+//! second.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
@@ -10,44 +10,44 @@ use run::{Device, ErrorKind, Side, Tick, TickDetail, Trial};
 use super::history::{History, Moment};
 use super::sides::{CpuKinds, SideNow};
 
-/// Steps and notes that are kept.
+/// Maximum number of steps and notes that are kept.
 const MOST_LINES: usize = 50;
-/// Two states that are nearer say nothing of a rate, seconds.
+/// Minimum time in seconds between two states from which a rate is computed.
 const APART_S: f64 = 0.15;
 
-/// See the head of this file.
+/// State of a running run; see the module documentation.
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
-    /// What is done to whom.
+    /// Command and target.
     pub(crate) title: String,
     pub(crate) start: Instant,
-    /// The whole run is expected to take so many seconds; 0 is unknown.
+    /// Expected length of the whole run in seconds; 0 if unknown.
     pub(crate) budget_s: f64,
-    /// Somebody else makes the load: there are counters and nothing else.
+    /// True for `watch`: the load is external, so there are only counters.
     pub(crate) watches: bool,
-    /// The planned rate of an open loop that may be changed by hand, per second.
+    /// Planned rate per second of an open loop, if the user may change it.
     pub(crate) rate: Option<f64>,
-    /// The step that is on, since when, and for how many seconds it is meant.
+    /// The current step, its start, and its expected length in seconds.
     pub(crate) step: (String, Instant, f64),
-    /// Trials that ended.
+    /// Number of trials that ended.
     pub(crate) trials: usize,
     pub(crate) history: History,
     /// The newest moment.
     pub(crate) moment: Option<Moment>,
-    /// The newest state of the trial that is on.
+    /// Newest state of the current trial.
     pub(crate) now: LiveProgress,
-    /// Where the moment that is on began.
+    /// State at the beginning of the current moment.
     since: (Tick, TickDetail),
-    /// Failures of the trials that ended.
+    /// Failures in trials that ended.
     failed: BTreeMap<ErrorKind, u64>,
-    /// Both sides, client first, as they were when last seen; whether they are on one host.
+    /// Newest samples of both sides, client first, and true if both are on one host.
     pub(crate) sides: Vec<SideNow>,
     pub(crate) one_host: bool,
-    /// Hosts of clients where they are several, and how busy each is.
+    /// Client hosts if there are several, with their utilisation.
     pub(crate) client_hosts: Vec<(String, f64)>,
-    /// Devices by share of their time or limit, busiest first.
+    /// Devices by utilisation, busiest first.
     pub(crate) busiest: Vec<Device>,
-    /// The steps so far, a line each, and the head of these lines.
+    /// The steps so far, one line each, and the heading of these lines.
     pub(crate) steps_head: String,
     pub(crate) steps: VecDeque<String>,
     pub(crate) notes: VecDeque<String>,
@@ -79,14 +79,14 @@ impl Model {
         }
     }
 
-    /// A phase begins.
+    /// Records that a phase begins.
     pub(crate) fn phase(&mut self, name: &str, expected_s: f64) {
         self.step = (run::visible(name).into_owned(), Instant::now(), expected_s);
         self.now = LiveProgress::default();
         self.since = Default::default();
     }
 
-    /// More is known of the trial that is on.
+    /// Records the progress of the current trial.
     pub(crate) fn progress(&mut self, now: LiveProgress) {
         let seconds = now.tick.t_s - self.since.0.t_s;
         if seconds >= APART_S {
@@ -103,7 +103,7 @@ impl Model {
         self.now = now;
     }
 
-    /// What is known of a server that is only watched, in a line; none before there are two samples.
+    /// Returns a line about a server that is only watched, or `None` before there are two samples.
     pub(crate) fn line(&self) -> Option<String> {
         let side = self.sides.last()?;
         let cpu = side.cpu?;
@@ -127,7 +127,7 @@ impl Model {
         ))
     }
 
-    /// Both sides' newest samples. What is not told stays as it was seen last.
+    /// Records the newest samples of both sides. A side without a new sample keeps its last one.
     pub(crate) fn see(&mut self, clients: &[Side], server: Option<&Side>) {
         let of_server = server.map(|side| SideNow::of("server", side)).filter(|now| now.cpu.is_some());
         let sides: Vec<SideNow> = SideNow::of_clients(clients).into_iter().chain(of_server).collect();
@@ -145,7 +145,7 @@ impl Model {
         self.busiest = all.into_iter().take(MOST_LINES).collect();
     }
 
-    /// A trial ended: its line, and its failures.
+    /// Records that a trial ended, with its line and its failures.
     pub(crate) fn trial(&mut self, trial: &Trial, line: &str) {
         self.trials += 1;
         for (kind, n) in &trial.tally.errors.0 {
@@ -159,7 +159,7 @@ impl Model {
         keep(&mut self.notes, sentence);
     }
 
-    /// Failures of the whole run by kind, the most first.
+    /// Returns the failures of the whole run by kind, the most frequent first.
     pub(crate) fn errors(&self) -> Vec<(ErrorKind, u64)> {
         let mut all = self.failed.clone();
         for (kind, n) in &self.now.detail.errors.0 {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_what_happened_since_the_last_and_each_step_begins_anew() {
+    fn a_moment_covers_the_time_since_the_last_one_within_a_step() {
         let mut model = Model::new("find".into(), String::new(), 30.0);
         model.phase("1 connection", 1.0);
         model.progress(state(0.2, 20, 0));

@@ -1,4 +1,4 @@
-//! Figures of the newest counter samples for the view: CPU by kind, use by processes, busiest devices.
+//! Figures of the newest counter samples for the view: CPU time by kind, use by processes, busiest devices.
 
 use run::{Side, Window};
 
@@ -7,16 +7,16 @@ use run::{Side, Window};
 pub(crate) struct CpuKinds {
     pub(crate) user: f64,
     pub(crate) system: f64,
-    /// Hard and soft interrupts.
+    /// Hardware and soft interrupts.
     pub(crate) interrupts: f64,
-    /// Taken by the hypervisor (steal).
+    /// Time taken by the hypervisor (steal).
     pub(crate) stolen: f64,
-    /// Waiting for a disk, part of idle time.
+    /// Time of waiting for a disk, which is part of idle time.
     pub(crate) waiting: f64,
 }
 
 impl CpuKinds {
-    /// Returns the shares of a side's newest samples; `None` with fewer than two samples.
+    /// Returns the shares from a side's newest samples, or `None` if there are fewer than two samples.
     pub(crate) fn of(side: &Side) -> Option<Self> {
         let times = side.recording.cpu_times("total", Window::ALL)?;
         let share = |us: f64| times.share_of(us).unwrap_or(0.0);
@@ -38,9 +38,9 @@ impl CpuKinds {
 /// Resources that the processes of a side use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Uses {
-    /// Used CPU time, in CPUs.
+    /// CPU time in CPUs.
     pub(crate) cpus: Option<f64>,
-    /// Resident memory, bytes.
+    /// Resident memory in bytes.
     pub(crate) memory: Option<f64>,
     /// Open file descriptors.
     pub(crate) descriptors: Option<f64>,
@@ -78,7 +78,7 @@ impl Uses {
 /// Current state of a side.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SideNow {
-    /// Role: `client`, `server`.
+    /// Role of the side: `client` or `server`.
     pub(crate) role: &'static str,
     pub(crate) cpu: Option<CpuKinds>,
     pub(crate) uses: Uses,
@@ -89,7 +89,7 @@ impl SideNow {
         Self { role, cpu: CpuKinds::of(side), uses: Uses::of(side) }
     }
 
-    /// Returns the clients' side: CPU of the busiest host, process use of all hosts.
+    /// Returns the clients' side: the CPU of the busiest host, and the use by processes on all hosts.
     pub(crate) fn of_clients(hosts: &[Side]) -> Option<Self> {
         let all = hosts.iter().map(|side| Self::of("client", side)).filter(|host| host.cpu.is_some());
         all.reduce(|a, b| {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_shares_of_all_time_and_only_own_processes_count() {
+    fn kinds_are_shares_of_all_cpu_time_and_only_own_processes_count() {
         let side = one_host(&[
             ("cpu.user", "total", [0.0, 2e6]),
             ("cpu.system", "total", [0.0, 1e6]),
