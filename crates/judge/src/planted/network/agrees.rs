@@ -61,14 +61,14 @@ fn a_quota_is_used_up_and_not_exceeded() {
     assert!((99.0..=101.0).contains(&periods) && hit >= 0.95 * periods, "{periods} {hit}");
 }
 
-/// No world does more than its tightest part allows, and a sweep that ends because its rate is flat has reached that.
+/// No world does more than its tightest part allows, but for the speed of the machine in its luckiest trial, and a sweep that ends because its rate is flat has reached that.
 #[test]
 fn worlds_reach_the_limit_of_their_tightest_part_and_no_more() {
     for seed in 0..60 {
         let world = draw(seed, None);
         let recorded = record(&world, seed);
         let least = world.limits.iter().map(|limit| limit.rate).fold(f64::INFINITY, f64::min);
-        assert!(recorded.reached <= 1.15 * least, "{seed}: {} of {least}; {}", recorded.reached, world.story);
+        assert!(recorded.reached <= 1.2 * least, "{seed}: {} of {least}; {}", recorded.reached, world.story);
         let steps: Vec<&run::Trial> = recorded.run.trials.iter().filter(|t| t.kind == run::TrialKind::Sweep).collect();
         let most = steps.last().map_or(0.0, |t| crate::single::clients(t));
         let truth = world.truth(recorded.reached);
