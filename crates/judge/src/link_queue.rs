@@ -20,7 +20,10 @@ fn queue(view: &View<'_>) -> Option<Evidence> {
     let r = positive(view.trial.latency_us.mean)?;
     let (rtt, least) = (view.value("connection.rtt")?, positive(view.value("connection.min_rtt")?)?);
     let unsent = unsent_share(view).unwrap_or(0.0);
-    let most = rtt >= TRIP_SHARE * r || unsent >= WINDOW_WAIT;
+    // The server's kernel acknowledges a request together with its answer, so a client's round trip includes the server's work. A client
+    // acknowledges an answer together with its next request, at once.
+    let of_client = std::ptr::eq(view.side, &raw const view.trial.client);
+    let most = (rtt >= TRIP_SHARE * r && !of_client) || unsent >= WINDOW_WAIT;
     if rtt < TRIP_GREW * least || rtt - least < TRIP_QUEUE_US || !most || held_by_a_window(view) {
         return None;
     }
@@ -82,6 +85,13 @@ mod tests {
         let b = judged(&shaped);
         assert!(b.id == "network-medium" && b.sentence.contains("on the way"), "{b:#?}");
         assert_eq!(judged(&one_client_fills(120.0)).id, "server-rate-limit");
+    }
+
+    #[test]
+    fn a_client_s_round_trip_that_includes_the_server_s_work_is_no_queue_on_the_way() {
+        let level = |id, value| one_client_fills(120.0).level(Who::Client, id, "", value);
+        let delayed = level("connection.rtt", 4200.0).level(Who::Client, "connection.min_rtt", "", 90.0);
+        assert_eq!(judged(&delayed).id, "server-rate-limit");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod cookies;
 pub mod discard;
 pub mod echo;
 pub mod grpc;
+mod grpc_messages;
 pub mod http1;
 pub mod http2;
 mod items;

@@ -3,7 +3,7 @@
 use super::flow::{Received, Sending};
 use super::frame::{self, MAX_PAYLOAD};
 use super::stream_list::{AnyStream, StreamList};
-use crate::grpc::Messages;
+use crate::grpc_messages::Messages;
 
 /// One request and its response.
 #[derive(Clone, Copy, Debug)]

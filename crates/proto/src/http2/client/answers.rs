@@ -6,7 +6,7 @@ use crate::http2::error_codes::ENDED;
 use crate::http2::frame::{self, FrameHeader};
 use crate::http2::outcome::outcome_of_response;
 use crate::http2::response_headers::ResponseHeaders;
-use crate::{Fault, Outcome, grpc};
+use crate::{Fault, Outcome, grpc_messages};
 
 /// Maximum stored bytes of the message in gRPC trailers.
 const MAX_MESSAGE: usize = 200;
@@ -167,7 +167,7 @@ impl ClientSession {
 /// Describes a gRPC status other than success.
 fn refusal(status: u16, message: &[u8]) -> String {
     let (name, code) = (run::STATUS_CLASSES[run::status_class(status)], status.saturating_sub(run::GRPC_STATUS));
-    let message = grpc::percent_decoded(message);
+    let message = grpc_messages::percent_decoded(message);
     let message = String::from_utf8_lossy(&message);
     let words = if message.is_empty() { "no words".into() } else { format!("the words {:?}", run::visible(&message)) };
     format!(
