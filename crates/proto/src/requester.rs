@@ -20,6 +20,11 @@ pub trait Requester {
         false
     }
 
+    /// Returns true if the server may send messages that no request asked for, which look like answers.
+    fn may_be_pushed_to(&self) -> bool {
+        false
+    }
+
     /// Returns true if requests may start. Earlier bytes are a handshake: counted separately, never as a request.
     fn ready(&self) -> bool {
         true

@@ -99,6 +99,10 @@ impl<S: Requester> Requester for ClientSession<S> {
         true
     }
 
+    fn may_be_pushed_to(&self) -> bool {
+        self.within.may_be_pushed_to()
+    }
+
     fn ready(&self) -> bool {
         self.ready && self.within.ready()
     }

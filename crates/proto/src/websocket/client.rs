@@ -1,7 +1,9 @@
 //! The client half: a fixed message, masked anew each time, and the message that answers it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use memchr::memmem::Finder;
 use run::Protocol;
 
 use super::frame::{self, Piece, Reader};
@@ -10,10 +12,14 @@ use super::mask;
 use crate::client::{positive, read};
 use crate::http1::{HeadBuffer, check_request};
 use crate::outbox::SendBuffer;
+use crate::search::Search;
 use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
 
 /// Maximum bytes of unsent answers to pings.
 const MAX_OWED: usize = 64 * 1024;
+/// Explanation of a message that nobody asked for.
+const PUSHES: &str = "it sends messages that no request asked for, so an answer is not known from them; give a text that only \
+                      answers hold with --expect-text TEXT";
 /// Maximum size of a generated message.
 const MAX_GENERATED: u64 = 1 << 30;
 
@@ -28,12 +34,17 @@ struct Prepared {
     message: Arc<[u8]>,
     /// Messages per connection; 0 for no limit.
     most: u64,
+    /// Text by which answers are told from messages that nobody asked for.
+    expect_text: Option<Finder<'static>>,
+    /// True once the server sent a message that nobody asked for, on any connection. Without `expect_text` no message is
+    /// then known to be an answer.
+    pushes: AtomicBool,
 }
 
 impl ClientPlan {
     /// Checks the request, reads its message, and assembles both.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
-        let Protocol::Websocket { path, host, headers, body_file, message_bytes, messages } = plan else {
+        let Protocol::Websocket { path, host, headers, body_file, message_bytes, messages, expect_text } = plan else {
             return Err(ProtoError::Unknown(plan.name()));
         };
         check_request("GET", path, host, headers)?;
@@ -54,7 +65,9 @@ impl ClientPlan {
         let opcode = if std::str::from_utf8(&message).is_ok() { frame::TEXT } else { frame::BINARY };
         let (head, length) = frame::head(opcode, true, message.len() as u64, true);
         let (handshake, head) = (text.into_bytes().into(), head[..length].into());
-        Ok(Self(Arc::new(Prepared { handshake, head, message, most: u64::from(*messages) })))
+        let expect_text = (!expect_text.is_empty()).then(|| Finder::new(expect_text).into_owned());
+        let (most, pushes) = (u64::from(*messages), AtomicBool::new(false));
+        Ok(Self(Arc::new(Prepared { handshake, head, message, most, expect_text, pushes })))
     }
 }
 
@@ -77,6 +90,7 @@ impl Client for ClientPlan {
             outstanding: 0,
             reader: Reader::new(false),
             bytes: 0,
+            search: Search::default(),
         };
         session.reset();
         session
@@ -102,13 +116,18 @@ pub struct ClientSession {
     begun: u64,
     outstanding: u32,
     reader: Reader,
-    /// Bytes of the message being received.
+    /// Bytes of the message being received, and the search for the text of an answer in it.
     bytes: u64,
+    search: Search,
 }
 
 impl Requester for ClientSession {
     fn sends_unasked(&self) -> bool {
         true
+    }
+
+    fn may_be_pushed_to(&self) -> bool {
+        self.plan.expect_text.is_none()
     }
 
     fn ready(&self) -> bool {
@@ -160,12 +179,14 @@ impl Requester for ClientSession {
             match piece {
                 Piece::Data { head, bytes, ends, .. } => {
                     self.bytes += bytes.len() as u64;
+                    if let Some(text) = &self.plan.expect_text {
+                        self.search.look(text, bytes);
+                    }
                     if !(ends && head.fin) {
                         continue;
                     }
                     let bytes = std::mem::take(&mut self.bytes);
-                    // An unrequested message of the server is no answer.
-                    if self.outstanding > 0 {
+                    if self.is_answer()? {
                         self.outstanding -= 1;
                         progress.completed += 1;
                         done(Done { which: Which::Oldest, status: 0, outcome: Outcome::Expected, bytes });
@@ -206,11 +227,31 @@ impl Requester for ClientSession {
         self.answer.clear();
         self.reader.reset();
         (self.open, self.over, self.refusal) = (false, false, None);
+        self.search.clear();
         (self.to_send, self.sent, self.begun, self.outstanding, self.bytes) = (0, 0, 0, 0, 0);
     }
 }
 
 impl ClientSession {
+    /// Returns whether the complete message is the answer to a request.
+    fn is_answer(&mut self) -> Result<bool, Fault> {
+        let unsent = self.to_send as usize;
+        let is_asked_for = self.outstanding as usize > unsent;
+        if self.plan.expect_text.is_some() {
+            let found = self.search.found();
+            self.search.clear();
+            return Ok(found && is_asked_for);
+        }
+        if !is_asked_for {
+            self.plan.pushes.store(true, Ordering::Relaxed);
+        }
+        if !self.plan.pushes.load(Ordering::Relaxed) {
+            return Ok(true);
+        }
+        self.refusal = Some(PUSHES.into());
+        Err(Fault::Malformed("a message that no request asked for"))
+    }
+
     /// Checks the complete answer to the handshake.
     fn answered(&mut self, head: &[u8]) -> Result<(), Fault> {
         let Err(why) = check_accepted(head) else {

@@ -22,6 +22,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         body_file: None,
         message_bytes: 64,
         messages: 0,
+        expect_text: String::new(),
     },
     flags: &[
         Flag {
@@ -62,6 +63,18 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             set: FlagValue::Number(|plan, n| {
                 if let Protocol::Websocket { messages, .. } = plan {
                     *messages = n.into();
+                }
+            }),
+        },
+        Flag {
+            name: "expect-text",
+            short: None,
+            requires: None,
+            value: "TEXT",
+            help: "ws: text that only answers hold, for a server that also sends messages of its own; these are skipped",
+            set: FlagValue::Text(|plan, text| {
+                if let Protocol::Websocket { expect_text, .. } = plan {
+                    *expect_text = text.into();
                 }
             }),
         },

@@ -9,14 +9,22 @@ use super::{ClientPlan, ClientSession, ServerSession};
 use crate::{Client, Done, Fault, Progress, Request, Requester, Session};
 
 fn client(message_bytes: u64, messages: u32) -> ClientSession {
+    expecting("", message_bytes, messages).session()
+}
+
+fn expecting(text: &str, message_bytes: u64, messages: u32) -> ClientPlan {
     let (path, host, headers) = ("/chat?x".into(), "localhost".into(), vec![("X-A".into(), "b".into())]);
-    let plan = Protocol::Websocket { path, host, headers, body_file: None, message_bytes, messages };
-    ClientPlan::new(&plan).unwrap().session()
+    let (body_file, expect_text) = (None, text.into());
+    let plan = Protocol::Websocket { path, host, headers, body_file, message_bytes, messages, expect_text };
+    ClientPlan::new(&plan).unwrap()
 }
 
 /// Creates a session after its handshake.
 fn open(messages: u32) -> ClientSession {
-    let mut session = client(5, messages);
+    accepted(client(5, messages))
+}
+
+fn accepted(mut session: ClientSession) -> ClientSession {
     let said = String::from_utf8(sent(&mut session, 7)).unwrap();
     assert!(said.starts_with("GET /chat?x HTTP/1.1\r\nHost: localhost\r\nX-A: b\r\n") && !session.ready(), "{said}");
     session.receive(accept_response(key()).as_bytes(), &mut drop).unwrap();
@@ -134,11 +142,40 @@ fn a_message_in_parts_is_one_and_pings_between_them_are_answered() {
     let last = framed(FIN, b"cde");
     assert_eq!(session.receive(&last, &mut |done: Done| size = done.bytes).unwrap().completed, 1);
     assert_eq!(size, 5);
-    let unasked = framed(FIN | frame::BINARY, b"news");
-    assert_eq!(session.receive(&unasked, &mut drop).unwrap(), Progress::default());
     assert_eq!(session.peer_closed(&mut drop), Ok(Progress::CLOSE));
     let flood = framed(FIN | frame::PING, &[0; 100]).repeat(1000);
     assert!(matches!(session.receive(&flood, &mut drop), Err(Fault::Limit(_))));
+}
+
+#[test]
+fn a_message_that_nobody_asked_for_is_no_answer() {
+    let (news, answer) = (framed(FIN | frame::TEXT, b"news"), framed(FIN | frame::TEXT, b"id: 7"));
+    let begun = |plan: &ClientPlan| {
+        let mut session = accepted(plan.session());
+        session.begin(Request::default());
+        sent(&mut session, 100);
+        session
+    };
+    let plan = expecting("", 5, 0);
+    let (mut first, mut second) = (begun(&plan), begun(&plan));
+    let mut ended = 0;
+    assert!(first.receive(&[&answer[..], &news].concat(), &mut |_| ended += 1).is_err());
+    assert_eq!(ended, 1);
+    assert!(first.explain().unwrap().contains("--expect-text"), "{:?}", first.explain());
+    // Which message of this server is an answer is no longer known, on any connection.
+    assert!(second.receive(&answer, &mut |_| ended += 1).is_err() && ended == 1);
+    let mut early = accepted(expecting("", 5, 0).session());
+    early.begin(Request::default());
+    assert!(early.receive(&news, &mut drop).is_err(), "it came before the request was sent");
+
+    let mut told = begun(&expecting("id:", 5, 0));
+    let halves = [framed(frame::TEXT, b"i"), framed(FIN, b"d: 8")].concat();
+    for (bytes, completed) in [(&news[..], 0), (&answer, 1), (&answer, 0), (&news, 0)] {
+        assert_eq!(told.receive(bytes, &mut drop).unwrap().completed, completed);
+    }
+    told.begin(Request::default());
+    sent(&mut told, 100);
+    assert_eq!(told.receive(&halves, &mut drop).unwrap().completed, 1, "over parts of a message");
 }
 
 #[test]

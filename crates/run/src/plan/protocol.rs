@@ -76,6 +76,9 @@ pub enum Protocol {
         /// Messages per connection before it closes; 0 for no limit.
         #[serde(default)]
         messages: u32,
+        /// Text that a message must hold to be an answer. Other messages are skipped.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        expect_text: String,
     },
     /// gRPC: unary calls over HTTP/2.
     Grpc {

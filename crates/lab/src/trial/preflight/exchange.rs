@@ -11,6 +11,10 @@ use crate::trial::stream::Stream;
 /// Response length at which a response counts as endless, bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
+/// Time in which a message that follows an answer is heard before any load. Longer than a packet takes on its way; a
+/// message that comes later is recognised in the load.
+const PUSH_WAIT: Duration = Duration::from_millis(50);
+
 /// Reasons why an exchange was not completed.
 pub(super) enum ExchangeError {
     Fault(Fault),
@@ -84,7 +88,10 @@ impl Exchange {
             self.status = status;
             match outcome {
                 Some(Outcome::Failed(fault)) => return Err(ExchangeError::Fault(fault)),
-                Some(outcome) => return Ok(outcome == Outcome::Unexpected),
+                Some(outcome) => {
+                    self.hear_pushes(session, &mut buffer)?;
+                    return Ok(outcome == Outcome::Unexpected);
+                }
                 None => {}
             }
             if n == 0 {
@@ -93,6 +100,18 @@ impl Exchange {
             if self.bytes > MAX_BYTES {
                 return Err(ExchangeError::Endless);
             }
+        }
+    }
+
+    /// Listens for a message that no request asked for, where it would later be taken for an answer.
+    fn hear_pushes(&mut self, session: &mut dyn Requester, buffer: &mut [u8]) -> Result<(), ExchangeError> {
+        if !session.may_be_pushed_to() {
+            return Ok(());
+        }
+        self.stream.patience(PUSH_WAIT);
+        match self.stream.read(buffer) {
+            Ok(n @ 1..) => session.receive(&buffer[..n], &mut |_| ()).map(drop).map_err(ExchangeError::Fault),
+            _ => Ok(()),
         }
     }
 
