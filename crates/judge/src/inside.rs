@@ -24,7 +24,7 @@ impl Inside {
         let counted: Vec<Counted> = places.iter().flat_map(Places::matching).cloned().collect();
         let many = places.as_ref().and_then(|p| Some(places::advice_too_many(p.too_many()?, p.places)));
         let advice = match (serial, counted.is_empty()) {
-            (true, _) => Some(serial::ADVICE.map(str::to_string).into()),
+            (true, _) => Some(crate::serial_words::ADVICE.map(str::to_string).into()),
             (_, false) => Some(counted.iter().map(places::advice).collect()),
             _ => many.map(|many| vec![many]),
         };

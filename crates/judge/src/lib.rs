@@ -49,6 +49,7 @@ mod refusals;
 mod repeats;
 mod rules;
 mod serial;
+mod serial_words;
 mod server_queue;
 mod sides;
 mod signals;

@@ -12,16 +12,6 @@ use crate::sweep::{Plateau, top};
 use crate::thresholds::{FULL, LEAST_PLACES, ONE_PLACE, SERIAL_CPU, SEVERAL_CPUS};
 use crate::view::{Task, View};
 
-/// Sentence of a verdict.
-pub(crate) const SENTENCE: &str =
-    "requests take turns on the CPU, one at a time, on changing threads: a lock, or the interpreter's (CPython, Ruby)";
-
-/// Advice of a verdict.
-pub(crate) const ADVICE: [&str; 2] = [
-    "Start more processes of the server: each one works on one request at a time. More CPUs or threads alone do not help.",
-    "Find the lock with a profiler: work outside of the lock runs in parallel.",
-];
-
 /// Returns the CPU use of a server whose requests take turns; `None` where they do not.
 pub(crate) fn turns(facts: &Facts<'_>) -> Option<Evidence> {
     let flat = matches!(facts.plateau, Plateau::Flat { .. });

@@ -111,7 +111,7 @@ pub(crate) fn sentence(load: &UpstreamLoad) -> String {
         Some(UpstreamLimit::Lock) => format!(
             "the server waits for {}, in which {} ({} of {} CPUs used)",
             named(&load.behind),
-            crate::serial::SENTENCE,
+            crate::serial_words::SENTENCE,
             figure(used),
             figure(allowed)
         ),

@@ -11,6 +11,7 @@ mod found;
 mod log;
 mod row;
 mod url;
+mod vegeta_target;
 
 use std::path::Path;
 

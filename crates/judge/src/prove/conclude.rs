@@ -7,6 +7,7 @@ use super::decision::{Conclusion, Kind, MoreLoad, Own, Rival, Subject, Test, dec
 use super::observed::{observed, other_cause};
 use super::parts::{self, REMAINDER, largest, part_of};
 use super::steadiness::doubt;
+use super::suspects::bottleneck_of;
 use super::suspects::{SUSPECTS, Suspect, ids_of, suspect_of};
 use super::turns::{PredictionCheck, check, effect};
 use super::{replaced, words};
@@ -326,7 +327,7 @@ fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) 
     let limit = signs.filter(|_| lever == "server-cpu").map(CpuSigns::limit);
     let (id, serial) = match limit {
         Some(limit) => limit.bottleneck().unwrap_or(("server-cpu", false)),
-        None => (replaced::bottleneck_of(lever), false),
+        None => (bottleneck_of(lever), false),
     };
     match id {
         _ if limit == Some(CpuLimit::Open) && verdict.id == "server-concurrency" => Rival::None,

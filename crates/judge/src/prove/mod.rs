@@ -14,6 +14,7 @@ mod looks;
 #[cfg(test)]
 mod network;
 mod observed;
+mod part_text;
 mod parts;
 mod replaced;
 mod request_way;

@@ -3,12 +3,11 @@
 use run::{BOTTLENECKS, Bottleneck, Proof, RuledOut};
 
 use super::cpu_limit::{CpuLimit, CpuSigns, polls};
-use super::suspects::{SUSPECTS, ids_of};
+use super::suspects::{SUSPECTS, bottleneck_of};
 use super::words::{evidence, in_words, load_evidence};
 use crate::Facts;
 use crate::number::duration;
 use crate::rules::RULES;
-use crate::serial;
 use crate::thresholds::{CLOSE, SHOWN, SUPPORTED};
 use crate::verdict::without;
 
@@ -57,11 +56,11 @@ pub(super) fn of_cpu(facts: &Facts<'_>, proof: &Proof, signs: &CpuSigns) -> Bott
     let use_sentence = signs.sentence();
     match limit {
         CpuLimit::Serial { spins } => {
-            found.sentence = format!("{}; {use_sentence}", serial::SENTENCE);
+            found.sentence = format!("{}; {use_sentence}", crate::serial_words::SENTENCE);
             if spins {
                 found.sentence += "; threads that wait for their turn spin";
             }
-            found.advice = serial::ADVICE.map(str::to_string).into();
+            found.advice = crate::serial_words::ADVICE.map(str::to_string).into();
         }
         CpuLimit::Workers => {
             found.sentence = format!("some requests at a time use the CPU, and CPUs idle; {use_sentence}");
@@ -124,9 +123,4 @@ fn ruled_out(verdict: &mut Bottleneck, excluded: &[&'static str]) {
 /// Returns the first lever that tests a bottleneck.
 fn lever_of(id: &str) -> &'static str {
     SUSPECTS.iter().find(|suspect| suspect.bottleneck == id).map_or("", |suspect| suspect.lever)
-}
-
-/// Returns the bottleneck that throughput shows when it follows a lever.
-pub(super) fn bottleneck_of(lever: &str) -> &'static str {
-    ids_of(lever).next().unwrap_or("server-concurrency")
 }

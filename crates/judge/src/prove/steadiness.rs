@@ -7,7 +7,7 @@ use run::{Estimate, ProofTrial, Steadiness};
 
 use super::against::{Against, of_levers};
 use super::estimate::{throughput, usable};
-use super::words::part;
+use super::part_text::part;
 use stats::fit::{linear, robust};
 use stats::student::t95;
 use stats::{Sample, average};

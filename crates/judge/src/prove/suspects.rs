@@ -69,6 +69,11 @@ pub(super) fn ids_of(lever: &str) -> impl Iterator<Item = &'static str> {
     SUSPECTS.iter().filter(of_lever).map(|suspect| suspect.bottleneck)
 }
 
+/// Returns the bottleneck that throughput shows when it follows a lever.
+pub(super) fn bottleneck_of(lever: &str) -> &'static str {
+    ids_of(lever).next().unwrap_or("server-concurrency")
+}
+
 /// Returns the row that tries a verdict with this lever; without that the first row.
 pub(super) fn suspect_of(verdict: &Bottleneck, lever: Option<&str>) -> Option<&'static Suspect> {
     suspects_of(verdict).find(|suspect| Some(suspect.lever) == lever).or_else(|| suspects_of(verdict).next())

@@ -6,9 +6,10 @@ use run::{
 };
 
 use super::observed::observation;
+use super::part_text::part;
 use super::parts::{REMAINDER, part_of, shares};
-use super::replaced::bottleneck_of;
 use super::response::RATE;
+use super::suspects::bottleneck_of;
 use crate::Facts;
 use crate::number::{figure, percent};
 use crate::thresholds::UNWANTED;
@@ -164,12 +165,6 @@ pub(super) fn shares_sentence(proof: &Proof) -> String {
         true => all,
         false => format!("of the growth of {} when everything slows down, {all}", proof.of.name()),
     }
-}
-
-/// Returns a part with its interval: `32 % (0 to 64 %)`.
-pub(super) fn part(e: &Estimate) -> String {
-    let whole = |x: f64| figure((100.0 * x).round() + 0.0);
-    format!("{} % ({} to {} %)", whole(e.value), whole(e.low), whole(e.high))
 }
 
 /// Returns the line of evidence of the largest part.

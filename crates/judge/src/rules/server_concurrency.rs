@@ -245,7 +245,7 @@ fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Stri
         return upstreams::sentence(full);
     }
     if serial::turns(facts).is_some() {
-        return serial::SENTENCE.into();
+        return crate::serial_words::SENTENCE.into();
     }
     // A server that uses much of a CPU does not sleep.
     let sleeps = view.cpu_used().is_some_and(|used| used < HALF_BUSY);

@@ -15,12 +15,14 @@ mod offered_rate;
 mod operating_point;
 mod prove_target;
 mod schedule;
+mod slot_trial;
 mod slots;
 mod sparse;
 mod turns;
 
 pub use prove_target::prove_target;
 use run::UnusedLever;
+pub(crate) use schedule::MAX_BUDGET_SHARE;
 
 use self::choose::{allowed, load_pair, own, switchable};
 use self::host_questions::put_back;
@@ -29,8 +31,6 @@ use self::operating_point::OperatingPoint;
 use crate::levers::{LEVERS, Lever, Pull};
 use crate::{Lab, LabError, TargetSetup};
 
-/// Largest share of the budget of `find` that an experiment may get.
-pub(crate) const MAX_BUDGET_SHARE: f64 = 0.42;
 /// Share of an experiment's time for the turns of the verdict's own lever, and for more load.
 const TURNS_SHARE: f64 = 0.6;
 const LOAD_SHARE: f64 = 0.5;
@@ -243,7 +243,7 @@ fn in_slots(
         Some(at_rate) => {
             offered_rate::trial(lab, setup, (operating_point, &at_rate, answer), &rows, &targets, seconds)?
         }
-        None => slots::trial(lab, setup, operating_points, (&rows, own), &targets, seconds)?,
+        None => slot_trial::trial(lab, setup, operating_points, (&rows, own), &targets, seconds)?,
     };
     match found {
         Ok(trial) => lab.run.findings.proof.iter_mut().for_each(|proof| proof.trials.push(trial.clone())),

@@ -5,34 +5,13 @@ use sys::clock::Origin;
 
 use super::active_levers::ActiveLevers;
 use super::operating_point::OperatingPoint;
-use super::{schedule, sparse};
+use super::schedule;
 use crate::agents::AgentGroup;
 use crate::levers::{Lever, LeverTargets};
 use crate::{Lab, LabError, Point, TargetSetup};
 
 /// Load before the first slot, seconds, until connections are up and caches warm.
 pub(super) const FIRST_S: f64 = 0.4;
-
-/// Conducts one trial with these levers, under the first of the loads for which the time suffices. For a server that
-/// completes too few requests for all of them, `own` is used alone. The inner error says why there is no trial.
-pub(super) fn trial(
-    lab: &mut Lab<'_>,
-    setup: &TargetSetup,
-    operating_points: &[OperatingPoint],
-    (rows, own): (&[&'static Lever], Option<&'static Lever>),
-    targets: &LeverTargets,
-    seconds: f64,
-) -> Result<Result<ProofTrial, String>, LabError> {
-    let needs = needs(setup, rows);
-    let fitting = |point: &&OperatingPoint| schedule::slots(point.speed(), needs, FIRST_S, seconds);
-    let found = operating_points.iter().find_map(|point| Some((point, fitting(&point)?)));
-    let own = own.filter(|own| rows.iter().any(|row| row.id == own.id));
-    match (found, own.or(rows.first().copied())) {
-        (Some((point, slots)), _) => one(lab, setup, point, rows, targets, slots),
-        (None, Some(row)) => sparse::trial(lab, setup, operating_points, row, targets, seconds),
-        (None, None) => Ok(Err("no lever can be used here".into())),
-    }
-}
 
 /// Returns the requirements of these levers.
 pub(super) fn needs(setup: &TargetSetup, rows: &[&'static Lever]) -> schedule::SlotNeeds {

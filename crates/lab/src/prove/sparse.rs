@@ -68,7 +68,7 @@ fn rounds(speed: (f64, f64), needs: schedule::SlotNeeds, seconds: f64) -> Option
 pub(super) fn too_short(operating_points: &[OperatingPoint], slot_s: f64, seconds: f64) -> String {
     let all = operating_points.iter().map(|point| schedule::least_seconds(point.speed(), slot_s, FIRST_S));
     let (rate, least_s) = (operating_points.first().map_or(0.0, |point| point.rate), all.fold(f64::MAX, f64::min));
-    let budget_s = (least_s / super::MAX_BUDGET_SHARE).ceil();
+    let budget_s = (least_s / schedule::MAX_BUDGET_SHARE).ceil();
     let rate = if rate < 10.0 { format!("{rate:.1}") } else { format!("{rate:.0}") };
     format!(
         "{seconds:.1} s are too short for slots at {rate} requests/s, which need {least_s:.1} s: give a --budget of \

@@ -11,7 +11,6 @@ mod words;
 pub use curl::command;
 pub(crate) use toml::is_json_array;
 pub use toml::to_toml;
-pub(crate) use vegeta::is_target;
 
 use crate::row::FormatSpec;
 

@@ -11,6 +11,7 @@ use crate::found::{Found, Imported, Source};
 use crate::log::text_looks_like_log;
 use crate::row::FormatSpec;
 use crate::url;
+use crate::vegeta_target::is_target;
 
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "vegeta",
@@ -56,13 +57,6 @@ fn found(target: Target) -> Result<Found, String> {
     let body = run::from_base64(&target.body).ok_or("the body is not base64, which vegeta writes it in")?;
     request.set_body(&body);
     Ok(Found::new(request, url))
-}
-
-/// Returns whether a line is a vegeta target, perhaps a wrong one. A line of a JSON log has other keys too.
-pub(crate) fn is_target(line: &str) -> bool {
-    let keys = ["method", "url", "header", "body"];
-    let object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(line);
-    object.is_ok_and(|all| all.contains_key("url") && all.keys().all(|key| keys.contains(&key.as_str())))
 }
 
 #[cfg(test)]

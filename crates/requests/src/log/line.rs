@@ -1,7 +1,6 @@
 //! One line of an access log: Common Log Format, the combined format of nginx and Apache, HAProxy's format, or JSON.
 
 use super::escapes::unescaped;
-use super::fields::Fields;
 use super::time;
 
 /// The request of one line.
@@ -21,13 +20,9 @@ impl Logged {
     }
 }
 
-/// Parses a line. The error is a column, from 1, and a message.
-pub(super) fn parse(line: &str, fields: &Fields) -> Result<Logged, (usize, String)> {
-    if line.trim_start().starts_with('{') { super::json::parse(line, fields) } else { plain(line) }
-}
-
 /// Parses a line whose request is in quotation marks: `host ident user [time] "METHOD path HTTP/1.1" status bytes …`.
-fn plain(line: &str) -> Result<Logged, (usize, String)> {
+/// The error is a column, from 1, and a message.
+pub(super) fn plain(line: &str) -> Result<Logged, (usize, String)> {
     let quoted = quoted_fields(line)?;
     let first = *quoted.first().ok_or((1, "there is no \"request\"".to_owned()))?;
     // A field directly behind the time is the request. A line without a request there must not take the request from a
@@ -139,6 +134,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::log::{fields::Fields, parse};
 
     fn of(line: &str) -> Result<Logged, (usize, String)> {
         parse(line, &Fields::new("").unwrap())

@@ -15,10 +15,10 @@ use flate2::read::MultiGzDecoder;
 use run::{MAX_REQUESTS, RequestPlan};
 
 use crate::error::{ReadError, shown};
-use crate::formats::is_target;
 use crate::found::left_out_words;
 use crate::row::MAX_LINES_LOOKED_AT;
 use crate::url;
+use crate::vegeta_target::is_target;
 use fields::Fields;
 pub use summary::Summary;
 
@@ -67,11 +67,16 @@ pub fn looks_like_log(path: &Path) -> bool {
     lines().is_ok_and(|bytes| text_looks_like_log(&escapes::line_text(&bytes)))
 }
 
+/// Parses a line of a log: JSON, or a request in quotation marks. The error is a column, from 1, and a message.
+fn parse(line: &str, fields: &Fields) -> Result<line::Logged, (usize, String)> {
+    if line.trim_start().starts_with('{') { json::parse(line, fields) } else { line::plain(line) }
+}
+
 /// Returns whether one of the first lines of a text is a line of an access log.
 pub(crate) fn text_looks_like_log(text: &str) -> bool {
     let Ok(usual) = Fields::new("") else { return false };
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_LINES_LOOKED_AT);
-    lines.any(|line| !is_target(line) && line::parse(line, &usual).is_ok_and(|logged| logged.is_of_a_log()))
+    lines.any(|line| !is_target(line) && parse(line, &usual).is_ok_and(|logged| logged.is_of_a_log()))
 }
 
 /// Reads a log, compressed with gzip or not.
@@ -124,7 +129,7 @@ impl Log {
     }
 
     fn line(&mut self, line: &str, fields: &Fields, options: &ReplayOptions) {
-        let logged = match line::parse(line, fields) {
+        let logged = match parse(line, fields) {
             Ok(logged) => logged,
             Err((column, why)) => {
                 self.first_bad

@@ -3,9 +3,9 @@
 use stats::queueing::{Servers, Station, closed};
 
 use super::draw::draw;
+use super::limit::Cause;
 use super::sim::Load;
 use super::trials::record;
-use super::truth::Cause;
 use super::window::measure;
 use super::world::{CLIENT, Host, Program, SERVER, Step, Threads, World};
 

@@ -1,6 +1,6 @@
 //! Random worlds. One part is drawn to be the tightest, the others have room; in some worlds two are as tight.
 
-use super::truth::{Cause, Limit};
+use super::limit::{Cause, Limit};
 use super::world::{BACKEND, CLIENT, Host, Limiter, Listener, Program, SERVER, Step, Threads, World};
 use stats::queueing::{Servers, Station, closed};
 

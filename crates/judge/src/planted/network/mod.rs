@@ -11,6 +11,7 @@ mod cpu;
 mod draw;
 mod experiment;
 mod flow;
+mod limit;
 mod recording;
 mod sim;
 mod tally;

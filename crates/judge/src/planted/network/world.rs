@@ -1,6 +1,6 @@
 //! A server with everything around it, of which the limit of each part is known.
 
-use super::truth::Limit;
+use super::limit::Limit;
 
 /// Index of each program.
 pub(super) const CLIENT: usize = 0;

@@ -1,0 +1,37 @@
+//! Limits of a world: the rate that each of its parts allows.
+
+/// Highest rate that one part of a world allows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limit {
+    pub(super) cause: Cause,
+    /// Requests per second.
+    pub(super) rate: f64,
+}
+
+/// A part of a world that can be its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// CPUs of the server's host, and whose work is a large part of it.
+    ServerHost {
+        client: bool,
+        backend: bool,
+    },
+    /// Event loops of the server, each with a CPU of its own.
+    ServerLoops,
+    /// Work of the server that is done one at a time, by changing threads.
+    Serial,
+    /// Workers that wait.
+    Workers,
+    /// Connections to the service behind.
+    Connections,
+    /// The service behind the server, on a host that is watched or not.
+    Backend,
+    /// Threads or CPUs of the generator.
+    Generator,
+    ServerQuota,
+    GeneratorQuota,
+    RateLimit,
+    AcceptQueue,
+    /// Number of connections, and the time that each takes with nothing full.
+    Load,
+}
