@@ -145,6 +145,13 @@ impl<'a> Seen<'a> {
         self.doses.iter().enumerate().map(|(j, row)| 1.0 - row[j].exp())
     }
 
+    /// Returns the dose of lever j on resource k. The speed of a CPU is the time in which its victims ran over the time in which they ran or
+    /// waited. A thread that waits for its quota counts as waiting, so a lever on a quota only seems to slow a CPU.
+    fn dose_on(&self, j: usize, k: usize) -> f64 {
+        let is_thief = |at: usize| self.levers[at].taken.is_some();
+        if is_thief(k) && !is_thief(j) { 0.0 } else { self.doses[j][k] }
+    }
+
     /// Estimates levers by regression where that is asked, and gives the others their bounds. A bounded lever's resource may be slowed by
     /// the others, too: what it explains of their effect is between nothing and its bound.
     fn combine(&self, known: &[Known]) -> Result<Estimates, String> {
@@ -154,7 +161,7 @@ impl<'a> Seen<'a> {
         let mut elasticities = vec![Estimate::default(); known.len()];
         for (k, known) in known.iter().enumerate() {
             let Known::AtMost(most, _) = known else { continue };
-            let felt: Vec<f64> = used.iter().map(|j| self.doses[*j][k]).collect();
+            let felt: Vec<f64> = used.iter().map(|j| self.dose_on(*j, k)).collect();
             let shares = times(&by_dose, &felt);
             // No part is below 0, so this one is at most what another would explain alone.
             let of_alone = |(share, e): (&f64, &Estimate)| (*share > ALIKE).then(|| (e.high / share).max(0.0));

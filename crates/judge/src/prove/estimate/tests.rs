@@ -136,6 +136,23 @@ fn what_idle_levers_take_from_a_busy_one_is_told_apart() {
     assert!(covered >= 186, "{covered} of 200 intervals hold the truth");
 }
 
+/// Seen with a quota of a fifth: threads that waited for the quota counted as waiting for a CPU. The CPU's bound was
+/// then taken from the part of the quota.
+#[test]
+fn a_lower_quota_takes_nothing_from_the_cpu() {
+    let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
+    let quota = slots(on(11), |on| if on { 0.75 } else { 1.0 });
+    let mut server = LeverSlots { taken: Some(0.25), wanted: Some(0.5), ..slots(on(7), |_| 1.0) };
+    server.speed = quota.on.iter().map(|on| if *on { 0.15 } else { 0.2 }).collect();
+    let mut random = fastrand::Rng::with_seed(3);
+    let rate = |t: usize| (1000.0 + 13.0 * random.f64()) * if quota.on[t] { 0.75 } else { 1.0 };
+    let completed_rate = (0..96).map(rate).collect();
+    let levers = vec![server, quota.clone()];
+    let found = estimate(&ProofTrial { completed_rate, levers, ..ProofTrial::default() }).unwrap();
+    let of_quota = found.elasticities[1];
+    assert!(of_quota.low > 0.8 && of_quota.high < 1.2, "{of_quota:?}");
+}
+
 fn slots(on: Vec<bool>, speed: impl Fn(bool) -> f64) -> LeverSlots {
     let speed = on.iter().map(|on| speed(*on)).collect();
     LeverSlots { lever: "server-cpu".into(), host: "localhost".into(), on, speed, ..LeverSlots::default() }
