@@ -119,7 +119,7 @@ applications! {
     a_dispatcher_that_moves_between_threads_is_serial: Go "dispatcher", ["server-concurrency", "server-single-thread"], serial true, [];
     parallel_arithmetic_needs_more_cpus: Go "parallel", ["server-cpu"], serial false, [];
     five_children_handle_five_requests_at_a_time: Python "children", ["server-concurrency"], serial false, [];
-    six_threads_that_wait_are_a_pool: Java "pool", ["server-concurrency"], serial false, [];
+    six_threads_that_wait_are_a_pool: Java "pool", ["server-concurrency", "unknown"], serial false, [];
     eight_connections_over_a_long_distance_fill_nothing: Go "far", ["not-saturated"], serial false, ["--connections", "8"];
     rare_slow_answers_are_not_a_limit: Go "rare", ["server-cpu", "client-cpu", "not-saturated", "unknown"], serial false, [];
     hashing_on_the_only_thread_is_that_thread: JavaScript "hash", ["server-single-thread"], serial false, [];
