@@ -103,7 +103,9 @@ impl<'a> ServerCpu<'a> {
         let wants = used.map(|(used, allowed)| {
             let most = busy.unwrap_or(1.0) * allowed;
             full("CPU time that the server ran or waited for", &view, (used + waited).min(most).max(used) / allowed)
-                .within(spread(&view, |part| Some(part.processes().iter().map(|p| p.busy).sum::<f64>() / allowed)))
+                .within(spread(&view, "process.cpu", |part| {
+                    Some(part.processes().iter().map(|p| p.busy).sum::<f64>() / allowed)
+                }))
         });
         let cpus = busy.map(|busy| Signal::new("busy share of the server's CPUs", busy, (FULL_MIDDLE, FULL_WIDTH)));
         let chain = Chain::of(view.trial, &view);
@@ -162,7 +164,9 @@ impl<'a> ServerCpu<'a> {
         };
         let found = self.workers.iter().map(of).reduce(|a, b| if b.chance > a.chance { b } else { a })?;
         let name = found.task.name.clone();
-        let seen = spread(&self.view, |part| part.workers().iter().find(|t| t.name == name).map(|t| t.busy));
+        let seen = spread(&self.view, found.task.counter, |part| {
+            part.workers().iter().find(|t| t.name == name).map(|t| t.busy)
+        });
         Some(Thread { ran: found.ran.within(seen), ..found })
     }
 }

@@ -76,13 +76,16 @@ pub(crate) fn odds(chance: f64) -> f64 {
     chance / (1.0 - chance)
 }
 
-/// Returns the 95 % interval of the mean of a value over the parts of a window; `None` with too few parts.
-pub(crate) fn spread(view: &View<'_>, of: impl Fn(&View<'_>) -> Option<f64>) -> Option<(f64, f64)> {
+/// Returns the 95 % interval of the mean of a value of a counter over the parts of a window; `None` with too few parts. Each part begins and
+/// ends with a sample of that counter: not every row of a recording has one.
+pub(crate) fn spread(view: &View<'_>, counter: &str, of: impl Fn(&View<'_>) -> Option<f64>) -> Option<(f64, f64)> {
     let recording = &view.side.recording;
-    let times: Vec<f64> = recording.t_s.iter().copied().filter(|t| view.window.holds(*t)).collect();
+    let columns: Vec<&run::Column> = recording.columns.iter().filter(|c| c.counter.as_str() == counter).collect();
+    let is_read = |row: usize| columns.iter().any(|column| matches!(column.values.get(row), Some(Some(_))));
+    let rows = recording.t_s.iter().copied().enumerate();
+    let times: Vec<f64> = rows.filter(|(row, t)| view.window.holds(*t) && is_read(*row)).map(|(_, t)| t).collect();
     let steps = times.len().checked_sub(1)?;
     let parts = PARTS.min(steps);
-    // Each part begins and ends with a sample, so that counters have two of them.
     let at = |n: usize| times.get(n * steps / parts).copied();
     let part = |n: usize| {
         let window = Window { begin_s: at(n)?, end_s: at(n + 1)? };
@@ -119,6 +122,27 @@ mod tests {
         let thread = cpu::ServerCpu::of(&facts).and_then(|cpu| cpu.thread()).unwrap();
         let Signal { value, low, high, .. } = thread.ran;
         assert!(low < value && value < high && high - low < 0.1, "{low} {value} {high}");
+    }
+
+    /// Seen with processes that were read less often than the CPUs: parts without two samples counted as idle.
+    #[test]
+    fn rows_without_a_sample_of_a_counter_are_no_part_of_its_interval() {
+        let mut run = crate::planted::planted("server-single-thread").unwrap();
+        for side in run.trials.iter_mut().filter_map(|t| t.server.as_mut()) {
+            side.recording.t_s = (0..=8).map(|n| f64::from(n) / 4.0).collect();
+            for column in &mut side.recording.columns {
+                let is_process = column.counter.as_str() == "process.cpu";
+                let first = column.values.first().copied().flatten();
+                let at = |n: usize| match is_process {
+                    true => n.is_multiple_of(4).then_some(n as f64 * 0.25e6),
+                    false => first,
+                };
+                column.values = (0..=8).map(at).collect();
+            }
+        }
+        crate::judge(&mut run);
+        let wants = cpu::ServerCpu::of(&crate::Facts::of(&run)).and_then(|cpu| cpu.wants).unwrap();
+        assert_eq!((wants.low, wants.high), (wants.value, wants.value), "two parts have no interval");
     }
 
     #[test]
