@@ -6,7 +6,7 @@ use run::{InstanceFilter, Trial};
 use crate::number::figure;
 use crate::single::sides_of;
 use crate::thresholds::{FULL, HALF_BUSY, WORKS};
-use crate::view::{Task, View, busy};
+use crate::view::{Task, View, busy, program};
 
 /// CPU use of one program.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,7 @@ impl Chain {
         for view in sides_of(trial).iter().filter(|v| std::ptr::eq(v.side, side.side) || v.side.same_cpus(side.side)) {
             let name = |task: &Task| match view.role {
                 "client" => GENERATOR.to_string(),
-                _ => task.name.rsplit_once(':').map_or(task.name.as_str(), |(name, _)| name).to_string(),
+                _ => program(&task.name).to_string(),
             };
             let behind = InstanceFilter::new(view.side.behind.iter().flat_map(|behind| &behind.processes));
             let tasks = view.processes().into_iter().chain(view.processes_of(&behind));

@@ -1,4 +1,5 @@
-//! Confidence of a verdict: the probability of its rule, limited by what happened around the measurement. No other module changes it.
+//! Confidence of a verdict: the probability of its rule, limited by what happened around the measurement. An experiment
+//! changes it by its conclusion (`prove::decision`), and nothing else does.
 
 use run::{Bottleneck, Certainty};
 

@@ -70,10 +70,14 @@ impl<'a> Facts<'a> {
         let alive = || completed().filter(|t| !some_sound || t.broken().is_none());
         let searched = |t: &&Trial| !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload);
         let sweep = sweep(&alive().collect::<Vec<_>>());
-        let mut search: Vec<&Trial> = alive().filter(searched).collect();
         let limits = limits(run);
-        let own_pool = search.iter().filter_map(|t| crate::own_pool(t, &run.trials, &limits)).collect();
-        search.retain(|t| crate::own_pool(t, &run.trials, &limits).is_none());
+        let (mut search, mut own_pool) = (Vec::new(), Vec::new());
+        for trial in alive().filter(searched) {
+            match crate::own_pool(trial, &run.trials, &limits) {
+                Some(limit) => own_pool.push(limit),
+                None => search.push(trial),
+            }
+        }
         search.sort_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
         let failing = failing(&search, &limits);
         let alone = || match several_sizes(run) {
@@ -114,6 +118,11 @@ impl<'a> Facts<'a> {
     /// Returns the server's side of the decisive trial.
     pub fn server(&self) -> Option<View<'a>> {
         self.decisive.and_then(server_of)
+    }
+
+    /// Returns the server's side of the heaviest load at the highest rate, where most requests wait.
+    pub(crate) fn crowded_server(&self) -> Option<View<'a>> {
+        top(&self.sweep).last().copied().or(self.decisive).and_then(server_of)
     }
 
     /// Returns the client's side of [`Facts::full`].

@@ -19,8 +19,8 @@ pub(crate) struct Inside {
 
 impl Inside {
     pub(crate) fn of(facts: &Facts<'_>) -> Self {
-        let serial = serial::is_serial(facts);
         let places = Places::of(facts);
+        let serial = serial::is_serial(facts, places.as_ref());
         let counted: Vec<Counted> = places.iter().flat_map(Places::matching).cloned().collect();
         let many = places.as_ref().and_then(|p| Some(places::advice_too_many(p.too_many()?, p.places)));
         let advice = match (serial, counted.is_empty()) {

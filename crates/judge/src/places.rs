@@ -6,9 +6,8 @@ use run::{Counted, InstanceFilter};
 use crate::Facts;
 use crate::number::{figure, positive};
 use crate::single::{clients, good, r1_us, server_of};
-use crate::sweep::top;
 use crate::thresholds::{MANY_PLACES, PLACES_APART, REACHED, TRIP_SHARE};
-use crate::view::View;
+use crate::view::{View, program};
 
 /// Number of requests handled at a time, and counts that may explain it.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +32,7 @@ impl Places {
             return None;
         }
         let places = positive(x_max * (r1 - way) / 1e6)?;
-        let view = top(&facts.sweep).last().copied().or(facts.decisive).and_then(server_of)?;
+        let view = facts.crowded_server()?;
         let mut counted = [children(&view), threads(&view), connections(&view)].concat();
         counted.sort_by(|(_, a), (_, b)| (a.count - places).abs().total_cmp(&(b.count - places).abs()));
         Some(Self { places, counted })
@@ -97,11 +96,6 @@ pub(crate) fn requests(places: f64) -> String {
 
 /// Difference below which a number of requests is shown as a whole number: a display, no decision.
 const WHOLE: f64 = 0.02;
-
-/// Returns the name of a program: `nginx` of `nginx:1234`.
-fn program(instance: &str) -> &str {
-    instance.rsplit_once(':').map_or(instance, |(name, _)| name)
-}
 
 /// Returns the processes of the server and of the upstreams on its machine, with their distance from the server.
 fn all<'a>(view: &View<'a>) -> Vec<(&'a str, u32)> {

@@ -7,16 +7,15 @@ use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{figure, percent, ratio};
 use crate::places::Places;
-use crate::single::server_of;
-use crate::sweep::{Plateau, top};
+use crate::sweep::Plateau;
 use crate::thresholds::{FULL, LEAST_PLACES, ONE_PLACE, SERIAL_CPU, SEVERAL_CPUS};
 use crate::view::{Task, View};
 
 /// Returns the CPU use of a server whose requests take turns; `None` where they do not.
-pub(crate) fn turns(facts: &Facts<'_>) -> Option<Evidence> {
+pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidence> {
     let flat = matches!(facts.plateau, Plateau::Flat { .. });
-    let view = top(&facts.sweep).last().copied().or(facts.decisive).filter(|_| flat).and_then(server_of)?;
-    let places = Places::of(facts)?.places;
+    let view = facts.crowded_server().filter(|_| flat)?;
+    let places = places?.places;
     let used = view.cpu_used()?;
     let one = (LEAST_PLACES..=ONE_PLACE).contains(&places) && (SERIAL_CPU..=ONE_PLACE).contains(&used);
     one.then(|| changing(&view, used)).flatten()
@@ -38,10 +37,10 @@ fn changing(view: &View<'_>, used: f64) -> Option<Evidence> {
 }
 
 /// Returns whether requests take turns on the CPU, in the server or in the upstream that it waits for.
-pub(crate) fn is_serial(facts: &Facts<'_>) -> bool {
+pub(crate) fn is_serial(facts: &Facts<'_>, places: Option<&Places>) -> bool {
     match crate::upstreams::full(&facts.upstreams) {
         Some(upstream) => upstream.limit == Some(UpstreamLimit::Lock),
-        None => turns(facts).is_some(),
+        None => turns(facts, places).is_some(),
     }
 }
 

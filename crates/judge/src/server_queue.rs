@@ -8,15 +8,14 @@ use crate::evidence::measured;
 use crate::number::{figure, percent, positive, ratio};
 use crate::overflow::Overflow;
 use crate::places::Places;
-use crate::single::{clients, server_of};
-use crate::sweep::top;
+use crate::single::clients;
 use crate::thresholds::{NEARLY_FULL, QUEUE_SHARE};
 use crate::upstreams;
 use crate::view::View;
 
 /// Returns the queue in the heaviest load at the highest rate, where it holds most of the requests that are not worked at.
 pub(crate) fn seen(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidence> {
-    let view = top(&facts.sweep).last().copied().or(facts.decisive).and_then(server_of)?;
+    let view = facts.crowded_server()?;
     let in_flight = positive(view.trial.rates.concurrency).unwrap_or_else(|| clients(view.trial));
     let waiting = positive(in_flight - places.map_or(1.0, |places| places.places)).filter(|n| *n >= 1.0)?;
     let queues = [unread(&view, in_flight), unaccepted(&view), upstreams::queue(&view, request_bytes(&view))];

@@ -61,6 +61,11 @@ pub struct Host {
     pub steal: f64,
 }
 
+/// Returns the name of a program: `nginx` of `nginx:1234`.
+pub(crate) fn program(instance: &str) -> &str {
+    instance.rsplit_once(':').map_or(instance, |(name, _)| name)
+}
+
 /// Returns the processes that work: those with at least a twentieth of the CPU time of all. A master that only waits does not.
 pub(crate) fn busy(processes: &[Task]) -> Vec<Task> {
     let used: f64 = processes.iter().map(|p| p.busy).sum();

@@ -7,8 +7,7 @@ use super::decision::{Conclusion, Kind, MoreLoad, Own, Rival, Subject, Test, dec
 use super::observed::{observed, other_cause};
 use super::parts::{self, REMAINDER, largest, part_of};
 use super::steadiness::doubt;
-use super::suspects::bottleneck_of;
-use super::suspects::{SUSPECTS, Suspect, ids_of, suspect_of};
+use super::suspects::{SUSPECTS, Suspect, bottleneck_of, ids_of, suspect_of};
 use super::turns::{PredictionCheck, check, effect};
 use super::{replaced, words};
 use crate::rules::{RULES, Tier};
@@ -16,16 +15,13 @@ use crate::single::good;
 use crate::thresholds::{ASTRAY, EXCESS, EXCLUDED, FLAT, SURE};
 use crate::{Facts, confidence};
 
-/// Verdicts that name nothing to predict.
-const NAMES_NOTHING: [&str; 2] = ["unknown", "not-saturated"];
-
 /// Predicts the effect of `lever` by the verdict, before it is tried; `None` where the verdict names nothing.
 pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
-    let id = run.findings.bottleneck.id.as_str();
-    if NAMES_NOTHING.contains(&id) {
+    let verdict = &run.findings.bottleneck;
+    if subject(verdict) != Subject::Cause {
         return Proof::default();
     }
-    let suspect = suspect_of(&run.findings.bottleneck, Some(lever)).filter(|suspect| suspect.lever == lever);
+    let suspect = suspect_of(verdict, Some(lever)).filter(|suspect| suspect.lever == lever);
     let ratio = suspect.map_or(1.0, |suspect| (suspect.ratio)(run, dose));
     let lever = lever.to_string();
     let prediction = Effect { lever, dose, ratio, low: ratio, high: ratio, at: String::new() };
@@ -75,7 +71,7 @@ struct OwnTurns {
 /// Compares the verdict with the turns with and without its own lever; `None` without turns.
 fn own_turns(proof: &Proof, verdict: &Bottleneck) -> Option<OwnTurns> {
     let suspect = suspect(proof, verdict)?;
-    let effect = proof.effects.iter().rfind(|effect| effect.lever == suspect.lever)?.clone();
+    let effect = proof.effect(suspect.lever)?.clone();
     let predicted = proof.prediction.as_ref().filter(|p| p.lever == suspect.lever)?.ratio;
     let check = check(&effect, predicted);
     Some(OwnTurns { suspect, effect, predicted, check })
@@ -88,9 +84,7 @@ fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Suspect> {
 
 /// Returns the effect of a larger load. The bounds are those of a sweep that has stopped growing, and of a resource that is excluded.
 fn more_load(proof: &Proof) -> MoreLoad {
-    let Some(effect) = proof.effects.iter().rfind(|effect| effect.lever == LOAD_LEVER) else {
-        return MoreLoad::NotTested;
-    };
+    let Some(effect) = proof.effect(LOAD_LEVER) else { return MoreLoad::NotTested };
     match () {
         // Twice the load brings at most twice the throughput: an interval far beyond that is noise.
         () if effect.high > (1.0 - effect.dose).powi(2) => MoreLoad::Open,
@@ -179,7 +173,7 @@ impl<'a> Experiment<'a> {
 
     /// Returns the verdict that takes the place of the argued one; `None` where that stays.
     fn replacement(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck) -> Option<Bottleneck> {
-        let of_rival = || self.rival.as_deref().map(|lever| replaced::of_lever(self.facts, proof, lever));
+        let of_rival = || self.rival.as_deref().map(|lever| replaced::of_lever(self.facts, verdict, proof, lever));
         match conclusion {
             Conclusion::Excluded => match of_rival() {
                 Some(found) => Some(found),
@@ -187,8 +181,10 @@ impl<'a> Experiment<'a> {
             },
             Conclusion::Overtaken => of_rival(),
             Conclusion::Found | Conclusion::KindOpen if self.test.own != Own::Follows => of_rival(),
-            Conclusion::OtherKind => self.signs.as_ref().map(|signs| replaced::of_cpu(self.facts, proof, signs)),
-            Conclusion::LoadRaised | Conclusion::LoadFound => Some(replaced::of_load(self.facts, proof)),
+            Conclusion::OtherKind => {
+                self.signs.as_ref().map(|signs| replaced::of_cpu(self.facts, verdict, proof, signs))
+            }
+            Conclusion::LoadRaised | Conclusion::LoadFound => Some(replaced::of_load(self.facts, verdict, proof)),
             _ => None,
         }
     }
@@ -261,9 +257,9 @@ fn is_predicted(proof: &Proof, lever: Option<&str>, verdict: &Bottleneck) -> boo
     if subject(verdict) != Subject::Load {
         return proof.prediction.as_ref().is_some_and(|p| Some(p.lever.as_str()) == lever);
     }
-    let of_load = |effects: &[Effect]| effects.iter().rfind(|effect| effect.lever == LOAD_LEVER).cloned();
-    let both = of_load(&proof.effects).zip(of_load(&proof.predictions));
-    both.is_some_and(|(effect, predicted)| check(&effect, predicted.ratio) == PredictionCheck::Confirmed)
+    let predicted = proof.predictions.iter().rfind(|predicted| predicted.lever == LOAD_LEVER);
+    let both = proof.effect(LOAD_LEVER).zip(predicted);
+    both.is_some_and(|(effect, predicted)| check(effect, predicted.ratio) == PredictionCheck::Confirmed)
 }
 
 /// Returns the subject of a verdict.

@@ -1,6 +1,16 @@
 //! Predictions for the levers besides the verdict's own: more load, and fewer CPUs.
 
-use run::{CPU_COUNT_LEVER, Effect, LOAD_LEVER, Run};
+use run::{CPU_COUNT_LEVER, Effect, LOAD_LEVER, ProofTrial, Run};
+
+use super::estimate;
+use crate::thresholds::MOST;
+
+/// Returns whether throughput may follow the speed of the server's CPU, so that the number of CPUs says more; `None` if that was not measured.
+pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
+    let trial = ProofTrial::of_speeds(&run.findings.proof.as_ref()?.trials)?;
+    let at = trial.levers.iter().position(|lever| lever.lever == "server-cpu")?;
+    Some(estimate(trial).ok()?.elasticities.get(at)?.high >= MOST)
+}
 
 /// Predicts the effect of a further lever by the verdict, before it is tried; `None` where the verdict predicts nothing.
 pub fn predicted_further(run: &Run, lever: &str, dose: f64) -> Option<Effect> {

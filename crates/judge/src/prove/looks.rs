@@ -7,6 +7,7 @@ use run::{Estimate, ProofTrial};
 use stats::student::t95;
 
 use super::estimate;
+use crate::thresholds::MOST;
 
 /// Maximum number of looks.
 pub const MAX_LOOKS: usize = 4;
@@ -14,16 +15,13 @@ pub const MAX_LOOKS: usize = 4;
 const LAST_BORDER: [f64; MAX_LOOKS] = [1.960, 1.977, 2.004, 2.024];
 /// Half of a 95 % interval, standard deviations.
 const USUAL_BORDER: f64 = 1.960;
-/// Share of throughput that a limit carries at least.
-const HALF: f64 = 0.5;
-
 /// Returns whether the slots so far show that the first lever's resource carries more than half of the throughput, or
 /// that it does not, at look `look` of `looks`. The last look ends the experiment in any case.
 pub fn is_known(trial: &ProofTrial, look: usize, looks: usize) -> bool {
     let found = estimate(trial).ok().and_then(|found| found.elasticities.first().copied());
     found.is_some_and(|found| {
         let sure = stretched(&found, look, looks, trial.completed_rate.len());
-        sure.low > HALF || sure.high < HALF
+        sure.low > MOST || sure.high < MOST
     })
 }
 
@@ -66,7 +64,7 @@ mod tests {
         for look in 1..=looks {
             round(&mut trial, elasticity, noise, &mut random);
             if is_known(&trial, look, looks) {
-                return (look, Some(estimate(&trial).unwrap().elasticities[0].value > HALF));
+                return (look, Some(estimate(&trial).unwrap().elasticities[0].value > MOST));
             }
         }
         (looks, None)
@@ -75,7 +73,7 @@ mod tests {
     #[test]
     fn looks_together_err_no_more_often_than_one() {
         for (noise, looks) in [(0.15, 4), (0.3, 4), (0.3, 2), (0.5, 3)] {
-            let all: Vec<_> = (0..400).map(|seed| experiment(HALF, noise, looks, seed)).collect();
+            let all: Vec<_> = (0..400).map(|seed| experiment(MOST, noise, looks, seed)).collect();
             let wrong = all.iter().filter(|(_, decided)| decided.is_some()).count();
             assert!(wrong <= 28, "noise {noise}, {looks} looks: {wrong} of 400 decided where the truth is the border");
         }
@@ -85,8 +83,8 @@ mod tests {
     fn what_is_clear_is_known_early_and_right() {
         for truth in [0.0, 1.0] {
             let all: Vec<_> = (0..400).map(|seed| experiment(truth, 0.12, MAX_LOOKS, seed)).collect();
-            let right = all.iter().filter(|(_, decided)| *decided == Some(truth > HALF)).count();
-            let wrong = all.iter().filter(|(_, decided)| *decided == Some(truth < HALF)).count();
+            let right = all.iter().filter(|(_, decided)| *decided == Some(truth > MOST)).count();
+            let wrong = all.iter().filter(|(_, decided)| *decided == Some(truth < MOST)).count();
             let rounds: usize = all.iter().map(|(rounds, _)| rounds).sum();
             assert!(right >= 360 && wrong <= 4, "{truth}: {right} right, {wrong} wrong of 400");
             assert!(rounds <= 400 * 3, "{rounds} rounds");

@@ -66,8 +66,7 @@ pub(super) fn add_others(proof: &mut Proof) {
         basis: ElasticityBasis::Measured,
     };
     let count = count_estimate(proof).map(|(elasticity, ..)| other(CPU_COUNT_LEVER, elasticity));
-    let load = proof.effects.iter().rfind(|effect| effect.lever == LOAD_LEVER);
-    let load = load.and_then(of_load).map(|elasticity| other(LOAD_LEVER, elasticity));
+    let load = proof.effect(LOAD_LEVER).and_then(of_load).map(|elasticity| other(LOAD_LEVER, elasticity));
     let others: Vec<Elasticity> = count.into_iter().chain(load).collect();
     proof.elasticities.extend(others);
 }

@@ -5,11 +5,11 @@ use run::{BOTTLENECKS, Bottleneck, Proof, RuledOut};
 use super::cpu_limit::{CpuLimit, CpuSigns, polls};
 use super::suspects::{SUSPECTS, bottleneck_of};
 use super::words::{evidence, in_words, load_evidence};
-use crate::Facts;
 use crate::number::duration;
 use crate::rules::RULES;
 use crate::thresholds::{CLOSE, SHOWN, SUPPORTED};
 use crate::verdict::without;
+use crate::{Facts, confidence};
 
 /// Asks all rules but those of bottlenecks whose resource the experiment excluded. The confidence is that of the counters.
 pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, excluded: &[&'static str]) -> Bottleneck {
@@ -17,7 +17,7 @@ pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, exclu
     // The upstream that the verdict named did not limit it; the rule may still see it at its limit.
     if verdict.waits_for.is_some() && found.waits_for == verdict.waits_for {
         found.waits_for = None;
-        found.confidence = found.confidence.min(CLOSE);
+        confidence::limit(&mut found, CLOSE);
         found.sentence = "the server waits, and not for the upstream that looked full".into();
     }
     let full = facts.full_server().filter(|view| excluded.contains(&"server-cpu") && polls(view));
@@ -30,14 +30,14 @@ pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, exclu
 }
 
 /// Returns the verdict about the resource of a lever that explains most of the throughput.
-pub(super) fn of_lever(facts: &Facts<'_>, proof: &Proof, lever: &str) -> Bottleneck {
+pub(super) fn of_lever(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, lever: &str) -> Bottleneck {
     if lever == "server-cpu" {
         return match CpuSigns::of(facts, proof) {
-            Some(signs) => of_cpu(facts, proof, &signs),
-            None => named(facts, proof, "server-cpu", SHOWN),
+            Some(signs) => of_cpu(facts, argued, proof, &signs),
+            None => named(facts, argued, proof, ("server-cpu", SHOWN)),
         };
     }
-    let mut found = named(facts, proof, bottleneck_of(lever), SHOWN);
+    let mut found = named(facts, argued, proof, (bottleneck_of(lever), SHOWN));
     if lever == "worker" {
         found.sentence = "throughput depends on the number of running workers".into();
     }
@@ -45,14 +45,14 @@ pub(super) fn of_lever(facts: &Facts<'_>, proof: &Proof, lever: &str) -> Bottlen
 }
 
 /// Returns the verdict about the server's CPU, by the kind of its limit.
-pub(super) fn of_cpu(facts: &Facts<'_>, proof: &Proof, signs: &CpuSigns) -> Bottleneck {
+pub(super) fn of_cpu(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, signs: &CpuSigns) -> Bottleneck {
     let limit = signs.limit();
     let (id, serial) = limit.bottleneck().unwrap_or(("server-cpu", false));
     let confidence = match limit {
         CpuLimit::Open | CpuLimit::Workers => CLOSE,
         _ => SHOWN,
     };
-    let mut found = named(facts, proof, id, confidence);
+    let mut found = named(facts, argued, proof, (id, confidence));
     let use_sentence = signs.sentence();
     match limit {
         CpuLimit::Serial { spins } => {
@@ -77,8 +77,8 @@ pub(super) fn of_cpu(facts: &Facts<'_>, proof: &Proof, signs: &CpuSigns) -> Bott
 }
 
 /// Returns the verdict that nothing is saturated, since a larger load raised throughput.
-pub(super) fn of_load(facts: &Facts<'_>, proof: &Proof) -> Bottleneck {
-    let mut found = named(facts, proof, "not-saturated", SUPPORTED);
+pub(super) fn of_load(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) -> Bottleneck {
+    let mut found = named(facts, argued, proof, ("not-saturated", SUPPORTED));
     let client = facts.client();
     let time_us = facts.decisive.map(|trial| trial.latency_us.mean).filter(|us| *us > 0.0);
     let connections = facts.decisive.and_then(|trial| trial.intensity.in_flight());
@@ -94,7 +94,7 @@ pub(super) fn of_load(facts: &Facts<'_>, proof: &Proof) -> Bottleneck {
 }
 
 /// Returns the verdict of one rule, or one without its evidence where the rule does not see its signs.
-fn named(facts: &Facts<'_>, proof: &Proof, id: &'static str, confidence: f64) -> Bottleneck {
+fn named(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, (id, confidence): (&'static str, f64)) -> Bottleneck {
     let others: Vec<&str> = BOTTLENECKS.iter().map(|b| b.id).filter(|other| *other != id).collect();
     let seen = Some(without(facts, &others)).filter(|found| found.id == id);
     let advice = RULES.iter().find(|rule| rule.id == id).map_or(&[][..], |rule| rule.advice);
@@ -105,7 +105,7 @@ fn named(facts: &Facts<'_>, proof: &Proof, id: &'static str, confidence: f64) ->
         ..Bottleneck::default()
     };
     let mut found = Bottleneck { confidence, ..seen.unwrap_or_else(fabricated) };
-    found.ruled_out = without(facts, &[]).ruled_out.into_iter().filter(|out| out.id != id).collect();
+    found.ruled_out = argued.ruled_out.iter().filter(|out| out.id != id).cloned().collect();
     found.evidence.extend(evidence(proof));
     found
 }

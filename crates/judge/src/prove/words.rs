@@ -103,8 +103,7 @@ pub(super) fn turned(effect: &Effect, predicted: Option<f64>) -> String {
 
 /// Returns the effect of a larger load; empty where it was not tested.
 pub(super) fn load_sentence(proof: &Proof) -> String {
-    let load = proof.effects.iter().rfind(|effect| effect.lever == LOAD_LEVER);
-    load.map_or(String::new(), |effect| turned(effect, None))
+    proof.effect(LOAD_LEVER).map_or(String::new(), |effect| turned(effect, None))
 }
 
 /// Says that a lever took much less than it was told to take.

@@ -184,7 +184,7 @@ fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(ru
         // A small number may match by chance.
         (measured(view, ("places", ""), (all.places, FigureUnit::Requests), Some(one.count), text), WEAK_SIGN)
     });
-    let turns = serial::turns(facts).map(|turns| (turns, TWO_SIGNS));
+    let turns = serial::turns(facts, places).map(|turns| (turns, TWO_SIGNS));
     let full = upstreams::full(&facts.upstreams).map(|load| (upstreams::line(view, load), SURE));
     [queue, counted, turns, full].into_iter().flatten().collect()
 }
@@ -244,7 +244,7 @@ fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Stri
     if let Some(full) = upstreams::full(&facts.upstreams) {
         return upstreams::sentence(full);
     }
-    if serial::turns(facts).is_some() {
+    if serial::turns(facts, places).is_some() {
         return crate::serial_words::SENTENCE.into();
     }
     // A server that uses much of a CPU does not sleep.

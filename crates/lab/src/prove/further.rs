@@ -1,6 +1,6 @@
 //! Levers besides the verdict's own and those of every experiment: more load before them, whole CPUs after them.
 
-use run::{CPU_COUNT_LEVER, LOAD_LEVER, ProofTrial};
+use run::{CPU_COUNT_LEVER, LOAD_LEVER};
 
 use super::choose::{allowed, switchable};
 use super::lever_targets::lever_targets;
@@ -17,8 +17,6 @@ const MIN_COUNT_S: f64 = 3.1;
 const COUNT_SHARE: f64 = 0.2;
 /// Shortest time of the other slots for which that trial is given its time, seconds.
 const MIN_SLOTS_S: f64 = 3.5;
-/// Elasticity from which throughput follows a resource.
-const FOLLOWS: f64 = 0.5;
 
 /// Returns the lever of more load if the verdict may be about nothing that is full. A verdict that names an upstream has
 /// a lever of its own.
@@ -45,7 +43,8 @@ pub(super) fn fewer_cpus(
 /// Returns whether the number of CPUs says more: because throughput may follow their speed, or by the verdict where that
 /// was not measured.
 pub(super) fn count_matters(lab: &Lab<'_>) -> bool {
-    follows_speed(lab).unwrap_or_else(|| row(CPU_COUNT_LEVER).is_some_and(|row| tests_verdict(lab, row)))
+    judge::prove::may_follow_server_cpu(&lab.run)
+        .unwrap_or_else(|| row(CPU_COUNT_LEVER).is_some_and(|row| tests_verdict(lab, row)))
 }
 
 /// Checks that the time suffices for the trial with fewer CPUs.
@@ -59,14 +58,6 @@ pub(super) fn enough_time(left_s: f64) -> Result<(), String> {
 /// Returns the part of the remaining seconds for the trial with fewer CPUs; 0 if the other slots need all.
 pub(super) fn count_seconds(left_s: f64) -> f64 {
     if left_s - COUNT_S >= MIN_SLOTS_S { COUNT_S.max(left_s * COUNT_SHARE) } else { 0.0 }
-}
-
-/// Returns whether throughput may follow the speed of the server's CPU; `None` if that was not measured.
-fn follows_speed(lab: &Lab<'_>) -> Option<bool> {
-    let trial = ProofTrial::of_speeds(&lab.run.findings.proof.as_ref()?.trials)?;
-    let at = trial.levers.iter().position(|lever| lever.lever == LEVERS[0].id)?;
-    let found = judge::prove::estimate(trial).ok()?;
-    Some(found.elasticities.get(at)?.high >= FOLLOWS)
 }
 
 fn row(id: &str) -> Option<&'static Lever> {

@@ -117,6 +117,11 @@ impl Proof {
     pub fn parts(&self) -> impl Iterator<Item = &Elasticity> {
         self.elasticities.iter().filter(|elasticity| elasticity.is_part())
     }
+
+    /// Returns the effect of a lever in turns; absent if it was not used in turns.
+    pub fn effect(&self, lever: &str) -> Option<&Effect> {
+        self.effects.iter().rfind(|effect| effect.lever == lever)
+    }
 }
 
 /// The next bottleneck: prediction before the experiment, and measurement.
