@@ -26,7 +26,7 @@ pub enum EventError {
         /// Known names.
         known: String,
     },
-    /// The interest was rejected. The earlier interest has ended, too.
+    /// The kernel rejected the interest. An earlier interest in the descriptor is no longer declared either.
     #[error("interest in descriptor {fd} could not be declared: {source}; is it open, and a socket or a pipe?")]
     Declare {
         /// The descriptor.

@@ -12,8 +12,8 @@ pub(crate) type Answer = (&'static Rule, Verdict);
 pub(crate) struct Choice<'a> {
     pub(crate) rule: &'static Rule,
     pub(crate) verdict: &'a Verdict,
-    /// Probability of the winner, shared with the other causes of its tier that no cause explains. What is left over is as likely as that no
-    /// cause is there.
+    /// Probability of the winner. Causes of one tier share it if none explains the other. A rule of the last tier is at most as likely as that
+    /// no specific cause is there.
     pub(crate) chance: f64,
 }
 

@@ -1,7 +1,7 @@
 //! Share of the connects that met a full accept queue, because they came faster than the server accepts.
 //!
-//! `tcp.listen_overflows` counts every listener of a network namespace. It supports a rule only as far as this server's own listener, its queue
-//! or our own connects show the overflow, too. A unix socket has neither.
+//! `tcp.listen_overflows` counts every listener of a network namespace. It supports a rule only if the listener or the queue
+//! of this server, or the connects of the generator, show the overflow as well. A unix socket has no such counters.
 
 use run::{ErrorKind, Evidence, FigureUnit, Trial};
 

@@ -1,5 +1,5 @@
-//! Looks at an experiment that is still running. Each look may err, so early looks have borders further out: those of
-//! O'Brien and Fleming. All looks together then err in one of twenty experiments, like one look at the end.
+//! Looks at an experiment that is still running. Each look may err, so early looks need clearer results: the borders of
+//! O'Brien and Fleming. All looks together then err in one of twenty experiments, as often as a single look at the end.
 //!
 //! Source: C. Jennison and B. Turnbull, *Group sequential methods* (2000), table 2.3.
 
@@ -28,7 +28,7 @@ pub fn is_known(trial: &ProofTrial, look: usize, looks: usize) -> bool {
 /// Parameters of an estimate with one lever: level, effect, and what its last slot left.
 const PARAMETERS: f64 = 3.0;
 
-/// Widens a 95 % interval to the border of a look, and by Student's factor for so few slots.
+/// Widens a 95 % interval: to the border of this look, and by the factor of Student's t for the number of slots.
 fn stretched(found: &Estimate, look: usize, looks: usize, slots: usize) -> Estimate {
     let few = t95((slots as f64 - PARAMETERS).max(1.0)) / USUAL_BORDER;
     let (look, looks) = (look.clamp(1, MAX_LOOKS), looks.clamp(1, MAX_LOOKS));

@@ -34,7 +34,7 @@ pub(super) fn observation<'a>(facts: &Facts<'_>, verdict: &'a Bottleneck) -> Opt
     let (_, counters) = OBSERVATIONS.iter().find(|(id, _)| *id == verdict.id)?;
     let shows = |evidence: &&Evidence| match evidence.counter.as_str() {
         "connection.receive_queue" => most_wait_unread(facts),
-        // What a full queue drops waits elsewhere: that queue is the limit itself.
+        // A queue at its limit drops connects, so the queue is the limit itself and not the sign of another one.
         "listen.queue" => evidence.value.zip(evidence.limit).is_none_or(|(queue, limit)| queue < limit),
         _ => true,
     };

@@ -40,7 +40,7 @@ fn a_lost_host_is_named_and_leaves_no_process_behind() {
         assert_eq!(run["interrupted"], true);
     };
 
-    // The generator is killed, which was started last.
+    // Kills the generator, which is the agent that was started last.
     let (run, _) = disturbed(&hosts, &nginx, |hosts| kill(&[*hosts.agents("b").last().unwrap()]));
     half_is_missing(&run, "ended");
 
