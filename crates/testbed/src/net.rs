@@ -84,6 +84,13 @@ impl Net {
         Ok(())
     }
 
+    /// Waits until the links of all hosts and of the medium are up. The hosts know one another's hardware addresses, so a
+    /// frame that is sent before is lost.
+    pub(crate) fn wait_for_links(&self) -> Result<()> {
+        tools::wait_for_links(&self.middle.netns)?;
+        (0..self.hosts.len()).try_for_each(|host| tools::wait_for_links(self.netns(host)))
+    }
+
     /// Turns off offloads that make packets of an interface larger than those on a real wire.
     pub(crate) fn real_packets(netns: &Netns, interfaces: &[String]) -> Result<()> {
         let control = netns.open(&[OpenSpec::CONTROL]).map_err(setup("open a socket in a namespace", ""))?;

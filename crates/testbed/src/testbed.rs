@@ -60,6 +60,7 @@ impl Testbed {
         let net = Net::new(&spec.hosts, medium.hosts_apart())?;
         let receivers = steer::ask(&spec.receives_on, &net)?;
         let joined = medium.join(&net)?;
+        net.wait_for_links()?;
         let steered = receivers.into_iter().map(Receiver::settle).collect();
         Ok(Self {
             medium: Arc::from(joined),

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use sys::netns::Netns;
 
@@ -9,6 +10,10 @@ use crate::error::{Result, TestbedError};
 
 const ADVICE: &str =
     "the kernel may lack this piece (bridge, veth, ifb, packet sockets, sch_htb, act_mirred): load its module";
+
+/// Maximum time until a link is up. The kernel announces links at most once a second (`linkwatch`).
+const LINKS_UP_WITHIN: Duration = Duration::from_secs(10);
+const LINK_POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Runs `ip` commands, one per line.
 pub(crate) fn ip(netns: &Netns, commands: &str) -> Result<()> {
@@ -18,6 +23,39 @@ pub(crate) fn ip(netns: &Netns, commands: &str) -> Result<()> {
 /// Runs `tc` commands, one per line.
 pub(crate) fn tc(netns: &Netns, commands: &str) -> Result<()> {
     batch("tc", netns, commands)
+}
+
+/// Waits until all interfaces that are set up carry frames. The kernel brings a link up a moment after the command, and
+/// drops frames until then.
+pub(crate) fn wait_for_links(netns: &Netns) -> Result<()> {
+    let begin = Instant::now();
+    loop {
+        let down = links_down(&listed(netns)?);
+        if down.is_empty() {
+            return Ok(());
+        }
+        if begin.elapsed() > LINKS_UP_WITHIN {
+            let what = format!("bring {} up", down.join(", "));
+            return Err(TestbedError::Setup { what, message: "no carrier".into(), advice: ADVICE });
+        }
+        std::thread::sleep(LINK_POLL_INTERVAL);
+    }
+}
+
+/// Returns the table of the interfaces that are set up.
+fn listed(netns: &Netns) -> Result<String> {
+    let mut command = tool("ip");
+    command.args(["-br", "link", "show", "up"]);
+    netns.enter(&mut command);
+    let missing = |source| TestbedError::Program { program: "ip", package: "iproute2", source };
+    Ok(String::from_utf8_lossy(&command.output().map_err(missing)?.stdout).into_owned())
+}
+
+/// Returns the names of the interfaces in a table whose state is down.
+fn links_down(table: &str) -> Vec<String> {
+    let words = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let down = words.filter(|words| words.get(1).is_some_and(|state| state.ends_with("DOWN")));
+    down.map(|words| words[0].to_owned()).collect()
 }
 
 /// Writes a value into a file of `/proc/sys`, as the namespace sees it.
@@ -69,6 +107,15 @@ pub(crate) fn tool(program: &str) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn links_without_a_carrier_are_down() {
+        let table = "lo UNKNOWN 00:00:00:00:00:00 <LOOPBACK,UP,LOWER_UP>\n\
+                     eth0@if3 LOWERLAYERDOWN 02:00:00:00:00:01 <NO-CARRIER,UP>\nbr0 DOWN 02:00:00:00:00:02 <UP>\n\
+                     port0@if2 UP 02:00:00:00:00:03 <UP,LOWER_UP>\n";
+        assert_eq!(links_down(table), ["eth0@if3", "br0"]);
+        assert!(links_down("").is_empty());
+    }
 
     #[test]
     fn the_failed_command_is_named() {

@@ -118,6 +118,7 @@ fn exchange(bed: &Testbed) {
     };
     let (server, client) = (udp("server"), udp("client1"));
     client.send_to(b"hello", server.local_addr().unwrap()).unwrap();
-    let (length, from) = server.recv_from(&mut [0; 16]).unwrap();
+    let received = server.recv_from(&mut [0; 16]);
+    let (length, from) = received.unwrap_or_else(|error| panic!("{}: no message arrived: {error}", bed.medium()));
     assert_eq!((length, from), (5, client.local_addr().unwrap()), "{}", bed.medium());
 }
