@@ -71,6 +71,9 @@ fn main() -> ExitCode {
     }
     // If this fails, a file beyond the size limit ends the program instead of being an error.
     let _ = sys::limits::large_files_are_errors();
+    if !cli.command.undoes_by_itself() {
+        lab::levers::put_back().iter().for_each(|note| eprintln!("loadline: {}", output::safe(note)));
+    }
     match cli.command.run(command) {
         Ok(exit) => exit.into(),
         Err(error) => {

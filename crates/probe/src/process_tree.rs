@@ -24,6 +24,17 @@ pub fn started_ticks(pid: u32) -> Option<u64> {
     number(fields.nth(19)?)
 }
 
+/// Returns whether a process is stopped (SIGSTOP), or will be as soon as it runs. Source: proc_pid_status(5).
+pub fn is_stopped(pid: u32) -> bool {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim();
+    let pending = |name| u64::from_str_radix(field(name), 16).is_ok_and(|signals| signals & STOP_SIGNAL_BIT != 0);
+    field("State:").starts_with('T') || pending("SigPnd:") || pending("ShdPnd:")
+}
+
+/// Bit of SIGSTOP (19) in a set of signals.
+const STOP_SIGNAL_BIT: u64 = 1 << 18;
+
 /// Reads the parent of one process.
 fn parent(proc: &Path, pid: u32) -> Option<u32> {
     let text = std::fs::read(proc.join(format!("{pid}/stat"))).ok()?;

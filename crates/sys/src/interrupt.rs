@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::{Result, last_errno};
 
 static SIGNALS_SEEN: AtomicU32 = AtomicU32::new(0);
+/// Number of signals that do not end the process.
+static SIGNALS_SURVIVED: AtomicU32 = AtomicU32::new(2);
 
 /// Returns the number of SIGINT, SIGTERM and SIGHUP signals since [`catch`].
 pub fn seen() -> u32 {
@@ -21,6 +23,12 @@ pub fn catch() -> Result<()> {
     if is_ignored(libc::SIGHUP)? { Ok(()) } else { install(libc::SIGHUP) }
 }
 
+/// Like [`catch`], but no number of signals ends the process. It must have a change to undo, and end soon by itself.
+pub fn catch_every() -> Result<()> {
+    SIGNALS_SURVIVED.store(u32::MAX, Ordering::Relaxed);
+    catch()
+}
+
 fn is_ignored(signal: libc::c_int) -> Result<bool> {
     // SAFETY: the new action is null, so no handler is installed. `old` is valid for one sigaction, which the kernel
     // fills.
@@ -32,7 +40,7 @@ fn is_ignored(signal: libc::c_int) -> Result<bool> {
 }
 
 extern "C" fn count(_: libc::c_int) {
-    if SIGNALS_SEEN.fetch_add(1, Ordering::Relaxed) >= 2 {
+    if SIGNALS_SEEN.fetch_add(1, Ordering::Relaxed) >= SIGNALS_SURVIVED.load(Ordering::Relaxed) {
         crate::terminal::give_back();
         // SAFETY: _exit(2) is async-signal-safe and takes no pointers.
         unsafe { libc::_exit(130) }

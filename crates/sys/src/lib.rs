@@ -14,6 +14,7 @@ pub mod epoll_raw;
 pub mod hiccups;
 pub mod interrupt;
 pub mod limits;
+pub mod lock;
 pub mod map;
 pub mod netlink;
 pub mod netns;

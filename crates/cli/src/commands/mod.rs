@@ -98,6 +98,13 @@ impl Command {
         }
     }
 
+    /// Returns true for commands whose run notes what killed experiments left and was undone, and for agents, which are
+    /// asked to.
+    pub(crate) fn undoes_by_itself(&self) -> bool {
+        let notes = matches!(self, Self::Find(_) | Self::Load(_) | Self::Prove(_) | Self::Watch(_) | Self::Lab(_));
+        notes || matches!(self, Self::Agent)
+    }
+
     /// Returns true for commands that only print. They may end when the reader of their pipe closes it. All other
     /// commands have processes and runs to finish.
     pub(crate) fn only_prints(&self) -> bool {

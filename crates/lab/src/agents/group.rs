@@ -294,7 +294,7 @@ mod tests {
         }
     }
 
-    const HELLO: &str = r#"echo '{"is":"hello","wire":8}'; read spec; "#;
+    const HELLO: &str = r#"echo '{"is":"hello","wire":9}'; read spec; "#;
 
     fn group(script: &str) -> Result<(AgentGroup, Vec<Ready>), LabError> {
         let mut group = AgentGroup::default();
@@ -352,7 +352,7 @@ mod tests {
         let spec = AgentSpec::Serve { plan: ServePlan::default(), far: false };
         group.start(&Shell(script.into()), Path::new("sh"), "server", &spec).unwrap();
         let error = group.await_ready(Duration::from_secs(20)).unwrap_err().to_string();
-        assert!(error.contains("loadline 9.9") && error.contains("wire version 99, this one 8"), "{error}");
+        assert!(error.contains("loadline 9.9") && error.contains("wire version 99, this one 9"), "{error}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use sys::clock;
 use super::report_line::send_report;
 
 /// Time that a stopped agent has to end in order.
-pub(super) const GRACE: Duration = Duration::from_secs(3);
+const GRACE: Duration = Duration::from_secs(3);
 /// Interval between heartbeats.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Interval between checks of how long the conductor has been silent.
@@ -73,14 +73,19 @@ impl Heartbeat {
         }
     }
 
-    /// Ends the agent's work when the conductor is silent for too long. It first asks for an orderly stop, then ends
-    /// the process, since its reports may block on a broken connection.
+    /// Ends the agent's work when the conductor is silent for too long. Ends the process, too, since its reports may block
+    /// on a broken connection.
     pub(super) fn watch(&self) {
         self.wait_for_silence();
         self.ended.store(true, Ordering::Relaxed);
+        self.end_task()
+    }
+
+    /// Asks for an orderly stop, then ends the process.
+    pub(super) fn end_task(&self) -> ! {
         self.pass_on(AgentCommand::Stop);
         std::thread::sleep(GRACE);
-        std::process::exit(0);
+        std::process::exit(0)
     }
 }
 

@@ -7,11 +7,12 @@
 use std::io::BufRead;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
 use load::Start;
 use run::{Address, AgentCommand, AgentReport, AgentSpec, ColdPlan, Hello, LoadPlan, ServePlan, Tick, WIRE_VERSION};
 
-use super::heartbeat::{self, GRACE, Heartbeat};
+use super::heartbeat::{self, Heartbeat};
 use super::inside_watch;
 use super::report_line::send_report;
 use crate::LabError;
@@ -51,7 +52,7 @@ pub fn run() -> Result<(), LabError> {
 }
 
 /// Works on one task from start to end.
-fn work((spec, commands): Task, heartbeat: &Heartbeat) -> Result<(), String> {
+fn work((spec, commands): Task, heartbeat: &Arc<Heartbeat>) -> Result<(), String> {
     match spec {
         AgentSpec::Load { plan, addr, at_once, files, detailed, fine } => {
             for (path, bytes) in files {
@@ -67,7 +68,11 @@ fn work((spec, commands): Task, heartbeat: &Heartbeat) -> Result<(), String> {
         }
         AgentSpec::Cold { plan, addr } => cold(&plan, addr, commands),
         AgentSpec::Lever(plan) => {
-            levers::pull(&plan, commands, || ready(Vec::new())).map(|part| send_report(&AgentReport::Lever(part)))
+            stop_on_signals(heartbeat);
+            let part = levers::pull(&plan, commands, || ready(Vec::new()));
+            let part =
+                part.map_err(|why| if sys::interrupt::seen() > 0 { format!("a signal ended it: {why}") } else { why });
+            part.map(|part| send_report(&AgentReport::Lever(part)))
         }
         AgentSpec::CheckLever(plan) => levers::check(&plan).map(|found| {
             send_report(&AgentReport::LeverWorks(found));
@@ -79,6 +84,25 @@ fn work((spec, commands): Task, heartbeat: &Heartbeat) -> Result<(), String> {
             Ok(())
         }
     }
+}
+
+/// Interval between checks for a signal.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Makes SIGTERM, SIGHUP and SIGINT stop the task in order instead of ending the process, so that a lever undoes its
+/// change first.
+fn stop_on_signals(heartbeat: &Arc<Heartbeat>) {
+    if sys::interrupt::catch_every().is_err() {
+        // A signal then ends the process, and the next command undoes the change.
+        return;
+    }
+    let heartbeat = Arc::clone(heartbeat);
+    std::thread::spawn(move || {
+        while sys::interrupt::seen() == 0 {
+            std::thread::sleep(SIGNAL_INTERVAL);
+        }
+        heartbeat.end_task();
+    });
 }
 
 /// Reports that a change was made, or undone.
@@ -133,9 +157,7 @@ fn hear(heartbeat: &Heartbeat, tasks: Sender<Task>) {
         }
     }
     drop(tasks);
-    heartbeat.pass_on(AgentCommand::Stop);
-    std::thread::sleep(GRACE);
-    std::process::exit(0);
+    heartbeat.end_task()
 }
 
 /// Seconds between two coarse ticks: slightly less than a tenth of a second, so that every tenth has one.

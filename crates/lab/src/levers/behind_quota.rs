@@ -16,7 +16,7 @@ pub(super) const ROW: Lever = Lever {
     rights: "the right to write cpu.max (cpu.cfs_quota_us) of that control group",
     intrusion: "everything in that control group runs slower in half of the slots, also for its other users",
     dose: "the new quota over the old one",
-    undo: "the old quota is saved first and restored; after a kill the next experiment restores it",
+    undo: "the old quota is saved first and restored; after a kill the next command restores it",
     place: LeverHost::Server,
     pull: Pull::Slots { plan, check: Some(quota::check), act: quota::act },
 };

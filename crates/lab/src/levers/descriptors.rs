@@ -3,8 +3,9 @@
 
 use run::{Intensity, LeverCheck, LeverPlan, LoadPlan, Prove};
 
+use super::change::{Change, Resource};
 use super::lever::{Lever, LeverHost, LeverTargets, Pull};
-use super::undo::{Change, Undo};
+use super::undo::Undo;
 
 pub(super) const ROW: Lever = Lever {
     id: "descriptors",
@@ -17,9 +18,9 @@ pub(super) const ROW: Lever = Lever {
     rights: "a hard limit above the soft one, or CAP_SYS_RESOURCE",
     intrusion: "the server accepts connections beyond its own limit in half of the turns",
     dose: "1 minus the limit with the lever over the limit without it",
-    undo: "each limit is saved first and restored; after a kill the next experiment restores it",
+    undo: "each limit is saved first and restored; after a kill the next command restores it",
     place: LeverHost::Server,
-    pull: Pull::TurnsWithChange { plan, check, load, hold },
+    pull: Pull::TurnsWithChange { plan, check, load, prepare },
 };
 
 /// Factor by which the limits are raised.
@@ -33,6 +34,7 @@ fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
 
 /// Returns the total descriptor limit of the server's processes while this lever is on.
 fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
+    let undo = prepare(plan)?;
     let limits: Option<Vec<(u64, u64)>> = plan.pids.iter().map(|pid| probe::descriptor_limits(*pid)).collect();
     let limits = limits.ok_or("the server's limit of file descriptors cannot be read, or there is none")?;
     let most = limits.iter().map(|(soft, _)| *soft).max().unwrap_or(0);
@@ -40,7 +42,7 @@ fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
         return Err(format!("the server may hold {most} file descriptors, more than an experiment has connections"));
     }
     let descriptors = limits.iter().map(|(soft, _)| soft.saturating_mul(LIMIT_FACTOR)).fold(0, u64::saturating_add);
-    Ok(LeverCheck { descriptors })
+    Ok(LeverCheck { descriptors, resources: undo.resources() })
 }
 
 /// Returns the load with as many connections as the raised limits allow.
@@ -53,21 +55,16 @@ fn load(found: &LeverCheck, load: &LoadPlan) -> LoadPlan {
     load
 }
 
-fn hold(plan: &LeverPlan) -> Result<Undo, String> {
+fn prepare(plan: &LeverPlan) -> Result<Undo, String> {
     let change = |pid: &u32| {
         let started = probe::started_ticks(*pid)?;
         let before = probe::descriptor_limits(*pid)?;
-        let soft = LIMIT_FACTOR * before.0;
+        let soft = LIMIT_FACTOR.saturating_mul(before.0);
         Some(Change::Descriptors { pid: *pid, started, before, after: (soft, before.1.max(soft)) })
     };
-    let changes: Vec<Change> = plan.pids.iter().filter_map(change).collect();
-    let undo = Undo::keep(changes.clone())?;
-    for change in &changes {
-        let Change::Descriptors { pid, after, .. } = change else { continue };
-        let failed = |e| format!("the limit of descriptors of process {pid} cannot be raised to {}: {e}", after.0);
-        sys::limits::set_descriptors_of(*pid, *after).map_err(failed)?;
-    }
-    Ok(undo)
+    let pids: Vec<u32> = plan.pids.iter().copied().filter(|pid| probe::started_ticks(*pid).is_some()).collect();
+    let resources: Vec<Resource> = pids.iter().copied().map(Resource::Descriptors).collect();
+    Undo::prepare(resources, || Ok(pids.iter().filter_map(change).collect()))
 }
 
 #[cfg(test)]
@@ -84,7 +81,8 @@ mod tests {
         let plan = plan(&targets).unwrap();
         let found = check(&plan).unwrap();
         assert_eq!(load(&found, &LoadPlan::default()).intensity.in_flight(), Some(128.0));
-        let undo = hold(&plan).unwrap();
+        let mut undo = prepare(&plan).unwrap();
+        undo.switch(true).unwrap();
         assert_eq!(soft(), Some(128));
         drop(undo);
         assert_eq!(soft(), Some(64));

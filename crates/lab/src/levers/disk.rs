@@ -69,13 +69,11 @@ fn open_target(plan: &LeverPlan) -> Result<(std::fs::File, PathBuf), String> {
     Ok((open(dir)?, queue_file(dir)?))
 }
 
-/// Opens a file and removes its name.
+/// Opens a file without a name, so that a kill leaves nothing.
 fn open(dir: &Path) -> Result<std::fs::File, String> {
-    let path = dir.join(format!(".loadline-{}", std::process::id()));
-    let made = std::fs::OpenOptions::new().write(true).create_new(true).custom_flags(O_DIRECT).open(&path);
-    let file = made.map_err(|e| format!("writing past the page cache in {}: {e}", dir.display()))?;
-    std::fs::remove_file(&path).map_err(|e| format!("removing {}: {e}", path.display()))?;
-    Ok(file)
+    let flags = O_DIRECT | sys::param::O_TMPFILE;
+    let made = std::fs::OpenOptions::new().write(true).custom_flags(flags).open(dir);
+    made.map_err(|e| format!("writing an unnamed file past the page cache in {}: {e}", dir.display()))
 }
 
 /// Returns the counters of the disk that holds a directory. Source: the kernel's Documentation/block/stat.rst.

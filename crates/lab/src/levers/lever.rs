@@ -36,8 +36,8 @@ pub enum Pull {
         check: HostCheck,
         /// Returns the load that shows the effect, given the findings on the host.
         load: fn(&LeverCheck, &LoadPlan) -> LoadPlan,
-        /// Makes the change and keeps it until the result is dropped.
-        hold: fn(&LeverPlan) -> Result<Undo, String>,
+        /// Locks what the lever changes, without changing it yet.
+        prepare: fn(&LeverPlan) -> Result<Undo, String>,
     },
 }
 

@@ -6,6 +6,7 @@
 
 mod behind_cpu;
 mod behind_quota;
+mod change;
 mod client_cpu;
 mod client_threads;
 mod descriptors;
@@ -17,6 +18,7 @@ mod more_load;
 mod quick_ack;
 mod quota;
 mod rate;
+mod record;
 mod request_bytes;
 mod server_cpu;
 mod server_cpu_count;
@@ -31,8 +33,7 @@ use std::sync::mpsc::Receiver;
 
 pub use lever::{HostCheck, Lever, LeverHost, LeverTargets, LoadPair, Pull};
 pub(crate) use rate::MAX_DOSE as MAX_DOSE_AT_RATE;
-pub use undo::Undo;
-pub(crate) use undo::put_back;
+pub use undo::{Undo, put_back};
 pub(crate) use window::in_flight;
 
 use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan};
@@ -72,13 +73,9 @@ pub(crate) fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     }
 }
 
-/// Pulls a lever as planned, until its last slot or until it is stopped. Calls `ready` once a change is held, or once
-/// only the start of the slots is awaited.
-pub(crate) fn pull(
-    plan: &LeverPlan,
-    commands: Receiver<AgentCommand>,
-    ready: impl FnOnce(),
-) -> Result<LeverPart, String> {
+/// Pulls a lever as planned, until its last slot or until it is stopped. Calls `ready` once only the start of the slots or
+/// a switch is awaited, and after each switch.
+pub(crate) fn pull(plan: &LeverPlan, commands: Receiver<AgentCommand>, ready: impl Fn()) -> Result<LeverPart, String> {
     match row_of(plan)?.pull {
         Pull::Slots { act, .. } if plan.start_at_ns == 0 => {
             ready();
@@ -88,14 +85,24 @@ pub(crate) fn pull(
             }
         }
         Pull::Slots { act, .. } => act(plan, commands),
-        Pull::TurnsWithChange { hold, .. } => {
-            let _undo = hold(plan)?;
-            ready();
-            while !matches!(commands.recv(), Ok(AgentCommand::Stop) | Err(_)) {}
-            Ok(LeverPart::default())
-        }
+        Pull::TurnsWithChange { prepare, .. } => switch_in_turns(prepare(plan)?, &commands, ready),
         Pull::Turns(_) | Pull::Offered => {
             Err(format!("the lever {:?} is another load, which no agent pulls", plan.lever))
+        }
+    }
+}
+
+/// Makes and undoes changes on request. Their resources stay locked between the turns.
+fn switch_in_turns(mut undo: Undo, commands: &Receiver<AgentCommand>, ready: impl Fn()) -> Result<LeverPart, String> {
+    ready();
+    loop {
+        match commands.recv() {
+            Ok(AgentCommand::Switch { on }) => {
+                undo.switch(on)?;
+                ready();
+            }
+            Ok(AgentCommand::Stop) | Err(_) => return Ok(LeverPart::default()),
+            Ok(_) => {}
         }
     }
 }

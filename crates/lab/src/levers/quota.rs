@@ -5,9 +5,10 @@ use std::sync::mpsc::Receiver;
 use probe::CpuQuota;
 use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan, Prove};
 
+use super::change::{Change, Resource};
 use super::lever::{Lever, LeverHost, LeverTargets, Pull};
 use super::slot_clock::SlotClock;
-use super::undo::{Change, Undo};
+use super::undo::Undo;
 
 pub(super) const ROW: Lever = Lever {
     id: "quota",
@@ -20,7 +21,7 @@ pub(super) const ROW: Lever = Lever {
     rights: "the right to write cpu.max (cpu.cfs_quota_us) of the server's control group",
     intrusion: "everything in the server's control group runs slower in half of the slots",
     dose: "the new quota over the old one",
-    undo: "the old quota is saved first and restored; after a kill the next experiment restores it",
+    undo: "the old quota is saved first and restored; after a kill the next command restores it",
     place: LeverHost::Server,
     pull: Pull::Slots { plan, check: Some(check), act },
 };
@@ -36,24 +37,33 @@ fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
 
 /// Checks whether the quota of the plan's processes can be written. Workers share the first process's quota.
 pub(super) fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
-    let quota = quota_of(plan)?;
-    let write = std::fs::OpenOptions::new().write(true).open(&quota.file);
-    write.map_err(|e| format!("{} cannot be written: {e}", quota.file.display()))?;
-    Ok(LeverCheck::default())
+    let undo = prepare(plan)?;
+    for file in undo.resources() {
+        let write = std::fs::OpenOptions::new().write(true).open(&file);
+        write.map_err(|e| format!("{file} cannot be written: {e}"))?;
+    }
+    Ok(LeverCheck { resources: undo.resources(), ..LeverCheck::default() })
 }
 
-fn quota_of(plan: &LeverPlan) -> Result<CpuQuota, String> {
-    let quota = plan.pids.first().and_then(|pid| CpuQuota::of_process(*pid));
-    quota.ok_or_else(|| "the control group has no CPU quota, or it cannot be read".into())
+fn prepare(plan: &LeverPlan) -> Result<Undo, String> {
+    let quota = || {
+        let quota = plan.pids.first().and_then(|pid| CpuQuota::of_process(*pid));
+        quota.ok_or("the control group has no CPU quota, or it cannot be read")
+    };
+    let file = quota()?.file;
+    Undo::prepare([Resource::File(file.clone())], || {
+        let quota = quota()?;
+        if quota.file != file {
+            return Err("the server moves between control groups".into());
+        }
+        // Version 1 takes a bare number without a period, so both versions read back as written.
+        let after = quota.times(REMAINING_SHARE);
+        Ok(vec![Change::File { file: quota.file, before: quota.text, after }])
+    })
 }
 
 /// Lowers the quota of the plan's processes while the lever is on.
 pub(super) fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
-    let quota = quota_of(plan)?;
-    let (before, after) = (quota.text.clone(), quota.times(REMAINING_SHARE));
-    let file = quota.file.clone();
-    let write = |text: &str| std::fs::write(&file, text).map_err(|e| format!("writing {}: {e}", file.display()));
-    // Version 1 takes a bare number without a period, so both versions read back as written.
-    let _undo = Undo::keep(vec![Change::File { file: file.clone(), before: before.clone(), after: after.clone() }])?;
-    SlotClock::new(plan).switch(&commands, REMAINING_SHARE, |on| write(if on { &after } else { &before }))
+    let mut undo = prepare(plan)?;
+    SlotClock::new(plan).switch(&commands, REMAINING_SHARE, |on| undo.switch(on))
 }

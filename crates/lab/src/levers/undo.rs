@@ -1,181 +1,210 @@
-//! Record of lasting changes by a lever and of the values before. It is written before the change, and the values are
-//! put back after it.
+//! Changes of an experiment that are undone when it ends.
 //!
-//! The agent that made a change undoes it, even if the conductor is gone. If the agent was killed, [`put_back`] does
-//! it: the conductor calls it at once, and so does the next experiment of the same user.
+//! - An experiment locks each resource that it changes, so a second experiment is refused. The lock is on the kernel's own
+//!   file of the resource: it holds for all users, and ends with its process.
+//! - A record of the state before exists while a change is in place. A record whose resource is not locked belongs to an
+//!   experiment that was killed: [`put_back`] undoes it. Every command that measures calls it first.
 
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::collections::BTreeSet;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
-use probe::started_ticks as started;
-use serde::{Deserialize, Serialize};
+use super::change::{Change, Resource};
+use super::record::{self, Record};
 
-/// A lasting change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Change {
-    /// A file of a control group.
-    File { file: PathBuf, before: String, after: String },
-    /// A stopped process. `started` distinguishes it from a later process with the same number.
-    Stopped { pid: u32, started: u64 },
-    /// Soft and hard descriptor limit of a process.
-    Descriptors { pid: u32, started: u64, before: (u64, u64), after: (u64, u64) },
-}
+/// Maximum wait for a lock. Other commands hold it for milliseconds while they undo a leftover change; an experiment holds
+/// it for seconds to minutes.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
+const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 
-#[derive(Serialize, Deserialize)]
-struct Record {
-    owner: u32,
-    owner_started: u64,
-    changes: Vec<Change>,
-}
-
-/// Changes that are undone on drop.
+/// Changes of resources that this process has locked. Dropping this value undoes them.
 pub struct Undo {
     changes: Vec<Change>,
-    record: PathBuf,
+    record: Option<PathBuf>,
+    _locks: Vec<File>,
 }
 
-/// Number of records made by this process: each has its own file.
-static RECORDS: AtomicU64 = AtomicU64::new(0);
-
 impl Undo {
-    /// Records changes before they are made.
-    pub(super) fn keep(changes: Vec<Change>) -> Result<Self, String> {
-        let dir = records(true).map_err(|e| format!("the state before cannot be saved: {e}"))?;
-        let owner = std::process::id();
-        let record = dir.join(format!("undo-{owner}-{}.json", RECORDS.fetch_add(1, Relaxed)));
-        let kept = Record { owner, owner_started: started(owner).unwrap_or_default(), changes: changes.clone() };
-        let text = serde_json::to_string(&kept).map_err(|e| e.to_string())?;
-        std::fs::write(&record, text).map_err(|e| format!("writing {}: {e}", record.display()))?;
-        Ok(Self { changes, record })
+    /// Locks resources and undoes what a killed experiment left there. Then `plan` reads their state; nothing is changed
+    /// yet.
+    pub(super) fn prepare(
+        resources: impl IntoIterator<Item = Resource>,
+        plan: impl Fn() -> Result<Vec<Change>, String>,
+    ) -> Result<Self, String> {
+        put_back();
+        let paths = in_order(resources.into_iter().map(Resource::path));
+        let locks = lock(&paths, LOCK_TIMEOUT)?;
+        // A killed experiment may have held the lock until now.
+        put_back_in(&paths);
+        let changes = plan()?;
+        Ok(Self { changes, record: None, _locks: locks })
+    }
+
+    /// Makes the changes, or undoes them.
+    pub(super) fn switch(&mut self, on: bool) -> Result<(), String> {
+        if !on {
+            return self.undo();
+        }
+        self.record = Some(Record::write(&self.changes)?);
+        self.changes.iter().try_for_each(Change::make)
+    }
+
+    /// Returns the resources, as paths of their files.
+    pub(super) fn resources(&self) -> Vec<String> {
+        self.changes.iter().map(|change| change.path().display().to_string()).collect()
+    }
+
+    fn undo(&mut self) -> Result<(), String> {
+        undo_all(&self.changes)?;
+        self.record.take().map_or(Ok(()), |path| record::remove(&path))
     }
 }
 
 impl Drop for Undo {
     fn drop(&mut self) {
-        // A change that could not be undone stays recorded.
-        if revert(&self.changes).is_ok() {
-            let _ = std::fs::remove_file(&self.record);
+        // A change that cannot be undone stays recorded.
+        if self.record.is_some() {
+            let _ = self.undo();
         }
     }
 }
 
-/// Undoes all changes; the error is that of the first failure.
-fn revert(changes: &[Change]) -> Result<(), String> {
-    let failed: Vec<String> = changes.iter().filter_map(|change| change.revert().err()).collect();
-    failed.into_iter().next().map_or(Ok(()), Err)
+/// Undoes all changes and returns those that were in place; the error is that of the first failure.
+fn undo_all(changes: &[Change]) -> Result<Vec<&Change>, String> {
+    let results: Vec<_> =
+        changes.iter().map(|change| change.undo().map(|was_made| was_made.then_some(change))).collect();
+    results.into_iter().filter_map(Result::transpose).collect()
 }
 
-impl Change {
-    fn revert(&self) -> Result<(), String> {
-        match self {
-            Self::Stopped { pid, started: then } if started(*pid) == Some(*then) => {
-                sys::signal::resume(*pid).map_err(|e| format!("process {pid} is still stopped (kill -CONT {pid}): {e}"))
+/// Returns files in one order for all experiments, each once.
+fn in_order(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    paths.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Locks all resources, or none.
+fn lock(resources: &[PathBuf], timeout: Duration) -> Result<Vec<File>, String> {
+    let deadline = Instant::now() + timeout;
+    resources.iter().map(|resource| lock_one(resource, deadline)).collect()
+}
+
+fn lock_one(resource: &PathBuf, deadline: Instant) -> Result<File, String> {
+    let file = File::open(resource).map_err(|e| format!("opening {}: {e}", resource.display()))?;
+    loop {
+        match sys::lock::try_exclusive(&file) {
+            Ok(true) => return Ok(file),
+            Ok(false) if Instant::now() < deadline => std::thread::sleep(LOCK_INTERVAL),
+            Ok(false) => {
+                return Err(format!(
+                    "another experiment is changing {} at this moment: wait until it has ended",
+                    resource.display()
+                ));
             }
-            Self::Stopped { .. } => Ok(()),
-            Self::Descriptors { pid, started: then, before, after } => {
-                // The process is gone, or somebody else has changed the limits since.
-                if started(*pid) != Some(*then) || probe::descriptor_limits(*pid) != Some(*after) {
-                    return Ok(());
-                }
-                let failed = |e| {
-                    format!("process {pid} may have {} descriptors and could have {} before: {e}", after.0, before.0)
-                };
-                sys::limits::set_descriptors_of(*pid, *before).map_err(failed)
-            }
-            Self::File { file, before, after } => {
-                let now = std::fs::read_to_string(file).map(|text| text.trim().to_owned());
-                // The file is gone, or somebody else has changed it since.
-                if !file.starts_with("/sys/fs/cgroup") || now.as_ref().ok() != Some(after) {
-                    return Ok(());
-                }
-                let failed = |e| format!("{} says {after:?} and was {before:?} before: {e}", file.display());
-                std::fs::write(file, before).map_err(failed)
-            }
+            Err(e) => return Err(format!("locking {}: {e}", resource.display())),
         }
     }
 }
 
-/// Undoes changes left by agents that are gone. Returns a sentence for each: done, or why not.
-pub(crate) fn put_back() -> Vec<String> {
-    let Ok(dir) = records(false) else { return Vec::new() };
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-    entries.filter_map(|path| undo_record(&path)).collect()
+/// Undoes changes left by killed experiments of this user on this host. Returns a sentence for each: done, or why not.
+pub fn put_back() -> Vec<String> {
+    record::paths().into_iter().filter_map(|path| settle(&path, &[])).collect()
 }
 
-fn undo_record(path: &Path) -> Option<String> {
-    let record: Record = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
-    if started(record.owner) == Some(record.owner_started) {
-        return None;
-    }
-    match revert(&record.changes) {
-        Ok(()) => {
-            let _ = std::fs::remove_file(path);
-            let all: Vec<String> = record.changes.iter().map(Change::to_string).collect();
-            Some(format!("changes left by a killed experiment were undone: {}", all.join(", ")))
+/// Undoes changes left by killed experiments to resources that this process has locked.
+fn put_back_in(locked: &[PathBuf]) {
+    record::paths().into_iter().for_each(|path| drop(settle(&path, locked)));
+}
+
+/// Undoes the changes of a record, if none of its resources is locked by another process.
+fn settle(path: &Path, locked: &[PathBuf]) -> Option<String> {
+    let changes = Record::read(path)?.changes;
+    // A resource that has ended has nothing to undo and cannot be locked.
+    let to_lock = changes.iter().map(Change::path).filter(|path| !locked.contains(path) && path.exists());
+    let _locks = lock(&in_order(to_lock), Duration::ZERO).ok()?;
+    // The experiment may have ended in order since the record was read.
+    let changes = Record::read(path)?.changes;
+    match undo_all(&changes) {
+        Ok(undone) => {
+            // If the removal fails, the next command finds nothing to undo.
+            let _ = record::remove(path);
+            let sentences: Vec<String> = undone.into_iter().map(Change::undone).collect();
+            (!sentences.is_empty())
+                .then(|| format!("changes left by a killed experiment were undone: {}", sentences.join(", ")))
         }
         Err(why) => Some(format!("changes left by a killed experiment could not be undone: {why}")),
-    }
-}
-
-impl std::fmt::Display for Change {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::File { file, before, .. } => write!(f, "{} is {before:?} again", file.display()),
-            Self::Stopped { pid, .. } => write!(f, "process {pid} goes on"),
-            Self::Descriptors { pid, before, .. } => write!(f, "process {pid} may have {} descriptors again", before.0),
-        }
-    }
-}
-
-/// Returns the directory of this user's records. It must outlive login sessions, so XDG_RUNTIME_DIR does not serve. A
-/// directory that others can write to is refused.
-fn records(make: bool) -> std::io::Result<PathBuf> {
-    let uid = std::fs::metadata("/proc/self")?.uid();
-    let dir = PathBuf::from(format!("/tmp/loadline-{uid}"));
-    if make && !dir.exists() {
-        std::fs::DirBuilder::new().mode(0o700).create(&dir)?;
-    }
-    let meta = std::fs::symlink_metadata(&dir)?;
-    match meta.is_dir() && meta.uid() == uid && meta.mode() & 0o077 == 0 {
-        true => Ok(dir),
-        false => Err(std::io::Error::other(format!("{} may be written by others", dir.display()))),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use testkit::eventually;
 
-    #[test]
-    fn a_stopped_process_goes_on_when_the_change_goes() {
-        // Removes what an earlier run on this machine left.
-        let _ = put_back();
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let pid = child.id();
-        let state = move || {
-            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-            stat.rsplit(')').next().unwrap().trim().chars().next().unwrap()
-        };
-        let undo = Undo::keep(vec![Change::Stopped { pid, started: started(pid).unwrap() }]).unwrap();
-        let record = undo.record.clone();
-        sys::signal::stop(pid).unwrap();
-        testkit::eventually(|| (state() == 'T').then_some(()));
-        assert!(record.exists() && put_back().is_empty(), "its owner lives");
-        drop(undo);
-        testkit::eventually(|| (state() == 'S').then_some(()));
-        assert!(!record.exists());
-        child.kill().unwrap();
-        child.wait().unwrap();
+    /// A process that ends with this value.
+    struct Sleeper(std::process::Child);
+
+    impl Sleeper {
+        fn start() -> Self {
+            Self(std::process::Command::new("sleep").arg("60").spawn().unwrap())
+        }
+
+        fn stopped(&self) -> bool {
+            probe::is_stopped(self.0.id())
+        }
+
+        fn prepare(&self) -> Result<Undo, String> {
+            Undo::prepare([Resource::RunState(self.0.id())], || Ok(vec![Change::stop(self.0.id())?]))
+        }
+    }
+
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
     }
 
     #[test]
-    fn what_is_no_control_group_is_never_written() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), "after").unwrap();
-        let change = Change::File { file: file.path().into(), before: "before".into(), after: "after".into() };
-        change.revert().unwrap();
-        assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "after");
+    fn a_stopped_process_continues_when_the_value_goes() {
+        let sleeper = Sleeper::start();
+        let mut undo = sleeper.prepare().unwrap();
+        assert!(undo.record.is_none() && !sleeper.stopped());
+        undo.switch(true).unwrap();
+        eventually(|| sleeper.stopped().then_some(()));
+        let record = undo.record.clone().unwrap();
+        put_back();
+        assert!(record.exists() && sleeper.stopped(), "its experiment lives");
+        drop(undo);
+        eventually(|| (!sleeper.stopped()).then_some(()));
+        assert!(!record.exists());
+    }
+
+    #[test]
+    fn a_second_experiment_on_the_same_process_is_refused_until_the_first_ends() {
+        let sleeper = Sleeper::start();
+        let mut first = sleeper.prepare().unwrap();
+        first.switch(true).unwrap();
+        let why = sleeper.prepare().err().unwrap();
+        assert!(why.contains("another experiment"), "{why}");
+        drop(first);
+        sleeper.prepare().unwrap();
+    }
+
+    #[test]
+    fn a_killed_experiment_is_undone_by_the_next_command_and_by_the_next_experiment() {
+        for next in [|_: &Sleeper| drop(put_back()), |sleeper: &Sleeper| drop(sleeper.prepare().unwrap())] {
+            let sleeper = Sleeper::start();
+            let mut undo = sleeper.prepare().unwrap();
+            undo.switch(true).unwrap();
+            eventually(|| sleeper.stopped().then_some(()));
+            let record = undo.record.clone().unwrap();
+            // A kill closes the locks and runs no destructor.
+            drop(std::mem::take(&mut undo._locks));
+            undo.record = None;
+            assert!(record.exists());
+            next(&sleeper);
+            eventually(|| (!sleeper.stopped()).then_some(()));
+            assert!(!record.exists());
+        }
     }
 }

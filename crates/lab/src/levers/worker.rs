@@ -4,9 +4,10 @@ use std::sync::mpsc::Receiver;
 
 use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan, Prove};
 
+use super::change::{Change, Resource};
 use super::lever::{Lever, LeverHost, LeverTargets, Pull};
 use super::slot_clock::SlotClock;
-use super::undo::{Change, Undo};
+use super::undo::Undo;
 
 pub(super) const ROW: Lever = Lever {
     id: "worker",
@@ -19,7 +20,7 @@ pub(super) const ROW: Lever = Lever {
     rights: "the right to send signals to the server's processes",
     intrusion: "requests of one worker wait in half of the slots",
     dose: "one over the number of workers",
-    undo: "the worker continues when the agent ends; after a kill the next experiment continues it",
+    undo: "the worker continues when the agent ends; after a kill the next command continues it",
     place: LeverHost::Server,
     pull: Pull::Slots { plan, check: Some(check), act },
 };
@@ -35,7 +36,8 @@ fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
 }
 
 fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
-    workers(plan).map(|_| LeverCheck::default())
+    let undo = prepare(&workers(plan)?)?;
+    Ok(LeverCheck { resources: undo.resources(), ..LeverCheck::default() })
 }
 
 /// Returns the server's processes whose parent is also one of them; there must be at least two.
@@ -48,14 +50,14 @@ fn workers(plan: &LeverPlan) -> Result<Vec<u32>, String> {
     }
 }
 
+fn prepare(workers: &[u32]) -> Result<Undo, String> {
+    let worker = *workers.last().ok_or("no worker")?;
+    Undo::prepare([Resource::RunState(worker)], || Ok(vec![Change::stop(worker)?]))
+}
+
 fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
     let workers = workers(plan)?;
-    let worker = *workers.last().ok_or("no worker")?;
-    let since = probe::started_ticks(worker).ok_or_else(|| format!("the worker {worker} has ended"))?;
-    let _undo = Undo::keep(vec![Change::Stopped { pid: worker, started: since }])?;
+    let mut undo = prepare(&workers)?;
     let speed = 1.0 - 1.0 / workers.len() as f64;
-    SlotClock::new(plan).switch(&commands, speed, |on| {
-        let done = if on { sys::signal::stop(worker) } else { sys::signal::resume(worker) };
-        done.map_err(|e| format!("a signal to the worker {worker}: {e}"))
-    })
+    SlotClock::new(plan).switch(&commands, speed, |on| undo.switch(on))
 }

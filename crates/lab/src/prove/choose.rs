@@ -1,6 +1,6 @@
 //! Choice of levers: those that are allowed, that their host can pull, and that test the verdict.
 
-use run::Prove;
+use run::{LeverCheck, Prove};
 
 use super::host_questions::check;
 use super::lever_targets::lever_targets;
@@ -41,25 +41,25 @@ fn possible(
     load: &run::LoadPlan,
 ) -> Result<(), String> {
     match row.pull {
-        Pull::Slots { .. } => switchable(lab, setup, (row, operating_point), &lever_targets(lab, setup)),
+        Pull::Slots { .. } => switchable(lab, setup, (row, operating_point), &lever_targets(lab, setup)).map(drop),
         Pull::Offered => Err("it needs an offered rate (--rate)".into()),
         Pull::Turns(_) | Pull::TurnsWithChange { .. } => load_pair(lab, setup, row, load).map(drop),
     }
 }
 
-/// Checks whether a lever with slots can be pulled on its host.
+/// Checks whether a lever with slots can be pulled on its host. Returns the findings there.
 pub(super) fn switchable(
     lab: &Lab<'_>,
     setup: &TargetSetup,
     (row, operating_point): (&Lever, &OperatingPoint),
     targets: &LeverTargets,
-) -> Result<(), String> {
+) -> Result<LeverCheck, String> {
     let Pull::Slots { plan, check: asks, .. } = row.pull else { return Err("it is switched in turns".into()) };
     let plan = plan(targets)?;
     if let Some(at_rate) = operating_point.at_rate.filter(|_| plan.share == 0.0) {
         offered_rate::leaves_room(&at_rate, row)?;
     }
-    asks.map_or(Ok(()), |_| check(setup, lab.program(), row, &plan).map(drop))
+    asks.map_or_else(|| Ok(LeverCheck::default()), |_| check(setup, lab.program(), row, &plan))
 }
 
 /// Checks whether `--prove` allows a lever.

@@ -20,15 +20,17 @@ mod slots;
 mod sparse;
 mod turns;
 
+use std::collections::BTreeMap;
+
 pub use prove_target::prove_target;
-use run::UnusedLever;
+use run::{LeverCheck, UnusedLever};
 pub(crate) use schedule::MAX_BUDGET_SHARE;
 
 use self::choose::{allowed, load_pair, own, switchable};
-use self::host_questions::put_back;
 use self::lever_targets::lever_targets;
 use self::operating_point::OperatingPoint;
 use crate::levers::{LEVERS, Lever, Pull};
+use crate::trial::put_back;
 use crate::{Lab, LabError, TargetSetup};
 
 /// Share of an experiment's time for the turns of the verdict's own lever, and for more load.
@@ -167,7 +169,7 @@ pub(crate) fn not_tried(lab: &mut Lab<'_>, why: String) {
 
 /// Records the prediction; `own` is the lever that tests the verdict.
 fn predict(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, operating_point: &OperatingPoint) {
-    put_back(lab, setup);
+    put_back(lab, setup.server_host());
     let row = own.unwrap_or(&LEVERS[0]);
     let mut proof = match operating_point.at_rate {
         Some(at_rate) => {
@@ -202,7 +204,11 @@ fn in_turns(
     let made = allowed(lab, row).and_then(|()| load_pair(lab, setup, row, &operating_point.load(setup)));
     match made {
         Ok(load_pair) => {
-            match turns::trial(lab, setup, operating_point, (row, &load_pair), seconds)? {
+            let found = turns::trial(lab, setup, operating_point, (row, &load_pair), seconds)?;
+            if load_pair.change.is_some() {
+                put_back(lab, setup.server_host());
+            }
+            match found {
                 Ok(trial) => {
                     lab.run.findings.proof.iter_mut().for_each(|proof| proof.switched.push(trial.clone()));
                 }
@@ -231,9 +237,10 @@ fn in_slots(
         if operating_point.at_rate.is_some() { 0.0 } else { operating_point.response_s }
     };
     targets.response_s = operating_points.iter().map(response_s).fold(f64::INFINITY, f64::min);
-    let mut rows = Vec::new();
+    let (mut rows, mut taken) = (Vec::new(), BTreeMap::new());
     for row in LEVERS.iter().filter(|row| wanted(row) && matches!(row.pull, Pull::Slots { .. })) {
-        match allowed(lab, row).and_then(|()| switchable(lab, setup, (row, operating_point), &targets)) {
+        let found = allowed(lab, row).and_then(|()| switchable(lab, setup, (row, operating_point), &targets));
+        match found.and_then(|found| take_resources(row, found, &mut taken)) {
             Ok(()) => rows.push(row),
             Err(why) => untried(lab, row, why),
         }
@@ -252,7 +259,16 @@ fn in_slots(
             None => lab.run.findings.proof.iter_mut().for_each(|proof| note_no_slots(proof, &why)),
         },
     }
-    put_back(lab, setup);
+    put_back(lab, setup.server_host());
+    Ok(())
+}
+
+/// Reserves what a lever changes; the error names the lever that changes it already.
+fn take_resources(row: &Lever, found: LeverCheck, taken: &mut BTreeMap<String, &'static str>) -> Result<(), String> {
+    if let Some((resource, other)) = found.resources.iter().find_map(|resource| taken.get_key_value(resource)) {
+        return Err(format!("the lever {other} changes {resource} already"));
+    }
+    taken.extend(found.resources.into_iter().map(|resource| (resource, row.id)));
     Ok(())
 }
 

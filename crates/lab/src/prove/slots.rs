@@ -64,7 +64,10 @@ pub(super) fn conduct(
     let stops = rows.iter().any(|row| row.id == "worker");
     let observation = if stops { setup.observation.blind() } else { setup.observation.clone() };
     let trial = lab.conduct_beside(&observation, &loads, &point, &mut start)?;
-    let found = active.finish().map(|levers| (trial.clone(), levers));
+    let found = match lab.stopped() {
+        true => Err("it was interrupted".into()),
+        false => active.finish().map(|levers| (trial.clone(), levers)),
+    };
     lab.keep(trial)?;
     Ok(found)
 }

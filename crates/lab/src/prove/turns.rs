@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use run::{AgentSpec, LeverPlan, LoadPlan, ProofMetric, SwitchTrial, TrialKind};
+use run::{AgentCommand, AgentSpec, LeverPlan, LoadPlan, ProofMetric, SwitchTrial, TrialKind};
 
 use super::operating_point::OperatingPoint;
 use crate::agents::AgentGroup;
@@ -57,6 +57,10 @@ pub(super) fn trial(
     let hosts = setup.hosts_of(row.place);
     let mut order = TurnOrder::new(setup.load.seed);
     let mut rates = [Vec::with_capacity(pairs), Vec::with_capacity(pairs)];
+    let mut change = match load_pair.change.as_ref().map(|plan| HeldChange::prepare(lab, &hosts, plan)).transpose() {
+        Ok(change) => change,
+        Err(why) => return Ok(Err(why.to_string())),
+    };
     for pair in 0..pairs {
         for with in order.pair() {
             if lab.stopped() {
@@ -65,12 +69,9 @@ pub(super) fn trial(
             let label = format!("{} {}, pair {}", row.id, ["off", "on"][with], pair + 1);
             let load = [&load_pair.off, &load_pair.on][with];
             let plan = LoadPlan { warmup_s: WARM_UP_S, duration_s: turn_s, seed: pair as u64, ..load.clone() };
-            let change =
-                load_pair.change.as_ref().filter(|_| with == 1).map(|change| hold(lab, &hosts, change)).transpose();
-            let _held = match change {
-                Ok(change) => change,
-                Err(why) => return Ok(Err(why.to_string())),
-            };
+            if let Err(why) = change.as_mut().map_or(Ok(()), |change| change.switch(with == 1)) {
+                return Ok(Err(why.to_string()));
+            }
             rates[with].push(turn(lab, setup, plan, label, answer)?);
         }
     }
@@ -91,14 +92,32 @@ fn names(hosts: &[&dyn Host], setup: &TargetSetup) -> String {
     if names.is_empty() { setup.host().name().into() } else { names.join(", ") }
 }
 
-/// Starts agents that hold a change until the result is dropped.
-fn hold(lab: &Lab<'_>, hosts: &[&dyn Host], plan: &LeverPlan) -> Result<AgentGroup, LabError> {
-    let mut group = AgentGroup::default();
-    for host in hosts {
-        group.start(*host, lab.program(), &plan.lever, &AgentSpec::Lever(plan.clone()))?;
+/// Agents that switch a change between turns. The change ends with this value.
+struct HeldChange {
+    agents: AgentGroup,
+    on: bool,
+}
+
+impl HeldChange {
+    /// Starts the agents, which lock their resources.
+    fn prepare(lab: &Lab<'_>, hosts: &[&dyn Host], plan: &LeverPlan) -> Result<Self, LabError> {
+        let mut agents = AgentGroup::default();
+        for host in hosts {
+            agents.start(*host, lab.program(), &plan.lever, &AgentSpec::Lever(plan.clone()))?;
+        }
+        agents.await_ready(CHANGE_TIMEOUT)?;
+        Ok(Self { agents, on: false })
     }
-    group.await_ready(CHANGE_TIMEOUT)?;
-    Ok(group)
+
+    fn switch(&mut self, on: bool) -> Result<(), LabError> {
+        if on == self.on {
+            return Ok(());
+        }
+        self.agents.tell_all(&AgentCommand::Switch { on });
+        self.agents.await_ready(CHANGE_TIMEOUT)?;
+        self.on = on;
+        Ok(())
+    }
 }
 
 /// Returns the result of one turn: good answers per second, or the response time in microseconds.

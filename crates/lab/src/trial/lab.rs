@@ -51,7 +51,8 @@ fn check_one_kind(loads: &[Load<'_>], point: &Point) -> Result<(), LabError> {
 }
 
 impl<'w> Lab<'w> {
-    /// Begins a run. It makes the directory first, so that an unwritable one is found before any load.
+    /// Begins a run. It makes the directory first, so that an unwritable one is found before any load. Undoes what killed
+    /// experiments left on this host.
     pub fn begin(mut plan: Plan, out: Option<&Path>, watch: &'w mut dyn Watch) -> Result<Self, LabError> {
         plan.redact_secrets(&[]);
         plan.check()?;
@@ -67,7 +68,7 @@ impl<'w> Lab<'w> {
         };
         // Agents inherit the raised limit, or the old one if raising fails.
         let descriptors = sys::limits::raise_descriptors().unwrap_or_else(|_| sys::limits::descriptors().0);
-        Ok(Self {
+        let mut lab = Self {
             run,
             dir,
             program,
@@ -80,7 +81,9 @@ impl<'w> Lab<'w> {
             host_watch: None,
             generators: AgentGroup::default(),
             repeat: 0,
-        })
+        };
+        crate::levers::put_back().into_iter().for_each(|note| lab.note(note));
+        Ok(lab)
     }
 
     /// Returns the program that agents run: this one.

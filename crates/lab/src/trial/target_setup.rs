@@ -195,6 +195,11 @@ impl TargetSetup {
         &*self.host
     }
 
+    /// Returns the host of the server, or this one if the server's host cannot be reached.
+    pub(crate) fn server_host(&self) -> &dyn Host {
+        &*self.server_host
+    }
+
     /// Returns the hosts on which a lever is pulled; none if the lever is a different load.
     pub(crate) fn hosts_of(&self, place: LeverHost) -> Vec<&dyn Host> {
         match place {

@@ -75,12 +75,15 @@ pub struct LeverPlan {
 }
 
 /// Findings on a lever's host before the lever is used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LeverCheck {
     /// Descriptors that the processes may hold while the lever is on; 0 for levers on other resources.
     pub descriptors: u64,
+    /// Files of the kernel for the resources that the lever changes. Two levers on one resource exclude each other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<String>,
 }
 
 /// Results of a lever.

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::{ColdPart, Incident, LeverCheck, LeverPart, LoadPart, Observed, Phase, Recording, Tick, WatchedHost};
 
 /// Version of the protocol. Both ends must have the same version.
-pub const WIRE_VERSION: u32 = 8;
+pub const WIRE_VERSION: u32 = 9;
 
 /// Maximum length of a line, bytes, except for those of [`is_long_line`].
 pub const MAX_LINE_BYTES: usize = 64 << 10;
@@ -88,6 +88,11 @@ pub enum AgentCommand {
     Rate {
         /// Factor on the plan's rate, limited to 0.001 to 1000.
         factor: f64,
+    },
+    /// Switch of a lever between two turns. The lever answers with [`AgentReport::Ready`].
+    Switch {
+        /// Whether the change is to be in place.
+        on: bool,
     },
     /// Start of an observer's samples for a trial, or of a lever's slots.
     Follow {

@@ -90,7 +90,8 @@ impl AgentReport {
                 found.missing.iter_mut().for_each(clean);
             }
             Self::Heartbeat | Self::Pong { .. } | Self::Edge { .. } | Self::Tick(_) => {}
-            Self::LeverWorks(_) | Self::Lever(_) | Self::Held(_) => {}
+            Self::LeverWorks(found) => found.resources.iter_mut().for_each(clean),
+            Self::Lever(_) | Self::Held(_) => {}
         }
         self
     }

@@ -1,0 +1,206 @@
+//! Lasting changes that levers make at a server, and their states. A change acts only on the state that it expects, so
+//! it never overwrites a newer change of somebody else.
+
+use std::path::{Component, Path, PathBuf};
+
+use probe::started_ticks as started;
+use serde::{Deserialize, Serialize};
+
+/// A lasting change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Change {
+    /// A file of a control group.
+    File { file: PathBuf, before: String, after: String },
+    /// A stopped process. `started` distinguishes it from a later process with the same number.
+    Stopped { pid: u32, started: u64 },
+    /// Soft and hard descriptor limit of a process.
+    Descriptors { pid: u32, started: u64, before: (u64, u64), after: (u64, u64) },
+}
+
+/// Resource that a change is made to.
+pub(super) enum Resource {
+    /// A file of a control group.
+    File(PathBuf),
+    /// Run state of a process.
+    RunState(u32),
+    /// Descriptor limit of a process.
+    Descriptors(u32),
+}
+
+impl Resource {
+    /// Returns the kernel's file of the resource. An experiment locks it.
+    pub(super) fn path(self) -> PathBuf {
+        match self {
+            Self::File(file) => file,
+            Self::RunState(pid) => format!("/proc/{pid}/stat").into(),
+            Self::Descriptors(pid) => format!("/proc/{pid}/limits").into(),
+        }
+    }
+}
+
+/// State of a resource, compared with a change of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    Before,
+    After,
+    /// Neither: somebody else changed it to this.
+    Foreign(String),
+    /// The process or the control group has ended.
+    Gone,
+}
+
+impl State {
+    fn of<T: PartialEq>(now: Option<T>, before: &T, after: &T, show: impl Fn(&T) -> String) -> Self {
+        match now {
+            None => Self::Gone,
+            Some(now) if now == *before => Self::Before,
+            Some(now) if now == *after => Self::After,
+            Some(now) => Self::Foreign(show(&now)),
+        }
+    }
+}
+
+impl Change {
+    /// Plans to stop a process.
+    pub(super) fn stop(pid: u32) -> Result<Self, String> {
+        let started = started(pid).ok_or_else(|| format!("the process {pid} has ended"))?;
+        match probe::is_stopped(pid) {
+            true => Err(format!("the process {pid} is stopped already (resume it with kill -CONT {pid})")),
+            false => Ok(Self::Stopped { pid, started }),
+        }
+    }
+
+    /// Returns the kernel's file of the changed resource.
+    pub(super) fn path(&self) -> PathBuf {
+        let resource = match self {
+            Self::File { file, .. } => Resource::File(file.clone()),
+            Self::Stopped { pid, .. } => Resource::RunState(*pid),
+            Self::Descriptors { pid, .. } => Resource::Descriptors(*pid),
+        };
+        resource.path()
+    }
+
+    /// Makes the change. Fails if the resource is not in the state from before the change.
+    pub(super) fn make(&self) -> Result<(), String> {
+        match self.state() {
+            State::After => Ok(()),
+            State::Before => self.write(true),
+            State::Foreign(now) => Err(format!("{self}: somebody else changed it to {now}")),
+            State::Gone => Err(format!("{self}: it has ended")),
+        }
+    }
+
+    /// Undoes the change, unless the resource has ended or somebody else has changed it since. Returns whether there
+    /// was something to undo.
+    pub(super) fn undo(&self) -> Result<bool, String> {
+        match self.state() {
+            State::After => self.write(false).map(|()| true),
+            State::Before | State::Foreign(_) | State::Gone => Ok(false),
+        }
+    }
+
+    fn state(&self) -> State {
+        match self {
+            Self::Stopped { pid, started: then } => {
+                let now = (started(*pid) == Some(*then)).then(|| probe::is_stopped(*pid));
+                State::of(now, &false, &true, bool::to_string)
+            }
+            Self::Descriptors { pid, started: then, before, after } => {
+                let now = probe::descriptor_limits(*pid).filter(|_| started(*pid) == Some(*then));
+                State::of(now, before, after, |(soft, hard)| format!("{soft} (at most {hard})"))
+            }
+            Self::File { file, before, after } => {
+                let now = std::fs::read_to_string(file).ok().filter(|_| is_in_control_group(file));
+                State::of(now.map(|text| text.trim().to_owned()), before, after, |text| format!("{text:?}"))
+            }
+        }
+    }
+
+    fn write(&self, on: bool) -> Result<(), String> {
+        let done = match self {
+            Self::File { file, before, after } => std::fs::write(file, if on { after } else { before }),
+            Self::Stopped { pid, .. } if on => sys::signal::stop(*pid).map_err(Into::into),
+            Self::Stopped { pid, .. } => sys::signal::resume(*pid).map_err(Into::into),
+            Self::Descriptors { pid, before, after, .. } => {
+                sys::limits::set_descriptors_of(*pid, if on { *after } else { *before }).map_err(Into::into)
+            }
+        };
+        done.map_err(|e| if on { format!("{self}: {e}") } else { format!("{}: {e}", self.by_hand()) })
+    }
+
+    /// Says how a user undoes the change.
+    fn by_hand(&self) -> String {
+        match self {
+            Self::File { file, before, after } => {
+                format!("{} says {after:?} and was {before:?} before", file.display())
+            }
+            Self::Stopped { pid, .. } => format!("process {pid} is still stopped (kill -CONT {pid})"),
+            Self::Descriptors { pid, before, after, .. } => format!(
+                "process {pid} may have {} descriptors and could have {} before (prlimit --pid {pid} --nofile={}:{})",
+                after.0, before.0, before.0, before.1
+            ),
+        }
+    }
+
+    /// Returns the sentence for an undone change.
+    pub(super) fn undone(&self) -> String {
+        match self {
+            Self::File { file, before, .. } => format!("{} is {before:?} again", file.display()),
+            Self::Stopped { pid, .. } => format!("process {pid} continues"),
+            Self::Descriptors { pid, before, .. } => format!("process {pid} may have {} descriptors again", before.0),
+        }
+    }
+}
+
+/// Names the resource.
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::File { file, .. } => write!(f, "{}", file.display()),
+            Self::Stopped { pid, .. } => write!(f, "process {pid}"),
+            Self::Descriptors { pid, .. } => write!(f, "descriptor limit of process {pid}"),
+        }
+    }
+}
+
+/// Returns whether a path is inside the control groups. Nothing else is written.
+fn is_in_control_group(file: &Path) -> bool {
+    file.starts_with("/sys/fs/cgroup") && !file.components().any(|part| part == Component::ParentDir)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_control_group_is_never_written() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "after").unwrap();
+        let detour = Path::new("/sys/fs/cgroup/../../..").join(file.path().strip_prefix("/").unwrap());
+        for path in [file.path().to_owned(), detour] {
+            let change = Change::File { file: path, before: "before".into(), after: "after".into() };
+            assert_eq!(change.undo(), Ok(false));
+            assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "after");
+        }
+    }
+
+    #[test]
+    fn a_newer_change_of_somebody_else_stays() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id();
+        let before = probe::descriptor_limits(pid).unwrap();
+        let after = (before.0 / 2, before.1);
+        let change = Change::Descriptors { pid, started: started(pid).unwrap(), before, after };
+        change.make().unwrap();
+        let theirs = (before.0 / 4, before.1);
+        sys::limits::set_descriptors_of(pid, theirs).unwrap();
+        assert_eq!(change.undo(), Ok(false));
+        assert!(change.make().unwrap_err().contains("somebody else"));
+        assert_eq!(probe::descriptor_limits(pid), Some(theirs));
+        let earlier = Change::Descriptors { pid, started: 0, before, after: theirs };
+        assert_eq!(earlier.undo(), Ok(false), "another process had this number");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}

@@ -1,0 +1,34 @@
+//! Exclusive locks on open files that end with their process, however it ends. Source: flock(2).
+//!
+//! The kernel's own files can be locked as well: `/proc/PID/stat`, or `cpu.max` of a control group. All users and all
+//! containers of a host see the same lock there.
+
+use std::fs::File;
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::{Errno, Result};
+
+/// Locks a file until it is closed. Returns false if another process holds the lock.
+pub fn try_exclusive(file: &File) -> Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_the_kernel_has_one_lock_until_it_is_closed() {
+        let open = || File::open("/proc/self/stat").unwrap();
+        let (first, second) = (open(), open());
+        assert_eq!(try_exclusive(&first), Ok(true));
+        assert_eq!(try_exclusive(&second), Ok(false));
+        drop(first);
+        assert_eq!(try_exclusive(&second), Ok(true));
+    }
+}
