@@ -1,0 +1,32 @@
+//! One frame of a stack, with its names.
+
+use std::sync::Arc;
+
+/// A frame of a stack. Names come from the program's own files and are already made printable.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// Function whose code covers the address. `None` if no symbol does.
+    pub function: Option<Arc<str>>,
+    /// File name of the program or library.
+    pub module: Arc<str>,
+    /// Source file, if debug information has it.
+    pub file: Option<Arc<str>>,
+    /// Line in the source file, from 1.
+    pub line: Option<u32>,
+}
+
+impl Frame {
+    /// Returns the function, or the module in brackets for a function without a name.
+    pub fn label(&self) -> String {
+        match &self.function {
+            Some(function) => function.to_string(),
+            None => format!("[{}]", self.module),
+        }
+    }
+
+    /// Returns the last part of the source file's path and the line, such as "app.py:41".
+    pub fn place(&self) -> Option<String> {
+        let file = self.file.as_deref()?.rsplit('/').next()?;
+        Some(self.line.map_or_else(|| file.to_owned(), |line| format!("{file}:{line}")))
+    }
+}

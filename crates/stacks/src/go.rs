@@ -1,0 +1,154 @@
+//! Go's own table of functions, `.gopclntab`. A Go program needs it to run, so stripped programs have it too. It gives the
+//! name, the place and the size of the frame for each address. Source: src/runtime/symtab.go, Go 1.18 and later.
+
+use std::sync::Arc;
+
+use crate::elf::{Elf, Section};
+use crate::names::{self, printable};
+
+/// Marks of the tables of Go 1.18 and of Go 1.20.
+const MAGICS: [u32; 2] = [0xffff_fff0, 0xffff_fff1];
+
+/// Offset of the field `text` in `runtime.moduledata`: one pointer, six slices, then findfunctab, minpc, maxpc.
+const MODULE_TEXT_OFFSET: usize = 8 + 6 * 24 + 3 * 8;
+
+/// Largest difference between the size of `.text` and the end of the last Go function. More means that C code precedes
+/// the Go code, so the section's start is not the table's.
+const MAX_TEXT_PADDING_BYTES: u64 = 64;
+
+/// Maximum number of steps in one table of values by address.
+const MAX_STEPS: usize = 100_000;
+
+/// Function of a Go program.
+pub(crate) struct GoFunction {
+    pub(crate) name: Arc<str>,
+    pub(crate) place: Option<(Arc<str>, Option<u32>)>,
+    /// Bytes between the stack pointer and the return address.
+    pub(crate) frame_bytes: Option<u64>,
+}
+
+/// Table of the functions of one program.
+pub(crate) struct GoTable {
+    bytes: Arc<[u8]>,
+    text: u64,
+    functions: usize,
+    step: u64,
+    names: usize,
+    units: usize,
+    files: usize,
+    values: usize,
+    entries: usize,
+}
+
+impl GoTable {
+    /// Reads the table of a program, if the program is Go's.
+    pub(crate) fn read(elf: &Elf<'_>) -> Option<Self> {
+        let table = elf.section(".gopclntab").or_else(|| elf.section(".data.rel.ro.gopclntab"))?;
+        let mut table = Self::parse(table.bytes)?;
+        if table.text == 0 {
+            table.text = module_text(elf.section(".go.module")).or_else(|| table.section_text(elf))?;
+        }
+        Some(table)
+    }
+
+    fn parse(bytes: Arc<[u8]>) -> Option<Self> {
+        let field = |i: usize| usize::try_from(word(&bytes, 8 + 8 * i)?).ok();
+        let step = u64::from(*bytes.get(6)?);
+        if !MAGICS.contains(&half(&bytes, 0)?) || bytes.get(7) != Some(&8) || step == 0 {
+            return None;
+        }
+        let (text, [functions, names, units, files, values, entries]) =
+            (word(&bytes, 24)?, [field(0)?, field(3)?, field(4)?, field(5)?, field(6)?, field(7)?]);
+        let fits = functions.checked_mul(8)?.checked_add(entries)? < bytes.len();
+        fits.then_some(Self { text, functions, step, names, units, files, values, entries, bytes })
+    }
+
+    /// Returns the start of `.text`, if that section has Go's functions alone.
+    fn section_text(&self, elf: &Elf<'_>) -> Option<u64> {
+        let (start, size) = elf.section_range(".text")?;
+        let end = u64::from(self.entry(self.functions)?);
+        (size.checked_sub(end)? <= MAX_TEXT_PADDING_BYTES).then_some(start)
+    }
+
+    fn entry(&self, i: usize) -> Option<u32> {
+        half(&self.bytes, self.entries + 8 * i)
+    }
+
+    /// Returns the function that covers `address`.
+    pub(crate) fn function(&self, address: u64) -> Option<GoFunction> {
+        let offset = u32::try_from(address.checked_sub(self.text)?).ok()?;
+        let (mut low, mut high) = (0, self.functions);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.entry(middle)? <= offset { low = middle + 1 } else { high = middle }
+        }
+        if low == 0 || (low == self.functions && offset >= self.entry(self.functions)?) {
+            return None;
+        }
+        let at = self.entries.checked_add(half(&self.bytes, self.entries + 8 * (low - 1) + 4)? as usize)?;
+        let field = |i: usize| half(&self.bytes, at.checked_add(4 * i)?);
+        let entry = self.entry(low - 1)?;
+        let value = |i| self.value(field(i)?, u64::from(entry), u64::from(offset));
+        let name = names::readable(self.text_at(self.names.checked_add(field(1)? as usize)?)?);
+        let file = value(5).and_then(|file| self.file(field(8)?, file));
+        let line = value(6).and_then(|line| u32::try_from(line).ok()).filter(|line| *line > 0);
+        let frame_bytes = value(4).and_then(|bytes| u64::try_from(bytes).ok());
+        Some(GoFunction { name, place: file.map(|file| (file, line)), frame_bytes })
+    }
+
+    fn file(&self, unit: u32, file: i32) -> Option<Arc<str>> {
+        let index = (unit as usize).checked_add(usize::try_from(file).ok()?)?;
+        let name = half(&self.bytes, self.units.checked_add(index.checked_mul(4)?)?)?;
+        let text = self.text_at(self.files.checked_add(name as usize)?)?;
+        Some(printable(&String::from_utf8_lossy(text)))
+    }
+
+    fn text_at(&self, at: usize) -> Option<&[u8]> {
+        let from = self.bytes.get(at..)?;
+        Some(&from[..from.iter().take(2048).position(|b| *b == 0)?])
+    }
+
+    /// Decodes the value at `target` from a table of differences of values and addresses.
+    fn value(&self, table: u32, entry: u64, target: u64) -> Option<i32> {
+        let mut rest = self.bytes.get(self.values.checked_add(table as usize)?..)?;
+        let (mut value, mut address) = (-1_i32, entry);
+        for step in 0..MAX_STEPS {
+            let change = varint(&mut rest)?;
+            if table == 0 || (change == 0 && step > 0) {
+                return None;
+            }
+            value = value.wrapping_add((change >> 1) as i32 ^ -((change & 1) as i32));
+            address = address.checked_add(u64::from(varint(&mut rest)?) * self.step)?;
+            if target < address {
+                return Some(value);
+            }
+        }
+        None
+    }
+}
+
+/// Returns the start of Go's code from the linked `runtime.moduledata`. A program that the kernel moves has 0 there.
+fn module_text(module: Option<Section>) -> Option<u64> {
+    word(&module?.bytes, MODULE_TEXT_OFFSET).filter(|text| *text != 0)
+}
+
+fn varint(bytes: &mut &[u8]) -> Option<u32> {
+    let mut value = 0;
+    for shift in [0, 7, 14, 21, 28] {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u32::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..)?.first_chunk().map(|b| u64::from_le_bytes(*b))
+}
+
+fn half(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|b| u32::from_le_bytes(*b))
+}

@@ -1,0 +1,127 @@
+//! A program or library file: its symbols, its rules of unwinding and its lines.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use object::read::ReadCache;
+
+use crate::debug_file;
+use crate::elf::{Elf, Section, Segment};
+use crate::frame::Frame;
+use crate::go::GoTable;
+use crate::lines::Lines;
+use crate::names;
+use crate::rules;
+use crate::symbols::{Kind, Symbols};
+
+/// Way to find the rules for an address.
+pub(crate) enum FrameIndex {
+    /// The linker's index, `.eh_frame_hdr`.
+    Linked(Section),
+    /// Start addresses and offsets of all rules, in order. Statically linked programs have no index of their own.
+    Built(Vec<(u64, usize)>),
+}
+
+/// Sections with the rules of unwinding.
+pub(crate) struct UnwindSections {
+    pub(crate) eh_frame: Section,
+    pub(crate) index: FrameIndex,
+    pub(crate) text: u64,
+}
+
+/// A program or library file. Addresses are those of the file, before the kernel moves the file in memory.
+pub(crate) struct Image {
+    pub(crate) name: Arc<str>,
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) unwind: Option<UnwindSections>,
+    pub(crate) go: Option<GoTable>,
+    symbols: Symbols,
+    files: Vec<File>,
+    lines: Mutex<Option<Lines>>,
+}
+
+impl Image {
+    /// Reads a file. `root` is the root folder of the process, for debug information in a separate file.
+    pub(crate) fn read(file: File, path: &Path, root: &Path) -> Option<Self> {
+        let mut files = vec![file.try_clone().ok()?];
+        let cache = ReadCache::new(file);
+        let elf = Elf::parse(&cache)?;
+        let mut symbols = Symbols::default();
+        elf.symbol_tables(|table, strings| symbols.add(table, strings));
+        if let Some(separate) = elf.build_id().and_then(|id| debug_file::open(root, &id)) {
+            files.extend(separate.try_clone().ok());
+            if let Some(elf) = Elf::parse(&ReadCache::new(separate)) {
+                elf.symbol_tables(|table, strings| symbols.add(table, strings));
+            }
+        }
+        symbols.sort();
+        let name = path.file_name().map_or_else(|| "program".into(), |n| names::printable(&n.to_string_lossy()));
+        Some(Self {
+            name,
+            segments: elf.segments(),
+            unwind: unwind_sections(&elf),
+            go: GoTable::read(&elf),
+            symbols,
+            files,
+            lines: Mutex::new(None),
+        })
+    }
+
+    /// Returns the frame for code at `address`. `lookup` lies inside the calling instruction of an outer frame.
+    pub(crate) fn frame(&self, lookup: u64) -> Frame {
+        let go = self.go.as_ref().and_then(|go| go.function(lookup));
+        let function = match &go {
+            Some(function) => Some(function.name.clone()),
+            None => self.symbols.covering(lookup, Kind::Function).map(|(_, name)| names::readable(name)),
+        };
+        let place = match go {
+            Some(function) => function.place,
+            None => self.place(lookup),
+        };
+        let (file, line) = place.map_or((None, None), |(file, line)| (Some(file), line));
+        Frame { function, module: self.name.clone(), file, line }
+    }
+
+    /// Returns the name of the global that covers `address`, and the offset of the address in it.
+    pub(crate) fn global(&self, address: u64) -> Option<(Arc<str>, u64)> {
+        let (start, name) = self.symbols.covering(address, Kind::Object)?;
+        Some((names::readable(name), address - start))
+    }
+
+    /// Returns the address of the global with exactly this name in the symbol table.
+    pub(crate) fn object(&self, name: &str) -> Option<u64> {
+        self.symbols.object(name.as_bytes())
+    }
+
+    /// Returns the start of the function whose symbol covers `address`.
+    pub(crate) fn function_start(&self, address: u64) -> Option<u64> {
+        self.symbols.covering(address, Kind::Function).map(|(start, _)| start)
+    }
+
+    fn place(&self, address: u64) -> Option<(Arc<str>, Option<u32>)> {
+        let mut lines = self.lines.lock().ok()?;
+        let lines = lines.get_or_insert_with(|| Lines::read(&self.files));
+        lines.place(address)
+    }
+}
+
+fn unwind_sections(elf: &Elf<'_>) -> Option<UnwindSections> {
+    let text = elf.section_range(".text").map_or(0, |(address, _)| address);
+    let eh_frame = elf.section(".eh_frame")?;
+    let index = match elf.section(".eh_frame_hdr") {
+        Some(section) => FrameIndex::Linked(section),
+        None => FrameIndex::Built(rules::index_of(&eh_frame, text)),
+    };
+    Some(UnwindSections { eh_frame, index, text })
+}
+
+/// Opens the regular file at `path` inside the folder `root`. Links of a container lead to the container's files.
+pub(crate) fn open_inside(root: &Path, path: &Path) -> Option<File> {
+    use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let folder = open(root, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let inside: PathBuf = path.strip_prefix("/").unwrap_or(path).into();
+    let file = File::from(openat2(folder, inside, flags, Mode::empty(), ResolveFlags::IN_ROOT).ok()?);
+    file.metadata().ok()?.is_file().then_some(file)
+}

@@ -1,0 +1,89 @@
+//! Program files that were read, shared by all processes that run them.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use crate::image::{Image, open_inside};
+use crate::maps::Mapping;
+use crate::space::VDSO;
+
+/// Maximum number of files that are kept. Each holds up to two open descriptors.
+const MAX_IMAGES: usize = 512;
+
+/// Largest size of the kernel's own library, which has two to four pages.
+const MAX_KERNEL_LIBRARY_BYTES: usize = 1 << 16;
+
+/// Bytes at the start of a file that must equal the memory of the process.
+const COMPARED_BYTES: usize = 512;
+
+/// Files by device, inode and time of the last change.
+type Cache = HashMap<(u64, u64, u64), Option<Arc<Image>>>;
+
+/// Program files that were read, shared by all processes that run them.
+#[derive(Clone, Default)]
+pub struct Images(Arc<Mutex<Cache>>);
+
+impl Images {
+    /// Creates an empty collection.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns the file behind `mapping`, the first of a file in process `pid`. Returns `None` for a file that was
+    /// replaced since the process mapped it, or that is no program.
+    pub(crate) fn get(&self, pid: u32, mapping: &Mapping) -> Option<Arc<Image>> {
+        if mapping.path == VDSO {
+            return self.keep((0, 0, 0), || Image::read(kernel_library(pid, mapping)?, Path::new(VDSO), Path::new("/")));
+        }
+        let root = format!("/proc/{pid}/root");
+        let path = Path::new(mapping.path.trim_end_matches(" (deleted)"));
+        let file = open_inside(Path::new(&root), path)?;
+        let file = if is_mapped(pid, mapping, &file) { file } else { mapped_file(pid, mapping)? };
+        let metadata = file.metadata().ok()?;
+        let key = (metadata.dev(), metadata.ino(), metadata.mtime_nsec() as u64 ^ metadata.mtime() as u64);
+        self.keep(key, || Image::read(file, path, Path::new(&root)))
+    }
+
+    /// Returns the kept image of a file, or keeps the one that `read` returns.
+    fn keep(&self, key: (u64, u64, u64), read: impl FnOnce() -> Option<Image>) -> Option<Arc<Image>> {
+        let mut images = self.0.lock().ok()?;
+        if let Some(image) = images.get(&key) {
+            return image.clone();
+        }
+        if images.len() >= MAX_IMAGES {
+            return None;
+        }
+        let image = read().map(Arc::new);
+        images.insert(key, image.clone());
+        image
+    }
+}
+
+/// Copies the kernel's own library out of a process, since the library has no file.
+fn kernel_library(pid: u32, mapping: &Mapping) -> Option<File> {
+    let size = usize::try_from(mapping.end - mapping.start).ok().filter(|size| *size <= MAX_KERNEL_LIBRARY_BYTES)?;
+    let mut bytes = vec![0; size];
+    let read = sys::remote_memory::read(pid, mapping.start, &mut bytes).ok()?;
+    let mut file = File::from(rustix::fs::memfd_create("vdso", rustix::fs::MemfdFlags::CLOEXEC).ok()?);
+    file.write_all(bytes.get(..read)?).ok()?;
+    Some(file)
+}
+
+/// Returns true if the start of `file` equals the memory that was mapped from it.
+fn is_mapped(pid: u32, mapping: &Mapping, file: &File) -> bool {
+    use std::os::unix::fs::FileExt;
+    let (mut memory, mut bytes) = ([0; COMPARED_BYTES], [0; COMPARED_BYTES]);
+    let read = sys::remote_memory::read(pid, mapping.start, &mut memory).unwrap_or(0);
+    read == COMPARED_BYTES && file.read_exact_at(&mut bytes, mapping.offset).is_ok() && memory == bytes
+}
+
+/// Opens the mapped file itself, which may be deleted. The kernel allows it to root only.
+fn mapped_file(pid: u32, mapping: &Mapping) -> Option<File> {
+    let path = format!("/proc/{pid}/map_files/{:x}-{:x}", mapping.start, mapping.end);
+    let file = File::open(path).ok()?;
+    file.metadata().ok()?.is_file().then_some(file)
+}

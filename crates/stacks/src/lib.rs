@@ -1,0 +1,39 @@
+//! Stacks of threads of other processes, with the names of functions and globals. Nothing here stops a process or writes
+//! to it.
+//!
+//! A [`Process`] names addresses and unwinds stacks. [`CpuStacks`] samples code that runs. [`StackCounts`] adds up stacks
+//! and prints them as folded text. Files and memory of a stranger's process may be wrong on purpose, so each read has a
+//! limit of size, and each loop has a limit of steps.
+
+mod call_site;
+mod counts;
+mod cpu;
+mod debug_file;
+mod elf;
+mod frame;
+mod go;
+mod image;
+mod images;
+mod lines;
+mod maps;
+mod memory;
+mod names;
+mod perf_map;
+mod process;
+mod processes;
+mod python;
+mod registers;
+mod rules;
+mod scan;
+mod space;
+mod symbols;
+mod unwind;
+
+pub use counts::{HotFunction, StackCounts};
+pub use cpu::{CpuProfile, CpuStacks};
+pub use frame::Frame;
+pub use images::Images;
+pub use maps::is_readable;
+pub use process::{Global, Process};
+pub use processes::Processes;
+pub use unwind::Addresses;

@@ -1,0 +1,126 @@
+//! One process: names of its addresses, and stacks of its threads.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::frame::Frame;
+use crate::images::Images;
+use crate::memory::{Remote, StackCopy, WaitingStack};
+use crate::perf_map::PerfMap;
+use crate::python::Python;
+use crate::registers::Registers;
+use crate::space::Space;
+use crate::unwind::{Addresses, Unwinder};
+
+/// A global variable of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Global {
+    /// Name in the symbol table.
+    pub name: Arc<str>,
+    /// File name of the program or library.
+    pub module: Arc<str>,
+    /// Bytes between the start of the global and the address.
+    pub offset: u64,
+}
+
+/// A live process whose stacks and addresses have names.
+pub struct Process {
+    pid: u32,
+    name: String,
+    space: Space,
+    unwinder: Unwinder,
+    perf_map: PerfMap,
+    stack: Remote,
+    python: Option<Python>,
+}
+
+impl Process {
+    /// Opens process `pid`. Fails if its memory map cannot be read; see [`crate::is_readable`] for its memory.
+    pub fn open(pid: u32, images: &Images) -> io::Result<Self> {
+        let mut space = Space::new(pid, images.clone())?;
+        let python = Python::find(pid, &mut space);
+        let mut perf_map = PerfMap::default();
+        perf_map.refresh(pid);
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let name = crate::names::printable(name.trim()).to_string();
+        Ok(Self { pid, name, space, unwinder: Unwinder::new(pid), perf_map, stack: Remote::new(pid), python })
+    }
+
+    /// Number of the process.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Name of the process, as the kernel has it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns true if this process runs CPython of a known version.
+    pub fn is_python(&self) -> bool {
+        self.python.is_some()
+    }
+
+    /// Unwinds a thread that waits in the kernel, from the program counter and the stack pointer in
+    /// `/proc/PID/task/TID/syscall` and a copy of its stack from there upwards, which may be empty.
+    pub fn unwind_waiting(&mut self, pc: u64, sp: u64, stack: &[u8]) -> Addresses {
+        self.stack.forget();
+        let copy = StackCopy { start: sp, bytes: stack };
+        let mut memory = WaitingStack { copy, remote: &mut self.stack };
+        self.unwinder.unwind(&mut self.space, Registers::waiting(pc, sp), &mut memory)
+    }
+
+    /// Unwinds a thread that ran when the kernel sampled it.
+    pub fn unwind_running(&mut self, sample: &sys::perf::CpuSample<'_>) -> Addresses {
+        let registers = Registers::running(&sample.registers);
+        let start = registers.0[crate::registers::SP].unwrap_or(0);
+        self.unwinder.unwind(&mut self.space, registers, &mut StackCopy { start, bytes: sample.stack })
+    }
+
+    /// Returns the Python frames of thread `tid`, innermost first.
+    pub fn python_stack(&mut self, tid: u32) -> Option<Vec<Frame>> {
+        self.python.as_mut()?.stack(tid)
+    }
+
+    /// Returns the frames of a thread that waits in the kernel, innermost first. In a Python process, these are the Python
+    /// frames, after the frames of named functions outside of the interpreter that they called.
+    pub fn waiting_frames(&mut self, tid: u32, pc: u64, sp: u64, stack: &[u8]) -> Vec<Frame> {
+        let addresses = self.unwind_waiting(pc, sp, stack);
+        let native = self.frames(&addresses);
+        let Some(python) = self.python_stack(tid) else { return native };
+        let interpreter = self.python.as_ref().map_or("", |python| python.module.as_str());
+        let outside = native.into_iter().take_while(|frame| &*frame.module != interpreter);
+        outside.filter(|frame| frame.function.is_some()).chain(python).collect()
+    }
+
+    /// Names the addresses of a stack, innermost first.
+    pub fn frames(&mut self, stack: &Addresses) -> Vec<Frame> {
+        let exact = |i: usize, pc: &u64| if i == 0 { *pc } else { pc.saturating_sub(1) };
+        stack.addresses.iter().enumerate().map(|(i, pc)| self.frame(exact(i, pc))).collect()
+    }
+
+    /// Names the code at `address`.
+    pub fn frame(&mut self, address: u64) -> Frame {
+        if let Some((image, at)) = self.space.image(address) {
+            return image.frame(at);
+        }
+        if let Some(frame) = self.perf_map.frame(address) {
+            return frame;
+        }
+        Frame { function: None, module: self.space.module_name(address), file: None, line: None }
+    }
+
+    /// Names the global that covers `address`.
+    pub fn global(&mut self, address: u64) -> Option<Global> {
+        let (image, at) = self.space.image(address)?;
+        let (name, offset) = image.global(at)?;
+        Some(Global { name, module: image.name.clone(), offset })
+    }
+
+    /// Reads the mappings and the map of compiled code again. Call it when addresses have no module.
+    pub fn refresh(&mut self) {
+        self.space.refresh();
+        self.unwinder.forget(self.pid);
+        self.perf_map.refresh(self.pid);
+    }
+}

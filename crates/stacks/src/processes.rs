@@ -1,0 +1,32 @@
+//! All observed processes, each opened once.
+
+use std::collections::HashMap;
+
+use crate::images::Images;
+use crate::process::Process;
+
+/// Maximum number of processes that are kept open.
+const MAX_PROCESSES: usize = 1024;
+
+/// All observed processes, each opened once. They share the files that they run.
+#[derive(Default)]
+pub struct Processes {
+    images: Images,
+    open: HashMap<u32, Option<Process>>,
+}
+
+impl Processes {
+    /// Creates an empty collection.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns process `pid`, which is opened at the first call. Returns `None` if it may not be read.
+    pub fn get(&mut self, pid: u32) -> Option<&mut Process> {
+        if !self.open.contains_key(&pid) && self.open.len() >= MAX_PROCESSES {
+            return None;
+        }
+        let images = &self.images;
+        self.open.entry(pid).or_insert_with(|| Process::open(pid, images).ok()).as_mut()
+    }
+}

@@ -1,0 +1,85 @@
+//! Code objects of CPython: name, file and table of lines.
+
+use std::sync::Arc;
+
+use super::layout::Layout;
+use super::line_table::{LineFormat, line_at};
+use crate::frame::Frame;
+use crate::memory::{Memory, Remote};
+use crate::names::printable;
+
+/// Longest text and longest table of lines that are read.
+const MAX_TEXT_CHARS: u64 = 4096;
+const MAX_TABLE_BYTES: u64 = 1 << 18;
+
+/// Offsets in texts and byte strings, which all versions share.
+const LENGTH: u64 = 16;
+const TEXT_STATE: u64 = 32;
+const BYTES_START: u64 = 32;
+
+/// Marks of a text's state: all data follows the head; all characters are ASCII.
+const COMPACT: u32 = 1 << 5;
+const ASCII: u32 = 1 << 6;
+
+/// A code object.
+pub(super) struct Code {
+    name: Arc<str>,
+    file: Arc<str>,
+    first_line: u32,
+    lines: Vec<u8>,
+}
+
+impl Code {
+    /// Returns values that differ when another code object took the address.
+    pub(super) fn key(memory: &mut Remote, layout: &Layout, at: u64) -> Option<(u64, u64, u64)> {
+        let name = memory.word(at.checked_add(layout.code.name)?)?;
+        Some((at, name, memory.word(at.checked_add(layout.code.lines)?)?))
+    }
+
+    /// Reads the code object at an address.
+    pub(super) fn read(memory: &mut Remote, layout: &Layout, at: u64) -> Option<Self> {
+        let mut text = |offset| {
+            let text = memory.word(at.checked_add(offset)?)?;
+            read_text(memory, layout.text, text)
+        };
+        let (name, file) = (text(layout.code.name)?, text(layout.code.file)?);
+        let first_line = memory.half(at.checked_add(layout.code.first_line)?)?;
+        let lines = memory.word(at.checked_add(layout.code.lines)?)?;
+        Some(Self { name: printable(&name), file: printable(&file), first_line, lines: read_bytes(memory, lines)? })
+    }
+
+    /// Returns the frame that executes the instruction `offset` bytes into this code.
+    pub(super) fn frame(&self, format: LineFormat, offset: u64) -> Frame {
+        let line = line_at(format, &self.lines, self.first_line, offset);
+        Frame {
+            function: Some(self.name.clone()),
+            module: "python".into(),
+            file: Some(self.file.clone()),
+            line: line.filter(|line| *line > 0),
+        }
+    }
+}
+
+fn read_text(memory: &mut Remote, (ascii, other): (u64, u64), at: u64) -> Option<String> {
+    let (length, state) = (memory.word(at.checked_add(LENGTH)?)?, memory.half(at.checked_add(TEXT_STATE)?)?);
+    let width = if state & ASCII != 0 { 1 } else { u64::from(state >> 2 & 7) };
+    if state & COMPACT == 0 || length > MAX_TEXT_CHARS || ![1, 2, 4].contains(&width) {
+        return None;
+    }
+    let mut bytes = vec![0; usize::try_from(length * width).ok()?];
+    let start = if state & ASCII != 0 { ascii } else { other };
+    if !memory.fill(at.checked_add(start)?, &mut bytes) {
+        return None;
+    }
+    let chars = bytes.chunks_exact(width as usize).map(|chunk| {
+        let value = chunk.iter().rev().fold(0_u32, |value, byte| value << 8 | u32::from(*byte));
+        char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER)
+    });
+    Some(chars.collect())
+}
+
+fn read_bytes(memory: &mut Remote, at: u64) -> Option<Vec<u8>> {
+    let length = memory.word(at.checked_add(LENGTH)?).filter(|length| *length <= MAX_TABLE_BYTES)?;
+    let mut bytes = vec![0; usize::try_from(length).ok()?];
+    memory.fill(at.checked_add(BYTES_START)?, &mut bytes).then_some(bytes)
+}

@@ -1,0 +1,95 @@
+//! Finds the interpreter's own structure of a thread.
+
+use std::collections::HashMap;
+
+use super::layout::{Layout, ThreadIdentity};
+use crate::memory::{Memory, Remote};
+
+/// Maximum number of interpreters of a process and of threads of an interpreter that are followed.
+const MAX_INTERPRETERS: usize = 64;
+const MAX_THREADS: usize = 16_384;
+
+/// Number of times that a thread without Python frames is not looked for again.
+const SKIPPED_LOOKUPS: u32 = 64;
+
+/// Offset of the kernel's number in glibc's `struct pthread`.
+#[cfg(target_arch = "x86_64")]
+const PTHREAD_TID: u64 = 720;
+/// Offset of the kernel's number in glibc's `struct pthread`.
+#[cfg(not(target_arch = "x86_64"))]
+const PTHREAD_TID: u64 = 208;
+
+/// Threads of one process. Numbers are those of the observer's namespace, except where a name says "inner".
+pub(super) struct Threads {
+    pid: u32,
+    runtime: u64,
+    inner: HashMap<u32, u32>,
+    known: HashMap<u32, u64>,
+    misses: HashMap<u32, u32>,
+}
+
+impl Threads {
+    pub(super) fn new(pid: u32, runtime: u64) -> Self {
+        Self { pid, runtime, inner: HashMap::new(), known: HashMap::new(), misses: HashMap::new() }
+    }
+
+    /// Returns the address of the interpreter's structure of thread `tid`.
+    pub(super) fn find(&mut self, memory: &mut Remote, layout: &Layout, tid: u32) -> Option<u64> {
+        let pid = self.pid;
+        let inner = *self.inner.entry(tid).or_insert_with(|| inner_tid(pid, tid).unwrap_or(tid));
+        if let Some(at) = self.known.get(&inner)
+            && identity(memory, layout, *at) == Some(inner)
+        {
+            return Some(*at);
+        }
+        let misses = self.misses.entry(tid).or_insert(0);
+        if !(*misses).is_multiple_of(SKIPPED_LOOKUPS) {
+            *misses += 1;
+            return None;
+        }
+        self.read_all(memory, layout);
+        let found = self.known.get(&inner).copied();
+        let misses = self.misses.entry(tid).or_insert(0);
+        *misses = if found.is_some() { 0 } else { *misses + 1 };
+        found
+    }
+
+    fn read_all(&mut self, memory: &mut Remote, layout: &Layout) {
+        self.known.clear();
+        let mut interpreter = memory.word(self.runtime + layout.interpreters);
+        for _ in 0..MAX_INTERPRETERS {
+            let Some(at) = interpreter.filter(|at| *at != 0) else { return };
+            self.read_interpreter(memory, layout, at);
+            interpreter = memory.word(at.wrapping_add(layout.next_interpreter));
+        }
+    }
+
+    fn read_interpreter(&mut self, memory: &mut Remote, layout: &Layout, interpreter: u64) {
+        let mut thread = memory.word(interpreter.wrapping_add(layout.threads));
+        for _ in 0..MAX_THREADS {
+            let Some(at) = thread.filter(|at| *at != 0) else { return };
+            if let Some(inner) = identity(memory, layout, at) {
+                self.known.insert(inner, at);
+            }
+            thread = memory.word(at.wrapping_add(layout.next_thread));
+        }
+    }
+}
+
+/// Returns the kernel's number of the thread whose structure is at `thread`, as its own namespace counts.
+fn identity(memory: &mut Remote, layout: &Layout, thread: u64) -> Option<u32> {
+    match layout.identity {
+        ThreadIdentity::Kernel(offset) => memory.half(thread.checked_add(offset)?),
+        ThreadIdentity::Pthread(offset) => {
+            let pthread = memory.word(thread.checked_add(offset)?)?;
+            memory.half(pthread.checked_add(PTHREAD_TID)?)
+        }
+    }
+}
+
+/// Returns the number of a thread in the innermost namespace of its process.
+fn inner_tid(pid: u32, tid: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    line.split_whitespace().next_back()?.parse().ok()
+}

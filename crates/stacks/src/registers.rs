@@ -1,0 +1,67 @@
+//! Registers of a thread, by DWARF number. A register that is not known is `None`, so no frame is invented from it.
+
+use gimli::Register;
+
+/// Number of registers that unwinding follows: the general registers, the stack pointer and the return address.
+pub(crate) const COUNT: usize = sys::perf::REGISTER_COUNT;
+
+/// The program counter, the last register.
+pub(crate) const PC: usize = COUNT - 1;
+
+/// The column of the return address in rules of unwinding.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const RETURN: usize = 16;
+/// The column of the return address in rules of unwinding.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) const RETURN: usize = 30;
+
+/// The stack pointer.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const SP: usize = 7;
+/// The stack pointer.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) const SP: usize = 31;
+
+/// The frame pointer.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const FP: usize = 6;
+/// The frame pointer.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) const FP: usize = 29;
+
+/// Registers that a function may change without restoring them.
+#[cfg(target_arch = "x86_64")]
+const CALLER_SAVED: &[usize] = &[0, 1, 2, 4, 5, 8, 9, 10, 11];
+/// Registers that a function may change without restoring them.
+#[cfg(not(target_arch = "x86_64"))]
+const CALLER_SAVED: &[usize] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 30];
+
+/// Registers of one frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Registers(pub(crate) [Option<u64>; COUNT]);
+
+impl Registers {
+    /// Registers of a thread that waits in the kernel: only these two are known.
+    pub(crate) fn waiting(pc: u64, sp: u64) -> Self {
+        let mut registers = Self([None; COUNT]);
+        registers.0[PC] = Some(pc);
+        registers.0[SP] = Some(sp);
+        registers
+    }
+
+    /// Registers of a thread that runs.
+    pub(crate) fn running(values: &[u64; COUNT]) -> Self {
+        Self(values.map(Some))
+    }
+
+    pub(crate) fn get(&self, register: Register) -> Option<u64> {
+        self.0.get(usize::from(register.0)).copied().flatten()
+    }
+
+    /// Returns the registers as the caller left them, except for those that rules restore.
+    pub(crate) fn kept(&self) -> Self {
+        let mut kept = *self;
+        CALLER_SAVED.iter().for_each(|register| kept.0[*register] = None);
+        kept
+    }
+}

@@ -1,0 +1,160 @@
+//! Unwinds a stack: from the registers of a thread to the return addresses of all callers.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::call_site::CallSites;
+use crate::image::Image;
+use crate::memory::Memory;
+use crate::registers::{FP, PC, RETURN, Registers, SP};
+use crate::rules::{Rules, Step};
+use crate::scan;
+use crate::space::Space;
+
+/// Maximum number of frames of a stack. Recursion beyond that is cut.
+const MAX_FRAMES: usize = 256;
+
+/// Maximum number of addresses whose rules are kept.
+const MAX_RULES: usize = 1 << 16;
+
+/// Bits of a code address. The bits above may sign the address on aarch64.
+const ADDRESS_BITS: u64 = (1 << 48) - 1;
+
+/// Code addresses of a stack, innermost first. The first is where the thread is; the others follow calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Addresses {
+    /// Code addresses.
+    pub addresses: Vec<u64>,
+    /// True if the last frame is the outermost one of the thread.
+    pub is_complete: bool,
+}
+
+/// Unwinds stacks of one process.
+pub(crate) struct Unwinder {
+    rules: HashMap<u64, Option<Arc<Rules>>>,
+    calls: CallSites,
+}
+
+impl Unwinder {
+    pub(crate) fn new(pid: u32) -> Self {
+        Self { rules: HashMap::new(), calls: CallSites::new(pid) }
+    }
+
+    /// Unwinds from `registers` on.
+    pub(crate) fn unwind(&mut self, space: &mut Space, registers: Registers, stack: &mut dyn Memory) -> Addresses {
+        let mut found = Addresses::default();
+        let (mut frame, mut exact) = (registers, true);
+        while let Some(pc) = frame.0[PC] {
+            found.addresses.push(pc);
+            let lookup = if exact { pc } else { pc - 1 };
+            match self.step(space, lookup, &frame, exact, stack) {
+                Step::Caller(caller) if found.addresses.len() < MAX_FRAMES => {
+                    let Some(next) = self.checked(space, &frame, caller, found.addresses.len() == 1) else { break };
+                    (frame, exact) = next;
+                }
+                Step::Outermost => {
+                    found.is_complete = true;
+                    break;
+                }
+                _ => break,
+            }
+        }
+        found
+    }
+
+    /// Returns the caller's frame if it lies above this frame and its program counter follows a call. The second value is
+    /// true if the program counter is where the code was interrupted.
+    fn checked(&mut self, space: &mut Space, from: &Registers, mut caller: Registers, is_first: bool) -> Option<(Registers, bool)> {
+        let pc = caller.0[PC]? & ADDRESS_BITS;
+        caller.0[PC] = Some(pc);
+        let (below, above) = (from.0[SP]?, caller.0[SP]?);
+        let interrupted = self.find(space, from.0[PC]?).is_some_and(|(rules, _)| rules.is_signal_return);
+        if above < below || (above == below && !is_first) {
+            return None;
+        }
+        let is_signal_return = |u: &mut Self, space: &mut Space| u.find(space, pc).is_some_and(|(r, _)| r.is_signal_return);
+        let valid = if interrupted { space.is_code(pc) } else { self.calls.before(space, pc).is_some() };
+        let signal = !valid && is_signal_return(self, space);
+        (valid || signal).then_some((caller, interrupted || signal))
+    }
+
+    fn step(&mut self, space: &mut Space, lookup: u64, frame: &Registers, is_exact: bool, stack: &mut dyn Memory) -> Step {
+        let image = space.image(lookup);
+        if let Some((image, at)) = &image
+            && let Some(bytes) = image.go.as_ref().and_then(|go| go.function(*at)?.frame_bytes)
+        {
+            return go_step(frame, bytes, stack);
+        }
+        let Some((rules, image)) = self.find(space, lookup) else {
+            let start = image.and_then(|(image, at)| Some(lookup - at + image.function_start(at)?));
+            return self.step_without_rules(space, frame, is_exact, start, stack);
+        };
+        let Some(sections) = &image.0.unwind else { return Step::Unknown };
+        let mut known = *frame;
+        if let Some((register @ FP, offset)) = rules.cfa_register()
+            && frame.0[register].is_none()
+        {
+            let start = rules.start.wrapping_add(image.1);
+            let slot = frame.0[SP].and_then(|sp| scan::return_slot(space, &mut self.calls, stack, sp, start));
+            known.0[FP] = slot.and_then(|slot| slot.checked_add(8)?.checked_add_signed(-offset));
+        }
+        rules.step(sections, &known, stack)
+    }
+
+    /// Follows the frame pointer, as compiled code of runtimes needs it, or finds the caller of a function at `start`.
+    fn step_without_rules(
+        &mut self,
+        space: &Space,
+        frame: &Registers,
+        is_exact: bool,
+        start: Option<u64>,
+        stack: &mut dyn Memory,
+    ) -> Step {
+        let Some(sp) = frame.0[SP] else { return Step::Unknown };
+        let slot = match (frame.0[FP], start) {
+            (Some(fp), _) if fp >= sp && fp.is_multiple_of(8) => fp.checked_add(8),
+            (None, Some(start)) if is_exact => scan::return_slot(space, &mut self.calls, stack, sp, start),
+            _ => None,
+        };
+        let Some(slot) = slot else { return Step::Unknown };
+        let mut caller = frame.kept();
+        caller.0[FP] = slot.checked_sub(8).and_then(|at| stack.word(at));
+        caller.0[PC] = stack.word(slot);
+        caller.0[SP] = slot.checked_add(8);
+        Step::Caller(caller)
+    }
+
+    /// Returns the rules for code at `address`, with its file and the place of the file in memory.
+    fn find(&mut self, space: &mut Space, address: u64) -> Option<(Arc<Rules>, (Arc<Image>, u64))> {
+        let (image, at) = space.image(address)?;
+        if self.rules.len() >= MAX_RULES {
+            self.rules.clear();
+        }
+        let rules = self.rules.entry(address).or_insert_with(|| {
+            let sections = image.unwind.as_ref()?;
+            Rules::find(sections, at).map(Arc::new)
+        });
+        rules.clone().map(|rules| (rules, (image, address.wrapping_sub(at))))
+    }
+
+    /// Forgets all that depends on the places of files in memory.
+    pub(crate) fn forget(&mut self, pid: u32) {
+        *self = Self::new(pid);
+    }
+}
+
+/// Leaves a Go function, whose frame has a known size. Go saves the frame pointer just below the return address.
+fn go_step(frame: &Registers, frame_bytes: u64, stack: &mut dyn Memory) -> Step {
+    let Some(slot) = frame.0[SP].and_then(|sp| sp.checked_add(frame_bytes)) else { return Step::Unknown };
+    let mut caller = Registers([None; crate::registers::COUNT]);
+    if cfg!(target_arch = "x86_64") {
+        caller.0[FP] = if frame_bytes >= 8 { stack.word(slot - 8) } else { frame.0[FP] };
+        caller.0[PC] = stack.word(slot);
+        caller.0[SP] = slot.checked_add(8);
+    } else if frame_bytes == 0 {
+        (caller.0[PC], caller.0[SP], caller.0[FP]) = (frame.0[RETURN], Some(slot), frame.0[FP]);
+    } else {
+        (caller.0[PC], caller.0[SP]) = (frame.0[SP].and_then(|sp| stack.word(sp)), Some(slot));
+    }
+    if caller.0[PC].is_some() { Step::Caller(caller) } else { Step::Unknown }
+}

@@ -1,0 +1,104 @@
+//! Starts the programs of the tests and reads where their threads wait.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use loadline_stacks::{Frame, Process, Processes};
+
+/// A running program, which ends with this value.
+pub(crate) struct Running {
+    child: Child,
+    _stdin: Option<ChildStdin>,
+}
+
+impl Running {
+    /// Starts a program and waits for its first line.
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        let stdin = child.stdin.take();
+        Self { child, _stdin: stdin }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Returns the stacks of all waiting threads as labels, innermost first.
+    pub(crate) fn waiting_stacks(&self, processes: &mut Processes) -> Vec<Vec<Frame>> {
+        let process = processes.get(self.pid()).unwrap();
+        self.waits().into_iter().map(|wait| process.waiting_frames(wait.tid, wait.pc, wait.sp, &[])).collect()
+    }
+
+    pub(crate) fn waits(&self) -> Vec<Wait> {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap();
+        tasks.filter_map(|task| Wait::read(&task.unwrap().path())).collect()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Place where a thread waits in the kernel.
+pub(crate) struct Wait {
+    pub(crate) tid: u32,
+    pub(crate) first_argument: u64,
+    pub(crate) pc: u64,
+    pub(crate) sp: u64,
+}
+
+impl Wait {
+    fn read(task: &Path) -> Option<Self> {
+        let text = fs::read_to_string(task.join("syscall")).ok()?;
+        let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let [_number, first, .., sp, pc] = words[..] else { return None };
+        let tid = task.file_name()?.to_str()?.parse().ok()?;
+        Some(Self { tid, first_argument: hex(first)?, pc: hex(pc)?, sp: hex(sp)? })
+    }
+}
+
+/// Returns the path of a test program's source.
+pub(crate) fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name)
+}
+
+/// Runs a tool of a compiler. Returns false if this machine does not have the tool.
+pub(crate) fn run(command: &mut Command) -> bool {
+    match command.status() {
+        Ok(status) => {
+            assert!(status.success(), "{command:?}");
+            true
+        }
+        Err(_) => {
+            eprintln!("skipped: {:?} is missing", command.get_program());
+            false
+        }
+    }
+}
+
+/// Returns true if one stack has exactly these functions somewhere, in this order, innermost first.
+pub(crate) fn has_chain(stacks: &[Vec<Frame>], functions: &[&str]) -> bool {
+    stacks.iter().any(|stack| {
+        let labels: Vec<String> = stack.iter().map(Frame::label).collect();
+        labels.windows(functions.len()).any(|part| part == functions)
+    })
+}
+
+/// Returns all functions that are named in the stacks.
+pub(crate) fn named(stacks: &[Vec<Frame>]) -> Vec<String> {
+    stacks.iter().flatten().filter_map(|frame| frame.function.as_deref().map(str::to_owned)).collect()
+}
+
+/// Returns the global at the futex for which a thread waits.
+pub(crate) fn lock_name(running: &Running, process: &mut Process) -> Vec<String> {
+    running.waits().iter().filter_map(|w| process.global(w.first_argument)).map(|g| g.name.to_string()).collect()
+}

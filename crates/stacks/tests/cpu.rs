@@ -1,0 +1,137 @@
+//! Profiles of CPU time, and their cost.
+#![allow(missing_docs, unused_crate_dependencies)]
+
+#[allow(dead_code, reason = "each test uses a part")]
+mod common;
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::{Running, run, source};
+use loadline_stacks::{CpuProfile, CpuStacks, Processes};
+
+/// Samples of CPU time that a profile has at least. A busy machine takes longer for them.
+const SAMPLES: u64 = 60;
+
+/// Time until a profile without these samples is a failure.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Profiles a program. Returns `None` where the kernel does not allow it.
+fn profile(running: &Running) -> Option<CpuProfile> {
+    let mut processes = Processes::new();
+    let mut stacks = match CpuStacks::start(&[running.pid()]) {
+        Ok(stacks) => stacks,
+        Err(e) => {
+            eprintln!("skipped: {e}");
+            return None;
+        }
+    };
+    let start = Instant::now();
+    while stacks.samples() < SAMPLES && start.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(50));
+        stacks.poll(&mut processes);
+    }
+    Some(stacks.finish(&mut processes))
+}
+
+/// Asserts that nearly all CPU time is in a function called by another.
+fn assert_hot(profile: &CpuProfile, function: &str, caller: &str) {
+    let hot = profile.stacks.hot(0.01);
+    assert!(profile.samples >= SAMPLES, "{profile:?}");
+    assert!(hot[0].function.contains(function) && hot[0].share > 0.8, "{hot:?}\n{}", profile.stacks.folded());
+    let chain = format!("{caller};");
+    let called: f64 = profile.stacks.stacks().filter(|(s, _)| s.contains(&chain)).map(|(_, weight)| weight).sum();
+    assert!(called > 0.8 * profile.stacks.total(), "{}", profile.stacks.folded());
+}
+
+#[test]
+fn a_computing_c_program_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("threads");
+    let options = ["-O1", "-fomit-frame-pointer", "-pthread"];
+    if run(Command::new("gcc").args(options).arg(source("threads.c")).arg("-o").arg(&program))
+        && let Some(profile) = profile(&Running::start(&mut Command::new(&program)))
+    {
+        assert_hot(&profile, "compute_planted_sum", "computer");
+    }
+}
+
+#[test]
+fn a_computing_rust_program_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("threads");
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    if !run(Command::new(rustc).args(["-O", "-C", "debuginfo=1", "--edition=2024"]).arg(source("threads.rs")).arg("-o").arg(&program)) {
+        return;
+    }
+    let running = Running::start(&mut Command::new(&program));
+    let mut processes = Processes::new();
+    let stacks = running.waiting_stacks(&mut processes);
+    let waits = stacks.iter().flatten().find(|f| f.label() == "threads::wait_for_planted_lock");
+    assert_eq!(waits.and_then(|f| f.place()).as_deref(), Some("threads.rs:9"), "{stacks:#?}");
+    let locks = common::lock_name(&running, processes.get(running.pid()).unwrap());
+    assert!(locks.contains(&"threads::PLANTED_LOCK".to_owned()), "{locks:?}");
+    if let Some(profile) = profile(&running) {
+        assert_hot(&profile, "threads::compute_planted_sum", "__rust_begin_short_backtrace");
+    }
+}
+
+#[test]
+fn a_computing_go_program_is_named_even_if_stripped() {
+    for flags in ["", "-s -w"] {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("threads");
+        let mut go = Command::new("go");
+        go.args(["build", "-ldflags", flags, "-o"]).arg(&program).arg(source("threads.go"));
+        if !run(go.env("GO111MODULE", "off").env("GOFLAGS", "")) {
+            return;
+        }
+        if let Some(profile) = profile(&Running::start(&mut Command::new(&program))) {
+            assert_hot(&profile, "main.computePlantedSum", "main.serveForever");
+        }
+    }
+}
+
+#[test]
+fn compiled_code_of_node_is_named() {
+    let Ok(_) = Command::new("node").arg("--version").output() else { return };
+    let mut node = Command::new("node");
+    let running = Running::start(node.args(["--perf-basic-prof", "--interpreted-frames-native-stack"]).arg(source("threads.js")));
+    let profile = profile(&running);
+    let _ = std::fs::remove_file(format!("/tmp/perf-{}.map", running.pid()));
+    if let Some(profile) = profile {
+        assert_hot(&profile, "computePlantedSum", "turn");
+    }
+}
+
+#[test]
+fn computing_python_code_is_named() {
+    let Ok(_) = Command::new("python3").arg("--version").output() else { return };
+    let running = Running::start(Command::new("python3").arg(source("threads.py")).arg("compute"));
+    if let Some(profile) = profile(&running) {
+        let hot = profile.stacks.hot(0.01);
+        assert!(hot[0].function == "compute_planted_sum" && hot[0].share > 0.6, "{hot:?}\n{}", profile.stacks.folded());
+    }
+}
+
+#[test]
+fn sampling_costs_less_than_one_percent_of_a_cpu() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("threads");
+    if !run(Command::new("gcc").args(["-O1", "-pthread"]).arg(source("threads.c")).arg("-o").arg(&program)) {
+        return;
+    }
+    let running = Running::start(&mut Command::new(&program));
+    let mut processes = Processes::new();
+    let Ok(mut stacks) = CpuStacks::start(&[running.pid()]) else { return };
+    stacks.poll(&mut processes);
+    let (cpu, start) = (sys::clock::thread_cpu_ns(), Instant::now());
+    while stacks.samples() < 2 * SAMPLES && start.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(50));
+        stacks.poll(&mut processes);
+    }
+    let share = (sys::clock::thread_cpu_ns() - cpu) as f64 / start.elapsed().as_nanos() as f64;
+    eprintln!("cost: {share:.5} of a CPU");
+    // Without optimization, the code here is about ten times as slow.
+    assert!(share < if cfg!(debug_assertions) { 0.1 } else { 0.01 }, "{share}");
+}

@@ -1,0 +1,30 @@
+// Threads whose functions are known: one waits for a lock, one computes.
+use std::io::Read;
+use std::sync::Mutex;
+
+static PLANTED_LOCK: Mutex<u64> = Mutex::new(1);
+
+#[inline(never)]
+fn wait_for_planted_lock() -> u64 {
+    *PLANTED_LOCK.lock().unwrap()
+}
+
+#[inline(never)]
+fn compute_planted_sum() {
+    let mut sum = 1_u64;
+    for i in 0_u64.. {
+        sum = std::hint::black_box(sum.wrapping_mul(31).wrapping_add(i));
+    }
+}
+
+fn main() {
+    let _held = PLANTED_LOCK.lock().unwrap();
+    std::thread::spawn(|| wait_for_planted_lock() + 1);
+    std::thread::spawn(|| {
+        compute_planted_sum();
+        std::hint::black_box(2)
+    });
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    println!("ready");
+    let _ = std::io::stdin().read(&mut [0]);
+}

@@ -1,0 +1,65 @@
+//! Opens one event of CPU time with the settings that all events here have in common.
+
+use std::os::fd::{FromRawFd, OwnedFd};
+
+use super::SAMPLED_STACK_BYTES;
+use super::record::{SAMPLE_TYPE, USER_REGISTERS};
+use crate::Result;
+
+/// First 96 bytes of the kernel's `perf_event_attr` (PERF_ATTR_SIZE_VER3).
+#[repr(C)]
+#[derive(Default)]
+struct Attribute {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    bp_type: u32,
+    config1: u64,
+    config2: u64,
+    branch_sample_type: u64,
+    sample_regs_user: u64,
+    sample_stack_user: u32,
+    clock_id: i32,
+}
+
+const TYPE_SOFTWARE: u32 = 1;
+const TASK_CLOCK: u64 = 1;
+const FLAG_INHERIT: u64 = 1 << 1;
+const FLAG_EXCLUDE_KERNEL: u64 = 1 << 5;
+const FLAG_EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const FLAG_CLOSE_ON_EXEC: libc::c_ulong = 8;
+
+/// Opens an event that samples thread `tid` on `cpu` each `period_ns` of its CPU time. `tid` 0 is the calling thread, and
+/// `cpu` `u32::MAX` means all CPUs.
+pub(super) fn open(tid: u32, cpu: u32, period_ns: u64) -> Result<OwnedFd> {
+    let attribute = Attribute {
+        kind: TYPE_SOFTWARE,
+        size: size_of::<Attribute>() as u32,
+        config: TASK_CLOCK,
+        sample_period: period_ns,
+        sample_type: SAMPLE_TYPE,
+        flags: FLAG_INHERIT | FLAG_EXCLUDE_KERNEL | FLAG_EXCLUDE_HYPERVISOR,
+        sample_regs_user: USER_REGISTERS,
+        sample_stack_user: SAMPLED_STACK_BYTES,
+        ..Attribute::default()
+    };
+    let (tid, cpu) = (tid as libc::pid_t, cpu as libc::c_int);
+    // SAFETY: the kernel reads `size` bytes of the attribute, which are all initialised, and returns a new descriptor.
+    unsafe {
+        let fd = libc::syscall(libc::SYS_perf_event_open, &raw const attribute, tid, cpu, -1, FLAG_CLOSE_ON_EXEC);
+        if fd < 0 { Err(crate::last_errno()) } else { Ok(OwnedFd::from_raw_fd(fd as libc::c_int)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_attribute_has_the_size_of_its_kernel_version() {
+        assert_eq!(size_of::<super::Attribute>(), 96);
+    }
+}

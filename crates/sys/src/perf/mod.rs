@@ -1,0 +1,111 @@
+//! Samples of running code, taken by the kernel's `perf` events at a fixed step of each thread's CPU time. A sample has
+//! the user registers and a copy of the top of the stack. No special right is needed for the user's own processes as
+//! long as `perf_event_paranoid` is at most 2. Source: perf_event_open(2).
+
+mod attribute;
+mod record;
+mod ring;
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+pub use record::{CpuSample, REGISTER_COUNT};
+
+use crate::{Errno, Result};
+use ring::Ring;
+
+/// Bytes of stack that the kernel copies for each sample. Most stacks are smaller; a deeper stack loses its outer frames.
+pub const SAMPLED_STACK_BYTES: u32 = 16 << 10;
+
+/// Sampler of the CPU time of chosen threads and of threads that they start later.
+pub struct CpuSampler {
+    period_ns: u64,
+    cpus: Vec<u32>,
+    rings: BTreeMap<u32, Ring>,
+    events: Vec<OwnedFd>,
+    buffer: Vec<u8>,
+}
+
+impl CpuSampler {
+    /// Creates a sampler without threads. Each thread will be sampled once per `period_ns` of its CPU time on `cpus`.
+    pub fn new(period_ns: u64, cpus: Vec<u32>) -> Self {
+        Self { period_ns, cpus, rings: BTreeMap::new(), events: Vec::new(), buffer: Vec::new() }
+    }
+
+    /// Number of open events, one per thread and CPU.
+    pub fn events(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Starts to sample thread `tid` on all CPUs of this sampler.
+    pub fn add(&mut self, tid: u32) -> Result<()> {
+        for cpu in self.cpus.clone() {
+            let event = attribute::open(tid, cpu, self.period_ns)?;
+            match self.rings.get(&cpu) {
+                Some(ring) => ring.take_output_of(&event)?,
+                None => drop(self.rings.insert(cpu, Ring::new(event.as_raw_fd())?)),
+            }
+            self.events.push(event);
+        }
+        Ok(())
+    }
+
+    /// Passes each new sample to `each`. Returns the number of samples that the kernel lost because this method was
+    /// called too rarely.
+    pub fn drain(&mut self, mut each: impl FnMut(&CpuSample<'_>)) -> u64 {
+        let mut lost = 0;
+        for ring in self.rings.values_mut() {
+            ring.take(&mut self.buffer);
+            lost += record::parse(&self.buffer, &mut each);
+        }
+        lost
+    }
+}
+
+/// Returns the numbers of the CPUs that are online.
+pub fn online_cpus() -> Vec<u32> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)
+    };
+    text.trim().split(',').filter_map(range).flatten().collect()
+}
+
+/// Returns an error if this user cannot sample threads of other processes of the same user.
+pub fn allowed() -> Result<()> {
+    match attribute::open(0, u32::MAX, 1_000_000_000) {
+        Ok(_) => Ok(()),
+        Err(Errno::SRCH) => Ok(()),
+        Err(e) => Err(e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_time_of_a_thread_is_sampled_at_its_step() {
+        if allowed().is_err() {
+            return;
+        }
+        let cpus = online_cpus();
+        let mut sampler = CpuSampler::new(1_000_000, cpus);
+        let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        sampler.add(tid).unwrap();
+        let before = crate::clock::thread_cpu_ns();
+        let (mut x, mut samples, mut lost) = (1_u64, 0, 0);
+        while crate::clock::thread_cpu_ns() < before + 40_000_000 {
+            for _ in 0..100_000 {
+                x = std::hint::black_box(x.wrapping_mul(3));
+            }
+            lost += sampler.drain(|s| {
+                assert_eq!((s.pid, s.tid), (std::process::id(), tid));
+                assert_eq!(s.stack.len() % 8, 0);
+                samples += 1;
+            });
+        }
+        assert!(samples > 0 && samples + lost <= 60, "{samples} samples, {lost} lost");
+    }
+}
