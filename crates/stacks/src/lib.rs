@@ -6,6 +6,8 @@
 //! limit of size, and each loop has a limit of steps.
 
 mod call_site;
+#[cfg(test)]
+mod corrupted;
 mod counts;
 mod cpu;
 mod debug_file;
