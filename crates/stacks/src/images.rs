@@ -37,7 +37,8 @@ impl Images {
     /// replaced since the process mapped it, or that is no program.
     pub(crate) fn get(&self, pid: u32, mapping: &Mapping) -> Option<Arc<Image>> {
         if mapping.path == VDSO {
-            return self.keep((0, 0, 0), || Image::read(kernel_library(pid, mapping)?, Path::new(VDSO), Path::new("/")));
+            return self
+                .keep((0, 0, 0), || Image::read(kernel_library(pid, mapping)?, Path::new(VDSO), Path::new("/")));
         }
         let root = format!("/proc/{pid}/root");
         let path = Path::new(mapping.path.trim_end_matches(" (deleted)"));

@@ -1,8 +1,8 @@
 //! Rules of unwinding from a file's `.eh_frame`: where a function's caller finds its registers.
 
 use gimli::{
-    BaseAddresses, CfaRule, CieOrFde, EhFrame, EhFrameHdr, EndianSlice, Encoding, EvaluationResult, Expression, LittleEndian,
-    Location, Register, RegisterRule, UnwindContext, UnwindExpression, UnwindSection, Value,
+    BaseAddresses, CfaRule, CieOrFde, EhFrame, EhFrameHdr, Encoding, EndianSlice, EvaluationResult, Expression,
+    LittleEndian, Location, Register, RegisterRule, UnwindContext, UnwindExpression, UnwindSection, Value,
 };
 
 use crate::elf::Section;
@@ -27,6 +27,7 @@ pub(crate) struct Rules {
 }
 
 /// Result of one step of unwinding.
+#[allow(clippy::large_enum_variant, reason = "one lives at a time, and most are the large variant")]
 pub(crate) enum Step {
     /// Registers of the calling frame.
     Caller(Registers),

@@ -54,7 +54,8 @@ impl Space {
             if is_file(map) && !of_last {
                 self.modules.push(Module { first: i, image: None });
             }
-            let after_last = map.path.is_empty() && i > 0 && maps[i - 1].end == map.start && self.owners[i - 1].is_some();
+            let after_last =
+                map.path.is_empty() && i > 0 && maps[i - 1].end == map.start && self.owners[i - 1].is_some();
             let owned = is_file(map) || after_last;
             self.owners.push(owned.then(|| self.modules.len() - 1));
         }

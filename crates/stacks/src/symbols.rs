@@ -1,8 +1,8 @@
 //! Symbols of a program file. An address has a name only if the size of a symbol covers the address: the nearest symbol
 //! of a stripped program is often a different function.
 
-use object::elf::{SHN_UNDEF, STB_LOCAL, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT, Sym64};
 use object::LittleEndian;
+use object::elf::{SHN_UNDEF, STB_LOCAL, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT, Sym64};
 
 /// Maximum number of symbols of one file. Chromium, the largest known program, has 1.2 million.
 const MAX_SYMBOLS: usize = 2_000_000;

@@ -29,6 +29,13 @@ pub struct Addresses {
     pub is_complete: bool,
 }
 
+/// Rules for an address, with their file and the place of the file in memory.
+struct Found {
+    rules: Arc<Rules>,
+    image: Arc<Image>,
+    bias: u64,
+}
+
 /// Unwinds stacks of one process.
 pub(crate) struct Unwinder {
     rules: HashMap<u64, Option<Arc<Rules>>>,
@@ -46,7 +53,7 @@ impl Unwinder {
         let (mut frame, mut exact) = (registers, true);
         while let Some(pc) = frame.0[PC] {
             found.addresses.push(pc);
-            let lookup = if exact { pc } else { pc - 1 };
+            let lookup = if exact { pc } else { pc.wrapping_sub(1) };
             match self.step(space, lookup, &frame, exact, stack) {
                 Step::Caller(caller) if found.addresses.len() < MAX_FRAMES => {
                     let Some(next) = self.checked(space, &frame, caller, found.addresses.len() == 1) else { break };
@@ -64,37 +71,52 @@ impl Unwinder {
 
     /// Returns the caller's frame if it lies above this frame and its program counter follows a call. The second value is
     /// true if the program counter is where the code was interrupted.
-    fn checked(&mut self, space: &mut Space, from: &Registers, mut caller: Registers, is_first: bool) -> Option<(Registers, bool)> {
+    fn checked(
+        &mut self,
+        space: &mut Space,
+        from: &Registers,
+        mut caller: Registers,
+        is_first: bool,
+    ) -> Option<(Registers, bool)> {
         let pc = caller.0[PC]? & ADDRESS_BITS;
         caller.0[PC] = Some(pc);
         let (below, above) = (from.0[SP]?, caller.0[SP]?);
-        let interrupted = self.find(space, from.0[PC]?).is_some_and(|(rules, _)| rules.is_signal_return);
+        let interrupted = self.find(space, from.0[PC]?).is_some_and(|found| found.rules.is_signal_return);
         if above < below || (above == below && !is_first) {
             return None;
         }
-        let is_signal_return = |u: &mut Self, space: &mut Space| u.find(space, pc).is_some_and(|(r, _)| r.is_signal_return);
+        let is_signal_return =
+            |u: &mut Self, space: &mut Space| u.find(space, pc).is_some_and(|found| found.rules.is_signal_return);
         let valid = if interrupted { space.is_code(pc) } else { self.calls.before(space, pc).is_some() };
         let signal = !valid && is_signal_return(self, space);
         (valid || signal).then_some((caller, interrupted || signal))
     }
 
-    fn step(&mut self, space: &mut Space, lookup: u64, frame: &Registers, is_exact: bool, stack: &mut dyn Memory) -> Step {
+    fn step(
+        &mut self,
+        space: &mut Space,
+        lookup: u64,
+        frame: &Registers,
+        is_exact: bool,
+        stack: &mut dyn Memory,
+    ) -> Step {
         let image = space.image(lookup);
         if let Some((image, at)) = &image
             && let Some(bytes) = image.go.as_ref().and_then(|go| go.function(*at)?.frame_bytes)
         {
             return go_step(frame, bytes, stack);
         }
-        let Some((rules, image)) = self.find(space, lookup) else {
-            let start = image.and_then(|(image, at)| Some(lookup - at + image.function_start(at)?));
+        let Some(Found { rules, image, bias }) = self.find(space, lookup) else {
+            let start =
+                image.and_then(|(image, at)| Some(lookup.wrapping_sub(at).wrapping_add(image.function_start(at)?)));
             return self.step_without_rules(space, frame, is_exact, start, stack);
         };
-        let Some(sections) = &image.0.unwind else { return Step::Unknown };
+        let Some(sections) = &image.unwind else { return Step::Unknown };
         let mut known = *frame;
         if let Some((register @ FP, offset)) = rules.cfa_register()
             && frame.0[register].is_none()
         {
-            let start = rules.start.wrapping_add(image.1);
+            let start = rules.start.wrapping_add(bias);
             let slot = frame.0[SP].and_then(|sp| scan::return_slot(space, &mut self.calls, stack, sp, start));
             known.0[FP] = slot.and_then(|slot| slot.checked_add(8)?.checked_add_signed(-offset));
         }
@@ -124,8 +146,8 @@ impl Unwinder {
         Step::Caller(caller)
     }
 
-    /// Returns the rules for code at `address`, with its file and the place of the file in memory.
-    fn find(&mut self, space: &mut Space, address: u64) -> Option<(Arc<Rules>, (Arc<Image>, u64))> {
+    /// Returns the rules for code at `address`.
+    fn find(&mut self, space: &mut Space, address: u64) -> Option<Found> {
         let (image, at) = space.image(address)?;
         if self.rules.len() >= MAX_RULES {
             self.rules.clear();
@@ -134,7 +156,7 @@ impl Unwinder {
             let sections = image.unwind.as_ref()?;
             Rules::find(sections, at).map(Arc::new)
         });
-        rules.clone().map(|rules| (rules, (image, address.wrapping_sub(at))))
+        Some(Found { rules: rules.clone()?, image, bias: address.wrapping_sub(at) })
     }
 
     /// Forgets all that depends on the places of files in memory.

@@ -61,7 +61,12 @@ fn a_computing_rust_program_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let program = dir.path().join("threads");
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    if !run(Command::new(rustc).args(["-O", "-C", "debuginfo=1", "--edition=2024"]).arg(source("threads.rs")).arg("-o").arg(&program)) {
+    if !run(Command::new(rustc)
+        .args(["-O", "-C", "debuginfo=1", "--edition=2024"])
+        .arg(source("threads.rs"))
+        .arg("-o")
+        .arg(&program))
+    {
         return;
     }
     let running = Running::start(&mut Command::new(&program));
@@ -96,7 +101,8 @@ fn a_computing_go_program_is_named_even_if_stripped() {
 fn compiled_code_of_node_is_named() {
     let Ok(_) = Command::new("node").arg("--version").output() else { return };
     let mut node = Command::new("node");
-    let running = Running::start(node.args(["--perf-basic-prof", "--interpreted-frames-native-stack"]).arg(source("threads.js")));
+    let running =
+        Running::start(node.args(["--perf-basic-prof", "--interpreted-frames-native-stack"]).arg(source("threads.js")));
     let profile = profile(&running);
     let _ = std::fs::remove_file(format!("/tmp/perf-{}.map", running.pid()));
     if let Some(profile) = profile {

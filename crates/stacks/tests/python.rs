@@ -1,5 +1,6 @@
 //! Frames of Python programs, for each installed version.
 #![allow(missing_docs, unused_crate_dependencies)]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 #[allow(dead_code, reason = "each test uses a part")]
 mod common;

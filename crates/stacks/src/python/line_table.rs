@@ -117,7 +117,9 @@ mod tests {
     fn cut_tables_of_any_bytes_end() {
         let bytes: Vec<u8> = (0..=255_u8).rev().collect();
         for format in [LineFormat::Lnotab, LineFormat::Ranges, LineFormat::Locations] {
-            (0..bytes.len()).for_each(|cut| assert!(line_at(format, &bytes[cut..], u32::MAX, u64::MAX).is_none_or(|line| line > 0)));
+            (0..bytes.len()).for_each(|cut| {
+                assert!(line_at(format, &bytes[cut..], u32::MAX, u64::MAX).is_none_or(|line| line > 0))
+            });
         }
     }
 }

@@ -64,7 +64,7 @@ impl Python {
             }
             let Some(frame) = self.frame(at) else { break };
             frames.extend(frame);
-            let Some(previous) = self.memory.word(at + self.layout.frame.previous) else { break };
+            let Some(previous) = self.memory.word(at.wrapping_add(self.layout.frame.previous)) else { break };
             at = previous;
         }
         (!frames.is_empty()).then_some(frames)
@@ -72,9 +72,9 @@ impl Python {
 
     fn innermost(&mut self, thread: u64) -> Option<u64> {
         match self.layout.chain {
-            FrameChain::Direct { frame } => self.memory.word(thread + frame),
+            FrameChain::Direct { frame } => self.memory.word(thread.wrapping_add(frame)),
             FrameChain::ThroughCFrame { cframe, frame } => {
-                let cframe = self.memory.word(thread + cframe)?;
+                let cframe = self.memory.word(thread.wrapping_add(cframe))?;
                 self.memory.word(cframe.checked_add(frame)?)
             }
         }

@@ -56,7 +56,7 @@ impl Threads {
 
     fn read_all(&mut self, memory: &mut Remote, layout: &Layout) {
         self.known.clear();
-        let mut interpreter = memory.word(self.runtime + layout.interpreters);
+        let mut interpreter = memory.word(self.runtime.wrapping_add(layout.interpreters));
         for _ in 0..MAX_INTERPRETERS {
             let Some(at) = interpreter.filter(|at| *at != 0) else { return };
             self.read_interpreter(memory, layout, at);

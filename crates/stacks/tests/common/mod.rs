@@ -1,4 +1,5 @@
 //! Starts the programs of the tests and reads where their threads wait.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
 use std::io::{BufRead, BufReader};
