@@ -4,7 +4,7 @@
 use run::{Bottleneck, Certainty};
 
 use crate::Facts;
-use crate::rules::{RULES, Rule, Tier};
+use crate::rules::RULES;
 use crate::thresholds::{CONTRADICTED, DISTURBED, SURE};
 
 /// A circumstance that limits confidence, and the words about it that follow the sentence of a verdict.
@@ -36,13 +36,9 @@ fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Cap> {
     Some(Cap { most: DISTURBED, words: format!(" (but {})", incident.text), always_told: true })
 }
 
-/// Causes of their tier whose signs are counts that do not depend on who else computes.
-const COUNTED: [&str; 2] = ["server-cpu-quota", "server-rate-limit"];
-
 /// Returns the CPU use of programs that belong to neither side. What ran out and was counted stays sure beside them.
 fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Cap> {
-    let is_counted = |rule: &&Rule| rule.tier == Tier::Broken || COUNTED.contains(&rule.id);
-    if RULES.iter().filter(is_counted).any(|rule| rule.id == verdict.id) {
+    if RULES.iter().any(|rule| rule.is_counted && rule.id == verdict.id) {
         return None;
     }
     let (taken, online) = facts.other_processes_cpu()?;

@@ -1,7 +1,9 @@
 //! Use of the disks of a side.
 
+use run::InstanceFilter;
+
 use crate::number::ratio;
-use crate::thresholds::{DISK_AWAITED, DISK_FULL, DISK_FULL_AWAITED};
+use crate::thresholds::{DISK_AWAITED, DISK_FULL, DISK_FULL_AWAITED, DISK_STALLED, OWN_BYTES};
 use crate::view::View;
 
 /// Returns the busy share from which a disk is full, by the share of the time that threads waited for it.
@@ -34,4 +36,18 @@ pub(crate) fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
         Some(Load { out: ratio(us, span_us)?, flushing, disk })
     });
     disks.max_by(|a, b| (a.out + a.flushing).total_cmp(&(b.out + b.flushing)))
+}
+
+/// Returns whether these processes keep a disk busy: they move most of its bytes, or some of their threads wait for a disk most of the time. A
+/// journal writes more than a program did, so a small part of the bytes rules nothing out. `None` if neither is known.
+pub(crate) fn is_own(view: &View<'_>, own: &InstanceFilter<'_>, disk: &str) -> Option<bool> {
+    let recording = &view.side.recording;
+    let sum = |id| recording.sum(id, view.window, |name| own.has(name)).value();
+    let moved = sum("process.read_bytes").unwrap_or(0.0) + sum("process.write_bytes").unwrap_or(0.0);
+    let read = |id| recording.reading(id, disk, view.window).value();
+    let all = read("disk.read_bytes").zip(read("disk.write_bytes")).map(|(read, written)| read + written);
+    let most = all.and_then(|all| ratio(moved, all)).is_some_and(|share| share >= OWN_BYTES);
+    let waiting = view.instances("process.disk_wait").into_iter().filter(|(name, _)| own.has(name));
+    let waits = waiting.map(|(_, threads)| threads >= DISK_STALLED).reduce(|a, b| a || b);
+    if most { Some(true) } else { waits }
 }

@@ -49,7 +49,7 @@ impl<'a> Overflow<'a> {
         let (counter, drops) = match (own, all) {
             (Some(own), Some((_, all))) => ("listen.drops", own.min(all)),
             (Some(own), None) => ("listen.drops", own),
-            (None, Some((id, all))) if queue_was_full(&view) || slow_connects(trial).is_some() => (id, all),
+            (None, Some((id, all))) if queue_was_full(&view) || slow_share(trial) >= CONNECTS_DROPPED => (id, all),
             (None, Some((id, _))) => (id, 0.0),
             (None, None) => return None,
         };
@@ -93,6 +93,15 @@ pub(crate) fn slow_connects(trial: &Trial) -> Option<Evidence> {
     let failed = trial.tally.errors.0.get(&ErrorKind::ConnectTimeout).copied().unwrap_or(0) + trial.tally.phantom;
     let text = format!("{} connects timed out or got no answer", figure(failed as f64));
     (failed > 0).then(|| measured(&client, ("errors", ""), (failed as f64, FigureUnit::Plain), Some(0.0), text))
+}
+
+/// Returns the share of the connects of the generator whose SYN was sent again, or that never came up: at least so many.
+pub(crate) fn slow_share(trial: &Trial) -> f64 {
+    let c = trial.connect_us;
+    let seen = [(c.p99, CONNECTS_DROPPED), (c.max, ratio(1.0, c.count as f64).unwrap_or(1.0))];
+    let slow = seen.into_iter().filter(|(us, _)| *us >= SYN_AGAIN_US && us.is_finite()).map(|(_, share)| share);
+    let failed = trial.tally.errors.0.get(&ErrorKind::ConnectTimeout).copied().unwrap_or(0) + trial.tally.phantom;
+    slow.chain(ratio(failed as f64, trial.tally.attempted as f64)).fold(0.0, f64::max)
 }
 
 /// Returns the trials around the limit. Far beyond it any server's queue overflows.

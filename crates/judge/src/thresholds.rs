@@ -233,6 +233,8 @@ thresholds! {
             Chosen, "changes the confidence only", "every_rule_wins_its_own_run";
         AGAIN_PER_OVERFLOW: f64 = 2.0, "segments for each overflow", "retransmissions that a full accept queue explains from losses in the network",
             Measured, "the request of a connection that the client holds for established meets the full queue again", "what_a_full_accept_queue_dropped_is_not_lost_in_the_network";
+        RETRANSMISSION_US: f64 = 200_000.0, "µs", "an answer that waited for a segment to be sent again from an answer that did not",
+            Given, "Linux: TCP_RTO_MIN, the shortest timer; a lost answer of one segment waits for it", "answers_that_waited_for_no_timer_lost_nothing";
         STALLS_SEEN: f64 = 0.15, "share of the sending time", "a window that holds a sender from one that does not",
             Measured, "transfers that nothing else held showed 0.24 at the least", "half_of_the_time_by_the_kernel_is_all_of_it_under_a_congestion_control_that_paces";
         WINDOW_FILLED: f64 = 0.85, "share of the peer's window", "a round trip that carries a whole window from one that does not",
@@ -342,6 +344,7 @@ thresholds! {
             DISK_PRESSURE, "a full disk that threads wait for from one that they do not",
             DOSE_GIVEN, "a lever that took what it was told to take from one that something kept from its resource",
             HALF_BUSY, "a server that needs its CPUs from one that hardly uses them, where others fill the same CPUs",
+            OWN_BYTES, "a disk or link that carries the bytes of this load from one that other programs fill",
             BUFFER_FILLED, "the same of a send buffer"];
         EXCLUDED: f64 = 0.3, "share of the whole", "a resource that a lever excludes from one that may limit",
             Simulated, "in networks of one to four stations whose largest demand is 1.25 times the next, its elasticity is at least 0.5", "a_bottleneck_is_never_excluded";

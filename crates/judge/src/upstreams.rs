@@ -2,7 +2,7 @@
 
 use run::{Evidence, FigureUnit, InstanceFilter, Trial, Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 
-use crate::disks::is_full;
+use crate::disks::{fullest, is_full, is_own};
 use crate::evidence::measured;
 use crate::number::{figure, percent, positive, ratio};
 use crate::single::server_of;
@@ -64,7 +64,11 @@ fn of_disk(view: &View<'_>, these: &InstanceFilter<'_>) -> bool {
         of("process.read_bytes") + of("process.write_bytes")
     };
     let a_request = ratio(moved(these), view.trial.measured.tally.completed as f64).is_some_and(|bytes| bytes >= 1.0);
-    a_request && moved(these) > moved(&view.side.instance_filter()) && is_full(view)
+    let is_theirs = || {
+        let disk = fullest(view, view.span_s? * 1e6)?.disk;
+        is_own(view, these, &disk)
+    };
+    a_request && moved(these) > moved(&view.side.instance_filter()) && is_full(view) && is_theirs().unwrap_or(true)
 }
 
 /// Returns the nearest upstream that is full: those behind it wait for nothing.
@@ -177,8 +181,11 @@ pub(crate) fn queue(view: &View<'_>, request_bytes: Option<f64>) -> Option<(Evid
             let text = format!("{} {what} {}", figure(value), named(behind));
             (measured(view, (id, &behind.address), (value, unit), None, text), requests)
         };
-        let unaccepted = mean("behind.queue", &behind.address)
-            .map(|n| put("behind.queue", n, FigureUnit::Plain, "connections waited to be accepted by", n));
+        // Connections of others wait there as well.
+        let own = view.side.recording.reading("behind.busy", &behind.address, view.window).value();
+        let unaccepted = mean("behind.queue", &behind.address).map(|n| n.min(own.unwrap_or(n))).filter(|n| *n >= 1.0);
+        let unaccepted =
+            unaccepted.map(|n| put("behind.queue", n, FigureUnit::Plain, "connections waited to be accepted by", n));
         let unread = || {
             let bytes = mean("behind.unread", &behind.address)?;
             let requests = bytes / request_bytes.unwrap_or(1.0);

@@ -95,12 +95,9 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
     asked.map(|rule| (rule, answer(rule))).collect()
 }
 
-/// Rules about work: failed answers are none.
-const OF_WORK: [&str; 3] = ["server-cpu", "server-single-thread", "client-cpu"];
-
 /// Returns whether failed answers say more than this rule.
 fn is_silenced(rule: &Rule, failures: &Failures<'_>) -> bool {
-    OF_WORK.contains(&rule.id) || failures.most && rule.id != UNKNOWN && rule.tier == Tier::LeftOver
+    rule.is_of_work || failures.most && rule.id != UNKNOWN && rule.tier == Tier::LeftOver
 }
 
 /// Returns the verdict of the winner as its rule gives it.
@@ -116,7 +113,7 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
         true => advice_without_a_cause(facts, &missing, answers),
         false => winner.advice.iter().map(|a| (*a).to_string()).collect(),
     };
-    let inside = if winner.id == "server-concurrency" { Inside::of(facts) } else { Inside::default() };
+    let inside = if winner.looks_inside { Inside::of(facts) } else { Inside::default() };
     let of_rule = inside.advice.unwrap_or(of_rule);
     let mut verdict = Bottleneck {
         id: winner.id.into(),

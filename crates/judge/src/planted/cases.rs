@@ -178,12 +178,10 @@ pub const PLANTED: &[Planted] = &[
             .per_s(Server, "connection.rtt", "", |p| p.r_us * 0.4)
     }),
     p("network-loss", "three segments in a hundred are lost", || {
-        PlantedRun::new(3000.0, 2000.0).per_s(Server, "tcp.retrans_segs", "", |p| p.x * 0.07).per_s(
-            Server,
-            "tcp.timeouts",
-            "",
-            |p| p.x * 0.01,
-        )
+        PlantedRun::new(3000.0, 2000.0)
+            .per_s(Server, "tcp.retrans_segs", "", |p| p.x * 0.07)
+            .per_s(Server, "tcp.timeouts", "", |p| p.x * 0.01)
+            .per_s(Server, "connection.retrans", "", |p| p.x * 0.14 / p.n)
     }),
     p("tcp-window", "64 KiB a round trip of 100 ms", held_by_a_window),
     p("accept-queue", "a backlog of 4, accepted in batches every 50 ms", || {

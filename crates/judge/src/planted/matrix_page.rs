@@ -1,8 +1,9 @@
 //! The page `docs/rule-matrix.md`.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::rules::{RULES, Tier};
+use crate::rules::{RULES, Rule, Tier};
 
 use super::matrix::{INFEASIBLE, Infeasible, Winner, cell, ids};
 
@@ -43,6 +44,8 @@ pub(super) fn page() -> String {
     page += &[Tier::Broken, Tier::Cause, Tier::LeftOver].into_iter().map(tier).collect::<String>();
     page += "\n## What each cause explains\n\n| cause | explains | since |\n|---|---|---|\n";
     page += &relations().map(|(cause, symptom)| relation(cause, symptom)).collect::<String>();
+    page += SHARED;
+    page += &RULES.iter().map(shared).collect::<String>();
     page += "\n## Reasons of the cells without a run\n\n";
     INFEASIBLE.iter().for_each(|reason| page += &format!("- `{}`: {}\n", reason.key, reason.why));
     page += "\n## Pairs in which the rule further down wins\n\n";
@@ -89,6 +92,31 @@ const REASONS: &[Reason] = &[
     (&["network-medium"], "network-loss", "the queue of a full link overflows"),
     (&["accept-queue"], "network-loss", "a full accept queue drops SYNs and the requests behind them"),
 ];
+
+const SHARED: &str = "
+## Counters that other programs share
+
+The counters below count a whole machine or a whole network namespace, so other programs change them as well. A rule believes them only
+together with the symptom in the last column, which processes or connections of this load show. All other counters are those of the
+server's and the generator's own processes, connections, listener and control group.
+
+| rule | counters | counts | needs besides |
+|---|---|---|---|
+";
+
+/// Returns the lines of a rule about the counters that it shares with other programs.
+fn shared(rule: &Rule) -> String {
+    let scope = |counter: &str| match run::counter(counter).map(run::CounterSpec::scope) {
+        Some(run::Scope::Machine) => "machine",
+        _ => "namespace",
+    };
+    let line = |(counters, needs): &(&[&str], &str)| {
+        let scopes: BTreeSet<&str> = counters.iter().map(|counter| scope(counter)).collect();
+        let scopes: Vec<&str> = scopes.into_iter().collect();
+        format!("| {} | {} | {} | {needs} |\n", rule.id, counters.join(", "), scopes.join(", "))
+    };
+    rule.shared.iter().map(line).collect()
+}
 
 /// Returns each cause with each cause that it explains.
 fn relations() -> impl Iterator<Item = (&'static str, &'static str)> {

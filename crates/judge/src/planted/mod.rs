@@ -15,6 +15,8 @@ mod matrix;
 mod matrix_page;
 #[cfg(test)]
 mod network;
+#[cfg(test)]
+mod others;
 mod planted_run;
 pub(crate) mod proofs;
 mod sentence;

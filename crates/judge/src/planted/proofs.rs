@@ -103,6 +103,7 @@ pub(crate) fn unread(bytes: f64) -> Run {
 pub(crate) fn loses_beside_a_full_queue() -> Run {
     PlantedRun::new(3000.0, 2000.0)
         .per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.2)
+        .per_s(Who::Server, "connection.retrans", "", |p| p.x * 0.4 / p.n)
         .level(Who::Server, "listen.queue", "0.0.0.0:8080", 5.0)
         .level(Who::Server, "listen.limit", "0.0.0.0:8080", 4.0)
         .run()

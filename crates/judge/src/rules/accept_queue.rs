@@ -2,21 +2,25 @@
 
 use run::FigureUnit;
 
-use super::rule::{Rule, Tier, Verdict, none, server};
+use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::facts::unix_socket;
 use crate::number::{figure, percent, positive, ratio};
-use crate::overflow::{Overflow, slow_connects};
+use crate::overflow::{Overflow, slow_connects, slow_share};
 use crate::thresholds::{CONNECTS_DROPPED, FEW_DROPS, LIKELY, ONE_SIGN, OTHERS_USE, SUREST, TWO_SIGNS};
 
 pub(super) const RULE: Rule = Rule {
     id: "accept-queue",
     needs: &["tcp.listen_overflows", "tcp.listen_drops", "listen.drops", "listen.queue", "tcp.syn_retrans"],
-    waits: false,
-    tier: Tier::Cause,
     explains: &["network-loss"],
-    signals: none,
+    shared: &[
+        (
+            &["tcp.listen_overflows", "tcp.listen_drops", "tcp.passive_opens"],
+            "the listener of the server dropped connects or was full, or connects of the load took a second",
+        ),
+        (&["tcp.syn_retrans", "tcp.retrans_segs", "tcp.active_opens"], "connects of the load took a second"),
+    ],
     judge,
     advice: &[
         "Raise the backlog that the server passes to listen(), and net.core.somaxconn, which limits it.",
@@ -27,6 +31,7 @@ pub(super) const RULE: Rule = Rule {
               kernel counts ListenOverflows of the host and the drops of each listener; only those of this server's listener, or \
               our own slow connects, count here. With full CPUs or workers the queue overflows only beyond the \
               rate that the server cannot serve anyway.",
+    ..PLAIN
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -97,7 +102,7 @@ fn by_client(facts: &Facts<'_>) -> Option<Verdict> {
     let syn = view.value("tcp.syn_retrans")?;
     let all = view.value("tcp.retrans_segs")?;
     let tried = positive(view.value("tcp.active_opens")?)?;
-    let slow = slow_connects(view.trial)?;
+    let slow = slow_connects(view.trial).filter(|_| slow_share(view.trial) >= CONNECTS_DROPPED)?;
     if syn < FEW_DROPS || syn / tried < CONNECTS_DROPPED || all - syn > OTHERS_USE * syn {
         return None;
     }

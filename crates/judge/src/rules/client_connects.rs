@@ -2,7 +2,7 @@
 
 use run::{FigureUnit, Intensity, Trial};
 
-use super::rule::{Rule, Tier, Verdict, none};
+use super::rule::{PLAIN, Rule, Tier, Verdict};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{figure, percent, ratio};
@@ -13,10 +13,9 @@ use crate::view::View;
 pub(super) const RULE: Rule = Rule {
     id: "client-connects",
     needs: &["connects_past_need"],
-    waits: false,
     tier: Tier::Broken,
     explains: &["client-fds", "client-ports", "server-fds"],
-    signals: none,
+    is_counted: true,
     judge,
     advice: &[
         "Limit the pool with --max-connections: twice the rate times the response time is enough (Little's law).",
@@ -27,6 +26,7 @@ pub(super) const RULE: Rule = Rule {
               causes this storm, and a smaller pool carries the same rate. loadline's pool grows no faster than its need \
               by Little's law. It counts the connections that it opened without need and those that it held back. A \
               server that closes its connections looks similar, but there each connect carries a request.",
+    ..PLAIN
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {

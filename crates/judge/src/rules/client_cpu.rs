@@ -1,6 +1,6 @@
 //! The generator has no CPU time left: its threads are full or starved, or its rate is close to what it reaches without a network.
 
-use super::rule::{Rule, Tier, Verdict};
+use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
 use crate::generator::{client_limit, load_threads};
 use crate::number::{figure, percent};
@@ -12,10 +12,12 @@ use crate::waiting::Waiting;
 pub(super) const RULE: Rule = Rule {
     id: "client-cpu",
     needs: &["thread.cpu", "process.cpu"],
-    waits: false,
-    tier: Tier::Cause,
-    explains: &[],
     signals,
+    shared: &[(
+        &["cpu.idle"],
+        "the generator does most of the known work, or its own threads run or wait all the time",
+    )],
+    is_of_work: true,
     judge,
     advice: &[
         "Give the generator more threads (--threads) or its own CPUs, or run it on another machine (--client-hosts HOST).",
@@ -26,6 +28,7 @@ pub(super) const RULE: Rule = Rule {
               The rate is near the rate that the generator reaches without a network (`loadline selftest`). Or the CPUs are \
               full in sum, and the generator uses most of them. Answers that wait unread at the generator, not requests at \
               the server, count for it.",
+    ..PLAIN
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {

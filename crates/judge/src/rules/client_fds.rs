@@ -2,17 +2,15 @@
 
 use run::ErrorKind;
 
-use super::rule::{Rule, Tier, Verdict, none};
+use super::rule::{PLAIN, Rule, Tier, Verdict};
 use super::signs::failed_locally;
 use crate::Facts;
 
 pub(super) const RULE: Rule = Rule {
     id: "client-fds",
     needs: &["errors"],
-    waits: false,
     tier: Tier::Broken,
-    explains: &[],
-    signals: none,
+    is_counted: true,
     judge,
     advice: &[
         "Raise the generator's limit of file descriptors: `ulimit -n`, or LimitNOFILE= of its systemd unit.",
@@ -21,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
     explain: "The generator counts every connect that failed because its process (EMFILE) or host (ENFILE) had no file \
               descriptor left. These connects never left the machine, so they say nothing about the server. One is \
               enough: the load was not the planned one.",
+    ..PLAIN
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {

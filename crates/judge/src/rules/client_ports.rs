@@ -2,17 +2,16 @@
 
 use run::ErrorKind;
 
-use super::rule::{Rule, Tier, Verdict, none};
+use super::rule::{PLAIN, Rule, Tier, Verdict};
 use super::signs::failed_locally;
 use crate::Facts;
 
 pub(super) const RULE: Rule = Rule {
     id: "client-ports",
     needs: &["errors"],
-    waits: false,
     tier: Tier::Broken,
-    explains: &[],
-    signals: none,
+    shared: &[(&["socket.tcp_time_wait"], "connects of the generator failed")],
+    is_counted: true,
     judge,
     advice: &[
         "Use more source addresses: --source 127.0.0.2-127.0.0.9 on loopback, more addresses of the interface elsewhere.",
@@ -23,6 +22,7 @@ pub(super) const RULE: Rule = Rule {
               default). A port closed from this side stays in TIME_WAIT for 60 s, so each source address can open about \
               470 new connections a second. Connects that failed for lack of a port never left the machine and say \
               nothing about the server.",
+    ..PLAIN
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {

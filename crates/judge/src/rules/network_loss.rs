@@ -2,15 +2,16 @@
 
 use run::{FigureUnit, Intensity, Trial};
 
-use super::rule::{Rule, Tier, Verdict, none};
+use super::rule::{PLAIN, Rule, Verdict};
 use crate::evidence::measured;
-use crate::number::{figure, percent, rate, ratio};
+use crate::number::{duration, figure, percent, rate, ratio};
 use crate::objective::holds;
-use crate::overflow::{Overflow, slow_connects};
+use crate::overflow::{Overflow, slow_share};
 use crate::single::{clients, sides_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{
-    AGAIN_PER_OVERFLOW, ALL_ANSWERED, FEW_DROPS, FRAMES_COUNT, INDIRECT, LOST, LOST_MUCH, TWO_SIGNS, WEAK_SIGN,
+    AGAIN_PER_OVERFLOW, ALL_ANSWERED, FEW_DROPS, FRAMES_COUNT, INDIRECT, LOST, LOST_MUCH, RETRANSMISSION_US, TWO_SIGNS,
+    WEAK_SIGN, WIDE,
 };
 use crate::view::View;
 use crate::{Facts, facts};
@@ -18,10 +19,22 @@ use crate::{Facts, facts};
 pub(super) const RULE: Rule = Rule {
     id: "network-loss",
     needs: &["tcp.retrans_segs", "tcp.out_segs"],
-    waits: false,
-    tier: Tier::Cause,
-    explains: &[],
-    signals: none,
+    shared: &[(
+        &[
+            "tcp.retrans_segs",
+            "tcp.out_segs",
+            "tcp.syn_retrans",
+            "tcp.active_opens",
+            "tcp.timeouts",
+            "tcp.lost_retransmits",
+            "interface.rx_drops",
+            "interface.tx_drops",
+            "softnet.dropped",
+            "qdisc.drops",
+            "medium.drops",
+        ],
+        "sampled connections of the load sent segments again, or its answers or connects waited for a timer",
+    )],
     judge,
     advice: &[
         "Find where packets are dropped: error and drop counters of the interfaces on the way (`ip -s link`), of queueing disciplines (`tc -s qdisc`) and of softnet.",
@@ -32,6 +45,7 @@ pub(super) const RULE: Rule = Rule {
               SYNs that the client retransmits although the accept queue was never full are lost on the way, for example \
               by a connection limit in between. If the link is full, loss is a symptom: frames dropped by the medium's own \
               queue count for that link.",
+    ..PLAIN
 };
 
 /// Counters of packets that were dropped on the way.
@@ -52,8 +66,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if crate::facts::unix_socket(facts.run) {
         return Verdict::RuledOut("a unix socket has no network".into());
     }
-    let seen = facts.focus().into_iter().flat_map(again);
-    let Some((view, lost, sent)) = seen.max_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2))) else {
+    let mut seen: Vec<_> = facts.focus().into_iter().flat_map(again).collect();
+    seen.sort_by(|a, b| (b.1 / b.2).total_cmp(&(a.1 / a.2)));
+    let ours = seen.iter().find(|(view, ..)| none_of_ours(facts, view).is_none());
+    let Some((view, lost, sent)) = ours.or(seen.first()).copied() else {
         return Verdict::CannotSay(vec!["tcp.retrans_segs and tcp.out_segs of either side".into()]);
     };
     let share = lost / sent;
@@ -64,7 +80,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if let Some(why) = not_the_network(facts, view.trial, lost) {
         return Verdict::RuledOut(format!("{text}, but {why}"));
     }
-    if let Some(why) = none_of_ours(facts, &view, lost) {
+    if let Some(why) = none_of_ours(facts, &view) {
         return Verdict::RuledOut(format!("{text}, but {why}"));
     }
     if let Some(full) = super::network_medium::overflow(view.trial) {
@@ -95,13 +111,32 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns that the connections of this load sent nothing again, where some of so many segments should be theirs. Other programs share the
-/// counters of a host.
-fn none_of_ours(facts: &Facts<'_>, view: &View<'_>, lost: f64) -> Option<String> {
-    let (again, sampled) = (view.whole_trial("connection.retrans")?, view.value("connection.sampled")?);
-    let share = ratio(sampled, clients(view.trial))?.min(1.0);
-    (again == 0.0 && share * lost >= FRAMES_COUNT && !facts.run.plan.load.new_connections)
-        .then(|| format!("none of {} connections of this load sent a segment again", figure(sampled)))
+/// Returns why the losses that a host counts are not those of this load.
+fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
+    let trial = view.trial;
+    // Counts of connections that ended are gone.
+    let lasting = !facts.run.plan.load.new_connections && trial.tally.connected as f64 <= WIDE * clients(trial);
+    let again = view.whole_trial("connection.retrans").filter(|_| lasting);
+    let Some(again) = again.map(|each| each * clients(trial)) else {
+        let times = trial.latency_us;
+        // Where most answers take as long as the timer, the longest says nothing.
+        let by_timer = times.p50 < RETRANSMISSION_US && times.max >= RETRANSMISSION_US;
+        let waited = by_timer || slow_share(trial) >= LOST;
+        return (!waited).then(|| {
+            format!(
+                "no answer of this load shows that it waited for a retransmission (median {}, longest {})",
+                duration(times.p50),
+                duration(times.max)
+            )
+        });
+    };
+    // Each answer is at least one segment, where not several share one.
+    let pipeline = match trial.intensity {
+        Intensity::Closed { pipeline, .. } | Intensity::Open { pipeline, .. } => f64::from(pipeline.max(1)),
+        Intensity::SClients { .. } => 1.0,
+    };
+    let least = LOST * trial.tally.completed as f64 / pipeline;
+    (again < least.max(1.0)).then(|| format!("the connections of this load sent only {} again", figure(again)))
 }
 
 /// Decides by SYNs that the client sent again although the server's accept queue was never full: something on the way drops them.
@@ -110,7 +145,7 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
         let client = View::new("client", trial, &trial.client);
         let full = Overflow::of(trial)?;
         // Other programs of the generator's host connect, too.
-        slow_connects(trial)?;
+        Some(slow_share(trial)).filter(|share| *share >= LOST)?;
         let dropped = full.drops + full.elsewhere;
         Some((client.whole_trial("tcp.syn_retrans")? - dropped, client.whole_trial("tcp.active_opens")?))
     };
@@ -158,11 +193,21 @@ mod tests {
 
     fn verdict(completed_share: f64) -> Verdict {
         let planted_run = PlantedRun::new(3000.0, 2000.0).steps(&[]).rates(&[0.5]);
-        let mut run = planted_run.per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.07).run();
+        let mut run = losing(planted_run).run();
         // Fills the derived figures in.
         crate::judge(&mut run);
         run.trials.iter_mut().for_each(|t| t.rates.completed_rate = t.rates.offered_rate * completed_share);
         judge(&Facts::of(&run))
+    }
+
+    /// Plants losses of seven in a hundred requests, which the connections of the load show as well.
+    fn losing(planted_run: PlantedRun) -> PlantedRun {
+        planted_run.per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.07).per_s(
+            Who::Server,
+            "connection.retrans",
+            "",
+            |p| p.x * 0.14 / p.n,
+        )
     }
 
     fn judged(planted_run: &PlantedRun) -> run::Bottleneck {
@@ -195,8 +240,7 @@ mod tests {
 
     #[test]
     fn loopback_loses_only_what_an_interface_dropped() {
-        let again =
-            || PlantedRun::new(3000.0, 2000.0).shared().per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.07);
+        let again = || losing(PlantedRun::new(3000.0, 2000.0).shared());
         assert_ne!(judged(&again()).id, "network-loss");
         let dropped = again().per_s(Who::Server, "qdisc.drops", "lo", |p| p.x * 0.07);
         assert_eq!(judged(&dropped).id, "network-loss");
@@ -218,17 +262,16 @@ mod tests {
         assert_ne!(judged(&limited(400.0)).id, "network-loss");
     }
 
-    /// A backup on the generator's host loses packets; none of the connections of the load sent anything again.
+    /// Answers of 3 ms at no load, beside a backup on the same host that loses packets, where no connection was sampled.
     #[test]
-    fn segments_that_another_program_lost_are_not_ours() {
-        let lost = |again: f64| {
+    fn answers_that_waited_for_no_timer_lost_nothing() {
+        let longest = |us: f64| {
             PlantedRun::new(3000.0, 2000.0)
                 .per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.3)
-                .per_s(Who::Server, "tcp.timeouts", "", |p| p.x * 0.01)
-                .level(Who::Server, "connection.retrans", "", again)
+                .change(move |t, _| t.latency_us.max = us)
         };
-        assert_ne!(judged(&lost(0.0)).id, "network-loss");
-        assert_eq!(judged(&lost(3.0)).id, "network-loss");
+        assert_ne!(judged(&longest(30_000.0)).id, "network-loss");
+        assert_eq!(judged(&longest(230_000.0)).id, "network-loss");
     }
 
     /// Connects that our own listener dropped before the window began: their requests were sent again inside it.

@@ -6,7 +6,7 @@
 
 use run::{Evidence, FigureUnit, Trial};
 
-use super::rule::{Rule, Tier, Verdict, none};
+use super::rule::{PLAIN, Rule, Verdict};
 use crate::evidence::{line, measured};
 use crate::laws::steps;
 use crate::link_queue;
@@ -14,8 +14,8 @@ use crate::number::{duration, figure, grew, percent, positive, ratio};
 use crate::single::{server_of, sides_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{
-    ADDS_1_OVER_X, BUSY, DROPS_EXPLAIN, FRAMES_COUNT, FRAMING, FURTHER_SIGN, INDIRECT, ONE_SIGN, QUEUED_BYTES,
-    TRIP_GREW, TRIP_SHARE, WEAK_SIGN, WIRE_BUSY, WIRE_FULL, WIRES_ALIKE,
+    ADDS_1_OVER_X, BUSY, DROPS_EXPLAIN, FRAMES_COUNT, FRAMING, FURTHER_SIGN, INDIRECT, ONE_SIGN, OWN_BYTES,
+    QUEUED_BYTES, TRIP_GREW, TRIP_QUEUED, TRIP_SHARE, WEAK_SIGN, WIRE_BUSY, WIRE_FULL, WIRES_ALIKE,
 };
 use crate::view::View;
 use crate::{Facts, facts};
@@ -23,10 +23,24 @@ use crate::{Facts, facts};
 pub(super) const RULE: Rule = Rule {
     id: "network-medium",
     needs: &["interface.speed", "interface.tx_bytes", "medium.bytes", "qdisc.overlimits", "connection.rtt"],
-    waits: false,
-    tier: Tier::Cause,
     explains: &["network-loss", "tcp-window"],
-    signals: none,
+    shared: &[
+        (
+            &[
+                "interface.tx_bytes",
+                "interface.rx_bytes",
+                "interface.collisions",
+                "medium.bytes",
+                "medium.deferrals",
+                "medium.drops",
+                "tcp.retrans_segs",
+                "qdisc.backlog",
+                "qdisc.overlimits",
+            ],
+            "most bytes are those of the load, or its own packets queue",
+        ),
+        (&["cpu.idle"], "a queue outside of the hosts"),
+    ],
     judge,
     advice: &[
         "Send less per request (compression, smaller answers, fewer packets), or use a faster link. More CPUs will not help.",
@@ -35,6 +49,7 @@ pub(super) const RULE: Rule = Rule {
               the response time. loadline then compares the bytes on the wire (with 24 B of preamble, check sequence and \
               gap per packet) with the link's speed. A shaper on an interface of these hosts shows as the backlog of its \
               queueing discipline. A bottleneck further away shows as a round trip that grows with the load.",
+    ..PLAIN
 };
 
 /// Bits of a byte.
@@ -44,6 +59,8 @@ const BITS: f64 = u8::BITS as f64;
 pub(crate) struct MediumUse {
     /// Share of its rate, 0 to 1.
     pub(crate) share: f64,
+    /// Bytes per second, framing included.
+    per_s: f64,
     /// Line of evidence.
     pub(crate) evidence: Evidence,
 }
@@ -134,7 +151,11 @@ fn entry(view: &View<'_>, counter: &'static str, name: &str, used: f64, rate: f6
         figure(rate * BITS / 1e6),
         percent(share)
     );
-    MediumUse { share, evidence: measured(view, (counter, name), (used, FigureUnit::BytesPerSecond), Some(rate), text) }
+    MediumUse {
+        share,
+        per_s: used,
+        evidence: measured(view, (counter, name), (used, FigureUnit::BytesPerSecond), Some(rate), text),
+    }
 }
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -147,8 +168,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let share = medium.as_ref().map_or(0.0, |m| m.share);
     // A queue that overflows shows a full wire, whatever the mean over the window is.
     let overflow = overflow(trial);
-    let full = share >= WIRE_FULL || overflow.is_some();
-    let rising = overflow.or_else(|| rising(trial));
+    let ours = medium.as_ref().is_none_or(|medium| is_ours(facts, trial, Some(medium.per_s)));
+    let full = ours && (share >= WIRE_FULL || overflow.is_some());
+    let rising = overflow.or_else(|| rising(trial)).filter(|_| ours);
     if full || (share >= WIRE_BUSY && rising.is_some() && facts.limited()) {
         let confidence = (if full { ONE_SIGN } else { INDIRECT }) + FURTHER_SIGN * held as f64;
         let evidence = medium.map(|m| m.evidence).into_iter().chain(rising).chain(laws).collect();
@@ -160,10 +182,33 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::Binds { confidence, sentence, evidence };
     }
     match medium {
+        Some(m) if !ours => Verdict::RuledOut(format!(
+            "{}: other programs' traffic, and no packets of this load queued",
+            m.evidence.text
+        )),
         Some(m) => Verdict::RuledOut(m.evidence.text),
         None if facts::loopback(facts.run) => Verdict::RuledOut("loopback has no link speed".into()),
         None => Verdict::CannotSay(vec!["interface.speed or medium.rate of the link".into()]),
     }
+}
+
+/// Returns whether the traffic of a wire is that of this load: most bytes are its own, or its own packets queue. Where neither is known, the
+/// load has to be at a limit.
+fn is_ours(facts: &Facts<'_>, trial: &Trial, per_s: Option<f64>) -> bool {
+    let tally = &trial.measured.tally;
+    let bytes = tally.bytes_sent.max(tally.bytes_received) as f64 + FRAMING * tally.completed as f64;
+    let known = tally.bytes_sent + tally.bytes_received > 0;
+    let own = ratio(bytes, trial.measured.length_s).filter(|_| known);
+    let most = own.zip(per_s).map(|(own, all)| own >= OWN_BYTES * all);
+    let queued = own_queue(trial);
+    most == Some(true) || queued == Some(true) || most.is_none() && queued.is_none() && facts.limited()
+}
+
+/// Returns whether packets of this load queue on the way; `None` without round trips.
+fn own_queue(trial: &Trial) -> Option<bool> {
+    let view = server_of(trial).unwrap_or_else(|| View::new("client", trial, &trial.client));
+    let least = view.value("connection.min_rtt").and_then(positive)?;
+    Some(view.value("connection.rtt")? >= TRIP_QUEUED * least)
 }
 
 /// Returns the conditions (a), (b) and (c) as lines, and how many hold.
@@ -237,8 +282,10 @@ fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidenc
     for view in sides_of(trial) {
         let queues = view.instances("qdisc.backlog").into_iter().filter(|(_, b)| *b >= QUEUED_BYTES);
         for (name, backlog) in queues {
-            let over = view.side.recording.reading("qdisc.overlimits", &name, view.window).value().unwrap_or(0.0);
-            if over >= 1.0 {
+            let read = |id| view.side.recording.reading(id, &name, view.window).value();
+            let over = read("qdisc.overlimits").unwrap_or(0.0);
+            let sent = read("qdisc.bytes").and_then(|bytes| ratio(bytes, view.span_s?));
+            if over >= 1.0 && is_ours(facts, trial, sent) {
                 let text = format!(
                     "{} B waited in the queue of {name}, which delayed packets {} times",
                     figure(backlog),
@@ -284,9 +331,11 @@ mod tests {
             .steps(&[64])
             .rates(&[])
             .per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.2)
+            .per_s(Who::Server, "connection.retrans", "", |p| p.x * 0.4 / p.n)
             .per_s(Who::Server, "medium.drops", "hub", move |p| p.x * drops)
             .per_s(Who::Server, "medium.bytes", "hub", |_| 10e6)
             .level(Who::Server, "medium.rate", "hub", 12.5e6)
+            .level(Who::Server, "connection.rtt", "", 20_000.0)
             .run();
         crate::judge(&mut run);
         run.findings.bottleneck.id
@@ -305,6 +354,7 @@ mod tests {
         let mut run = PlantedRun::new(200.0, 5000.0)
             .steps(&[1, 2, 3, 4, 5])
             .rates(&[])
+            .level(Who::Server, "connection.rtt", "", 2000.0)
             .level(Who::Server, "medium.rate", "server to switch", 12.5e6)
             .level(Who::Server, "medium.rate", "switch to client1", 12.5e6)
             .per_s(Who::Server, "medium.bytes", "server to switch", move |_| bytes)

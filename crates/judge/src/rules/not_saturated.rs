@@ -3,7 +3,7 @@
 use run::{FigureUnit, Intensity};
 
 use super::network_medium::medium_use;
-use super::rule::{Rule, Tier, Verdict};
+use super::rule::{PLAIN, Rule, Tier, Verdict};
 use crate::Facts;
 use crate::evidence::{line, measured};
 use crate::number::{figure, percent, rate, ratio};
@@ -16,14 +16,17 @@ use crate::view::View;
 pub(super) const RULE: Rule = Rule {
     id: "not-saturated",
     needs: &["cpu.idle", "thread.cpu", "process.cpu", "interface.speed"],
-    waits: false,
     tier: Tier::LeftOver,
-    explains: &[],
     signals,
+    shared: &[
+        (&["cpu.idle"], "a busy host only rules out"),
+        (&["interface.tx_bytes", "interface.rx_bytes"], "a busy link only rules out"),
+    ],
     judge,
     advice: &["Try more load: more connections, a higher rate, or a larger --budget."],
     explain: "Throughput still grew with the last step (or the one offered rate completed), the objective held, and no known \
               device was likely to be full. The server can take at least the tried load; how much more is unknown.",
+    ..PLAIN
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {

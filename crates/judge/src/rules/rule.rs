@@ -42,8 +42,17 @@ pub struct Rule {
     pub id: &'static str,
     /// Required inputs: counters, or figures of the trials (`sweep`, `latency_us`, `errors`).
     pub needs: &'static [&'static str],
+    /// Counters of the whole machine or network namespace that the rule reads, and the symptom of this load that it needs beside them. Other
+    /// programs change these counters as well.
+    pub shared: &'static [(&'static [&'static str], &'static str)],
     /// Whether the server waits, perhaps for an upstream.
     pub waits: bool,
+    /// Whether the rule is about work. Failed answers are no work.
+    pub is_of_work: bool,
+    /// Whether its signs are counts that do not depend on who else computes.
+    pub is_counted: bool,
+    /// Whether the verdict describes the inside of the server.
+    pub looks_inside: bool,
     /// Tier of the rule.
     pub tier: Tier,
     /// Bottlenecks of the same tier whose signs this one accounts for.
@@ -58,10 +67,22 @@ pub struct Rule {
     pub explain: &'static str,
 }
 
-/// Returns no signals: for rules that count and compare nothing.
-pub(super) fn none(_: &Facts<'_>) -> Vec<Signal> {
-    Vec::new()
-}
+/// A cause without anything special, which rules build upon.
+pub(super) const PLAIN: Rule = Rule {
+    id: "",
+    needs: &[],
+    shared: &[],
+    waits: false,
+    is_of_work: false,
+    is_counted: false,
+    looks_inside: false,
+    tier: Tier::Cause,
+    explains: &[],
+    signals: |_| Vec::new(),
+    judge: |_| Verdict::CannotSay(Vec::new()),
+    advice: &[],
+    explain: "",
+};
 
 /// Returns the server's side of the decisive trial, or the answer without it.
 pub(super) fn server<'a>(facts: &Facts<'a>) -> Result<View<'a>, Verdict> {

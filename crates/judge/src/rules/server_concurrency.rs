@@ -3,7 +3,7 @@
 
 use run::FigureUnit;
 
-use super::rule::{Rule, Tier, Verdict, server};
+use super::rule::{PLAIN, Rule, Tier, Verdict, server};
 use crate::Facts;
 use crate::chain::Chain;
 use crate::evidence::{line, measured};
@@ -17,8 +17,8 @@ use crate::signals::cpu::ServerCpu;
 use crate::single::{clients, r1_us};
 use crate::sweep::Plateau;
 use crate::thresholds::{
-    ADDED_WAIT, BUSY, DISK_STALLED, DISK_WORKS, HALF_BUSY, LEAST_PLACES, LIKELY, NEARLY_FULL, SURE, SUREST, TRIP_SHARE,
-    TWO_SIGNS, WEAK_SIGN,
+    ADDED_WAIT, BUSY, DISK_STALLED, DISK_WORKS, HALF_BUSY, LEAST_PLACES, LIKELY, NEARLY_FULL, QUEUE_SHARE, SURE,
+    SUREST, TRIP_SHARE, TWO_SIGNS, WEAK_SIGN,
 };
 use crate::upstreams;
 use crate::view::{Task, View};
@@ -28,8 +28,9 @@ pub(super) const RULE: Rule = Rule {
     needs: &["sweep", "process.cpu", "cpu.online"],
     waits: true,
     tier: Tier::LeftOver,
-    explains: &[],
     signals,
+    shared: &[(&["disk.busy", "pressure.io_some"], "processes of the server moved bytes; only a remark")],
+    looks_inside: true,
     judge,
     advice: &[
         "Raise the number of workers or threads, or of connections to an upstream; the knee shows how many there are now.",
@@ -42,6 +43,7 @@ pub(super) const RULE: Rule = Rule {
               unaccepted, or a count that matches W (children of a master, threads of one name, connections to an \
               upstream). Without such a sign the confidence is 0.5. If W is about 1 and several threads share one CPU, \
               requests take turns on the CPU: a lock, or the interpreter's.",
+    ..PLAIN
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -94,12 +96,22 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
             Ok(Some(format!("from {} to {} clients throughput {}", figure(from), figure(to), grew(growth))))
         }
         // The kernel counts throttled periods, so no second load is needed.
-        Plateau::Grows | Plateau::NoResult if upstreams::held(&facts.upstreams) => Ok(None),
+        Plateau::Grows | Plateau::NoResult if upstreams::held(&facts.upstreams) && waits_behind(facts) => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("throughput still grew with more clients".into())),
         Plateau::NoResult => {
             Err(cannot_say("more load levels: a single one cannot show a limit (run `loadline find`)"))
         }
     }
+}
+
+/// Returns whether most requests of this load wait for the full upstream, which may serve others as well.
+fn waits_behind(facts: &Facts<'_>) -> bool {
+    let busy = || {
+        let (view, full) = (facts.crowded_server()?, upstreams::full(&facts.upstreams)?);
+        let busy = view.side.recording.reading("behind.busy", &full.behind.address, view.window).value()?;
+        ratio(busy, view.trial.rates.concurrency).map(|share| share >= QUEUE_SHARE)
+    };
+    busy().unwrap_or_else(|| server_queue::seen(facts, None).is_some())
 }
 
 /// Returns the server's CPU use, where neither its CPUs nor any of its threads are full.

@@ -2,7 +2,7 @@
 
 use run::{Evidence, FigureUnit};
 
-use super::rule::{Rule, Tier, Verdict, full_server};
+use super::rule::{PLAIN, Rule, Verdict, full_server};
 use crate::Facts;
 use crate::evidence::{measured, thread_line};
 use crate::generator::client_limit_threads;
@@ -16,10 +16,13 @@ use crate::waiting::Waiting;
 pub(super) const RULE: Rule = Rule {
     id: "server-cpu",
     needs: &["process.cpu", "process.user", "cpu.online", "cpu.idle", "thread.cpu"],
-    waits: false,
-    tier: Tier::Cause,
     explains: &["server-single-thread", "network-loss", "tcp-window", "accept-queue"],
     signals,
+    shared: &[(
+        &["cpu.idle"],
+        "the threads of the server run or wait all the time, or the known programs do most of the work",
+    )],
+    is_of_work: true,
     judge,
     advice: &[
         "Give the server more CPUs, or make a request cheaper: the costs per request show where the time goes.",
@@ -30,6 +33,7 @@ pub(super) const RULE: Rule = Rule {
               wants one and gets none. Or the CPUs are full only in sum: the server, its upstreams and the generator \
               together. Requests of a closed loop that wait unread at the server count for it. A master process that only \
               waits adds no CPUs to that set. With server-single-thread other CPUs are free, but the thread cannot use them.",
+    ..PLAIN
 };
 
 /// Sign of full CPUs that is most probable.
@@ -135,7 +139,8 @@ fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
     let text = format!("{} of {} CPUs of the server's host were busy", figure(host.busy), figure(host.online));
     let signal = full("busy share of the server's host", view, host.busy / host.online);
     let probability = HOST_ALONE * chance(signal.log_odds() + cpu::plateau(facts));
-    if probability < HINT {
+    // Other programs may fill the host of a server that is not at a limit.
+    if probability < HINT || !facts.limited() {
         return Verdict::RuledOut(text);
     }
     let evidence = vec![measured(view, ("cpu.idle", "total"), (host.busy, FigureUnit::Cpus), Some(host.online), text)];

@@ -2,20 +2,20 @@
 
 use run::FigureUnit;
 
-use super::rule::{Rule, Tier, Verdict, server};
+use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
 use crate::evidence::{Throttled, measured, throttled};
 use crate::number::{figure, percent, positive, ratio};
 use crate::signals::{Signal, chance};
-use crate::thresholds::{HINT, QUOTA_UNUSED, QUOTA_USED, SUREST, THROTTLED, THROTTLED_WIDTH};
+use crate::thresholds::{HINT, MOST, QUOTA_UNUSED, QUOTA_USED, SUREST, THROTTLED, THROTTLED_WIDTH};
+use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-cpu-quota",
     needs: &["cgroup.cpu_periods", "cgroup.cpu_throttled_periods"],
-    waits: false,
-    tier: Tier::Cause,
     explains: &["server-cpu", "server-single-thread", "accept-queue"],
     signals,
+    is_counted: true,
     judge,
     advice: &[
         "Raise the CPU quota (cpu.max of the control group, `--cpus` of a container, `limits.cpu` of a pod), or run fewer server threads.",
@@ -23,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
     explain: "The kernel stops a control group for the rest of a period (usually 100 ms) once its CPU quota is used up. CPUs \
               look idle although nothing runs, and response times show steps of one period. The kernel counts the periods \
               and the throttled ones among them.",
+    ..PLAIN
 };
 
 fn signal(held: &Throttled) -> Signal {
@@ -48,6 +49,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if seen < HINT {
         return Verdict::RuledOut(format!("the CPU quota ran out in {} of its periods", percent(held.share)));
     }
+    if let Some(why) = others(&view).filter(|_| !facts.limited()) {
+        return Verdict::RuledOut(why);
+    }
     let mut evidence = vec![held.evidence];
     let quota = view.value("cgroup.cpu_quota").and_then(positive);
     let used = view.cpu_used();
@@ -65,6 +69,17 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         ),
         evidence,
     }
+}
+
+/// Describes a quota that other programs of the control group use up.
+fn others(view: &View<'_>) -> Option<String> {
+    let (own, group) = (view.cpu_used()?, view.share_of_time("cgroup.cpu_time")?);
+    ratio(own, group).filter(|share| *share < MOST).map(|share| {
+        format!(
+            "the server used {} of the CPU time of its control group: other programs use up the quota",
+            percent(share)
+        )
+    })
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use run::{Evidence, FigureUnit};
 
-use super::rule::{Rule, Tier, Verdict, none, server};
+use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
-use crate::disks::{Load, fullest, is_full, needed};
+use crate::disks::{Load, fullest, is_full, is_own, needed};
 use crate::evidence::measured;
 use crate::number::{figure, percent};
 use crate::single::server_of;
@@ -14,10 +14,11 @@ use crate::view::View;
 pub(super) const RULE: Rule = Rule {
     id: "server-disk",
     needs: &["disk.busy", "process.read_bytes", "process.write_bytes"],
-    waits: false,
-    tier: Tier::Cause,
     explains: &["accept-queue"],
-    signals: none,
+    shared: &[(
+        &["disk.busy", "disk.flushing", "pressure.io_some"],
+        "most bytes of the disk are the server's, or its own threads wait for a disk",
+    )],
     judge,
     advice: &[
         "Serve from memory (a larger page cache), write less often (group commits, no fsync per request), or use a faster disk.",
@@ -28,6 +29,7 @@ pub(super) const RULE: Rule = Rule {
               decides. The same counter decides where requests reach the disk one after another with pauses. The kernel \
               counts flushes (fsync) separately, so loadline adds them. A server whose few threads wait for a mostly idle \
               disk is limited by their number, not by the disk.",
+    ..PLAIN
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -46,6 +48,12 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let stalled = view.share_of_time("pressure.io_some");
     let mut evidence = vec![disk_line(&view, &load, busy)];
     evidence.extend(moved(&view, &load.disk, busy, busy >= needed(stalled))?);
+    if !is_own(&view, &view.side.instance_filter(), &load.disk).unwrap_or_else(|| facts.limited()) {
+        return Err(Verdict::RuledOut(format!(
+            "other programs kept {} busy: no thread of the server waited for it",
+            load.disk
+        )));
+    }
     evidence.extend(stalled.map(|s| {
         let text = format!("a thread of the host waited for a disk {} of the time", percent(s));
         measured(&view, ("pressure.io_some", ""), (s, FigureUnit::Plain), None, text)

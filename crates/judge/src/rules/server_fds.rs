@@ -2,7 +2,7 @@
 
 use run::FigureUnit;
 
-use super::rule::{Rule, Tier, Verdict, none, server};
+use super::rule::{PLAIN, Rule, Tier, Verdict, server};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::figure;
@@ -13,10 +13,8 @@ use crate::view::View;
 pub(super) const RULE: Rule = Rule {
     id: "server-fds",
     needs: &["process.fds", "process.fd_limit"],
-    waits: false,
     tier: Tier::Broken,
-    explains: &[],
-    signals: none,
+    is_counted: true,
     judge,
     advice: &[
         "Raise the server's limit of file descriptors: LimitNOFILE= of its systemd unit, `ulimit -n`, or nginx's worker_rlimit_nofile.",
@@ -25,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
     explain: "accept() fails with EMFILE once a process holds as many file descriptors as its limit allows. Connections then \
               stay in the accept queue, so the queue seems too short. The limit is per process: one full worker among \
               many is enough.",
+    ..PLAIN
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {

@@ -2,11 +2,12 @@
 
 use run::{Evidence, FigureUnit};
 
-use super::rule::{Rule, Tier, Verdict, none, server};
+use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{figure, percent, positive, ratio};
-use crate::thresholds::{LIMIT_HITS, MEMORY_FULL, MEMORY_STALLED, ONE_SIGN, PAGES_PER_REQUEST, TWO_SIGNS};
+use crate::single::{sides_of, unanswered};
+use crate::thresholds::{LIMIT_HITS, MEMORY_FULL, MEMORY_STALLED, ONE_SIGN, PAGES_PER_REQUEST, STALLS_SEEN, TWO_SIGNS};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -18,10 +19,14 @@ pub(super) const RULE: Rule = Rule {
         "tcp.memory_pressures",
         "process.major_faults",
     ],
-    waits: false,
-    tier: Tier::Cause,
     explains: &["server-cpu", "server-single-thread", "server-disk", "accept-queue"],
-    signals: none,
+    shared: &[
+        (&["pressure.memory_some", "memory.swap_out"], "processes of the server waited for pages"),
+        (
+            &["tcp.memory_pressures", "tcp.abort_on_memory"],
+            "connections of the load failed, or their windows stopped them",
+        ),
+    ],
     judge,
     advice: &[
         "Give the server more memory, keep less per connection (buffers, thread stacks), or raise the control group's limit.",
@@ -31,7 +36,8 @@ pub(super) const RULE: Rule = Rule {
               faults), the control group reaches its limit and reclaims, TCP enters memory pressure or drops connections, \
               or the kernel kills a process. Memory that is merely full costs nothing, so a stall of a tenth of the time \
               counts, not a high fill. Stalls and swapping of the whole host count only if the server's own processes \
-              waited for pages (major page faults).",
+              waited for pages (major page faults). TCP's counters count only if connections of the load failed or stalled.",
+    ..PLAIN
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -40,11 +46,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         Err(verdict) => return verdict,
     };
     let mut signs = signs(&view);
-    if let Some(why) = others(&view) {
-        signs.retain(|sign| !HOST_WIDE.contains(&sign.evidence.counter.as_str()));
-        if signs.is_empty() {
-            return Verdict::RuledOut(why);
-        }
+    let all = signs.len();
+    signs.retain(|sign| is_ours(&view, sign.evidence.counter.as_str()));
+    if signs.is_empty() && all > 0 {
+        return Verdict::RuledOut(others(&view));
     }
     if let Some((confidence, first)) =
         signs.iter().map(|sign| (sign.confidence, sign.words.clone())).max_by(|a, b| a.0.total_cmp(&b.0))
@@ -64,18 +69,31 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Counters of the whole host, where another process may be short of memory.
-const HOST_WIDE: &[&str] = &["pressure.memory_some", "memory.swap_out"];
+/// Returns whether the load shows a sign itself. A host, and the TCP of a namespace, may be short of memory because of other programs.
+fn is_ours(view: &View<'_>, counter: &str) -> bool {
+    match counter {
+        "pressure.memory_some" | "memory.swap_out" => {
+            view.per_request("process.major_faults").is_some_and(|n| n >= PAGES_PER_REQUEST)
+        }
+        "tcp.abort_on_memory" | "tcp.memory_pressures" => connections_suffer(view),
+        _ => true,
+    }
+}
 
-/// Returns why the host's signs are not the server's: its own processes never waited for a page.
-fn others(view: &View<'_>) -> Option<String> {
-    let faults = view.value("process.major_faults").filter(|n| *n < 1.0)?;
-    let share = view.share_of_time("pressure.memory_some").filter(|s| *s >= MEMORY_STALLED)?;
-    Some(format!(
-        "threads of the host waited for memory {} of the time, but the server had {} major page faults: other processes are short of memory",
-        percent(share),
-        figure(faults)
-    ))
+/// Returns whether connections of the load failed, or windows stopped them: TCP without memory keeps windows small.
+fn connections_suffer(view: &View<'_>) -> bool {
+    let stopped = |id: &'static str| sides_of(view.trial).iter().any(|v| v.value(id).is_some_and(|s| s >= STALLS_SEEN));
+    let failed = view.trial.tally.error_count() > 0 || unanswered(view.trial) > 0.0;
+    failed || stopped("connection.rwnd_limited") || stopped("connection.sndbuf_limited")
+}
+
+/// Describes a lack of memory that the server does not feel.
+fn others(view: &View<'_>) -> String {
+    let waited = view.share_of_time("pressure.memory_some").map_or("?".into(), percent);
+    let faults = view.value("process.major_faults").map_or("an unknown number of".into(), figure);
+    format!(
+        "threads of the host waited for memory {waited} of the time, but the server had {faults} major page faults and its connections did not suffer: other processes are short of memory"
+    )
 }
 
 /// One sign of a lack of memory.

@@ -2,7 +2,7 @@
 
 use run::{FigureUnit, Trial};
 
-use super::rule::{Rule, Tier, Verdict, none};
+use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::link_queue;
@@ -17,10 +17,8 @@ use crate::view::View;
 pub(super) const RULE: Rule = Rule {
     id: "server-rate-limit",
     needs: &["status"],
-    waits: false,
-    tier: Tier::Cause,
     explains: &["client-cpu", "server-cpu", "server-single-thread", "network-medium", "accept-queue"],
-    signals: none,
+    is_counted: true,
     judge,
     advice: &[
         "Look for a rate limit in the server's configuration (limit_req, limit_conn, middleware, an upstream quota).",
@@ -32,6 +30,7 @@ pub(super) const RULE: Rule = Rule {
               without pauses waits for the limit's gap and reaches the highest rate alone, while arrivals below that rate \
               are answered at once. A fixed number of workers would delay both. A server without file descriptors refuses \
               too, but not on purpose; that rule comes first.",
+    ..PLAIN
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {

@@ -2,7 +2,7 @@
 
 use run::FigureUnit;
 
-use super::rule::{Rule, Tier, Verdict, full_server};
+use super::rule::{PLAIN, Rule, Verdict, full_server};
 use crate::Facts;
 use crate::evidence::{measured, thread_line};
 use crate::number::{figure, percent};
@@ -14,10 +14,13 @@ use crate::view::{Task, View};
 pub(super) const RULE: Rule = Rule {
     id: "server-single-thread",
     needs: &["thread.cpu", "cpu.online"],
-    waits: false,
-    tier: Tier::Cause,
     explains: &["tcp-window", "accept-queue"],
     signals,
+    shared: &[
+        (&["cpu.idle"], "a thread of the server is full"),
+        (&["cpu.softirq"], "a thread of the server is pinned to that CPU"),
+    ],
+    is_of_work: true,
     judge,
     advice: &[
         "Spread this work over more threads or processes (worker_processes, SO_REUSEPORT listeners, a worker pool), or move work out of this thread.",
@@ -26,6 +29,7 @@ pub(super) const RULE: Rule = Rule {
               half idle, and more CPUs change nothing. loadline looks at the busiest thread alone. It adds the time that the \
               thread waited for a CPU if the thread ran most of the time, and the soft interrupts of a CPU that the thread is \
               pinned to.",
+    ..PLAIN
 };
 
 fn judge(facts: &Facts<'_>) -> Verdict {

@@ -7,7 +7,7 @@
 
 use run::FigureUnit;
 
-use super::rule::{Rule, Tier, Verdict, none};
+use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, positive, ratio};
@@ -26,10 +26,6 @@ pub(super) const RULE: Rule = Rule {
         "connection.rtt",
         "connection.delivery_rate",
     ],
-    waits: false,
-    tier: Tier::Cause,
-    explains: &[],
-    signals: none,
     judge,
     advice: &[
         "Let the buffers grow: do not set SO_RCVBUF or SO_SNDBUF (that turns the kernel's tuning off), and raise net.ipv4.tcp_rmem and tcp_wmem.",
@@ -41,6 +37,7 @@ pub(super) const RULE: Rule = Rule {
               And the kernel saw the sender stall. A round trip of 1.5 times its least means a queue on the way instead. A \
               receiver that leaves half a window unread is a slow reader instead. Congestion controls that pace, such as \
               BBR, hide most stalls, so the kernel's counter alone does not decide.",
+    ..PLAIN
 };
 
 /// A limit of a sender.

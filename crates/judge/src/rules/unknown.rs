@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use run::{Run, Trial};
 
-use super::rule::{Rule, Tier, Verdict, none};
+use super::rule::{PLAIN, Rule, Tier, Verdict};
 use crate::Facts;
 use crate::evidence::line;
 use crate::failures::Failures;
@@ -20,8 +20,6 @@ pub(super) const RULE: Rule = Rule {
     needs: &[],
     waits: true,
     tier: Tier::LeftOver,
-    explains: &[],
-    signals: none,
     judge,
     // For `loadline explain`; a verdict has `verdict::advice_without_a_cause`.
     advice: &[
@@ -30,6 +28,7 @@ pub(super) const RULE: Rule = Rule {
     explain: "No rule found its signs, or the counters that it needs could not be read. The verdict then says what is known and \
               what is missing, and names no cause. If throughput stopped growing while every measured host idles, requests \
               queue outside the measured devices.",
+    ..PLAIN
 };
 
 /// Returns the use of the busiest device: the hosts, the CPUs that the server may use (of two the one that it is pinned to), the generator's

@@ -116,6 +116,7 @@ fn a_full_link_of_unknown_rate_carries_what_it_carried() {
     let mut run = PlantedRun::new(10_000.0, 100.0)
         .level(Who::Server, "qdisc.backlog", "eth0 htb 1:", 6000.0)
         .per_s(Who::Server, "qdisc.overlimits", "eth0 htb 1:", |_| 50.0)
+        .level(Who::Server, "connection.rtt", "", 80_000.0)
         .run();
     crate::judge(&mut run);
     assert_eq!(run.findings.bottleneck.id, "network-medium", "{:#?}", run.findings.bottleneck);

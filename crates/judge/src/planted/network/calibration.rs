@@ -1,5 +1,7 @@
 //! Verdicts on simulated networks beside the truth.
 
+use std::ops::Range;
+
 use run::ProofOutcome;
 
 use super::draw::draw;
@@ -72,11 +74,15 @@ fn case(seed: u64, disturbed: Option<f64>) -> Case {
     Case { seed, story: world.story, truth, counters, answer, outcome, why }
 }
 
-/// Judges many worlds, on all CPUs; see [`draw`].
-pub(super) fn cases(count: u64, disturbed: Option<f64>) -> Vec<Case> {
+/// Judges the worlds of these seeds, on all CPUs; see [`draw`].
+pub(super) fn cases(seeds: Range<u64>, disturbed: Option<f64>) -> Vec<Case> {
     let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
-    let each =
-        |worker: u64| (worker..count).step_by(workers as usize).map(|seed| case(seed, disturbed)).collect::<Vec<_>>();
+    let each = |worker: u64| {
+        (seeds.start + worker..seeds.end)
+            .step_by(workers as usize)
+            .map(|seed| case(seed, disturbed))
+            .collect::<Vec<_>>()
+    };
     let mut all: Vec<Case> = std::thread::scope(|scope| {
         let started: Vec<_> = (0..workers).map(|worker| scope.spawn(move || each(worker))).collect();
         started.into_iter().flat_map(|one| one.join().expect("no world panics")).collect()

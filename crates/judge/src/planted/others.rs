@@ -1,0 +1,366 @@
+//! Counters that other programs share: another program makes each of them large beside a healthy server, and the rule stays silent. With the
+//! symptom of this load it binds.
+
+use super::{PlantedRun, Who};
+use crate::{Facts, RULES, Rule, Verdict};
+
+use Who::{Client, Server};
+
+/// A sign that another program may cause.
+struct Shared {
+    rule: &'static str,
+    /// Counters of the machine or the network namespace that rise.
+    counters: &'static [&'static str],
+    /// What happens on the host.
+    story: &'static str,
+    /// Another program causes it, and the server is healthy.
+    theirs: fn() -> PlantedRun,
+    /// This load shows it as well.
+    ours: fn(PlantedRun) -> PlantedRun,
+}
+
+/// A healthy server whose rate grows with the load.
+fn healthy() -> PlantedRun {
+    PlantedRun::new(1000.0, 1e9).rates(&[])
+}
+
+/// A server of four workers that sleep, which hold the rate.
+fn limited() -> PlantedRun {
+    PlantedRun::new(20_000.0, 200.0)
+}
+
+fn slow_connects(t: &mut run::Trial, _: &super::Point) {
+    (t.connect_us.p99, t.connect_us.max) = (1_040_000.0, 3_100_000.0);
+}
+
+const SHARED: &[Shared] = &[
+    Shared {
+        rule: "accept-queue",
+        counters: &["tcp.listen_overflows", "tcp.listen_drops", "tcp.passive_opens"],
+        story: "another listener overflows, and that of the server was not read",
+        theirs: || {
+            healthy()
+                .none(Server, "listen.queue")
+                .none(Server, "listen.limit")
+                .per_s(Server, "tcp.listen_overflows", "", |_| 400.0)
+                .per_s(Server, "tcp.listen_drops", "", |_| 400.0)
+                .per_s(Server, "tcp.passive_opens", "", |_| 400.0)
+        },
+        ours: |run| run.change(slow_connects),
+    },
+    Shared {
+        rule: "accept-queue",
+        counters: &["tcp.syn_retrans", "tcp.retrans_segs", "tcp.active_opens"],
+        story: "another program of the generator's host connects to a host that is down, and the server's side is not read",
+        theirs: || {
+            healthy()
+                .no_server()
+                .per_s(Client, "tcp.syn_retrans", "", |_| 100.0)
+                .per_s(Client, "tcp.retrans_segs", "", |_| 100.0)
+                .per_s(Client, "tcp.active_opens", "", |_| 300.0)
+        },
+        ours: |run| run.change(slow_connects),
+    },
+    Shared {
+        rule: "network-loss",
+        counters: &["tcp.retrans_segs", "tcp.out_segs", "tcp.timeouts", "tcp.lost_retransmits"],
+        story: "a backup over a bad line loses segments, and few of the load's connections do",
+        theirs: || {
+            limited()
+                .per_s(Server, "tcp.retrans_segs", "", |_| 900.0)
+                .per_s(Server, "tcp.out_segs", "", |_| 20_000.0)
+                .per_s(Server, "tcp.timeouts", "", |_| 90.0)
+                .per_s(Server, "tcp.lost_retransmits", "", |_| 9.0)
+                .per_s(Server, "connection.retrans", "", |p| 1.0 / p.n)
+        },
+        ours: |run| run.per_s(Server, "connection.retrans", "", |p| p.x * 0.2 / p.n),
+    },
+    Shared {
+        rule: "network-loss",
+        counters: &["qdisc.drops", "interface.rx_drops", "interface.tx_drops", "softnet.dropped", "medium.drops"],
+        story: "on loopback: a capture program drops packets, and a transfer is shaped",
+        theirs: || {
+            let drops = ["qdisc.drops", "interface.rx_drops", "interface.tx_drops", "softnet.dropped", "medium.drops"];
+            let run = limited().shared().per_s(Server, "tcp.retrans_segs", "", |p| p.x * 0.3);
+            drops.into_iter().fold(run, |run, id| run.per_s(Server, id, "lo", |_| 400.0))
+        },
+        ours: |run| run.change(|t, _| t.latency_us.max = 240_000.0),
+    },
+    Shared {
+        rule: "network-loss",
+        counters: &["tcp.syn_retrans", "tcp.active_opens"],
+        story: "another program of the generator's host connects to a host that is down",
+        theirs: || {
+            healthy()
+                .per_s(Client, "tcp.syn_retrans", "", |_| 400.0)
+                .per_s(Client, "tcp.retrans_segs", "", |_| 400.0)
+                .per_s(Client, "tcp.active_opens", "", |_| 100.0)
+        },
+        ours: |run| run.change(slow_connects),
+    },
+    Shared {
+        rule: "network-medium",
+        counters: &["interface.tx_bytes", "interface.rx_bytes"],
+        story: "a backup fills the link of the server's host",
+        theirs: || {
+            let both = ["interface.tx_bytes", "interface.rx_bytes"];
+            let full = both.into_iter().fold(limited(), |run, id| run.per_s(Server, id, "eth0", |_| 1.2e9));
+            full.change(|t, _| {
+                let tally = &mut t.measured.tally;
+                (tally.bytes_sent, tally.bytes_received) = (69 * tally.sent, 126 * tally.completed);
+            })
+        },
+        ours: |run| run.level(Server, "connection.rtt", "", 4000.0),
+    },
+    Shared {
+        rule: "network-medium",
+        counters: &[
+            "medium.bytes",
+            "medium.deferrals",
+            "medium.drops",
+            "interface.collisions",
+            "tcp.retrans_segs",
+            "cpu.idle",
+        ],
+        story: "hosts that are no part of the run fill a shared segment",
+        theirs: || {
+            let run = limited()
+                .level(Server, "medium.rate", "hub", 1.25e6)
+                .per_s(Server, "medium.bytes", "hub", |_| 1.0e6)
+                .per_s(Server, "cpu.idle", "total", |_| 3.8e6)
+                .per_s(Server, "tcp.retrans_segs", "", |_| 90.0);
+            let rising = ["medium.deferrals", "medium.drops", "interface.collisions"];
+            rising.into_iter().fold(run, |run, id| run.per_s(Server, id, "hub", |_| 40.0))
+        },
+        ours: |run| run.level(Server, "connection.rtt", "", 9000.0),
+    },
+    Shared {
+        rule: "network-medium",
+        counters: &["qdisc.backlog", "qdisc.overlimits"],
+        story: "a shaper delays the packets of another program",
+        theirs: || {
+            limited().level(Server, "qdisc.backlog", "eth0 htb 1:", 60_000.0).per_s(
+                Server,
+                "qdisc.overlimits",
+                "eth0 htb 1:",
+                |_| 500.0,
+            )
+        },
+        ours: |run| run.level(Server, "connection.rtt", "", 9000.0),
+    },
+    Shared {
+        rule: "server-memory",
+        counters: &["pressure.memory_some", "memory.swap_out"],
+        story: "a build on the host swaps",
+        theirs: || {
+            limited()
+                .per_s(Server, "pressure.memory_some", "", |_| 6e5)
+                .per_s(Server, "memory.swap_out", "", |_| 4000.0)
+                .per_s(Server, "process.major_faults", "srv:100", |_| 1.0)
+        },
+        ours: |run| run.per_s(Server, "process.major_faults", "srv:100", |p| p.x * 2.0),
+    },
+    Shared {
+        rule: "server-memory",
+        counters: &["pressure.memory_some", "memory.swap_out"],
+        story: "a build on the host swaps, and the pages of the server's processes were not counted",
+        theirs: || {
+            limited().none(Server, "process.major_faults").per_s(Server, "pressure.memory_some", "", |_| 6e5).per_s(
+                Server,
+                "memory.swap_out",
+                "",
+                |_| 4000.0,
+            )
+        },
+        ours: |run| run.per_s(Server, "process.major_faults", "srv:100", |p| p.x * 2.0),
+    },
+    Shared {
+        rule: "server-memory",
+        counters: &["tcp.memory_pressures", "tcp.abort_on_memory"],
+        story: "the connections of another program use up the memory of TCP",
+        theirs: || {
+            limited().per_s(Server, "tcp.memory_pressures", "", |_| 40.0).per_s(
+                Server,
+                "tcp.abort_on_memory",
+                "",
+                |_| 40.0,
+            )
+        },
+        ours: |run| run.level(Server, "connection.rwnd_limited", "", 0.4),
+    },
+    Shared {
+        rule: "server-disk",
+        counters: &["disk.busy", "disk.flushing", "pressure.io_some"],
+        story: "a backup fills the disk to which the server writes its log",
+        theirs: || {
+            limited()
+                .per_s(Server, "disk.busy", "vda", |_| 0.9e6)
+                .per_s(Server, "disk.flushing", "vda", |_| 0.08e6)
+                .per_s(Server, "pressure.io_some", "", |_| 0.9e6)
+                .per_s(Server, "disk.write_bytes", "vda", |_| 90e6)
+                .per_s(Server, "disk.read_bytes", "vda", |_| 90e6)
+                .per_s(Server, "process.write_bytes", "srv:100", |p| p.x * 120.0)
+                .level(Server, "process.disk_wait", "srv:100", 0.0)
+        },
+        ours: |run| run.level(Server, "process.disk_wait", "srv:100", 1.0),
+    },
+    Shared {
+        rule: "tcp-delayed-ack",
+        counters: &["tcp.delayed_acks", "tcp.orig_data_sent"],
+        story: "a server that sleeps 40 ms, beside a program that delays acknowledgements and sends data",
+        theirs: || {
+            PlantedRun::new(41_000.0, 40_000.0)
+                .rates(&[])
+                .per_s(Server, "tcp.delayed_acks", "", |_| 400.0)
+                .per_s(Server, "tcp.orig_data_sent", "", |_| 900.0)
+                .level(Server, "connection.send_queue", "", 0.0)
+        },
+        ours: |run| run.level(Server, "connection.send_queue", "", 1400.0),
+    },
+    Shared {
+        rule: "server-cpu",
+        counters: &["cpu.idle"],
+        story: "a build fills the host, and the server's processes were not read",
+        theirs: || {
+            healthy()
+                .none(Server, "process.cpu")
+                .none(Server, "process.user")
+                .none(Server, "process.system")
+                .none(Server, "thread.cpu")
+                .per_s(Server, "cpu.user", "total", |_| 3.9e6)
+                .per_s(Server, "cpu.idle", "total", |_| 0.0)
+        },
+        ours: |run| {
+            run.rates(&[0.5, 1.2]).change(|t, p| {
+                if t.kind == run::TrialKind::Search && p.offered > p.capacity {
+                    t.latency_us.p50 = 9e6;
+                }
+            })
+        },
+    },
+    Shared {
+        rule: "server-single-thread",
+        counters: &["cpu.idle", "cpu.softirq"],
+        story: "the packets of another program fill a CPU",
+        theirs: || limited().per_s(Server, "cpu.softirq", "0", |_| 0.9e6).per_s(Server, "cpu.idle", "0", |_| 0.02e6),
+        ours: |run| {
+            run.none(Server, "thread.cpu").per_s(Server, "thread.cpu", "srv:100/101", |_| 0.08e6).level(
+                Server,
+                "thread.cpu_mask",
+                "srv:100/101",
+                1.0,
+            )
+        },
+    },
+    Shared {
+        rule: "client-cpu",
+        counters: &["cpu.idle"],
+        story: "a build fills the CPUs that server and generator share",
+        theirs: || {
+            limited().shared().per_s(Server, "cpu.user", "total", |_| 3.9e6).per_s(Server, "cpu.idle", "total", |_| 0.0)
+        },
+        ours: |run| {
+            run.per_s(Client, "process.cpu", "loadline:50", |_| 0.98e6).per_s(
+                Client,
+                "thread.cpu",
+                "shard0:50/51",
+                |_| 0.98e6,
+            )
+        },
+    },
+    Shared {
+        rule: "client-ports",
+        counters: &["socket.tcp_time_wait"],
+        story: "another program leaves connections in TIME_WAIT",
+        theirs: || healthy().level(Client, "socket.tcp_time_wait", "", 28_000.0),
+        ours: |run| {
+            run.change(|t, _| {
+                t.tally.errors.0.insert(run::ErrorKind::ClientPorts, 900);
+            })
+        },
+    },
+    Shared {
+        rule: "server-cpu-quota",
+        counters: &[],
+        story: "another program of the server's control group uses up its quota",
+        theirs: || {
+            healthy()
+                .level(Server, "cgroup.cpu_quota", "/srv", 0.5)
+                .per_s(Server, "cgroup.cpu_time", "/srv", |_| 0.5e6)
+                .per_s(Server, "process.cpu", "srv:100", |_| 0.02e6)
+                .per_s(Server, "cgroup.cpu_periods", "/srv", |_| 10.0)
+                .per_s(Server, "cgroup.cpu_throttled_periods", "/srv", |_| 9.0)
+        },
+        ours: |run| run.per_s(Server, "process.cpu", "srv:100", |_| 0.48e6),
+    },
+];
+
+/// Counters that only rule out, or only add a remark.
+const NEVER_FOR: &[(&str, &str)] = &[
+    ("not-saturated", "cpu.idle"),
+    ("not-saturated", "interface.tx_bytes"),
+    ("not-saturated", "interface.rx_bytes"),
+    ("server-concurrency", "disk.busy"),
+    ("server-concurrency", "pressure.io_some"),
+];
+
+fn binds(planted: &PlantedRun, rule: &Rule) -> (bool, String) {
+    let mut run = planted.run();
+    crate::judge(&mut run);
+    let verdict = (rule.judge)(&Facts::of(&run));
+    let binds = matches!(&verdict, Verdict::Binds { confidence, .. } if *confidence >= crate::thresholds::LIKELY);
+    (binds, format!("{verdict:#?}"))
+}
+
+#[test]
+fn what_another_program_does_to_a_shared_counter_binds_nothing_without_a_symptom_of_this_load() {
+    for shared in SHARED {
+        let rule = RULES.iter().find(|rule| rule.id == shared.rule).unwrap();
+        let (theirs, ours) = ((shared.theirs)(), (shared.ours)((shared.theirs)()));
+        let (wrong, said) = binds(&theirs, rule);
+        assert!(!wrong, "{}: {}: {said}", shared.rule, shared.story);
+        let (right, said) = binds(&ours, rule);
+        assert!(right, "{}, with the symptom: {}: {said}", shared.rule, shared.story);
+    }
+}
+
+/// Each counter that a rule shares with other programs has a run above.
+#[test]
+fn every_shared_counter_is_tried() {
+    for rule in RULES {
+        for counter in rule.shared.iter().flat_map(|(counters, _)| *counters) {
+            let tried = SHARED.iter().any(|shared| shared.rule == rule.id && shared.counters.contains(counter));
+            assert!(tried || NEVER_FOR.contains(&(rule.id, counter)), "{}: {counter}", rule.id);
+        }
+    }
+    for shared in SHARED {
+        let rows = shared.theirs;
+        let planted = |counter: &&&str| rows().rows.iter().any(|row| row.planted && row.id == **counter);
+        assert_eq!(shared.counters.iter().filter(planted).count(), shared.counters.len(), "{}", shared.story);
+    }
+}
+
+/// Returns whether a counter is that of a machine or of a network namespace; the listener is that of the server.
+fn is_shared(counter: &str) -> bool {
+    run::counter(counter).is_some_and(|spec| spec.scope() != run::Scope::Side && spec.object != "Listener")
+}
+
+/// Each rule names the shared counters that it needs or reports.
+#[test]
+fn every_rule_names_the_counters_that_it_shares() {
+    let constant = ["cpu.online", "interface.speed", "medium.rate", "ports.range"];
+    let names = |rule: &Rule, counter: &str| rule.shared.iter().any(|(counters, _)| counters.contains(&counter));
+    for rule in RULES.iter().filter(|rule| rule.id != "unknown") {
+        for need in rule.needs.iter().filter(|need| is_shared(need) && !constant.contains(need)) {
+            assert!(names(rule, need), "{} needs {need}", rule.id);
+        }
+        for planted in super::PLANTED.iter().map(|p| (p.plant)()).chain(SHARED.iter().map(|s| (s.ours)((s.theirs)()))) {
+            let mut run = planted.run();
+            crate::judge(&mut run);
+            let Verdict::Binds { evidence, .. } = (rule.judge)(&Facts::of(&run)) else { continue };
+            for line in evidence.iter().filter(|line| is_shared(&line.counter)) {
+                assert!(names(rule, &line.counter), "{} reports {}", rule.id, line.counter);
+            }
+        }
+    }
+}
