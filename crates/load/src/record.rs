@@ -40,11 +40,15 @@ pub(crate) fn kind_of(fault: Fault) -> ErrorKind {
     match fault {
         Fault::Malformed(_) | Fault::Limit(_) => ErrorKind::Malformed,
         Fault::WrongBody(_) => ErrorKind::WrongBody,
-        Fault::Short => ErrorKind::ShortResponse,
+        Fault::Short | Fault::BehindClose => ErrorKind::ShortResponse,
         Fault::StreamReset => ErrorKind::StreamReset,
-        Fault::StreamRefused | Fault::Unprocessed => ErrorKind::StreamRefused,
+        Fault::StreamRefused | Fault::ConnectionRefused | Fault::Unprocessed => ErrorKind::StreamRefused,
     }
 }
+
+/// Maximum difference between idle times after which a server closes connections, as a share. Timers of servers are exact
+/// to some milliseconds, and a request leaves up to a round trip before the end arrives.
+const IDLE_MARGIN: f64 = 0.1;
 
 /// Record of one shard.
 #[derive(Debug)]
@@ -69,6 +73,8 @@ pub(crate) struct Record {
     pub(crate) handshake_resumed: Option<Hist>,
     /// Smallest limit of concurrent requests per connection announced by the server.
     pub(crate) stream_limit: Option<u32>,
+    /// Shortest idle time after which the server closed a connection.
+    shortest_idle_ns: Option<u64>,
     /// Records per request class. Empty for one class.
     classes: Classes,
     tenths: TenthCounter,
@@ -108,6 +114,7 @@ impl Record {
             handshake: keeps.handshake.then(Hist::new),
             handshake_resumed: keeps.handshake.then(Hist::new),
             stream_limit: None,
+            shortest_idle_ns: None,
             classes: Classes::new(keeps.classes),
             tenths: TenthCounter::default(),
             slot_times: SlotTimes::default(),
@@ -203,7 +210,21 @@ impl Record {
 
     /// Records a request that failed with its connection.
     pub(crate) fn failed(&mut self, class: u16) {
-        self.classes.failed(class);
+        if self.has_classes() {
+            self.classes.failed(class);
+        }
+    }
+
+    /// Records that the server closed a connection that was idle for this long.
+    pub(crate) fn closed_while_idle(&mut self, idle_ns: u64) {
+        self.counts.closed_by_server += 1;
+        self.shortest_idle_ns = self.shortest_idle_ns.into_iter().chain([idle_ns]).min();
+    }
+
+    /// Returns true if the server may have closed a connection because it was idle for this long. Before the first such
+    /// end every idle time is possible.
+    pub(crate) fn closes_after(&self, idle_ns: u64) -> bool {
+        self.shortest_idle_ns.is_none_or(|shortest| idle_ns as f64 >= (1.0 - IDLE_MARGIN) * shortest as f64)
     }
 
     /// Returns true if classes are recorded separately.
@@ -279,6 +300,7 @@ impl Record {
             notes: Vec::new(),
             opened: None,
             stream_limit: self.stream_limit,
+            closes_idle_after_s: self.shortest_idle_ns.map(|ns| ns as f64 / 1e9),
             slot_rates: Vec::new(),
             slot_times: self.slot_times.hists(),
             tenths: self.tenths.tenths(&self.tenths.limits_us()),
@@ -295,8 +317,12 @@ mod tests {
 
     #[test]
     fn only_the_measured_window_is_kept_apart() {
-        let request =
-            |at_ns| InFlightRequest { start: Start { intended_ns: at_ns, sent_ns: at_ns }, class: 0, item: 0 };
+        let request = |at_ns| InFlightRequest {
+            start: Start { intended_ns: at_ns, sent_ns: at_ns },
+            class: 0,
+            item: 0,
+            resends: 0,
+        };
         let mut r = Record::new(1_000, RecordOptions::default());
         r.counts.sent = 5;
         r.ended(2_000, &request(1_500), Done::OLDEST);

@@ -10,7 +10,7 @@ use sys::{Errno, socket};
 
 use crate::LoadError;
 use crate::arrivals::{self, Arrivals};
-use crate::core::{BlockTurns, Paced, Shape, Task, Think};
+use crate::core::{self, BlockTurns, Paced, Shape, Task, Think};
 
 /// Descriptors that the process needs for itself.
 const OWN_DESCRIPTORS: u64 = 64;
@@ -26,8 +26,9 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
     let ns = |s: f64| (s.max(0.0) * 1e9) as u64;
     let phase = plan.share_phase(shard, shards);
     let seed = plan.seed.wrapping_add(u64::from(shard).wrapping_mul(0xd134_2543_de82_ef95));
-    Task {
+    let mut task = Task {
         intensity: shape(plan, (shard, shards), phase, limit),
+        spares: 0,
         new_connections: plan.new_connections,
         connect_gap_ns: if plan.connect_rate > 0.0 { 1e9 * f64::from(shards) / plan.connect_rate } else { 0.0 },
         blocks: BlockTurns::from_plan(plan),
@@ -40,7 +41,11 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
         slot_times: SlotTimes::new(plan.slots.filter(|_| matches!(plan.intensity, Intensity::Open { .. }))),
         tenths: TenthCounter::new(&plan.late_us, plan.duration_s),
         items: items(plan, (shard, shards)),
+    };
+    if matches!(task.intensity, Shape::Closed { .. } | Shape::Open { .. }) && task.blocks.is_none() {
+        task.spares = core::spares(task.connections(), room(limit, shards));
     }
+    task
 }
 
 /// Returns this shard's share of the plan's intensity.
@@ -89,7 +94,7 @@ fn items(plan: &LoadPlan, (shard, shards): (u32, u32)) -> Box<[u16]> {
 pub(crate) fn handling_task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> Task {
     let connections = room(limit, plan.threads);
     let paced = matches!(&plan.intensity, Intensity::SClients { pace: Some(_), .. });
-    Task { intensity: Shape::Handling { connections, paced }, ..task(plan, shard, origin_ns, limit) }
+    Task { intensity: Shape::Handling { connections, paced }, spares: 0, ..task(plan, shard, origin_ns, limit) }
 }
 
 /// Completes the plan for simple clients and S-Clients: they ask the server to close if the protocol can. Rejects

@@ -31,6 +31,11 @@ pub trait Client: Clone + Send + 'static {
     fn fixed(&self) -> bool {
         true
     }
+
+    /// Returns true if a request may be sent again although the server may have processed it.
+    fn is_idempotent(&self, _item: u16) -> bool {
+        false
+    }
 }
 
 /// A [`Client`] of the protocol that a plan asks for. The load code is compiled once for all protocols. A dynamic call
@@ -44,6 +49,9 @@ pub trait AnyClient: Send {
 
     /// As [`Client::fixed`].
     fn fixed(&self) -> bool;
+
+    /// As [`Client::is_idempotent`].
+    fn is_idempotent(&self, item: u16) -> bool;
 
     /// Clones the client for another thread.
     fn clone_client(&self) -> Box<dyn AnyClient>;
@@ -60,6 +68,10 @@ impl<C: Client> AnyClient for C {
 
     fn fixed(&self) -> bool {
         Client::fixed(self)
+    }
+
+    fn is_idempotent(&self, item: u16) -> bool {
+        Client::is_idempotent(self, item)
     }
 
     fn clone_client(&self) -> Box<dyn AnyClient> {

@@ -7,14 +7,20 @@ use crate::client::read;
 
 /// Encoded commands. The longest is first, because drivers measure the send size of a connection by its first request.
 #[derive(Clone)]
-pub(crate) struct Commands(Arc<[Box<[u8]>]>);
+pub(crate) struct Commands {
+    encoded: Arc<[Box<[u8]>]>,
+    /// True if no command changes anything at the server.
+    pub(crate) only_read: bool,
+}
 
 impl Commands {
-    /// Encodes the lines of `file`, or of `command` without a file. Empty lines and comments (`#`) are skipped.
+    /// Encodes the lines of `file`, or of `command` without a file. Empty lines and comments (`#`) are skipped. `reads` are
+    /// the names of commands that only read.
     pub(crate) fn read<B: Into<Box<[u8]>>>(
         command: &str,
         file: Option<&str>,
         advice: &'static str,
+        reads: &[&str],
         encode: impl Fn(&str) -> Result<B, ProtoError>,
     ) -> Result<Self, ProtoError> {
         let text = match file {
@@ -26,13 +32,15 @@ impl Commands {
             .lines()
             .map(str::trim)
             .filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let name = |line: &str| line.split_ascii_whitespace().next().unwrap_or_default().to_owned();
+        let only_read = lines.clone().all(|line| reads.iter().any(|read| read.eq_ignore_ascii_case(&name(line))));
         let mut commands = lines.map(|line| Ok(encode(line)?.into())).collect::<Result<Vec<Box<[u8]>>, _>>()?;
         let Some(longest) = (0..commands.len()).max_by_key(|at| commands[*at].len()) else {
             let value = file.unwrap_or_default().to_owned();
             return Err(ProtoError::Invalid { what: "the commands", value, advice });
         };
         commands.rotate_left(longest);
-        Ok(Self(commands.into()))
+        Ok(Self { encoded: commands.into(), only_read })
     }
 }
 
@@ -61,11 +69,11 @@ impl CommandQueue {
     pub(crate) fn transmit(&mut self, commands: &Commands, out: &mut [u8]) -> usize {
         let mut done = 0;
         while self.to_send > 0 && done < out.len() {
-            let command = &commands.0[self.current];
+            let command = &commands.encoded[self.current];
             done += copy_rest(command, &mut self.sent, &mut out[done..]);
             if self.sent == command.len() {
                 (self.to_send, self.sent) = (self.to_send - 1, 0);
-                self.current = (self.current + 1) % commands.0.len();
+                self.current = (self.current + 1) % commands.encoded.len();
             }
         }
         done

@@ -57,6 +57,15 @@ pub trait Requester {
         true
     }
 
+    /// Returns true if part of an answer to a request under way arrived, or if that is not known. If the connection ends,
+    /// the server had then begun to process a request.
+    fn is_answering(&self) -> bool {
+        true
+    }
+
+    /// Prepares the last bytes of a connection that the client closes although the server could (close_notify of TLS).
+    fn leave(&mut self) {}
+
     /// Adds a request to send; only when [`ready`](Requester::ready).
     fn begin(&mut self, request: Request);
 

@@ -140,6 +140,12 @@ pub enum Fault {
     /// The server leaves and has not processed this request: it is safe to retry on another connection.
     #[error("the server left before it looked at the request")]
     Unprocessed,
+    /// The server announced the close in an answer before this request's: it is safe to retry on another connection.
+    #[error("the server closed the connection after an earlier request")]
+    BehindClose,
+    /// The server left before it processed any request of the connection. It may refuse the retry as well.
+    #[error("the server left before it looked at any request of the connection")]
+    ConnectionRefused,
     /// A limit of ours was exceeded (header size, body size).
     #[error("a limit was exceeded: {0}")]
     Limit(&'static str),

@@ -32,6 +32,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window
         connect_us: summary("connect"),
         handshake_us: summary("handshake"),
         stream_limit: part.stream_limit,
+        closes_idle_after_s: part.closes_idle_after_s,
         classes: part.classes,
         tally: part.total,
         measured: Measured {

@@ -1,9 +1,9 @@
 //! The closed loop: a fixed number of clients that each wait for an answer before the next request. With
 //! `new_connections` they are the simple clients of source 1: connect, one request, answer, close, repeat.
 //!
-//! A server that announced the close (HTTP `Connection: close`, which simple clients request) gets up to 100 ms to send
-//! its FIN, so TIME_WAIT stays with the server. Otherwise the client closes first with a normal FIN and keeps
-//! TIME_WAIT. Running out of ports is then counted as `client_ports`.
+//! A server that announced the close (HTTP `Connection: close`, which simple clients request) may send its FIN first, so
+//! that TIME_WAIT stays with the server ([`super::closing`]). The client connects again meanwhile. Otherwise the client
+//! closes first with a normal FIN and keeps TIME_WAIT. Running out of ports is then counted as `client_ports`.
 
 use super::{Core, Mode, State};
 use crate::driver::Ops;
@@ -17,12 +17,12 @@ impl Core {
         }
         if self.task.connect_gap_ns > 0.0 {
             self.opening = true;
-            for conn in 0..self.conns.len() as u32 {
+            for conn in 0..self.task.connections() {
                 self.wait(ops, conn, (f64::from(conn) * self.task.connect_gap_ns) as u64);
             }
             return;
         }
-        for conn in 0..self.conns.len() as u32 {
+        for conn in 0..self.task.connections() {
             match self.first_pause() {
                 0 => self.connect(ops, conn),
                 pause => self.wait(ops, conn, pause),
@@ -44,11 +44,14 @@ impl Core {
         if self.task.connect_gap_ns <= 0.0 || self.draining {
             return self.closed_ready(ops, conn);
         }
+        if !self.requeued.is_empty() {
+            return self.closed_ready(ops, conn);
+        }
         self.conns[conn as usize].state = State::Thinking;
         if !self.opening {
             return self.speak_first(ops.now(), conn);
         }
-        if self.open >= self.conns.len() as u64 {
+        if self.open >= u64::from(self.task.connections()) {
             self.end_opening(ops.now());
         }
     }
@@ -67,7 +70,7 @@ impl Core {
 
     /// Schedules the first request of a connection: after the last connection is due, plus a pause.
     fn speak_first(&mut self, now: u64, conn: u32) {
-        let opening_ns = self.conns.len() as f64 * self.task.connect_gap_ns;
+        let opening_ns = f64::from(self.task.connections()) * self.task.connect_gap_ns;
         let all_due_ns = self.task.origin_ns.saturating_add(opening_ns as u64);
         let rest = self.first_pause();
         self.arm(conn, now.max(all_due_ns).saturating_add(rest));
@@ -107,9 +110,15 @@ impl Core {
         }
     }
 
-    /// Replaces a connection that ended, after a think time if there is one.
-    pub(super) fn closed_replace<O: Ops>(&mut self, ops: &mut O, conn: u32) {
-        match self.pause() {
+    /// Replaces a connection that ended: at `due_ns`, or else after a think time if there is one. Requests to send again
+    /// do not wait.
+    pub(super) fn closed_replace<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
+        let pause = match due_ns {
+            Some(due) => due.saturating_sub(ops.now()),
+            None if !self.requeued.is_empty() => 0,
+            None => self.pause(),
+        };
+        match pause {
             0 => self.connect(ops, conn),
             pause => self.wait(ops, conn, pause),
         }
@@ -138,7 +147,7 @@ impl Core {
     }
 
     #[inline]
-    fn pause(&mut self) -> u64 {
+    pub(super) fn pause(&mut self) -> u64 {
         match &self.mode {
             Mode::Closed { think } => think.draw(&mut self.rng),
             _ => 0,

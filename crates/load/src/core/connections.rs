@@ -10,8 +10,6 @@ use crate::driver::{Op, Ops};
 const BACKOFF_NS: u64 = 1_000_000;
 /// Maximum number of doublings, which makes the longest delay about one second.
 const BACKOFF_DOUBLINGS: u8 = 10;
-/// Maximum wait for the FIN that a server announced. After it the client closes first.
-const CLOSING_NS: u64 = 100_000_000;
 
 impl Core {
     /// Starts a connect on a connection number that is free or waiting.
@@ -74,7 +72,7 @@ impl Core {
             State::Busy => self.lost(ops, conn, ErrorKind::ResponseTimeout),
             State::Thinking => self.think_over(ops, conn),
             State::Waiting => self.connect(ops, conn),
-            State::Closing => self.ended(ops, conn),
+            State::Closing => self.close_left_to_client(ops, conn),
             State::Free | State::Idle => {}
         }
     }
@@ -85,7 +83,7 @@ impl Core {
             return self.sclients_timed_out(ops, conn);
         }
         ops.close(conn);
-        self.retry_later(ops, conn, false);
+        self.retry_later(ops, conn, false, None);
     }
 
     /// Handles a successful connect.
@@ -145,6 +143,7 @@ impl Core {
 
     /// Marks a connection as ready for requests.
     fn ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        self.conns[conn as usize].quiet_ns = ops.now();
         match &self.mode {
             Mode::Closed { .. } => self.closed_up(ops, conn),
             Mode::Open(_) => self.open_ready(ops, conn),
@@ -161,7 +160,7 @@ impl Core {
             return self.connect_failed(ops, conn, errno);
         }
         match self.conns[conn as usize].state {
-            State::Closing => self.ended(ops, conn),
+            State::Closing => self.closed_as_announced(ops, conn),
             State::Idle | State::Thinking => self.closed_while_idle(ops, conn),
             _ => self.lost(ops, conn, kind_of(errno)),
         }
@@ -183,22 +182,37 @@ impl Core {
         if matches!(self.mode, Mode::SClients(_)) {
             return self.sclients_failed(ops, conn);
         }
-        self.retry_later(ops, conn, false);
+        self.retry_later(ops, conn, false, None);
     }
 
     /// Handles a close by the server on an idle connection.
     pub(super) fn closed_while_idle<O: Ops>(&mut self, ops: &mut O, conn: u32) {
-        self.record.counts.closed_by_server += 1;
+        let idle_ns = ops.now().saturating_sub(self.conns[conn as usize].quiet_ns);
+        self.record.closed_while_idle(idle_ns);
+        let due_ns = self.think_end(conn);
         self.open_forget_idle(conn);
-        self.close(ops, conn);
-        self.conns[conn as usize].failures = 0;
-        self.next_connection(ops, conn);
+        self.ended_thinking(ops, conn, due_ns);
+    }
+
+    /// Returns the end of the think time that a closed-loop client spends on a connection. Think time goes on whatever
+    /// happens to the connection.
+    pub(super) fn think_end(&self, conn: u32) -> Option<u64> {
+        let c = &self.conns[conn as usize];
+        let thinks = matches!(self.mode, Mode::Closed { .. }) && c.state == State::Thinking && c.deadline_ns < u64::MAX;
+        thinks.then_some(c.deadline_ns)
     }
 
     /// Handles the loss of a connection: its requests in flight have failed.
     pub(super) fn lost<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) {
+        if self.is_keep_alive_race(conn, kind) {
+            return self.raced(ops, conn);
+        }
         let c = self.conns[conn as usize];
         let established = c.state != State::Handshaking;
+        let due_ns = match c.state {
+            State::Busy => Some(ops.now().saturating_add(self.pause())),
+            _ => self.think_end(conn),
+        };
         // Any failure during the handshake counts as a failed connect.
         let kind = if established || kind == ErrorKind::ConnectTimeout { kind } else { ErrorKind::ConnectFailed };
         let counts = &mut self.record.counts;
@@ -207,20 +221,19 @@ impl Core {
         self.fail_by_class(conn);
         self.forget_requests(ops.now(), conn);
         self.close(ops, conn);
-        self.retry_later(ops, conn, established);
-    }
-
-    /// Waits for the end that the server announced, so that TIME_WAIT stays at the server.
-    pub(super) fn close_after_peer<O: Ops>(&mut self, ops: &O, conn: u32) {
-        self.conns[conn as usize].state = State::Closing;
-        self.arm(conn, ops.now().saturating_add(CLOSING_NS));
+        self.retry_later(ops, conn, established, due_ns);
     }
 
     /// Handles the regular end of a connection.
     pub(super) fn ended<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        self.ended_thinking(ops, conn, None);
+    }
+
+    /// Handles the regular end of a connection whose client may be thinking until `due_ns`.
+    pub(super) fn ended_thinking<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         self.close(ops, conn);
         self.conns[conn as usize].failures = 0;
-        self.next_connection(ops, conn);
+        self.next_connection(ops, conn, due_ns);
     }
 
     /// Closes an established connection.
@@ -231,19 +244,20 @@ impl Core {
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
     }
 
-    /// Continues after a connection that ended without a failure.
-    fn next_connection<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+    /// Continues after a connection that ended without a failure. A client that was thinking connects at `due_ns`.
+    fn next_connection<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         match &self.mode {
             _ if self.draining && self.requeued.is_empty() || self.task.blocks.is_some() => {}
-            Mode::Closed { .. } => self.closed_replace(ops, conn),
+            Mode::Closed { .. } => self.closed_replace(ops, conn, due_ns),
             Mode::Open(_) => self.open_freed(ops, conn),
             Mode::SClients(_) => self.sclients_freed(ops, conn),
             Mode::Handling => {}
         }
     }
 
-    /// Retries after a failure, with a delay that keeps a permanent error from causing a storm of connects.
-    fn retry_later<O: Ops>(&mut self, ops: &mut O, conn: u32, established: bool) {
+    /// Retries after a failure, with a delay that keeps a permanent error from causing a storm of connects. A client that
+    /// thinks does so first, until `due_ns`.
+    fn retry_later<O: Ops>(&mut self, ops: &mut O, conn: u32, established: bool, due_ns: Option<u64>) {
         let c = &mut self.conns[conn as usize];
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
         c.failures = c.failures.saturating_add(1);
@@ -252,7 +266,10 @@ impl Core {
             return;
         }
         match &self.mode {
-            Mode::Closed { .. } => self.wait(ops, conn, wait),
+            Mode::Closed { .. } => {
+                let thinks = due_ns.map_or(0, |due| due.saturating_sub(ops.now()));
+                self.wait(ops, conn, wait.max(thinks));
+            }
             Mode::Open(_) => self.open_lost(ops, conn, established, wait),
             Mode::SClients(_) => self.sclients_freed(ops, conn),
             Mode::Handling => {}

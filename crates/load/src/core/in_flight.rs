@@ -17,6 +17,8 @@ pub(crate) struct InFlightRequest {
     pub(crate) class: u16,
     /// Index in the set of requests.
     pub(crate) item: u16,
+    /// Number of times that it was sent again after a keep-alive race.
+    pub(crate) resends: u8,
 }
 
 /// A request to be retried on another connection.

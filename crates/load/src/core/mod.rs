@@ -10,6 +10,7 @@ mod alias;
 mod block_turns;
 mod blocks;
 mod closed;
+mod closing;
 mod connections;
 mod descriptors;
 mod due_clock;
@@ -28,13 +29,14 @@ use std::collections::VecDeque;
 
 use fastrand::Rng;
 use proto::{AnyClient, Sessions};
-use run::Phase;
+use run::{Phase, RequestOrder};
 
 use crate::driver::{Batch, Completion, Ops};
 use crate::record::{Offered, Record, RecordOptions};
 use crate::timers::Timers;
 
 pub(crate) use block_turns::BlockTurns;
+pub(crate) use closing::spares;
 pub(crate) use in_flight::InFlightRequest;
 pub(crate) use task::{Paced, Shape, Task, Think};
 
@@ -70,7 +72,7 @@ pub(crate) enum State {
     Thinking,
     /// At least one request in flight.
     Busy,
-    /// Finished: waiting for the FIN that the server announced.
+    /// Finished: waiting for the FIN that the server announced, on a number of its own.
     Closing,
 }
 
@@ -83,6 +85,10 @@ pub(crate) struct Conn {
     /// Due time of this connect's request (S-Clients with an arrival process), or the start of the connect (closed loop
     /// with one connection per request).
     intended_ns: u64,
+    /// Time of the last answer, or of being ready for requests.
+    quiet_ns: u64,
+    /// Idle time before the requests in flight; 0 if there was none or an answer came since.
+    idle_ns: u64,
     in_flight: u32,
     /// Requests started since the connect.
     made: u64,
@@ -107,11 +113,14 @@ pub(crate) struct Core {
     sessions: Box<dyn Sessions>,
     requests: in_flight::InFlight,
     requeued: VecDeque<in_flight::Requeued>,
-    /// True if requests that a server left unprocessed are retried.
+    /// True if requests that a server did not process are sent again.
     takes_over: bool,
+    /// True for each request of the mix that is idempotent.
+    idempotent: Box<[bool]>,
     mix: mix::Mix,
     depth: usize,
     free: Vec<u32>,
+    closing: closing::Closing,
     timers: Timers,
     rng: Rng,
     pub(crate) record: Record,
@@ -157,6 +166,16 @@ impl Mode {
     }
 }
 
+impl Mode {
+    /// Returns the maximum number of connections that wait for a FIN where no numbers were added for them.
+    fn max_closing(&self, capacity: usize) -> usize {
+        match self {
+            Self::SClients(_) | Self::Handling => capacity / 2,
+            Self::Closed { .. } | Self::Open(_) => 0,
+        }
+    }
+}
+
 /// Returns true if requests have a due time, which may be before they are sent.
 fn by_the_clock(intensity: &Shape) -> bool {
     match intensity {
@@ -177,9 +196,14 @@ impl Core {
         let service = by_the_clock(&task.intensity) || task.new_connections;
         let keeps = RecordOptions { service, handshake, classes: mix.classes() };
         let one_connection = task.new_connections || task.blocks.is_some();
-        let takes_over = !one_connection && matches!(mode, Mode::Closed { .. } | Mode::Open(_));
-        // In a closed loop every number is in use from the start.
-        let free = if matches!(mode, Mode::Closed { .. }) { 0 } else { capacity as u32 };
+        // The next connection does not know what earlier requests of a sequence received.
+        let is_sequence = client.mix().order == RequestOrder::Sequence;
+        let takes_over = !one_connection && !is_sequence && matches!(mode, Mode::Closed { .. } | Mode::Open(_));
+        let items = client.mix().weights.len().min(usize::from(u16::MAX)) as u16;
+        let idempotent = (0..items).map(|item| client.is_idempotent(item)).collect();
+        // In a closed loop every number is in use from the start, except those of connections that wait for a FIN.
+        let used = if matches!(mode, Mode::Closed { .. }) { task.connections() } else { 0 };
+        let max_closing = if task.spares > 0 { task.spares as usize } else { mode.max_closing(capacity) };
         let mut record = Record::new(task.origin_ns, keeps);
         record.in_tenths(task.tenths.clone());
         record.in_slots(task.slot_times.clone());
@@ -189,9 +213,11 @@ impl Core {
             requests: in_flight::InFlight::new(capacity, depth),
             requeued: VecDeque::new(),
             takes_over,
+            idempotent,
             mix,
             depth,
-            free: (0..free).rev().collect(),
+            free: (used..capacity as u32).rev().collect(),
+            closing: closing::Closing::new(max_closing),
             timers: Timers::new(capacity),
             rng: Rng::with_seed(task.seed),
             record,
@@ -451,6 +477,10 @@ const NO_PORTS_ADVICE: &str = "local ports ran out (EADDRNOTAVAIL): give more so
 const NO_DESCRIPTORS_ADVICE: &str =
     "descriptors ran out: raise the hard limit (ulimit -Hn, LimitNOFILE=) or spread the load over more agents";
 
+#[cfg(test)]
+mod closing_tests;
+#[cfg(test)]
+mod ends_tests;
 #[cfg(test)]
 mod session_tests;
 #[cfg(test)]

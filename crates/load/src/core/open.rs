@@ -40,7 +40,7 @@ impl Core {
     }
 
     /// Opens one more connection for a waiting request, or sends the request on a connection in use.
-    fn grow_or_join<O: Ops>(&mut self, ops: &mut O) {
+    pub(super) fn grow_or_join<O: Ops>(&mut self, ops: &mut O) {
         if !self.grow(ops)
             && let Some(conn) = self.next_with_room()
         {
@@ -70,7 +70,8 @@ impl Core {
     /// Opens one more connection if fewer are opening than requests wait and the pool needs more. Returns false if no
     /// connection will come.
     fn grow<O: Ops>(&mut self, ops: &mut O) -> bool {
-        let (own, full, used) = (self.task.new_connections, self.free.is_empty(), self.used());
+        let (own, used) = (self.task.new_connections, self.used());
+        let full = used >= u64::from(self.task.connections());
         let wanted = self.wanted();
         let Some(pool) = self.pool() else { return false };
         if wanted <= pool.opening {
@@ -84,7 +85,7 @@ impl Core {
             self.record.counts.connects_held_back += 1;
             return false;
         }
-        let Some(conn) = self.free.pop() else { return false };
+        let Some(conn) = self.take_number(ops) else { return false };
         if let Some(pool) = self.pool() {
             pool.opening += 1;
         }
@@ -94,7 +95,7 @@ impl Core {
 
     /// Returns the number of open and opening connections of the pool.
     fn used(&self) -> u64 {
-        (self.conns.len() - self.free.len()) as u64
+        (self.conns.len() - self.free.len() - self.closing.len()) as u64
     }
 
     /// Returns the number of requests that need a connection.

@@ -33,15 +33,15 @@ impl Core {
 
     /// Connects the oldest waiting arrival if one of the D descriptors is free.
     fn sclients_arrival<O: Ops>(&mut self, ops: &mut O) -> bool {
-        let Mode::SClients(Descriptors { wanted, pace: Some(pace), .. }) = &mut self.mode else { return false };
-        let wanted = *wanted;
-        if pace.connecting >= wanted || pace.dues.waiting() == 0 {
+        let Mode::SClients(Descriptors { wanted, pace: Some(pace), .. }) = &self.mode else { return false };
+        if pace.connecting >= *wanted || pace.dues.waiting() == 0 {
             return false;
         }
-        let Some(conn) = self.free.pop() else {
+        let Some(conn) = self.take_number(ops) else {
             self.fds_ran_out = true;
             return false;
         };
+        let Some(pace) = self.pace() else { return false };
         let Some(intended_ns) = pace.dues.take_waiting() else { return false };
         pace.connecting += 1;
         if self.record.measuring {

@@ -7,7 +7,8 @@ use run::ErrorKind;
 use sys::Errno;
 
 use super::in_flight::{InFlight, InFlightRequest, Requeued};
-use super::{Core, Mode, State};
+use super::requeue::{gave_up_idle, is_unprocessed};
+use super::{Conn, Core, Mode, State};
 use crate::driver::{Op, Ops, Sent, Start};
 use crate::record::{Record, kind_of};
 
@@ -19,6 +20,8 @@ struct CompletionSink<'a> {
     requeued: Option<&'a mut VecDeque<Requeued>>,
     /// Number of the connection's requests that are not counted as sent.
     unsent: &'a mut u32,
+    /// Idle time before the connection's requests.
+    idle_ns: u64,
     conn: u32,
     now: u64,
     ended: u32,
@@ -30,16 +33,27 @@ impl CompletionSink<'_> {
         // A session that reports an unknown ID is wrong; there is no request to count.
         if let Some(request) = self.requests.end(self.conn, done.which) {
             self.ended += 1;
-            match &mut self.requeued {
-                Some(requeued) if done.outcome == Outcome::Failed(Fault::Unprocessed) => {
-                    // Unsent requests are the newest, and so are those that a server left unprocessed.
-                    requeued.push_back(Requeued { begun: request, sent: *self.unsent == 0 });
-                    *self.unsent = self.unsent.saturating_sub(1);
-                    self.record.counts.unprocessed += 1;
-                }
-                _ => self.record.ended(self.now, &request, done),
+            if done.outcome == Outcome::Expected || !self.requeues(&request, &done) {
+                self.record.ended(self.now, &request, done);
             }
         }
+    }
+
+    /// Queues a request that the server did not process for another connection.
+    fn requeues(&mut self, request: &InFlightRequest, done: &Done) -> bool {
+        let Some(requeued) = &mut self.requeued else { return false };
+        if is_unprocessed(done) {
+            // Unsent requests are the newest, and so are those that a server left unprocessed.
+            requeued.push_back(Requeued { begun: *request, sent: *self.unsent == 0 });
+            *self.unsent = self.unsent.saturating_sub(1);
+            self.record.counts.unprocessed += 1;
+            return true;
+        }
+        let Some(begun) = gave_up_idle(request, done, self.idle_ns, self.ended == 1) else { return false };
+        requeued.push_back(Requeued { begun, sent: true });
+        self.record.counts.keep_alive_races += 1;
+        self.record.counts.resent += 1;
+        true
     }
 }
 
@@ -49,7 +63,7 @@ impl Core {
     pub(super) fn begin(&mut self, now: u64, conn: u32, intended_ns: u64) {
         let item = self.mix.next(&mut self.rng, self.conns[conn as usize].made);
         let class = self.mix.class(item);
-        let begun = InFlightRequest { start: Start { intended_ns, sent_ns: now }, class, item };
+        let begun = InFlightRequest { start: Start { intended_ns, sent_ns: now }, class, item, resends: 0 };
         if self.put(now, conn, begun, true) {
             self.record.begun(class);
         }
@@ -61,6 +75,9 @@ impl Core {
     pub(super) fn put(&mut self, now: u64, conn: u32, begun: InFlightRequest, counts: bool) -> bool {
         let Some(id) = self.requests.begin(conn, begun) else { return false };
         let c = &mut self.conns[conn as usize];
+        if c.in_flight == 0 {
+            c.idle_ns = now.saturating_sub(c.quiet_ns);
+        }
         c.in_flight += 1;
         c.made += 1;
         c.unsent += u32::from(counts);
@@ -159,10 +176,7 @@ impl Core {
     /// Handles the end of the peer's data.
     pub(super) fn peer_closed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match self.conns[conn as usize].state {
-            State::Closing => {
-                self.farewell(ops, conn);
-                return self.ended(ops, conn);
-            }
+            State::Closing => return self.closed_as_announced(ops, conn),
             State::Idle | State::Thinking => return self.closed_while_idle(ops, conn),
             State::Handshaking => return self.lost(ops, conn, ErrorKind::ConnectFailed),
             _ => {}
@@ -171,7 +185,10 @@ impl Core {
             self.record_completions(ops.now(), conn, |session, sink| session.peer_closed(&mut |done| sink.done(done)));
         match heard {
             Ok(_) if self.conns[conn as usize].in_flight > 0 => self.lost(ops, conn, ErrorKind::ShortResponse),
-            Ok(_) => self.ended(ops, conn),
+            Ok(_) => {
+                self.ended(ops, conn);
+                self.take_over(ops);
+            }
             Err(fault) => self.faulted(ops, conn, fault),
         }
     }
@@ -231,7 +248,7 @@ impl Core {
             return self.lost(ops, conn, ErrorKind::ShortResponse);
         }
         self.open_forget_idle(conn);
-        self.close_after_peer(ops, conn);
+        self.end_announced(ops, conn);
     }
 
     /// Calls a session with a sink for completions. Returns the call's result and the number of requests that ended.
@@ -243,8 +260,9 @@ impl Core {
         call: impl FnOnce(&mut dyn Requester, &mut CompletionSink<'_>) -> T,
     ) -> (T, u32) {
         let (record, requests) = (&mut self.record, &mut self.requests);
-        let (requeued, unsent) = (self.takes_over.then_some(&mut self.requeued), &mut self.conns[conn as usize].unsent);
-        let mut sink = CompletionSink { record, requests, requeued, unsent, conn, now, ended: 0 };
+        let requeued = self.takes_over.then_some(&mut self.requeued);
+        let Conn { unsent, idle_ns, .. } = &mut self.conns[conn as usize];
+        let mut sink = CompletionSink { record, requests, requeued, unsent, idle_ns: *idle_ns, conn, now, ended: 0 };
         let result = call(self.sessions.session(conn as usize), &mut sink);
         let ended = sink.ended;
         if ended > 0 {
@@ -259,7 +277,7 @@ impl Core {
         self.record.advance(now, self.in_flight);
         self.in_flight -= u64::from(ended);
         let c = &mut self.conns[conn as usize];
-        c.failures = 0;
+        (c.failures, c.quiet_ns, c.idle_ns) = (0, now, 0);
         c.in_flight -= ended;
         // An answered request was sent, even if the driver has not reported that yet.
         let unsent = c.unsent.min(c.in_flight);

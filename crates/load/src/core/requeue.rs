@@ -1,11 +1,54 @@
-//! Requests that a server left unprocessed when it closed their connection (HTTP/2: beyond the last stream of its
-//! GOAWAY). They had no effect there, so they are safe to retry. The next connection with room takes them, oldest first
-//! and before any new request, also in the drain. Each keeps its intended start, so its response time includes the
-//! delay, and counts as sent once.
+//! Requests that are sent again on another connection, because the server did not process them:
+//!
+//! - Requests that the server left unprocessed when it closed their connection: beyond the last stream of a GOAWAY
+//!   (HTTP/2), or pipelined behind an answer that announced the close (HTTP/1).
+//! - Requests of a *keep-alive race*: they left on a connection that had been idle, as the server closed it. Only
+//!   idempotent requests are sent again (RFC 9110, section 9.2.2), or those answered with 408, which the server has not
+//!   read.
+//!
+//! The next connection with room takes them, oldest first and before any new request, also in the drain. Each keeps its
+//! intended start, so its response time includes the delay, and counts as sent once.
+
+use proto::{Done, Fault, Outcome, Which};
+use run::ErrorKind;
 
 use super::in_flight::{InFlightRequest, Requeued};
-use super::{Core, Mode};
+use super::{Core, Mode, State};
 use crate::driver::{Ops, Start};
+
+/// Maximum number of times that a request is sent again after keep-alive races, as in curl (`CONN_MAX_RETRIES`).
+const MAX_RESENDS: u8 = 5;
+/// Maximum number of keep-alive races for each idle connection that the server closed. With a think time equal to the
+/// keep-alive timeout both are as frequent (37 races, 50 idle ends); otherwise races are far rarer.
+const MAX_RACES_PER_IDLE_END: u64 = 2;
+/// Status of a server that gives up an idle connection (RFC 9110, section 15.5.9).
+const REQUEST_TIMEOUT: u16 = 408;
+
+/// Returns true if the server did not process the request and says so.
+pub(super) fn is_unprocessed(done: &Done) -> bool {
+    matches!(done.outcome, Outcome::Failed(Fault::Unprocessed | Fault::BehindClose))
+}
+
+/// Returns the request to send again if the server gave up the connection, which had been idle for `idle_ns`, before it
+/// read the request. `is_first` is true for the first request since then.
+pub(super) fn gave_up_idle(
+    request: &InFlightRequest,
+    done: &Done,
+    idle_ns: u64,
+    is_first: bool,
+) -> Option<InFlightRequest> {
+    let gave_up = match done.outcome {
+        Outcome::Unexpected => done.status == REQUEST_TIMEOUT && is_first,
+        Outcome::Failed(fault) => fault == Fault::ConnectionRefused,
+        Outcome::Expected => false,
+    };
+    if gave_up && idle_ns > 0 { resent(request) } else { None }
+}
+
+fn resent(request: &InFlightRequest) -> Option<InFlightRequest> {
+    let again = InFlightRequest { resends: request.resends + 1, ..*request };
+    (again.resends <= MAX_RESENDS).then_some(again)
+}
 
 impl Core {
     /// Starts the oldest requeued request on a connection. Returns false if there is none or no room for it.
@@ -36,5 +79,46 @@ impl Core {
         if !self.requeued.is_empty() && matches!(self.mode, Mode::Open(_)) {
             self.open_requeued(ops);
         }
+    }
+
+    /// Returns true if the end of a connection is a keep-alive race: it had been idle before its requests left, and no
+    /// byte of an answer came.
+    ///
+    /// A server that fails requests by closing their connections looks alike. A race takes a moment of bad luck, though: a
+    /// server that has races also closes connections while they are idle, after the same time. More ends than that, or
+    /// after other idle times, are failures.
+    pub(super) fn is_keep_alive_race(&mut self, conn: u32, kind: ErrorKind) -> bool {
+        let c = &self.conns[conn as usize];
+        let counts = &self.record.counts;
+        matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse)
+            && c.state == State::Busy
+            && c.idle_ns > 0
+            && counts.keep_alive_races <= MAX_RACES_PER_IDLE_END * counts.closed_by_server
+            && self.record.closes_after(c.idle_ns)
+            && !self.sessions.session(conn as usize).is_answering()
+    }
+
+    /// Ends a connection with a keep-alive race. Idempotent requests are sent again, the others failed.
+    pub(super) fn raced<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        let c = self.conns[conn as usize];
+        self.record.counts.keep_alive_races += 1;
+        let mut sent = c.in_flight.saturating_sub(c.unsent);
+        while let Some(request) = self.requests.end(conn, Which::Oldest) {
+            let is_idempotent = self.idempotent.get(usize::from(request.item)).copied().unwrap_or_default();
+            match resent(&request).filter(|_| self.takes_over && is_idempotent) {
+                Some(begun) => {
+                    self.record.counts.resent += 1;
+                    self.requeued.push_back(Requeued { begun, sent: sent > 0 });
+                }
+                None => {
+                    self.record.counts.fail(ErrorKind::KeepAliveRace, 1);
+                    self.record.failed(request.class);
+                }
+            }
+            sent = sent.saturating_sub(1);
+        }
+        self.forget_requests(ops.now(), conn);
+        self.ended(ops, conn);
+        self.take_over(ops);
     }
 }

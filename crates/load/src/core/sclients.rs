@@ -132,7 +132,7 @@ impl Core {
 
     fn sclients_replace<O: Ops>(&mut self, ops: &mut O) {
         let pause = self.sclients_pause();
-        match self.free.pop() {
+        match self.take_number(ops) {
             Some(next) if pause == 0 => self.connect(ops, next),
             Some(next) => self.wait(ops, next, pause),
             None => {

@@ -10,7 +10,7 @@ use super::{Core, State};
 use crate::driver::{Completion, Ops, Sent};
 
 /// The protocol: client `H`, server `h`, client `F` shake hands. Then come requests `R` id class, and answers `A` id,
-/// `X` id (failed) or `U` id (left unprocessed). A ping `P` is answered by `p`, an error `E` is reported by `e`, and a
+/// `X` id (failed) or `U` id (left unprocessed), `T` id (status 408). A ping `P` is answered by `p`, an error `E` is reported by `e`, and a
 /// close `C` is answered by `c`.
 #[derive(Clone)]
 struct TestProtocol {
@@ -35,6 +35,10 @@ impl proto::Client for TestProtocol {
     fn mix(&self) -> &proto::Mix {
         &self.mix
     }
+
+    fn is_idempotent(&self, item: u16) -> bool {
+        item == 0
+    }
 }
 
 impl Requester for TestSession {
@@ -48,6 +52,14 @@ impl Requester for TestSession {
 
     fn takes_more(&self) -> bool {
         !self.leaving
+    }
+
+    fn is_answering(&self) -> bool {
+        false
+    }
+
+    fn leave(&mut self) {
+        self.out.push(b'l');
     }
 
     fn begin(&mut self, request: Request) {
@@ -69,9 +81,9 @@ impl Requester for TestSession {
 
     fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let mut progress = Progress::default();
-        let mut end = |id: u8, outcome| {
+        let mut end = |id: u8, status, outcome| {
             progress.completed += 1;
-            done(Done { which: Which::Id(u16::from(id)), status: 0, outcome, bytes: 0 });
+            done(Done { which: Which::Id(u16::from(id)), status, outcome, bytes: 0 });
         };
         let mut rest = input;
         while let Some((&kind, after)) = rest.split_first() {
@@ -91,12 +103,16 @@ impl Requester for TestSession {
                     return Ok(Progress { close: true, ..progress });
                 }
                 (b'A' | b'X', Some((&id, after))) => {
-                    end(id, if kind == b'A' { Outcome::Expected } else { Outcome::Failed(Fault::Short) });
+                    end(id, 0, if kind == b'A' { Outcome::Expected } else { Outcome::Failed(Fault::Short) });
+                    rest = after;
+                }
+                (b'T', Some((&id, after))) => {
+                    end(id, 408, Outcome::Unexpected);
                     rest = after;
                 }
                 (b'U', Some((&id, after))) => {
                     self.leaving = true;
-                    end(id, Outcome::Failed(Fault::Unprocessed));
+                    end(id, 0, Outcome::Failed(Fault::Unprocessed));
                     rest = after;
                 }
                 _ => return Err(Fault::Malformed("not of this protocol")),
@@ -114,15 +130,17 @@ impl Requester for TestSession {
     }
 }
 
-/// One connection in memory with a manual clock.
+/// Connections in memory with a manual clock.
 #[derive(Default)]
-struct MemoryWire {
-    now_ns: u64,
+pub(super) struct MemoryWire {
+    pub(super) now_ns: u64,
     writes: Vec<Vec<u8>>,
     /// True if the driver reports a completed send only later.
     acked: bool,
-    connects: u32,
-    closes: u32,
+    pub(super) connects: u32,
+    pub(super) closes: u32,
+    /// Connection of the last connect.
+    pub(super) current: u32,
 }
 
 impl Ops for MemoryWire {
@@ -134,8 +152,9 @@ impl Ops for MemoryWire {
         self.now_ns
     }
 
-    fn connect(&mut self, _conn: u32) -> Result<(), Errno> {
+    fn connect(&mut self, conn: u32) -> Result<(), Errno> {
         self.connects += 1;
+        self.current = conn;
         Ok(())
     }
 
@@ -155,9 +174,9 @@ impl Ops for MemoryWire {
     }
 }
 
-struct Fixture {
-    core: Core,
-    wire: MemoryWire,
+pub(super) struct Fixture {
+    pub(super) core: Core,
+    pub(super) wire: MemoryWire,
 }
 
 impl Fixture {
@@ -176,27 +195,37 @@ impl Fixture {
     }
 
     /// Connects and completes the handshake; the written bytes are the first requests.
-    fn ready(pipeline: u32, think_ms: f64, weights: &[f64]) -> Self {
+    pub(super) fn ready(pipeline: u32, think_ms: f64, weights: &[f64]) -> Self {
         let mut fixture = Self::new(pipeline, think_ms, weights);
         fixture.hear(b"h");
         assert_eq!(fixture.wire.writes.drain(..2).collect::<Vec<_>>(), [b"H", b"F"]);
         fixture
     }
 
-    fn hear(&mut self, bytes: &[u8]) {
-        self.core.on(&mut self.wire, Completion::Received { conn: 0, bytes });
+    pub(super) fn hear(&mut self, bytes: &[u8]) {
+        let conn = self.wire.current;
+        self.core.on(&mut self.wire, Completion::Received { conn, bytes });
     }
 
-    fn at_ms(&mut self, ms: u64) {
+    pub(super) fn up(&mut self) {
+        let conn = self.wire.current;
+        self.core.on(&mut self.wire, Completion::Connected { conn });
+    }
+
+    pub(super) fn closed(&mut self, conn: u32) {
+        self.core.on(&mut self.wire, Completion::PeerClosed { conn });
+    }
+
+    pub(super) fn at_ms(&mut self, ms: u64) {
         self.wire.now_ns = ms * 1_000_000;
         self.core.advance(&mut self.wire);
     }
 
-    fn sent(&mut self) -> Vec<Vec<u8>> {
+    pub(super) fn sent(&mut self) -> Vec<Vec<u8>> {
         std::mem::take(&mut self.wire.writes)
     }
 
-    fn part(mut self) -> LoadPart {
+    pub(super) fn part(mut self) -> LoadPart {
         self.core.finish(&mut self.wire)
     }
 }
@@ -319,9 +348,11 @@ fn left(drains: bool) -> Fixture {
     }
     fixture.hear(b"A\0C");
     assert_eq!(fixture.sent(), [b"c".to_vec()]);
-    fixture.core.on(&mut fixture.wire, Completion::PeerClosed { conn: 0 });
-    assert!(fixture.wire.connects == 2 && !fixture.core.drained(fixture.wire.now_ns));
-    fixture.core.on(&mut fixture.wire, Completion::Connected { conn: 0 });
+    assert_eq!((fixture.wire.connects, fixture.wire.closes), (2, 0), "no wait for the FIN");
+    assert!(fixture.wire.current != 0 && !fixture.core.drained(fixture.wire.now_ns));
+    fixture.closed(0);
+    assert_eq!((fixture.wire.connects, fixture.wire.closes), (2, 1));
+    fixture.up();
     fixture.hear(b"h");
     assert_eq!(fixture.wire.writes.drain(..2).collect::<Vec<_>>(), [b"H", b"F"]);
     fixture

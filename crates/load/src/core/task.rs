@@ -10,6 +10,8 @@ use crate::arrivals::{Arrivals, exponential};
 #[derive(Clone, Debug)]
 pub(crate) struct Task {
     pub(crate) intensity: Shape,
+    /// Connection numbers besides those of the intensity, for connections that wait for an announced FIN.
+    pub(crate) spares: u32,
     /// True for one connection per request.
     pub(crate) new_connections: bool,
     /// Interval between the connects of the closed loop; 0 to connect all at once.
@@ -87,6 +89,14 @@ impl Think {
 impl Task {
     /// Returns the number of connections to provide for.
     pub(crate) fn capacity(&self) -> u32 {
+        match self.connections() {
+            0 => 0,
+            connections => connections + self.spares,
+        }
+    }
+
+    /// Returns the maximum number of connections in use.
+    pub(crate) fn connections(&self) -> u32 {
         match &self.intensity {
             Shape::Closed { connections, .. } | Shape::Handling { connections, .. } => *connections,
             Shape::Open { max_connections, .. } => *max_connections,

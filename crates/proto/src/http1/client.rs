@@ -134,6 +134,10 @@ impl Client for ClientPlan {
         self.shared.source.is_none()
     }
 
+    fn is_idempotent(&self, item: u16) -> bool {
+        self.requests.get(usize::from(item)).is_some_and(|request| request.is_idempotent)
+    }
+
     fn mix(&self) -> &Mix {
         &self.shared.mix
     }
@@ -210,6 +214,10 @@ impl TemplateState {
 impl Requester for ClientSession {
     fn explain(&self) -> Option<String> {
         self.wrong_line.clone()
+    }
+
+    fn is_answering(&self) -> bool {
+        !matches!(self.phase, Phase::Head) || !self.head.is_empty()
     }
 
     fn begin(&mut self, request: Asked) {
@@ -289,7 +297,10 @@ impl Requester for ClientSession {
     fn peer_closed(&mut self, done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let mut progress = Progress::CLOSE;
         match self.phase {
-            Phase::UntilClose => self.complete(&mut progress, done),
+            Phase::UntilClose => {
+                self.keep_alive = false;
+                self.complete(&mut progress, done);
+            }
             Phase::Head if self.outstanding.is_empty() && self.head.is_empty() => return Ok(progress),
             _ => return Err(Fault::Short),
         }
@@ -404,6 +415,18 @@ impl ClientSession {
         let overtook = self.given == 0;
         self.given = self.given.saturating_sub(1);
         progress.close |= !self.keep_alive || overtook;
+        if !self.keep_alive {
+            self.leave_behind(progress, done);
+        }
+    }
+
+    /// Reports the requests behind the last answer of the connection. The server does not process them (RFC 9112,
+    /// section 9.6).
+    fn leave_behind(&mut self, progress: &mut Progress, done: &mut dyn FnMut(Done)) {
+        progress.completed += self.outstanding.len() as u32;
+        let left = Done { outcome: Outcome::Failed(Fault::BehindClose), ..Done::OLDEST };
+        self.outstanding.drain(..).for_each(|_| done(left));
+        (self.given, self.sent) = (0, 0);
     }
 }
 

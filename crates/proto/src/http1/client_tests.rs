@@ -60,6 +60,31 @@ fn interim_responses_are_read_over() {
 }
 
 #[test]
+fn requests_behind_an_announced_close_were_not_served() {
+    let unframed = "HTTP/1.1 200 OK\r\n\r\nsome bytes";
+    for text in [&OK.replace("Date: x", "Connection: close"), unframed] {
+        let mut s = session("POST", 3);
+        let mut told = Vec::new();
+        let mut tell = |done: Done| told.push(done.outcome);
+        s.receive(text.as_bytes(), &mut tell).unwrap();
+        assert_eq!(
+            s.peer_closed(&mut tell),
+            Ok(Progress { completed: if text == unframed { 3 } else { 0 }, ..Progress::CLOSE })
+        );
+        let behind = Outcome::Failed(Fault::BehindClose);
+        assert_eq!(told, [Outcome::Expected, behind, behind], "{text}");
+    }
+}
+
+#[test]
+fn an_answer_begins_with_its_first_byte() {
+    let mut s = session("GET", 1);
+    assert!(!s.is_answering());
+    s.receive(b"H", &mut drop).unwrap();
+    assert!(s.is_answering());
+}
+
+#[test]
 fn the_close_delimits_where_nothing_else_does() {
     let mut s = session("GET", 1);
     let p = s.receive(b"HTTP/1.1 200 OK\r\n\r\nsome bytes", &mut drop).unwrap();

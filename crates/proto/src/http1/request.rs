@@ -15,6 +15,7 @@ pub(super) struct Request {
     /// The whole request; empty if it is filled anew each time.
     pub(super) bytes: Box<[u8]>,
     pub(super) is_head: bool,
+    pub(super) is_idempotent: bool,
     pub(super) expect_status: Option<u16>,
     /// Text that the body of the response must hold.
     pub(super) expect_text: Option<Box<Finder<'static>>>,
@@ -59,14 +60,15 @@ fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
     for (name, value) in headers.iter().filter(|(name, _)| !is_cookie(name)) {
         line(&mut text, name, value);
     }
-    let is_head = method == "HEAD";
+    let (is_head, is_idempotent) = (method == "HEAD", is_idempotent(&method));
     // A method with a body states the length even for an empty body.
     let bodied = body.is_some() || ["POST", "PUT", "PATCH"].contains(&&*method);
     let says_length = bodied && !given("content-length");
     let expect_text = (!expect_text.is_empty()).then(|| Box::new(Finder::new(&expect_text).into_owned()));
     let body = body.unwrap_or_default();
+    let (bytes, capture_later) = (Box::default(), Box::default());
     let known =
-        Request { bytes: Box::default(), filled: None, is_head, expect_status, expect_text, capture: Box::default() };
+        Request { bytes, filled: None, is_head, is_idempotent, expect_status, expect_text, capture: capture_later };
     let Some(source) = source else {
         let mut bytes = format!("{method} {path} HTTP/1.1\r\n{text}").into_bytes();
         end_head(&mut bytes, says_length.then_some(body.len()));
@@ -85,6 +87,12 @@ fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
     };
     let filled = Some(Box::new(RequestTemplate { head, cookie, body, says_length }));
     Ok(Request { filled, capture: captures(&capture, source)?.into(), ..known })
+}
+
+/// Returns true if a request of this method may be sent again although the server may have processed it (RFC 9110,
+/// section 9.2.2).
+pub(crate) fn is_idempotent(method: &str) -> bool {
+    ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(&method)
 }
 
 /// Writes the end of a head, with the length of the body if stated.

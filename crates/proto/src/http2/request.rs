@@ -25,6 +25,7 @@ pub(super) struct Prepared {
     /// Replacement for the above if the request is filled anew each time.
     pub(super) filled: Option<RequestTemplate>,
     pub(super) is_head: bool,
+    pub(super) is_idempotent: bool,
     pub(super) expect_status: Option<u16>,
     /// Text that the body of the response must hold.
     pub(super) expect_text: Option<Finder<'static>>,
@@ -64,18 +65,29 @@ impl Prepared {
         all.extend(own.filter(|(name, _)| !CONNECTION_HEADERS.contains(&name.as_str())));
         let says_length = body.is_some() && given("content-length").is_none();
         let body = body.unwrap_or_default();
-        let is_head = method == "HEAD";
+        let (is_head, is_idempotent) = (method == "HEAD", http1::is_idempotent(&method));
         if let Some(source) = source {
             let filled = Some(RequestTemplate::new(&all, &body, says_length, source)?);
             let (blocks, body) = (Blocks::default(), Arc::default());
             let capture = captures(&capture, source)?;
-            return Ok(Self { blocks, body, filled, is_head, expect_status, expect_text, grpc: false, capture });
+            let grpc = false;
+            return Ok(Self {
+                blocks,
+                body,
+                filled,
+                is_head,
+                is_idempotent,
+                expect_status,
+                expect_text,
+                grpc,
+                capture,
+            });
         }
         if says_length {
             all.push(("content-length".into(), body.len().to_string()));
         }
-        let (blocks, capture) = (Blocks::new(&all), Vec::new());
-        Ok(Self { blocks, body, filled: None, is_head, expect_status, expect_text, grpc: false, capture })
+        let (blocks, filled, grpc, capture) = (Blocks::new(&all), None, false, Vec::new());
+        Ok(Self { blocks, body, filled, is_head, is_idempotent, expect_status, expect_text, grpc, capture })
     }
 
     /// Assembles the call of a plan.
@@ -107,7 +119,8 @@ impl Prepared {
         let text = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         let all: Vec<_> = first.into_iter().chain(fixed).map(text).chain(own.iter().cloned()).collect();
         let (blocks, body, capture) = (Blocks::new(&all), body.into(), Vec::new());
-        let (is_head, expect_status, expect_text) = (false, *expect_status, None);
-        Ok(Self { blocks, body, filled: None, is_head, expect_status, expect_text, grpc: true, capture })
+        let (is_head, is_idempotent, expect_status, expect_text) = (false, false, *expect_status, None);
+        let (filled, grpc) = (None, true);
+        Ok(Self { blocks, body, filled, is_head, is_idempotent, expect_status, expect_text, grpc, capture })
     }
 }

@@ -27,7 +27,7 @@ impl ClientPlan {
             return Err(ProtoError::Unknown(plan.name()));
         };
         let advice = "give a command a line, such as get key";
-        Commands::read(command, commands_file.as_deref(), advice, encode).map(Self)
+        Commands::read(command, commands_file.as_deref(), advice, READS, encode).map(Self)
     }
 }
 
@@ -68,8 +68,16 @@ fn written_out(value: &str) -> Option<(u32, i64, u64, &str)> {
     Some((flags, time, length, parts.next().unwrap_or_default()))
 }
 
+/// Commands that only read.
+const READS: &[&str] = &["get", "gets", "mg", "mn", "version", "stats"];
+
 impl Client for ClientPlan {
     type Session = ClientSession;
+
+    /// A connection sends the commands in turn, so that another one may send a different command in place of this one.
+    fn is_idempotent(&self, _: u16) -> bool {
+        self.0.only_read
+    }
 
     fn session(&self) -> ClientSession {
         let (commands, line) = (self.0.clone(), Vec::with_capacity(MAX_LINE));
@@ -105,6 +113,10 @@ pub struct ClientSession {
 impl Requester for ClientSession {
     fn explain(&self) -> Option<String> {
         self.refusal.clone()
+    }
+
+    fn is_answering(&self) -> bool {
+        self.bytes > 0 || self.value > 0
     }
 
     fn begin(&mut self, _: Request) {

@@ -26,7 +26,7 @@ impl ClientPlan {
             return Err(ProtoError::Unknown(plan.name()));
         };
         let advice = "give a command a line, such as GET key";
-        let commands = Commands::read(command, commands_file.as_deref(), advice, encode)?;
+        let commands = Commands::read(command, commands_file.as_deref(), advice, READS, encode)?;
         let mut greeting = Vec::new();
         let mut greeting_replies = 0;
         let mut say = |words: &[&str]| {
@@ -51,8 +51,54 @@ impl ClientPlan {
     }
 }
 
+/// Commands that only read.
+const READS: &[&str] = &[
+    "PING",
+    "ECHO",
+    "GET",
+    "MGET",
+    "STRLEN",
+    "GETRANGE",
+    "EXISTS",
+    "TTL",
+    "PTTL",
+    "TYPE",
+    "HGET",
+    "HMGET",
+    "HGETALL",
+    "HLEN",
+    "HEXISTS",
+    "HKEYS",
+    "HVALS",
+    "LRANGE",
+    "LLEN",
+    "LINDEX",
+    "SMEMBERS",
+    "SISMEMBER",
+    "SCARD",
+    "ZRANGE",
+    "ZSCORE",
+    "ZCARD",
+    "ZRANK",
+    "ZCOUNT",
+    "GETBIT",
+    "BITCOUNT",
+    "PFCOUNT",
+    "XRANGE",
+    "XLEN",
+    "SCAN",
+    "INFO",
+    "DBSIZE",
+    "TIME",
+];
+
 impl Client for ClientPlan {
     type Session = ClientSession;
+
+    /// A connection sends the commands in turn, so that another one may send a different command in place of this one.
+    fn is_idempotent(&self, _: u16) -> bool {
+        self.commands.only_read
+    }
 
     fn session(&self) -> ClientSession {
         ClientSession {
@@ -95,6 +141,10 @@ impl Requester for ClientSession {
                 "it refuses HELLO, AUTH or SELECT with {words:?}; correct --auth-file, --database or --resp"
             )),
         }
+    }
+
+    fn is_answering(&self) -> bool {
+        self.bytes > 0 || self.reader.is_inside()
     }
 
     fn begin(&mut self, _: Request) {

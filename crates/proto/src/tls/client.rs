@@ -67,6 +67,10 @@ impl<C: Client> Client for TlsClient<C> {
     fn fixed(&self) -> bool {
         self.within.fixed()
     }
+
+    fn is_idempotent(&self, item: u16) -> bool {
+        self.within.is_idempotent(item)
+    }
 }
 
 /// Client half of one connection.
@@ -128,6 +132,17 @@ impl<S: Requester> Requester for ClientSession<S> {
 
     fn takes_more(&self) -> bool {
         self.within.takes_more()
+    }
+
+    fn is_answering(&self) -> bool {
+        self.within.is_answering()
+    }
+
+    fn leave(&mut self) {
+        if self.ready {
+            self.within.leave();
+            self.pipe.say_goodbye();
+        }
     }
 
     fn begin(&mut self, request: Request) {

@@ -138,6 +138,10 @@ impl Requester for ClientSession {
         self.refusal.clone()
     }
 
+    fn is_answering(&self) -> bool {
+        self.bytes > 0 || self.reader.is_inside()
+    }
+
     fn takes_more(&self) -> bool {
         !self.over && (self.plan.most == 0 || self.begun < self.plan.most)
     }

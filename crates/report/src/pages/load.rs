@@ -2,6 +2,7 @@
 
 use run::{Intensity, Outcome, Run, Summary, Trial, TrialKind};
 
+use super::connection_ends;
 use crate::{Block, KeyFigure, Section, Tone, Unit, Weight};
 use run::number::{count, number, quantity};
 
@@ -41,16 +42,13 @@ fn figures(trial: &Trial, outcome: Outcome, new_connections: bool) -> Vec<KeyFig
     let median =
         if response.count == 0 { "n/a".into() } else { format!("p50 {}", quantity(response.p50, Unit::Micros)) };
     figures.push(plain("Response", median, if response.count == 0 { String::new() } else { tail }));
-    let again = match tally.unprocessed {
-        0 => String::new(),
-        n => format!("; {} retried, since the server closed their connection unanswered", count(n)),
-    };
     let counted = format!(
-        "{} sent, {} of {} connections established{again}",
+        "{} sent, {} of {} connections established",
         count(tally.sent),
         count(tally.connected),
         count(tally.attempted)
     );
+    let counted = [counted].into_iter().chain(connection_ends::sentences(trial)).collect::<Vec<_>>().join("; ");
     figures.push(plain("Requests", count(tally.completed), counted));
     figures.push(errors(trial, outcome));
     figures

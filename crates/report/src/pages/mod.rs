@@ -9,6 +9,7 @@ mod capacity;
 mod checks;
 mod class_costs;
 mod classes;
+mod connection_ends;
 mod costs;
 mod counters;
 mod double;

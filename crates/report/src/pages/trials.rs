@@ -137,6 +137,7 @@ pub const fn words(kind: ErrorKind) -> &'static str {
         ErrorKind::WrongBody => "wrong bodies",
         ErrorKind::StreamReset => "streams reset",
         ErrorKind::StreamRefused => "streams refused",
+        ErrorKind::KeepAliveRace => "idle connections closed as requests left",
         ErrorKind::ResponseTimeout => "responses timed out",
         ErrorKind::Other => "other errors",
     }

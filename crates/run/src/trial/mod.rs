@@ -114,6 +114,10 @@ pub struct Trial {
     /// generator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_limit: Option<u32>,
+    /// Shortest idle time after which the server closed a connection, seconds: its keep-alive timeout, if that is shorter
+    /// than the idle times of this load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closes_idle_after_s: Option<f64>,
     /// Results of each class in a mix of requests; empty if all requests belong to one class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassPart>,

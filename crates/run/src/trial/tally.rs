@@ -35,6 +35,14 @@ pub struct Tally {
     pub phantom: u64,
     /// Idle connections that the server closed.
     pub closed_by_server: u64,
+    /// Connections whose end the server announced (`Connection: close`, GOAWAY) and left to the client. TIME_WAIT of these
+    /// is on the client's host.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub closes_left_to_client: u64,
+    /// Idle connections that the server closed just as requests left on them. Idempotent requests are among `resent`, the
+    /// others are failures.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub keep_alive_races: u64,
     /// Payload and header bytes written to sockets.
     pub bytes_sent: u64,
     /// Bytes read from sockets.
@@ -50,10 +58,14 @@ pub struct Tally {
     /// Connections in the pool of an open loop that later turned out to be unnecessary.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_past_need: u64,
-    /// Requests that the server left unprocessed when it closed a connection (HTTP/2: beyond the last stream of a
-    /// GOAWAY). Each was sent again on another connection with its original intended start. `sent` counts it once.
+    /// Requests that the server left unprocessed when it closed a connection (HTTP/2: beyond the last stream of a GOAWAY;
+    /// HTTP/1: pipelined behind an answer with `Connection: close`). Each was sent again on another connection with its
+    /// original intended start. `sent` counts it once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unprocessed: u64,
+    /// Requests of `keep_alive_races` that were sent again, with their original intended start. `sent` counts them once.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub resent: u64,
     /// Completed protocol handshakes.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub handshakes: u64,
@@ -86,12 +98,15 @@ impl Tally {
             (&mut self.unanswered, o.unanswered),
             (&mut self.phantom, o.phantom),
             (&mut self.closed_by_server, o.closed_by_server),
+            (&mut self.closes_left_to_client, o.closes_left_to_client),
+            (&mut self.keep_alive_races, o.keep_alive_races),
             (&mut self.bytes_sent, o.bytes_sent),
             (&mut self.bytes_received, o.bytes_received),
             (&mut self.answer_bytes, o.answer_bytes),
             (&mut self.connects_held_back, o.connects_held_back),
             (&mut self.connects_past_need, o.connects_past_need),
             (&mut self.unprocessed, o.unprocessed),
+            (&mut self.resent, o.resent),
             (&mut self.handshakes, o.handshakes),
             (&mut self.handshakes_resumed, o.handshakes_resumed),
             (&mut self.handshake_bytes_sent, o.handshake_bytes_sent),
@@ -142,13 +157,15 @@ pub enum ErrorKind {
     /// The server refused one request unprocessed (HTTP/2: REFUSED_STREAM, or a GOAWAY on a connection without
     /// processed requests).
     StreamRefused,
+    /// The server closed an idle connection just as a request left that cannot be sent again.
+    KeepAliveRace,
     /// A system call failed for another reason.
     Other,
 }
 
 impl ErrorKind {
     /// All kinds, in numeric order. Shards count in an array of this length.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::ConnectRefused,
         Self::ConnectTimeout,
         Self::ConnectFailed,
@@ -161,6 +178,7 @@ impl ErrorKind {
         Self::ResponseTimeout,
         Self::StreamReset,
         Self::StreamRefused,
+        Self::KeepAliveRace,
         Self::Other,
     ];
 }

@@ -215,6 +215,9 @@ pub struct LoadPart {
     /// Server's limit of concurrent requests per connection, the smallest of all connections (HTTP/2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_limit: Option<u32>,
+    /// Shortest idle time after which the server closed a connection, seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closes_idle_after_s: Option<f64>,
     /// Counts per tenth of a second of the measured window, if the plan has limits.
     #[serde(skip_serializing_if = "Tenths::is_empty")]
     pub tenths: Tenths,
@@ -257,6 +260,9 @@ impl LoadPart {
             self.opened.get_or_insert_default().merge(opened);
         }
         self.stream_limit = self.stream_limit.into_iter().chain(other.stream_limit).min();
+        let shortest = |a: f64, b: f64| a.min(b);
+        self.closes_idle_after_s =
+            self.closes_idle_after_s.into_iter().chain(other.closes_idle_after_s).reduce(shortest);
         self.tenths.merge(&other.tenths);
         self.pauses.extend(other.pauses);
         self.held_up.extend(other.held_up);

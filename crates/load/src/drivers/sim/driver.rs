@@ -8,6 +8,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use fastrand::Rng;
 use sys::Errno;
 
+use super::ends::{LAST_ANSWER, Served};
 use super::server::{Service, SimServer};
 use crate::arrivals::exponential;
 use crate::driver::{Batch, Completion, Driver, Ops, Sent};
@@ -28,21 +29,22 @@ pub(crate) struct SimDriver {
 /// Operations of the sim driver. They hold the model, which every operation feeds.
 #[derive(Debug)]
 pub(crate) struct SimOps {
-    now_ns: u64,
+    pub(super) now_ns: u64,
     order: u64,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     generations: Vec<u32>,
     connecting: Vec<bool>,
     part: Vec<usize>,
     request_bytes: usize,
-    server: SimServer,
+    pub(super) server: SimServer,
     rng: Rng,
     /// Free workers.
     idle: u32,
     /// Requests waiting for a worker (`accept_at_once`), or connections waiting to be accepted.
     queue: VecDeque<Conn>,
     /// True for each connection whose worker waits for its request.
-    held: Vec<bool>,
+    pub(super) held: Vec<bool>,
+    pub(super) served: Vec<Served>,
     asked: Vec<u32>,
     /// Time of the last token count and the number of tokens at that time.
     tokens: (u64, f64),
@@ -52,16 +54,19 @@ pub(crate) struct SimOps {
     pub(crate) dropped: u64,
 }
 
-type Conn = (u32, u32);
+pub(super) type Conn = (u32, u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+pub(super) enum Event {
     Syn(Conn),
     SynAgain(Conn),
     Request(Conn),
     ServiceEnd(Conn),
     Connected(Conn),
     Answered(Conn),
+    LastAnswered(Conn),
+    /// End of an idle time that began after this many requests.
+    IdleEnd(Conn, u32),
     Refused(Conn),
     Closed(Conn),
 }
@@ -83,6 +88,7 @@ impl SimDriver {
             idle: server.workers.max(1),
             queue: VecDeque::new(),
             held: vec![false; n],
+            served: vec![Served::default(); n],
             asked: vec![0; n],
             tokens: (0, server.limit.map_or(0.0, |limit| f64::from(limit.burst))),
             syns_ns: Vec::new(),
@@ -120,6 +126,7 @@ impl Driver for SimDriver {
             let heard = match event {
                 Event::Connected((conn, _)) => Some(Completion::Connected { conn }),
                 Event::Answered((conn, _)) => Some(Completion::Received { conn, bytes: answer }),
+                Event::LastAnswered((conn, _)) => Some(Completion::Received { conn, bytes: LAST_ANSWER }),
                 Event::Refused((conn, _)) => Some(Completion::Received { conn, bytes: REFUSED_ANSWER }),
                 Event::Closed((conn, _)) => Some(Completion::PeerClosed { conn }),
                 event => {
@@ -127,7 +134,12 @@ impl Driver for SimDriver {
                     None
                 }
             };
-            let (Event::Connected(c) | Event::Answered(c) | Event::Refused(c) | Event::Closed(c)) = event else {
+            let (Event::Connected(c)
+            | Event::Answered(c)
+            | Event::LastAnswered(c)
+            | Event::Refused(c)
+            | Event::Closed(c)) = event
+            else {
                 continue;
             };
             if let (Some(completion), true) = (heard, ops.lives(c)) {
@@ -140,16 +152,16 @@ impl Driver for SimDriver {
 }
 
 impl SimOps {
-    fn lives(&self, (conn, generation): Conn) -> bool {
+    pub(super) fn lives(&self, (conn, generation): Conn) -> bool {
         self.generations[conn as usize] == generation
     }
 
-    fn schedule(&mut self, at_ns: u64, event: Event) {
+    pub(super) fn schedule(&mut self, at_ns: u64, event: Event) {
         self.order += 1;
         self.events.push(Reverse((at_ns, self.order, event)));
     }
 
-    fn half_rtt(&self) -> u64 {
+    pub(super) fn half_rtt(&self) -> u64 {
         self.server.rtt_ns / 2
     }
 
@@ -158,6 +170,7 @@ impl SimOps {
         match event {
             Event::Syn(c) => self.syn(c),
             Event::SynAgain(c) if self.lives(c) => self.syn(c),
+            Event::Request(c) if !self.reads(c) => {}
             Event::Request(c) if !self.admits() => {
                 // Refusals take at least 1 µs: a closed loop of instant refusals would never advance the clock.
                 let at = self.now_ns + self.half_rtt().max(1000);
@@ -174,14 +187,14 @@ impl SimOps {
                 }
             }
             Event::ServiceEnd(c) => {
-                let at = self.now_ns + self.half_rtt();
-                self.schedule(at, Event::Answered(c));
+                let is_free = self.answer(c);
                 if !self.server.accept_at_once {
-                    self.schedule(at, Event::Closed(c));
+                    self.schedule(self.now_ns + self.half_rtt(), Event::Closed(c));
                 }
-                self.idle += 1;
+                self.idle += u32::from(is_free);
                 self.start_services();
             }
+            Event::IdleEnd(c, requests) if self.lives(c) => self.idle_end(c, requests),
             _ => {}
         }
     }
@@ -194,6 +207,7 @@ impl SimOps {
             return self.schedule(self.now_ns + SYN_RETRY_NS, Event::SynAgain(c));
         }
         self.schedule(self.now_ns + self.half_rtt(), Event::Connected(c));
+        self.idle_from(c, self.now_ns);
         if !self.server.accept_at_once {
             self.asked[c.0 as usize] = 0;
             self.held[c.0 as usize] = false;
@@ -206,7 +220,7 @@ impl SimOps {
     fn start_services(&mut self) {
         while self.idle > 0 {
             let Some(c) = self.queue.pop_front() else { return };
-            if !self.lives(c) {
+            if !self.lives(c) || self.served[c.0 as usize].is_over {
                 continue;
             }
             self.idle -= 1;
@@ -258,7 +272,7 @@ impl Ops for SimOps {
     }
 
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
-        self.part[conn as usize] = 0;
+        (self.part[conn as usize], self.served[conn as usize]) = (0, Served::default());
         self.connecting[conn as usize] = true;
         let c = (conn, self.generations[conn as usize]);
         self.schedule(self.now_ns + self.half_rtt(), Event::Syn(c));

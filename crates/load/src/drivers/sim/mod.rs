@@ -1,6 +1,7 @@
 //! Runs a plan against a queueing model on a virtual clock, with the worker, arrivals and sessions of a real load.
 
 mod driver;
+mod ends;
 mod server;
 
 use run::{AgentReport, Io, LoadPart, LoadPlan, Phase};

@@ -41,6 +41,13 @@ pub struct SimServer {
     pub stalls_ns: Vec<(u64, u64)>,
     /// Rate limit. Requests beyond it are refused at once with status 429 (HTTP/1 only).
     pub limit: Option<TokenBucket>,
+    /// Number of answers after which the server announces the end of a connection (HTTP/1 only) and closes it; 0 for no
+    /// end.
+    pub closes_after: u32,
+    /// True to leave announced closes to the client. The worker waits for them.
+    pub leaves_close: bool,
+    /// Idle time in nanoseconds after which the server closes a connection; 0 for no such time.
+    pub keep_alive_ns: u64,
     /// Seed of the service times.
     pub seed: u64,
 }
@@ -56,6 +63,9 @@ impl Default for SimServer {
             rtt_ns: 0,
             stalls_ns: Vec::new(),
             limit: None,
+            closes_after: 0,
+            leaves_close: false,
+            keep_alive_ns: 0,
             seed: 1,
         }
     }

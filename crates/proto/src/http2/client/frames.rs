@@ -128,8 +128,8 @@ impl ClientSession {
     }
 
     /// Handles GOAWAY: the server accepts no further requests. Unprocessed requests may be retried elsewhere, the
-    /// others are finished. If the server processed none, they count as refused. It would refuse them again, as fast as
-    /// they can be sent.
+    /// others are finished. If the server processed none, the connection counts as refused. It would refuse them again, as
+    /// fast as they can be sent.
     fn goaway(&mut self, head: &FrameHeader, payload: &[u8], completions: &mut Completions<'_>) -> Result<(), Fault> {
         let last = frame::number(payload).filter(|_| head.stream == 0);
         let last = last.ok_or(Fault::Malformed("a GOAWAY of HTTP/2 of a stream"))? & 0x7fff_ffff;
@@ -142,7 +142,7 @@ impl ClientSession {
             return Err(Fault::Malformed("the server ends the connection with an error (GOAWAY)"));
         }
         self.leaving = true;
-        let fault = if last == 0 { Fault::StreamRefused } else { Fault::Unprocessed };
+        let fault = if last == 0 { Fault::ConnectionRefused } else { Fault::Unprocessed };
         while let Some(stream) = self.streams.close_after(last) {
             completions.fail(stream.id, fault);
         }

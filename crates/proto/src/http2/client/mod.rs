@@ -82,6 +82,10 @@ impl Client for ClientPlan {
         Self { requests: self.https.clone(), is_secure: true, ..self }
     }
 
+    fn is_idempotent(&self, item: u16) -> bool {
+        self.requests.get(usize::from(item)).is_some_and(|request| request.is_idempotent)
+    }
+
     fn mix(&self) -> &Mix {
         &self.shared.mix
     }
@@ -208,6 +212,10 @@ impl Requester for ClientSession {
 
     fn takes_more(&self) -> bool {
         !self.leaving && self.next_stream < LAST_STREAM - 2
+    }
+
+    fn is_answering(&self) -> bool {
+        self.streams.0.iter().any(|stream| stream.status > 0)
     }
 
     fn begin(&mut self, request: Request) {

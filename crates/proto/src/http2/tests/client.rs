@@ -122,7 +122,7 @@ fn a_server_that_leaves_finishes_what_it_took() {
     let mut refuses = settled(&[]);
     begin(&mut refuses, 1);
     let (progress, ended) = receive(&mut refuses, &goaway(0));
-    assert_eq!(ended, [done(0, 0, Outcome::Failed(Fault::StreamRefused))], "it would refuse it again");
+    assert_eq!(ended, [done(0, 0, Outcome::Failed(Fault::ConnectionRefused))], "it would refuse it again");
     assert!(progress.unwrap().close);
 }
 
@@ -153,7 +153,7 @@ fn a_server_that_leaves_is_heard() {
         let (mut bytes, payload) = (Vec::new(), [&0_u32.to_be_bytes()[..], &code.to_be_bytes(), text].concat());
         frame::write(&mut bytes, frame::GOAWAY, 0, 0, &payload);
         let (_, ended) = receive(&mut session, &bytes);
-        assert_eq!(ended, [done(0, 0, Outcome::Failed(Fault::StreamRefused))]);
+        assert_eq!(ended, [done(0, 0, Outcome::Failed(Fault::ConnectionRefused))]);
         assert!(session.explain().unwrap().ends_with(words), "{:?}", session.explain());
     }
 }

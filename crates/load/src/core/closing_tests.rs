@@ -1,0 +1,124 @@
+//! Tests of the client's side of an end: who closes, when the client goes on, and which requests it sends again.
+
+use run::{ErrorKind, Tally};
+
+use super::session_tests::Fixture;
+
+/// Completes the handshake of the current connection. Returns what was written after it.
+fn up(fixture: &mut Fixture) -> Vec<Vec<u8>> {
+    fixture.sent();
+    fixture.up();
+    fixture.hear(b"h");
+    fixture.sent().into_iter().filter(|bytes| !matches!(bytes[..], [b'H' | b'F'])).collect()
+}
+
+/// Answers the request and announces the end, on the current connection.
+fn answer_last(fixture: &mut Fixture) -> u32 {
+    let conn = fixture.wire.current;
+    fixture.hear(b"A\0C");
+    conn
+}
+
+/// A client that thinks for 10 ms, and sends its second request at 15 ms.
+fn thought(weights: &[f64]) -> Fixture {
+    let mut fixture = Fixture::ready(1, 10.0, weights);
+    fixture.at_ms(5);
+    fixture.hear(b"A\0");
+    fixture.sent();
+    fixture.at_ms(15);
+    assert_eq!(fixture.sent().len(), 1);
+    fixture
+}
+
+fn close_current(fixture: &mut Fixture) {
+    fixture.closed(fixture.wire.current);
+}
+
+fn errors(total: &Tally) -> Vec<(ErrorKind, u64)> {
+    total.errors.0.iter().map(|(kind, n)| (*kind, *n)).collect()
+}
+
+#[test]
+fn a_close_that_is_left_to_the_client_is_waited_for_once_in_a_while() {
+    let mut fixture = Fixture::ready(1, 0.0, &[1.0]);
+    answer_last(&mut fixture);
+    assert_eq!((fixture.wire.connects, fixture.wire.closes), (2, 0), "the server may close first");
+    fixture.sent();
+    fixture.at_ms(11);
+    assert_eq!((fixture.wire.closes, fixture.sent()), (1, vec![b"l".to_vec()]), "with the last bytes of TLS");
+    up(&mut fixture);
+    answer_last(&mut fixture);
+    assert_eq!((fixture.wire.connects, fixture.wire.closes), (3, 2), "at once");
+    fixture.at_ms(1100);
+    up(&mut fixture);
+    let trial = answer_last(&mut fixture);
+    assert_eq!((fixture.wire.connects, fixture.wire.closes), (4, 2), "a trial");
+    fixture.closed(trial);
+    up(&mut fixture);
+    answer_last(&mut fixture);
+    fixture.at_ms(1190);
+    assert_eq!((fixture.wire.connects, fixture.wire.closes), (5, 3), "the server closes again");
+    fixture.at_ms(1210);
+    let closes = fixture.wire.closes;
+    assert_eq!((closes, fixture.part().total.closes_left_to_client), (4, 3));
+}
+
+#[test]
+fn a_request_that_raced_with_a_close_is_sent_again_at_once() {
+    let mut fixture = thought(&[1.0]);
+    close_current(&mut fixture);
+    assert_eq!(up(&mut fixture), [b"R\0\0".to_vec()], "no think time");
+    close_current(&mut fixture);
+    let t = fixture.part().total;
+    assert_eq!((t.keep_alive_races, t.resent, t.sent), (1, 1, 2));
+    assert_eq!(errors(&t), [(ErrorKind::ShortResponse, 1)], "a new connection is no race");
+}
+
+#[test]
+fn a_server_that_closes_no_idle_connection_has_no_races() {
+    let mut fixture = thought(&[1.0]);
+    close_current(&mut fixture);
+    up(&mut fixture);
+    fixture.hear(b"A\0");
+    fixture.at_ms(30);
+    close_current(&mut fixture);
+    let t = fixture.part().total;
+    assert_eq!((t.keep_alive_races, errors(&t)), (1, vec![(ErrorKind::ShortResponse, 1)]));
+}
+
+#[test]
+fn a_request_that_is_not_idempotent_is_a_failure_with_its_name() {
+    let mut fixture = thought(&[0.0, 1.0]);
+    close_current(&mut fixture);
+    let t = fixture.part().total;
+    assert_eq!((t.keep_alive_races, t.resent, errors(&t)), (1, 0, vec![(ErrorKind::KeepAliveRace, 1)]));
+}
+
+#[test]
+fn a_408_after_an_idle_time_answers_no_request() {
+    let mut fixture = thought(&[0.0, 1.0]);
+    fixture.hear(b"T\0C");
+    assert_eq!(up(&mut fixture), [b"R\0\x01".to_vec()]);
+    fixture.hear(b"T\0C");
+    let t = fixture.part().total;
+    assert_eq!((t.keep_alive_races, t.resent, t.completed, t.unexpected_status), (1, 1, 2, 1));
+}
+
+#[test]
+fn think_time_holds_after_surplus_bytes_and_after_a_close() {
+    for surplus in [true, false] {
+        let mut fixture = Fixture::ready(1, 10.0, &[1.0]);
+        fixture.at_ms(5);
+        fixture.hear(b"A\0");
+        fixture.at_ms(8);
+        if surplus {
+            fixture.hear(b"Z");
+        } else {
+            close_current(&mut fixture);
+        }
+        fixture.at_ms(14);
+        assert_eq!((fixture.wire.connects, fixture.wire.closes), (0, 1), "{surplus}");
+        fixture.at_ms(15);
+        assert_eq!(fixture.wire.connects, 1, "{surplus}");
+    }
+}

@@ -1,0 +1,109 @@
+//! Tests of connections that the simulated server ends: announced closes, and closes of idle connections.
+
+use run::{ErrorKind, HttpPlan, Intensity, LoadPart, LoadPlan, Protocol, ThinkTime};
+
+use crate::{Service, SimServer, simulate};
+
+fn plan(connections: u32, pipeline: u32, think_ms: f64) -> LoadPlan {
+    let think = ThinkTime { mean_ms: think_ms, exponential: false };
+    LoadPlan {
+        intensity: Intensity::Closed { connections, pipeline, think },
+        warmup_s: 0.5,
+        duration_s: 10.0,
+        drain_s: 60.0,
+        ..LoadPlan::default()
+    }
+}
+
+fn server() -> SimServer {
+    SimServer { service: Service::Constant, workers: 4, rtt_ns: 100_000, closes_after: 1, ..SimServer::default() }
+}
+
+fn run(plan: &LoadPlan, server: &SimServer) -> LoadPart {
+    simulate(plan, server).unwrap().0
+}
+
+fn rate(part: &LoadPart) -> f64 {
+    part.measured.completed as f64 / part.measured_s
+}
+
+/// Workers with 1 ms for each request serve 1000 per second each, whoever closes. The simulated server serves the requests
+/// of a pipeline at the same time, so there is one worker then.
+#[test]
+fn no_wait_for_a_fin_enters_the_rate() {
+    for (pipeline, workers) in [(1, 4), (8, 1)] {
+        let server = SimServer { workers, ..server() };
+        let full = 1000.0 * f64::from(workers);
+        let closes = run(&plan(20, pipeline, 0.0), &server);
+        assert!((rate(&closes) / full - 1.0).abs() < 0.01, "{pipeline}: {}", rate(&closes));
+        assert_eq!((closes.total.closes_left_to_client, closes.total.error_count()), (0, 0), "{pipeline}");
+        let leaves = run(&plan(20, pipeline, 0.0), &SimServer { leaves_close: true, ..server });
+        // The answer takes 0.05 ms to the client, whose close is at once known to the simulated server. Once a second a
+        // trial holds one of the workers for 10 ms.
+        let expected = full / 1.05 * (1.0 - 0.01 / f64::from(workers));
+        assert!((rate(&leaves) / expected - 1.0).abs() < 0.01, "{pipeline}: {}", rate(&leaves));
+        assert_eq!(leaves.total.error_count(), 0, "{pipeline}");
+        let connections = leaves.total.completed;
+        assert!(leaves.total.closes_left_to_client + 30 > connections, "{pipeline}: {:?}", leaves.total);
+    }
+}
+
+#[test]
+fn an_open_loop_keeps_its_rate_and_its_number_of_connections() {
+    let open =
+        |rate, max_connections| Intensity::Open { rate, arrival: run::Arrival::Constant, max_connections, pipeline: 1 };
+    for leaves_close in [false, true] {
+        let plan = LoadPlan { intensity: open(2000.0, 30), ..plan(1, 1, 0.0) };
+        let part = run(&plan, &SimServer { leaves_close, ..server() });
+        assert!((rate(&part) / 2000.0 - 1.0).abs() < 0.01, "{leaves_close}: {}", rate(&part));
+        let p99 = part.histograms["response"].summary().p99;
+        assert!(part.total.error_count() == 0 && p99 < 3000.0, "{leaves_close}: {p99}");
+    }
+}
+
+/// Behind each 100th answer the server reads nothing more from the connection.
+#[test]
+fn requests_behind_an_announced_close_are_sent_again() {
+    let part = run(&plan(4, 16, 0.0), &SimServer { closes_after: 100, ..server() });
+    let t = &part.total;
+    assert_eq!((t.error_count(), t.unanswered), (0, 0), "{t:?}");
+    assert!(t.unprocessed >= t.completed / 100 * 15 - 60 && t.sent == t.completed, "{t:?}");
+    // 64 requests of 1 ms at 4 workers take 16 ms. The time of a request goes on while it waits for the next connection.
+    let response = part.histograms["response"].summary();
+    assert!((15e3..17e3).contains(&response.p50) && response.max > 20e3, "{response:?}");
+}
+
+#[test]
+fn think_time_goes_on_when_the_server_closes_the_connection() {
+    // Each client asks once in 151.1 ms (with the connect: 151.2 ms), though its connection ends after 100 ms.
+    let idle = SimServer { closes_after: 0, keep_alive_ns: 100_000_000, workers: 100, ..server() };
+    let part = run(&plan(30, 1, 150.0), &idle);
+    assert!((rate(&part) * 0.1512 / 30.0 - 1.0).abs() < 0.01, "{}", rate(&part));
+    assert!(part.total.closed_by_server > 1000 && part.total.error_count() == 0, "{:?}", part.total);
+    let after_s = part.closes_idle_after_s.unwrap();
+    assert!((after_s - 0.1).abs() < 0.001, "{after_s}");
+}
+
+/// A think time as long as the keep-alive timeout: some requests leave as the server closes.
+fn racing(method: &str) -> LoadPart {
+    let think = ThinkTime { mean_ms: 100.0, exponential: true };
+    let mut plan = LoadPlan {
+        intensity: Intensity::Closed { connections: 200, pipeline: 1, think },
+        duration_s: 60.0,
+        ..plan(1, 1, 0.0)
+    };
+    plan.protocol = Protocol::Http1(HttpPlan { method: method.into(), ..HttpPlan::default() });
+    run(&plan, &SimServer { closes_after: 0, keep_alive_ns: 100_000_000, rtt_ns: 2_000_000, workers: 500, ..server() })
+}
+
+#[test]
+fn a_keep_alive_race_is_named_and_idempotent_requests_are_sent_again() {
+    let t = racing("GET").total;
+    // Of the think times, exp(-1) x 2 ms / 100 ms = 0.7 % end within the round trip around the timeout.
+    let share = t.keep_alive_races as f64 / t.completed as f64;
+    assert!((0.003..0.012).contains(&share), "{share}");
+    assert_eq!((t.resent, t.error_count(), t.sent), (t.keep_alive_races, 0, t.completed), "{t:?}");
+    let t = racing("POST").total;
+    assert_eq!((t.resent, t.errors.0.len()), (0, 1), "{t:?}");
+    assert_eq!(t.errors.0.get(&ErrorKind::KeepAliveRace), Some(&t.keep_alive_races));
+}

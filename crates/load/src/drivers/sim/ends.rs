@@ -1,0 +1,61 @@
+//! Ends of connections that the simulated server decides on: announced after some answers, or after some idle time.
+
+use super::driver::{Conn, Event, SimOps};
+
+/// Last answer of a connection (HTTP/1 only).
+pub(super) const LAST_ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
+/// State of a connection at the server.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Served {
+    requests: u32,
+    answers: u32,
+    /// True if the server reads no further requests.
+    pub(super) is_over: bool,
+}
+
+impl SimOps {
+    /// Counts a request. Returns false if the server reads nothing more from its connection.
+    pub(super) fn reads(&mut self, c: Conn) -> bool {
+        let served = &mut self.served[c.0 as usize];
+        served.requests += 1;
+        !(self.lives(c) && self.served[c.0 as usize].is_over)
+    }
+
+    /// Sends an answer and returns true if its worker is free.
+    pub(super) fn answer(&mut self, c: Conn) -> bool {
+        let (at_ns, lives) = (self.now_ns + self.half_rtt(), self.lives(c));
+        let served = &mut self.served[c.0 as usize];
+        served.answers += u32::from(lives);
+        if self.server.closes_after == 0 || served.answers < self.server.closes_after {
+            self.schedule(at_ns, Event::Answered(c));
+            self.idle_from(c, self.now_ns);
+            return true;
+        }
+        served.is_over = true;
+        self.schedule(at_ns, Event::LastAnswered(c));
+        if self.server.leaves_close {
+            self.held[c.0 as usize] = lives;
+            return !lives;
+        }
+        self.schedule(at_ns, Event::Closed(c));
+        true
+    }
+
+    /// Starts the idle time of a connection.
+    pub(super) fn idle_from(&mut self, c: Conn, from_ns: u64) {
+        if self.server.keep_alive_ns > 0 {
+            let requests = self.served[c.0 as usize].requests;
+            self.schedule(from_ns + self.server.keep_alive_ns, Event::IdleEnd(c, requests));
+        }
+    }
+
+    /// Closes a connection on which no request came since its idle time began.
+    pub(super) fn idle_end(&mut self, c: Conn, requests: u32) {
+        let served = &mut self.served[c.0 as usize];
+        if served.requests == requests && !served.is_over {
+            served.is_over = true;
+            self.schedule(self.now_ns + self.half_rtt(), Event::Closed(c));
+        }
+    }
+}
