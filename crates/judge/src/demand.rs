@@ -1,11 +1,9 @@
 //! Demands: the time that one request holds each device. The largest demand is the bottleneck of a closed system, full or not, and 1 / D is the
-//! rate at which a device is full. This predicts the next limit of the server.
-
-use run::NextBottleneck;
+//! rate at which a device is full.
 
 use crate::Facts;
 use crate::generator::client_limit_threads;
-use crate::number::{duration, finite, positive, ratio};
+use crate::number::{positive, ratio};
 use crate::rules::medium_use;
 use crate::single::sides_of;
 use crate::thresholds::SEVERAL_CPUS;
@@ -80,24 +78,6 @@ pub(crate) fn own_disk(view: &View<'_>) -> Option<(String, f64)> {
     let own = ["process.read_bytes", "process.write_bytes"].iter().any(|id| view.value(id).is_some_and(|b| b > 0.0));
     let disks = view.instances("disk.busy").into_iter().filter_map(|(name, us)| Some((name, ratio(us, span_us)?)));
     disks.filter(|_| own).max_by(|a, b| a.1.total_cmp(&b.1))
-}
-
-/// Returns the next limit of the server once the bottleneck `id` is gone.
-pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
-    let found = demands(facts).into_iter().find(|d| d.id != id && !same_resource(id, d.id))?;
-    // A rate that was reached is no limit.
-    let most = facts.run.trials.iter().map(|t| finite(t.rates.completed_rate).unwrap_or(0.0)).fold(0.0, f64::max);
-    let limit = positive(found.limit()).filter(|limit| *limit >= most)?;
-    Some(NextBottleneck {
-        id: found.id.into(),
-        rate: Some(limit),
-        why: format!("{} would be full next: {} per request", found.device, duration(found.seconds * 1e6)),
-    })
-}
-
-/// Returns whether `other` is only another view of the present bottleneck.
-fn same_resource(id: &str, other: &str) -> bool {
-    matches!((id, other), ("server-cpu", "server-single-thread") | ("server-cpu-quota", "server-cpu"))
 }
 
 #[cfg(test)]

@@ -344,6 +344,7 @@ thresholds! {
             DISK_PRESSURE, "a full disk that threads wait for from one that they do not",
             DOSE_GIVEN, "a lever that took what it was told to take from one that something kept from its resource",
             HALF_BUSY, "a server that needs its CPUs from one that hardly uses them, where others fill the same CPUs",
+            HALF_USED, "a resource whose cost per request says when it is full from one that is mostly woken up",
             OWN_BYTES, "a disk or link that carries the bytes of this load from one that other programs fill",
             BUFFER_FILLED, "the same of a send buffer"];
         EXCLUDED: f64 = 0.3, "share of the whole", "a resource that a lever excludes from one that may limit",

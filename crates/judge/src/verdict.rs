@@ -3,7 +3,6 @@
 use run::{Bottleneck, RuledOut};
 
 use crate::choose::{Answer, Choice, choose};
-use crate::demand::next;
 use crate::failures::Failures;
 use crate::inside::Inside;
 use crate::number::percent;
@@ -120,7 +119,6 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
         sentence: sentence.clone(),
         evidence: evidence.clone(),
         ruled_out,
-        next: if is_unknown { None } else { next(facts, winner.id) },
         missing,
         advice: waits_for.iter().map(crate::upstreams::advice).chain(of_rule).collect(),
         waits_for,

@@ -90,7 +90,8 @@ pub(super) fn assumptions(run: &Run, now: &Model, then: &Model, change: &Change,
         said.push("server and generator share CPUs, and go on sharing them".into());
     }
     if let Some(cpu) = now.server_cpu.filter(|cpu| change.server_cpus.is_some() && cpu.threads.is_finite()) {
-        said.push(format!("the server goes on working with {} threads (--workers changes that)", figure(cpu.threads)));
+        let threads = figure(cpu.threads.round().max(1.0));
+        said.push(format!("the server goes on working with {threads} threads (--workers changes that)"));
     }
     said.extend(far(now, then));
     said

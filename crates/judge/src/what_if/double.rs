@@ -5,7 +5,7 @@ use run::{Bottleneck, Capacity, ResourceNeed};
 use super::beside;
 use super::model::{Model, Part};
 use super::moved;
-use super::pooled::{loaded, with_demands_of};
+use super::pooled::{loaded, today};
 use super::solve::most;
 use crate::Facts;
 
@@ -20,8 +20,8 @@ pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict:
     let Some(capacity) = capacity.filter(|c| c.held && !NO_RESOURCE.contains(&verdict.id.as_str())) else {
         return Vec::new();
     };
-    let Some(model) = facts.decisive.and_then(|t| Model::of(facts, t, &verdict.id)) else { return Vec::new() };
-    let model = with_demands_of(&model, &loaded(facts, &verdict.id).iter().collect::<Vec<_>>());
+    let model = facts.decisive.and_then(|t| today(facts, t, &verdict.id, &loaded(facts, &verdict.id)));
+    let Some(model) = model else { return Vec::new() };
     let model = Model { contention: beside::contention(facts, &model), ..model };
     let target = most(&model) * times(&model);
     let parts = short(&model, target);

@@ -12,6 +12,7 @@ mod curve;
 mod double;
 mod intervals;
 mod model;
+mod next;
 mod pooled;
 mod seen;
 mod slowed;
@@ -31,6 +32,7 @@ use stats::normal;
 use today::Today;
 
 pub(crate) use double::to_double;
+pub(crate) use next::next;
 pub(crate) use slowed::{Slowed, slowed};
 
 /// Draws of the bootstrap; fewer for many users.
@@ -43,9 +45,9 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     let facts = Facts::of(run);
     let trial = facts.decisive.ok_or("the run has no trial that completed anything: run `loadline find` first")?;
     let verdict = run.findings.bottleneck.id.as_str();
-    let now = Model::of(&facts, trial, verdict).ok_or("the run's decisive trial completed nothing good")?;
     let loaded = pooled::loaded(&facts, verdict);
-    let now = pooled::with_demands_of(&now, &loaded.iter().collect::<Vec<_>>());
+    let now =
+        pooled::today(&facts, trial, verdict, &loaded).ok_or("the run's decisive trial completed nothing good")?;
     let now = Model { contention: beside::contention(&facts, &now), ..now };
     change::possible(run, &now, change)?;
     let then = change::changed(&now, change);
@@ -59,7 +61,8 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     answer.now = solve(&Model { users: then.users, think_s, arrivals: then.arrivals, ..now.clone() }).0;
     let drawn = drawn(&loaded, &now, change, &today);
     intervals(&mut answer, drawn.as_deref().unwrap_or_default(), &seen);
-    answer.assumptions = change::assumptions(run, &now, &then, change, &seen);
+    answer.assumptions = next::light(&facts, &now).into_iter().collect();
+    answer.assumptions.extend(change::assumptions(run, &now, &then, change, &seen));
     answer.assumptions.extend(today.said);
     if drawn.is_none() {
         let few = "the run has too few loaded trials for an interval: it shows only how far the model is off";
@@ -83,7 +86,7 @@ fn answered(today: &Today, now: &Model, then: &Model, change: &Change) -> WhatIf
         utilization: rate / p.limit(),
         ..Resource::default()
     };
-    let mut resources: Vec<Resource> = then.parts().iter().filter(|p| p.units.is_finite()).map(limited).collect();
+    let mut resources: Vec<Resource> = then.resources().iter().map(limited).collect();
     resources.sort_by(|a, b| a.limit.total_cmp(&b.limit));
     WhatIf {
         change: change.clone(),

@@ -3,6 +3,8 @@
 //! A CPU quota is a cap, not a slower CPU. Requests run at full speed until the period's time is used up, and then none runs. So it
 //! lengthens no request while others leave it room, and it allows no more requests than it gives CPU time for.
 
+use std::collections::BTreeMap;
+
 use run::{Intensity, Trial};
 
 use super::contention::Contention;
@@ -95,6 +97,8 @@ pub(super) struct Model {
     pub(super) rate: f64,
     /// Good answers of the trial: its weight beside other trials.
     pub(super) requests: f64,
+    /// Usable share of resources, by id, where the run showed it: a resource that ended the growth was full at the highest rate.
+    pub(super) usable: BTreeMap<&'static str, f64>,
 }
 
 impl Model {
@@ -136,6 +140,17 @@ impl Model {
         self.elsewhere_s = (self.unloaded_s - busy_s).max(0.0);
     }
 
+    /// Makes the ceilings agree with the highest rate that was measured: no resource is full below it, and the bottleneck was full at it.
+    pub(super) fn calibrated(mut self, most: f64, full: Option<&'static str>) -> Self {
+        for part in self.resources() {
+            let share = most / part.limit();
+            if share.is_finite() && share > 0.0 && (share > 1.0 || full == Some(part.id)) {
+                *self.usable.entry(part.id).or_insert(1.0) *= share;
+            }
+        }
+        self
+    }
+
     /// Multiplies a resource by a factor.
     pub(super) fn times(&mut self, id: &str, factor: f64) {
         match (id, &mut self.server_cpu) {
@@ -152,31 +167,36 @@ impl Model {
     /// Returns everything that can be full, each by itself: a CPU without a thread does not help, nor a thread without a CPU.
     pub(super) fn resources(&self) -> Vec<Part> {
         let cpu = self.server_cpu.iter().flat_map(ServerCpu::resources);
-        let others = self.parts().into_iter().filter(|p| ![CPUS, THREADS, QUOTA].contains(&p.id));
-        cpu.chain(others).filter(|p| p.units.is_finite()).collect()
+        cpu.chain(self.others()).map(|part| self.used_part(part)).filter(|p| p.units.is_finite()).collect()
     }
 
-    /// Returns all resources, including the server's workers.
+    /// Returns all resources, including the server's workers. Of CPUs and threads only those that are full first hold a request.
     pub(super) fn parts(&self) -> Vec<Part> {
-        let cpu = self.server_cpu.iter().flat_map(ServerCpu::parts);
-        let mut parts: Vec<Part> = cpu.chain(self.others.iter().cloned()).collect();
+        let cpu: Vec<Part> = self.server_cpu.iter().flat_map(ServerCpu::resources).map(|p| self.used_part(p)).collect();
+        let computes = |part: &&Part| [CPUS, THREADS].contains(&part.id);
+        let first = cpu.iter().filter(computes).min_by(|a, b| a.limit().total_cmp(&b.limit())).cloned();
+        let quota = cpu.iter().filter(|part| part.id == QUOTA).cloned();
+        first.into_iter().chain(quota).chain(self.others().map(|part| self.used_part(part))).collect()
+    }
+
+    /// Returns the resources besides the server's CPU.
+    fn others(&self) -> impl Iterator<Item = Part> {
         let (device, units) = self.places.map_or(("elsewhere", f64::INFINITY), |units| ("the server's workers", units));
-        parts.extend(part(CONCURRENCY, device.into(), self.elsewhere_s, units));
-        parts
+        self.others.iter().cloned().chain(part(CONCURRENCY, device.into(), self.elsewhere_s, units))
+    }
+
+    /// Returns the part of a resource that can be used.
+    fn used_part(&self, part: Part) -> Part {
+        Part { units: part.units * self.usable.get(part.id).copied().unwrap_or(1.0), ..part }
     }
 }
 
 impl ServerCpu {
-    /// Returns the CPUs or the threads, whichever are fewer, and the quota if there is one.
-    fn parts(&self) -> Vec<Part> {
-        let [cpus, threads, quota] = self.each();
-        let worked = if self.threads < self.cpus { threads } else { cpus };
-        worked.into_iter().chain(quota.filter(|p| p.units.is_finite())).collect()
-    }
-
     /// Returns CPUs, threads and quota, as far as known.
     fn resources(&self) -> Vec<Part> {
-        self.each().into_iter().flatten().collect()
+        let [cpus, threads, quota] = self.each();
+        let known = |p: &Part| p.units.is_finite();
+        cpus.into_iter().chain(threads.filter(known)).chain(quota.filter(known)).collect()
     }
 
     fn each(&self) -> [Option<Part>; 3] {
@@ -210,12 +230,15 @@ fn part(id: &'static str, device: String, work_s: f64, units: f64) -> Option<Par
 }
 
 fn server_cpu(view: &View<'_>, rate: f64, beside_s: f64) -> Option<ServerCpu> {
-    let working = view.workers().iter().filter(|t| t.busy >= WORKS).count();
+    let workers = view.workers();
+    let working: Vec<f64> = workers.iter().map(|t| t.busy).filter(|busy| *busy >= WORKS).collect();
+    let busiest = working.iter().copied().fold(0.0, f64::max);
     Some(ServerCpu {
         work_s: ratio(view.cpu_used()?, rate).and_then(positive)?,
         beside_s,
         cpus: view.cpu_allowed()?,
-        threads: if working == 0 { f64::INFINITY } else { working as f64 },
+        // The busiest thread is full first, however many others work a little.
+        threads: ratio(working.iter().sum(), busiest).unwrap_or(f64::INFINITY),
         quota: view.value("cgroup.cpu_quota").and_then(positive).unwrap_or(f64::INFINITY),
     })
 }

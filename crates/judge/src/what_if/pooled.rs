@@ -7,6 +7,8 @@ use super::model::Model;
 use crate::Facts;
 use crate::number::ratio;
 use crate::single::good;
+use crate::sweep::Plateau;
+use crate::thresholds::KEEPS_UP;
 
 /// Share of the highest rate from which a trial shows a loaded server: below it, batches are smaller.
 const LOADED: f64 = 0.8;
@@ -16,6 +18,30 @@ pub(super) fn loaded(facts: &Facts<'_>, verdict: &str) -> Vec<Model> {
     let trials = || facts.sweep.iter().chain(&facts.search);
     let most = trials().map(|t| good(t)).fold(0.0, f64::max);
     trials().filter(|t| good(t) >= LOADED * most).filter_map(|t: &&Trial| Model::of(facts, t, verdict)).collect()
+}
+
+/// Returns the network of a trial of a run with this verdict, before any change: with the demands of all loaded trials, and ceilings that agree
+/// with the highest rate that was measured.
+pub(super) fn today(facts: &Facts<'_>, trial: &Trial, verdict: &str, loaded: &[Model]) -> Option<Model> {
+    let model = with_demands_of(&Model::of(facts, trial, verdict)?, &loaded.iter().collect::<Vec<_>>());
+    let full = model.resources().into_iter().map(|part| part.id).find(|id| is_bottleneck(facts, verdict, id));
+    Some(model.calibrated(highest(facts), full.filter(|_| reached(facts))))
+}
+
+/// Returns the highest rate of good answers of any trial.
+pub(super) fn highest(facts: &Facts<'_>) -> f64 {
+    facts.loaded().map(good).fold(0.0, f64::max)
+}
+
+/// Returns whether a verdict names a resource. On shared CPUs the generator fills the same ones as the server.
+fn is_bottleneck(facts: &Facts<'_>, verdict: &str, resource: &str) -> bool {
+    verdict == resource || facts.shared() && verdict == "client-cpu" && resource == "server-cpu"
+}
+
+/// Returns whether the run reached its highest rate: more clients or more arrivals brought no more.
+fn reached(facts: &Facts<'_>) -> bool {
+    let behind = |t: &&Trial| t.rates.completed_rate < KEEPS_UP * t.rates.offered_rate;
+    matches!(facts.plateau, Plateau::Flat { .. }) || facts.search.iter().any(behind)
 }
 
 /// Returns a network with the mean demands of others, weighted by their requests.

@@ -66,6 +66,7 @@ fn capped(quota: f64, users: u32, think_s: f64) -> Model {
         contention: None,
         rate: 1.0,
         requests: 1.0,
+        usable: std::collections::BTreeMap::new(),
     }
 }
 
@@ -267,4 +268,72 @@ fn what_is_far_is_said_where_the_run_had_no_quota_and_showed_no_threads() {
     crate::judge(&mut run);
     let unknown = said(&run, Change { workers: Some(60), ..Change::default() });
     assert!(unknown.iter().any(|a| a.contains("how far 60 are")), "{unknown:?}");
+}
+
+/// The two answers come from one network: its ceilings are the same, and none lies below what was measured.
+#[test]
+fn the_next_bottleneck_and_what_if_name_one_ceiling_that_no_measured_rate_passes() {
+    let mut compared = 0;
+    // As planted, and with a generator that uses more than half of its thread.
+    let busy = |p: &crate::planted::Point| p.x / p.capacity * 0.6e6;
+    let both = |planted: &crate::planted::Planted| {
+        let alone = (planted.plant)();
+        let beside = (planted.plant)().per_s(Who::Client, "process.cpu", "loadline:50", busy).per_s(
+            Who::Client,
+            "thread.cpu",
+            "shard0:50/51",
+            busy,
+        );
+        [alone.run(), beside.run()]
+    };
+    for (planted, mut run) in crate::planted::PLANTED.iter().flat_map(|p| both(p).map(|run| (p, run))) {
+        crate::judge(&mut run);
+        let most = run.findings.outcomes.iter().filter_map(|o| o.good_rate).fold(0.0, f64::max);
+        let same = Change { users: Some(8), ..Change::default() };
+        let Ok(answer) = what_if(&run, &same) else { continue };
+        for resource in &answer.resources {
+            assert!(resource.limit >= (1.0 - 1e-9) * most, "{}: {resource:?} below {most}", planted.story);
+        }
+        let verdict = &run.findings.bottleneck;
+        let named = answer.resources.iter().find(|r| r.id == verdict.id && planted.id == verdict.id);
+        let ended = run.findings.knee.is_some();
+        assert!(named.is_none_or(|r| !ended || r.limit <= (1.0 + 1e-9) * most), "{}: {named:?}, {most}", planted.story);
+        let Some(next) = &verdict.next else { continue };
+        let base = answer.resources.iter().find(|r| r.id == next.id).map(|r| r.limit);
+        assert!(base.is_some(), "{}: {next:?} is no resource of {:?}", planted.story, answer.resources);
+        let Some(rate) = next.rate else { continue };
+        assert!(base.is_some_and(|base| (base / rate - 1.0).abs() < 1e-9), "{}: {base:?} and {rate}", planted.story);
+        compared += 1;
+    }
+    assert!(compared >= 10, "{compared} planted runs have a next bottleneck with a rate");
+}
+
+/// Two clients before a server that carries far more: waking up is most of the cost.
+#[test]
+fn a_light_load_gives_no_rate_of_the_next_bottleneck() {
+    let mut run = PlantedRun::new(1000.0, 1e9).steps(&[1, 2]).rates(&[]).run();
+    crate::judge(&mut run);
+    let next = run.findings.bottleneck.next.clone().unwrap();
+    assert!(next.rate.is_none() && next.why.contains("or more"), "{next:?}");
+    let answer = what_if(&run, &Change { users: Some(64), ..Change::default() }).unwrap();
+    assert!(answer.assumptions[0].contains("at least so high"), "{:?}", answer.assumptions);
+}
+
+/// One thread that is 88 % busy at the plateau: it was full there, so no number of users passes the measured maximum.
+#[test]
+fn what_was_full_at_the_highest_rate_is_full_at_that_rate() {
+    let cpu = |p: &crate::planted::Point| p.x / 315.0 * 0.88e6;
+    let planted = PlantedRun::new(3000.0, 315.0).none(Who::Server, "thread.cpu").per_s(
+        Who::Server,
+        "process.cpu",
+        "srv:100",
+        cpu,
+    );
+    let mut run = planted.per_s(Who::Server, "thread.cpu", "srv:100/101", cpu).run();
+    crate::judge(&mut run);
+    assert_eq!(run.findings.bottleneck.id, "server-single-thread", "{:#?}", run.findings.bottleneck);
+    let answer = what_if(&run, &Change { users: Some(512), ..Change::default() }).unwrap();
+    assert!((answer.rate.value / 315.0 - 1.0).abs() < 0.02, "{answer:#?}");
+    let twice = what_if(&run, &Change { users: Some(512), workers: Some(2), ..Change::default() }).unwrap();
+    assert!((twice.rate.value / 630.0 - 1.0).abs() < 0.05, "{twice:#?}");
 }

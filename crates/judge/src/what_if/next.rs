@@ -1,0 +1,49 @@
+//! The next bottleneck of a server, from the same network that `what-if` changes.
+
+use run::NextBottleneck;
+
+use super::model::{Model, Part};
+use super::pooled::{highest, loaded, today};
+use crate::Facts;
+use crate::number::{duration, percent, positive, rate};
+use crate::thresholds::HALF_USED;
+
+/// Returns the resource that is full next once the bottleneck `id` is gone. A resource that was used by less than half has no rate: at a light
+/// load much of its cost is wake-ups, which become fewer.
+pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
+    let model = today(facts, facts.decisive?, id, &loaded(facts, id))?;
+    let other = |part: &Part| part.id != id && !same_resource(id, part.id);
+    let mut parts: Vec<Part> = model.resources().into_iter().filter(other).collect();
+    parts.sort_by(|a, b| a.limit().total_cmp(&b.limit()));
+    let first = parts.into_iter().find(|part| positive(part.limit()).is_some())?;
+    let used = highest(facts) / first.limit();
+    let known = used >= HALF_USED;
+    let each = duration(first.work_s * 1e6);
+    let why = match known {
+        true => format!("{} would be full next: {each} per request", first.device),
+        false => format!(
+            "{} would be full next, at {} or more: {} in use, and a light load makes each request costlier ({each})",
+            first.device,
+            rate(first.limit()),
+            percent(used)
+        ),
+    };
+    Some(NextBottleneck { id: first.id.into(), rate: Some(first.limit()).filter(|_| known), why })
+}
+
+/// Returns whether `other` is only another view of the present bottleneck.
+fn same_resource(id: &str, other: &str) -> bool {
+    matches!((id, other), ("server-cpu", "server-single-thread") | ("server-cpu-quota", "server-cpu"))
+}
+
+/// Describes a run whose resources were all used by less than half: each limit is a lower bound.
+pub(super) fn light(facts: &Facts<'_>, now: &Model) -> Option<String> {
+    let most = highest(facts);
+    let used = now.resources().iter().map(|part| most / part.limit()).fold(0.0, f64::max);
+    (used < HALF_USED).then(|| {
+        format!(
+            "each limit is at least so high: no resource was used by more than {}, and a light load makes each request costlier",
+            percent(used)
+        )
+    })
+}
