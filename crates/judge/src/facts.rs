@@ -3,11 +3,11 @@
 use run::{Intensity, Limits, OwnLimit, Run, Trial, TrialKind, UpstreamLoad};
 
 use crate::number::positive;
-use crate::objective::{holds, limits};
+use crate::objective::{breach, holds, limits};
 use crate::refusals::Refusals;
 use crate::single::{closed, good, good_bytes, server_of, several_sizes, sides_of};
 use crate::sweep::{Plateau, lightest, plateau, sweep, top};
-use crate::thresholds::{OTHERS_USE, REACHED};
+use crate::thresholds::{ALL_ANSWERED, OTHERS_USE, REACHED};
 use crate::view::View;
 
 /// A run prepared for judgement.
@@ -41,14 +41,21 @@ pub struct Facts<'a> {
 }
 
 /// Returns the step at the lowest rate that broke the objective while no step at this rate or above held it. A break below a rate that held
-/// was a disturbance.
-fn failing<'a>(search: &[&'a Trial], limits: &Limits) -> Option<&'a Trial> {
+/// was a disturbance. A load that kept up and breaks the same limit as the lightest load shows no limit of the server: rare slow answers are as
+/// slow without load.
+fn failing<'a>(search: &[&'a Trial], unloaded: Option<&Trial>, limits: &Limits) -> Option<&'a Trial> {
+    let kind = |t: &Trial| breach(t, limits).map(|breach| breach.kind);
+    let always = unloaded.and_then(kind);
+    let by_load = |t: &&'a Trial| {
+        let kept_up = t.rates.completed_rate >= ALL_ANSWERED * t.rates.offered_rate;
+        !(kept_up && always.is_some() && kind(t) == always)
+    };
     let asked = |t: &Trial| match t.intensity {
         Intensity::Open { rate, .. } => rate,
         _ => t.rates.offered_rate,
     };
     let held = search.iter().filter(|t| holds(t, limits)).map(|t| asked(t)).fold(0.0, f64::max);
-    search.iter().copied().filter(|t| asked(t) > held).min_by(|a, b| asked(a).total_cmp(&asked(b)))
+    search.iter().copied().filter(|t| asked(t) > held).filter(by_load).min_by(|a, b| asked(a).total_cmp(&asked(b)))
 }
 
 fn loaded<'a>(
@@ -79,7 +86,8 @@ impl<'a> Facts<'a> {
             }
         }
         search.sort_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
-        let failing = failing(&search, &limits);
+        let unloaded = lightest(&sweep);
+        let failing = failing(&search, unloaded, &limits);
         let alone = || match several_sizes(run) {
             true => alive().max_by(|a, b| good_bytes(a).total_cmp(&good_bytes(b))),
             false if alive().all(|t| t.kind == TrialKind::Experiment) => {
@@ -90,7 +98,6 @@ impl<'a> Facts<'a> {
         };
         let decisive = top(&sweep).first().copied().or_else(alone);
         let plateau = plateau(&sweep, &search, decisive);
-        let unloaded = lightest(&sweep);
         let upstreams = crate::upstreams::loads(&sweep, decisive);
         let refusals = Refusals::of(loaded(&sweep, &search, decisive));
         Self { run, limits, unloaded, sweep, search, own_pool, decisive, failing, plateau, upstreams, refusals }

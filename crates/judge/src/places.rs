@@ -6,7 +6,7 @@ use run::{Counted, InstanceFilter};
 use crate::Facts;
 use crate::number::{figure, positive};
 use crate::single::{clients, good, r1_us, server_of};
-use crate::thresholds::{MANY_PLACES, PLACES_APART, REACHED, TRIP_SHARE};
+use crate::thresholds::{BUSY, MANY_PLACES, PLACES_APART, REACHED, TRIP_SHARE};
 use crate::view::{View, program};
 
 /// Number of requests handled at a time, and counts that may explain it.
@@ -158,7 +158,7 @@ fn add<K: PartialEq>(groups: &mut Vec<(K, f64)>, key: K, count: f64) {
     }
 }
 
-/// Counts the connections to each upstream.
+/// Counts the connections to each upstream, where all are in use.
 fn connections(view: &View<'_>) -> Vec<(u32, Counted)> {
     let side = view.side;
     let holder = |from: &str| {
@@ -168,6 +168,9 @@ fn connections(view: &View<'_>) -> Vec<(u32, Counted)> {
     let counted = |b: &run::Upstream| {
         let column = side.recording.columns_of("behind.connections").find(|c| c.instance == b.address)?;
         let count = side.recording.over(column, view.window).value().and_then(positive)?.round();
+        // Connections that are not all in use hold nothing up.
+        let busy = side.recording.reading("behind.busy", &b.address, view.window).value();
+        busy.is_none_or(|busy| busy >= BUSY * count).then_some(())?;
         let name = b.processes.first().map_or(String::new(), |name| format!("{} ", program(name)));
         let peer = format!("{name}{}", b.address);
         Some((b.depth, Counted { what: CONNECTIONS.into(), count, of: holder(&b.from), peer }))

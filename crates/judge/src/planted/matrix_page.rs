@@ -44,6 +44,7 @@ pub(super) fn page() -> String {
     page += &[Tier::Broken, Tier::Cause, Tier::LeftOver].into_iter().map(tier).collect::<String>();
     page += "\n## What each cause explains\n\n| cause | explains | since |\n|---|---|---|\n";
     page += &relations().map(|(cause, symptom)| relation(cause, symptom)).collect::<String>();
+    page += DECISIONS;
     page += SHARED;
     page += &RULES.iter().map(shared).collect::<String>();
     page += "\n## Reasons of the cells without a run\n\n";
@@ -92,6 +93,14 @@ const REASONS: &[Reason] = &[
     (&["network-medium"], "network-loss", "the queue of a full link overflows"),
     (&["accept-queue"], "network-loss", "a full accept queue drops SYNs and the requests behind them"),
 ];
+
+const DECISIONS: &str = "
+## Decisions behind cells
+
+- `tcp-delayed-ack` with a cause that stops the rate: the other cause, at its own confidence. The timer delays each answer and limits no
+  rate. Where throughput stopped growing, the rule is ruled out and says that answers wait for the timer at light load.
+- `network-loss`: its planted run shows retransmissions of the load's own connections. Without them the losses may be another program's.
+";
 
 const SHARED: &str = "
 ## Counters that other programs share

@@ -12,7 +12,7 @@ use super::turns::{PredictionCheck, check, effect};
 use super::{replaced, words};
 use crate::rules::{RULES, Tier};
 use crate::single::good;
-use crate::thresholds::{ASTRAY, EXCESS, EXCLUDED, FLAT, SURE};
+use crate::thresholds::{ASTRAY, EXCESS, EXCLUDED, FLAT, SURE, WORKS};
 use crate::{Facts, confidence};
 
 /// Predicts the effect of `lever` by the verdict, before it is tried; `None` where the verdict names nothing.
@@ -127,7 +127,7 @@ impl<'a> Experiment<'a> {
         let signs = CpuSigns::of(facts, proof);
         let excluded = excluded(proof, turns.as_ref());
         let other = other_cause(facts, verdict, &excluded);
-        let doubt = doubts(proof, effects);
+        let doubt = doubts(facts, proof, effects);
         let own = own(proof, effects, verdict, turns.as_ref());
         let of_turns = turns.is_some() && matches!(own, Own::Follows | Own::Small);
         let test = Test {
@@ -139,7 +139,7 @@ impl<'a> Experiment<'a> {
             rival: compare(rival.as_deref(), signs.as_ref(), verdict),
             excludes_others: excludes_others(proof, lever),
             more_load,
-            observed: observed(facts, verdict, other.as_ref()),
+            observed: observed(verdict, other.as_ref()),
             is_definite: verdict.confidence >= SURE && names_a_cause(verdict),
         };
         Self { facts, effects, turns, lever, rival, signs, doubt, excluded, other, test }
@@ -244,7 +244,7 @@ impl<'a> Experiment<'a> {
         };
         let load = if self.test.more_load == MoreLoad::NotTested { String::new() } else { words::load_sentence(proof) };
         let last = match conclusion {
-            Conclusion::Remains => words::seen(self.facts, verdict),
+            Conclusion::Remains => words::seen(verdict),
             Conclusion::NotSeen if self.test.subject != Subject::Unknown => "no counter shows the queue itself".into(),
             _ => String::new(),
         };
@@ -350,11 +350,27 @@ fn excluded(proof: &Proof, turns: Option<&OwnTurns>) -> Vec<&'static str> {
 }
 
 /// Returns why the slots prove nothing.
-fn doubts(proof: &Proof, effects: &[Effect]) -> Option<String> {
+fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Option<String> {
     if proof.remainder.is_some_and(|remainder| remainder.high < -EXCESS) {
         return Some(words::dependent_sentence(proof));
     }
+    if let Some(lever) = slows_more(facts, proof) {
+        let slowed = words::in_words(lever);
+        return Some(format!("slowing {slowed} also slowed an upstream on the same CPUs"));
+    }
     proof.steadiness.as_ref().and_then(|steadiness| doubt(steadiness, parts::least_dose(proof, effects)))
+}
+
+/// Returns a lever that surely changed throughput by more than its resource was wanted, where an upstream works on the machine: the lever slowed
+/// that as well. An elasticity is at most the utilization.
+fn slows_more<'a>(facts: &Facts<'_>, proof: &'a Proof) -> Option<&'a str> {
+    let trial = run::ProofTrial::of_speeds(&proof.trials)?;
+    facts.upstreams.iter().find(|load| load.cpu_used.is_some_and(|used| used >= WORKS))?;
+    let more = |part: &&run::Elasticity| {
+        let wanted = trial.lever(&part.lever).and_then(|lever| lever.wanted);
+        part.basis.is_measured() && wanted.is_some_and(|wanted| part.estimate.low > wanted)
+    };
+    proof.parts().find(more).map(|part| part.lever.as_str())
 }
 
 #[cfg(test)]

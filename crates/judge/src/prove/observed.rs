@@ -7,10 +7,8 @@ use crate::Facts;
 use crate::number::figure;
 use crate::rules::{RULES, Tier};
 use crate::single::server_of;
-use crate::thresholds::QUEUE_SHARE;
 use crate::verdict::without;
 use crate::view::View;
-use crate::waiting::Waiting;
 
 /// Counters that show a bottleneck directly. Its rule reports them as evidence only where they do.
 const OBSERVATIONS: &[(&str, &[&str])] = &[
@@ -30,10 +28,9 @@ const OBSERVATIONS: &[(&str, &[&str])] = &[
 ];
 
 /// Returns the first line of evidence that shows the verdict directly.
-pub(super) fn observation<'a>(facts: &Facts<'_>, verdict: &'a Bottleneck) -> Option<&'a Evidence> {
+pub(super) fn observation(verdict: &Bottleneck) -> Option<&Evidence> {
     let (_, counters) = OBSERVATIONS.iter().find(|(id, _)| *id == verdict.id)?;
     let shows = |evidence: &&Evidence| match evidence.counter.as_str() {
-        "connection.receive_queue" => most_wait_unread(facts),
         // A queue at its limit drops connects, so the queue is the limit itself and not the sign of another one.
         "listen.queue" => evidence.value.zip(evidence.limit).is_none_or(|(queue, limit)| queue < limit),
         _ => true,
@@ -41,20 +38,12 @@ pub(super) fn observation<'a>(facts: &Facts<'_>, verdict: &'a Bottleneck) -> Opt
     verdict.evidence.iter().filter(|evidence| counters.contains(&evidence.counter.as_str())).find(shows)
 }
 
-/// Returns whether most of the requests that have no worker wait unread at the server. A few unread bytes are on their way.
-fn most_wait_unread(facts: &Facts<'_>) -> bool {
-    let in_flight = facts.decisive.map_or(0.0, |trial| trial.rates.concurrency);
-    let places = crate::places::Places::of(facts).map_or(0.0, |places| places.places);
-    let without_place = (1.0 - places / in_flight.max(1.0)).max(0.0);
-    Waiting::of(facts).is_some_and(|waiting| waiting.server >= QUEUE_SHARE * without_place)
-}
-
 /// Returns the signs of another bottleneck that are seen directly while the verdict and those that the experiment excluded are not asked.
 pub(super) fn other_cause(facts: &Facts<'_>, verdict: &Bottleneck, excluded: &[&str]) -> Option<String> {
     let not_asked: Vec<&str> = excluded.iter().copied().chain([verdict.id.as_str()]).collect();
     let other = without(facts, &not_asked);
     let other = Some(other).filter(|other| is_other_cause(&verdict.id, &other.id));
-    let sign = other.as_ref().and_then(|other| observation(facts, other)).map(|evidence| evidence.text.clone());
+    let sign = other.as_ref().and_then(|other| observation(other)).map(|evidence| evidence.text.clone());
     sign.or_else(|| full_listen_queue(facts).filter(|_| verdict.id == "network-loss"))
 }
 
@@ -76,8 +65,8 @@ fn full_listen_queue(facts: &Facts<'_>) -> Option<String> {
 }
 
 /// Compares the direct observations with the verdict.
-pub(super) fn observed(facts: &Facts<'_>, verdict: &Bottleneck, other: Option<&String>) -> Observed {
-    match (observation(facts, verdict), other) {
+pub(super) fn observed(verdict: &Bottleneck, other: Option<&String>) -> Observed {
+    match (observation(verdict), other) {
         (_, Some(_)) => Observed::Contradicts,
         (Some(_), None) => Observed::Agrees,
         (None, None) if !verdict.counted.is_empty() => Observed::Agrees,
@@ -107,9 +96,7 @@ mod tests {
             let mut run = crate::planted::planted(id).unwrap_or_else(|| panic!("{id}"));
             crate::judge(&mut run);
             let verdict = &run.findings.bottleneck;
-            // The planted requests have no length, so that none is known to wait unread.
-            let seen = *id == "server-concurrency" || observation(&Facts::of(&run), verdict).is_some();
-            assert!(verdict.id == *id && seen, "{id}: {verdict:#?}");
+            assert!(verdict.id == *id && observation(verdict).is_some(), "{id}: {verdict:#?}");
         }
     }
 }

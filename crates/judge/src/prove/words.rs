@@ -10,7 +10,6 @@ use super::part_text::part;
 use super::parts::{REMAINDER, part_of, shares};
 use super::response::RATE;
 use super::suspects::bottleneck_of;
-use crate::Facts;
 use crate::number::{figure, percent};
 use crate::thresholds::UNWANTED;
 
@@ -116,9 +115,9 @@ pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
 }
 
 /// Returns the direct observation that agrees with the verdict.
-pub(super) fn seen(facts: &Facts<'_>, verdict: &Bottleneck) -> String {
+pub(super) fn seen(verdict: &Bottleneck) -> String {
     let counted = || verdict.counted.first().map(|c| format!("{} {} of {}", figure(c.count), c.what, c.of));
-    let seen = observation(facts, verdict).map(|evidence| evidence.text.clone()).or_else(counted);
+    let seen = observation(verdict).map(|evidence| evidence.text.clone()).or_else(counted);
     seen.map_or(String::new(), |text| format!("seen directly: {text}"))
 }
 

@@ -6,7 +6,7 @@ use super::network_medium::medium_use;
 use super::rule::{PLAIN, Rule, Tier, Verdict};
 use crate::Facts;
 use crate::evidence::{line, measured};
-use crate::number::{figure, percent, rate, ratio};
+use crate::number::{duration, figure, percent, rate, ratio};
 use crate::signals::{Signal, chance};
 use crate::single::{clients, failed_share, failed_share_of_all, sides_of};
 use crate::sweep::Plateau;
@@ -98,8 +98,62 @@ fn quiet(facts: &Facts<'_>, trial: &run::Trial) -> Verdict {
         line(client, "completed_rate", "", completed),
         measured(client, ("cpu.idle", ""), busiest, Some(FULL_MIDDLE), text),
     ];
+    evidence.extend(facts.own_pool.first().map(|own| {
+        let text = format!(
+            "at an offered {} all {} connections of the load were in use, and each answer took {}: the load's own limit",
+            rate(own.offered_rate),
+            own.connections,
+            duration(own.response_us)
+        );
+        line(client, "completed_rate", "", text)
+    }));
     // A limit of streams per connection is no limit of the server: more connections would carry the requests.
     evidence.extend(super::streams::waits(&View::new("client", trial, &trial.client)));
     let confidence = room * if trial.server.is_some() { ROOM_SEEN } else { ROOM_UNSEEN };
     Verdict::Binds { confidence, sentence: format!("nothing was full: {what}"), evidence }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PlantedRun, Point};
+    use run::{Arrival, Intensity, Trial, TrialKind};
+
+    /// One answer in a hundred takes 500 ms under any load, and nothing is full: p99 is beyond its default limit everywhere.
+    #[test]
+    fn answers_that_are_as_slow_without_load_saturate_nothing() {
+        let rare = |slow_from: f64| {
+            let change = move |t: &mut Trial, p: &Point| {
+                if p.n >= slow_from || slow_from == 0.0 {
+                    (t.latency_us.p99, t.latency_us.max) = (500_000.0, 700_000.0);
+                }
+                t.latency_us.p50 = 1000.0;
+            };
+            let mut run = PlantedRun::new(6000.0, 30_000.0).rates(&[0.3, 0.5]).change(change).run();
+            crate::judge(&mut run);
+            run.findings.bottleneck
+        };
+        let b = rare(0.0);
+        assert!(b.id == "not-saturated" && b.confidence >= 0.7, "{b:#?}");
+        assert_ne!(rare(50.0).id, "not-saturated", "answers that only a load makes slow");
+    }
+
+    /// Eight connections 40 ms away: the open loop used all of them before an idle server.
+    #[test]
+    fn a_load_that_its_own_connections_held_up_is_told() {
+        let pool = |t: &mut Trial, p: &Point| {
+            if t.kind == TrialKind::Search {
+                t.intensity =
+                    Intensity::Open { rate: p.offered, arrival: Arrival::Poisson, max_connections: 8, pipeline: 1 };
+                (t.service_us.mean, t.latency_us.p50) = (40_100.0, 900_000.0);
+                t.rates.concurrency = 8.0;
+            }
+        };
+        let mut run = PlantedRun::new(40_000.0, 300.0).steps(&[1, 2, 4, 8]).rates(&[0.9]).change(pool).run();
+        crate::judge(&mut run);
+        let b = &run.findings.bottleneck;
+        assert!(
+            b.id == "not-saturated" && b.evidence.iter().any(|e| e.text.contains("the load's own limit")),
+            "{b:#?}"
+        );
+    }
 }

@@ -73,7 +73,11 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let grows = waits_longer(facts);
     let confidence = if grows.is_none() && flat.is_some() { confidence.min(LIKELY) } else { confidence };
     let sentence = sentence(facts, &view, places.as_ref());
-    let sentence = if doubt.is_some() { format!("{sentence}, but no queue was seen there") } else { sentence };
+    let sentence = if doubt.is_some() {
+        format!("{sentence}, but no queue was seen there: a limit that delays answers looks the same")
+    } else {
+        sentence
+    };
     let mut evidence: Vec<run::Evidence> =
         flat.map(|text| line(&view, "completed_rate", "", text)).into_iter().collect();
     evidence.push(used);

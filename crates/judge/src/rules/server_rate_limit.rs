@@ -4,13 +4,14 @@ use run::{FigureUnit, Trial};
 
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
-use crate::evidence::measured;
+use crate::evidence::{measured, throttled};
 use crate::link_queue;
 use crate::number::{duration, figure, percent, rate, ratio};
 use crate::refusals::Refusals;
-use crate::single::{clients, good, refused, server_of};
+use crate::single::{clients, good, refused, server_of, sides_of};
 use crate::thresholds::{
-    ALL_REFUSED, ALONE_REACHES, BUSY, HELD_BACK, KEEPS_UP, LIKELY, REFUSED, SUREST, TREND_SURE, TWO_SIGNS, WEAK_SIGN,
+    ALL_REFUSED, ALONE_REACHES, BUSY, HELD_BACK, KEEPS_UP, LIKELY, REFUSED, SUREST, THROTTLED, TREND_SURE, TWO_SIGNS,
+    WEAK_SIGN,
 };
 use crate::view::View;
 
@@ -82,6 +83,10 @@ fn delays(facts: &Facts<'_>) -> Option<Verdict> {
         rate(quick.rates.offered_rate),
         duration(quick.latency_us.mean)
     );
+    let quota = sides_of(one).iter().filter_map(throttled).find(|held| held.share >= THROTTLED);
+    if let Some(held) = quota {
+        return Some(Verdict::RuledOut(format!("{text}, but {}", held.evidence.text)));
+    }
     if let Some(queue) = link_queue::on_the_way(one) {
         return Some(Verdict::RuledOut(format!("{text}, but {}", queue.text)));
     }
@@ -164,6 +169,29 @@ mod tests {
         let b = answered_in(80.0);
         assert!(b.id == "server-rate-limit" && b.sentence.contains("delays"), "{b:#?}");
         assert_eq!(answered_in(4800.0).id, "server-concurrency");
+    }
+
+    /// A quota makes one client wait for the next period, and answers arrivals below its rate at once.
+    #[test]
+    fn a_quota_of_either_side_is_no_limit_on_purpose() {
+        let held = |who: Who, group: &str| {
+            let change = |t: &mut run::Trial, p: &crate::planted::Point| {
+                if t.kind == run::TrialKind::Search && p.offered < 190.0 {
+                    (t.latency_us.mean, t.latency_us.p50) = (80.0, 80.0);
+                }
+            };
+            let mut run = PlantedRun::new(5000.0, 200.0)
+                .level(who, "cgroup.cpu_quota", group, 0.3)
+                .per_s(who, "cgroup.cpu_periods", group, |_| 10.0)
+                .per_s(who, "cgroup.cpu_throttled_periods", group, |_| 9.0)
+                .change(change)
+                .run();
+            crate::judge(&mut run);
+            run.findings.bottleneck
+        };
+        let (server, client) = (held(Who::Server, "/srv"), held(Who::Client, "/gen"));
+        assert_eq!(server.id, "server-cpu-quota", "{server:#?}");
+        assert_eq!(client.id, "client-cpu", "{client:#?}");
     }
 
     /// A gap of 3.3 ms before answers of 2.5 ms: no place answers faster than it is held.

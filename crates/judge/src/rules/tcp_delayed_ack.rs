@@ -8,6 +8,7 @@ use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, ratio};
 use crate::single::{server_of, sides_of};
+use crate::sweep::Plateau;
 use crate::thresholds::{
     ACK_TIMER_HIGH_US, ACK_TIMER_LOW_US, ACK_TIMER_US, ACKS_BY_TIMER, SEGMENTS_OF_ONE, SEGMENTS_OF_TWO, SURE,
     TIMER_HIDDEN, WEAK_SIGN,
@@ -29,7 +30,9 @@ pub(super) const RULE: Rule = Rule {
               ACK by 40 ms, hoping to send data with it. A response whose header and body are written separately then \
               takes 40 ms on any machine. Four signs show it: one client sees 38 to 52 ms, about one ACK by timer per \
               request, idle CPUs, and unacknowledged bytes in the server's send queue. A server that merely sleeps 40 ms \
-              has an empty send queue and sends one data segment per response.",
+              has an empty send queue and sends one data segment per response. The timer delays each answer and limits no \
+              rate: more clients bring more. Where throughput stopped growing, or the wait goes away under load, something \
+              else is the limit.",
     ..PLAIN
 };
 
@@ -60,6 +63,20 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     };
     if acks < ACKS_BY_TIMER {
         return Verdict::RuledOut(format!("{} delayed ACKs per request", figure(acks)));
+    }
+    if let Plateau::Flat { from, .. } = facts.plateau {
+        return Verdict::RuledOut(format!(
+            "with the least load answers wait {} for delayed ACKs, but the timer limits no rate, and throughput stopped growing at {} clients",
+            duration(floor),
+            figure(from)
+        ));
+    }
+    if decisive.latency_us.p50 < ACK_TIMER_LOW_US {
+        return Verdict::RuledOut(format!(
+            "with the least load answers wait {} for delayed ACKs, but under load their median is {}",
+            duration(floor),
+            duration(decisive.latency_us.p50)
+        ));
     }
     if decisive.latency_us.p50 > TIMER_HIDDEN * floor {
         return Verdict::RuledOut(format!(
@@ -133,4 +150,50 @@ fn bind(one: &Trial, view: &View<'_>, acks: f64, floor: f64, proof: Proof) -> Ve
     };
     let sentence = "each request waits about 40 ms for a delayed ACK: the server writes its answer in parts with Nagle's algorithm on".into();
     Verdict::Binds { confidence, sentence, evidence }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PlantedRun, Point, Who};
+    use run::{Bottleneck, Trial};
+
+    /// As the HTTP server of the JDK does: 40 ms at light load, none under load, and a lock of 2 ms that is the limit.
+    fn lock(wait_goes_away: bool) -> Bottleneck {
+        let change = move |t: &mut Trial, p: &Point| {
+            if wait_goes_away && p.n > 2.0 {
+                (t.latency_us.p50, t.latency_us.mean) = (p.n * 2000.0, p.n * 2000.0);
+            }
+        };
+        let mut run = PlantedRun::new(41_000.0, 500.0)
+            .per_s(Who::Client, "tcp.delayed_acks", "", |p| p.x)
+            .level(Who::Server, "connection.send_queue", "", 1400.0)
+            .level(Who::Server, "connection.receive_queue", "", 60.0)
+            .change(change)
+            .run();
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    }
+
+    #[test]
+    fn a_timer_limits_no_rate_that_stopped_growing() {
+        for wait_goes_away in [true, false] {
+            let b = lock(wait_goes_away);
+            assert_ne!(b.id, "tcp-delayed-ack", "{b:#?}");
+            let out = b.ruled_out.iter().find(|out| out.id == "tcp-delayed-ack").map(|out| out.why.as_str());
+            assert!(out.is_some_and(|why| why.contains("the timer limits no rate")), "{b:#?}");
+        }
+    }
+
+    #[test]
+    fn a_wait_that_goes_away_under_load_is_no_limit_there() {
+        let change = |t: &mut Trial, p: &Point| t.latency_us.p50 = if p.n > 2.0 { 3000.0 } else { 40_500.0 };
+        let mut run = PlantedRun::new(41_000.0, 40_000.0)
+            .per_s(Who::Client, "tcp.delayed_acks", "", |p| p.x)
+            .level(Who::Server, "connection.send_queue", "", 1400.0)
+            .rates(&[])
+            .change(change)
+            .run();
+        crate::judge(&mut run);
+        assert_ne!(run.findings.bottleneck.id, "tcp-delayed-ack", "{:#?}", run.findings.bottleneck);
+    }
 }
