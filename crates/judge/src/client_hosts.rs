@@ -11,17 +11,23 @@ use crate::view::View;
 
 /// Makes the busiest generator host the client of each trial. The result does not depend on the earlier choice, so judging again changes nothing.
 pub(crate) fn busiest_first(run: &mut Run) {
-    for trial in run.trials.iter_mut().filter(|trial| !trial.client_hosts.is_empty()) {
-        let busy = |side: &Side| pressure(&View::new("client", trial, side));
-        let mut all: Vec<(f64, String)> = vec![(busy(&trial.client), trial.client.host.clone())];
-        all.extend(trial.client_hosts.iter().map(|side| (busy(side), side.host.clone())));
-        all.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        let busiest = all.first().map(|(_, host)| host.clone());
-        if let Some(at) = trial.client_hosts.iter().position(|side| Some(&side.host) == busiest.as_ref()) {
-            std::mem::swap(&mut trial.client, &mut trial.client_hosts[at]);
-        }
-        trial.client_hosts.sort_by(|a, b| a.host.cmp(&b.host));
+    run.trials.iter_mut().for_each(busiest_first_in);
+}
+
+/// Makes the busiest generator host the client of one trial.
+pub(crate) fn busiest_first_in(trial: &mut Trial) {
+    if trial.client_hosts.is_empty() {
+        return;
     }
+    let busy = |side: &Side| pressure(&View::new("client", trial, side));
+    let mut all: Vec<(f64, String)> = vec![(busy(&trial.client), trial.client.host.clone())];
+    all.extend(trial.client_hosts.iter().map(|side| (busy(side), side.host.clone())));
+    all.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let busiest = all.first().map(|(_, host)| host.clone());
+    if let Some(at) = trial.client_hosts.iter().position(|side| Some(&side.host) == busiest.as_ref()) {
+        std::mem::swap(&mut trial.client, &mut trial.client_hosts[at]);
+    }
+    trial.client_hosts.sort_by(|a, b| a.host.cmp(&b.host));
 }
 
 /// Returns how close a host is to its limit: the share of the time that its busiest worker ran or waited for a CPU; above 1 where it was

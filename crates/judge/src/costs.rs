@@ -225,18 +225,20 @@ pub const COSTS: &[CostSpec] = &[
 
 /// Fills the costs of both sides of every trial.
 pub(crate) fn derive(run: &mut Run) {
-    let rest: Vec<Side> = run.at_rest.clone();
-    for trial in &mut run.trials {
-        // The sides at rest are the client, the server, and further client hosts.
-        let at_rest = |side: &Side| rest.iter().find(|at_rest| at_rest.host == side.host).or(rest.first());
-        let client = costs(trial, &trial.client, at_rest(&trial.client));
-        let hosts: Vec<_> = trial.client_hosts.iter().map(|side| costs(trial, side, at_rest(side))).collect();
-        let server = trial.server.as_ref().map(|s| costs(trial, s, rest.get(1)));
-        trial.client.costs = client;
-        trial.client_hosts.iter_mut().zip(hosts).for_each(|(side, costs)| side.costs = costs);
-        if let (Some(side), Some(costs)) = (&mut trial.server, server) {
-            side.costs = costs;
-        }
+    let Run { at_rest, trials, .. } = run;
+    trials.iter_mut().for_each(|trial| derive_trial(trial, at_rest));
+}
+
+/// Fills the costs of both sides of one trial. The sides at rest are the client, the server, and further client hosts.
+pub(crate) fn derive_trial(trial: &mut Trial, rest: &[Side]) {
+    let at_rest = |side: &Side| rest.iter().find(|at_rest| at_rest.host == side.host).or(rest.first());
+    let client = costs(trial, &trial.client, at_rest(&trial.client));
+    let hosts: Vec<_> = trial.client_hosts.iter().map(|side| costs(trial, side, at_rest(side))).collect();
+    let server = trial.server.as_ref().map(|s| costs(trial, s, rest.get(1)));
+    trial.client.costs = client;
+    trial.client_hosts.iter_mut().zip(hosts).for_each(|(side, costs)| side.costs = costs);
+    if let (Some(side), Some(costs)) = (&mut trial.server, server) {
+        side.costs = costs;
     }
 }
 

@@ -103,6 +103,16 @@ pub fn judge(run: &mut Run) {
     run.findings.devices = run.trials.iter().map(devices).collect();
 }
 
+/// Derives the counters and the costs of the last trial, without any conclusion.
+pub fn derive_last(run: &mut Run) {
+    let Run { at_rest, trials, .. } = run;
+    let Some(trial) = trials.last_mut() else { return };
+    sides::derive_rest(at_rest);
+    sides::derive_trial(trial);
+    client_hosts::busiest_first_in(trial);
+    costs::derive_trial(trial, at_rest);
+}
+
 /// The same of a run that goes on, without what only its end is asked: what it takes to double the capacity, for which each
 /// loaded trial becomes a network of queues, and how busy each device was.
 pub fn judge_so_far(run: &mut Run) {

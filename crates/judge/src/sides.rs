@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use run::{Aggregation, CounterId, Reading, RecordedCounter, Run, Side, Window, counter};
+use run::{Aggregation, CounterId, Reading, RecordedCounter, Run, Side, Trial, Window, counter};
 
 /// Returns the measured window of a trial; all time if the trial has none.
 pub(crate) fn window_of(trial: &run::Trial) -> Window {
@@ -15,18 +15,24 @@ pub(crate) fn window_of(trial: &run::Trial) -> Window {
 
 /// Fills the counters of all sides of all trials, and those at rest.
 pub(crate) fn derive(run: &mut Run) {
-    for side in &mut run.at_rest {
-        side.counters = counters(side, Window::ALL);
+    derive_rest(&mut run.at_rest);
+    run.trials.iter_mut().for_each(derive_trial);
+}
+
+/// Fills the counters at rest.
+pub(crate) fn derive_rest(at_rest: &mut [Side]) {
+    at_rest.iter_mut().for_each(|side| side.counters = counters(side, Window::ALL));
+}
+
+/// Fills the counters of all sides of one trial.
+pub(crate) fn derive_trial(trial: &mut Trial) {
+    let window = window_of(trial);
+    trial.client.counters = counters(&trial.client, window);
+    for host in &mut trial.client_hosts {
+        host.counters = counters(host, window);
     }
-    for trial in &mut run.trials {
-        let window = window_of(trial);
-        trial.client.counters = counters(&trial.client, window);
-        for host in &mut trial.client_hosts {
-            host.counters = counters(host, window);
-        }
-        if let Some(server) = &mut trial.server {
-            server.counters = counters(server, window);
-        }
+    if let Some(server) = &mut trial.server {
+        server.counters = counters(server, window);
     }
 }
 

@@ -217,8 +217,24 @@ impl Conductor for VirtualServer {
         self.now_s
     }
 
-    fn unused_s(&mut self) -> f64 {
-        self.unused_s
+    fn left_s(&self) -> f64 {
+        self.run.plan.search.budget_s - self.now_s
+    }
+
+    fn overhead_s(&self) -> f64 {
+        AROUND_A_TRIAL_S
+    }
+
+    fn reserve(&mut self, _: f64) {}
+
+    fn begin_repeat(&mut self, _: u32) {}
+
+    fn experiment(&mut self) -> Result<(), LabError> {
+        Ok(())
+    }
+
+    fn unused_s(&mut self) -> Result<f64, LabError> {
+        Ok(self.unused_s)
     }
 
     fn stopped(&mut self) -> bool {

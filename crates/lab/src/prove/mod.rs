@@ -45,11 +45,11 @@ const OTHER_LEVER_SHARE: f64 = 0.12;
 /// Tests the verdict with this many connections in about this many seconds. The run's proof records what cannot be
 /// done. The result is judged at the end of the run.
 pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, seconds: f64) -> Result<(), LabError> {
+    let end_s = lab.elapsed_s() + seconds;
     let operating_point = OperatingPoint::busy(&lab.run, connections);
     let (own, others) = own(lab, setup, &operating_point);
     predict(lab, setup, own, &operating_point);
     others.into_iter().for_each(|(row, why)| untried(lab, row, why));
-    let end_s = lab.elapsed_s() + seconds;
     if let Some(row) = own.filter(|row| row.pull.in_turns()) {
         in_turns(lab, setup, &operating_point, row, seconds * TURNS_SHARE)?;
         if lab.run.findings.proof.as_ref().is_some_and(|proof| proof.outcome == run::ProofOutcome::Proven) {
@@ -75,6 +75,8 @@ pub(crate) fn prove_all(
     connections: Option<u32>,
     seconds: f64,
 ) -> Result<(), LabError> {
+    lab.save()?;
+    let end_s = lab.elapsed_s() + seconds;
     let operating_point = match (connections, judge::prove::at_rate(&lab.run)) {
         (Some(connections), _) => OperatingPoint::observed(&lab.run, connections),
         (None, Some(at_rate)) => OperatingPoint::offered(at_rate),
@@ -104,7 +106,6 @@ pub(crate) fn prove_all(
         false => OTHER_LEVER_SHARE,
     };
     with_turns.sort_by(|a, b| share(b).total_cmp(&share(a)));
-    let end_s = lab.elapsed_s() + seconds;
     for row in with_turns {
         let share = share(row);
         in_turns(lab, setup, &operating_point, row, seconds * share)?;
@@ -127,7 +128,7 @@ fn slots_and_count(
     let left_s = end_s - lab.elapsed_s();
     let is_planned = fewer.is_ok() && further::count_matters(lab);
     let count_s = if is_planned { further::count_seconds(left_s) } else { 0.0 };
-    in_slots(lab, setup, (operating_points, own), |row| !row.is_alone() && wanted(row), left_s - count_s)?;
+    in_slots(lab, setup, (operating_points, own), |row| !row.is_alone() && wanted(row), end_s - count_s)?;
     if !further::count_matters(lab) {
         return Ok(());
     }
@@ -135,7 +136,7 @@ fn slots_and_count(
     match fewer.and_then(|found| further::enough_time(left_s).map(|()| found)) {
         Ok((row, point)) => {
             further::predict(lab, row);
-            in_slots(lab, setup, (&[point], Some(row)), Lever::is_alone, left_s)
+            in_slots(lab, setup, (&[point], Some(row)), Lever::is_alone, end_s)
         }
         Err(why) => {
             LEVERS.iter().filter(|row| row.is_alone()).for_each(|row| untried(lab, row, why.clone()));
@@ -156,7 +157,7 @@ pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     let run::Intensity::Closed { connections, .. } = decisive.intensity else { return None };
     let points = OperatingPoint::busy(run, connections).or_fewer(run.findings.knee.as_ref());
     let has_slots = |point: &OperatingPoint| schedule::least_seconds(point.speed(), 0.0, slots::FIRST_S) <= seconds;
-    let has_turns = |point: &OperatingPoint| turns::pairs(point.response_s, seconds * LOAD_SHARE).is_some();
+    let has_turns = |point: &OperatingPoint| turns::pairs(point.response_s, seconds * LOAD_SHARE, 0.0).is_some();
     let fits = points.iter().any(|point| has_slots(point) || has_turns(point));
     (!fits).then(|| sparse::too_short(&points, 0.0, seconds))
 }
@@ -221,12 +222,13 @@ fn in_turns(
     Ok(())
 }
 
+/// Switches levers in slots, until a time of the run. The lever that is used alone was checked before.
 fn in_slots(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
     (operating_points, own): (&[OperatingPoint], Option<&'static Lever>),
     wanted: impl Fn(&Lever) -> bool,
-    seconds: f64,
+    end_s: f64,
 ) -> Result<(), LabError> {
     let Some(operating_point) = operating_points.first().filter(|_| !lab.stopped()) else { return Ok(()) };
     let mut targets = lever_targets(lab, setup);
@@ -239,13 +241,18 @@ fn in_slots(
     targets.response_s = operating_points.iter().map(response_s).fold(f64::INFINITY, f64::min);
     let (mut rows, mut taken) = (Vec::new(), BTreeMap::new());
     for row in LEVERS.iter().filter(|row| wanted(row) && matches!(row.pull, Pull::Slots { .. })) {
-        let found = allowed(lab, row).and_then(|()| switchable(lab, setup, (row, operating_point), &targets));
+        let found = match row.is_alone() {
+            true => Ok(LeverCheck::default()),
+            false => allowed(lab, row).and_then(|()| switchable(lab, setup, (row, operating_point), &targets)),
+        };
         match found.and_then(|found| take_resources(row, found, &mut taken)) {
             Ok(()) => rows.push(row),
             Err(why) => untried(lab, row, why),
         }
     }
     let answer = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
+    // Agents of levers start like generators.
+    let seconds = end_s - lab.elapsed_s() - 2.0 * lab.clock.overhead_s();
     let found = match operating_point.at_rate {
         Some(at_rate) => {
             offered_rate::trial(lab, setup, (operating_point, &at_rate, answer), &rows, &targets, seconds)?

@@ -17,6 +17,7 @@ pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Re
     let (connections, label) = describe_load(&plan.load)?;
     let mut lab = Lab::begin(plan, out, watch)?;
     let setup = TargetSetup::prepare(&mut lab)?;
+    lab.clock.end_at(lab.run.plan.search.budget_s);
     let (budget_s, rest_s) = (lab.run.plan.search.budget_s, lab.run.plan.observe.at_rest_s);
     lab.rest(&setup.observation, rest_s.min(budget_s / 20.0));
     // With an offered rate, a single client is not a step of a sweep.
@@ -29,7 +30,7 @@ pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Re
         let loads = setup.single_load(load);
         lab.trial(&setup.observation, &loads, &point)?;
     }
-    let left_s = budget_s - lab.elapsed_s();
+    let left_s = lab.left_s();
     if !lab.stopped() && left_s > 0.0 {
         prove::prove_all(&mut lab, &setup, connections, left_s)?;
     }

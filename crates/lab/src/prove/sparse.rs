@@ -39,9 +39,11 @@ pub(super) fn trial(
         return Ok(Err(too_short(operating_points, needs.least_s, seconds)));
     };
     let targets = LeverTargets { share: DOSE, ..targets.clone() };
+    let end_s = lab.elapsed_s() + seconds + lab.clock.overhead_s();
     let mut whole: Option<ProofTrial> = None;
     for round in 1..=rounds {
-        if round > 1 && lab.stopped() {
+        let is_late = slots.end_s() + lab.clock.overhead_s() > end_s - lab.elapsed_s();
+        if round > 1 && (lab.stopped() || is_late) {
             break;
         }
         match one(lab, setup, point, &[row], &targets, slots)? {

@@ -14,7 +14,7 @@ use crate::{Host, Lab, LabError, Point, TargetSetup};
 const CHANGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Warm-up of a turn, seconds, until connections are up.
 const WARM_UP_S: f64 = 0.15;
-/// Time that starting and ending agents adds to a turn, seconds.
+/// Shortest time that starting and ending agents adds to a turn, seconds.
 const OVERHEAD_S: f64 = 0.25;
 /// Shortest turn, seconds.
 const MIN_TURN_S: f64 = 0.25;
@@ -27,18 +27,19 @@ const PAIRS: (usize, usize) = (3, 8);
 const RESPONSES_PER_TURN: [f64; 2] = [20.0, 8.0];
 
 /// Returns the number of pairs and the length of a turn within some seconds; `None` if that is too short.
-pub(super) fn pairs(response_s: f64, seconds: f64) -> Option<(usize, f64)> {
-    RESPONSES_PER_TURN.iter().find_map(|responses| pairs_of(responses * response_s, seconds))
+pub(super) fn pairs(response_s: f64, seconds: f64, overhead_s: f64) -> Option<(usize, f64)> {
+    RESPONSES_PER_TURN.iter().find_map(|responses| pairs_of(responses * response_s, seconds, overhead_s))
 }
 
-fn pairs_of(least_s: f64, seconds: f64) -> Option<(usize, f64)> {
+fn pairs_of(least_s: f64, seconds: f64, overhead_s: f64) -> Option<(usize, f64)> {
+    let around_s = WARM_UP_S + overhead_s.max(OVERHEAD_S);
     let wanted_s = least_s.clamp(MIN_TURN_S, MAX_TURN_S);
-    let fitting = |turn_s: f64| (seconds / (2.0 * (turn_s + WARM_UP_S + OVERHEAD_S))).floor() as usize;
+    let fitting = |turn_s: f64| (seconds / (2.0 * (turn_s + around_s))).floor() as usize;
     let number = fitting(wanted_s).min(PAIRS.1);
     if number < PAIRS.0 {
         return None;
     }
-    let longer_s = seconds / (2.0 * number as f64) - WARM_UP_S - OVERHEAD_S;
+    let longer_s = seconds / (2.0 * number as f64) - around_s;
     Some((number, longer_s.clamp(wanted_s, MAX_TURN_S)))
 }
 
@@ -50,7 +51,8 @@ pub(super) fn trial(
     (row, load_pair): (&Lever, &LoadPair),
     seconds: f64,
 ) -> Result<Result<SwitchTrial, String>, LabError> {
-    let Some((pairs, turn_s)) = pairs(operating_point.response_s, seconds) else {
+    let end_s = lab.elapsed_s() + seconds;
+    let Some((pairs, turn_s)) = pairs(operating_point.response_s, seconds, lab.clock.overhead_s()) else {
         return Ok(Err(format!("{seconds:.1} s are too short for turns with and without it")));
     };
     let answer = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
@@ -62,6 +64,10 @@ pub(super) fn trial(
         Err(why) => return Ok(Err(why.to_string())),
     };
     for pair in 0..pairs {
+        let pair_s = 2.0 * (WARM_UP_S + turn_s + lab.clock.overhead_s());
+        if pair >= PAIRS.0 && lab.elapsed_s() + pair_s > end_s {
+            break;
+        }
         for with in order.pair() {
             if lab.stopped() {
                 return Ok(Err("it was interrupted".into()));
@@ -80,7 +86,7 @@ pub(super) fn trial(
         run::Intensity::Closed { connections, .. } => format!("{connections} connections"),
         _ => format!("{:.0} requests/s", operating_point.rate),
     };
-    let label = format!("{load}, {pairs} pairs of turns");
+    let label = format!("{load}, {} pairs of turns", on.len());
     let (lever, host, dose) = (row.id.into(), names(&hosts, setup), load_pair.dose);
     let trial = SwitchTrial { lever, host, label, turn_s, dose, off, on };
     Ok(Ok(trial))
@@ -146,6 +152,7 @@ mod tests {
 
     #[test]
     fn turns_fit_the_time_and_the_response() {
+        let pairs = |response_s, seconds| pairs(response_s, seconds, 0.0);
         let (number, turn_s) = pairs(0.001, 4.5).unwrap();
         assert!(number >= PAIRS.0 && 2.0 * number as f64 * (turn_s + WARM_UP_S + OVERHEAD_S) <= 4.5 + 1e-9);
         let (number, turn_s) = pairs(0.04, 20.0).unwrap();

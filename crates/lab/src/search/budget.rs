@@ -11,12 +11,15 @@ pub struct StepTimes {
     pub least_warmup_s: f64,
     /// Measured window, seconds.
     pub measure_s: f64,
+    /// Time besides warm-up and window, seconds: agents, drain and writing.
+    pub overhead_s: f64,
 }
 
 /// Division of a budget. With a server that settles quickly, at most a seventh is spent on anything but measuring.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     total_s: f64,
+    overhead_s: f64,
 }
 
 /// Response times that a window contains at least, while the budget allows it. The same holds for a warm-up: a queue
@@ -30,7 +33,7 @@ const MIN_WINDOWS: f64 = 5.0;
 const MIN_WARM_UP_S: f64 = 0.04;
 /// Shortest warm-up as a share of the budget: a larger budget gets a longer one.
 const MIN_WARM_UP_SHARE: f64 = 0.004;
-/// Overhead of a step, seconds: starting agents, drain, and judging.
+/// Overhead of a step on an idle machine, seconds: starting agents, drain, and writing.
 const STEP_OVERHEAD_S: f64 = 0.08;
 
 /// Share of the whole budget for the experiment on the verdict, where responses are short: half a dozen seconds of 30 for
@@ -48,7 +51,7 @@ const MAX_SEARCH_WARM_UP_S: f64 = 0.35;
 impl Budget {
     /// Returns a budget of this many seconds for everything.
     pub fn new(total_s: f64) -> Self {
-        Self { total_s: total_s.max(1.0) }
+        Self { total_s: total_s.max(1.0), overhead_s: STEP_OVERHEAD_S }
     }
 
     /// Returns the budget of the search, and the seconds of the experiment after it. A server with this response time
@@ -63,7 +66,13 @@ impl Budget {
     /// Returns the budget with more seconds for the search.
     #[must_use]
     pub fn extended(self, by_s: f64) -> Self {
-        Self { total_s: self.total_s + by_s.max(0.0) }
+        Self { total_s: self.total_s + by_s.max(0.0), ..self }
+    }
+
+    /// Returns the budget for steps with this much time besides warm-up and window, seconds.
+    #[must_use]
+    pub fn paced(self, overhead_s: f64) -> Self {
+        Self { overhead_s, ..self }
     }
 
     /// Returns the seconds of observation without load: at most the plan's, and at most a hundredth of the budget.
@@ -74,6 +83,11 @@ impl Budget {
     /// Returns the latest end of the closed-loop sweep, seconds since the start.
     pub fn sweep_until_s(&self) -> f64 {
         self.total_s * 0.45
+    }
+
+    /// Returns the latest end of the search, seconds since the start.
+    pub fn end_s(&self) -> f64 {
+        self.total_s
     }
 
     /// Returns the latest end of the last search step, seconds since the start. The overload step fits after it.
@@ -104,6 +118,7 @@ impl Budget {
             warmup_s: shorter(step.warmup_s, shortest.warmup_s),
             least_warmup_s: shorter(step.least_warmup_s, shortest.least_warmup_s),
             measure_s: shorter(step.measure_s, shortest.measure_s),
+            ..step
         }
     }
 
@@ -115,14 +130,23 @@ impl Budget {
         let measure_s = (RESPONSES_PER_WINDOW * response_s).clamp(base, MAX_SLOW_FACTOR * base);
         let warmup_s = (measure_s * 0.5).max(MAX_WARM_UP_S.min(base));
         let least_s = (RESPONSES_PER_WINDOW * response_s).max(MIN_WARM_UP_SHARE * self.total_s).max(MIN_WARM_UP_S);
-        StepTimes { warmup_s, least_warmup_s: least_s.min(warmup_s), measure_s }
+        StepTimes { warmup_s, least_warmup_s: least_s.min(warmup_s), measure_s, overhead_s: self.overhead_s }
     }
 }
 
 impl StepTimes {
-    /// Returns the whole time of a step: a short warm-up, the window, agent start and drain.
+    /// Returns the expected time of a step: a short warm-up, the window, agent start and drain.
     pub fn whole_s(&self) -> f64 {
-        (1.3 * self.least_warmup_s).min(self.warmup_s) + self.measure_s + STEP_OVERHEAD_S
+        (1.3 * self.least_warmup_s).min(self.warmup_s) + self.measure_s + self.overhead_s
+    }
+
+    /// Returns the times of a step that ends within some seconds. The longest warm-up becomes shorter first, then the
+    /// window, down to `least_measure_s`.
+    #[must_use]
+    pub fn within(self, room_s: f64, least_measure_s: f64) -> Self {
+        let measure_s = (room_s - self.overhead_s - self.least_warmup_s).max(least_measure_s).min(self.measure_s);
+        let warmup_s = (room_s - self.overhead_s - measure_s).max(self.least_warmup_s).min(self.warmup_s);
+        Self { warmup_s, measure_s, ..self }
     }
 }
 
@@ -157,6 +181,20 @@ mod tests {
         assert_eq!((proof_s(0.001), proof_s(10.0)), (30.0 * PROOF_SHARE, 30.0 * MAX_BUDGET_SHARE));
         assert!(proof_s(0.2) >= crate::prove::least_seconds(0.2), "{}", proof_s(0.2));
         assert_eq!(Budget::with_proof(5.0, 0.001).1, 0.0, "too short for any");
+    }
+
+    #[test]
+    fn a_step_at_the_end_of_the_budget_is_shorter() {
+        let budget = Budget::new(30.0);
+        let (step, least_s) = (budget.search_step(0.1), budget.search_step(0.0).measure_s);
+        assert_eq!(step.within(100.0, least_s), step);
+        for room_s in [2.5, 4.0, 6.0, 8.0] {
+            let shorter = step.within(room_s, least_s);
+            let longest_s = shorter.warmup_s + shorter.measure_s + shorter.overhead_s;
+            assert!(longest_s <= room_s.max(shorter.least_warmup_s + least_s + 0.08) + 1e-9, "{room_s}: {shorter:?}");
+        }
+        assert_eq!(step.within(0.0, least_s).measure_s, least_s);
+        assert!(budget.paced(0.5).search_step(0.0).whole_s() > budget.search_step(0.0).whole_s() + 0.4);
     }
 
     #[test]

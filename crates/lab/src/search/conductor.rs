@@ -16,10 +16,25 @@ pub trait Conductor {
     /// Returns the seconds since the run began.
     fn elapsed_s(&self) -> f64;
 
+    /// Returns the seconds of the whole budget that are left for trials.
+    fn left_s(&self) -> f64;
+
+    /// Returns the seconds that a trial takes besides its warm-up and window, by those before.
+    fn overhead_s(&self) -> f64;
+
+    /// Reserves seconds after the search for the experiment on the verdict.
+    fn reserve(&mut self, seconds: f64);
+
+    /// Begins another independent repeat of the search.
+    fn begin_repeat(&mut self, repeat: u32);
+
+    /// Tests the verdict, in the reserved time as far as it is left.
+    fn experiment(&mut self) -> Result<(), LabError>;
+
     /// Returns the seconds after the search that turned out to be of no use to anything else. Asked once, at the end of
     /// the sweep; the search then takes them.
-    fn unused_s(&mut self) -> f64 {
-        0.0
+    fn unused_s(&mut self) -> Result<f64, LabError> {
+        Ok(0.0)
     }
 
     /// Returns whether the search must stop.

@@ -10,6 +10,9 @@ use crate::{LabError, Point};
 pub(crate) const BUDGET_SHARE: f64 = 0.12;
 /// Minimum budget for turns, seconds.
 const MIN_BUDGET_S: f64 = 8.0;
+/// Shares of a turn for its warm-up and its window.
+const WARM_UP_SHARE: f64 = 0.2;
+const WINDOW_SHARE: f64 = 0.6;
 /// Number of connections: enough to keep a server busy, and too few for a queue to be what is measured.
 const CONNECTIONS: u32 = 4;
 
@@ -31,15 +34,16 @@ pub(crate) fn conduct(
     let each_s = seconds / turns.max(1) as f64;
     let connections = CONNECTIONS.min(conductor.run().plan.search.max_connections.max(1));
     for turn in 0..turns {
-        if seconds <= 0.0 || conductor.stopped() {
+        let whole_s = (WARM_UP_SHARE + WINDOW_SHARE) * each_s + conductor.overhead_s();
+        if seconds <= 0.0 || conductor.stopped() || whole_s > conductor.left_s() {
             return Ok(());
         }
         let (load, point) = window(back_and_forth(turn, kinds), turn);
         let plan = LoadPlan {
             threads: load.threads.min(connections),
             intensity: Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() },
-            warmup_s: 0.2 * each_s,
-            duration_s: 0.6 * each_s,
+            warmup_s: WARM_UP_SHARE * each_s,
+            duration_s: WINDOW_SHARE * each_s,
             ..load
         };
         match conductor.trial(plan, &point) {

@@ -7,7 +7,7 @@ use run::{Intensity, Io, LoadPlan, Plan, Prove, Run, ThinkTime};
 
 use crate::prove;
 use crate::search::live_target::LiveTarget;
-use crate::search::{self, Budget};
+use crate::search::{self, Budget, Conductor};
 use crate::search::{class_turns, handshake_turns, user_search};
 use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
@@ -17,61 +17,65 @@ const CEILING_CONNECTIONS: u32 = 64;
 /// Finds the capacity of the plan's target. After an interrupt, the returned run contains what was measured before.
 pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run, LabError> {
     let mut lab = Lab::begin(plan, out, watch)?;
+    let budget_s = lab.run.plan.search.budget_s;
+    lab.clock.end_at(budget_s);
     let target_setup = TargetSetup::prepare(&mut lab)?;
-    let rest_s = Budget::new(lab.run.plan.search.budget_s).at_rest_s(lab.run.plan.observe.at_rest_s);
+    let rest_s = Budget::new(budget_s).at_rest_s(lab.run.plan.observe.at_rest_s);
     lab.rest(&target_setup.observation, rest_s);
+    let first_s = target_setup.first_s;
     let mut live = LiveTarget { lab, target_setup, began_s: 0.0, proof_s: 0.0, no_proof: None };
     live.ceiling();
-    let users = live.lab.run.plan.search.users;
-    let whole_s = live.lab.run.plan.search.budget_s;
-    let handshakes_s = if users { 0.0 } else { handshake_turns::seconds(&live.target_setup.load, whole_s) };
-    let classes_s = if users { 0.0 } else { class_turns::seconds(&live.target_setup.load, whole_s) };
-    let search_s = whole_s - handshakes_s - classes_s;
-    let (budget, proof_s) = match live.lab.run.plan.search.prove {
-        // Loads with levers have no think times, so they would differ from the users' load.
-        Prove::Default | Prove::Intrusive if !users => Budget::with_proof(search_s, live.target_setup.first_s),
-        _ => (Budget::new(search_s), 0.0),
-    };
-    live.proof_s = proof_s;
-    for repeat in 0..live.lab.run.plan.repeat_count() {
-        live.search(repeat, budget)?;
-    }
-    handshake_turns::conduct(&mut live, handshakes_s)?;
-    class_turns::conduct(&mut live, classes_s)?;
-    live.prove()?;
+    within_budget(&mut live, first_s)?;
     live.lab.finish()
 }
 
-impl LiveTarget<'_> {
-    /// Searches for the capacity once.
-    fn search(&mut self, repeat: u32, budget: Budget) -> Result<(), LabError> {
+/// Searches for the capacity, measures the costs of handshakes and classes, and tests the verdict: all within the plan's
+/// budget, against a server that answered its test request within `first_s` seconds.
+pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), LabError> {
+    let (plan, load) = (conductor.run().plan.clone(), conductor.load().clone());
+    let (users, whole_s) = (plan.search.users, plan.search.budget_s);
+    let handshakes_s = if users { 0.0 } else { handshake_turns::seconds(&load, whole_s) };
+    let classes_s = if users { 0.0 } else { class_turns::seconds(&load, whole_s) };
+    let search_s = whole_s - handshakes_s - classes_s;
+    let (budget, proof_s) = match plan.search.prove {
+        // Loads with levers have no think times, so they would differ from the users' load.
+        Prove::Default | Prove::Intrusive if !users => Budget::with_proof(search_s, first_s),
+        _ => (Budget::new(search_s), 0.0),
+    };
+    conductor.reserve(proof_s);
+    for repeat in 0..plan.repeat_count() {
+        if repeat > 0 && conductor.stopped() {
+            break;
+        }
         if repeat > 0 {
-            if self.lab.stopped() {
-                return Ok(());
-            }
-            self.lab.begin_repeat(repeat);
-            self.began_s = self.lab.elapsed_s();
+            conductor.begin_repeat(repeat);
         }
-        let response_s = self.target_setup.first_s;
-        match self.lab.run.plan.search.users {
-            true => user_search::capacity(self, budget, response_s),
-            false => search::capacity(self, budget, response_s),
-        }
+        match users {
+            true => user_search::capacity(conductor, budget, first_s),
+            false => search::capacity(conductor, budget, first_s),
+        }?;
     }
+    handshake_turns::conduct(conductor, handshakes_s)?;
+    class_turns::conduct(conductor, classes_s)?;
+    conductor.experiment()
+}
 
+impl LiveTarget<'_> {
     /// Tests the verdict with the fewest connections that reach the highest rate: more of them only wait longer.
-    fn prove(&mut self) -> Result<(), LabError> {
+    pub(super) fn prove(&mut self) -> Result<(), LabError> {
         if let Some(why) = self.no_proof.take() {
             prove::not_tried(&mut self.lab, why);
             return Ok(());
         }
+        self.lab.save()?;
         let decisive = self.lab.run.findings.picks.decisive.and_then(|at| self.lab.run.trials.get(at));
         let Some(Intensity::Closed { connections, .. }) = decisive.map(|t| &t.intensity) else { return Ok(()) };
         let connections = *connections;
-        if self.proof_s <= 0.0 || self.lab.stopped() {
+        let seconds = self.proof_s.min(self.lab.left_s());
+        if seconds <= 0.0 || self.lab.stopped() {
             return Ok(());
         }
-        prove::prove(&mut self.lab, &self.target_setup, connections, self.proof_s)
+        prove::prove(&mut self.lab, &self.target_setup, connections, seconds)
     }
 
     /// Measures the generator alone with the null driver. A verdict must not blame the server near that rate.

@@ -59,6 +59,7 @@ impl Finder {
 
     /// Conducts the next step; returns false when there is none.
     pub fn step(&mut self, conductor: &mut dyn Conductor) -> Result<bool, LabError> {
+        self.budget = self.budget.paced(conductor.overhead_s());
         self.phase = match std::mem::replace(&mut self.phase, Phase::Done) {
             Phase::Sweep(sweep) => self.sweep_step(conductor, sweep)?,
             Phase::Rates(search, limits) => self.rate_step(conductor, search, limits)?,
@@ -74,13 +75,15 @@ impl Finder {
     /// Conducts a step of the sweep. It counts good answers only: refusals are quick, and a server that refuses
     /// everybody would look fast.
     fn sweep_step(&mut self, conductor: &mut dyn Conductor, mut sweep: Sweep) -> Result<Phase, LabError> {
-        let Some(n) = sweep.next() else { return Ok(self.end_sweep(conductor, &sweep)) };
+        let Some(n) = sweep.next() else { return self.end_sweep(conductor, &sweep) };
         let length = self.budget.sweep_step(self.response_s);
+        let left_s = self.budget.sweep_until_s() - conductor.elapsed_s();
         if self.over(conductor) {
             sweep.end("the run ended");
-        } else if n > 1 && conductor.elapsed_s() + length.whole_s() > self.budget.sweep_until_s() {
+        } else if n > 1 && length.whole_s() > left_s {
             sweep.end("their share of the budget is spent");
         } else {
+            let length = length.within(left_s, length.measure_s);
             let plan = step::plan(conductor, closed(conductor, n), length);
             let label = if n == 1 { "1 connection".into() } else { format!("{n} connections") };
             let trial = self.conduct(conductor, plan, label, TrialKind::Sweep)?;
@@ -89,27 +92,28 @@ impl Finder {
                 sweep.end("the generator has no local ports or descriptors for more");
             }
             let left_s = self.budget.sweep_until_s() - conductor.elapsed_s();
-            sweep.hurry((left_s / self.budget.sweep_step(self.response_s).whole_s()) as u32);
+            let next = self.budget.sweep_step(self.response_s);
+            sweep.hurry((left_s / next.whole_s()) as u32, next.measure_s);
         }
         Ok(Phase::Sweep(sweep))
     }
 
     /// Ends the sweep. If anything came back, the rate search is next.
-    fn end_sweep(&mut self, conductor: &mut dyn Conductor, sweep: &Sweep) -> Phase {
+    fn end_sweep(&mut self, conductor: &mut dyn Conductor, sweep: &Sweep) -> Result<Phase, LabError> {
         if let Some(why) = sweep.ended() {
             conductor.note(format!("stopped adding clients: {why}"));
         }
         if sweep.best() <= 0.0 {
-            return Phase::Done;
+            return Ok(Phase::Done);
         }
         self.connections = sweep.fewest_at_best();
         let limits = judge::limits(conductor.run());
         // The sweep ended with clients waiting for each other; the search is for rates at which they do not.
         let longest_s = judge::longest_mean_us(&limits).unwrap_or(f64::INFINITY) / 1e6;
         self.response_s = self.response_s.min(longest_s);
-        self.budget = self.budget.extended(conductor.unused_s());
+        self.budget = self.budget.extended(conductor.unused_s()?);
         self.search_s = self.budget.search_until_s() - conductor.elapsed_s();
-        Phase::Rates(RateSearch::new(sweep.best(), conductor.run().plan.search.precision), limits)
+        Ok(Phase::Rates(RateSearch::new(sweep.best(), conductor.run().plan.search.precision), limits))
     }
 
     /// Conducts a step of the rate search, or the overload step.
@@ -121,7 +125,12 @@ impl Finder {
     ) -> Result<Phase, LabError> {
         let length = self.budget.search_step_within(self.search_s, self.response_s);
         let over = self.over(conductor);
-        let in_time = conductor.elapsed_s() + length.whole_s() <= self.budget.search_until_s();
+        let least_s = self.budget.search_step(0.0).measure_s;
+        let left_s = step::left_s(conductor, self.budget.end_s());
+        let search_left_s = left_s - (self.budget.end_s() - self.budget.search_until_s());
+        let within = |seconds: f64| length.within(seconds, least_s.min(length.measure_s));
+        let (in_time, overload, length) =
+            (length.whole_s() <= search_left_s, within(left_s), within(search_left_s));
         if let Some(rate) = search.next().filter(|_| in_time && !over) {
             let trial = self.offer(conductor, rate, &limits, length, TrialKind::Search)?;
             let held = judge::breach(&trial, &limits).is_none();
@@ -133,7 +142,7 @@ impl Finder {
             return Ok(Phase::Rates(search, limits));
         }
         if !over {
-            self.offer(conductor, search.overload(), &limits, length, TrialKind::Overload)?;
+            self.offer(conductor, search.overload(), &limits, overload, TrialKind::Overload)?;
         }
         Ok(Phase::Done)
     }

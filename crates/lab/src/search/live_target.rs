@@ -32,11 +32,37 @@ impl Conductor for LiveTarget<'_> {
         self.lab.elapsed_s() - self.began_s
     }
 
+    fn left_s(&self) -> f64 {
+        self.lab.left_s()
+    }
+
+    fn overhead_s(&self) -> f64 {
+        self.lab.clock.overhead_s()
+    }
+
+    fn reserve(&mut self, seconds: f64) {
+        self.proof_s = seconds;
+    }
+
+    /// Gives the repeat a budget of its own.
+    fn begin_repeat(&mut self, repeat: u32) {
+        self.lab.begin_repeat(repeat);
+        self.began_s = self.lab.elapsed_s();
+        self.lab.clock.end_at(self.began_s + self.lab.run.plan.search.budget_s);
+    }
+
+    fn experiment(&mut self) -> Result<(), LabError> {
+        self.prove()
+    }
+
     /// Returns the time of an experiment that would be too short for this server. With repeats it is not divided.
-    fn unused_s(&mut self) -> f64 {
+    fn unused_s(&mut self) -> Result<f64, LabError> {
         let is_reserved = self.proof_s > 0.0 && self.lab.run.plan.repeat_count() == 1;
+        if is_reserved {
+            self.lab.save()?;
+        }
         self.no_proof = if is_reserved { prove::too_short(&self.lab.run, self.proof_s) } else { None };
-        if self.no_proof.is_some() { self.proof_s } else { 0.0 }
+        Ok(if self.no_proof.is_some() { self.proof_s } else { 0.0 })
     }
 
     fn stopped(&mut self) -> bool {

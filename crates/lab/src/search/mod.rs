@@ -19,7 +19,7 @@ pub mod user_search;
 pub use budget::{Budget, StepTimes};
 pub use compare::{InTurns, in_turns};
 pub use conductor::Conductor;
-pub use find::find;
+pub use find::{find, within_budget};
 pub use finder::{Finder, capacity};
 pub use rate_search::RateSearch;
 pub use sweep::Sweep;

@@ -14,8 +14,13 @@ pub(crate) fn plan(conductor: &dyn Conductor, intensity: Intensity, length: Step
     };
     // Every step gets its own arrivals and think times: repeated ones would repeat their luck.
     let seed = load.seed.wrapping_add((conductor.run().trials.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let StepTimes { warmup_s, least_warmup_s, measure_s: duration_s } = length;
+    let StepTimes { warmup_s, least_warmup_s, measure_s: duration_s, .. } = length;
     LoadPlan { seed, intensity, threads, warmup_s, least_warmup_s, duration_s, ..load }
+}
+
+/// Returns the seconds left until the end of a search, and of the whole budget.
+pub(crate) fn left_s(conductor: &dyn Conductor, end_s: f64) -> f64 {
+    (end_s - conductor.elapsed_s()).min(conductor.left_s())
 }
 
 /// Conducts a step. Returns none, with a note, if its generators were lost.

@@ -68,12 +68,15 @@ impl Sweep {
     }
 
     /// Enlarges the steps if doubling would not reach the maximum in the steps left. Done only while throughput grows
-    /// with the clients, because then nothing happens between two steps.
-    pub fn hurry(&mut self, steps_left: u32) {
+    /// with the clients, because then nothing happens between two steps. A larger step has at most as many clients as a
+    /// full server would answer within a window of `measure_s` at the present rate: with more, a slow server would be
+    /// busy with their first requests long after the step.
+    pub fn hurry(&mut self, steps_left: u32, measure_s: f64) {
         let (clients, most) = (f64::from(self.last.0.max(1)), f64::from(self.most));
         let doublings = ((most / clients).log2() / f64::from(steps_left.max(1))).ceil().clamp(1.0, 31.0);
         if self.scales && self.ended.is_none() {
-            self.next = self.last.0.saturating_mul(1 << doublings as u32).min(self.most);
+            let answered = ((self.last.1 * measure_s) as u32).max(self.last.0.saturating_mul(2));
+            self.next = self.last.0.saturating_mul(1 << doublings as u32).min(answered).min(self.most);
         }
     }
 
@@ -134,12 +137,26 @@ mod tests {
             while let Some(n) = sweep.next().filter(|_| tried.len() < 5) {
                 tried.push(n);
                 sweep.record((f64::from(n) * 20.0).min(x_max));
-                sweep.hurry(5 - tried.len() as u32);
+                sweep.hurry(5 - tried.len() as u32, 1.0);
             }
             tried
         };
         assert_eq!(tried(1e9), [1, 2, 8, 32, 64]);
         assert_eq!(tried(40.0), [1, 2, 8, 16], "what is full is seen at the second step past it, doubled again");
+    }
+
+    /// A server of 0.1 s got 1024 connections after the second step, answered their first requests for 100 s, and was
+    /// called dead.
+    #[test]
+    fn a_slow_server_gets_no_more_clients_than_it_answers_within_a_window() {
+        let mut sweep = Sweep::new(1024);
+        sweep.record(9.0);
+        sweep.record(19.0);
+        sweep.hurry(2, 1.7);
+        assert_eq!(sweep.next(), Some(32));
+        sweep.record(20.0);
+        sweep.hurry(1, 1.7);
+        assert_eq!(sweep.next(), Some(64), "doubled where nothing scales any more");
     }
 
     #[test]

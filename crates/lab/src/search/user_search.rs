@@ -71,9 +71,12 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
     let first = conductor.run().trials.len();
     while let Some(users) = search.next(&seen(conductor, first)) {
         let began = conductor.run().trials.len() > first;
-        if conductor.stopped() || began && conductor.elapsed_s() + length.whole_s() > budget.search_until_s() {
+        let budget = budget.paced(conductor.overhead_s());
+        let (length, left_s) = (budget.search_step(response_s), step::left_s(conductor, budget.end_s()));
+        if conductor.stopped() || began && length.whole_s() > left_s {
             return Ok(());
         }
+        let length = length.within(left_s, budget.search_step(0.0).measure_s);
         let intensity = Intensity::Closed { connections: users, pipeline: 1, think: think.clone() };
         let plan = step::plan(conductor, intensity, length);
         let label = if users == 1 { "1 user".into() } else { format!("{users} users") };

@@ -58,6 +58,8 @@ pub(crate) struct TrialSetup<'a> {
     pub(crate) descriptors: u64,
     /// Whether a live view is attached, so that agents report more.
     pub(crate) watched: bool,
+    /// Seconds of the budget that are left; infinite without a budget.
+    pub(crate) left_s: f64,
 }
 
 /// Conducts one trial with the agents of the one before, and leaves those that wait for the next. `samplers` opens
@@ -73,6 +75,7 @@ pub(crate) fn conduct(
         return Err(LabError::set_up(&point.label, "a trial needs a load"));
     };
     let began = Instant::now();
+    let budget_end = Duration::try_from_secs_f64(setup.left_s).ok().and_then(|left| began.checked_add(left));
     let AssignedAgents { mut group, parts, spread } = assign(setup, std::mem::take(kept))?;
     let remote = group.agents().iter().any(Agent::is_remote);
     let patience = if remote { REMOTE_READY_WITHIN } else { READY_WITHIN };
@@ -92,7 +95,7 @@ pub(crate) fn conduct(
     let (steady, mut ended) = running.warm_up(plan, wanted_connections(setup));
     let (from, _) = running.enter(Phase::Measure);
     if ended == TrialEnd::InFull {
-        ended = running.hold(plan);
+        ended = running.hold(plan, budget_end);
     }
     let (_, to) = running.enter(Phase::Drain);
     running.collect(Duration::from_secs_f64(plan.drain_s.max(0.0)) + Duration::from_secs(3));

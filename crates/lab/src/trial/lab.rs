@@ -13,6 +13,7 @@ use testbed::named::Joining;
 use crate::agents::AgentGroup;
 use crate::observe::host_watch::HostWatch;
 use crate::observe::{Observation, ObservedServer};
+use crate::trial::BudgetClock;
 use crate::trial::cold::Cold;
 use crate::trial::conduct::{self, Load, TrialSetup};
 use crate::trial::observe_only;
@@ -38,6 +39,8 @@ pub struct Lab<'w> {
     generators: AgentGroup,
     /// Number of the current repeat, from 0.
     repeat: u32,
+    /// Clock of the budget; without an end unless the command has a budget.
+    pub(crate) clock: BudgetClock,
 }
 
 /// Rejects loads of different kinds, since a trial has one intensity.
@@ -81,6 +84,7 @@ impl<'w> Lab<'w> {
             host_watch: None,
             generators: AgentGroup::default(),
             repeat: 0,
+            clock: BudgetClock::default(),
         };
         crate::levers::put_back().into_iter().for_each(|note| lab.note(note));
         Ok(lab)
@@ -94,6 +98,11 @@ impl<'w> Lab<'w> {
     /// Returns the seconds since the run began.
     pub fn elapsed_s(&self) -> f64 {
         self.began.elapsed().as_secs_f64()
+    }
+
+    /// Returns the seconds of the budget that are left for trials; infinite without a budget.
+    pub(crate) fn left_s(&self) -> f64 {
+        self.clock.left_s(self.elapsed_s())
     }
 
     /// Returns whether the user wants to stop.
@@ -188,13 +197,15 @@ impl<'w> Lab<'w> {
         check_one_kind(loads, point)?;
         self.watch.phase(&point.label, expected);
         let watched = self.watch.looks();
-        let setup = TrialSetup { program: &self.program, loads, descriptors: self.descriptors, watched };
+        let (began_s, left_s) = (self.elapsed_s(), self.left_s());
+        let setup = TrialSetup { program: &self.program, loads, descriptors: self.descriptors, watched, left_s };
         let interval_s = self.run.plan.observe.interval_s;
         let open = |group: &AgentGroup, origin| {
             beside(group, origin);
             observation.open(group, origin, interval_s)
         };
         let (mut trial, ended) = conduct::conduct(&setup, &mut self.generators, point, open, self.watch)?;
+        self.clock.conducted(self.elapsed_s() - began_s - trial.measured.window.end_s);
         // After the end of a server or a generator, further trials would measure something else.
         let broken = ended == TrialEnd::Broken || trial.incidents.iter().any(|i| i.kind.invalidates_trial());
         self.stopped |= ended == TrialEnd::ByUser || broken && !observation.is_blind();
@@ -239,8 +250,10 @@ impl<'w> Lab<'w> {
         self.repeat = repeat;
     }
 
-    /// Adds a trial to the run, judges it and saves the run.
+    /// Adds a trial to the run, derives its counters and costs, and writes the run. Conclusions are drawn when something
+    /// needs them: see [`Lab::save`].
     pub fn keep(&mut self, mut trial: Trial) -> Result<&Trial, LabError> {
+        let began_s = self.elapsed_s();
         trial.repeat = self.repeat;
         if self.run.plan.repeat_count() > 1 {
             trial.label += &format!(", repeat {}", self.repeat + 1);
@@ -251,7 +264,9 @@ impl<'w> Lab<'w> {
         self.host_watch.iter_mut().for_each(|watch| watch.record(&mut trial));
         trial.notes.iter_mut().for_each(|note| *note = self.run.plan.load.secrets.scrub(note));
         self.run.trials.push(trial);
-        self.save()?;
+        judge::derive_last(&mut self.run);
+        self.write()?;
+        self.clock.kept(self.elapsed_s() - began_s);
         let last = self.run.trials.len() - 1;
         self.watch.trial(&self.run.trials[last]);
         Ok(&self.run.trials[last])
@@ -260,13 +275,21 @@ impl<'w> Lab<'w> {
     /// Judges the run so far and writes `run.json`. If this process is killed, the file says that the run was
     /// interrupted.
     pub fn save(&mut self) -> Result<(), LabError> {
-        self.run.elapsed_s = self.elapsed_s();
-        self.run.interrupted = self.stopped || !self.finished;
+        let began_s = self.elapsed_s();
         if self.finished {
             judge::judge(&mut self.run)
         } else {
             judge::judge_so_far(&mut self.run)
         }
+        self.write()?;
+        self.clock.judged(self.elapsed_s() - began_s);
+        Ok(())
+    }
+
+    /// Writes `run.json`.
+    fn write(&mut self) -> Result<(), LabError> {
+        self.run.elapsed_s = self.elapsed_s();
+        self.run.interrupted = self.stopped || !self.finished;
         if let Some(dir) = &self.dir {
             dir.save(&self.run)?;
         }

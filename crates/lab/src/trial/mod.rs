@@ -1,6 +1,7 @@
 //! Trials: the target, one trial with its agents, and the run that keeps all trials.
 
 mod addresses;
+mod budget_clock;
 pub mod cold;
 mod collected_parts;
 mod command_line;
@@ -24,6 +25,7 @@ pub(crate) mod turn_order;
 mod watch;
 mod watch_server;
 
+pub use budget_clock::BudgetClock;
 pub use conduct::Load;
 pub use lab::Lab;
 pub use load_once::load;

@@ -117,8 +117,8 @@ impl<'w> RunningTrial<'w> {
     }
 
     /// Measures for the plan's duration, or until nothing more can be measured. A window does not end while the
-    /// server stands still, because no percentile would then contain the waiting requests.
-    pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
+    /// server stands still, because no percentile would then contain the waiting requests; but it ends with the budget.
+    pub(crate) fn hold(&mut self, plan: &LoadPlan, budget_end: Option<Instant>) -> TrialEnd {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s);
         // The order that ends the window is sent ahead of its end.
@@ -128,7 +128,8 @@ impl<'w> RunningTrial<'w> {
         if ended != TrialEnd::InFull {
             return ended;
         }
-        self.hold_until(until + MAX_STANDSTILL, plan, |running| running.progress.stands_still(begin_s))
+        let latest = until + MAX_STANDSTILL;
+        self.hold_until(budget_end.map_or(latest, |end| latest.min(end)), plan, |running| running.progress.stands_still(begin_s))
     }
 
     fn hold_until(&mut self, until: Instant, plan: &LoadPlan, goes_on: impl Fn(&Self) -> bool) -> TrialEnd {

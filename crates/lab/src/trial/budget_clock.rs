@@ -1,0 +1,95 @@
+//! Clock of a budget. Every step of a run asks it how much time is left, and how long a trial takes besides its load.
+
+/// Time of a trial besides warm-up and window before one was conducted, seconds: agents, drain and writing.
+const FIRST_OVERHEAD_S: f64 = 0.08;
+/// Time to judge and write a run before that was done once, seconds.
+const FIRST_JUDGEMENT_S: f64 = 0.1;
+/// Time kept for the end of a run, in judgements: the last one, which also says what twice the capacity takes, and the
+/// report. Measured with 15 to 60 trials: 1.4 to 2.2 times the judgement before.
+const LAST_JUDGEMENTS: f64 = 3.0;
+
+/// Clock of a budget.
+#[derive(Clone, Copy, Debug)]
+pub struct BudgetClock {
+    /// End of the budget, seconds of the run.
+    end_s: f64,
+    /// Recent time to start and end a trial, seconds.
+    around_s: f64,
+    /// Recent time to keep a trial, seconds.
+    keeping_s: f64,
+    /// Recent time to judge and write the run, seconds.
+    judging_s: f64,
+}
+
+impl Default for BudgetClock {
+    fn default() -> Self {
+        Self {
+            end_s: f64::INFINITY,
+            around_s: FIRST_OVERHEAD_S,
+            keeping_s: 0.0,
+            judging_s: FIRST_JUDGEMENT_S,
+        }
+    }
+}
+
+impl BudgetClock {
+    /// Sets the end of the budget, in seconds of the run.
+    pub fn end_at(&mut self, end_s: f64) {
+        self.end_s = end_s;
+    }
+
+    /// Returns the seconds left for trials; infinite without a budget.
+    pub fn left_s(&self, now_s: f64) -> f64 {
+        (self.end_s - LAST_JUDGEMENTS * self.judging_s - now_s).max(0.0)
+    }
+
+    /// Returns the seconds that a trial takes besides its warm-up and window.
+    pub fn overhead_s(&self) -> f64 {
+        (self.around_s + self.keeping_s).max(FIRST_OVERHEAD_S)
+    }
+
+    /// Records the time that it took to start and end a trial, seconds.
+    pub fn conducted(&mut self, around_s: f64) {
+        self.around_s = recent(self.around_s, around_s);
+    }
+
+    /// Records the time that it took to keep a trial, seconds.
+    pub fn kept(&mut self, took_s: f64) {
+        self.keeping_s = recent(self.keeping_s, took_s);
+    }
+
+    /// Records the time that it took to judge and write the run, seconds.
+    pub fn judged(&mut self, took_s: f64) {
+        self.judging_s = recent(self.judging_s, took_s);
+    }
+}
+
+/// Returns the newest time, or a longer one that is slowly forgotten: a busy machine is slow again and again.
+fn recent(before_s: f64, now_s: f64) -> f64 {
+    now_s.max(0.5 * (before_s + now_s))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_trial_is_remembered_and_slowly_forgotten() {
+        let mut clock = BudgetClock::default();
+        assert_eq!((clock.left_s(1e9), clock.overhead_s()), (f64::INFINITY, FIRST_OVERHEAD_S));
+        clock.conducted(1.0);
+        clock.kept(0.5);
+        assert_eq!(clock.overhead_s(), 1.5);
+        (0..10).for_each(|_| clock.conducted(0.1));
+        assert!((clock.overhead_s() - 0.6).abs() < 0.01, "{clock:?}");
+    }
+
+    #[test]
+    fn time_to_judge_and_to_report_is_kept() {
+        let mut clock = BudgetClock::default();
+        clock.end_at(30.0);
+        clock.judged(0.4);
+        assert!((clock.left_s(20.0) - 8.8).abs() < 1e-9, "{clock:?}");
+        assert_eq!(clock.left_s(40.0), 0.0);
+    }
+}
