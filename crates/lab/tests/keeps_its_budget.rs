@@ -76,7 +76,7 @@ impl Machine {
         }
         let drain_s = if is_stalled { plan.drain_s } else { self.response_s.min(plan.drain_s) };
         self.now_s += around_s + window.end_s + drain_s;
-        self.clock.conducted(around_s + drain_s);
+        self.clock.conducted(around_s, drain_s);
         window
     }
 

@@ -9,7 +9,7 @@
 
 use load::{Service, SimServer, TokenBucket};
 use run::{Plan, Run};
-use testkit::queueing::{bucket_refuses, highest, md1_tail, mm1_capacity, mmc_tail};
+use testkit::queueing::{bucket_refuses, dm1_capacity, highest, md1_tail, mm1_capacity, mmc_tail};
 use testkit::{Drift, Pauses, VirtualServer};
 
 /// Number of runs of each model, and in the long table.
@@ -276,11 +276,12 @@ fn a_machine_whose_speed_changes_is_known_less_sharply() {
     assert!(half(drifting) > 1.5 * half(undisturbed), "{} and {}", half(drifting), half(undisturbed));
 }
 
-/// Returns M/M/1 of 5 ms with the default objective of `find`, as slow as many applications.
+/// Returns an exponential service of 5 ms with the default objective of `find`, as slow as many applications. So few
+/// requests arrive at equal gaps, so that the queue is D/M/1.
 fn slow_application() -> Known {
-    let capacity = |p50_us: f64| mm1_capacity(200.0, 0.5, p50_us / 1e6);
+    let capacity = |p50_us: f64| dm1_capacity(200.0, 0.5, p50_us / 1e6);
     let mut known =
-        Known::queue("M/M/1 of 5 ms, find's own", server(Service::Exponential, 5000, 1), 34_660.0, capacity);
+        Known::queue("D/M/1 of 5 ms, find's own", server(Service::Exponential, 5000, 1), 34_660.0, capacity);
     known.plan.objective.p50_us = Some(known.limit);
     known.plan.objective.p99_us = Some(346_600.0);
     known
@@ -291,8 +292,8 @@ fn slow_application() -> Known {
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs_with_one_stall() {
     for (known, seeds) in [(slow_application(), HUNDREDS), (own_objective(), HUNDREDS / 5)] {
-        println!("undisturbed: {}", known.found(seeds, undisturbed));
-        println!("one stall:   {}", known.found(seeds, stalling));
+        println!("{} undisturbed: {}", known.name, known.found(seeds, undisturbed));
+        println!("{} one stall:   {}", known.name, known.found(seeds, stalling));
     }
 }
 

@@ -74,6 +74,14 @@ pub fn md1_tail(service_s: f64, lambda: f64, t_s: f64) -> f64 {
     (1.0 - (1.0 - lambda * service_s) * within).clamp(0.0, 1.0)
 }
 
+/// Returns the rate of equal gaps at which the `share` quantile of the response time of D/M/1 is `limit_s`. The response
+/// time is exponential with rate `mu (1 - sigma)`, where `sigma = exp(-mu (1 - sigma) / lambda)` (Kleinrock, Queueing
+/// Systems I, 1975, section 6.4). So `mu (1 - sigma)` follows from the quantile, and the rate from `sigma`.
+pub fn dm1_capacity(mu: f64, share: f64, limit_s: f64) -> f64 {
+    let decay = -(1.0 - share).ln() / limit_s;
+    decay / -(1.0 - decay / mu).ln()
+}
+
 /// Returns the share of Poisson arrivals that a token bucket refuses. The missing tokens are the unfinished work of an
 /// M/D/1 queue with room for `burst` requests, so a refusal is an arrival at a full queue. The loss of M/D/1/K follows
 /// from its embedded chain (Gross and Harris, section 5.1.7). `load` is the arrival rate divided by the bucket's rate.

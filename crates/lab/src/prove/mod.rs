@@ -61,7 +61,7 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
         in_turns(lab, setup, &OperatingPoint::observed(&lab.run, connections), row, seconds * LOAD_SHARE)?;
     }
     let wanted = |row: &Lever| row.always || Some(row.id) == own.map(|own| own.id);
-    let operating_points = operating_point.or_fewer(lab.run.findings.knee.as_ref());
+    let operating_points = operating_point.or_fewer(&lab.run);
     let most = lab.run.plan.search.max_connections;
     slots_and_count(lab, setup, (&operating_points, own), wanted, (most, end_s))
 }
@@ -155,7 +155,7 @@ pub(crate) fn least_seconds(response_s: f64) -> f64 {
 pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     let decisive = run.trials.get(run.findings.picks.decisive?)?;
     let run::Intensity::Closed { connections, .. } = decisive.intensity else { return None };
-    let points = OperatingPoint::busy(run, connections).or_fewer(run.findings.knee.as_ref());
+    let points = OperatingPoint::busy(run, connections).or_fewer(run);
     let has_slots = |point: &OperatingPoint| schedule::least_seconds(point.speed(), 0.0, slots::FIRST_S) <= seconds;
     let has_turns = |point: &OperatingPoint| turns::pairs(point.response_s, seconds * LOAD_SHARE, 0.0).is_some();
     let fits = points.iter().any(|point| has_slots(point) || has_turns(point));
@@ -252,7 +252,7 @@ fn in_slots(
     }
     let answer = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
     // Agents of levers start like generators.
-    let seconds = end_s - lab.elapsed_s() - 2.0 * lab.clock.overhead_s();
+    let seconds = end_s - lab.elapsed_s() - 2.0 * lab.clock.starting_s();
     let found = match operating_point.at_rate {
         Some(at_rate) => {
             offered_rate::trial(lab, setup, (operating_point, &at_rate, answer), &rows, &targets, seconds)?

@@ -1,7 +1,7 @@
 //! Load under which an experiment tests the verdict.
 
 use judge::prove::AtRate;
-use run::{Intensity, Knee, LoadPlan, Run, ThinkTime, Trial};
+use run::{Intensity, LoadPlan, Run, ThinkTime, Trial};
 
 use crate::TargetSetup;
 
@@ -118,10 +118,9 @@ impl OperatingPoint {
     /// Returns loads with fewer connections that still fill the server, from most to fewest: four times as many as it
     /// serves at a time (8 at least, so that no wake-up shows), and twice as many. Fewer connections mean a shorter
     /// queue and shorter slots.
-    pub(super) fn or_fewer(self, knee: Option<&Knee>) -> Vec<Self> {
-        let served = knee.filter(|k| k.concurrency.is_finite() && k.x_max > 0.0);
-        let few = served
-            .map(|k| [(4.0 * k.concurrency).max(f64::from(MIN_CONNECTIONS)), (2.0 * k.concurrency).max(2.0)])
+    pub(super) fn or_fewer(self, run: &Run) -> Vec<Self> {
+        let few = served(run)
+            .map(|served| [(4.0 * served).max(f64::from(MIN_CONNECTIONS)), (2.0 * served).max(2.0)])
             .into_iter()
             .flatten();
         let pipeline = f64::from(self.pipeline);
@@ -133,6 +132,18 @@ impl OperatingPoint {
         }
         all
     }
+}
+
+/// Returns the requests that the server of a run serves at a time: those of the knee. Before a sweep has a knee, these
+/// are the highest rate times the response time of the fewest connections, by Little's law.
+fn served(run: &Run) -> Option<f64> {
+    let closed = || run.trials.iter().filter(|t| closed_connections(t).is_some() && judge::good(t) > 0.0);
+    let by_little = || {
+        let alone_s = closed().min_by_key(|t| closed_connections(t))?.latency_us.p50 / 1e6;
+        Some(closed().map(judge::good).fold(0.0, f64::max) * alone_s)
+    };
+    let knee = run.findings.knee.as_ref().map(|k| k.concurrency);
+    knee.filter(|served| served.is_finite()).or_else(by_little).filter(|served| *served > 0.0)
 }
 
 /// Returns the connections of a closed-loop trial.
@@ -153,6 +164,8 @@ fn each_connection(intensity: &Intensity) -> (u32, ThinkTime) {
 
 #[cfg(test)]
 mod tests {
+    use run::Knee;
+
     use super::*;
 
     /// Returns the run of a sweep, given connections and good answers per second.
@@ -210,16 +223,28 @@ mod tests {
             response_s: 0.42,
             at_rate: None,
         };
-        let knee = |concurrency| Knee { concurrency, x_max: 150.0, ..Knee::default() };
-        let connections = |knee: Option<&Knee>| {
-            operating_point.clone().or_fewer(knee).iter().map(|s| s.connections).collect::<Vec<_>>()
+        let with_knee = |concurrency| {
+            let mut run = Run::default();
+            run.findings.knee = Some(Knee { concurrency, x_max: 150.0, ..Knee::default() });
+            run
         };
+        let connections =
+            |run: &Run| operating_point.clone().or_fewer(run).iter().map(|s| s.connections).collect::<Vec<_>>();
         assert_eq!(
-            (connections(Some(&knee(3.13))), connections(Some(&knee(1.1))), connections(None)),
+            (connections(&with_knee(3.13)), connections(&with_knee(1.1)), connections(&Run::default())),
             (vec![64, 13, 7], vec![64, 8, 3], vec![64])
         );
-        assert_eq!(connections(Some(&knee(f64::NAN))), vec![64]);
-        assert!((operating_point.clone().or_fewer(Some(&knee(3.0)))[1].response_s - 0.08).abs() < 1e-9);
+        assert_eq!(connections(&with_knee(f64::NAN)), vec![64]);
+        assert!((operating_point.clone().or_fewer(&with_knee(3.0))[1].response_s - 0.08).abs() < 1e-9);
+    }
+
+    /// Three workers of 0.1 s: the sweep of a slow server ended after 1, 2 and 31 connections, without a knee.
+    #[test]
+    fn a_short_sweep_has_fewer_connections_too() {
+        let mut run = sweep(&[(1, 10), (2, 19), (31, 30)]);
+        run.trials.iter_mut().zip([0.1e6, 0.1e6, 1e6]).for_each(|(t, us)| t.latency_us.p50 = us);
+        let found = OperatingPoint::busy(&run, 31).or_fewer(&run);
+        assert_eq!(found.iter().map(|point| point.connections).collect::<Vec<_>>(), [31, 12, 6]);
     }
 
     /// A pipeline of 16 in the sweep and of 1 in the experiment once overturned a verdict.
@@ -235,8 +260,8 @@ mod tests {
             (8, 16, &think),
             "16 without it are another load"
         );
-        let knee = Knee { concurrency: 20.0, x_max: 9000.0, ..Knee::default() };
-        let fewer: Vec<(u32, u32)> = found.or_fewer(Some(&knee)).iter().map(|o| (o.connections, o.pipeline)).collect();
+        run.findings.knee = Some(Knee { concurrency: 20.0, x_max: 9000.0, ..Knee::default() });
+        let fewer: Vec<(u32, u32)> = found.or_fewer(&run).iter().map(|o| (o.connections, o.pipeline)).collect();
         assert_eq!(fewer, [(8, 16), (5, 16), (3, 16)]);
     }
 

@@ -6,7 +6,7 @@ use run::SlotPlan;
 use crate::levers::Lever;
 
 /// Largest share of the budget of `find` that an experiment may get.
-pub(crate) const MAX_BUDGET_SHARE: f64 = 0.42;
+pub(crate) const MAX_BUDGET_SHARE: f64 = 0.45;
 /// Slots in a block. In each block a lever is on exactly as often as off.
 const BLOCK: usize = 8;
 /// Slots at the end with all levers off: throughput must recover.

@@ -9,6 +9,9 @@ const MIN_PER_CLIENT_RATIO: f64 = 0.9;
 /// disturbance in between may have left far behind.
 const MIN_GROWTH: f64 = 0.25;
 
+/// Minimum number of answers that each client of an enlarged step gets.
+const MIN_ANSWERS_PER_CLIENT: f64 = 4.0;
+
 /// State of a sweep.
 #[derive(Clone, Debug)]
 pub struct Sweep {
@@ -68,14 +71,14 @@ impl Sweep {
     }
 
     /// Enlarges the steps if doubling would not reach the maximum in the steps left. Done only while throughput grows
-    /// with the clients, because then nothing happens between two steps. A larger step has at most as many clients as a
-    /// full server would answer within a window of `measure_s` at the present rate: with more, a slow server would be
-    /// busy with their first requests long after the step.
+    /// with the clients, because then nothing happens between two steps. Even a server that is full at the present rate
+    /// answers each client of the larger step [`MIN_ANSWERS_PER_CLIENT`] times within a window of `measure_s`: with
+    /// more clients, a slow server would be busy with their first requests long after the step.
     pub fn hurry(&mut self, steps_left: u32, measure_s: f64) {
         let (clients, most) = (f64::from(self.last.0.max(1)), f64::from(self.most));
         let doublings = ((most / clients).log2() / f64::from(steps_left.max(1))).ceil().clamp(1.0, 31.0);
         if self.scales && self.ended.is_none() {
-            let answered = ((self.last.1 * measure_s) as u32).max(self.last.0.saturating_mul(2));
+            let answered = ((self.last.1 * measure_s / MIN_ANSWERS_PER_CLIENT) as u32).max(self.last.0.saturating_mul(2));
             self.next = self.last.0.saturating_mul(1 << doublings as u32).min(answered).min(self.most);
         }
     }
@@ -153,10 +156,10 @@ mod tests {
         sweep.record(9.0);
         sweep.record(19.0);
         sweep.hurry(2, 1.7);
-        assert_eq!(sweep.next(), Some(32));
+        assert_eq!(sweep.next(), Some(8));
         sweep.record(20.0);
         sweep.hurry(1, 1.7);
-        assert_eq!(sweep.next(), Some(64), "doubled where nothing scales any more");
+        assert_eq!(sweep.next(), Some(16), "doubled where nothing scales any more");
     }
 
     #[test]

@@ -5,16 +5,18 @@ const FIRST_OVERHEAD_S: f64 = 0.08;
 /// Time to judge and write a run before that was done once, seconds.
 const FIRST_JUDGEMENT_S: f64 = 0.1;
 /// Time kept for the end of a run, in judgements: the last one, which also says what twice the capacity takes, and the
-/// report. Measured with 15 to 60 trials: 1.4 to 2.2 times the judgement before.
-const LAST_JUDGEMENTS: f64 = 3.0;
+/// report.
+const LAST_JUDGEMENTS: f64 = 2.0;
 
 /// Clock of a budget.
 #[derive(Clone, Copy, Debug)]
 pub struct BudgetClock {
     /// End of the budget, seconds of the run.
     end_s: f64,
-    /// Recent time to start and end a trial, seconds.
-    around_s: f64,
+    /// Recent time to start the agents of a trial, seconds.
+    starting_s: f64,
+    /// Recent time from the end of a window to the end of its trial, seconds.
+    ending_s: f64,
     /// Recent time to keep a trial, seconds.
     keeping_s: f64,
     /// Recent time to judge and write the run, seconds.
@@ -25,7 +27,8 @@ impl Default for BudgetClock {
     fn default() -> Self {
         Self {
             end_s: f64::INFINITY,
-            around_s: FIRST_OVERHEAD_S,
+            starting_s: 0.5 * FIRST_OVERHEAD_S,
+            ending_s: 0.0,
             keeping_s: 0.0,
             judging_s: FIRST_JUDGEMENT_S,
         }
@@ -45,12 +48,17 @@ impl BudgetClock {
 
     /// Returns the seconds that a trial takes besides its warm-up and window.
     pub fn overhead_s(&self) -> f64 {
-        (self.around_s + self.keeping_s).max(FIRST_OVERHEAD_S)
+        (self.starting_s + self.ending_s + self.keeping_s).max(FIRST_OVERHEAD_S)
     }
 
-    /// Records the time that it took to start and end a trial, seconds.
-    pub fn conducted(&mut self, around_s: f64) {
-        self.around_s = recent(self.around_s, around_s);
+    /// Returns the seconds that it takes to start agents.
+    pub fn starting_s(&self) -> f64 {
+        self.starting_s
+    }
+
+    /// Records the times that a trial took before its load and after its window, seconds.
+    pub fn conducted(&mut self, starting_s: f64, ending_s: f64) {
+        (self.starting_s, self.ending_s) = (recent(self.starting_s, starting_s), recent(self.ending_s, ending_s));
     }
 
     /// Records the time that it took to keep a trial, seconds.
@@ -77,11 +85,11 @@ mod tests {
     fn a_slow_trial_is_remembered_and_slowly_forgotten() {
         let mut clock = BudgetClock::default();
         assert_eq!((clock.left_s(1e9), clock.overhead_s()), (f64::INFINITY, FIRST_OVERHEAD_S));
-        clock.conducted(1.0);
+        clock.conducted(0.8, 0.2);
         clock.kept(0.5);
         assert_eq!(clock.overhead_s(), 1.5);
-        (0..10).for_each(|_| clock.conducted(0.1));
-        assert!((clock.overhead_s() - 0.6).abs() < 0.01, "{clock:?}");
+        (0..10).for_each(|_| clock.conducted(0.1, 0.0));
+        assert!((clock.starting_s() - 0.1).abs() < 0.01 && (clock.overhead_s() - 0.6).abs() < 0.01, "{clock:?}");
     }
 
     #[test]
@@ -89,7 +97,7 @@ mod tests {
         let mut clock = BudgetClock::default();
         clock.end_at(30.0);
         clock.judged(0.4);
-        assert!((clock.left_s(20.0) - 8.8).abs() < 1e-9, "{clock:?}");
+        assert!((clock.left_s(20.0) - 9.2).abs() < 1e-9, "{clock:?}");
         assert_eq!(clock.left_s(40.0), 0.0);
     }
 }

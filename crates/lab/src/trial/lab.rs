@@ -197,7 +197,7 @@ impl<'w> Lab<'w> {
         check_one_kind(loads, point)?;
         self.watch.phase(&point.label, expected);
         let watched = self.watch.looks();
-        let (began_s, left_s) = (self.elapsed_s(), self.left_s());
+        let left_s = self.left_s();
         let setup = TrialSetup { program: &self.program, loads, descriptors: self.descriptors, watched, left_s };
         let interval_s = self.run.plan.observe.interval_s;
         let open = |group: &AgentGroup, origin| {
@@ -205,7 +205,8 @@ impl<'w> Lab<'w> {
             observation.open(group, origin, interval_s)
         };
         let (mut trial, ended) = conduct::conduct(&setup, &mut self.generators, point, open, self.watch)?;
-        self.clock.conducted(self.elapsed_s() - began_s - trial.measured.window.end_s);
+        let around = trial.measured.around.unwrap_or_default();
+        self.clock.conducted(around.start_s, around.drain_s);
         // After the end of a server or a generator, further trials would measure something else.
         let broken = ended == TrialEnd::Broken || trial.incidents.iter().any(|i| i.kind.invalidates_trial());
         self.stopped |= ended == TrialEnd::ByUser || broken && !observation.is_blind();
