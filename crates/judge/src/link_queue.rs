@@ -11,9 +11,21 @@ use crate::view::View;
 
 /// Returns evidence of the queue, on the side whose packets wait longest; `None` where the CPUs of a host could cause the delay.
 pub(crate) fn on_the_way(trial: &Trial) -> Option<Evidence> {
-    let idle = sides_of(trial).iter().filter_map(View::host).all(|host| host.busy < BUSY * host.online);
+    longest(trial).filter(|_| idle(trial))
+}
+
+/// Returns whether packets wait, but the CPUs of a host could cause the delay.
+pub(crate) fn is_hidden(trial: &Trial) -> bool {
+    !idle(trial) && longest(trial).is_some()
+}
+
+fn idle(trial: &Trial) -> bool {
+    sides_of(trial).iter().filter_map(View::host).all(|host| host.busy < BUSY * host.online)
+}
+
+fn longest(trial: &Trial) -> Option<Evidence> {
     let queues = sides_of(trial).into_iter().filter_map(|view| queue(&view));
-    queues.max_by(|a, b| a.value.unwrap_or(0.0).total_cmp(&b.value.unwrap_or(0.0))).filter(|_| idle)
+    queues.max_by(|a, b| a.value.unwrap_or(0.0).total_cmp(&b.value.unwrap_or(0.0)))
 }
 
 fn queue(view: &View<'_>) -> Option<Evidence> {
@@ -85,6 +97,14 @@ mod tests {
         let b = judged(&shaped);
         assert!(b.id == "network-medium" && b.sentence.contains("on the way"), "{b:#?}");
         assert_eq!(judged(&one_client_fills(120.0)).id, "server-rate-limit");
+    }
+
+    /// Seen live: a link of 10 Mbit/s with a burst of 256 kB, while other programs used both CPUs.
+    #[test]
+    fn on_busy_cpus_a_shaped_link_is_no_limit_on_purpose_either() {
+        let busy = |who: Who, planted: PlantedRun| planted.per_s(who, "cpu.user", "total", |_| 3.9e6);
+        let shaped = busy(Who::Client, busy(Who::Server, one_client_fills(4200.0)));
+        assert_ne!(judged(&shaped).id, "server-rate-limit");
     }
 
     #[test]

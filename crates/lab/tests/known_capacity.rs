@@ -287,6 +287,13 @@ fn slow_application() -> Known {
     known
 }
 
+/// A stall of 1.5 s that no meter sees spoils one window of a slow server or two; the others outvote it.
+#[test]
+fn one_stall_of_a_slow_server_bends_little() {
+    slow_application().holds(SEEDS, undisturbed);
+    slow_application().holds(SEEDS, stalling);
+}
+
 /// Prints the rows of servers that stall once.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]

@@ -5,7 +5,7 @@ mod windows;
 
 pub use own_pool::own_pool;
 pub use windows::{Pooled, pooled};
-pub(crate) use windows::{chances, pooled_users};
+pub(crate) use windows::{chances, pooled_search, pooled_users};
 
 use run::{Capacity, OwnLimit, Trial};
 
@@ -99,7 +99,8 @@ impl<'f, 'a> Tried<'f, 'a> {
     /// that work piles up.
     fn pooled(&self) -> Option<Pooled> {
         let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
-        let whole = pooled(&self.facts.run.trials, &self.facts.limits).filter(|_| self.open.is_some());
+        let facts = self.facts;
+        let whole = self.open.and_then(|_| pooled_search(&facts.search, &facts.run.trials, &facts.limits));
         whole.filter(|p| p.estimate.low <= most).map(|mut p| {
             (p.estimate.rate, p.estimate.high) = (p.estimate.rate.min(most), p.estimate.high.min(most));
             p

@@ -27,10 +27,15 @@ pub struct Pooled {
 pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     let searched = |t: &&Trial| {
         let of_search = !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload);
-        of_search && t.broken().is_none() && own_pool(t, trials, limits).is_none()
+        of_search && own_pool(t, trials, limits).is_none()
     };
-    let offered = trials.iter().filter(searched).map(|trial| At { rate: trial.rates.offered_rate, trial });
-    let windows: Vec<At<'_>> = offered.filter(|at| at.rate > 0.0).collect();
+    pooled_search(&trials.iter().filter(searched).collect::<Vec<_>>(), trials, limits)
+}
+
+/// Estimates the capacity as [`pooled`] does, from the windows of a search without those of its own pool.
+pub(crate) fn pooled_search(search: &[&Trial], trials: &[Trial], limits: &Limits) -> Option<Pooled> {
+    let sound = search.iter().filter(|t| t.broken().is_none() && t.rates.offered_rate > 0.0);
+    let windows: Vec<At<'_>> = sound.map(|trial| At { rate: trial.rates.offered_rate, trial }).collect();
     all_together(&windows, limits, full(trials))
 }
 

@@ -90,6 +90,9 @@ fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     if let Some(queue) = link_queue::on_the_way(one) {
         return Some(Verdict::RuledOut(format!("{text}, but {}", queue.text)));
     }
+    if link_queue::is_hidden(one) {
+        return Some(Verdict::CannotSay(vec!["round trips while the CPUs of both hosts have room".into()]));
+    }
     let evidence =
         vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick.latency_us.mean), text)];
     let sentence = format!("the server limits the rate on purpose: it serves {} and delays the rest", rate(most));

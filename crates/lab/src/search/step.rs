@@ -23,18 +23,24 @@ pub(crate) fn left_s(conductor: &dyn Conductor, end_s: f64) -> f64 {
     (end_s - conductor.elapsed_s()).min(conductor.left_s())
 }
 
-/// Conducts a step. Returns none, with a note, if its generators were lost.
+/// Conducts a step. Returns none, with a note, if its generators were lost, or if more of them than before could not
+/// start: the results of earlier steps stand.
 pub(crate) fn conduct(
     conductor: &mut dyn Conductor,
     plan: LoadPlan,
     label: String,
     kind: TrialKind,
 ) -> Result<Option<Trial>, LabError> {
-    let within_us = judge::limits(conductor.run()).p99_us;
+    let (within_us, is_first) = (judge::limits(conductor.run()).p99_us, conductor.run().trials.is_empty());
+    let at = label.clone();
     match conductor.trial(plan, &Point { label, kind, within_us, ..Point::default() }) {
         Ok(trial) => Ok(Some(trial)),
         Err(LabError::Lost { label, why }) => {
             conductor.note(format!("the search ended at {label:?} because its generators were lost: {why}"));
+            Ok(None)
+        }
+        Err(error @ (LabError::Agent { .. } | LabError::SetUp { .. })) if !is_first => {
+            conductor.note(format!("the search ended at {at:?}, for which no generator could start: {error}"));
             Ok(None)
         }
         Err(e) => Err(e),

@@ -3,7 +3,7 @@
 /// Time of a trial besides warm-up and window before one was conducted, seconds: agents, drain and writing.
 const FIRST_OVERHEAD_S: f64 = 0.08;
 /// Time to judge and write a run before that was done once, seconds.
-const FIRST_JUDGEMENT_S: f64 = 0.1;
+const FIRST_JUDGEMENT_S: f64 = 0.15;
 /// Time kept for the end of a run, in judgements: the last one, which also says what twice the capacity takes, and the
 /// report.
 const LAST_JUDGEMENTS: f64 = 2.0;

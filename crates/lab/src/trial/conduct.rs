@@ -25,6 +25,8 @@ use crate::{Host, LabError, Watch};
 const READY_WITHIN: Duration = Duration::from_secs(10);
 /// Maximum time for an agent on another host, including the connection to it.
 const REMOTE_READY_WITHIN: Duration = Duration::from_secs(30);
+/// Time that an agent has to prepare at the end of a budget, too.
+const MIN_READY_TIME: Duration = Duration::from_secs(2);
 /// Additional time for each of many agents.
 const READY_PER_AGENT: Duration = Duration::from_millis(50);
 /// Lead of an order, besides twice the longest round trip: more than an agent needs to take the order.
@@ -79,7 +81,9 @@ pub(crate) fn conduct(
     let AssignedAgents { mut group, parts, spread } = assign(setup, std::mem::take(kept))?;
     let remote = group.agents().iter().any(Agent::is_remote);
     let patience = if remote { REMOTE_READY_WITHIN } else { READY_WITHIN };
-    let ready = match group.await_ready(patience + READY_PER_AGENT * group.agents().len() as u32) {
+    let patience = patience + READY_PER_AGENT * group.agents().len() as u32;
+    let left = budget_end.map_or(patience, |end| end.saturating_duration_since(began).max(MIN_READY_TIME));
+    let ready = match group.await_ready(patience.min(left)) {
         Ok(ready) => ready,
         // Treated like a kill a moment later: earlier results stand, and the run ends.
         Err(LabError::Killed { name, why }) => return Ok((killed(setup, point, &name, &why), TrialEnd::Broken)),
