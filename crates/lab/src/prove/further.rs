@@ -15,6 +15,8 @@ const COUNT_S: f64 = 4.6;
 const MIN_COUNT_S: f64 = 3.1;
 /// Share of a long experiment's time for that trial.
 const COUNT_SHARE: f64 = 0.2;
+/// Factor by which the other slots may need more time than planned: agents start before them.
+const SLOTS_MARGIN: f64 = 1.1;
 /// Shortest time of the other slots for which that trial is given its time, seconds.
 const MIN_SLOTS_S: f64 = 3.5;
 
@@ -55,9 +57,11 @@ pub(super) fn enough_time(left_s: f64) -> Result<(), String> {
     }
 }
 
-/// Returns the part of the remaining seconds for the trial with fewer CPUs; 0 if the other slots need all.
-pub(super) fn count_seconds(left_s: f64) -> f64 {
-    if left_s - COUNT_S >= MIN_SLOTS_S { COUNT_S.max(left_s * COUNT_SHARE) } else { 0.0 }
+/// Returns the part of the remaining seconds for the trial with fewer CPUs; 0 if the other slots need all. These need at
+/// least `slots_s`: the speed of the CPUs comes first, because their number says nothing without it.
+pub(super) fn count_seconds(left_s: f64, slots_s: f64) -> f64 {
+    let needed_s = MIN_SLOTS_S.max(SLOTS_MARGIN * slots_s);
+    if left_s - COUNT_S >= needed_s { COUNT_S.max(left_s * COUNT_SHARE).min(left_s - needed_s) } else { 0.0 }
 }
 
 fn row(id: &str) -> Option<&'static Lever> {
@@ -82,6 +86,14 @@ mod tests {
 
     #[test]
     fn the_trial_with_fewer_cpus_has_time_where_the_other_slots_have_theirs() {
-        assert_eq!((count_seconds(5.0), count_seconds(9.0), count_seconds(60.0)), (0.0, COUNT_S, 12.0));
+        let count_seconds_of = |left_s| count_seconds(left_s, 0.5);
+        assert_eq!((count_seconds_of(5.0), count_seconds_of(9.0), count_seconds_of(60.0)), (0.0, COUNT_S, 12.0));
+    }
+
+    /// A server of 0.13 s needed 7.3 s for the slots of its own lever, and 5.5 s were left for them.
+    #[test]
+    fn the_own_slots_of_a_slow_server_come_before_fewer_cpus() {
+        assert_eq!(count_seconds(10.1, 7.3), 0.0);
+        assert_eq!(count_seconds(14.0, 7.3), COUNT_S);
     }
 }

@@ -127,7 +127,8 @@ fn slots_and_count(
     let fewer = further::fewer_cpus(lab, setup, first, most);
     let left_s = end_s - lab.elapsed_s();
     let is_planned = fewer.is_ok() && further::count_matters(lab);
-    let count_s = if is_planned { further::count_seconds(left_s) } else { 0.0 };
+    let least_s = least_seconds_for(operating_points);
+    let count_s = if is_planned { further::count_seconds(left_s, least_s) } else { 0.0 };
     in_slots(lab, setup, (operating_points, own), |row| !row.is_alone() && wanted(row), end_s - count_s)?;
     if !further::count_matters(lab) {
         return Ok(());
@@ -150,15 +151,19 @@ pub(crate) fn least_seconds(response_s: f64) -> f64 {
     schedule::least_seconds((1.0 / response_s.max(1e-6), 2.0 * response_s), 0.0, slots::FIRST_S)
 }
 
+/// Returns the shortest time for slots of one lever under one of some loads.
+fn least_seconds_for(points: &[OperatingPoint]) -> f64 {
+    points.iter().map(|point| schedule::least_seconds(point.speed(), 0.0, slots::FIRST_S)).fold(f64::MAX, f64::min)
+}
+
 /// Returns why no experiment on the server of a run fits into some seconds, by the load that its sweep ended with; `None`
 /// if one fits, or before the sweep has a result.
 pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     let decisive = run.trials.get(run.findings.picks.decisive?)?;
     let run::Intensity::Closed { connections, .. } = decisive.intensity else { return None };
     let points = OperatingPoint::busy(run, connections).or_fewer(run);
-    let has_slots = |point: &OperatingPoint| schedule::least_seconds(point.speed(), 0.0, slots::FIRST_S) <= seconds;
     let has_turns = |point: &OperatingPoint| turns::pairs(point.response_s, seconds * LOAD_SHARE, 0.0).is_some();
-    let fits = points.iter().any(|point| has_slots(point) || has_turns(point));
+    let fits = least_seconds_for(&points) <= seconds || points.iter().any(has_turns);
     (!fits).then(|| sparse::too_short(&points, 0.0, seconds))
 }
 
