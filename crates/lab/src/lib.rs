@@ -16,6 +16,6 @@ pub use observe::{Observation, ObservedServer, RemoteObserver, ServerCounters};
 pub use prove::prove_target;
 pub use search::{InTurns, find, in_turns, user_search};
 pub use trial::{
-    BudgetClock, HostsSetup, Lab, LiveProgress, Load, Nobody, Point, TargetSetup, Watch, cold, load, merged, resolve, start_server,
-    start_servers, target, watch_server,
+    BudgetClock, HostsSetup, Lab, LiveProgress, Load, Nobody, Point, TargetSetup, Watch, cold, load, merged, resolve,
+    start_server, start_servers, target, watch_server,
 };

@@ -150,7 +150,8 @@ impl Conductor for Machine {
         let rate = (in_flight / self.response_s).min(self.highest_rate).min(offered);
         let mut trial = Trial { label: point.label.clone(), kind: point.kind, ..Trial::default() };
         trial.intensity = plan.intensity.clone();
-        (trial.rates.completed_rate, trial.rates.offered_rate) = (rate, if offered.is_finite() { offered } else { rate });
+        (trial.rates.completed_rate, trial.rates.offered_rate) =
+            (rate, if offered.is_finite() { offered } else { rate });
         let response_us = 1e6 * if offered > self.highest_rate { in_flight / rate } else { self.response_s };
         (trial.latency_us.p50, trial.latency_us.mean, trial.latency_us.p99) = (response_us, response_us, response_us);
         trial.measured.tally.completed = (rate * window.length_s()) as u64;

@@ -81,7 +81,7 @@ fn known(lever: &LeverSlots, felt: f64) -> Known {
 }
 
 /// Returns whether a lever took a good part of what it was told to take.
-fn is_given(lever: &LeverSlots, felt: f64) -> bool {
+pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
     let ordered = lever.ordered.or(lever.taken.map(|_| DEFAULT_ORDER)).unwrap_or(0.0);
     lever.taken.unwrap_or(felt) >= DOSE_GIVEN * ordered
 }

@@ -105,12 +105,18 @@ pub(super) fn load_sentence(proof: &Proof) -> String {
     proof.effect(LOAD_LEVER).map_or(String::new(), |effect| turned(effect, None))
 }
 
-/// Says that a lever took much less than it was told to take.
+/// Says that a lever took much less than it was told to take, or that a quota hid what it took.
 pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
     let slots = ProofTrial::of_speeds(&proof.trials).and_then(|trial| trial.lever(lever));
     let ordered =
         slots.and_then(|slots| slots.ordered).map_or(String::new(), |share| format!(" instead of {}", percent(share)));
     let took = proof.measured.as_ref().filter(|m| m.lever == lever).map_or(0.0, |m| m.dose);
+    if slots.is_some_and(|slots| super::estimate::is_given(slots, took)) {
+        let (whose, took) = (in_words(lever), percent(took));
+        return format!(
+            "the lever on {whose} took {took} of it, but a quota hides the effect, or its users did not feel it"
+        );
+    }
     format!("the lever on {} took {} of it{ordered}, too little to show an effect", in_words(lever), percent(took))
 }
 

@@ -10,7 +10,7 @@
 use run::{LeverSlots, ProofTrial, SlotPlan};
 
 use super::operating_point::OperatingPoint;
-use super::schedule::{self, SPARSE, slots_of};
+use super::schedule::{self, SPARSE, SPARSE_LONG, slots_of};
 use super::slots::{FIRST_S, needs, one};
 use crate::levers::{Lever, LeverTargets};
 use crate::{Lab, LabError, TargetSetup};
@@ -55,15 +55,30 @@ pub(super) fn trial(
             break;
         }
     }
+    note_longer(lab, (whole.as_ref(), rounds), point.speed(), seconds);
     Ok(whole.ok_or_else(|| "it was interrupted".into()))
 }
 
-/// Returns the largest number of rounds that the time allows, and the slots of each.
+/// Returns the largest number of rounds that the time allows, and the slots of each. Longer slots come before more
+/// rounds.
 fn rounds(speed: (f64, f64), needs: schedule::SlotNeeds, seconds: f64) -> Option<(usize, SlotPlan)> {
-    (1..=MAX_ROUNDS).rev().find_map(|rounds| {
-        let each_s = (seconds - (rounds - 1) as f64 * OVERHEAD_S) / rounds as f64;
-        Some((rounds, slots_of(SPARSE, speed, needs, FIRST_S, each_s)?))
-    })
+    let of_density = |density| {
+        (1..=MAX_ROUNDS).rev().find_map(|rounds| {
+            let each_s = (seconds - (rounds - 1) as f64 * OVERHEAD_S) / rounds as f64;
+            Some((rounds, slots_of(density, speed, needs, FIRST_S, each_s)?))
+        })
+    };
+    [SPARSE_LONG, SPARSE].into_iter().find_map(of_density)
+}
+
+/// Notes which budget is likely to decide where these seconds did not: twice the time, with slots of enough requests.
+fn note_longer(lab: &mut Lab<'_>, (trial, rounds): (Option<&ProofTrial>, usize), speed: (f64, f64), seconds: f64) {
+    if trial.is_none_or(|trial| judge::prove::is_known(trial, rounds, rounds)) {
+        return;
+    }
+    let longer_s = 2.0 * schedule::least_seconds_of(SPARSE_LONG, speed, 0.0, FIRST_S).max(seconds);
+    let budget_s = (longer_s / schedule::MAX_BUDGET_SHARE).ceil();
+    lab.note(format!("the server completes too few requests for a sure experiment in {seconds:.0} s: give a --budget of {budget_s:.0} s"));
 }
 
 /// Says which time would do.

@@ -129,8 +129,7 @@ impl Finder {
         let left_s = step::left_s(conductor, self.budget.end_s());
         let search_left_s = left_s - (self.budget.end_s() - self.budget.search_until_s());
         let within = |seconds: f64| length.within(seconds, least_s.min(length.measure_s));
-        let (in_time, overload, length) =
-            (length.whole_s() <= search_left_s, within(left_s), within(search_left_s));
+        let (in_time, overload, length) = (length.whole_s() <= search_left_s, within(left_s), within(search_left_s));
         if let Some(rate) = search.next().filter(|_| in_time && !over) {
             let trial = self.offer(conductor, rate, &limits, length, TrialKind::Search)?;
             let held = judge::breach(&trial, &limits).is_none();

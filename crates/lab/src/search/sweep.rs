@@ -78,7 +78,8 @@ impl Sweep {
         let (clients, most) = (f64::from(self.last.0.max(1)), f64::from(self.most));
         let doublings = ((most / clients).log2() / f64::from(steps_left.max(1))).ceil().clamp(1.0, 31.0);
         if self.scales && self.ended.is_none() {
-            let answered = ((self.last.1 * measure_s / MIN_ANSWERS_PER_CLIENT) as u32).max(self.last.0.saturating_mul(2));
+            let answered =
+                ((self.last.1 * measure_s / MIN_ANSWERS_PER_CLIENT) as u32).max(self.last.0.saturating_mul(2));
             self.next = self.last.0.saturating_mul(1 << doublings as u32).min(answered).min(self.most);
         }
     }

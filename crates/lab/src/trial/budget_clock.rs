@@ -3,7 +3,7 @@
 /// Time of a trial besides warm-up and window before one was conducted, seconds: agents, drain and writing.
 const FIRST_OVERHEAD_S: f64 = 0.08;
 /// Time to judge and write a run before that was done once, seconds.
-const FIRST_JUDGEMENT_S: f64 = 0.15;
+const FIRST_JUDGEMENT_S: f64 = 0.2;
 /// Time kept for the end of a run, in judgements: the last one, which also says what twice the capacity takes, and the
 /// report.
 const LAST_JUDGEMENTS: f64 = 2.0;
@@ -43,7 +43,7 @@ impl BudgetClock {
 
     /// Returns the seconds left for trials; infinite without a budget.
     pub fn left_s(&self, now_s: f64) -> f64 {
-        (self.end_s - LAST_JUDGEMENTS * self.judging_s - now_s).max(0.0)
+        (self.end_s - self.keeping_s - LAST_JUDGEMENTS * self.judging_s - now_s).max(0.0)
     }
 
     /// Returns the seconds that a trial takes besides its warm-up and window.

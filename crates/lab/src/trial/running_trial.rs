@@ -129,7 +129,9 @@ impl<'w> RunningTrial<'w> {
             return ended;
         }
         let latest = until + MAX_STANDSTILL;
-        self.hold_until(budget_end.map_or(latest, |end| latest.min(end)), plan, |running| running.progress.stands_still(begin_s))
+        self.hold_until(budget_end.map_or(latest, |end| latest.min(end)), plan, |running| {
+            running.progress.stands_still(begin_s)
+        })
     }
 
     fn hold_until(&mut self, until: Instant, plan: &LoadPlan, goes_on: impl Fn(&Self) -> bool) -> TrialEnd {
