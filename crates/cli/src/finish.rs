@@ -41,6 +41,8 @@ fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     }
     if let Some(kept) = &ends.kept {
         let dir = RunDir::create(kept.dir())?;
+        // The trials were saved one by one, unless the disk was full.
+        dir.save(&run)?;
         for (form, file) in KEPT {
             dir.put(file, report::render(form, &run, &output::plain())?.as_bytes())?;
         }

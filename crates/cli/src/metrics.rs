@@ -1,8 +1,9 @@
-//! `--metrics ADDR:PORT`: the figures of the current trial as OpenMetrics over HTTP, for dashboards. One thread serves
-//! one client at a time, each for a short time only, so no client can delay the run.
+//! `--metrics ADDR:PORT`: the figures of the current trial as OpenMetrics over HTTP, for dashboards. Each client has a
+//! thread of its own for a short time, so a slow client delays neither the run nor another client.
 
 use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -16,6 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const SILENCE: Duration = Duration::from_millis(200);
 /// Maximum length of a request head in bytes.
 const HEAD: usize = 8192;
+/// Maximum number of clients at a time. Further ones are disconnected at once.
+const MAX_CLIENTS: usize = 64;
 /// Content type of the answer.
 const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -33,9 +36,31 @@ pub(crate) fn serve(at: SocketAddr, shared: &Shared) -> anyhow::Result<()> {
     let at = listener.local_addr().with_context(advice)?;
     eprintln!("metrics: http://{at}/metrics");
     let shared = shared.clone();
-    let body = move || listener.incoming().for_each(|client| drop(client.map(|client| answer(client, &shared))));
+    let body = move || listen(&listener, &shared);
     std::thread::Builder::new().name("loadline-metrics".into()).spawn(body).with_context(advice)?;
     Ok(())
+}
+
+/// Gives each client a thread.
+fn listen(listener: &TcpListener, shared: &Shared) {
+    let clients = Arc::new(());
+    for client in listener.incoming() {
+        let Ok(client) = client else {
+            // Descriptors have run out. Trying again at once would take a CPU.
+            std::thread::sleep(SILENCE);
+            continue;
+        };
+        if Arc::strong_count(&clients) > MAX_CLIENTS {
+            continue;
+        }
+        let (counted, shared) = (Arc::clone(&clients), shared.clone());
+        let body = move || {
+            answer(client, &shared);
+            drop(counted);
+        };
+        // A client without a thread is disconnected and asks again.
+        let _ = std::thread::Builder::new().name("loadline-metrics".into()).spawn(body);
+    }
 }
 
 /// Answers one request. Ignores a client that leaves or is too slow.
@@ -43,6 +68,11 @@ fn answer(mut client: TcpStream, shared: &Shared) {
     let until = Instant::now() + PATIENCE;
     let Some(head) = head(&mut client, until) else { return };
     let (status, kind, body) = match path(&head) {
+        _ if !is_own_host(&head) => (
+            "421 Misdirected Request",
+            "text/plain",
+            "ask by localhost, an IP address or the name of this host\n".into(),
+        ),
         Some("/metrics" | "/") => ("200 OK", KIND, now(&shared.lock().clone())),
         Some(_) => ("404 Not Found", "text/plain", "the figures are at /metrics\n".into()),
         None => ("405 Method Not Allowed", "text/plain", "use GET\n".into()),
@@ -82,6 +112,24 @@ fn path(head: &[u8]) -> Option<&str> {
     path.split('?').next()
 }
 
+/// Returns whether the request names this host. A page in a browser could otherwise read the figures through a name of its
+/// own that leads here (DNS rebinding).
+fn is_own_host(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let named =
+        text.lines().find_map(|line| line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("host")));
+    // HTTP/1.0 names no host, and no browser speaks it.
+    named.is_none_or(|(_, host)| is_own_name(host.trim()))
+}
+
+fn is_own_name(host: &str) -> bool {
+    let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
+    let name = name.map_or(host, |(name, _)| name).trim_end_matches('.').to_ascii_lowercase();
+    let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_ascii_lowercase();
+    let is_address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok();
+    is_address || name == "localhost" || name.ends_with(".localhost") || !own.is_empty() && name == own
+}
+
 /// Returns the figures of the current trial.
 fn now(model: &Model) -> String {
     let (tick, detail) = (&model.now.tick, &model.now.detail);
@@ -117,6 +165,18 @@ mod tests {
         assert_eq!(address(":0").unwrap().to_string(), "127.0.0.1:0");
         assert_eq!(address("0.0.0.0:9100").unwrap().to_string(), "0.0.0.0:9100");
         assert!(address("everywhere").unwrap_err().contains("9100 (loopback)"));
+    }
+
+    #[test]
+    fn only_names_of_this_host_are_answered() {
+        let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        for host in ["127.0.0.1:9100", "[::1]:9100", "::1", "localhost", "LocalHost.:9100", "a.localhost", own.trim()] {
+            assert!(is_own_host(format!("GET / HTTP/1.1\r\nhOst: {host}\r\n\r\n").as_bytes()), "{host}");
+        }
+        for host in ["evil.example", "evil.example:9100", "127.0.0.1.evil.example", "localhost.evil.example", ""] {
+            assert!(!is_own_host(format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes()), "{host}");
+        }
+        assert!(is_own_host(b"GET / HTTP/1.0\r\n\r\n"));
     }
 
     #[test]

@@ -109,12 +109,12 @@ pub fn run(
         }
         // If this process is killed, the last stored run shows that it was interrupted.
         whole.interrupted = true;
-        save(&whole, dir.as_ref())?;
+        save(&whole, dir.as_ref());
         let part = once((experiment, &parameters), plan.clone(), repeat, None, watch)?;
         repeats::add(&mut whole, part, repeat);
         judge::judge(&mut whole);
         present(&mut whole);
-        save(&whole, dir.as_ref())?;
+        save(&whole, dir.as_ref());
     }
     Ok(whole)
 }
@@ -127,8 +127,9 @@ pub fn present(run: &mut Run) {
     }
 }
 
-fn save(run: &Run, dir: Option<&RunDir>) -> Result<(), LabError> {
-    dir.map_or(Ok(()), |dir| dir.save(run).map_err(LabError::from))
+/// Saves the run so far. A full disk is reported after the result was shown, when the whole run is written.
+fn save(run: &Run, dir: Option<&RunDir>) {
+    dir.into_iter().for_each(|dir| drop(dir.save(run)));
 }
 
 /// Refuses hosts if the experiment does not support them.

@@ -6,6 +6,7 @@ mod error;
 mod hosts;
 pub mod levers;
 mod observe;
+mod preflight;
 mod prove;
 pub mod search;
 mod trial;
@@ -16,6 +17,6 @@ pub use observe::{Observation, ObservedServer, RemoteObserver, ServerCounters};
 pub use prove::prove_target;
 pub use search::{InTurns, find, in_turns, user_search};
 pub use trial::{
-    BudgetClock, HostsSetup, Lab, LiveProgress, Load, Nobody, Point, TargetSetup, Watch, cold, load, merged, resolve,
-    start_server, start_servers, target, watch_server,
+    BudgetClock, HostsSetup, Lab, LiveProgress, Load, Nobody, Point, TargetSetup, Watch, cold, load, merged,
+    own_program, resolve, start_server, start_servers, target, watch_server,
 };

@@ -34,6 +34,14 @@ pub enum LoadError {
         /// Advice.
         advice: &'static str,
     },
+    /// A thread could not be started, because the host may have no more.
+    #[error("{what} failed: {why}")]
+    NoThread {
+        /// Attempted action.
+        what: &'static str,
+        /// Reason, with the number and the command that raises it.
+        why: String,
+    },
     /// The plan cannot run from the given local addresses.
     #[error("source address {source_addr} cannot reach {target}: {why}")]
     Source {
@@ -53,4 +61,13 @@ pub enum LoadError {
     /// A generator thread ended without a result.
     #[error("a generator thread ended without a result; what it measured is lost, please report this")]
     ThreadLost,
+}
+
+impl LoadError {
+    /// Describes the failed start of a thread.
+    pub(crate) fn no_thread(what: &'static str, error: &std::io::Error) -> Self {
+        let exhausted = Errno::from_io_error(error) == Some(Errno::AGAIN);
+        let why = if exhausted { crate::no_processes() } else { error.to_string() };
+        Self::NoThread { what, why }
+    }
 }

@@ -8,7 +8,7 @@ use proto::{AnyClient, Request};
 use run::{Address, AgentCommand, AgentReport, Intensity, LoadPart, LoadPlan, Phase, Tick, TickDetail, Window};
 use sys::hiccups::HiccupMeter;
 use sys::peer::Peer;
-use sys::{Errno, clock, limits};
+use sys::{clock, limits};
 
 use crate::LoadError;
 use crate::drivers::{self, DriverSpec, Never, Setup, Shard};
@@ -149,6 +149,7 @@ fn with_client(
     let pauses = hiccups.map(HiccupMeter::end).unwrap_or_default();
     part.pauses = Window::of_ns(pauses.iter().map(|p| (p.begin_ns, p.end_ns)), common.begin.origin_ns());
     if let Some(slots) = slots {
+        wait_for_slots(&slots, &common.orders, &control);
         part.slot_rates = slots.join().map_err(|_| LoadError::ThreadLost)?;
     }
     notes.append(&mut part.notes);
@@ -166,11 +167,10 @@ fn shards(common: &Arc<LoadContext>, client: &dyn AnyClient) -> Result<Parts, Lo
         let (common, client, done, warm) = (Arc::clone(common), client.clone_client(), done.clone(), warm.clone());
         let partner = partners.next();
         let body = move || drop(done.send((i, shard_thread(&common, &*client, i, partner, warm))));
-        std::thread::Builder::new().name(format!("load-{i}")).spawn(body).map_err(|e| LoadError::System {
-            what: "starting a generator thread",
-            errno: Errno::from_io_error(&e).unwrap_or(Errno::AGAIN),
-            advice: "ask for fewer threads or raise the limit of processes (ulimit -u)",
-        })?;
+        std::thread::Builder::new()
+            .name(format!("load-{i}"))
+            .spawn(body)
+            .map_err(|e| LoadError::no_thread("starting a generator thread", &e))?;
     }
     drop(warm);
     // Ends when each thread is ready or has failed; a failure is reported by its result.
@@ -203,11 +203,17 @@ fn slot_watch(common: &Arc<LoadContext>) -> Result<Option<std::thread::JoinHandl
         slots::rates(&slots, common.begin.origin_ns(), completed, || common.orders.stopped())
     };
     let started = std::thread::Builder::new().name("slots".into()).spawn(body);
-    started.map(Some).map_err(|e| LoadError::System {
-        what: "starting the thread that watches slots",
-        errno: Errno::from_io_error(&e).unwrap_or(Errno::AGAIN),
-        advice: "raise the limit of processes (ulimit -u)",
-    })
+    started.map(Some).map_err(|e| LoadError::no_thread("starting the thread that watches slots", &e))
+}
+
+/// Waits for the slots, which may end after the load, or for the stop.
+fn wait_for_slots<T>(slots: &std::thread::JoinHandle<T>, orders: &Orders, control: &Receiver<AgentCommand>) {
+    while !slots.is_finished() {
+        let heard = control.recv_timeout(COMMAND_WAIT);
+        if matches!(heard, Ok(AgentCommand::Stop) | Err(RecvTimeoutError::Disconnected)) {
+            return orders.stop();
+        }
+    }
 }
 
 /// Raises the descriptor limit and returns it with notes on its effect on the plan.

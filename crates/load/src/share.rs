@@ -136,9 +136,10 @@ pub(crate) fn descriptor_notes(plan: &LoadPlan, limit: u64) -> Vec<String> {
     if wanted + OWN_DESCRIPTORS <= limit {
         return Vec::new();
     }
+    let needed = wanted + OWN_DESCRIPTORS;
     vec![format!(
-        "{wanted} connections were asked for but this process may have {limit} descriptors: raise the hard limit \
-         (ulimit -Hn, LimitNOFILE=) or spread the load over more agents"
+        "{wanted} connections were asked for but this process may have {limit} descriptors: raise the limit with \
+         `ulimit -Hn {needed}` as root (LimitNOFILE={needed} in a systemd unit), or spread the load over more agents"
     )]
 }
 

@@ -15,6 +15,8 @@ const MAX_FRACTIONAL: u64 = 50;
 const MIN_TIMED_NS: u64 = 100_000_000;
 /// Interval of looking for completions, nanoseconds: a hundredth of the shortest timed slot.
 const LOOK_INTERVAL_NS: u64 = 1_000_000;
+/// Longest sleep between two checks for the end of the load, nanoseconds. A user who ends the load does not wait for a slot.
+const CHECK_INTERVAL_NS: u64 = 50_000_000;
 /// Part of the mean time between completions below which two completions belong together. Workers in step complete
 /// several requests at once, and then none for a while.
 const TOGETHER: f64 = 0.25;
@@ -36,16 +38,14 @@ struct SeenSlot {
 /// Returns the rate in each slot, per second. A slot that was mostly missed has none (NaN). Ends early when `over`
 /// returns true.
 pub(crate) fn rates(plan: &SlotPlan, origin_ns: u64, count: impl Fn() -> u64, over: impl Fn() -> bool) -> Vec<f64> {
-    let mut watch = Watch { origin_ns, count, seen: Vec::new() };
+    let mut watch = Watch { origin_ns, count, over, seen: Vec::new() };
     let mut slots = Vec::with_capacity(plan.count as usize);
     for slot in 0..plan.count {
-        if over() {
-            break;
-        }
         let (begin_ns, end_ns) = plan.measured_ns(slot);
         let timed = end_ns - begin_ns >= MIN_TIMED_NS;
         let begin = watch.look(begin_ns, timed);
         let end = watch.look(end_ns, timed);
+        let (Some(begin), Some(end)) = (begin, end) else { break };
         let was_seen = end.at_ns.saturating_sub(begin.at_ns) >= (end_ns - begin_ns) / 2;
         slots.push(SeenSlot { begin, end, was_seen });
     }
@@ -63,27 +63,33 @@ impl SeenSlot {
 }
 
 /// Watch of the published count.
-struct Watch<F> {
+struct Watch<F, O> {
     origin_ns: u64,
     count: F,
+    /// Whether the load has ended.
+    over: O,
     /// Completions in the order of time; only where they are timed.
     seen: Vec<Completions>,
 }
 
-impl<F: Fn() -> u64> Watch<F> {
-    /// Waits until a time after the start of the load, and times completions until then if asked to.
-    fn look(&mut self, at_ns: u64, timed: bool) -> Completions {
+impl<F: Fn() -> u64, O: Fn() -> bool> Watch<F, O> {
+    /// Waits until a time after the start of the load, and times completions until then if asked to. Returns nothing if
+    /// the load ends before.
+    fn look(&mut self, at_ns: u64, timed: bool) -> Option<Completions> {
         let until_ns = self.origin_ns + at_ns;
+        let interval_ns = if timed { LOOK_INTERVAL_NS } else { CHECK_INTERVAL_NS };
         let mut now = self.now();
-        while timed && now.at_ns < until_ns {
-            clock::sleep_until_ns(until_ns.min(now.at_ns + LOOK_INTERVAL_NS));
+        while !(self.over)() {
+            if now.at_ns >= until_ns {
+                return Some(now);
+            }
+            clock::sleep_until_ns(until_ns.min(now.at_ns + interval_ns));
             now = self.now();
-            if self.seen.last().is_none_or(|last| last.count < now.count) {
+            if timed && self.seen.last().is_none_or(|last| last.count < now.count) {
                 self.seen.push(now);
             }
         }
-        clock::sleep_until_ns(until_ns);
-        self.now()
+        None
     }
 
     fn now(&self) -> Completions {

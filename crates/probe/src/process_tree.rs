@@ -42,6 +42,11 @@ fn parent(proc: &Path, pid: u32) -> Option<u32> {
     number(fields.nth(1)?).and_then(|n| u32::try_from(n).ok())
 }
 
+/// Returns all processes of this machine below a process, ascending.
+pub fn descendants_of(pid: u32) -> Vec<u32> {
+    descendants(Path::new("/proc"), &[pid])
+}
+
 /// Returns all descendants of these processes, ascending. The processes themselves are left out.
 pub(crate) fn descendants(proc: &Path, pids: &[u32]) -> Vec<u32> {
     below(&parents(proc), pids)

@@ -102,6 +102,7 @@ pub use visible::{is_invisible, visible};
 pub use wire::agent::{AgentSpec, LoadPart, Phase, ServePlan, Tick, TickDetail};
 pub use wire::lever::{LeverCheck, LeverPart, LeverPlan, SlotPlan};
 pub use wire::observer::{Observed, ObserverSpec, Role};
+pub use wire::question::{ServerAnswer, ServerQuestion, TestResponse};
 pub use wire::watch::{WatchSpec, WatchedHost};
 pub use wire::{
     AgentCommand, AgentReport, Hello, MAX_LINE_BYTES, MAX_LONG_LINE_BYTES, SILENCE_TIMEOUT_S, WIRE_VERSION,

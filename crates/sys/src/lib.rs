@@ -20,6 +20,7 @@ pub mod netlink;
 pub mod netns;
 pub mod nonblock;
 pub mod nsenter;
+pub mod orphans;
 pub mod param;
 pub mod pass;
 pub mod peer;

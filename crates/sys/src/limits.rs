@@ -12,6 +12,11 @@ pub fn descriptors() -> (u64, u64) {
     (limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX))
 }
 
+/// Returns the limit on processes and threads of this user; none if it has no limit.
+pub fn processes() -> Option<u64> {
+    getrlimit(Resource::Nproc).current
+}
+
 /// Sets the soft and hard limit on open descriptors of another process of this user. Raising the hard limit requires
 /// CAP_SYS_RESOURCE. Source: prlimit(2).
 pub fn set_descriptors_of(pid: u32, (soft, hard): (u64, u64)) -> Result<()> {

@@ -1,6 +1,6 @@
-//! Signals to other processes: stop and resume a process, and end a process group that this process started.
+//! Signals to other processes.
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{Errno, Result};
 
@@ -14,14 +14,14 @@ pub fn resume(pid: u32) -> Result<()> {
     kill_process(valid_pid(pid)?, Signal::CONT)
 }
 
-/// Asks all processes of a group to end (SIGTERM).
-pub fn end_group(leader: u32) -> Result<()> {
-    kill_process_group(valid_pid(leader)?, Signal::TERM)
+/// Asks a process to end (SIGTERM).
+pub fn end(pid: u32) -> Result<()> {
+    kill_process(valid_pid(pid)?, Signal::TERM)
 }
 
-/// Kills all processes of a group (SIGKILL).
-pub fn kill_group(leader: u32) -> Result<()> {
-    kill_process_group(valid_pid(leader)?, Signal::KILL)
+/// Kills a process (SIGKILL).
+pub fn kill(pid: u32) -> Result<()> {
+    kill_process(valid_pid(pid)?, Signal::KILL)
 }
 
 /// Converts a process ID. Refuses 0 and less, which would name process groups.

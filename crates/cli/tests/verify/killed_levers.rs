@@ -75,3 +75,22 @@ fn a_quota_is_restored_after_a_kill_of_its_lever() {
     none_left(&pids);
     assert_eq!(group.cpu_quota(), before);
 }
+
+/// One server is a child of a shell, and the other one runs in the background in a session of its own.
+#[test]
+fn servers_of_a_comparison_end_with_it() {
+    let program = binary!().display().to_string();
+    for name in ["TERM", "HUP", "KILL"] {
+        let ports = [free_port(), free_port()];
+        let [a, b] = ports.map(|port| format!("{program} serve http --listen 127.0.0.1:{port}"));
+        let urls = ports.map(|port| format!("http://127.0.0.1:{port}/"));
+        let mut command = Command::new(binary!());
+        command.args(["compare", &urls[0], &urls[1], "--budget", "60s", "--command-a", &format!("{a} & wait")]);
+        command.args(["--command-b", &format!("setsid {b} & exit")]);
+        let comparison = ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+        let accepts = |port: &u16| std::net::TcpStream::connect(("127.0.0.1", *port)).is_ok();
+        eventually(|| ports.iter().all(accepts).then_some(()));
+        signal(comparison.pid(), name);
+        eventually(|| (!ports.iter().any(accepts)).then_some(()));
+    }
+}

@@ -3,6 +3,7 @@
 
 mod busy_machine;
 mod caches;
+mod chaos;
 mod ci_job;
 mod class_costs;
 mod cut_short;

@@ -5,6 +5,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use testkit::{ChildProcess, Running, binary, eventually, free_port, has, loadline, nginx, num, serve, signal, skip};
@@ -118,6 +119,14 @@ fn metrics_are_served_during_a_run_and_slow_readers_do_not_delay_it() {
         assert!(text.contains(family), "{family} is missing: {text}");
     }
     assert!(ask("/elsewhere").starts_with("HTTP/1.1 404"));
+    // Sixty clients that send nothing for 200 ms each would make a server of one client at a time wait for 12 s.
+    let slow: Vec<TcpStream> = (0..60).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
+    let begin = Instant::now();
+    assert!(ask("/metrics").ends_with("# EOF\n"));
+    let (with, begin) = (begin.elapsed(), Instant::now());
+    drop(slow);
+    assert!(ask("/metrics").ends_with("# EOF\n"));
+    assert!(with < begin.elapsed() + Duration::from_secs(6), "slow clients made another one wait for {with:?}");
     signal(run.pid(), "INT");
     assert_eq!(run.0.wait().unwrap().code(), Some(130), "it ends as it does without anybody there");
     let mut nothing = Vec::new();

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use run::{AgentCommand, AgentReport, AgentSpec};
 
 use super::inbox::{Inbox, PipeEvent};
-use super::member::Agent;
+use super::member::{Agent, why_not_started};
 use super::pipe_thread::PipeThread;
 use crate::{Host, LabError};
 
@@ -52,7 +52,8 @@ impl AgentGroup {
         let serial = self.started;
         self.started += 1;
         let (agent, pipes) = Agent::spawn(host, program, name, serial, spec)?;
-        let no_thread = |e: std::io::Error| fail(format!("no thread could be started to read its output: {e}"));
+        let no_thread =
+            |e: std::io::Error| fail(format!("no thread could be started to read its output: {}", why_not_started(&e)));
         if self.pipe_thread.is_none() {
             self.pipe_thread = Some(PipeThread::start(Arc::clone(&self.inbox)).map_err(no_thread)?);
         }
@@ -169,6 +170,9 @@ impl AgentGroup {
                 AgentEvent::Report(AgentReport::LeverWorks(found)) => {
                     ready[number] = Some(Ready { found: Some(found), ..Ready::default() });
                 }
+                AgentEvent::Report(AgentReport::Server(answer)) => {
+                    ready[number] = Some(Ready { answer: Some(*answer), ..Ready::default() });
+                }
                 AgentEvent::Report(AgentReport::Failed { error }) => {
                     return Err(LabError::Agent { name: self.name(number).into(), why: error });
                 }
@@ -266,6 +270,8 @@ pub struct Ready {
     pub watching: Option<run::WatchedHost>,
     /// Findings about a lever on its host.
     pub found: Option<run::LeverCheck>,
+    /// Answer to a question about a server.
+    pub answer: Option<run::ServerAnswer>,
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! When standard input ends, the conductor is gone: load agents and servers stop. When the conductor is silent for
 //! too long, all stop except a server on the conductor's own machine.
 
+use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -13,10 +14,10 @@ use load::Start;
 use run::{Address, AgentCommand, AgentReport, AgentSpec, ColdPlan, Hello, LoadPlan, ServePlan, Tick, WIRE_VERSION};
 
 use super::heartbeat::{self, Heartbeat};
-use super::inside_watch;
 use super::report_line::send_report;
+use super::{inside_command, inside_watch};
 use crate::LabError;
-use crate::levers;
+use crate::{levers, preflight};
 
 /// A task with the channel of its commands.
 type Task = (AgentSpec, Receiver<AgentCommand>);
@@ -35,7 +36,7 @@ pub fn run() -> Result<(), LabError> {
         serde_json::from_str(&line).map_err(|e| fail(format!("it does not understand its task: {e}")))?;
     let heartbeat = Arc::new(Heartbeat::new());
     let mut task = (spec, heartbeat.begin_task());
-    let tasks = listen(&heartbeat, !matches!(task.0, AgentSpec::Serve { far: false, .. }));
+    let tasks = listen(&heartbeat, !is_server_here(&task.0));
     loop {
         let makes_load = matches!(task.0, AgentSpec::Load { .. });
         if let Err(error) = work(task, &heartbeat) {
@@ -51,20 +52,33 @@ pub fn run() -> Result<(), LabError> {
     }
 }
 
+/// Returns whether the agent is a server on the conductor's machine. It outlives a conductor that stands still.
+fn is_server_here(spec: &AgentSpec) -> bool {
+    matches!(spec, AgentSpec::Serve { far: false, .. } | AgentSpec::Command { .. })
+}
+
 /// Works on one task from start to end.
 fn work((spec, commands): Task, heartbeat: &Arc<Heartbeat>) -> Result<(), String> {
     match spec {
         AgentSpec::Load { plan, addr, at_once, files, detailed, fine } => {
-            for (path, bytes) in files {
-                proto::add_received_file(path, run::from_base64(&bytes).unwrap_or_default());
-            }
+            take_files(files);
             let start = if at_once { Start::AtOnce } else { Start::OnCommand };
             load(&plan, addr, start, commands, TickFilter { detailed, fine }, heartbeat)
+        }
+        AgentSpec::Ask { question, plan, addr, files } => {
+            take_files(files);
+            send_report(&AgentReport::Server(Box::new(preflight::answer(question, &addr, &plan))));
+            wait_for_stop(&commands);
+            Ok(())
         }
         AgentSpec::Serve { plan, .. } => serve(&plan, &commands),
         AgentSpec::Watch(spec) => {
             inside_watch::watch(spec, &commands);
             Ok(())
+        }
+        AgentSpec::Command { shell } => {
+            stop_on_signals(heartbeat);
+            inside_command::run(&shell, &commands, |_| ready(Vec::new()))
         }
         AgentSpec::Cold { plan, addr } => cold(&plan, addr, commands),
         AgentSpec::Lever(plan) => {
@@ -103,6 +117,13 @@ fn stop_on_signals(heartbeat: &Arc<Heartbeat>) {
         }
         heartbeat.end_task();
     });
+}
+
+/// Keeps the contents of files that the load names.
+fn take_files(files: BTreeMap<String, String>) {
+    for (path, bytes) in files {
+        proto::add_received_file(path, run::from_base64(&bytes).unwrap_or_default());
+    }
 }
 
 /// Reports that a change was made, or undone.

@@ -17,24 +17,28 @@ const MIN_DESCRIPTORS: u64 = 24;
 /// process).
 const OBSERVER_DESCRIPTORS: u64 = 80;
 
+/// Limit of descriptors with which a few processes make any usual load.
+const ROOMY_DESCRIPTORS: u64 = 4096;
+
 /// Checks whether the conductor's descriptor limit allows this many agents. Returns a note if some counters cannot be
 /// read.
 pub(crate) fn check_descriptors(agents: usize, descriptors: u64) -> Result<Option<String>, LabError> {
     let pipes = PIPES_PER_AGENT * agents as u64;
     if MIN_DESCRIPTORS + pipes > descriptors {
+        let needed = MIN_DESCRIPTORS + pipes;
         let why = format!(
-            "this program may hold {descriptors} descriptors and needs {} for their pipes and its own files; raise the \
-             limit (`ulimit -Hn` shows it; with 4096 fewer processes are needed, too) or ask for fewer connections",
-            MIN_DESCRIPTORS + pipes
+            "this program may hold {descriptors} descriptors and needs {needed} for their pipes and its own files; raise the \
+             limit with `ulimit -Hn {}` as root (fewer processes are needed then, too), or ask for fewer connections",
+            needed.max(ROOMY_DESCRIPTORS)
         );
         return Err(LabError::set_up(format!("starting {agents} generator processes"), why));
     }
     let short = OBSERVER_DESCRIPTORS + pipes > descriptors;
     Ok(short.then(|| {
+        let needed = OBSERVER_DESCRIPTORS + pipes;
         format!(
-            "this program may hold {descriptors} descriptors and would need {} to read all counters: those that are \
-             missing are missing because of that; raise the limit (ulimit -Hn)",
-            OBSERVER_DESCRIPTORS + pipes
+            "this program may hold {descriptors} descriptors and would need {needed} to read all counters: those that are \
+             missing are missing because of that; raise the limit with `ulimit -Hn {needed}` as root"
         )
     }))
 }

@@ -72,6 +72,11 @@ impl Hosts {
         self.server.as_ref().map_or(&self.here, |via| via)
     }
 
+    /// Returns the host of the generators.
+    pub(crate) fn clients(&self) -> &dyn Host {
+        self.clients.as_ref().map_or(&self.here, |fleet| fleet)
+    }
+
     /// Returns the host of the generators and that of the server; this host unless the plan names another.
     pub(crate) fn into_sides(self) -> [Box<dyn Host>; 2] {
         let here = || Box::new(Local::default()) as Box<dyn Host>;

@@ -4,7 +4,6 @@ use run::{LoadPlan, Run, Trial};
 
 use crate::prove;
 use crate::search::Conductor;
-use crate::trial::preflight;
 use crate::{Lab, LabError, Point, TargetSetup};
 
 /// A server under the load of agents.
@@ -79,7 +78,7 @@ impl Conductor for LiveTarget<'_> {
     }
 
     fn ask(&mut self) -> Result<(), String> {
-        let answered = preflight::still_answers(&self.target_setup.addr, &self.target_setup.load)?;
+        let answered = self.target_setup.still_answers(self.lab.program())?;
         self.lab.count(&answered);
         Ok(())
     }

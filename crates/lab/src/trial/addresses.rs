@@ -2,16 +2,15 @@
 //! its race, since a measured server must not get connections that are dropped).
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
-use run::Address;
+use run::{Address, LoadPlan, ServerQuestion};
 
-use crate::trial::stream::Stream;
+use crate::trial::asker::Asker;
 use crate::trial::target::{Resolved, check_authorized};
 use crate::{Lab, LabError};
 
 /// Sets the address of a target and notes the others. Only addresses that may be loaded are tried.
-pub(super) fn choose(lab: &mut Lab<'_>, found: &mut Resolved) -> Result<(), LabError> {
+pub(super) fn choose(lab: &mut Lab<'_>, found: &mut Resolved, asker: &Asker<'_>) -> Result<(), LabError> {
     let target = lab.run.plan.target.clone();
     let Some(first) = found.addr.inet().filter(|_| !found.others.is_empty()) else {
         return check_authorized(&target.url, &found.addr, target.authorized);
@@ -22,8 +21,9 @@ pub(super) fn choose(lab: &mut Lab<'_>, found: &mut Resolved) -> Result<(), LabE
     if candidates.is_empty() {
         return check_authorized(&target.url, &found.addr, target.authorized);
     }
-    let patience = Duration::from_secs_f64(lab.run.plan.load.connect_timeout_s.clamp(0.001, 3600.0));
-    let connect = |addr: &SocketAddr| Stream::connect(&Address::from(*addr), patience).map(drop);
+    let plan = LoadPlan { connect_timeout_s: lab.run.plan.load.connect_timeout_s, ..LoadPlan::default() };
+    let connect =
+        |addr: &SocketAddr| asker.ask(ServerQuestion::Accepts, &Address::from(*addr), &plan).error.map_or(Ok(()), Err);
     let (chosen, failed) = first_that_answers(&candidates, connect);
     let Some(chosen) = chosen else {
         let each: Vec<String> = failed.iter().map(|(addr, why)| format!("{addr} ({why})")).collect();
@@ -41,13 +41,13 @@ pub(super) fn choose(lab: &mut Lab<'_>, found: &mut Resolved) -> Result<(), LabE
 /// Returns the first address to which `connect` succeeds, and the errors of those before it.
 fn first_that_answers(
     all: &[SocketAddr],
-    connect: impl Fn(&SocketAddr) -> std::io::Result<()>,
+    connect: impl Fn(&SocketAddr) -> Result<(), String>,
 ) -> (Option<SocketAddr>, Vec<(SocketAddr, String)>) {
     let mut failed = Vec::new();
     for addr in all {
         match connect(addr) {
             Ok(()) => return (Some(*addr), failed),
-            Err(e) => failed.push((*addr, e.to_string())),
+            Err(e) => failed.push((*addr, e)),
         }
     }
     (None, failed)
@@ -65,8 +65,6 @@ fn described(chosen: SocketAddr, all: &[SocketAddr], failed: &[(SocketAddr, Stri
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Error, ErrorKind};
-
     use super::*;
 
     #[test]
@@ -75,7 +73,7 @@ mod tests {
         let only = |good: usize| {
             let all = all.clone();
             move |addr: &SocketAddr| {
-                if all.get(good) == Some(addr) { Ok(()) } else { Err(Error::from(ErrorKind::ConnectionRefused)) }
+                if all.get(good) == Some(addr) { Ok(()) } else { Err("connection refused".to_owned()) }
             }
         };
         let (chosen, failed) = first_that_answers(&all, only(1));

@@ -33,6 +33,8 @@ const READY_PER_AGENT: Duration = Duration::from_millis(50);
 const LEAD: Duration = Duration::from_millis(50);
 /// Lead of an order if all agents are on this machine, where an order is a line in a pipe. Late ones are reported.
 const LOCAL_LEAD: Duration = Duration::from_millis(10);
+/// Maximum wait for open requests after the user ended a run.
+const INTERRUPT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Maximum number of agents that report fine ticks while a load settles.
 const MAX_FINE_AGENTS: usize = 16;
 /// Additional lead for each of many agents, which get their orders one after the other.
@@ -102,7 +104,12 @@ pub(crate) fn conduct(
         ended = running.hold(plan, budget_end);
     }
     let (_, to) = running.enter(Phase::Drain);
-    running.collect(Duration::from_secs_f64(plan.drain_s.max(0.0)) + Duration::from_secs(3));
+    running.collect(match ended {
+        // The slots of an experiment go on through the drain.
+        TrialEnd::ByUser if plan.slots.is_some() => Duration::ZERO,
+        TrialEnd::ByUser => Duration::from_secs_f64(plan.drain_s.max(0.0)).min(INTERRUPT_TIMEOUT),
+        TrialEnd::InFull | TrialEnd::Broken => Duration::from_secs_f64(plan.drain_s.max(0.0)) + Duration::from_secs(3),
+    });
     let loads: Vec<_> = setup.loads.iter().map(|load| &load.plan.intensity).collect();
     let window = Window { begin_s: from, end_s: to };
     let (mut trial, group) = running.trial(&loads, point, window)?;

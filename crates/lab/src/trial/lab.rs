@@ -41,6 +41,8 @@ pub struct Lab<'w> {
     repeat: u32,
     /// Clock of the budget; without an end unless the command has a budget.
     pub(crate) clock: BudgetClock,
+    /// Whether the user knows that the run cannot be written.
+    unsaved: bool,
 }
 
 /// Rejects loads of different kinds, since a trial has one intensity.
@@ -85,6 +87,7 @@ impl<'w> Lab<'w> {
             generators: AgentGroup::default(),
             repeat: 0,
             clock: BudgetClock::default(),
+            unsaved: false,
         };
         crate::levers::put_back().into_iter().for_each(|note| lab.note(note));
         Ok(lab)
@@ -266,15 +269,15 @@ impl<'w> Lab<'w> {
         trial.notes.iter_mut().for_each(|note| *note = self.run.plan.load.secrets.scrub(note));
         self.run.trials.push(trial);
         judge::derive_last(&mut self.run);
-        self.write()?;
+        self.write();
         self.clock.kept(self.elapsed_s() - began_s);
         let last = self.run.trials.len() - 1;
         self.watch.trial(&self.run.trials[last]);
         Ok(&self.run.trials[last])
     }
 
-    /// Judges the run so far and writes `run.json`. If this process is killed, the file says that the run was
-    /// interrupted.
+    /// Judges the run so far and writes `run.json`, if that is possible. If this process is killed, the file says that the
+    /// run was interrupted.
     pub fn save(&mut self) -> Result<(), LabError> {
         let began_s = self.elapsed_s();
         if self.finished {
@@ -282,19 +285,26 @@ impl<'w> Lab<'w> {
         } else {
             judge::judge_so_far(&mut self.run)
         }
-        self.write()?;
+        self.write();
         self.clock.judged(self.elapsed_s() - began_s);
         Ok(())
     }
 
-    /// Writes `run.json`.
-    fn write(&mut self) -> Result<(), LabError> {
+    /// Writes `run.json`, if that is possible.
+    fn write(&mut self) {
         self.run.elapsed_s = self.elapsed_s();
         self.run.interrupted = self.stopped || !self.finished;
-        if let Some(dir) = &self.dir {
-            dir.save(&self.run)?;
+        if let Some(Err(error)) = self.dir.as_ref().map(|dir| dir.save(&self.run)) {
+            self.warn_unsaved(&error);
         }
-        Ok(())
+    }
+
+    /// Says once that the run cannot be written, such as to a full disk. The measurement goes on, and its result is shown.
+    fn warn_unsaved(&mut self, error: &run::RunDirError) {
+        if !self.unsaved {
+            self.watch.note(&format!("not saved so far: {error}"));
+            self.unsaved = true;
+        }
     }
 
     /// Records that the server or the path to it went away in the last trial, and stops the run.
@@ -314,7 +324,7 @@ impl<'w> Lab<'w> {
         self.stopped = true;
     }
 
-    /// Ends the run: judges it, saves it and returns it.
+    /// Ends the run: judges it, saves it if that is possible, and returns it. Who shows the result saves it after that.
     pub fn finish(mut self) -> Result<Run, LabError> {
         self.finished = true;
         self.save()?;
@@ -337,7 +347,8 @@ fn save_unfinished(run: &mut Run, dir: &RunDir, trial: Trial, elapsed: Duration)
     Ok(saved?)
 }
 
-fn own_program() -> Result<PathBuf, LabError> {
+/// Returns the program that agents run: this one.
+pub fn own_program() -> Result<PathBuf, LabError> {
     // Only tests of other programs set this variable.
     if let Some(path) = std::env::var_os("LOADLINE_AGENT") {
         return Ok(path.into());

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use run::{IncidentKind, Intensity, LoadPlan, Plan, Run, TrialKind};
 
-use crate::trial::preflight;
 use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
 /// Loads the plan's target once.
@@ -57,7 +56,7 @@ fn check_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabE
     if lab.stopped() || !silent {
         return Ok(());
     }
-    match preflight::still_answers(&target_setup.addr, &target_setup.load) {
+    match target_setup.still_answers(lab.program()) {
         Ok(answered) => lab.count_afterwards(&answered),
         Err(why) => lab.gone(&why)?,
     }

@@ -1,6 +1,7 @@
 //! Trials: the target, one trial with its agents, and the run that keeps all trials.
 
 mod addresses;
+mod asker;
 mod budget_clock;
 pub mod cold;
 mod collected_parts;
@@ -13,12 +14,10 @@ mod merge;
 mod observe_only;
 mod on_hosts;
 mod own_server;
-pub(crate) mod preflight;
 mod progress;
 mod put_back;
 mod running_trial;
 mod snapshots;
-mod stream;
 pub mod target;
 mod target_setup;
 pub(crate) mod turn_order;
@@ -27,7 +26,7 @@ mod watch_server;
 
 pub use budget_clock::BudgetClock;
 pub use conduct::Load;
-pub use lab::Lab;
+pub use lab::{Lab, own_program};
 pub use load_once::load;
 pub use merge::{Point, trial as merged};
 pub use on_hosts::HostsSetup;

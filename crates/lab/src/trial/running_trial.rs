@@ -30,6 +30,9 @@ const MAX_STANDSTILL: Duration = Duration::from_secs(3);
 /// Seconds by which a part's times may exceed the time passed here: the clocks of hosts differ.
 const MAX_CLOCK_SKEW_S: f64 = 1.0;
 
+/// Maximum wait for the parts of stopped agents.
+const STOP_TIMEOUT: Duration = Duration::from_millis(500);
+
 /// A trial whose agents are running.
 pub(crate) struct RunningTrial<'w> {
     group: AgentGroup,
@@ -145,6 +148,10 @@ impl<'w> RunningTrial<'w> {
     /// Waits for the parts. If any is missing, ends all agents; otherwise they wait for their next task.
     pub(crate) fn collect(&mut self, patience: Duration) {
         self.hear_until_over(Instant::now() + patience);
+        if !self.over() {
+            self.group.tell_all(&AgentCommand::Stop);
+            self.hear_until_over(Instant::now() + STOP_TIMEOUT);
+        }
         if self.parts.all_came() {
             return;
         }
@@ -247,7 +254,7 @@ impl<'w> RunningTrial<'w> {
     /// Returns the trial: merged parts, both sides and the incidents. Also returns the agents that wait for their
     /// next task.
     pub(crate) fn trial(
-        self,
+        mut self,
         loads: &[&Intensity],
         point: &Point,
         window: Window,
@@ -285,6 +292,10 @@ impl<'w> RunningTrial<'w> {
             trial.notes.push(format!("the load was made by {agents} agent processes"));
         }
         trial.notes.extend(missing);
+        if self.watch.stop() {
+            // A service manager signals all processes at once. The user ended these generators.
+            self.died.clear();
+        }
         let seen = self.samplers.close(&mut trial);
         trial.incidents = incidents(seen, self.died, &self.progress, window);
         trial.notes.extend(trial.incidents.iter().map(|i| i.text.clone()));

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use probe::Found;
-use run::{Address, LoadPlan, RequestSet, ServePlan, TlsPlan};
+use run::{Address, LoadPlan, RequestSet, ServePlan, ServerQuestion, TlsPlan};
 use testbed::named::Joining;
 
 use crate::agents::AgentGroup;
@@ -14,9 +14,10 @@ use crate::levers::LeverHost;
 use crate::observe::RemoteObserver;
 use crate::observe::hosts::Hosts;
 use crate::observe::{Observation, ObservedServer};
+use crate::trial::asker::Asker;
 use crate::trial::own_server::start_server;
-use crate::trial::{addresses, preflight, target};
-use crate::{Host, Lab, LabError, Load, Local};
+use crate::trial::{addresses, put_back, target};
+use crate::{Host, Lab, LabError, Load, Local, preflight};
 
 /// Set-up of a run against one server.
 pub struct TargetSetup {
@@ -82,7 +83,8 @@ impl TargetSetup {
         load.protocol = target::resolve(&lab.run.plan.target.url, &load.protocol)?.protocol;
         load.cpus = cpus.client;
         lab.run.plan.load.protocol = load.protocol.clone();
-        let first_s = test_request(lab, &addr.into(), &load)?;
+        let here = Local::default();
+        let first_s = test_request(lab, &Asker::new(&here, lab.program()), &addr.into(), &load)?;
         let observation = lab.observation(addr, Some(watched));
         let [host, server_host] = Hosts::default().into_sides();
         Ok(Self { addr: addr.into(), observation, load, first_s, host, server_host, _server: Some(group) })
@@ -91,7 +93,12 @@ impl TargetSetup {
     fn of_target(lab: &mut Lab<'_>) -> Result<Self, LabError> {
         let plan = lab.run.plan.clone();
         let mut found = target::resolve(&plan.target.url, &plan.load.protocol)?;
-        addresses::choose(lab, &mut found)?;
+        let hosts = Hosts::connect(&plan.hosts, lab.program())?;
+        if hosts.server().is_remote() {
+            put_back(lab, hosts.server());
+        }
+        let asker = Asker::new(hosts.clients(), lab.program());
+        addresses::choose(lab, &mut found, &asker)?;
         let mut load = plan.load;
         load.protocol = found.protocol;
         load.tls = found.tls_name.map(|server_name| TlsPlan { server_name, ..load.tls.take().unwrap_or_default() });
@@ -100,9 +107,9 @@ impl TargetSetup {
         }
         lab.run.plan.load.tls = load.tls.clone();
         lab.run.plan.load.protocol = load.protocol.clone();
-        let first_s = test_request(lab, &found.addr, &load)?;
+        let first_s = test_request(lab, &asker, &found.addr, &load)?;
         if !plan.hosts.is_empty() {
-            return Self::elsewhere(lab, found.addr, load, first_s);
+            return Self::elsewhere(lab, hosts, (found.addr, load, first_s));
         }
         let watched = Self::find_server(lab, &found.addr, &mut load)?;
         let testbed = watched.as_ref().and_then(joined);
@@ -116,9 +123,12 @@ impl TargetSetup {
     }
 
     /// Prepares a run with generators or the server on other hosts.
-    fn elsewhere(lab: &mut Lab<'_>, addr: Address, mut load: LoadPlan, first_s: f64) -> Result<Self, LabError> {
+    fn elsewhere(
+        lab: &mut Lab<'_>,
+        hosts: Hosts,
+        (addr, mut load, first_s): (Address, LoadPlan, f64),
+    ) -> Result<Self, LabError> {
         let program = lab.program().to_path_buf();
-        let hosts = Hosts::connect(&lab.run.plan.hosts, &program)?;
         let clients = hosts.observe_clients(&program, &addr)?;
         if !clients.is_empty() {
             files::read_all(&load)?;
@@ -212,6 +222,11 @@ impl TargetSetup {
         }
     }
 
+    /// Makes one request after a load without answers, where the load is made. Returns its counts, or why no answer came.
+    pub(crate) fn still_answers(&self, program: &Path) -> Result<run::Tally, String> {
+        Asker::new(self.host(), program).still_answers(&self.addr, &self.load)
+    }
+
     /// Returns whether requests are HTTP, so that answers have a status.
     pub fn is_http(&self) -> bool {
         self.load.protocol.http().is_some()
@@ -239,25 +254,25 @@ fn keep_off(lab: &mut Lab<'_>, load: &mut LoadPlan, server: &[u32]) -> bool {
 
 /// Sends the test request before any load and returns its duration in seconds. An answer that counts as a failure
 /// ends the run, since every request would fail the same way.
-fn test_request(lab: &mut Lab<'_>, addr: &Address, load: &LoadPlan) -> Result<f64, LabError> {
+fn test_request(lab: &mut Lab<'_>, asker: &Asker<'_>, addr: &Address, load: &LoadPlan) -> Result<f64, LabError> {
     let target = lab.run.plan.target.url.clone();
     let fail = |why| LabError::Preflight { target: target.clone(), why };
-    let first = preflight::test_request(addr, load);
-    let s_clients = matches!(load.intensity, run::Intensity::SClients { .. });
+    let answer = asker.ask(ServerQuestion::Answers, addr, load);
+    let why = answer.error.unwrap_or_else(|| "no answer came".into());
     // S-Clients are meant for overloaded servers, so a full accept queue is no mistake of the user.
-    if let (true, Err(why)) = (s_clients && preflight::accepts_nothing(addr, load), &first) {
+    if answer.accepts_nothing {
         lab.note(format!("the test request failed, S-Clients go on without it: {why}"));
         return Ok(0.0);
     }
-    let first = first.map_err(fail)?;
-    if let Some(said) = first.refusal() {
+    let first = answer.response.ok_or_else(|| fail(why))?;
+    if let Some(said) = preflight::refusal(&first) {
         // An overloaded server may refuse.
-        if !s_clients {
+        if !matches!(load.intensity, run::Intensity::SClients { .. }) {
             return Err(fail(said));
         }
         lab.note(format!("the first request to {target}: {said}"));
     }
-    lab.count(&first.tally());
+    lab.count(&preflight::tally(&first));
     if let (Some(to), Some(status)) = (&first.redirect, &first.status_line) {
         lab.note(format!(
             "{target} answers {status:?} and redirects to {to}: loadline measures the redirect, not its destination"

@@ -32,6 +32,7 @@ use proto::{AnyClient, Sessions};
 use run::{Phase, RequestOrder};
 
 use crate::driver::{Batch, Completion, Ops};
+use crate::exhausted;
 use crate::record::{Offered, Record, RecordOptions};
 use crate::timers::Timers;
 
@@ -461,21 +462,14 @@ impl Core {
             ));
         }
         if self.ports_ran_out {
-            part.notes.push(NO_PORTS_ADVICE.to_owned());
+            part.notes.push(exhausted::no_ports());
         }
         if self.fds_ran_out {
-            part.notes.push(NO_DESCRIPTORS_ADVICE.to_owned());
+            part.notes.push(exhausted::no_descriptors());
         }
         part
     }
 }
-
-/// Advice for running out of local ports.
-const NO_PORTS_ADVICE: &str = "local ports ran out (EADDRNOTAVAIL): give more source addresses (--source 127.0.0.2-127.0.0.9), widen \
-                     net.ipv4.ip_local_port_range, or let the server close first so that TIME_WAIT stays there";
-/// Advice for running out of descriptors.
-const NO_DESCRIPTORS_ADVICE: &str =
-    "descriptors ran out: raise the hard limit (ulimit -Hn, LimitNOFILE=) or spread the load over more agents";
 
 #[cfg(test)]
 mod closing_tests;

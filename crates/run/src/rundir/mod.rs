@@ -4,7 +4,7 @@
 pub(crate) mod read;
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -154,9 +154,7 @@ pub enum RunDirError {
         advice: &'static str,
     },
     /// A file of a run could not be written. The partial file was removed.
-    #[error(
-        "cannot write {path}: {source}; it needs {bytes} bytes: make room for them, or name another directory with --out"
-    )]
+    #[error("cannot write {path}: {}; it needs {bytes} bytes: {}", reason(source), write_advice(source))]
     Write {
         /// The file.
         path: String,
@@ -193,6 +191,23 @@ pub enum RunDirError {
         /// Format of the file.
         found: String,
     },
+}
+
+/// Names what is full, or else repeats the system's words.
+fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::StorageFull => "the disk is full".into(),
+        ErrorKind::QuotaExceeded => "your disk quota is used up".into(),
+        ErrorKind::FileTooLarge => "it would exceed the limit of file sizes (ulimit -f)".into(),
+        _ => error.to_string(),
+    }
+}
+
+fn write_advice(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::FileTooLarge => "raise the limit with ulimit -f unlimited",
+        _ => "make room for them, or name another directory with --out",
+    }
 }
 
 /// The directory of one run.

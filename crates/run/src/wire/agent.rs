@@ -7,7 +7,7 @@ use std::collections::btree_map::Entry;
 use crate::figure::Figure;
 use crate::{
     Address, ClassPart, CoarseHist, ColdPlan, ConnectionOpening, Errors, Hist, LeverPlan, LoadPlan, MAX_CLASSES,
-    SlotHist, Tally, Tenths, WatchSpec, Window, skip_empty,
+    ServerQuestion, SlotHist, Tally, Tenths, WatchSpec, Window, skip_empty,
 };
 
 /// Task of an agent: the first line that it reads. A load agent may get another task after it reported its results.
@@ -44,6 +44,23 @@ pub enum AgentSpec {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         far: bool,
     },
+    /// Run a shell command that starts a server, and end all of its processes with the agent.
+    Command {
+        /// The command.
+        shell: String,
+    },
+    /// Ask the server something by one connection or one request.
+    Ask {
+        /// The question.
+        question: ServerQuestion,
+        /// The load whose first request is made.
+        plan: Box<LoadPlan>,
+        /// Address of the server.
+        addr: Address,
+        /// Contents of the files named in the plan, by path, in base64.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        files: BTreeMap<String, String>,
+    },
     /// Operate a lever during a load.
     Lever(LeverPlan),
     /// Check whether a lever works on this host.
@@ -63,7 +80,7 @@ impl AgentSpec {
     /// Returns the task with its secrets filled in, for the agent's standard input.
     pub fn revealed(&self) -> Self {
         let mut spec = self.clone();
-        if let Self::Load { plan, .. } = &mut spec {
+        if let Self::Load { plan, .. } | Self::Ask { plan, .. } = &mut spec {
             **plan = plan.revealed();
         }
         spec

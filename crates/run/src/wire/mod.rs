@@ -8,6 +8,7 @@
 pub(crate) mod agent;
 pub(crate) mod lever;
 pub(crate) mod observer;
+pub(crate) mod question;
 pub(crate) mod sanitize;
 pub(crate) mod watch;
 
@@ -16,7 +17,9 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ColdPart, Incident, LeverCheck, LeverPart, LoadPart, Observed, Phase, Recording, Tick, WatchedHost};
+use crate::{
+    ColdPart, Incident, LeverCheck, LeverPart, LoadPart, Observed, Phase, Recording, ServerAnswer, Tick, WatchedHost,
+};
 
 /// Version of the protocol. Both ends must have the same version.
 pub const WIRE_VERSION: u32 = 9;
@@ -175,6 +178,8 @@ pub enum AgentReport {
     Tick(Tick),
     /// Final results of a load agent.
     Part(Box<LoadPart>),
+    /// Answer to a question about a server.
+    Server(Box<ServerAnswer>),
     /// A lever works on the agent's host. If it does not, the report is [`AgentReport::Failed`].
     LeverWorks(LeverCheck),
     /// Final results of a lever agent.

@@ -90,6 +90,7 @@ impl AgentReport {
                 found.missing.iter_mut().for_each(clean);
             }
             Self::Heartbeat | Self::Pong { .. } | Self::Edge { .. } | Self::Tick(_) => {}
+            Self::Server(answer) => answer.texts_mut().for_each(clean),
             Self::LeverWorks(found) => found.resources.iter_mut().for_each(clean),
             Self::Lever(_) | Self::Held(_) => {}
         }

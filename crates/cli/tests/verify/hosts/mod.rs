@@ -31,6 +31,27 @@ fn idle_connections_are_held_by_all_hosts_of_clients() {
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
 }
 
+/// The test request comes from the client host. The conductor has no route to the server.
+#[test]
+fn the_machine_that_conducts_need_not_reach_the_server() {
+    let Some((hosts, nginx, _alone)) = nginx_hosts("a_conductor_without_a_route", "switch:1G") else { return };
+    let mut route = hosts.inside("conductor", &testkit::program("ip").unwrap());
+    route.args(["route", "add", "blackhole", hosts.address("server")]);
+    assert!(route.status().unwrap().success());
+    let (engine, own) = (hosts.engine(), binary!().to_str().unwrap());
+    let mut load = vec!["load", &nginx.url, "--client-hosts", "a", "--via", &engine, "--agent-path", own];
+    load.extend(["--connections", "2", "--duration", "500ms", "--warmup", "300ms", "--at-rest", "0"]);
+    let (run, output) = hosts.run("conductor", &load, |_| {});
+    let text = said(&output);
+    assert_eq!(nginx.logged(total(&run, "completed")), total(&run, "completed"), "{text}");
+    assert!(total(&run, "completed") > 0, "{text}");
+    let closed = nginx.url.replace(":8080", ":8081");
+    load[1] = &closed;
+    let text = said(&hosts.run("conductor", &load, |_| {}).1);
+    assert!(text.contains("from a: nothing listens on"), "{text}");
+    hosts.await_no_agents("a");
+}
+
 /// sshd refuses some of more than ten concurrent logins.
 #[test]
 fn twelve_hosts_behind_one_sshd_are_connected_a_few_at_a_time() {

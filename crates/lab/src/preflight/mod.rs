@@ -1,32 +1,32 @@
 //! Test request before any load: does the target speak the protocol at all? One precise sentence now is better than a
 //! million errors later.
 
-mod answer;
 mod exchange;
 mod explain;
+mod response_text;
+mod stream;
 mod test_response;
 
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
-use run::{Address, LoadPlan, Tally};
+use run::{Address, Intensity, LoadPlan, ServerAnswer, ServerQuestion, TestResponse};
 
-use self::answer::Answer;
 use self::exchange::Exchange;
-pub(crate) use self::test_response::TestResponse;
-use crate::trial::stream::Stream;
+use self::response_text::Answer;
+use self::stream::Stream;
+pub(crate) use self::test_response::{refusal, tally};
 
 /// Makes one exchange; the error is a sentence with advice.
-pub(crate) fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String> {
+fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String> {
     let revealed = plan.revealed();
     let (protocol, requests) = (&revealed.protocol, revealed.requests.as_ref());
     let unprepared = |e: proto::ProtoError| plan.secrets.scrub(&e.to_string());
     // An unreadable file is reported before connecting.
     let client = proto::client(protocol, requests, plan.tls.as_ref()).map_err(unprepared)?;
     let begin = Instant::now();
-    let connect = Duration::from_secs_f64(plan.connect_timeout_s.clamp(0.001, 3600.0));
-    let stream =
-        Stream::connect(addr, connect).map_err(|e| explain::explain_connect(addr, &e, plan.connect_timeout_s))?;
+    let stream = Stream::connect(addr, connect_timeout(plan))
+        .map_err(|e| explain::explain_connect(addr, &e, plan.connect_timeout_s))?;
     let patience = Duration::from_secs_f64(plan.timeout_s.clamp(0.001, 3600.0));
     let answered = proto::spec(&plan.protocol).answers;
     let mut exchange = Exchange {
@@ -65,21 +65,29 @@ pub(crate) fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestRespon
     })
 }
 
-/// Maximum wait for the request that asks whether a server still lives, seconds.
-const ALIVE_TIMEOUT_S: f64 = 3.0;
+/// Answers a question about a server.
+pub(crate) fn answer(question: ServerQuestion, addr: &Address, plan: &LoadPlan) -> ServerAnswer {
+    if question == ServerQuestion::Accepts {
+        let error = Stream::connect(addr, connect_timeout(plan)).err().map(|e| e.to_string());
+        return ServerAnswer { error, ..ServerAnswer::default() };
+    }
+    match test_request(addr, plan) {
+        Ok(response) => ServerAnswer { response: Some(response), ..ServerAnswer::default() },
+        Err(error) => {
+            // Only S-Clients go on against a server whose accept queue is full.
+            let accepts_nothing = matches!(plan.intensity, Intensity::SClients { .. }) && accepts_nothing(addr, plan);
+            ServerAnswer { response: None, error: Some(error), accepts_nothing }
+        }
+    }
+}
 
-/// Makes one request after a load without answers. Returns its counts, or why no answer came.
-pub(crate) fn still_answers(addr: &Address, plan: &LoadPlan) -> Result<Tally, String> {
-    let mut plan = plan.clone();
-    plan.timeout_s = plan.timeout_s.min(ALIVE_TIMEOUT_S);
-    plan.connect_timeout_s = plan.connect_timeout_s.min(ALIVE_TIMEOUT_S);
-    test_request(addr, &plan).map(|first| first.tally())
+fn connect_timeout(plan: &LoadPlan) -> Duration {
+    Duration::from_secs_f64(plan.connect_timeout_s.clamp(0.001, 3600.0))
 }
 
 /// Returns whether connects are neither accepted nor refused within the plan's timeout, as with a full accept queue.
-pub(crate) fn accepts_nothing(addr: &Address, plan: &LoadPlan) -> bool {
-    let patience = Duration::from_secs_f64(plan.connect_timeout_s.clamp(0.001, 3600.0));
-    let tried = Stream::connect(addr, patience);
+fn accepts_nothing(addr: &Address, plan: &LoadPlan) -> bool {
+    let tried = Stream::connect(addr, connect_timeout(plan));
     tried.is_err_and(|e| matches!(e.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock))
 }
 

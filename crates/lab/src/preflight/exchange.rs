@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use proto::{Fault, Outcome, Request, Requester};
 
-use super::answer::Answer;
-use crate::trial::stream::Stream;
+use super::response_text::Answer;
+use super::stream::Stream;
 
 /// Response length at which a response counts as endless, bytes.
 const MAX_BYTES: u64 = 1 << 30;

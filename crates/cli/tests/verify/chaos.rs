@@ -1,0 +1,332 @@
+//! Experiments are killed at random moments, by every signal, alone and two at once. After the next command, the server
+//! is as it was before.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::testbed_command::{holders, loadline, said, status, up};
+use serde_json::{Value, json};
+use testkit::{ChildProcess, ControlGroup, Running, binary, children, eventually, free_port, signalled};
+
+/// Number of killed processes.
+const KILLS: usize = 100;
+/// Number of rounds with whole experiments; two experiments are killed in each.
+const WHOLE_ROUNDS: usize = 4;
+/// Number of kills of a lever that slows a link.
+const LINK_KILLS: usize = 12;
+/// Minimum share of rounds in which something was changed at the moment of the kill. Otherwise the test shows nothing.
+const MIN_CHANGED_SHARE: f64 = 0.2;
+/// Descriptor limits of the server's processes. Levers raise limits up to 2048.
+const DESCRIPTORS: &str = "256";
+/// Signals that end a process, and the number of each.
+const SIGNALS: [&str; 4] = ["TERM", "HUP", "INT", "KILL"];
+/// Server with three worker processes below one parent; each accepts for itself.
+const PREFORK: &str = "
+import os, selectors, socket, sys
+s = socket.create_server(('127.0.0.1', int(sys.argv[1])), backlog=512)
+s.setblocking(False)
+if all(os.fork() for _ in range(3)):
+    while True: os.wait()
+ready = selectors.DefaultSelector()
+ready.register(s, selectors.EVENT_READ)
+answer = b'HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok'
+while True:
+    for key, _ in ready.select():
+        c = key.fileobj
+        try:
+            if c is s:
+                ready.register(s.accept()[0], selectors.EVENT_READ)
+                continue
+            if not c.recv(65536): raise OSError
+            c.sendall(answer)
+        except BlockingIOError: pass
+        except OSError:
+            ready.unregister(c)
+            c.close()
+";
+
+/// A server with everything that an experiment can change.
+struct Victim {
+    server: Running,
+    group: Option<ControlGroup>,
+    before: State,
+}
+
+/// State of the server: CPU quota, and for each process its limit of descriptors and whether it is stopped.
+#[derive(Clone, Debug, PartialEq)]
+struct State {
+    quota: Option<String>,
+    processes: Vec<(u32, String, bool)>,
+}
+
+impl Victim {
+    fn start() -> Option<Self> {
+        let python = testkit::program("python3").or_else(|| {
+            testkit::skip("chaos", "python3 is not installed");
+            None
+        })?;
+        let group = ControlGroup::fifth_of_a_processor("a quota in the chaos test");
+        let port = free_port();
+        let mut limited = Command::new("sh");
+        limited.args(["-c", &format!("ulimit -Sn {DESCRIPTORS}; exec \"$@\""), "sh"]).arg(python);
+        limited.args(["-c", PREFORK, &port.to_string()]);
+        let command = match &group {
+            Some(group) => {
+                let mut command = group.command(Path::new(limited.get_program()));
+                command.args(limited.get_args());
+                command
+            }
+            None => limited,
+        };
+        let server = Running::start(command, port, tempfile::tempdir().unwrap());
+        eventually(|| (children(server.pid()).len() == 3).then_some(()));
+        let mut victim = Self { server, group, before: State { quota: None, processes: Vec::new() } };
+        victim.before = victim.state();
+        Some(victim)
+    }
+
+    fn pids(&self) -> Vec<u32> {
+        let mut pids = vec![self.server.pid()];
+        pids.extend(children(self.server.pid()));
+        pids.sort_unstable();
+        pids
+    }
+
+    fn state(&self) -> State {
+        let process = |pid: u32| {
+            let read = |file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+            let limits =
+                read("limits").lines().find(|line| line.starts_with("Max open files")).unwrap_or("").to_owned();
+            let stopped = read("stat").rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('T'));
+            (pid, limits, stopped)
+        };
+        State {
+            quota: self.group.as_ref().map(ControlGroup::cpu_quota),
+            processes: self.pids().into_iter().map(process).collect(),
+        }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/", self.server.addr)
+    }
+
+    /// Returns the levers that can be used here.
+    fn levers(&self) -> Vec<&'static str> {
+        let quota = self.group.as_ref().map(|_| "quota");
+        quota.into_iter().chain(["worker", "descriptors"]).collect()
+    }
+}
+
+/// Ends the server's processes even if they are stopped.
+impl Drop for Victim {
+    fn drop(&mut self) {
+        for pid in self.pids() {
+            signalled(pid, "CONT");
+        }
+        for pid in children(self.server.pid()) {
+            signalled(pid, "KILL");
+        }
+    }
+}
+
+/// A lever's agent; this test is its conductor.
+struct LeverAgent(Child);
+
+impl LeverAgent {
+    fn start(lever: &str, (field, value): (&str, Value), random: &mut fastrand::Rng) -> Self {
+        let mut command = Command::new(binary!());
+        command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut agent = Self(command.spawn().unwrap());
+        let on: Vec<bool> = (0..200).map(|_| random.bool()).collect();
+        let start = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
+        let slots = json!({ "first_s": 0.0, "slot_s": 0.03, "settle_s": 0.0, "count": on.len() });
+        let mut task = json!({ "agent": "lever", "lever": lever, "slots": slots, "on": on, "start_at_ns": start });
+        task[field] = value;
+        agent.say(&task.to_string());
+        if lever == "descriptors" {
+            agent.say(&json!({ "do": "switch", "on": true }).to_string());
+        }
+        agent
+    }
+
+    /// Writes a line. A refused lever has ended already.
+    fn say(&mut self, line: &str) {
+        let _ = writeln!(self.0.stdin.as_mut().unwrap(), "{line}");
+    }
+
+    /// Ends as when the conductor is killed: its pipe closes.
+    fn hang_up(&mut self) {
+        self.0.stdin.take();
+    }
+
+    /// Waits for the end, and returns all reports.
+    fn end(mut self) -> Vec<String> {
+        self.hang_up();
+        let lines = BufReader::new(self.0.stdout.take().unwrap()).lines().map_while(Result::ok).collect();
+        self.0.wait().unwrap();
+        lines
+    }
+}
+
+/// Runs a command that has nothing to do with the server.
+fn next_command(random: &mut fastrand::Rng, victim: &Victim) {
+    let mut command = Command::new(binary!());
+    match random.u8(0..3) {
+        0 => command.args(["list", "levers"]),
+        1 => command.args(["explain", "worker"]),
+        _ => command
+            .args(["load", &victim.url(), "--duration", "200ms", "--warmup", "0", "--connections", "2"])
+            .args(["--at-rest", "0", "--out", victim.server.dir.path().join("next").to_str().unwrap()]),
+    };
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Kills that were made, and the rounds in which they met a change.
+#[derive(Default)]
+struct Count {
+    kills: usize,
+    rounds: usize,
+    changed: usize,
+}
+
+/// Ends an agent by a random signal, or as if its conductor was killed.
+fn kill_agent(mut agent: LeverAgent, random: &mut fastrand::Rng) -> Vec<String> {
+    if random.u8(0..4) == 0 {
+        agent.hang_up();
+    } else {
+        signalled(agent.0.id(), SIGNALS[random.usize(..SIGNALS.len())]);
+    }
+    agent.end()
+}
+
+/// Kills one or two agents, or their conductor, and checks the server after the next command.
+fn kill_agents(victim: &Victim, random: &mut fastrand::Rng, count: &mut Count) {
+    let levers = victim.levers();
+    let lever = levers[random.usize(..levers.len())];
+    let mut start = |_| LeverAgent::start(lever, ("pids", json!(victim.pids())), random);
+    let agents: Vec<LeverAgent> = (0..count.kills % 2 + 1).map(&mut start).collect();
+    std::thread::sleep(Duration::from_millis(random.u64(20..500)));
+    count.rounds += 1;
+    count.changed += usize::from(victim.state() != victim.before);
+    count.kills += agents.len();
+    let done: Vec<_> = agents.into_iter().map(|agent| kill_agent(agent, random)).collect();
+    next_command(random, victim);
+    assert_eq!(victim.state(), victim.before, "{lever}: {done:#?}");
+}
+
+/// Kills two whole experiments on one server, or their agents, and checks the server after the next command.
+fn kill_experiments(victim: &Victim, random: &mut fastrand::Rng, count: &mut Count) {
+    let begin = || {
+        let out = victim.server.dir.path().join(format!("run-{}", free_port()));
+        let mut command = Command::new(binary!());
+        command.args(["prove", &victim.url(), "--connections", "4", "--at-rest", "0", "--budget", "36s"]);
+        command.args(["--intrusive", "--out"]).arg(out);
+        ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
+    };
+    let mut experiments = [begin(), begin()];
+    let until = Instant::now() + Duration::from_secs(30);
+    while Instant::now() < until && victim.state() == victim.before {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(random.u64(0..900)));
+    count.rounds += 1;
+    count.changed += usize::from(victim.state() != victim.before);
+    for experiment in &experiments {
+        let agents = children(experiment.pid());
+        if random.bool() {
+            count.kills += agents.iter().filter(|pid| signalled(**pid, "KILL")).count();
+        }
+        signalled(experiment.pid(), SIGNALS[random.usize(..SIGNALS.len())]);
+        count.kills += 1;
+    }
+    eventually(|| experiments.iter_mut().all(|experiment| !experiment.runs()).then_some(()));
+    next_command(random, victim);
+    // Agents notice the end of their conductor within milliseconds, and undo their changes themselves.
+    eventually(|| (victim.state() == victim.before).then_some(()));
+}
+
+#[test]
+fn ctrl_c_ends_an_experiment_and_blames_nobody() {
+    let Some(victim) = Victim::start() else { return };
+    if victim.group.is_none() {
+        return;
+    }
+    let mut command = Command::new(binary!());
+    command.args(["prove", &victim.url(), "--connections", "4", "--at-rest", "0", "--budget", "60s", "--intrusive"]);
+    command.arg("--out").arg(victim.server.dir.path().join("run"));
+    let experiment = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    testkit::eventually_within(Duration::from_secs(60), || (victim.state() != victim.before).then_some(()));
+    let begin = Instant::now();
+    signalled(experiment.id(), "INT");
+    let output = experiment.wait_with_output().unwrap();
+    let (took, text) = (begin.elapsed(), String::from_utf8_lossy(&output.stdout).into_owned());
+    assert!(output.status.code() == Some(130) && text.contains("Interrupted"), "{text}");
+    assert!(!text.contains("ended at") && !text.contains("generator \""), "{text}");
+    // The experiment had tens of seconds left. A report and a busy machine take a few.
+    assert!(took < Duration::from_secs(20), "{took:?}");
+    assert_eq!(victim.state(), victim.before);
+}
+
+#[test]
+fn nothing_stays_changed_after_a_hundred_kills() {
+    let Some(victim) = Victim::start() else { return };
+    let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
+    let mut random = fastrand::Rng::with_seed(seed);
+    println!("seed {seed}");
+    let mut count = Count::default();
+    (0..WHOLE_ROUNDS).for_each(|_| kill_experiments(&victim, &mut random, &mut count));
+    while count.kills < KILLS {
+        kill_agents(&victim, &mut random, &mut count);
+    }
+    let share = count.changed as f64 / count.rounds as f64;
+    println!("{} kills in {} rounds, {} met a change", count.kills, count.rounds, count.changed);
+    assert!(share >= MIN_CHANGED_SHARE, "only {share:.2} of the rounds met a change");
+}
+
+/// Shell script that prints the queues of all network devices with their rates.
+const QUEUES: &str = "for device in $(ip -o link | cut -d: -f2 | cut -d@ -f1); do tc qdisc show dev $device; tc class show dev $device; done";
+
+/// Returns the queues of all network devices of a testbed.
+fn queues(holders: &[u64]) -> Vec<String> {
+    let of_one = |pid: &u64| {
+        let output = Command::new("nsenter").args(["-t", &pid.to_string(), "-n", "sh", "-c", QUEUES]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    holders.iter().map(of_one).collect()
+}
+
+#[test]
+fn a_link_has_its_rate_again_after_its_lever_is_killed() {
+    let test = "a killed lever of a link";
+    let dir = tempfile::tempdir().unwrap();
+    if !["nsenter", "tc"].iter().all(|tool| testkit::has(test, tool)) {
+        return;
+    }
+    if !testkit::is_root() {
+        return testkit::skip(test, "needs root to enter the testbed's namespaces");
+    }
+    if !up(dir.path(), test, &["up", "x", "--medium", "switch:100M"]) {
+        return;
+    }
+    let holders = holders(&status(dir.path()));
+    let files = std::fs::read_dir(dir.path().join("loadline/testbeds")).unwrap().flatten().map(|entry| entry.path());
+    let keeper = files.into_iter().find(|path| path.extension().is_some_and(|end| end == "sock")).unwrap();
+    let (before, mut changed) = (queues(&holders), 0);
+    let mut random = fastrand::Rng::with_seed(1);
+    for _ in 0..LINK_KILLS {
+        let agent = LeverAgent::start("link", ("path", json!(keeper)), &mut random);
+        std::thread::sleep(Duration::from_millis(random.u64(50..300)));
+        changed += usize::from(queues(&holders) != before);
+        kill_agent(agent, &mut random);
+        // The keeper restores the rate when it sees the end of the connection.
+        eventually(|| (queues(&holders) == before).then_some(()));
+    }
+    said(&loadline(dir.path(), &["down", "x"]));
+    assert!(changed * 5 >= LINK_KILLS, "only {changed} of {LINK_KILLS} kills met a slower link");
+}

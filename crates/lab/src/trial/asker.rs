@@ -1,0 +1,59 @@
+//! Single requests to the server, made where the load is made: on this host, or on the first client host. The machine of
+//! the conductor need not reach the server.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use run::{Address, AgentSpec, LoadPlan, ServerAnswer, ServerQuestion, Tally};
+
+use crate::agents::{ask_patiently, files};
+use crate::{Host, preflight};
+
+/// Maximum wait for the request that asks whether a server still lives, seconds.
+const ALIVE_TIMEOUT_S: f64 = 3.0;
+
+/// The place from which the server is asked.
+pub(crate) struct Asker<'a> {
+    host: &'a dyn Host,
+    program: PathBuf,
+}
+
+impl<'a> Asker<'a> {
+    /// Asks from the host of the generators, or the first of several.
+    pub(crate) fn new(generators: &'a dyn Host, program: &Path) -> Self {
+        let host = generators.members().first().map_or(generators, |(host, _)| *host);
+        Self { host, program: program.into() }
+    }
+
+    /// Returns the answer. Without an answer from the host itself, the answer's error says why.
+    pub(crate) fn ask(&self, question: ServerQuestion, addr: &Address, plan: &LoadPlan) -> ServerAnswer {
+        if !self.host.is_remote() {
+            return preflight::answer(question, addr, plan);
+        }
+        self.ask_there(question, addr, plan).unwrap_or_else(|why| {
+            let error = Some(plan.secrets.scrub(&why));
+            ServerAnswer { error, ..ServerAnswer::default() }
+        })
+    }
+
+    fn ask_there(&self, question: ServerQuestion, addr: &Address, plan: &LoadPlan) -> Result<ServerAnswer, String> {
+        let files = files::read_all(plan).map_err(|e| e.to_string())?;
+        let spec = AgentSpec::Ask { question, plan: Box::new(plan.clone()), addr: addr.clone(), files };
+        let time_s = (plan.connect_timeout_s + plan.timeout_s).clamp(0.0, 7200.0);
+        let found = ask_patiently(self.host, &self.program, ("test request", &spec), Duration::from_secs_f64(time_s))?;
+        let mut answer = found.answer.ok_or_else(|| format!("{} did not answer the question", self.host.name()))?;
+        answer.error.iter_mut().for_each(|why| *why = format!("from {}: {why}", self.host.name()));
+        answer.texts_mut().for_each(|text| *text = plan.secrets.scrub(text));
+        Ok(answer)
+    }
+
+    /// Makes one request after a load without answers. Returns its counts, or why no answer came.
+    pub(crate) fn still_answers(&self, addr: &Address, plan: &LoadPlan) -> Result<Tally, String> {
+        let mut plan = plan.clone();
+        plan.timeout_s = plan.timeout_s.min(ALIVE_TIMEOUT_S);
+        plan.connect_timeout_s = plan.connect_timeout_s.min(ALIVE_TIMEOUT_S);
+        let answer = self.ask(ServerQuestion::Answers, addr, &plan);
+        let why = answer.error.unwrap_or_else(|| "no answer came".into());
+        answer.response.as_ref().map(preflight::tally).ok_or(why)
+    }
+}

@@ -1,0 +1,66 @@
+//! Single requests to a server that an agent makes, before a load or after it.
+
+use serde::{Deserialize, Serialize};
+
+/// Question about a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerQuestion {
+    /// Does it accept a connection?
+    Accepts,
+    /// How does it answer the first request of the load?
+    Answers,
+}
+
+/// Answer to a [`ServerQuestion`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerAnswer {
+    /// Response to the request; absent if there was none or none was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response: Option<TestResponse>,
+    /// Reason why there is no response or no connection, with advice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Whether connects are neither accepted nor refused, as with a full accept queue.
+    pub accepts_nothing: bool,
+}
+
+impl ServerAnswer {
+    /// Returns all texts, for changes such as the removal of secrets.
+    pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let response = self.response.as_mut().map(|response| {
+            let TestResponse { status_line, said, redirect, body, .. } = response;
+            [status_line.as_mut(), said.as_mut(), redirect.as_mut(), Some(body)]
+        });
+        response.into_iter().flatten().flatten().chain(&mut self.error)
+    }
+}
+
+/// Result of the test request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TestResponse {
+    /// Time from connect() to the last byte, microseconds.
+    pub took_us: f64,
+    /// Bytes of the response.
+    pub bytes: u64,
+    /// Bytes of the answer as its protocol counts them.
+    pub answer_bytes: u64,
+    /// Status line, if the protocol has one.
+    pub status_line: Option<String>,
+    /// Status as reported by the session; 0 if the protocol has none.
+    pub status: u16,
+    /// Whether the status counts as a failure.
+    pub unexpected: bool,
+    /// The session's comment on the failure.
+    pub said: Option<String>,
+    /// Target of a redirect.
+    pub redirect: Option<String>,
+    /// First bytes of the body, with unprintable ones escaped.
+    pub body: String,
+    /// Whether a response came; some protocols have none by design.
+    pub answered: bool,
+    /// Number of handshakes before the response.
+    pub handshakes: u64,
+}
