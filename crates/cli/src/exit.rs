@@ -9,6 +9,8 @@ pub(crate) enum Exit {
     Done,
     /// An objective or a comparison failed, or nothing completed.
     Failed,
+    /// The data of a comparison decides neither way.
+    Undecided,
     /// The user ended the command early. The measurements are stored.
     Interrupted,
 }
@@ -18,6 +20,7 @@ impl From<Exit> for ExitCode {
         match exit {
             Exit::Done => Self::SUCCESS,
             Exit::Failed => Self::from(1),
+            Exit::Undecided => Self::from(3),
             Exit::Interrupted => Self::from(130),
         }
     }

@@ -1,10 +1,13 @@
 //! A comparison as a document: the verdict, differences in the conditions, and one table of all figures.
 
-use run::{ComparedFigure, Comparison, ComparisonResult, CurvePoint, NeededData, WindowOrder};
+use run::{
+    ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, CurvePoint, FigureRole, NeededData, SideDeath,
+    WindowOrder,
+};
 
 use crate::plot::{Axis, Hue, IntervalRow, Intervals, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, KeyFigure, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
-use run::number::{quantity, significant};
+use run::number::{number, quantity, significant};
 
 /// Renders a comparison: `text`, `markdown`, `html` or `json`.
 pub fn render_comparison(form: &str, comparison: &Comparison, style: &Style) -> Result<String, ReportError> {
@@ -15,6 +18,8 @@ fn document(comparison: &Comparison) -> Doc {
     let mut blocks: Vec<Block> =
         comparison.differences.iter().map(|d| Note::block(Tone::Warn, format!("Differs: {d}"))).collect();
     blocks.extend(comparison.notes.iter().map(|note| Note::block(Tone::Warn, note.clone())));
+    let old_died = comparison.deaths.iter().filter(|death| !death.new);
+    blocks.extend(old_died.map(|death| Note::block(Tone::Bad, crate::words::capital(&describe(death)))));
     blocks.push(Block::KeyFigures(vec![KeyFigure {
         name: "Verdict".into(),
         value: word(comparison.verdict).into(),
@@ -39,32 +44,61 @@ fn in_turns(turns: &WindowOrder) -> Block {
     Note::block(Tone::Plain, text)
 }
 
+/// Returns the conclusion with the figures that it rests on.
 fn title(comparison: &Comparison) -> String {
-    let threshold = significant(100.0 * comparison.threshold);
-    // A share of failures or a lost capacity is not a matter of speed.
-    let by = comparison.comparisons.iter().find(|c| Some(&c.figure) == comparison.decided_by.as_ref());
-    let failed = by.is_some_and(|c| c.difference.is_some());
-    let gone = by.and_then(|c| c.said.clone()).filter(|_| by.is_some_and(|c| !c.ratio.is_finite()));
-    match comparison.verdict {
-        ComparisonResult::Faster if failed => "The new server fails less".into(),
-        ComparisonResult::Slower if failed && comparison.regression => {
-            "The new server fails more than the objective allows".into()
-        }
-        ComparisonResult::Slower if failed => "The new server fails more, but within the objective".into(),
-        ComparisonResult::Faster | ComparisonResult::Slower if gone.is_some() => {
-            format!("Capacity: {}", gone.unwrap_or_default())
-        }
-        ComparisonResult::Faster => "The new server is faster".into(),
-        ComparisonResult::Slower if comparison.regression => format!("Slower by more than {threshold} %"),
-        ComparisonResult::Slower => format!("Slower, by less than {threshold} %"),
-        ComparisonResult::Same => format!("The same within {threshold} %"),
-        ComparisonResult::NotEnough => "Undecided: too little data to call them different or the same".into(),
+    if let Some(death) = comparison.deaths.iter().find(|death| death.new) {
+        return format!("Regression: {}", describe(death));
     }
+    let allowed = format!("{} %", significant(100.0 * comparison.threshold));
+    let [worse, better, same] = [ComparisonResult::Slower, ComparisonResult::Faster, ComparisonResult::Same]
+        .map(|word| deciding(comparison).filter(|c| c.word == word).map(clause).collect::<Vec<_>>());
+    let open = (!comparison.open.is_empty()).then(|| format!("undecided: {}", comparison.open.join(", ")));
+    let same = (!same.is_empty()).then(|| format!("the same within {allowed}: {}", same.join(", ")));
+    let head = match (comparison.outcome, comparison.verdict) {
+        (ComparisonOutcome::Regressed, _) => "Regression",
+        (ComparisonOutcome::Undecided, _) => "Undecided",
+        (ComparisonOutcome::Passed, ComparisonResult::Slower) => "Worse, but within what is allowed",
+        (ComparisonOutcome::Passed, ComparisonResult::Faster) => "Better",
+        (ComparisonOutcome::Passed, ComparisonResult::Same) => "No difference",
+        (ComparisonOutcome::Passed, ComparisonResult::NotEnough) => "Not worse",
+    };
+    let parts: Vec<String> = [worse, better].concat().into_iter().chain(same).chain(open).collect();
+    if parts.is_empty() { format!("{head}: too little data") } else { format!("{head}: {}", parts.join("; ")) }
+}
+
+fn deciding(comparison: &Comparison) -> impl Iterator<Item = &ComparedFigure> {
+    comparison.comparisons.iter().filter(|c| c.role != FigureRole::Listed)
+}
+
+/// Returns a deciding figure with its change in words: `p50 12 % higher`; of an equal one only the name.
+fn clause(c: &ComparedFigure) -> String {
+    if c.word == ComparisonResult::Same {
+        return c.figure.clone();
+    }
+    if let Some(apart) = c.difference {
+        let points = quantity(apart.value.abs(), Unit::Share).replace(" %", "");
+        return format!("{} {points} points {}", c.figure, if apart.value > 0.0 { "higher" } else { "lower" });
+    }
+    match (c.ratio, &c.said) {
+        (ratio, Some(said)) if !ratio.is_finite() => format!("{}: {said}", c.figure),
+        (ratio, _) if ratio >= TIMES => format!("{} {} times as high", c.figure, significant(ratio)),
+        (ratio, _) if ratio > 1.0 => format!("{} {} % higher", c.figure, significant(100.0 * (ratio - 1.0))),
+        (ratio, _) => format!("{} {} % lower", c.figure, significant(100.0 * (1.0 - ratio))),
+    }
+}
+
+fn describe(death: &SideDeath) -> String {
+    let rest = death.text.strip_prefix("the ").unwrap_or(&death.text);
+    format!("the {} {rest}", if death.new { "new" } else { "old" })
 }
 
 fn decided(comparison: &Comparison) -> String {
     let Some(figure) = &comparison.decided_by else {
-        return "no figure could be decided: measure longer, or repeat".into();
+        return if comparison.deaths.iter().any(|death| death.new) {
+            "a server that dies under the load of the other one has regressed".into()
+        } else {
+            "measure longer, or repeat".into()
+        };
     };
     let ratio = comparison.comparisons.iter().find(|c| c.figure == *figure).map(change).unwrap_or_default();
     format!("decided by {figure}: {ratio}")
@@ -83,8 +117,14 @@ fn tone(word: ComparisonResult) -> Tone {
     }
 }
 
+/// Ratio from which a change is a factor: "+641,452 %" tells a reader nothing.
+const TIMES: f64 = 2.0;
+
+fn percent(ratio: f64) -> String {
+    if ratio >= TIMES { format!("×{}", number(ratio)) } else { format!("{:+.1} %", 100.0 * (ratio - 1.0)) }
+}
+
 fn change(c: &ComparedFigure) -> String {
-    let percent = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
     if let Some(apart) = c.difference {
         let points = |share: f64| format!("{}{}", if share < 0.0 { "" } else { "+" }, significant(100.0 * share));
         return format!("{} ({} to {}) points", points(apart.value), points(apart.low), points(apart.high));
@@ -113,7 +153,7 @@ fn intervals(comparison: &Comparison) -> Option<Block> {
     (!rows.is_empty()).then(|| {
         Block::Intervals(Intervals {
             title: "New over old".into(),
-            caption: "Ratio of each figure with its 95 % interval. An interval around 1 shows no difference.".into(),
+            caption: "Ratio of each figure with its interval. An interval that contains 1 shows no difference.".into(),
             unit: Unit::Plain,
             against: 1.0,
             rows,
@@ -160,7 +200,7 @@ fn shown(comparison: &Comparison) -> impl Iterator<Item = &ComparedFigure> {
 fn table(comparison: &Comparison) -> Table {
     // The p-value is dropped first if there is not enough room, because the word states the result.
     let names =
-        [("figure", false, 0), ("old", true, 0), ("new", true, 0), ("change, 95 % interval", true, 0), ("p", true, 1)];
+        [("figure", false, 0), ("old", true, 0), ("new", true, 0), ("change (interval)", true, 0), ("p", true, 1)];
     let mut columns: Vec<Col> =
         names.into_iter().map(|(name, right, rank)| Col { name: name.into(), right, rank }).collect();
     columns.push(Col { name: "word".into(), right: false, rank: 0 });
@@ -171,12 +211,15 @@ fn table(comparison: &Comparison) -> Table {
 fn notes(comparison: &Comparison) -> Vec<String> {
     let open =
         |of: NeededData| shown(comparison).any(|c| c.more.is_some() && c.more_of.unwrap_or(NeededData::Windows) == of);
+    let level = "the word follows from the interval; all intervals of the deciding figures hold together in 95 of 100 \
+                 comparisons";
     let windows = "undecided (×N windows): needs about N times the time";
     let runs = "undecided (×N runs): more time will not help; use about N times as many runs or repeats of each side (--repeat N, \
                 --old RUN… --new RUN…)";
     let open = [(NeededData::Windows, windows), (NeededData::Runs, runs)].into_iter().filter(|(of, _)| open(*of));
     let said = shown(comparison).filter_map(|c| Some(format!("{}: {}", c.figure, c.said.as_ref()?)));
-    open.map(|(_, note)| note.to_string()).chain(said).collect()
+    let level = std::iter::once(level).filter(|_| !comparison.comparisons.is_empty());
+    level.chain(open.map(|(_, note)| note)).map(str::to_string).chain(said).collect()
 }
 
 /// Formats the old or new value of a figure. A share is formatted in percent.

@@ -5,8 +5,8 @@
 
 use loadline_report::{Style, render_comparison, render_what_if};
 use run::{
-    Change, ComparedCurves, ComparedFigure, Comparison, ComparisonResult, CurvePoint, Estimate, LoadPoint, NeededData,
-    Resource, WhatIf, WindowOrder,
+    Change, ComparedCurves, ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, CurvePoint, Estimate,
+    FigureRole, LoadPoint, NeededData, Resource, SideDeath, WhatIf, WindowOrder,
 };
 
 /// A hostile name that would run as a script and reverse the following text.
@@ -17,6 +17,7 @@ const WIDE: Style = Style { width: 300, color: false };
 fn figure(name: &str, (ratio, low, high): (f64, f64, f64), word: ComparisonResult) -> ComparedFigure {
     ComparedFigure {
         figure: name.into(),
+        role: FigureRole::Deciding,
         old: 400.0,
         new: 400.0 * ratio,
         ratio,
@@ -36,7 +37,11 @@ fn both(at: f64, old: f64, new: f64) -> CurvePoint {
 /// A comparison with a new server that takes 5 % more CPU time per request. The rates are not distinguishable.
 fn slower() -> Comparison {
     let open = ComparedFigure { more: Some(3.2), ..figure("rate", (0.99, 0.95, 1.04), ComparisonResult::NotEnough) };
-    let beside = ComparedFigure { beside: true, ..figure("listed", (1.0, 0.9, 1.1), ComparisonResult::Same) };
+    let beside = ComparedFigure {
+        beside: true,
+        role: FigureRole::Listed,
+        ..figure("listed", (1.0, 0.9, 1.1), ComparisonResult::Same)
+    };
     let cpu = figure("CPU per request", (1.051, 1.043, 1.062), ComparisonResult::Slower);
     Comparison {
         old: HOSTILE.into(),
@@ -49,6 +54,7 @@ fn slower() -> Comparison {
         },
         turns: Some(WindowOrder { seed: 7, new_first: vec![true, false, false, true] }),
         threshold: 0.03,
+        outcome: ComparisonOutcome::Regressed,
         verdict: ComparisonResult::Slower,
         decided_by: Some("CPU per request".into()),
         regression: true,
@@ -156,7 +162,7 @@ fn failures_a_missing_capacity_and_undecided_figures_are_described() {
         ..slower()
     };
     for (by, title) in
-        [("failed share", "fails more than the objective allows"), ("capacity", "held the objective at no tried rate")]
+        [("failed share", "failed share 10 points higher"), ("capacity", "held the objective at no tried rate")]
     {
         let text = render_comparison("text", &comparison(by), &WIDE).unwrap();
         let wanted = ["+10 (+9.4 to +10.7) points", "undecided (×3 runs)", "more time will not help", "after 3 pairs"];
@@ -174,12 +180,51 @@ fn a_comparison_shows_its_verdict_and_the_interval_of_each_figure() {
         let made = render_comparison(form, &slower(), &WIDE).unwrap();
         harmless(form, &made);
         let text = if form == "html" { shown(&made) } else { made.replace('\\', "") };
-        let verdict = ["Slower by more than 3 %", "decided by CPU per request: +5.1 % (+4.3 % to +6.2 %)"];
+        let verdict =
+            ["Regression: CPU per request 5.1 % higher", "decided by CPU per request: +5.1 % (+4.3 % to +6.2 %)"];
         all_in(&text, &verdict, form);
         all_in(&text, &["-1.0 % (-5.0 % to +4.0 %)", "undecided (×4 windows)", "0.0001", "Differs: kernel"], form);
         all_in(&text, &["4 pairs of windows, in the order of", "seed 7"], form);
         assert!(!text.contains("listed"), "{form}: a cost that does not differ is not shown");
     }
+}
+
+/// The title names the conclusion and its figures. A huge change is a factor, and a server that died comes first.
+#[test]
+fn the_title_names_the_conclusion_and_the_figures_behind_it() {
+    let with = |outcome, verdict, comparisons, open: &[&str]| Comparison {
+        outcome,
+        verdict,
+        comparisons,
+        open: open.iter().map(|name| (*name).to_string()).collect(),
+        ..slower()
+    };
+    let same = figure("completed rate", (1.001, 0.99, 1.02), ComparisonResult::Same);
+    let huge = figure("p99", (6415.5, 120.0, 9e5), ComparisonResult::Slower);
+    let open = figure("p50", (1.02, 0.9, 1.1), ComparisonResult::NotEnough);
+    let cases = [
+        (
+            with(ComparisonOutcome::Regressed, ComparisonResult::Slower, vec![huge, same.clone()], &[]),
+            "Regression: p99 6,420 times as high; the same within 3 %: completed rate",
+        ),
+        (
+            with(ComparisonOutcome::Undecided, ComparisonResult::NotEnough, vec![same.clone(), open], &["p50"]),
+            "Undecided: the same within 3 %: completed rate; undecided: p50",
+        ),
+        (
+            with(ComparisonOutcome::Passed, ComparisonResult::Same, vec![same], &[]),
+            "No difference: the same within 3 %: completed rate",
+        ),
+        (with(ComparisonOutcome::Undecided, ComparisonResult::NotEnough, vec![], &[]), "Undecided: too little data"),
+    ];
+    for (comparison, title) in cases {
+        let text = render_comparison("text", &comparison, &WIDE).unwrap();
+        assert!(text.starts_with(title), "{title}: {text}");
+        assert!(!text.contains("641452"), "{text}");
+    }
+    let died = SideDeath { new: true, text: "the server ended at 0.9 s (app:12)".into() };
+    let text = render_comparison("text", &Comparison { deaths: vec![died], ..slower() }, &WIDE).unwrap();
+    assert!(text.starts_with("Regression: the new server ended at 0.9 s (app:12)"), "{text}");
 }
 
 #[test]

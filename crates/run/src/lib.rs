@@ -26,7 +26,8 @@ pub use findings::capacity::{Capacity, ExcludedTime, Knee, OwnLimit};
 pub use findings::check::{Check, Relation};
 pub use findings::classes::{ClassCosts, ClassFinding, ClassPart, ClassTally};
 pub use findings::comparison::{
-    ComparedCurves, ComparedFigure, Comparison, ComparisonResult, CurvePoint, NeededData, TlsCost, WindowOrder,
+    ComparedCurves, ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, CurvePoint, FigureRole,
+    NeededData, SideDeath, TlsCost, WindowOrder,
 };
 pub use findings::decisions::{Breach, BreachKind, Certainty, Failure, Limits, LoadState, Outcome, Picks};
 pub use findings::device::Device;

@@ -11,7 +11,6 @@ pub mod moments;
 pub mod number;
 pub mod posterior;
 pub mod queueing;
-pub mod ranks;
 pub mod shares;
 pub mod student;
 pub mod trend;

@@ -12,6 +12,8 @@ const T95: [f64; 30] = [
 ];
 /// Number of steps of a numerical integral. More steps do not change the first six digits.
 const PARTS: u32 = 2000;
+/// Number of Newton steps of a quantile. More steps do not change the first six digits.
+const NEWTON_STEPS: u32 = 24;
 /// Degrees of freedom above which the normal distribution is used instead.
 const NORMAL_FREEDOM: f64 = 1e5;
 
@@ -45,6 +47,23 @@ pub fn two_sided(t: f64, freedom: f64) -> f64 {
     (integral(from, freedom - 1.0) / integral(0.0, freedom - 1.0)).clamp(0.0, 1.0)
 }
 
+/// Returns the `t` whose two-sided probability is `p`; infinite below one degree of freedom. Newton's method on the
+/// logarithm of the probability converges from the far side, since that logarithm is concave.
+pub fn quantile(p: f64, freedom: f64) -> f64 {
+    if !(p > 0.0 && p < 1.0) || freedom.is_nan() || freedom < 1.0 {
+        return f64::INFINITY;
+    }
+    let freedom = freedom.min(NORMAL_FREEDOM);
+    let (whole, power) = (integral(0.0, freedom - 1.0), freedom - 1.0);
+    let mut x = (t95(freedom) / freedom.sqrt()).atan();
+    for _ in 0..NEWTON_STEPS {
+        let left = integral(x, power);
+        let step = (left / whole / p).ln() * left / x.cos().powf(power);
+        x = (x + step).clamp(0.0, f64::midpoint(x, FRAC_PI_2));
+    }
+    x.tan() * freedom.sqrt()
+}
+
 /// Integrates `cos(x)` to a power from `from` to π/2 by Simpson's rule. With a large power, the mass lies near 0.
 fn integral(from: f64, power: f64) -> f64 {
     let width = (FRAC_PI_2 - from).min(40.0 / (power + 1.0).sqrt());
@@ -74,5 +93,16 @@ mod tests {
         assert!((two_sided(1.959_964, f64::INFINITY) - 0.05).abs() < 1e-5);
         assert_eq!((two_sided(f64::NAN, 4.0), two_sided(3.0, 0.0)), (1.0, 1.0));
         assert!(two_sided(f64::INFINITY, 4.0) < 1e-12);
+    }
+
+    #[test]
+    fn the_quantile_inverts_the_probability() {
+        for freedom in [1.0, 1.7, 2.0, 4.5, 22.0, 1e3, f64::INFINITY] {
+            for p in [0.5, 0.05, 0.05 / 7.0, 1e-3, 1e-6] {
+                let t = quantile(p, freedom);
+                assert!((two_sided(t, freedom) / p - 1.0).abs() < 1e-3, "{p} {freedom}: {t}");
+            }
+        }
+        assert!(quantile(0.05, 0.5).is_infinite() && quantile(0.0, 5.0).is_infinite());
     }
 }

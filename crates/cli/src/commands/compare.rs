@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 use judge::Pairing;
-use run::{Comparison, Intensity, Plan, Run, UrlParts};
+use run::{Comparison, ComparisonOutcome, Intensity, Plan, Run, UrlParts};
 
 use crate::args::mix::{self, MixArgs};
 use crate::args::{HostArgs, TlsArgs, protocol_of, read_variables, units};
@@ -40,6 +40,9 @@ pub(crate) struct Args {
     /// Ignore changes below this share; a larger change for the worse exits with status 1
     #[arg(long, value_name = "SHARE", value_parser = units::share, default_value = "3%")]
     threshold: f64,
+    /// If the data decides neither way: exit with status 0 (pass) or 1 (fail) [default: status 3]
+    #[arg(long, value_name = "pass|fail")]
+    undecided: Option<IfUndecided>,
     /// Two live servers: time for all windows [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = units::seconds)]
     budget: Option<f64>,
@@ -102,12 +105,25 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let Some((comparison, interrupted)) = comparison else { return Ok(Exit::Done) };
     let form = if args.json { "json" } else { &args.form };
     output::print(&report::render_comparison(form, &comparison, &output::style())?)?;
-    // An interrupted comparison is shown, but its exit status reports no regression.
-    Ok(match (interrupted, comparison.regression) {
-        (true, _) => Exit::Interrupted,
-        (false, true) => Exit::Failed,
-        (false, false) => Exit::Done,
-    })
+    Ok(status(&comparison, interrupted, args.undecided))
+}
+
+/// Exit status of an undecided comparison.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum IfUndecided {
+    Pass,
+    Fail,
+}
+
+/// Returns the exit status. An interrupted comparison is shown, but its status reports only that the new server died.
+fn status(comparison: &Comparison, interrupted: bool, if_undecided: Option<IfUndecided>) -> Exit {
+    match (comparison.outcome, if_undecided) {
+        _ if comparison.deaths.iter().any(|death| death.new) => Exit::Failed,
+        _ if interrupted => Exit::Interrupted,
+        (ComparisonOutcome::Regressed, _) | (ComparisonOutcome::Undecided, Some(IfUndecided::Fail)) => Exit::Failed,
+        (ComparisonOutcome::Passed, _) | (ComparisonOutcome::Undecided, Some(IfUndecided::Pass)) => Exit::Done,
+        (ComparisonOutcome::Undecided, None) => Exit::Undecided,
+    }
 }
 
 /// Refuses flags about the load for stored runs, whose load is over.

@@ -22,8 +22,12 @@ fn every_old_run_compares_with_itself_in_every_form() {
         let file = fixture(name);
         let file = file.to_str().unwrap();
         let output = compare(&[file, file, "--json"]);
-        assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output));
         let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        // Some runs have too few windows to show that a server is as fast as itself.
+        let status = if found["outcome"] == "passed" { 0 } else { 3 };
+        assert_eq!(output.status.code(), Some(status), "{name}: {}", text(&output));
+        assert_eq!(compare(&[file, file, "--undecided", "pass"]).status.code(), Some(0), "{name}");
+        assert_eq!(compare(&[file, file, "--undecided", "fail"]).status.code(), Some(status / 3), "{name}");
         let all = found["comparisons"].as_array().unwrap();
         assert!(!all.is_empty() && found["verdict"].is_string(), "{found}");
         for one in all {
@@ -32,7 +36,11 @@ fn every_old_run_compares_with_itself_in_every_form() {
         }
         for form in ["text", "markdown", "html"] {
             let output = compare(&[file, file, "--form", form]);
-            assert!(output.status.success() && text(&output).contains("p99.9"), "{form}: {}", text(&output));
+            assert!(
+                output.status.code() == Some(status) && text(&output).contains("p99.9"),
+                "{form}: {}",
+                text(&output)
+            );
         }
     }
 }

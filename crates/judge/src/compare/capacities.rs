@@ -1,10 +1,12 @@
 //! Comparison of the capacities, each with the interval of its own windows.
 
-use run::{ComparedFigure, ComparisonResult, FigureUnit, Interval, Limits, NeededData, Run, Trial, TrialKind};
+use run::{
+    ComparedFigure, ComparisonResult, FigureRole, FigureUnit, Interval, Limits, NeededData, Run, Trial, TrialKind,
+};
 
 use super::contrast::{Cell, Contrast, Observation, Pairing, Uncertainty, between, contrast};
 use super::figures::CAPACITY;
-use super::input::{ErrorTerms, Line, compared};
+use super::input::{ErrorTerms, Line, Spread, compared};
 use crate::repeats::{capacity_under, finished};
 use crate::thresholds::FEWEST_WINDOWS;
 use stats::{average, ln_sd};
@@ -37,13 +39,13 @@ pub(super) fn capacity(old: &[Run], new: &[Run], pairing: Pairing) -> Option<Lin
     } else {
         NeededData::Runs
     };
-    let compared =
-        ComparedFigure { said, ..line(compared(Contrast { uncertainty, ..apart }, (held[0].len(), held[1].len()))) };
-    Some(Line { compared, settled: None, error_terms: ErrorTerms { of, between, runs } })
+    let compared = ComparedFigure { said, ..line(compared(&apart, (held[0].len(), held[1].len()))) };
+    Some(Line { compared, settled: None, spread: uncertainty.into(), error_terms: ErrorTerms { of, between, runs } })
 }
 
 fn line(compared: ComparedFigure) -> ComparedFigure {
-    ComparedFigure { figure: CAPACITY.into(), unit: FigureUnit::PerSecond, more_is_better: true, ..compared }
+    let (figure, role) = (CAPACITY.into(), FigureRole::Deciding);
+    ComparedFigure { figure, role, unit: FigureUnit::PerSecond, more_is_better: true, ..compared }
 }
 
 fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], pairing: Pairing) -> Option<Uncertainty> {
@@ -54,13 +56,7 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], pairing: Pairing) -> Opt
         return Some(Uncertainty { error: uncertainty.error.max(own.unwrap_or(0.0)), ..uncertainty });
     }
     let (own, between) = (own?, between(pairing, (held[0].len(), held[1].len())));
-    Some(Uncertainty {
-        error: own.hypot(between),
-        freedom: f64::INFINITY,
-        between,
-        of: NeededData::Windows,
-        ranks: None,
-    })
+    Some(Uncertainty { error: own.hypot(between), freedom: f64::INFINITY, between, of: NeededData::Windows })
 }
 
 /// Makes the line where one side held no rate at all. This is a difference if most searches of the other side held one.
@@ -83,7 +79,8 @@ fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<Stri
         said,
         ..ComparedFigure::default()
     });
-    Line { compared, settled: Some(word), error_terms: ErrorTerms { of: NeededData::Runs, ..ErrorTerms::default() } }
+    let error_terms = ErrorTerms { of: NeededData::Runs, ..ErrorTerms::default() };
+    Line { compared, settled: Some(word), spread: Spread::Unknown, error_terms }
 }
 
 /// Says which searches held no rate; `None` where all held one.

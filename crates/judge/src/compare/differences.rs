@@ -38,8 +38,9 @@ pub(super) fn differences(old: &[Run], new: &[Run]) -> Vec<String> {
         all.push(format!("{more} more keys of the plan"));
     }
     for (word, runs) in [("old", old), ("new", new)] {
-        if runs.iter().any(|r| r.interrupted) {
-            all.push(format!("an {word} run was ended early: only its measured part is compared"));
+        // A server that died has a sentence of its own.
+        if runs.iter().any(|r| r.interrupted && r.ended_by().is_none()) {
+            all.push(format!("a run of the {word} side was ended early: only its measured part is compared"));
         }
     }
     all

@@ -4,20 +4,20 @@
 //! width even where nothing failed. Failures come in bursts, so requests are no independent draws. The scatter of windows (or of runs,
 //! from three per side on) over that of draws says how many requests are worth one draw.
 
-use run::{ComparedFigure, ComparisonResult, Estimate, FigureUnit, NeededData};
+use run::{ComparedFigure, Estimate, FigureRole, FigureUnit, NeededData};
 
 use super::figures::FAILED;
-use super::input::{ComparisonInput, ErrorTerms, Line};
+use super::input::{ComparisonInput, ErrorTerms, Line, Spread};
 use super::windows::Window;
 use crate::single::failed_and_all;
 use crate::thresholds::FEWEST_WINDOWS;
 use stats::average;
-use stats::student::{t95, two_sided};
+use stats::student::{quantile, two_sided};
 
 /// Failures that come together where a single window per side cannot show it.
 const BURST: f64 = 10.0;
 /// Largest difference of two shares that counts as the same, however strict the objective.
-const SAME: f64 = 1e-3;
+pub(super) const SAME: f64 = 1e-3;
 
 /// Failed requests of an observation, and all of them.
 type Count = (f64, f64);
@@ -66,49 +66,63 @@ pub(super) fn failed(both: &ComparisonInput<'_>) -> Option<Line> {
     let cells: Vec<[Vec<Count>; 2]> = both.pairs.iter().map(|[a, b]| [observations(a), observations(b)]).collect();
     let cells: Vec<_> =
         cells.into_iter().filter(|cell| cell.iter().all(|observations| !observations.is_empty())).collect();
-    let windows = |side: usize| both.pairs.iter().map(|pair| pair[side].len()).sum();
+    let windows = |side: usize| both.pairs.iter().map(|pair| pair[side].len()).sum::<usize>();
     let [old, new] = [0, 1].map(|side| Side(cells.iter().map(|cell| cell[side].clone()).collect()));
     let error_terms =
         ErrorTerms { of: if by_runs { NeededData::Runs } else { NeededData::Windows }, ..ErrorTerms::default() };
-    (!cells.is_empty()).then(|| Line {
-        compared: line(&old, &new, (windows(0), windows(1))),
-        settled: None,
-        error_terms,
+    (!cells.is_empty()).then(|| {
+        let windows = (windows(0), windows(1));
+        let spread = Spread::Shares(Shares::of(&old, &new, windows));
+        Line { compared: compared(&old, &new, windows), settled: None, spread, error_terms }
     })
 }
 
-fn line(old: &Side, new: &Side, windows: (usize, usize)) -> ComparedFigure {
-    let (a, b) = (old.share(), new.share());
-    let (squares, freedom) = [old, new].map(Side::scatter).into_iter().fold((0.0, 0.0), |x, y| (x.0 + y.0, x.1 + y.1));
-    let single = windows.0.min(windows.1) < 2;
-    let burst = if freedom > 0.0 {
-        (squares / freedom).max(1.0)
-    } else if single {
-        BURST
-    } else {
-        1.0
-    };
-    let freedom = if freedom > 0.0 { freedom } else { f64::INFINITY };
-    let (n, m) = (old.draws() / burst, new.draws() / burst);
-    let both = (a * n + b * m) / (n + m);
-    let error = (both * (1.0 - both) * (1.0 / n + 1.0 / m)).sqrt();
-    ComparedFigure {
-        figure: FAILED.into(),
-        unit: FigureUnit::Plain,
-        old: a,
-        new: b,
-        ratio: if a == b { 1.0 } else { b / a },
-        p: (error > 0.0).then(|| two_sided((b - a) / error, freedom)),
-        windows,
-        difference: Some(apart((a, n), (b, m), t95(freedom))),
-        ..ComparedFigure::default()
-    }
+fn compared(old: &Side, new: &Side, windows: (usize, usize)) -> ComparedFigure {
+    let (old, new) = (old.share(), new.share());
+    let (figure, role, unit) = (FAILED.into(), FigureRole::Required, FigureUnit::Plain);
+    let ratio = if old == new { 1.0 } else { new / old };
+    ComparedFigure { figure, role, unit, old, new, ratio, windows, ..ComparedFigure::default() }
 }
 
-/// Returns the new share less the old one with its interval; each share has its number of draws.
-fn apart(old: (f64, f64), new: (f64, f64), z: f64) -> Estimate {
-    let interval = stats::shares::difference(old, new, z);
-    Estimate { value: new.0 - old.0, low: interval.low, high: interval.high }
+/// Two shares, each with the number of independent draws that it is worth.
+#[derive(Clone, Copy)]
+pub(super) struct Shares {
+    old: (f64, f64),
+    new: (f64, f64),
+    /// Degrees of freedom of the scatter.
+    freedom: f64,
+}
+
+impl Shares {
+    fn of(old: &Side, new: &Side, windows: (usize, usize)) -> Self {
+        let (a, b) = (old.share(), new.share());
+        let (squares, freedom) =
+            [old, new].map(Side::scatter).into_iter().fold((0.0, 0.0), |x, y| (x.0 + y.0, x.1 + y.1));
+        let single = windows.0.min(windows.1) < 2;
+        let burst = if freedom > 0.0 {
+            (squares / freedom).max(1.0)
+        } else if single {
+            BURST
+        } else {
+            1.0
+        };
+        let freedom = if freedom > 0.0 { freedom } else { f64::INFINITY };
+        Self { old: (a, old.draws() / burst), new: (b, new.draws() / burst), freedom }
+    }
+
+    /// Returns the new share less the old one with its interval; equal sides miss it with this chance.
+    pub(super) fn difference(&self, chance: f64) -> Estimate {
+        let interval = stats::shares::difference(self.old, self.new, quantile(chance, self.freedom));
+        Estimate { value: self.new.0 - self.old.0, low: interval.low, high: interval.high }
+    }
+
+    /// Returns the chance that two equal sides differ as much; `None` if no request or every request failed.
+    pub(super) fn chance(&self) -> Option<f64> {
+        let ((a, n), (b, m)) = (self.old, self.new);
+        let both = (a * n + b * m) / (n + m);
+        let error = (both * (1.0 - both) * (1.0 / n + 1.0 / m)).sqrt();
+        (error > 0.0).then(|| two_sided((b - a) / error, self.freedom))
+    }
 }
 
 fn units(windows: &[Window<'_>]) -> usize {
@@ -126,15 +140,4 @@ fn counts(windows: &[Window<'_>], by_runs: bool) -> Vec<Count> {
         false => windows.chunks(1).map(of).collect(),
     };
     observations.into_iter().filter(|(_, all)| *all > 0.0).collect()
-}
-
-/// Returns the word of a difference; `sure` says that chance is ruled out over all figures.
-pub(super) fn word(apart: &Estimate, sure: bool, allowed: f64) -> ComparisonResult {
-    let same = allowed.max(SAME);
-    match (sure && (apart.low > 0.0 || apart.high < 0.0), apart.low >= -same && apart.high <= same) {
-        (true, _) if apart.value < 0.0 => ComparisonResult::Faster,
-        (true, _) => ComparisonResult::Slower,
-        (false, true) => ComparisonResult::Same,
-        (false, false) => ComparisonResult::NotEnough,
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use run::{ComparedFigure, ComparedTime, FigureUnit, Run, Trial};
+use run::{ComparedTime, FigureRole, FigureUnit, Run, Trial};
 
 use crate::number::{finite, positive};
 use crate::single::good;
@@ -12,8 +12,7 @@ pub(crate) struct FigureSpec {
     pub(crate) name: &'static str,
     pub(crate) unit: FigureUnit,
     pub(crate) more_is_better: bool,
-    /// Whether the figure is about speed. Others have words of their own and no part in the verdict.
-    pub(crate) decides: bool,
+    pub(crate) role: FigureRole,
     /// Whether a process keeps the level from window to window, so that all its windows are one observation.
     pub(crate) level: bool,
     pub(crate) of: fn(&Trial) -> Option<f64>,
@@ -24,31 +23,32 @@ pub(crate) struct FigureSpec {
 }
 
 const fn less(name: &'static str, unit: FigureUnit, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
-    FigureSpec { name, unit, more_is_better: false, decides: true, level: false, zeros: false, of, quantile: None }
+    let (role, more_is_better) = (FigureRole::Required, false);
+    FigureSpec { name, unit, more_is_better, role, level: false, zeros: false, of, quantile: None }
 }
 
 const fn percentile(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { quantile: Some(quantile), ..less(name, FigureUnit::Micros, of) }
 }
 
+/// A percentile that few requests decide: too uncertain to be required, but it may show a difference.
+const fn tail(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
+    FigureSpec { role: FigureRole::Deciding, ..percentile(name, quantile, of) }
+}
+
 const fn beside(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
-    FigureSpec { decides: false, ..less(name, FigureUnit::Plain, of) }
+    FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Plain, of) }
 }
 
 /// A part of a deciding figure. What one part loses to another does not change the whole.
 const fn part(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
-    FigureSpec { decides: false, ..less(name, FigureUnit::Micros, of) }
+    FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Micros, of) }
 }
 
 /// Name of the capacity, which has an interval of its own.
 pub(crate) const CAPACITY: &str = "capacity";
 /// Name of the share of failed requests, which is compared by a difference.
 pub(crate) const FAILED: &str = "failed share";
-
-/// Returns whether a figure has a part in the verdict.
-pub(crate) fn decides(compared: &ComparedFigure) -> bool {
-    !compared.beside && !FIGURES.iter().any(|f| f.name == compared.figure && !f.decides)
-}
 
 /// Name of the first figure of the table.
 pub(crate) const SERVER_CPU: &str = "server CPU per request";
@@ -64,8 +64,8 @@ pub(crate) const FIGURES: &[FigureSpec] = &[
         ..less("completed rate", FigureUnit::PerSecond, |t| finite(good(t)).filter(|rate| *rate > 0.0 || asked(t)))
     },
     percentile("p50", 0.5, |t| positive(t.latency_us.p50)),
-    percentile("p99", 0.99, |t| positive(t.latency_us.p99)),
-    percentile("p99.9", 0.999, |t| positive(t.latency_us.p99_9)),
+    tail("p99", 0.99, |t| positive(t.latency_us.p99)),
+    tail("p99.9", 0.999, |t| positive(t.latency_us.p99_9)),
     beside("voluntary switches", |t| server(t, IN_TABLE[3])),
     beside("involuntary switches", |t| server(t, IN_TABLE[4])),
     FigureSpec {

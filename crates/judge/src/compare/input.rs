@@ -1,8 +1,9 @@
 //! Comparison of one figure: the ratio over all conditions with its interval, and the chance that two equal servers differ as much.
 
-use run::{ComparedFigure, ComparisonResult, FigureUnit, NeededData, Run, Trial};
+use run::{ComparedFigure, ComparisonResult, FigureRole, FigureUnit, NeededData, Run, Trial};
 
 use super::contrast::{Cell, Contrast, Observation, Pairing, Uncertainty, contrast, counts, of_means, uncertainty};
+use super::failures::Shares;
 use super::figures::FigureSpec;
 use super::percentiles::Sides;
 use super::windows::{Pair, Window};
@@ -22,7 +23,31 @@ pub(super) struct Line {
     pub(super) compared: ComparedFigure,
     /// Word that is settled without an interval.
     pub(super) settled: Option<ComparisonResult>,
+    pub(super) spread: Spread,
     pub(super) error_terms: ErrorTerms,
+}
+
+impl Line {
+    pub(super) fn has_interval(&self) -> bool {
+        !matches!(self.spread, Spread::Unknown)
+    }
+}
+
+/// Origin of a line's interval. Its level depends on the number of lines, so the interval is made when all lines are known.
+#[derive(Clone, Copy)]
+pub(super) enum Spread {
+    /// Too little was repeated for an interval.
+    Unknown,
+    /// Uncertainty of the logarithm of the ratio.
+    Ratio(Uncertainty),
+    /// Two shares, which are compared by their difference.
+    Shares(Shares),
+}
+
+impl From<Option<Uncertainty>> for Spread {
+    fn from(uncertainty: Option<Uncertainty>) -> Self {
+        uncertainty.map_or(Self::Unknown, Self::Ratio)
+    }
 }
 
 /// Origin of an interval's width, and so the kind of data that would narrow it.
@@ -48,10 +73,14 @@ impl ComparisonInput<'_> {
         let apart = figure.quantile.and_then(|quantile| self.percentile(quantile, &cells));
         let apart = apart.or_else(|| self.apart(cells.clone(), figure.zeros))?;
         let error_terms = self.error_terms(Some(&apart), figure.level);
-        let (name, unit) = (figure.name.into(), figure.unit);
-        let compared = compared(apart, counts(&cells));
-        let compared = ComparedFigure { figure: name, unit, more_is_better: figure.more_is_better, ..compared };
-        Some(Line { compared, settled: None, error_terms })
+        let compared = ComparedFigure {
+            figure: figure.name.into(),
+            unit: figure.unit,
+            role: figure.role,
+            more_is_better: figure.more_is_better,
+            ..compared(&apart, counts(&cells))
+        };
+        Some(Line { compared, settled: None, spread: apart.uncertainty.into(), error_terms })
     }
 
     /// Compares by logarithms; by means where 0 is a possible value and occurs.
@@ -85,17 +114,19 @@ impl ComparisonInput<'_> {
         Some(line)
     }
 
-    /// A time of an experiment.
+    /// Compares a time of an experiment.
     pub(super) fn time(&self, name: &str, of: &dyn Fn(&Trial) -> Option<f64>) -> Option<Line> {
-        self.line(name, FigureUnit::Micros, of)
+        let mut line = self.line(name, FigureUnit::Micros, of)?;
+        line.compared.role = FigureRole::Required;
+        Some(line)
     }
 
     fn line(&self, name: &str, unit: FigureUnit, of: &dyn Fn(&Trial) -> Option<f64>) -> Option<Line> {
         let cells = self.cells(of);
         let apart = contrast(&cells, self.pairing)?;
-        let (error_terms, compared) = (self.error_terms(Some(&apart), false), compared(apart, counts(&cells)));
-        let compared = ComparedFigure { figure: name.into(), unit, ..compared };
-        Some(Line { compared, settled: None, error_terms })
+        let error_terms = self.error_terms(Some(&apart), false);
+        let compared = ComparedFigure { figure: name.into(), unit, ..compared(&apart, counts(&cells)) };
+        Some(Line { compared, settled: None, spread: apart.uncertainty.into(), error_terms })
     }
 
     /// Returns the logarithms of a figure under every condition in which both sides have it.
@@ -130,19 +161,8 @@ impl ComparisonInput<'_> {
     }
 }
 
-/// Makes a line of both values and their uncertainty, of this many windows on each side.
-pub(super) fn compared(apart: Contrast, windows: (usize, usize)) -> ComparedFigure {
+/// Returns both values and their ratio, of this many windows on each side. The interval follows when all lines are known.
+pub(super) fn compared(apart: &Contrast, windows: (usize, usize)) -> ComparedFigure {
     let [old, new] = apart.sides;
-    let ln_ratio = new - old;
-    let half = apart.uncertainty.map(|uncertainty| uncertainty.half()).filter(|half| half.is_finite());
-    ComparedFigure {
-        old: old.exp(),
-        new: new.exp(),
-        ratio: ln_ratio.exp(),
-        low: half.map(|h| (ln_ratio - h).exp()),
-        high: half.map(|h| (ln_ratio + h).exp()),
-        p: apart.uncertainty.map(|uncertainty| uncertainty.chance(ln_ratio)),
-        windows,
-        ..ComparedFigure::default()
-    }
+    ComparedFigure { old: old.exp(), new: new.exp(), ratio: (new - old).exp(), windows, ..ComparedFigure::default() }
 }

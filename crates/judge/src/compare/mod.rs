@@ -2,12 +2,13 @@
 //!
 //! Only windows that were measured under the same condition are held against each other: steps of a sweep at the same number of
 //! clients, trials of the same load, windows of two servers in turns. A ratio is that of the means of logarithms, conditions
-//! counting alike; what its interval is made of says `contrast`. A word needs an interval without 1, and a chance that is small
-//! enough for as many figures as were looked at (Holm 1979).
+//! counting alike; what its interval is made of says `contrast`. A word follows from the interval alone, whose level holds for all figures
+//! of a family together (`words`).
 
 mod capacities;
 mod contrast;
 mod curves;
+mod deaths;
 mod differences;
 mod failures;
 mod figures;
@@ -24,7 +25,7 @@ pub use contrast::Pairing;
 use figures::{FIGURES, costs, server, timed, times, times_calls};
 use input::{ComparisonInput, Line};
 use percentiles::Sides;
-use words::{regressed, verdict, words};
+use words::{Tolerance, decide, words};
 
 /// Compares; the error is a sentence that says why these runs cannot be.
 pub fn compare(
@@ -33,8 +34,10 @@ pub fn compare(
     threshold: f64,
     pairing: Pairing,
 ) -> Result<Comparison, String> {
-    comparable(old)?;
-    comparable(new)?;
+    let deaths = deaths::deaths(old.1, new.1);
+    let died = deaths.iter().any(|death| death.new);
+    comparable(old, false)?;
+    comparable(new, died)?;
     let of = |runs: &'_ [Run]| runs.iter().map(|run| run.plan.load.protocol.name()).collect::<Vec<_>>();
     same_protocol((old.0, &of(old.1)), (new.0, &of(new.1)))?;
     let pairs = windows::pairs(old.1, new.1, pairing);
@@ -43,33 +46,33 @@ pub fn compare(
     lines.extend(times(old.1).iter().filter_map(|time| both.time(&time.name, &|t| timed(t, time))));
     lines.extend(failures::failed(&both));
     lines.extend(capacity(old.1, new.1, pairing));
-    if lines.is_empty() {
+    if lines.is_empty() && !died {
         return Err(nothing_in_common(old, new));
     }
     let (costs, of_new) = (costs(old.1), costs(new.1));
     let shown = costs.iter().filter(|(id, _)| of_new.contains_key(*id));
     lines.extend(shown.filter_map(|(id, unit)| both.cost(id, *unit, &|t| server(t, id))));
-    let allowed = old.1.first().map_or(0.0, |run| run.findings.limits.errors);
-    let comparisons = words(lines, threshold, allowed);
-    let (verdict, decided_by) = verdict(&comparisons);
+    let failed = old.1.first().map_or(0.0, |run| run.findings.limits.errors);
+    let tolerance = Tolerance { threshold, failed };
+    let comparisons = words(lines, tolerance);
     let mut swept = windows::pairs(old.1, new.1, Pairing::Kept);
     if pairing == Pairing::InTurns {
         swept.retain(|[old, _]| old.iter().all(|window| window.trial.kind == TrialKind::Sweep));
     }
-    Ok(Comparison {
+    let mut comparison = Comparison {
         old: old.0.into(),
         new: new.0.into(),
         differences: differences::differences(old.1, new.1),
         tls: tls::share(old, new, &comparisons),
         notes: windows::empty(&both.pairs),
-        turns: None,
-        regression: comparisons.iter().any(|c| regressed(c, threshold, allowed)),
+        deaths,
         curves: curves::curves(&swept, &both.sides),
         comparisons,
         threshold,
-        verdict,
-        decided_by,
-    })
+        ..Comparison::default()
+    };
+    decide(&mut comparison, tolerance);
+    Ok(comparison)
 }
 
 /// Whether all of both sides speak one protocol; the error is a sentence that says who does not.
@@ -85,7 +88,8 @@ pub fn same_protocol(old: (&str, &[&str]), new: (&str, &[&str])) -> Result<(), S
     ))
 }
 
-fn comparable((name, runs): (&str, &[Run])) -> Result<(), String> {
+/// Says why runs cannot be compared. Those of a server that died need no completed request.
+fn comparable((name, runs): (&str, &[Run]), died: bool) -> Result<(), String> {
     if runs.is_empty() || runs.iter().all(|r| r.trials.is_empty()) {
         return Err(format!("{name} has no trial, so there is nothing to compare"));
     }
@@ -96,7 +100,7 @@ fn comparable((name, runs): (&str, &[Run])) -> Result<(), String> {
         ));
     }
     let something = |t: &Trial| t.measured.tally.completed > 0 || times_calls(t);
-    if !runs.iter().any(|r| r.trials.iter().any(something)) {
+    if !died && !runs.iter().any(|r| r.trials.iter().any(something)) {
         return Err(format!("{name} completed no request, so there is nothing to compare"));
     }
     Ok(())

@@ -6,6 +6,7 @@ use std::time::Instant;
 use run::{Intensity, Plan, Run, TrialKind, WindowOrder};
 
 use crate::search::live_target::LiveTarget;
+use crate::search::step::is_alive;
 use crate::search::{Budget, Finder};
 use crate::trial::turn_order::TurnOrder;
 use crate::{Lab, LabError, Nobody, Point, TargetSetup, Watch};
@@ -50,7 +51,7 @@ pub fn in_turns(plans: [Plan; 2], budget_s: f64, watch: &dyn Watch) -> Result<In
     let search_s = Some(CAPACITY_SHARE * budget_s / 2.0).filter(|s| *s >= MIN_SEARCH_S);
     let until_s = budget_s - 2.0 * search_s.unwrap_or(0.0);
     let notes = windows(&mut sides, &mut turns, Deadline { began, until_s }, watch)?;
-    if let Some(search_s) = search_s.filter(|_| !watch.stop()) {
+    if let Some(search_s) = search_s.filter(|_| !watch.stop() && !died(&mut sides)) {
         capacities(&mut sides, &mut turns, search_s, watch)?;
     }
     let [a, b] = sides;
@@ -88,13 +89,19 @@ fn windows(
         let at = time.elapsed_s();
         // Both sides of a pair get the same arrivals and think times; every pair gets different ones.
         turns.pair(|side| window(&mut sides[side], window_s, seed.wrapping_add(pair)))?;
-        if sides.iter_mut().any(|s| s.lab.stopped()) {
-            break;
-        }
         (pair, last_s) = (pair + 1, time.elapsed_s() - at);
+        if died(sides) {
+            // Windows of a server that died are not too few: there are no others.
+            return Ok(Vec::new());
+        }
         window_s = length_s(room_s, response_s(sides));
     }
     Ok(notes_on_windows(pair, window_s, response_s(sides), watch.stop()))
+}
+
+/// Returns whether a server died, which ended its run.
+fn died(sides: &mut [LiveTarget<'_>; 2]) -> bool {
+    sides.iter_mut().any(|side| side.lab.stopped())
 }
 
 /// Returns the length of a window: enough for both servers' response times, as long as the minimum number of pairs
@@ -164,7 +171,12 @@ fn window(side: &mut LiveTarget<'_>, window_s: f64, seed: u64) -> Result<(), Lab
     let point = Point { label: "in turns".into(), kind: TrialKind::Fixed, ..Point::default() };
     let loads = side.target_setup.single_load(plan);
     let trial = side.lab.conduct(&side.target_setup.observation, &loads, &point)?;
-    side.lab.keep(trial).map(|_| ())
+    let is_silent = trial.measured.tally.completed == 0;
+    side.lab.keep(trial)?;
+    if is_silent && !side.lab.stopped() {
+        is_alive(side)?;
+    }
+    Ok(())
 }
 
 /// Searches for both capacities, one step of each in turns, against one objective. If none is set, the first server's

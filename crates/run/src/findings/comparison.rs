@@ -32,12 +32,59 @@ pub struct Comparison {
     /// Smallest relative change that is worth acting on.
     #[serde(with = "Figure")]
     pub threshold: f64,
+    /// Conclusion, which decides the exit status.
+    pub outcome: ComparisonOutcome,
+    /// Servers that died under the load, the old side first. A new server that dies is a regression.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deaths: Vec<SideDeath>,
+    /// Required figures that may be worse by more than the threshold: they leave the comparison undecided.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<String>,
     /// Overall result of all figures.
     pub verdict: ComparisonResult,
     /// Name of the figure that decided the result; absent if none did.
     pub decided_by: Option<String>,
-    /// Whether any figure became worse by more than the threshold.
+    /// Whether any figure became worse by more than the threshold, or the new server died.
     pub regression: bool,
+}
+
+/// Conclusion of a comparison.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ComparisonOutcome {
+    /// No figure became worse by more than the threshold.
+    Passed,
+    /// A figure became worse by more than the threshold, or the new server died.
+    Regressed,
+    /// The data decides neither.
+    #[default]
+    Undecided,
+}
+
+/// Death of a server under the load of a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct SideDeath {
+    /// Whether the new server died.
+    pub new: bool,
+    /// Description in words: `the server ended at 0.9 s`.
+    pub text: String,
+}
+
+/// Role of a figure in a comparison.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum FigureRole {
+    /// Decides, and must be decided itself: the comparison is undecided while this figure may be worse.
+    Required,
+    /// Decides if it differs.
+    Deciding,
+    /// Listed without an influence on the result.
+    #[default]
+    Listed,
 }
 
 /// Order of the windows of two live servers. Each pair holds one window per server; the seed fixes the order.
@@ -87,6 +134,8 @@ pub struct ComparedFigure {
     pub figure: String,
     /// Unit of the figure; empty for counts.
     pub unit: FigureUnit,
+    /// Role in the result.
+    pub role: FigureRole,
     /// Whether a higher value is better.
     pub more_is_better: bool,
     /// Value of the old side.
@@ -98,14 +147,14 @@ pub struct ComparedFigure {
     /// New value divided by the old one.
     #[serde(with = "Figure")]
     pub ratio: f64,
-    /// Lower end of the 95 % interval of the ratio; absent with too few windows.
+    /// Lower end of the interval of the ratio; absent with too few windows. All intervals of the deciding figures hold
+    /// together with 95 % certainty, and all intervals of the listed figures, too.
     pub low: Option<f64>,
-    /// Upper end of the 95 % interval of the ratio.
+    /// Upper end of the interval of the ratio.
     pub high: Option<f64>,
-    /// Two-sided p-value for two equal servers: the larger one of Student's test and a rank test (Mann-Whitney and its
-    /// relatives). Only Student's if there are few windows, none overlap, and ranks cannot give a smaller p-value.
+    /// Probability that two equal servers differ as much in any of these figures (Student's test, Bonferroni).
     pub p: Option<f64>,
-    /// Result for this figure.
+    /// Result for this figure, which follows from the interval alone.
     pub word: ComparisonResult,
     /// Number of old and of new windows behind the figure.
     pub windows: (usize, usize),
@@ -118,7 +167,7 @@ pub struct ComparedFigure {
     /// Kind of the additional data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_of: Option<NeededData>,
-    /// New value minus the old one with its 95 % interval, for a share that may be 0. A ratio to 0 does not exist.
+    /// New value minus the old one with its interval, for a share that may be 0. A ratio to 0 does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Estimate>,
     /// Remark that the numbers of this row do not show, in one sentence.
