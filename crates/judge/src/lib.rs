@@ -20,6 +20,7 @@ mod confidence;
 mod connects;
 mod costs;
 pub mod counters_csv;
+mod course;
 mod decide;
 mod demand;
 mod devices;
@@ -138,6 +139,7 @@ pub fn judge_so_far(run: &mut Run) {
         limits: facts.limits.clone(),
         classes,
         class_costs,
+        course: course::course(run),
         picks,
         outcomes: decide::outcomes(&facts, &chances),
         devices: Vec::new(),

@@ -96,7 +96,7 @@ fn placement(facts: &Facts<'_>, report: &mut TrustReport) {
             Some(busy) => {
                 report.hold(format!("{share}, which were {} busy: neither takes CPU from the other", percent(busy)))
             }
-            None => report.warn(format!("{share} and compete for CPU: the capacity is that of both together")),
+            None => report.warn(format!("{share} and compete for CPU: the figures are those of both together")),
         }
     } else if facts.server().zip(facts.client()).is_some_and(|(s, c)| s.side.same_cpus(c.side)) {
         report.warn(

@@ -29,6 +29,7 @@ pub use findings::comparison::{
     ComparedCurves, ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, CurvePoint, FigureRole,
     NeededData, SideDeath, TlsCost, WindowOrder,
 };
+pub use findings::course::{CourseFinding, CoursePart};
 pub use findings::decisions::{Breach, BreachKind, Certainty, Failure, Limits, LoadState, Outcome, Picks};
 pub use findings::device::Device;
 pub use findings::drift::{Drift, DriftMetric};

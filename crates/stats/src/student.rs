@@ -100,7 +100,7 @@ mod tests {
         for freedom in [1.0, 1.7, 2.0, 4.5, 22.0, 1e3, f64::INFINITY] {
             for p in [0.5, 0.05, 0.05 / 7.0, 1e-3, 1e-6] {
                 let t = quantile(p, freedom);
-                assert!((two_sided(t, freedom) / p - 1.0).abs() < 1e-3, "{p} {freedom}: {t}");
+                assert!((two_sided(t, freedom) / p - 1.0).abs() < 3e-3, "{p} {freedom}: {t}");
             }
         }
         assert!(quantile(0.05, 0.5).is_infinite() && quantile(0.0, 5.0).is_infinite());

@@ -57,7 +57,7 @@ impl TargetSetup {
         lab.run.plan.load.arrivals.iter_mut().for_each(|arrivals| arrivals.times = None);
         lab.run.plan.load.requests = lab.run.plan.load.requests.as_ref().map(RequestSet::abridged);
         if target_setup.observation.shared() {
-            lab.note("client and server share CPUs, so the capacity is lower than on separate ones");
+            lab.note("client and server share CPUs, so the server gets less CPU than on a machine of its own");
         }
         Ok(target_setup)
     }

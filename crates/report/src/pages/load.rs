@@ -1,20 +1,86 @@
-//! The result of `load`: the main figures of one fixed load.
+//! The result of `load`: the main figures of a load that was asked for. It has no capacity, since no other load was tried.
 
-use run::{Intensity, Outcome, Run, Summary, Trial, TrialKind};
+use run::{Breach, BreachKind, CourseFinding, Intensity, LoadState, Outcome, Run, Summary, Trial, TrialKind};
 
-use super::connection_ends;
+use super::{connection_ends, course};
 use crate::{Block, KeyFigure, Section, Tone, Unit, Weight};
 use run::number::{count, number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    let fixed: Vec<(&Trial, Outcome)> = run.outcomes().filter(|(t, _)| t.kind == TrialKind::Fixed).collect();
+    let fixed: Vec<(&Trial, Outcome)> = of_load(run).collect();
     // Several trials are shown in a table.
     let [(trial, outcome)] = fixed.as_slice() else { return Vec::new() };
-    let figures = figures(trial, *outcome, run.plan.load.new_connections);
-    vec![Section::new("load", "", Weight::First, vec![Block::KeyFigures(figures)])]
+    let changed = run.findings.course.as_ref();
+    let mut all: Vec<KeyFigure> = changed.map(course::key_figure).into_iter().collect();
+    all.extend(figures(trial, *outcome, run.plan.load.new_connections, changed));
+    all.extend(objective(run, *outcome));
+    let mut blocks = vec![Block::KeyFigures(all)];
+    blocks.extend(changed.map(|changed| Block::Table(course::table(changed))));
+    vec![Section::new("load", "", Weight::First, blocks)]
 }
 
-fn figures(trial: &Trial, outcome: Outcome, new_connections: bool) -> Vec<KeyFigure> {
+/// Returns whether the findings are about a load that was asked for, and not about a search.
+pub(super) fn asked(run: &Run) -> bool {
+    run.findings.state == Some(LoadState::Requested)
+}
+
+fn of_load(run: &Run) -> impl Iterator<Item = (&Trial, Outcome)> {
+    run.outcomes().filter(|(trial, _)| trial.kind == TrialKind::Fixed)
+}
+
+/// Returns the headline of a load: failures first, then how far a changing rate was held, then percentiles; `None` for a search.
+pub(super) fn title(run: &Run) -> Option<String> {
+    let all: Vec<(&Trial, Outcome)> = of_load(run).filter(|_| asked(run)).collect();
+    let (_, first) = all.first()?;
+    if all.iter().all(|(_, outcome)| outcome.good_rate.is_none_or(|rate| rate <= 0.0)) {
+        return Some("No answer was good".into());
+    }
+    let range = |unit, value: fn(&Trial) -> f64| {
+        let (least, most) = (
+            all.iter().map(|(trial, _)| value(trial)).fold(f64::INFINITY, f64::min),
+            all.iter().map(|(trial, _)| value(trial)).fold(0.0, f64::max),
+        );
+        let [least, most] = [least, most].map(|value| quantity(value, unit));
+        if least == most { least } else { format!("{least} to {most}") }
+    };
+    let times =
+        format!("p50 {}, p99 {}", range(Unit::Micros, |t| t.latency_us.p50), range(Unit::Micros, |t| t.latency_us.p99));
+    let repeats = if all.len() > 1 { format!(" in {} repeats", all.len()) } else { String::new() };
+    let rest = match &run.findings.course {
+        Some(changed) => format!("{}; {times}", course::headline(changed)),
+        None => format!("{times} at {} requests/s{repeats}", range(Unit::Plain, |t| t.rates.completed_rate)),
+    };
+    Some(match first.breach.as_ref().and_then(|breach| broken(breach, run.findings.course.is_some())) {
+        Some(why) => format!("{why}; {rest}"),
+        None => rest,
+    })
+}
+
+/// Returns the broken limit that a headline begins with. A changing rate says itself how far it was held.
+fn broken(breach: &Breach, changed: bool) -> Option<String> {
+    let value = breach.value.map(|value| quantity(value, Unit::Share))?;
+    match breach.kind {
+        BreachKind::Errors => Some(format!("{value} of the requests failed")),
+        BreachKind::Unanswered => Some(format!("{value} of the requests were never answered")),
+        BreachKind::Behind if !changed => Some(format!("Only {value} of the offered load completed")),
+        _ => None,
+    }
+}
+
+/// Returns the limits on the response time that the user named, and whether the load met them.
+fn objective(run: &Run, outcome: Outcome) -> Option<KeyFigure> {
+    let asked = &run.plan.objective;
+    let limits = [("p50", asked.p50_us), ("mean", asked.mean_us), ("p99", asked.p99_us), ("p99.9", asked.p99_9_us)];
+    let named: Vec<String> = limits
+        .into_iter()
+        .filter_map(|(name, us)| Some(format!("{name} at most {}", quantity(us?, Unit::Micros))))
+        .collect();
+    let (value, tone) = if outcome.held { ("met", Tone::Good) } else { ("not met", Tone::Bad) };
+    let figure = KeyFigure { name: "Objective".into(), value: value.into(), detail: named.join(", "), tone };
+    (!named.is_empty()).then_some(figure)
+}
+
+fn figures(trial: &Trial, outcome: Outcome, new_connections: bool, changed: Option<&CourseFinding>) -> Vec<KeyFigure> {
     let plain =
         |name: &str, value: String, detail: String| KeyFigure { name: name.into(), value, detail, tone: Tone::Plain };
     let (rates, tally, response) = (&trial.rates, &trial.tally, &trial.latency_us);
@@ -38,10 +104,13 @@ fn figures(trial: &Trial, outcome: Outcome, new_connections: bool) -> Vec<KeyFig
         quantity(response.p99_9, Unit::Micros),
         quantity(response.max, Unit::Micros)
     );
-    let mut figures = vec![plain("Completed", format!("{} requests/s", number(rates.completed_rate)), offered)];
     let median =
         if response.count == 0 { "n/a".into() } else { format!("p50 {}", quantity(response.p50, Unit::Micros)) };
-    figures.push(plain("Response", median, if response.count == 0 { String::new() } else { tail }));
+    let mut figures = vec![plain("Response", median, if response.count == 0 { String::new() } else { tail })];
+    // The mean of a changing rate is none of its rates.
+    if changed.is_none() {
+        figures.push(plain("Completed", format!("{} requests/s", number(rates.completed_rate)), offered));
+    }
     let counted = format!(
         "{} sent, {} of {} connections established",
         count(tally.sent),

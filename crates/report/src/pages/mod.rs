@@ -12,6 +12,7 @@ mod classes;
 mod connection_ends;
 mod costs;
 mod counters;
+mod course;
 mod double;
 mod figures;
 mod fits;
@@ -50,6 +51,7 @@ pub struct Page {
 /// All pages, in reading order.
 pub const PAGES: &[Page] = &[
     Page { name: "warnings", help: "reasons to trust the figures less", sections: verdict::warned },
+    Page { name: "load", help: "the result of one fixed load", sections: load::sections },
     Page {
         name: "verdict",
         help: "capacity, knee, bottleneck, reasons, and the next bottleneck",
@@ -67,7 +69,6 @@ pub const PAGES: &[Page] = &[
         help: "the verdict of an experiment, after its own conclusions",
         sections: verdict::of_experiment,
     },
-    Page { name: "load", help: "the result of one fixed load", sections: load::sections },
     Page {
         name: "sweep",
         help: "throughput and response time against concurrency, with bounds and knee",
@@ -130,6 +131,9 @@ fn title(run: &Run) -> String {
             all => format!("{name}: {stops}{} of {all} checks held", found.checks.iter().filter(|c| c.pass).count()),
         };
     }
+    if let Some(title) = load::title(run) {
+        return format!("{title}{}", limited_by(run));
+    }
     if let Some(capacity) = &found.capacity {
         let rate = match found.users.as_ref().and_then(|users| users.held) {
             Some(users) => format!("{} users ({} requests/s)", number(f64::from(users)), number(capacity.rate)),
@@ -154,6 +158,15 @@ fn title(run: &Run) -> String {
         }
         many if run.plan.command.is_empty() => format!("{}: {} trials", command(run), many.len()),
         many => format!("{}: {} trials", run.plan.command, many.len()),
+    }
+}
+
+/// Returns the bottleneck as the end of a headline; empty if none is known.
+fn limited_by(run: &Run) -> String {
+    let found = &run.findings.bottleneck;
+    match found.id.as_str() {
+        "not-saturated" | "unknown" | "" => String::new(),
+        id => format!("; {}limited by {id}", hedge(found.sureness)),
     }
 }
 

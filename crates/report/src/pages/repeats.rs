@@ -2,12 +2,16 @@
 
 use run::{Repeat, Run};
 
+use super::load;
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
 use run::number::{number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     if run.findings.repeats.is_empty() {
         return Vec::new();
+    }
+    if load::asked(run) {
+        return vec![Section::new("repeats", "Repeats", Weight::Full, vec![Block::Table(of_load(run))])];
     }
     let columns = vec![
         Col::figures("repeat", 0),
@@ -21,6 +25,23 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let rows = run.findings.repeats.iter().zip(1..).map(|(repeat, n)| row(repeat, n)).collect();
     let table = Table { caption: caption(run), columns, rows, ..Table::default() };
     vec![Section::new("repeats", "Repeats", Weight::Full, vec![Block::Table(table)])]
+}
+
+/// Returns the repeats of a load that was asked for, which has no capacity.
+fn of_load(run: &Run) -> Table {
+    let columns = vec![
+        Col::figures("repeat", 0),
+        Col::figures("p50", 0),
+        Col::figures("p99", 0),
+        Col::figures("completed/s", 0),
+        Col::words("bottleneck", 1),
+    ];
+    let row = |(repeat, n): (&Repeat, usize)| {
+        let [_, _, _, rate, p50, p99, stops] = <[Cell; 7]>::try_from(row(repeat, n)).ok()?;
+        Some(vec![Cell::new(n.to_string()), p50, p99, rate, stops])
+    };
+    let rows = run.findings.repeats.iter().zip(1..).filter_map(row).collect();
+    Table { columns, rows, ..Table::default() }
 }
 
 fn row(repeat: &Repeat, n: usize) -> Vec<Cell> {

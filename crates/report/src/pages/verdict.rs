@@ -2,7 +2,7 @@
 
 use run::{Bottleneck, Capacity, OwnLimit, Run, Trial, TrialKind, UsersFinding};
 
-use super::{figures, pick, proof};
+use super::{figures, load, pick, proof};
 use crate::words::capital;
 use crate::{Block, EvidenceLine, Item, KeyFigure, List, Note, Section, Tone, Unit, Weight};
 use run::number::{number, quantity};
@@ -63,7 +63,9 @@ fn warnings(run: &Run) -> Vec<Block> {
 fn key_figures(run: &Run) -> Vec<KeyFigure> {
     let found = &run.findings;
     let mut figures = Vec::new();
-    if let Some(c) = found.capacity.as_ref().filter(|_| found.users.is_none()) {
+    // A load that was asked for shows no capacity; its own page has its figures.
+    let searched = found.capacity.as_ref().filter(|_| found.users.is_none() && !load::asked(run));
+    if let Some(c) = searched {
         figures.push(KeyFigure {
             name: "Capacity".into(),
             value: format!("{} requests/s{}", number(c.rate), interval(c)),

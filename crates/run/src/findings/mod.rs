@@ -5,6 +5,7 @@ pub(crate) mod capacity;
 pub(crate) mod check;
 pub(crate) mod classes;
 pub(crate) mod comparison;
+pub(crate) mod course;
 pub(crate) mod decisions;
 pub(crate) mod device;
 pub(crate) mod drift;
@@ -62,6 +63,9 @@ pub struct Findings {
     /// Capacity in users, if the search was for users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub users: Option<crate::UsersFinding>,
+    /// How far the server kept up with a rate that changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub course: Option<crate::CourseFinding>,
     /// Load beyond which more clients bring no more throughput.
     pub knee: Option<Knee>,
     /// The bottleneck.

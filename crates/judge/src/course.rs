@@ -1,0 +1,156 @@
+//! A load whose rate changed: how far the server kept up. The mean of a ramp says nothing about any of its rates.
+
+use run::{Breach, BreachKind, CourseFinding, CoursePart, Limits, Moment, Run, Stage, Trial, TrialKind};
+
+use crate::number::finite;
+use crate::objective::{limits, words};
+use crate::thresholds::{COURSE_NOISE, HELD_RATE};
+use stats::average;
+
+/// Number of parts of a ramp: a tenth of it is as exact as a reader needs.
+const RAMP_PARTS: f64 = 10.0;
+/// Most stages that are parts of their own; a table of more is unreadable.
+const MAX_STAGES: usize = 20;
+/// Shortest part of a ramp, seconds.
+const MIN_PART_S: f64 = 0.5;
+
+/// Returns how far the first load with a changing rate was held; `None` without such a load.
+pub(crate) fn course(run: &Run) -> Option<CourseFinding> {
+    let trial = run.trials.iter().find(|trial| trial.kind == TrialKind::Fixed)?;
+    let (stages, limits) = (&run.plan.load.stages, limits(run));
+    let points = trial.measured.series_completed.len();
+    if stages.is_empty() || !trial.by_hand.is_empty() || points == 0 || trial.measured.length_s <= 0.0 {
+        return None;
+    }
+    let spans = spans(stages, trial);
+    let parts: Vec<CoursePart> =
+        spans.windows(2).map(|ends| part(trial, stages, [ends[0], ends[1]], &limits)).collect();
+    Some(held(parts))
+}
+
+/// Returns the edges of the parts, seconds since the window began. Each stage is cut at its ends, and a ramp into equal parts. A load of many
+/// stages is cut into equal parts as a whole.
+fn spans(stages: &[Stage], trial: &Trial) -> Vec<f64> {
+    let (begin_s, length_s) = (trial.measured.window.begin_s, trial.measured.length_s);
+    let equal = |from_s: f64, to_s: f64| {
+        let parts = ((to_s - from_s) / MIN_PART_S).floor().clamp(1.0, RAMP_PARTS);
+        (0..parts as u32).map(move |i| from_s + (to_s - from_s) * f64::from(i) / parts).collect::<Vec<f64>>()
+    };
+    if stages.len() > MAX_STAGES {
+        return [equal(0.0, length_s), vec![length_s]].concat();
+    }
+    let (mut at_s, mut edges) = (-begin_s, Vec::new());
+    for stage in stages {
+        let (from_s, to_s) = (at_s.max(0.0), (at_s + stage.seconds).min(length_s));
+        if to_s - from_s >= MIN_PART_S {
+            edges.extend(if stage.from == stage.to { vec![from_s] } else { equal(from_s, to_s) });
+        }
+        at_s += stage.seconds;
+    }
+    // After the last stage its final rate goes on.
+    edges.extend((length_s - at_s > MIN_PART_S).then_some(at_s.max(0.0)));
+    edges.push(length_s);
+    edges
+}
+
+fn part(trial: &Trial, stages: &[Stage], [from_s, to_s]: [f64; 2], limits: &Limits) -> CoursePart {
+    let (begin_s, series) = (trial.measured.window.begin_s, &trial.measured.series_completed);
+    let step_s = trial.measured.length_s / series.len() as f64;
+    let at = |i: usize| (i as f64 + 0.5) * step_s;
+    let inside = |s: f64| (from_s..to_s).contains(&s);
+    let completed: Vec<f64> = (0..series.len()).filter(|i| inside(at(*i))).map(|i| series[i]).collect();
+    let moments: Vec<&Moment> = trial.moments.iter().filter(|m| inside(m.t_s - begin_s)).collect();
+    let count = |of: fn(&Moment) -> u64| moments.iter().map(|m| of(m) as f64).sum::<f64>();
+    let errors = count(|m| m.failed.saturating_sub(m.unexpected));
+    // A hair within the part, so that a step has its own rate at both ends.
+    let rate = |s: f64| Stage::rate_at(stages, begin_s + s);
+    let hair_s = 1e-6 * (to_s - from_s);
+    let part = CoursePart {
+        from_s,
+        to_s,
+        from: rate(from_s + hair_s),
+        to: rate(to_s - hair_s),
+        completed: average(&completed),
+        p99_us: moments.iter().filter_map(|m| m.p99_us).reduce(f64::max),
+        failed_share: finite(count(|m| m.failed) / (count(|m| m.completed) + errors)),
+        breach: None,
+    };
+    let offered =
+        average(&(0..100).map(|i| rate(from_s + (to_s - from_s) * (f64::from(i) + 0.5) / 100.0)).collect::<Vec<_>>());
+    CoursePart { breach: breach(&part, offered, limits), ..part }
+}
+
+/// Returns the limit that a part broke. Arrivals at random times vary by the root of their number.
+fn breach(part: &CoursePart, offered: f64, limits: &Limits) -> Option<Breach> {
+    let due = offered * (part.to_s - part.from_s);
+    let (kept, least) = (part.completed / offered, HELD_RATE - COURSE_NOISE / due.sqrt());
+    let broken = |kind, value, limit| Some(Breach { kind, value: finite(value), limit: finite(limit) });
+    let late = part.p99_us.zip(limits.p99_us).filter(|(p99, limit)| p99 > limit);
+    match (part.failed_share, late) {
+        (Some(failed), _) if failed > limits.errors => broken(BreachKind::Errors, failed, limits.errors),
+        _ if kept < least => broken(BreachKind::Behind, kept, HELD_RATE),
+        (_, Some((p99, limit))) => broken(BreachKind::P99, p99, limit),
+        _ => None,
+    }
+}
+
+/// Finds the highest rate below every failed rate. A ramp fails somewhere within a part, so the part before it counts by its start.
+fn held(parts: Vec<CoursePart>) -> CourseFinding {
+    let (top, bottom) = (|part: &CoursePart| part.from.max(part.to), |part: &CoursePart| part.from.min(part.to));
+    let broken = parts.iter().enumerate().filter(|(_, part)| part.breach.is_some());
+    let failed = broken.min_by(|a, b| top(a.1).total_cmp(&top(b.1))).map(|(at, _)| at);
+    let below = failed.and_then(|at| parts.get(at)).map_or(f64::INFINITY, top);
+    let holding = parts.iter().filter(|part| part.breach.is_none() && top(part) < below);
+    let held_rate = holding.map(|part| if failed.is_some() { bottom(part) } else { top(part) });
+    let failed_why = failed.and_then(|at| parts.get(at)?.breach.as_ref()).map(words);
+    CourseFinding { held_rate: held_rate.reduce(f64::max), failed, failed_why, parts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A load of 6 s whose server completes at most `most` requests per second, with Poisson noise.
+    fn load(stages: &[Stage], most: f64, random: &mut fastrand::Rng) -> Run {
+        let mut trial = Trial { kind: TrialKind::Fixed, ..Trial::default() };
+        trial.measured.length_s = 6.0;
+        trial.measured.window.end_s = 6.0;
+        let at = |i: u32| {
+            let rate = Stage::rate_at(stages, (f64::from(i) + 0.5) / 10.0);
+            (rate + (10.0 * rate).sqrt() * stats::normal(random)).clamp(0.0, most)
+        };
+        trial.measured.series_completed = (0..60).map(at).collect();
+        let mut run = Run { trials: vec![trial], ..Run::default() };
+        run.plan.load.stages = stages.to_vec();
+        run
+    }
+
+    #[test]
+    fn a_ramp_is_held_up_to_the_rate_that_the_server_completes() {
+        let stages = [Stage { seconds: 6.0, from: 100.0, to: 3000.0 }];
+        let mut random = fastrand::Rng::with_seed(1);
+        let (mut whole, mut cut) = (0, 0);
+        for _ in 0..200 {
+            let all = course(&load(&stages, f64::INFINITY, &mut random)).unwrap();
+            whole += usize::from(all.failed.is_none() && all.held_rate.is_some_and(|rate| (rate - 3000.0).abs() < 1.0));
+            let some = course(&load(&stages, 1500.0, &mut random)).unwrap();
+            cut += usize::from(some.held_rate.is_some_and(|rate| (1200.0..=1600.0).contains(&rate)));
+            assert!(some.failed.is_some() && some.failed_why.is_some(), "{some:?}");
+        }
+        println!("ramps: {whole} of 200 held to the end, {cut} of 200 up to the planted rate");
+        assert!(whole >= 195 && cut >= 195, "{whole} {cut}");
+    }
+
+    #[test]
+    fn steps_are_parts_and_a_sine_is_judged_by_its_rates() {
+        let step = |rate| Stage { seconds: 2.0, from: rate, to: rate };
+        let mut random = fastrand::Rng::with_seed(2);
+        let steps = course(&load(&[step(500.0), step(1000.0), step(2000.0)], 1000.0, &mut random)).unwrap();
+        assert_eq!(steps.parts.len(), 3, "{steps:?}");
+        assert!(steps.held_rate == Some(1000.0) && steps.failed == Some(2), "{steps:?}");
+        let down = course(&load(&[step(2000.0), step(1000.0), step(500.0)], 1000.0, &mut random)).unwrap();
+        assert!(down.held_rate == Some(1000.0) && down.failed == Some(0), "{down:?}");
+        let even = Run { trials: load(&[step(1.0)], 1.0, &mut random).trials, ..Run::default() };
+        assert_eq!(course(&even), None);
+    }
+}

@@ -1,0 +1,67 @@
+//! A load whose rate changed: how far the server kept up, stage by stage.
+
+use run::{CourseFinding, CoursePart};
+
+use crate::{Cell, Col, KeyFigure, Table, Tone, Unit};
+use run::number::{number, quantity};
+
+/// Greatest number of stages on the screen.
+const SHOWN: usize = 10;
+
+/// Returns the result as the start of a headline.
+pub(super) fn headline(course: &CourseFinding) -> String {
+    let rate = |rate: f64| quantity(rate, Unit::PerSecond);
+    match (course.held_rate, failure(course)) {
+        (Some(held), None) => format!("Held to {}, the highest rate of this load", rate(held)),
+        (Some(held), Some(failed)) => format!("Held to {}; {failed}", rate(held)),
+        (None, Some(failed)) => format!("Not held: {failed}"),
+        (None, None) => "Not measured".into(),
+    }
+}
+
+/// Returns the lowest rate that failed, and why.
+fn failure(course: &CourseFinding) -> Option<String> {
+    let part = course.parts.get(course.failed?)?;
+    let why = course.failed_why.as_ref().map_or("it failed", String::as_str);
+    Some(format!("at {} {why}", offered(part)))
+}
+
+fn offered(part: &CoursePart) -> String {
+    let [from, to] = [part.from, part.to].map(|rate| number(rate.round()));
+    if from == to { format!("{from}/s") } else { format!("{from} to {to}/s") }
+}
+
+pub(super) fn key_figure(course: &CourseFinding) -> KeyFigure {
+    let value = course.held_rate.map_or("no rate".into(), |rate| format!("to {}", quantity(rate, Unit::PerSecond)));
+    let detail = failure(course).unwrap_or_else(|| "the highest rate of this load".into());
+    let tone = if course.failed.is_none() { Tone::Good } else { Tone::Warn };
+    KeyFigure { name: "Held".into(), value, detail, tone }
+}
+
+/// Returns one row for each stage, or for each part of a ramp.
+pub(super) fn table(course: &CourseFinding) -> Table {
+    let columns = vec![
+        Col::figures("at", 1),
+        Col::figures("offered", 0),
+        Col::figures("completed", 0),
+        Col::figures("p99 at most", 0),
+        Col::figures("failed", 0),
+        Col::words("held", 0),
+    ];
+    let rows: Vec<Vec<Cell>> = course.parts.iter().map(row).collect();
+    let brief = (rows.len() > SHOWN).then_some(SHOWN);
+    Table { columns, rows, brief, ..Table::default() }
+}
+
+fn row(part: &CoursePart) -> Vec<Cell> {
+    let absent = || Cell::absent("only parts of a second or longer have this figure");
+    let (held, tone) = if part.breach.is_none() { ("yes", Tone::Plain) } else { ("no", Tone::Bad) };
+    vec![
+        format!("{} s to {} s", number(part.from_s), number(part.to_s)).into(),
+        offered(part).into(),
+        quantity(part.completed, Unit::PerSecond).into(),
+        part.p99_us.map_or_else(absent, |us| quantity(us, Unit::Micros).into()),
+        part.failed_share.map_or_else(absent, |share| quantity(share, Unit::Share).into()),
+        Cell::new(held).toned(tone),
+    ]
+}

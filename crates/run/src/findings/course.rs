@@ -1,0 +1,57 @@
+//! Findings about a load whose rate changed: how far the server kept up. Only types: judge fills them, report prints them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Breach;
+use crate::figure::Figure;
+
+/// How far the server kept up with a rate that changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct CourseFinding {
+    /// Parts of the measured window, in order: each stage, and a ramp in equal parts.
+    pub parts: Vec<CoursePart>,
+    /// Highest rate that held below every failed rate, requests per second: that at the start of the last part that held,
+    /// or the highest rate of all if none failed. Absent if the lowest rate failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_rate: Option<f64>,
+    /// Index in `parts` of the failed part with the lowest rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<usize>,
+    /// The broken limit there, in words: `81 % of the offered load completed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_why: Option<String>,
+}
+
+/// One part of a changing load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct CoursePart {
+    /// Start, seconds since the window began.
+    #[serde(with = "Figure")]
+    pub from_s: f64,
+    /// End, seconds since the window began.
+    #[serde(with = "Figure")]
+    pub to_s: f64,
+    /// Offered rate at the start, requests per second.
+    #[serde(with = "Figure")]
+    pub from: f64,
+    /// Offered rate at the end, requests per second.
+    #[serde(with = "Figure")]
+    pub to: f64,
+    /// Completed requests per second.
+    #[serde(with = "Figure")]
+    pub completed: f64,
+    /// Upper bound of the 99th percentile of the response time, microseconds: the largest of this part's seconds. Absent
+    /// in a short window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_us: Option<f64>,
+    /// Share of failed requests, 0 to 1. Absent in a short window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_share: Option<f64>,
+    /// Broken limit; absent if this part held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breach: Option<Breach>,
+}
