@@ -26,15 +26,16 @@ pub(crate) struct OwnServer {
 impl OwnServer {
     /// Runs a shell command and waits until a server accepts connections at the address.
     pub(crate) fn start(command: &str, at: &Address) -> anyhow::Result<Self> {
+        let (shell_command, command) = (command, run::hide_tokens(command));
         if accepts(at) {
             bail!("something already listens on {at}, so {command:?} was not started: stop it, or use another port");
         }
         let mut server = Self { agent: AgentGroup::default(), at: at.clone() };
-        let spec = AgentSpec::Command { shell: command.into() };
+        let spec = AgentSpec::Command { shell: shell_command.into() };
         server.agent.start(&Local::default(), &lab::own_program()?, "server", &spec)?;
         let deadline = Instant::now() + STARTS;
         match server.agent.await_ready(STARTS) {
-            Err(LabError::Agent { why, .. }) => bail!("{command:?} was not started: {}", visible(&why)),
+            Err(LabError::Agent { why, .. }) => bail!("{command:?} was not started: {}", visible(&run::hide_tokens(&why))),
             ready => drop(ready?),
         }
         while !accepts(at) {
@@ -49,16 +50,18 @@ impl OwnServer {
     }
 
     /// Returns the reason if the server ends within a moment.
-    fn ended(&self) -> Option<String> {
+    pub(crate) fn ended(&self) -> Option<String> {
         match self.agent.hear(Instant::now() + LOOK)?.1 {
-            AgentEvent::Report(AgentReport::Failed { error }) | AgentEvent::Gone(error) => Some(error),
+            AgentEvent::Report(AgentReport::Failed { error }) | AgentEvent::Gone(error) => {
+                Some(run::hide_tokens(&error))
+            }
             AgentEvent::Report(_) | AgentEvent::Pong(..) => None,
         }
     }
 
     fn last_output(&mut self) -> String {
         let (_, output) = self.agent.counts(LAST_OUTPUT_TIMEOUT);
-        output.first().map_or(String::new(), |output| format!(": {}", visible(output)))
+        output.first().map_or(String::new(), |output| format!(": {}", visible(&run::hide_tokens(output))))
     }
 }
 

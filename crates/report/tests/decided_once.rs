@@ -79,6 +79,7 @@ fn rates(run: &Run) -> BTreeSet<String> {
     let evidence = found.bottleneck.evidence.iter().flat_map(|e| [e.value, e.limit]);
     let offered = [run.picked(|p| p.open_held), run.picked(|p| p.overload)].into_iter().flatten();
     let offered = offered.flat_map(|t| [Some(t.rates.offered_rate), Some(t.rates.completed_rate)]);
+    let good = found.outcomes.iter().map(|outcome| outcome.good_rate);
     let more = [
         found.knee.as_ref().map(|k| k.x_max),
         found.picks.beyond.and_then(|at| found.outcomes[at].good_rate),
@@ -86,7 +87,7 @@ fn rates(run: &Run) -> BTreeSet<String> {
         found.users.as_ref().map(|users| users.rate),
         found.trust.generator_ceiling,
     ];
-    let all = capacity.chain(evidence).chain(offered).chain(more).flatten();
+    let all = capacity.chain(evidence).chain(offered).chain(good).chain(more).flatten();
     let written = all.flat_map(|rate| [format!("{}/s", number(rate)), quantity(rate, Unit::PerSecond)]);
     let mut known = in_words(found, RATES);
     known.extend(figures(&written.collect::<Vec<_>>().join(" "), RATES));

@@ -63,10 +63,11 @@ pub use plan::requests::{
     RequestSet, from_base64, to_base64,
 };
 pub use plan::search::{Objective, ObservePlan, Prove, SearchPlan};
-pub use plan::secrets::{SECRET_HEADERS, SECRET_WORDS, Secrets, is_secret_header};
+pub use plan::secrets::{SECRET_HEADERS, SECRET_WORDS, Secrets, is_secret_header, unify_placeholders};
 pub use plan::share::even_share;
 pub use plan::target::Target;
 pub use plan::tls::{TlsPlan, TlsVersion};
+pub use plan::tokens::hide_tokens;
 pub use plan::url_parts::UrlParts;
 pub use recording::counter_spec::{Aggregation, CounterSpec, Kind, Scope, Unit};
 pub use recording::counters::{CounterId, Reading, counter};

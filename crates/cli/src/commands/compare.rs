@@ -247,7 +247,7 @@ fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
     let plans = [plan(args, 0)?, plan(args, 1)?];
     let speaks = plans.each_ref().map(|plan| plan.load.protocol.name());
     judge::same_protocol((&args.both[0], &speaks[..1]), (&args.both[1], &speaks[1..])).map_err(anyhow::Error::msg)?;
-    let _servers = own_servers(args, &plans)?;
+    let servers = own_servers(args, &plans)?;
     let budget_s = args.budget.unwrap_or(BUDGET_S);
     let lab::InTurns { runs, turns, notes, interrupted } = lab::in_turns(plans, budget_s, &Interrupts)?;
     let [old, new] = [&args.both[0], &args.both[1]];
@@ -256,19 +256,33 @@ fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
         Err(_) if interrupted => None,
         judged => Some(judged?),
     };
-    let with_turns = |c: Comparison| Comparison { turns: Some(turns), notes: [notes, c.notes].concat(), ..c };
+    let with_turns = |c: Comparison| {
+        let c = Comparison { turns: Some(turns), notes: [notes, c.notes].concat(), ..c };
+        with_last_words(c, &servers)
+    };
     Ok((comparison.map(with_turns), interrupted))
 }
 
+/// Adds the exit status and the last output of a command to the death of its server.
+fn with_last_words(mut comparison: Comparison, servers: &[Option<OwnServer>; 2]) -> Comparison {
+    for death in &mut comparison.deaths {
+        let ended = servers[usize::from(death.new)].as_ref().and_then(OwnServer::ended);
+        death.text.extend(ended.map(|ended| format!("; its command ended ({ended})")));
+    }
+    comparison
+}
+
 /// Starts the servers that the flags name. Dropping the result ends them.
-fn own_servers(args: &Args, plans: &[Plan; 2]) -> anyhow::Result<Vec<OwnServer>> {
+fn own_servers(args: &Args, plans: &[Plan; 2]) -> anyhow::Result<[Option<OwnServer>; 2]> {
     let at = |plan: &Plan| lab::resolve(&plan.target.url, &plan.load.protocol).map(|resolved| resolved.addr);
     let commands = [&args.command_a, &args.command_b];
     if commands.iter().all(|command| command.is_some()) {
         ensure!(at(&plans[0])? != at(&plans[1])?, "both servers are at {}: give each its own port", at(&plans[0])?);
     }
-    let started = commands.into_iter().zip(plans).filter_map(|(command, plan)| Some((command.as_ref()?, plan)));
-    started.map(|(command, plan)| OwnServer::start(command, &at(plan)?)).collect()
+    let start = |side: usize| -> anyhow::Result<Option<OwnServer>> {
+        commands[side].as_ref().map(|command| OwnServer::start(command, &at(&plans[side])?)).transpose()
+    };
+    Ok([start(0)?, start(1)?])
 }
 
 /// Reacts to Ctrl-C: the windows end, and the finished ones are compared.

@@ -25,16 +25,17 @@ pub(super) fn explain(error: &Error, name: &ServerName<'_>, again: bool) -> Stri
             "it does not answer in TLS; is the port's protocol a plain one (http:// instead of https://)?".into()
         }
         Error::PeerIncompatible(why) => format!(
-            "client and server have no version or cipher of TLS in common ({why:?}); TLS 1.2 and 1.3 are spoken here (--tls)"
+            "client and server have no version or cipher of TLS in common ({}); TLS 1.2 and 1.3 are spoken here (--tls)",
+            reason(why)
         ),
         Error::DecryptError => "a record was changed on its way: it does not decrypt".into(),
-        Error::PeerMisbehaved(why) => format!("the server breaks the TLS protocol ({why:?})"),
+        Error::PeerMisbehaved(why) => format!("the server breaks the TLS protocol ({})", reason(why)),
         Error::PeerSentOversizedRecord => "the server sent a TLS record that is longer than TLS allows".into(),
         Error::NoApplicationProtocol => {
             "the server speaks none of the protocols that were offered (ALPN); without --http2 HTTP/1.1 is spoken"
                 .into()
         }
-        other => format!("TLS failed: {other}"),
+        other => format!("TLS failed ({})", reason(other)),
     }
 }
 
@@ -73,7 +74,7 @@ fn certificate(error: &CertificateError, name: &str) -> String {
             "its certificate is that of an authority (a self-signed one, made by `openssl req -x509`) and is not trusted here; \
              give this certificate with --cacert FILE, {INSECURE_ADVICE}"
         ),
-        other => format!("its certificate is not valid ({other}); renew it, {INSECURE_ADVICE}"),
+        other => format!("its certificate is not valid ({}); renew it, {INSECURE_ADVICE}", reason(other)),
     }
 }
 
@@ -89,15 +90,17 @@ fn alerted(alert: AlertDescription) -> String {
         | AlertDescription::CertificateRevoked
         | AlertDescription::UnsupportedCertificate => {
             format!(
-                "it refuses the client's certificate ({alert:?}); give one that it trusts with --cert FILE --key FILE"
+                "it refuses the client's certificate ({}); give one that it trusts with --cert FILE --key FILE",
+                reason(&alert)
             )
         }
         AlertDescription::ProtocolVersion => {
             "it does not speak the version of TLS that was offered; leave --tls out, or give the other one".into()
         }
         AlertDescription::HandshakeFailure | AlertDescription::InsufficientSecurity => format!(
-            "it refuses the handshake ({alert:?}): it has no cipher in common with this client, or wants a certificate \
-             (--cert FILE --key FILE)"
+            "it refuses the handshake ({}): it has no cipher in common with this client, or wants a certificate \
+             (--cert FILE --key FILE)",
+            reason(&alert)
         ),
         AlertDescription::UnrecognisedName => {
             "it knows no site of that name (SNI); use a name that it serves in the target".into()
@@ -105,6 +108,41 @@ fn alerted(alert: AlertDescription) -> String {
         AlertDescription::NoApplicationProtocol => {
             "it speaks none of the protocols that were offered (ALPN); without --http2 HTTP/1.1 is spoken".into()
         }
-        other => format!("it ends the connection with the TLS alert {other:?}"),
+        other => format!("it ends the connection with a TLS alert ({})", reason(&other)),
+    }
+}
+
+/// Returns a reason of the TLS library in words: its innermost name, without its data, which may be raw bytes of the
+/// server.
+fn reason(why: &impl std::fmt::Debug) -> String {
+    let text = format!("{why:?}");
+    let names = text.split(['[', '{', '"', ')', ' ']).next().unwrap_or_default();
+    let is_name = |name: &&str| name.starts_with(|c: char| c.is_ascii_uppercase());
+    let name = names.split('(').filter(is_name).next_back().unwrap_or("unknown");
+    let mut words = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !words.is_empty() && !words.ends_with(|last: char| last.is_ascii_uppercase()) {
+            words.push(' ');
+        }
+        words.push(c);
+    }
+    words.to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod reason_tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_has_words_and_no_data_of_the_peer() {
+        let context = CertificateError::UnsupportedSignatureAlgorithmContext {
+            signature_algorithm_id: vec![42, 134, 72],
+            supported_algorithms: Vec::new(),
+        };
+        assert_eq!(reason(&context), "unsupported signature algorithm context");
+        assert_eq!(reason(&Error::General("\u{1b}[31m\u{0}secret".into())), "general");
+        assert_eq!(reason(&PeerMisbehaved::TooManyRenegotiationRequests), "too many renegotiation requests");
+        assert_eq!(reason(&AlertDescription::Unknown(77)), "unknown");
+        assert_eq!(reason(&Error::InvalidCertificate(CertificateError::BadSignature)), "bad signature");
     }
 }

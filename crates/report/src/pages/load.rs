@@ -35,25 +35,27 @@ pub(super) fn title(run: &Run) -> Option<String> {
     if all.iter().all(|(_, outcome)| outcome.good_rate.is_none_or(|rate| rate <= 0.0)) {
         return Some("No answer was good".into());
     }
-    let range = |unit, value: fn(&Trial) -> f64| {
-        let (least, most) = (
-            all.iter().map(|(trial, _)| value(trial)).fold(f64::INFINITY, f64::min),
-            all.iter().map(|(trial, _)| value(trial)).fold(0.0, f64::max),
-        );
-        let [least, most] = [least, most].map(|value| quantity(value, unit));
-        if least == most { least } else { format!("{least} to {most}") }
-    };
     let times =
-        format!("p50 {}, p99 {}", range(Unit::Micros, |t| t.latency_us.p50), range(Unit::Micros, |t| t.latency_us.p99));
+        |value: fn(&Trial) -> f64| range(all.iter().map(|(trial, _)| value(trial)), |us| quantity(us, Unit::Micros));
+    let times = format!("p50 {}, p99 {}", times(|t| t.latency_us.p50), times(|t| t.latency_us.p99));
     let repeats = if all.len() > 1 { format!(" in {} repeats", all.len()) } else { String::new() };
     let rest = match &run.findings.course {
         Some(changed) => format!("{}; {times}", course::headline(changed)),
-        None => format!("{times} at {} requests/s{repeats}", range(Unit::Plain, |t| t.rates.completed_rate)),
+        None => {
+            let rates = range(all.iter().filter_map(|(_, outcome)| outcome.good_rate), number);
+            format!("{times} at {rates} requests/s{repeats}")
+        }
     };
     Some(match first.breach.as_ref().and_then(|breach| broken(breach, run.findings.course.is_some())) {
         Some(why) => format!("{why}; {rest}"),
         None => rest,
     })
+}
+
+/// Writes the smallest and the largest value.
+fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> String) -> String {
+    let [least, most] = [values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max)].map(write);
+    if least == most { least } else { format!("{least} to {most}") }
 }
 
 /// Returns the broken limit that a headline begins with. A changing rate says itself how far it was held.

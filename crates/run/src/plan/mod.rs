@@ -16,6 +16,7 @@ pub(crate) mod secrets;
 pub(crate) mod share;
 pub(crate) mod target;
 pub(crate) mod tls;
+pub(crate) mod tokens;
 pub(crate) mod url_parts;
 
 use std::collections::BTreeMap;

@@ -1,12 +1,17 @@
-//! Secrets stay in memory. A plan holds a placeholder such as `<redacted:1a2b3c4d>`, with the first digits of the
-//! value's SHA-256. Equal placeholders in two runs mean equal secrets. The values are in [`Secrets`], which is never
+//! Secrets stay in memory. A plan holds a placeholder such as `<redacted:1a2b3c4d>`, with the first digits of a SHA-256
+//! of the value and a random salt of this process. So nobody can try words against a placeholder, and placeholders of
+//! different runs cannot be compared. The values are in [`Secrets`], which is never
 //! stored; only requests use them: see [`crate::LoadPlan::revealed`].
 
 use std::collections::BTreeMap;
+use std::collections::hash_map::RandomState;
 use std::fmt;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::sync::OnceLock;
 
 use sha2::{Digest as _, Sha256};
 
+use super::tokens::hide_tokens;
 use crate::{Protocol, RequestSet, UrlParts};
 
 /// Headers with secret values (names in lower case), besides those that contain one of [`SECRET_WORDS`].
@@ -30,7 +35,7 @@ pub const SECRET_WORDS: &[&str] =
 const SECRET_PARAMETERS: &[&str] = &["key", "sig", "sid", "pwd", "pass", "pw", "jwt", "code"];
 
 /// Minimum length of a token in a query: a value this long with letters and digits is secret under any name.
-const MIN_TOKEN_LENGTH: usize = 32;
+pub(super) const MIN_TOKEN_LENGTH: usize = 32;
 /// Minimum length of a secret to search for in free text. Shorter values would match everywhere.
 const MIN_SEARCHED_LENGTH: usize = 6;
 
@@ -58,7 +63,8 @@ impl Secrets {
         if value.is_empty() || value.starts_with(BEGIN) {
             return value.into();
         }
-        let digits: String = Sha256::digest(value.as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
+        let digest = Sha256::new_with_prefix(salt()).chain_update(value.as_bytes()).finalize();
+        let digits: String = digest.iter().map(|b| format!("{b:02x}")).collect();
         // Uses more digits if another value has the same first digits.
         for length in (DIGITS..=digits.len()).step_by(DIGITS) {
             let placeholder = format!("{BEGIN}{}>", &digits[..length]);
@@ -114,6 +120,8 @@ impl Secrets {
                 let kept = self.redact_url(word);
                 self.scrub(&kept)
             }
+            // A command within a word, as of --command-a.
+            _ if word.contains(char::is_whitespace) => hide_tokens(&self.scrub(word)),
             _ => self.scrub(word),
         }
     }
@@ -208,6 +216,29 @@ pub fn is_secret_header(name: &str) -> bool {
     SECRET_HEADERS.contains(&name.as_str()) || holds_secret_word(&name)
 }
 
+/// Returns the salt of this process: two random keys of the standard library's hash maps.
+fn salt() -> &'static [u8; 16] {
+    static SALT: OnceLock<[u8; 16]> = OnceLock::new();
+    SALT.get_or_init(|| {
+        let word = || RandomState::new().build_hasher().finish();
+        (u128::from(word()) << 64 | u128::from(word())).to_le_bytes()
+    })
+}
+
+/// Returns a text whose placeholders are all alike. Those of different runs tell nothing about equality.
+pub fn unify_placeholders(text: &str) -> String {
+    let mut pieces = text.split(BEGIN);
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |out, piece| out + "<redacted>" + piece.split_once('>').map_or("", |(_, rest)| rest))
+}
+
+/// Whether a value with this name is secret.
+pub(super) fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    // "key" and "code" are words of sentences, too.
+    SECRET_PARAMETERS.contains(&name.as_str()) && !["key", "code"].contains(&name.as_str()) || holds_secret_word(&name)
+}
+
 fn is_secret_parameter(name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let has = |class: fn(&u8) -> bool| value.bytes().any(|byte| class(&byte));
@@ -239,16 +270,19 @@ mod tests {
     use crate::Plan;
 
     fn sealed(url: &str) -> String {
-        Secrets::default().redact_url(url)
+        unify_placeholders(&Secrets::default().redact_url(url))
     }
 
     #[test]
-    fn a_value_becomes_the_first_digits_of_its_sha256() {
+    fn a_value_becomes_digits_that_nobody_can_try_words_against() {
         let mut secrets = Secrets::default();
+        let placeholder = secrets.redact("abc");
+        assert_eq!(unify_placeholders(&format!("a {placeholder} b {placeholder}")), "a <redacted> b <redacted>");
         // printf %s abc | sha256sum
-        assert_eq!(secrets.redact("abc"), "<redacted:ba7816bf>");
-        assert_eq!(secrets.redact("<redacted:ba7816bf>"), "<redacted:ba7816bf>");
-        assert_eq!(secrets.reveal("a <redacted:ba7816bf>"), "a abc");
+        assert_ne!(placeholder, "<redacted:ba7816bf>", "without a salt, a list of words would find it");
+        assert_eq!(secrets.redact(&placeholder), placeholder);
+        assert_eq!(Secrets::default().redact("abc"), placeholder, "equal within a run");
+        assert_eq!(secrets.reveal(&format!("a {placeholder}")), "a abc");
         assert!(!format!("{secrets:?}").contains("abc"));
     }
 
@@ -257,23 +291,21 @@ mod tests {
         for url in ["http://h:1/a?b=c&page=2#top", "127.0.0.1:80/x?key", "tcp://[::1]:7", "", "http://h/?q=a;b"] {
             assert_eq!(sealed(url), url);
         }
-        assert_eq!(sealed("http://u:p@h/"), format!("http://{}@h/", Secrets::default().redact("u:p")));
-        assert_eq!(sealed("/x?a=1&access_token=abc&b=2"), "/x?a=1&access_token=<redacted:ba7816bf>&b=2");
-        assert_eq!(
-            sealed("h/x?API-Key=abc#id_token=abc"),
-            "h/x?API-Key=<redacted:ba7816bf>#id_token=<redacted:ba7816bf>"
-        );
-        assert!(sealed("/x?blob=0123456789abcdef0123456789abcdef").ends_with('>'));
+        assert_eq!(sealed("http://u:p@h/"), "http://<redacted>@h/");
+        assert_eq!(sealed("/x?a=1&access_token=abc&b=2"), "/x?a=1&access_token=<redacted>&b=2");
+        assert_eq!(sealed("h/x?API-Key=abc#id_token=abc"), "h/x?API-Key=<redacted>#id_token=<redacted>");
+        assert!(sealed("/x?blob=0123456789abcdef0123456789abcdef").ends_with("<redacted>"));
     }
 
     #[test]
     fn words_of_a_command_line_are_cleaned_however_they_are_joined() {
-        let mut secrets = Secrets::default();
-        assert_eq!(secrets.redact_word("-HCookie: abc"), "-HCookie: <redacted:ba7816bf>");
-        assert_eq!(secrets.redact_word("--header=X-Api-Key:abc"), "--header=X-Api-Key: <redacted:ba7816bf>");
-        assert_eq!(secrets.redact_word("Authorization: $env:TOKEN"), "Authorization: $env:TOKEN");
-        assert_eq!(secrets.redact_word("Accept: text/html"), "Accept: text/html");
-        assert_eq!(secrets.redact_word("http://h/?token=abc"), "http://h/?token=<redacted:ba7816bf>");
+        let cleaned = |word: &str| unify_placeholders(&Secrets::default().redact_word(word));
+        assert_eq!(cleaned("-HCookie: abc"), "-HCookie: <redacted>");
+        assert_eq!(cleaned("--header=X-Api-Key:abc"), "--header=X-Api-Key: <redacted>");
+        assert_eq!(cleaned("Authorization: $env:TOKEN"), "Authorization: $env:TOKEN");
+        assert_eq!(cleaned("Accept: text/html"), "Accept: text/html");
+        assert_eq!(cleaned("http://h/?token=abc"), "http://h/?token=<redacted>");
+        assert_eq!(cleaned("--command-a=./server --token abc"), "--command-a=./server --token <redacted>");
     }
 
     #[test]

@@ -1,0 +1,147 @@
+//! Tokens in texts of strangers: a server's error, a shell command. Their owner did not name them, so they are found by
+//! their surroundings (`password=…`, `Bearer …`) or by their own look.
+
+use super::secrets::{MIN_TOKEN_LENGTH, is_secret_name};
+
+const HIDDEN: &str = "<redacted>";
+/// Shortest JSON Web Token that is recognized by its first letters alone.
+const MIN_JWT_LENGTH: usize = 20;
+
+/// Replaces all tokens and passwords in a text.
+pub fn hide_tokens(text: &str) -> String {
+    let mut state = State::default();
+    let mut out = String::with_capacity(text.len());
+    for piece in pieces(&hide_users(text)) {
+        out.push_str(state.next(piece));
+    }
+    out
+}
+
+/// Splits a text into words and single separators.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let end = if is_separator(first) { first.len_utf8() } else { rest.find(is_separator).unwrap_or(rest.len()) };
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        Some(piece)
+    })
+}
+
+fn is_separator(c: char) -> bool {
+    c.is_whitespace() || "\"'`=:,;&?/{}[]()<>\\|#".contains(c)
+}
+
+/// Knowledge about the next word from the pieces before it.
+#[derive(Default)]
+struct State {
+    /// The last word names a secret.
+    named: bool,
+    /// The last word is an option such as `--token`.
+    option: bool,
+    /// The next word is a secret.
+    expected: bool,
+    /// A space followed the name, as in a sentence: only a word that looks like a secret is one.
+    in_sentence: bool,
+}
+
+impl State {
+    fn next<'a>(&mut self, piece: &'a str) -> &'a str {
+        match piece.chars().next() {
+            Some('=' | ':') => {
+                *self = Self { expected: self.expected || self.named, ..Self::default() };
+                piece
+            }
+            Some('"' | '\'' | '\\' | '`') => {
+                self.in_sentence = false;
+                piece
+            }
+            Some(c) if c.is_whitespace() => {
+                self.expected |= self.named && self.option;
+                self.in_sentence = self.expected && !self.option;
+                piece
+            }
+            Some(c) if is_separator(c) => {
+                *self = Self::default();
+                piece
+            }
+            _ => self.word(piece),
+        }
+    }
+
+    fn word<'a>(&mut self, word: &'a str) -> &'a str {
+        if matches!(word.to_ascii_lowercase().as_str(), "bearer" | "basic" | "digest" | "token") && self.expected {
+            *self = Self { expected: true, ..Self::default() };
+            return word;
+        }
+        let hidden = self.expected && (!self.in_sentence || looks_secret(word)) || is_token(word);
+        let name = word.trim_start_matches('-');
+        *self = Self { named: is_secret_name(name), option: word.starts_with('-'), ..Self::default() };
+        // "Bearer" announces a token wherever it stands.
+        self.expected = word.eq_ignore_ascii_case("bearer");
+        if hidden { HIDDEN } else { word }
+    }
+}
+
+fn is_token(word: &str) -> bool {
+    let has = |class: fn(&u8) -> bool| word.bytes().any(|byte| class(&byte));
+    let long = word.len() >= MIN_TOKEN_LENGTH && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
+    long || word.starts_with("eyJ") && word.len() >= MIN_JWT_LENGTH
+}
+
+/// Whether a word of a sentence is no plain word: it has a digit, a sign, or a capital within.
+fn looks_secret(word: &str) -> bool {
+    let plain = |(at, c): (usize, char)| c.is_alphabetic() && (at == 0 || !c.is_uppercase()) || c == '.';
+    !word.char_indices().all(plain)
+}
+
+/// Replaces user information of URLs: `scheme://user:password@host`.
+fn hide_users(text: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + 3);
+        let end = after.find(|c: char| c.is_whitespace() || "\"'`/?#<>".contains(c)).unwrap_or(after.len());
+        out.push_str(before);
+        let host = after[..end].rfind('@');
+        out.extend(host.map(|_| HIDDEN));
+        rest = &after[host.unwrap_or(0)..];
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_hidden_by_name_scheme_option_and_look() {
+        for (text, hidden) in [
+            (r#"{"access_token":"s3cr3t","error":"bad"}"#, r#"{"access_token":"<redacted>","error":"bad"}"#),
+            (r#"{\"password\": \"hunter\"}"#, r#"{\"password\": \"<redacted>\"}"#),
+            ("Authorization: Bearer abc.def", "Authorization: Bearer <redacted>"),
+            ("expected Bearer abc", "expected Bearer <redacted>"),
+            ("./server --token abc --port 8081", "./server --token <redacted> --port 8081"),
+            ("API_TOKEN=abc ./server --password=x1 -v", "API_TOKEN=<redacted> ./server --password=<redacted> -v"),
+            ("postgres://me:pw@db/x and redis://h:1/", "postgres://<redacted>@db/x and redis://h:1/"),
+            ("jwt eyJhbGciOiJIUzI1NiJ9.e30.abc expired", "jwt <redacted> expired"),
+            ("id 0123456789abcdef0123456789abcdef gone", "id <redacted> gone"),
+        ] {
+            assert_eq!(hide_tokens(text), hidden);
+        }
+    }
+
+    #[test]
+    fn sentences_and_commands_without_secrets_stay() {
+        for text in [
+            "invalid token: expired",
+            "the token is missing; session: none",
+            "exec python3 /tmp/srv.py 8081 ok",
+            "unknown method: GET /x?a=1&b=2",
+            "{\"error\":\"no such user\",\"code_path\":\"/usr/lib/x86_64-linux-gnu/libssl.so.3\"}",
+            "ünïcödé: ß → 𝄞",
+        ] {
+            assert_eq!(hide_tokens(text), text);
+        }
+    }
+}
