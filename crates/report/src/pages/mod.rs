@@ -23,6 +23,7 @@ mod pick;
 mod plan;
 mod proof;
 mod repeats;
+mod statuses;
 mod sweep;
 mod tls;
 mod trials;
