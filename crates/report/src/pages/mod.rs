@@ -23,7 +23,6 @@ mod pick;
 mod plan;
 mod proof;
 mod repeats;
-mod statuses;
 mod sweep;
 mod tls;
 mod trials;
