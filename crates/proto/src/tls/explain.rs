@@ -118,7 +118,7 @@ fn reason(why: &impl std::fmt::Debug) -> String {
     let text = format!("{why:?}");
     let names = text.split(['[', '{', '"', ')', ' ']).next().unwrap_or_default();
     let is_name = |name: &&str| name.starts_with(|c: char| c.is_ascii_uppercase());
-    let name = names.split('(').filter(is_name).next_back().unwrap_or("unknown");
+    let name = names.split('(').rfind(is_name).unwrap_or("unknown");
     let mut words = String::new();
     for c in name.chars() {
         if c.is_ascii_uppercase() && !words.is_empty() && !words.ends_with(|last: char| last.is_ascii_uppercase()) {
