@@ -35,7 +35,9 @@ impl OwnServer {
         server.agent.start(&Local::default(), &lab::own_program()?, "server", &spec)?;
         let deadline = Instant::now() + STARTS;
         match server.agent.await_ready(STARTS) {
-            Err(LabError::Agent { why, .. }) => bail!("{command:?} was not started: {}", visible(&run::hide_tokens(&why))),
+            Err(LabError::Agent { why, .. }) => {
+                bail!("{command:?} was not started: {}", visible(&run::hide_tokens(&why)))
+            }
             ready => drop(ready?),
         }
         while !accepts(at) {
