@@ -2,6 +2,8 @@
 
 use run::{ErrorKind, STATUS_CLASSES, Tally};
 
+use crate::status_counts::StatusCounts;
+
 /// Counts of a shard. One copy grows; the measured window is the difference of two copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
@@ -10,6 +12,7 @@ pub(crate) struct Counts {
     pub(crate) sent: u64,
     pub(crate) completed: u64,
     pub(crate) unexpected: u64,
+    pub(crate) unexpected_statuses: StatusCounts,
     pub(crate) status: [u64; STATUS_CLASSES.len()],
     pub(crate) errors: [u64; ErrorKind::ALL.len()],
     pub(crate) due: u64,
@@ -25,6 +28,7 @@ pub(crate) struct Counts {
     pub(crate) connects_past_need: u64,
     pub(crate) unprocessed: u64,
     pub(crate) resent: u64,
+    pub(crate) unasked: u64,
     pub(crate) handshakes: u64,
     pub(crate) handshakes_resumed: u64,
     pub(crate) handshake_bytes_sent: u64,
@@ -50,6 +54,7 @@ impl Counts {
             sent: self.sent.saturating_sub(earlier.sent),
             completed: self.completed - earlier.completed,
             unexpected: self.unexpected - earlier.unexpected,
+            unexpected_statuses: self.unexpected_statuses.since(&earlier.unexpected_statuses),
             status: std::array::from_fn(|i| self.status[i] - earlier.status[i]),
             errors: std::array::from_fn(|i| self.errors[i] - earlier.errors[i]),
             due: self.due - earlier.due,
@@ -65,6 +70,7 @@ impl Counts {
             connects_past_need: self.connects_past_need - earlier.connects_past_need,
             unprocessed: self.unprocessed - earlier.unprocessed,
             resent: self.resent - earlier.resent,
+            unasked: self.unasked - earlier.unasked,
             handshakes: self.handshakes - earlier.handshakes,
             handshakes_resumed: self.handshakes_resumed - earlier.handshakes_resumed,
             handshake_bytes_sent: self.handshake_bytes_sent - earlier.handshake_bytes_sent,
@@ -80,6 +86,7 @@ impl Counts {
             sent: self.sent,
             completed: self.completed,
             unexpected_status: self.unexpected,
+            unexpected_statuses: self.unexpected_statuses.by_name(),
             due: self.due,
             unanswered: self.unanswered,
             phantom: self.phantom,
@@ -93,6 +100,7 @@ impl Counts {
             connects_past_need: self.connects_past_need,
             unprocessed: self.unprocessed,
             resent: self.resent,
+            unasked_messages: self.unasked,
             handshakes: self.handshakes,
             handshakes_resumed: self.handshakes_resumed,
             handshake_bytes_sent: self.handshake_bytes_sent,

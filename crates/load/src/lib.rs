@@ -22,6 +22,7 @@ mod share;
 mod slot_times;
 mod slots;
 mod start_moment;
+mod status_counts;
 mod tenths;
 mod thread_stalls;
 mod timers;

@@ -245,7 +245,10 @@ impl Record {
             return counts.fail(kind_of(fault), 1);
         }
         counts.completed += 1;
-        counts.unexpected += u64::from(done.outcome == Outcome::Unexpected);
+        if done.outcome == Outcome::Unexpected {
+            counts.unexpected += 1;
+            counts.unexpected_statuses.count(done.status);
+        }
         if done.status > 0 {
             counts.status[run::status_class(done.status)] += 1;
         }

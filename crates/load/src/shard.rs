@@ -8,6 +8,7 @@ use sys::Errno;
 
 use crate::core::{Core, Task};
 use crate::driver::{Driver, Ops as _};
+use crate::status_counts::PublishedStatusCounts;
 
 /// Maximum wait of the loop, and so the maximum delay before it sees a new phase. Only an idle generator waits this
 /// long.
@@ -103,6 +104,7 @@ pub(crate) struct LiveCounts {
 struct Detail {
     errors: [AtomicU64; ErrorKind::ALL.len()],
     unexpected: AtomicU64,
+    unexpected_statuses: PublishedStatusCounts,
     responses: [AtomicU64; CoarseHist::BUCKETS],
 }
 
@@ -111,6 +113,7 @@ impl Default for Detail {
         Self {
             errors: [const { AtomicU64::new(0) }; _],
             unexpected: AtomicU64::new(0),
+            unexpected_statuses: PublishedStatusCounts::default(),
             responses: [const { AtomicU64::new(0) }; _],
         }
     }
@@ -130,6 +133,7 @@ impl LiveCounts {
     fn publish_detail(&self, core: &Core) {
         let store = |(to, n): (&AtomicU64, &u64)| to.store(*n, Ordering::Relaxed);
         self.detail.unexpected.store(core.record.counts.unexpected, Ordering::Relaxed);
+        self.detail.unexpected_statuses.publish(&core.record.counts.unexpected_statuses);
         self.detail.errors.iter().zip(&core.record.counts.errors).for_each(store);
         self.detail.responses.iter().zip(core.record.coarse.iter()).for_each(store);
     }
@@ -141,6 +145,7 @@ impl LiveCounts {
         TickDetail {
             errors: run::Errors(errors.collect()),
             unexpected: load(&self.detail.unexpected),
+            unexpected_statuses: self.detail.unexpected_statuses.read(),
             responses: CoarseHist::of(self.detail.responses.iter().map(load)),
         }
     }

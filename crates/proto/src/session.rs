@@ -100,6 +100,8 @@ impl<S: Session + ?Sized> Session for Box<S> {
 pub struct Progress {
     /// Exchanges that ended: requests at a server, and responses at a client, each reported as a [`Done`](crate::Done).
     pub completed: u32,
+    /// Messages of a server that no request asked for, and that are no answers.
+    pub unasked: u32,
     /// True if the connection must be closed once everything is transmitted.
     pub close: bool,
     /// With `close`: the peer may still be sending, so end our side first and keep reading for a while. A plain close
@@ -109,11 +111,12 @@ pub struct Progress {
 
 impl Progress {
     /// Close once everything is transmitted.
-    pub const CLOSE: Self = Self { completed: 0, close: true, linger: false };
+    pub const CLOSE: Self = Self { completed: 0, unasked: 0, close: true, linger: false };
 
     /// Adds the progress of a further piece.
     pub fn merge(&mut self, other: Self) {
         self.completed += other.completed;
+        self.unasked += other.unasked;
         self.close |= other.close;
         self.linger |= other.linger;
     }

@@ -94,7 +94,7 @@ pub use trial::measured::{ConnectionOpening, Measured, TrialOverhead};
 pub use trial::moments::Moment;
 pub use trial::results::{LimitedBy, Results};
 pub use trial::side::Side;
-pub use trial::status::{GRPC_STATUS, STATUS_CLASSES, is_refusing, status_class};
+pub use trial::status::{GRPC_STATUS, STATUS_CLASSES, is_refusing, status_class, status_name};
 pub use trial::tally::{ErrorKind, Errors, Tally};
 pub use trial::tenths::{LateCounts, TENTH_S, Tenths};
 pub use trial::upstream::{Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};

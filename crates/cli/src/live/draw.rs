@@ -284,12 +284,12 @@ fn errors(model: &Model) -> Line<'static> {
     if model.watches {
         return Line::from("errors   unknown: only the load generator counts them").dim();
     }
-    let all = model.errors();
-    if all.is_empty() {
+    let kinds = model.errors().into_iter().map(|(kind, n)| format!("{} {}", count(n), report::error_words(kind)));
+    let statuses = model.unexpected().into_iter().map(|(status, n)| format!("{} × {status}", count(n)));
+    let told: Vec<String> = kinds.chain(statuses).collect();
+    if told.is_empty() {
         return Line::from("errors   none").dim();
     }
-    let told: Vec<String> =
-        all.iter().map(|(kind, n)| format!("{} {}", count(*n), report::error_words(*kind))).collect();
     Line::from(format!("errors   {}", told.join(", "))).fg(Color::Red)
 }
 

@@ -40,6 +40,8 @@ pub(crate) struct Model {
     since: (Tick, TickDetail),
     /// Failures in trials that ended.
     failed: BTreeMap<ErrorKind, u64>,
+    /// Responses with an unexpected status in trials that ended, by the name of the status.
+    unexpected: BTreeMap<String, u64>,
     /// Newest samples of both sides, client first, and true if both are on one host.
     pub(crate) sides: Vec<SideNow>,
     pub(crate) one_host: bool,
@@ -69,6 +71,7 @@ impl Model {
             now: LiveProgress::default(),
             since: Default::default(),
             failed: BTreeMap::new(),
+            unexpected: BTreeMap::new(),
             sides: Vec::new(),
             one_host: false,
             client_hosts: Vec::new(),
@@ -151,12 +154,27 @@ impl Model {
         for (kind, n) in &trial.tally.errors.0 {
             *self.failed.entry(*kind).or_default() += n;
         }
+        for (status, n) in &trial.tally.unexpected_statuses {
+            *self.unexpected.entry(run::visible(status).into_owned()).or_default() += n;
+        }
         self.now.detail = TickDetail::default();
         keep(&mut self.steps, line);
     }
 
     pub(crate) fn note(&mut self, sentence: &str) {
         keep(&mut self.notes, sentence);
+    }
+
+    /// Returns the responses of the whole run with an unexpected status by status, the most frequent first.
+    pub(crate) fn unexpected(&self) -> Vec<(String, u64)> {
+        let mut all = self.unexpected.clone();
+        for (status, n) in &self.now.detail.unexpected_statuses {
+            let sum = all.entry(run::status_name(*status).into_owned()).or_default();
+            *sum = sum.saturating_add(*n);
+        }
+        let mut all: Vec<(String, u64)> = all.into_iter().collect();
+        all.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+        all
     }
 
     /// Returns the failures of the whole run by kind, the most frequent first.
@@ -203,10 +221,15 @@ mod tests {
         assert_eq!(model.errors(), [(ErrorKind::Reset, 3)]);
         let mut trial = Trial::default();
         trial.tally.errors = Errors([(ErrorKind::Reset, 3)].into());
+        trial.tally.unexpected_statuses = [("404".to_owned(), 5), ("UNAVAILABLE".to_owned(), 1)].into();
         model.trial(&trial, "1 connection\u{1b}[2J");
         assert_eq!((model.errors(), model.steps[0].contains('\u{1b}')), (vec![(ErrorKind::Reset, 3)], false));
         model.phase("2 connections", 1.0);
-        model.progress(state(0.2, 40, 1));
+        let mut now = state(0.2, 40, 1);
+        now.detail.unexpected_statuses = [(429, 2), (404, 1), (run::GRPC_STATUS + 14, 1)].into();
+        model.progress(now);
+        let statuses = [("404", 6), ("429", 2), ("UNAVAILABLE", 2)];
+        assert_eq!(model.unexpected(), statuses.map(|(status, n)| (status.to_owned(), n)));
         assert!((model.moment.unwrap().completed - 200.0).abs() < 1e-6);
         assert_eq!(model.errors(), [(ErrorKind::Reset, 4)]);
     }

@@ -64,7 +64,7 @@ mod tests {
         let mut counts = vec![0; CoarseHist::BUCKETS];
         counts[CoarseHist::bucket(1_000_000)] = answers;
         let errors = Errors([(ErrorKind::Reset, resets)].into());
-        TickDetail { errors, unexpected: 2 * resets, responses: CoarseHist::of(counts) }
+        TickDetail { errors, unexpected: 2 * resets, responses: CoarseHist::of(counts), ..TickDetail::default() }
     }
 
     #[test]

@@ -221,7 +221,12 @@ impl Core {
     /// Continues after progress of the session on a live connection.
     #[inline]
     fn progressed<O: Ops>(&mut self, ops: &mut O, conn: u32, progress: Progress, ended: u32) {
+        self.record.counts.unasked += u64::from(progress.unasked);
         if progress.close {
+            let c = &self.conns[conn as usize];
+            if matches!(c.state, State::Idle | State::Thinking) && ended == 0 {
+                self.record.closed_while_idle(ops.now().saturating_sub(c.quiet_ns));
+            }
             // Last bytes, such as the answer to a close.
             self.flush_unasked(ops, conn);
             if matches!(self.conns[conn as usize].state, State::Idle | State::Thinking | State::Busy) {

@@ -19,8 +19,10 @@ use crate::driver::{Ops, Start};
 /// Maximum number of times that a request is sent again after keep-alive races, as in curl (`CONN_MAX_RETRIES`).
 const MAX_RESENDS: u8 = 5;
 /// Maximum number of keep-alive races for each idle connection that the server closed. With a think time equal to the
-/// keep-alive timeout both are as frequent (37 races, 50 idle ends); otherwise races are far rarer.
-const MAX_RACES_PER_IDLE_END: u64 = 2;
+/// keep-alive timeout, HAProxy had 1.8 and nginx up to 0.7. With other think times races are far rarer.
+const MAX_RACES_PER_IDLE_END: u64 = 4;
+/// Number of keep-alive races that need no such connection, because races may come first.
+const FREE_RACES: u64 = 8;
 /// Status of a server that gives up an idle connection (RFC 9110, section 15.5.9).
 const REQUEST_TIMEOUT: u16 = 408;
 
@@ -93,7 +95,7 @@ impl Core {
         matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse)
             && c.state == State::Busy
             && c.idle_ns > 0
-            && counts.keep_alive_races <= MAX_RACES_PER_IDLE_END * counts.closed_by_server
+            && counts.keep_alive_races < FREE_RACES + MAX_RACES_PER_IDLE_END * counts.closed_by_server
             && self.record.closes_after(c.idle_ns)
             && !self.sessions.session(conn as usize).is_answering()
     }

@@ -168,7 +168,7 @@ impl Requester for ClientSession {
             let bytes = self.bytes + (counted - rest.len()) as u64;
             (self.bytes, counted) = (0, rest.len());
             match kind {
-                Kind::Push => {}
+                Kind::Push => progress.unasked += 1,
                 Kind::Error if self.greeting_replies > 0 => {
                     return Err(Fault::Malformed("the server refuses the connection's begin"));
                 }

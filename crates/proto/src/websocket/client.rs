@@ -194,6 +194,8 @@ impl Requester for ClientSession {
                         self.outstanding -= 1;
                         progress.completed += 1;
                         done(Done { which: Which::Oldest, status: 0, outcome: Outcome::Expected, bytes });
+                    } else {
+                        progress.unasked += 1;
                     }
                 }
                 Piece::Control { opcode: frame::PING, payload } => {

@@ -2,7 +2,7 @@
 
 use run::{Breach, BreachKind, CourseFinding, Intensity, LoadState, Outcome, Run, Summary, Trial, TrialKind};
 
-use super::{connection_ends, course};
+use super::{course, server_acts};
 use crate::{Block, KeyFigure, Section, Tone, Unit, Weight};
 use run::number::{count, number, quantity};
 
@@ -119,7 +119,7 @@ fn figures(trial: &Trial, outcome: Outcome, new_connections: bool, changed: Opti
         count(tally.connected),
         count(tally.attempted)
     );
-    let counted = [counted].into_iter().chain(connection_ends::sentences(trial)).collect::<Vec<_>>().join("; ");
+    let counted = [counted].into_iter().chain(server_acts::sentences(trial)).collect::<Vec<_>>().join("; ");
     figures.push(plain("Requests", count(tally.completed), counted));
     figures.push(errors(trial, outcome));
     figures

@@ -41,6 +41,14 @@ pub const fn status_class(status: u16) -> usize {
     }
 }
 
+/// Returns the name of a status: its number, or the name of a gRPC status.
+pub fn status_name(status: u16) -> std::borrow::Cow<'static, str> {
+    match status {
+        0..GRPC_STATUS => status.to_string().into(),
+        _ => STATUS_CLASSES[status_class(status)].into(),
+    }
+}
+
 /// Whether responses of a class are refusals or errors, whatever status was expected.
 pub fn is_refusing(class: &str) -> bool {
     !class.starts_with(['1', '2', '3']) && class != "OK"

@@ -22,6 +22,10 @@ pub struct Tally {
     /// Responses among `completed` with an unexpected status: 4xx, 5xx, any gRPC status but OK, unless the user expects
     /// it.
     pub unexpected_status: u64,
+    /// Responses among `unexpected_status` by status: `404`, `429`, or gRPC names. At most 16 statuses for each generator
+    /// thread.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unexpected_statuses: BTreeMap<String, u64>,
     /// Responses by status class: `1xx` to `5xx`, or gRPC names (`OK`, `UNAVAILABLE`, …).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub status: BTreeMap<String, u64>,
@@ -66,6 +70,10 @@ pub struct Tally {
     /// Requests of `keep_alive_races` that were sent again, with their original intended start. `sent` counts them once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub resent: u64,
+    /// Messages of the server that no request asked for: pushes of Redis, and messages of WebSocket without the expected
+    /// text. None of them counts as an answer.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub unasked_messages: u64,
     /// Completed protocol handshakes.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub handshakes: u64,
@@ -107,6 +115,7 @@ impl Tally {
             (&mut self.connects_past_need, o.connects_past_need),
             (&mut self.unprocessed, o.unprocessed),
             (&mut self.resent, o.resent),
+            (&mut self.unasked_messages, o.unasked_messages),
             (&mut self.handshakes, o.handshakes),
             (&mut self.handshakes_resumed, o.handshakes_resumed),
             (&mut self.handshake_bytes_sent, o.handshake_bytes_sent),
@@ -116,6 +125,8 @@ impl Tally {
         }
         let add = |to: &mut u64, n: &u64| *to = to.saturating_add(*n);
         o.status.iter().for_each(|(class, n)| add(self.status.entry(class.clone()).or_default(), n));
+        let statuses = &mut self.unexpected_statuses;
+        o.unexpected_statuses.iter().for_each(|(status, n)| add(statuses.entry(status.clone()).or_default(), n));
         o.errors.0.iter().for_each(|(kind, n)| add(self.errors.0.entry(*kind).or_default(), n));
     }
 }

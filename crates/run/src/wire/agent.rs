@@ -175,6 +175,9 @@ pub struct TickDetail {
     /// Responses with an unexpected status so far.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unexpected: u64,
+    /// Responses among `unexpected` by status. gRPC statuses have [`crate::GRPC_STATUS`] added.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unexpected_statuses: BTreeMap<u16, u64>,
     /// Response times so far, including the warm-up.
     pub responses: CoarseHist,
 }
@@ -187,6 +190,10 @@ impl TickDetail {
             *sum = sum.saturating_add(*n);
         }
         self.unexpected = self.unexpected.saturating_add(other.unexpected);
+        for (status, n) in &other.unexpected_statuses {
+            let sum = self.unexpected_statuses.entry(*status).or_default();
+            *sum = sum.saturating_add(*n);
+        }
         self.responses.merge(&other.responses);
     }
 }

@@ -1,11 +1,11 @@
-//! Sentences on connections that the server ended, and on the requests that they carried.
+//! Sentences on what the server did of its own accord: ends of connections, and messages that no request asked for.
 
 use run::number::{count, quantity};
 use run::{Intensity, Trial};
 
 use crate::Unit;
 
-/// Returns a sentence for each kind of end that happened.
+/// Returns a sentence for each kind of act that happened.
 pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     let tally = &trial.tally;
     let unprocessed = (tally.unprocessed > 0).then(|| {
@@ -19,7 +19,10 @@ pub(super) fn sentences(trial: &Trial) -> Vec<String> {
             count(tally.closes_left_to_client)
         )
     });
-    [unprocessed, races, left].into_iter().flatten().collect()
+    let unasked = (tally.unasked_messages > 0).then(|| {
+        format!("{} messages came that no request asked for; none is an answer", count(tally.unasked_messages))
+    });
+    [unprocessed, races, left, unasked].into_iter().flatten().collect()
 }
 
 fn races(trial: &Trial) -> String {
@@ -46,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_of_end_has_its_sentence() {
+    fn each_kind_of_act_has_its_sentence() {
         let think = ThinkTime { mean_ms: 100.0, exponential: false };
         let mut trial = Trial {
             intensity: Intensity::Closed { connections: 4, pipeline: 1, think },
@@ -54,10 +57,16 @@ mod tests {
             ..Trial::default()
         };
         assert!(sentences(&trial).is_empty());
-        trial.tally =
-            Tally { unprocessed: 3, keep_alive_races: 8, resent: 8, closes_left_to_client: 5, ..Tally::default() };
+        trial.tally = Tally {
+            unprocessed: 3,
+            keep_alive_races: 8,
+            resent: 8,
+            closes_left_to_client: 5,
+            unasked_messages: 2,
+            ..Tally::default()
+        };
         let told = sentences(&trial);
-        assert_eq!(told.len(), 3);
+        assert_eq!(told.len(), 4);
         assert_eq!(
             told[1],
             "the server closed 8 idle connections just as requests left: its keep-alive timeout (100 ms) is no longer than \
