@@ -121,7 +121,7 @@ impl Secrets {
                 self.scrub(&kept)
             }
             // A command within a word, as of --command-a.
-            _ if word.contains(char::is_whitespace) => hide_tokens(&self.scrub(word)),
+            _ if word.contains(char::is_whitespace) && !word.contains("$env:") => hide_tokens(&self.scrub(word)),
             _ => self.scrub(word),
         }
     }

@@ -42,6 +42,8 @@ struct State {
     option: bool,
     /// The next word is a secret.
     expected: bool,
+    /// A scheme such as `Bearer` announced the next word.
+    announced: bool,
     /// A space followed the name, as in a sentence: only a word that looks like a secret is one.
     in_sentence: bool,
 }
@@ -59,7 +61,7 @@ impl State {
             }
             Some(c) if c.is_whitespace() => {
                 self.expected |= self.named && self.option;
-                self.in_sentence = self.expected && !self.option;
+                self.in_sentence = self.expected && !self.option && !self.announced;
                 piece
             }
             Some(c) if is_separator(c) => {
@@ -72,7 +74,7 @@ impl State {
 
     fn word<'a>(&mut self, word: &'a str) -> &'a str {
         if matches!(word.to_ascii_lowercase().as_str(), "bearer" | "basic" | "digest" | "token") && self.expected {
-            *self = Self { expected: true, ..Self::default() };
+            *self = Self { expected: true, announced: true, ..Self::default() };
             return word;
         }
         let hidden = self.expected && (!self.in_sentence || looks_secret(word)) || is_token(word);
@@ -80,6 +82,7 @@ impl State {
         *self = Self { named: is_secret_name(name), option: word.starts_with('-'), ..Self::default() };
         // "Bearer" announces a token wherever it stands.
         self.expected = word.eq_ignore_ascii_case("bearer");
+        self.announced = self.expected;
         if hidden { HIDDEN } else { word }
     }
 }
