@@ -47,6 +47,7 @@ pub use findings::repeat::{MAX_REPEATS, Repeat};
 pub use findings::trust::{TimeSpent, Trust};
 pub use findings::users::UsersFinding;
 pub use findings::usl::usl_rate;
+pub use findings::waits::{WaitCause, WaitFinding};
 pub use findings::what_if::{Change, LoadPoint, Resource, ResourceNeed, WhatIf};
 pub use plan::Plan;
 pub use plan::address::Address;
@@ -99,6 +100,10 @@ pub use trial::tally::{ErrorKind, Errors, Tally};
 pub use trial::tenths::{LateCounts, TENTH_S, Tenths};
 pub use trial::upstream::{Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 pub use trial::values::{StoredValue, ValueName, Values};
+pub use trial::waits::{
+    ClientConnections, FutexKind, FutexProfile, HolderState, MAX_WAIT_ROWS, PeerConnections, ThreadState, TitleGroup,
+    WaitGroup, WaitProcess, WaitProfile,
+};
 pub use trial::window::Window;
 pub use trial::{RateChange, Rates, Steady, Trial, TrialKind};
 pub use visible::{is_invisible, visible};

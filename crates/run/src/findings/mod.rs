@@ -18,6 +18,7 @@ pub(crate) mod repeat;
 pub(crate) mod trust;
 pub(crate) mod users;
 pub(crate) mod usl;
+pub(crate) mod waits;
 pub(crate) mod what_if;
 
 use std::collections::BTreeMap;
@@ -76,6 +77,9 @@ pub struct Findings {
     /// Result of the experiment that tests the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
+    /// Causes inside the processes for which requests wait, the one with most threads first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<crate::WaitFinding>,
     /// Resources needed to double the capacity, in the order in which they limit the server.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub what_if: Vec<ResourceNeed>,

@@ -16,6 +16,7 @@ pub(crate) mod tally;
 pub(crate) mod tenths;
 pub(crate) mod upstream;
 pub(crate) mod values;
+pub(crate) mod waits;
 pub(crate) mod window;
 
 use std::collections::BTreeMap;

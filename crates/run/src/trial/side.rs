@@ -22,6 +22,9 @@ pub struct Side {
     /// them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<crate::Upstream>,
+    /// Sampled threads of the processes and of the upstream services; absent if they were not sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Box<crate::WaitProfile>>,
     /// Whether client and server share these CPUs.
     pub shared: bool,
     /// Counter samples.

@@ -39,6 +39,9 @@ pub struct ObserverSpec {
     pub counted: Vec<Address>,
     /// CPUs that represent the whole host; empty for all.
     pub processors: Vec<u32>,
+    /// Whether to sample the threads of the processes and of their upstream services.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub waits: bool,
     /// Names of the sources to read (`loadline list sources`); absent for all.
     pub sources: Option<Vec<String>>,
 }
@@ -60,6 +63,9 @@ pub struct Observed {
     /// Pauses of the host, seconds since the origin of the trial.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<crate::Window>,
+    /// Sampled threads; absent if they were not requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Box<crate::WaitProfile>>,
     /// Incidents of the processes.
     pub incidents: Vec<Incident>,
 }

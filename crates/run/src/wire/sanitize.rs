@@ -34,6 +34,7 @@ fn clean_observed(seen: &mut Observed) {
     for behind in &mut seen.behind {
         [&mut behind.address, &mut behind.from].into_iter().chain(&mut behind.processes).for_each(clean);
     }
+    seen.waits.iter_mut().for_each(|waits| waits.each_text(clean));
     clean_incidents(&mut seen.incidents);
     seen.pauses.truncate(MAX_PAUSES);
     clean_recording(&mut seen.recording);

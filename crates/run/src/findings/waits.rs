@@ -1,0 +1,66 @@
+//! Causes inside the processes: what requests wait for.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ThreadState;
+use crate::figure::Figure;
+
+/// Cause of a wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitCause {
+    /// Threads wait for one lock.
+    #[default]
+    Lock,
+    /// All workers are busy, and requests queue before them.
+    WorkerPool,
+    /// All connections to a peer are busy.
+    ConnectionPool,
+    /// A call blocks the thread of an event loop.
+    BlockingCall,
+    /// Transactions wait for a row lock of a database.
+    RowLock,
+    /// Threads wait for a disk.
+    Disk,
+    /// Threads sleep while they have a request.
+    Sleep,
+    /// One thread computes at a time.
+    SerialCpu,
+    /// Threads wait for replies of another server.
+    Peer,
+}
+
+/// A cause for which requests wait inside a server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct WaitFinding {
+    /// Cause.
+    pub cause: WaitCause,
+    /// Lock, function, statement or file; its address if it has no name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Process, with its id if it is the only one with this name.
+    pub process: String,
+    /// Mean number of threads that wait for it.
+    #[serde(with = "Figure")]
+    pub threads: f64,
+    /// Mean number of threads of the process.
+    #[serde(with = "Figure")]
+    pub of: f64,
+    /// Most frequent activity of the thread that owns the lock; absent if the owner is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holder: Option<ThreadState>,
+    /// Function that waits; empty if unknown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub function: String,
+    /// Address of the peer; empty if the cause has none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub peer: String,
+    /// Part of the process's threads, 0 to 1.
+    #[serde(with = "Figure")]
+    pub share: f64,
+    /// The finding in one sentence.
+    pub sentence: String,
+}

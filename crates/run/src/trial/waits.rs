@@ -1,0 +1,291 @@
+//! Threads of a server and of its upstream services, sampled over time: how many computed, and how many waited for
+//! what.
+
+use serde::{Deserialize, Serialize};
+
+use crate::figure::Figure;
+use crate::skip_empty;
+
+/// Maximum number of groups, futexes, titles or peers in a profile. The sampler keeps the largest ones.
+pub const MAX_WAIT_ROWS: usize = 64;
+
+/// Activity of a thread in one sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ThreadState {
+    /// Running on a CPU.
+    OnCpu,
+    /// Ready to run, but without a CPU.
+    Runnable,
+    /// Waiting for a futex: a lock, a condition variable, a semaphore, or another thread.
+    Futex,
+    /// Waiting for a reply from another server, or for its connection.
+    Peer,
+    /// Sleeping for a fixed time.
+    Sleep,
+    /// Waiting for a file: a read, a write or a flush to its disk.
+    Disk,
+    /// Waiting for a lock on a file or for a System V semaphore.
+    FileLock,
+    /// Waiting until a client takes more data.
+    ClientWrite,
+    /// Waiting for a pipe or an event descriptor.
+    Pipe,
+    /// Waiting for a child process.
+    Child,
+    /// Waiting for memory: a page fault.
+    Memory,
+    /// Stopped by a signal or by a debugger.
+    Stopped,
+    /// Waiting for events on descriptors (epoll, poll, select, io_uring).
+    Events,
+    /// Waiting for the next request on a client's connection.
+    ClientRead,
+    /// Waiting for the next connection.
+    Accept,
+    /// Waiting for a signal.
+    Signal,
+    /// Waiting in another system call; the key has its number.
+    #[default]
+    Other,
+}
+
+impl ThreadState {
+    /// Returns true if the thread waits for work to arrive.
+    pub const fn is_idle(self) -> bool {
+        matches!(self, Self::Events | Self::ClientRead | Self::Accept | Self::Signal)
+    }
+
+    /// Returns true if the thread works on something or waits inside its work. A wait for a futex may be either, and so
+    /// may an unknown system call.
+    pub const fn is_active(self) -> bool {
+        !self.is_idle() && !matches!(self, Self::Futex | Self::Pipe | Self::Stopped | Self::Other)
+    }
+}
+
+/// Object behind a futex, as its memory and its system call show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum FutexKind {
+    /// A mutex that stores its owner (pthread_mutex_t of glibc).
+    OwnedMutex,
+    /// A lock with a word for free, locked, and locked with waiters, but without an owner (Rust's Mutex, locks inside
+    /// glibc, locks of Go's runtime).
+    Mutex,
+    /// A condition variable (pthread_cond_t of glibc).
+    Condition,
+    /// A semaphore (sem_t of glibc). Python's locks up to 3.12 are semaphores.
+    Semaphore,
+    /// Unknown.
+    #[default]
+    Unknown,
+}
+
+/// Threads with one name in the processes with one name, in one state.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct WaitGroup {
+    /// Name of the process, with its id if it is the only one: `python3:812`.
+    pub process: String,
+    /// Name of the threads; each number in it is `#`.
+    pub thread: String,
+    /// Their activity.
+    pub state: ThreadState,
+    /// What they wait for: the address of a futex, of a peer, a file, or a system call. Empty if there is nothing to
+    /// name, and for threads that each wait for their own futex.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub key: String,
+    /// Mean number of these threads.
+    #[serde(with = "Figure")]
+    pub threads: f64,
+    /// Part of the process's threads, 0 to 1.
+    #[serde(with = "Figure")]
+    pub share: f64,
+}
+
+/// Sampled processes with one name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct WaitProcess {
+    /// Name, as in [`WaitGroup::process`].
+    pub process: String,
+    /// Mean number of processes.
+    #[serde(with = "Figure")]
+    pub processes: f64,
+    /// Mean number of threads.
+    #[serde(with = "Figure")]
+    pub threads: f64,
+    /// Whether the processes are an upstream service of the server.
+    #[serde(skip_serializing_if = "skip_empty::is_false")]
+    pub behind: bool,
+    /// Whether a process has an epoll descriptor, as an event loop does.
+    #[serde(skip_serializing_if = "skip_empty::is_false")]
+    pub epoll: bool,
+}
+
+/// Activity of the thread that owns a lock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct HolderState {
+    /// Activity.
+    pub state: ThreadState,
+    /// What it waits for, as in [`WaitGroup::key`].
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub key: String,
+    /// Part of the readings with a known owner, 0 to 1.
+    #[serde(with = "Figure")]
+    pub share: f64,
+}
+
+/// A futex for which at least two threads waited.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct FutexProfile {
+    /// Process, as in [`WaitGroup::process`].
+    pub process: String,
+    /// Address in the process, as in [`WaitGroup::key`].
+    pub address: String,
+    /// Global variable at this address, or another name for the lock; empty if unknown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Function that waits, with its file and line if known; empty if unknown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub function: String,
+    /// Object.
+    pub kind: FutexKind,
+    /// Number of threads that waited for it at some time.
+    pub users: u64,
+    /// Mean number of waiting threads.
+    #[serde(with = "Figure")]
+    pub waiting: f64,
+    /// Part of the rounds in which a thread waited for it, 0 to 1.
+    #[serde(with = "Figure")]
+    pub contended: f64,
+    /// Part of these rounds in which no other thread of the process with a user's name was active, 0 to 1. A held lock
+    /// has a holder, so this part is near zero for a lock.
+    #[serde(with = "Figure")]
+    pub unheld: f64,
+    /// Mean number of active users in these rounds. A thread that was too short-lived to be seen waiting counts, too.
+    #[serde(with = "Figure")]
+    pub active: f64,
+    /// Part of the readings in which the owner was known, 0 to 1.
+    #[serde(with = "Figure")]
+    pub owned: f64,
+    /// Activity of the owner, the most frequent first.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
+    pub holders: Vec<HolderState>,
+}
+
+/// Processes with one title, as programs such as PostgreSQL set it for their current work.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct TitleGroup {
+    /// Name of the processes.
+    pub process: String,
+    /// Title; each number in it is `#`.
+    pub title: String,
+    /// Mean number of processes with this title.
+    #[serde(with = "Figure")]
+    pub processes: f64,
+}
+
+/// Connections of the server's clients.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ClientConnections {
+    /// Number of readings.
+    pub readings: u64,
+    /// Mean number of accepted connections.
+    #[serde(with = "Figure")]
+    pub open: f64,
+    /// Mean number of connections whose request the server read and did not answer yet.
+    #[serde(with = "Figure")]
+    pub in_progress: f64,
+    /// Mean number of connections of which this cannot be told, since request and response were in one clock tick.
+    #[serde(with = "Figure")]
+    pub uncertain: f64,
+    /// Mean number of connections with data that the server did not read yet.
+    #[serde(with = "Figure")]
+    pub unread: f64,
+    /// Mean number of connections that wait to be accepted.
+    #[serde(with = "Figure")]
+    pub queued: f64,
+}
+
+/// Connections of the processes to one address.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct PeerConnections {
+    /// Address.
+    pub address: String,
+    /// Mean number of open connections.
+    #[serde(with = "Figure")]
+    pub open: f64,
+    /// Mean number of connections on which the last data was a request.
+    #[serde(with = "Figure")]
+    pub busy: f64,
+}
+
+/// Threads of a server and of its upstream services, sampled over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct WaitProfile {
+    /// Length of the sampled time, seconds.
+    #[serde(with = "Figure")]
+    pub seconds: f64,
+    /// Number of rounds. A round reads each thread once.
+    pub rounds: u64,
+    /// Number of thread samples.
+    pub samples: u64,
+    /// Cost of the sampling, in CPUs.
+    #[serde(with = "Figure")]
+    pub cpu: f64,
+    /// Sampled processes, the one with most threads first.
+    #[serde(deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
+    pub processes: Vec<WaitProcess>,
+    /// Threads by activity, the largest group first.
+    #[serde(deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
+    pub groups: Vec<WaitGroup>,
+    /// Futexes with several waiting threads, the one with most waiting threads first.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
+    pub futexes: Vec<FutexProfile>,
+    /// Titles of processes that change their title.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
+    pub titles: Vec<TitleGroup>,
+    /// Connections of the server's clients; absent if its listener is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clients: Option<ClientConnections>,
+    /// Connections of the processes to other servers.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
+    pub peers: Vec<PeerConnections>,
+    /// Reasons why something could not be read, one sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
+    pub missing: Vec<String>,
+}
+
+impl WaitProfile {
+    /// Calls `change` with each text that another program may have written.
+    pub(crate) fn each_text(&mut self, mut change: impl FnMut(&mut String)) {
+        let groups = self.groups.iter_mut().flat_map(|g| [&mut g.process, &mut g.thread, &mut g.key]);
+        groups.for_each(&mut change);
+        for futex in &mut self.futexes {
+            [&mut futex.process, &mut futex.address, &mut futex.name, &mut futex.function]
+                .into_iter()
+                .chain(futex.holders.iter_mut().map(|holder| &mut holder.key))
+                .for_each(&mut change);
+        }
+        self.titles.iter_mut().flat_map(|t| [&mut t.process, &mut t.title]).for_each(&mut change);
+        self.processes.iter_mut().map(|p| &mut p.process).for_each(&mut change);
+        self.peers.iter_mut().map(|p| &mut p.address).chain(&mut self.missing).for_each(change);
+    }
+}
