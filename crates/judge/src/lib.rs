@@ -66,6 +66,7 @@ mod users;
 mod verdict;
 mod view;
 mod waiting;
+mod waits;
 mod what_if;
 
 #[cfg(any(test, feature = "planted"))]
@@ -90,6 +91,7 @@ pub use sweep::{Plateau, lacked_connections};
 pub use thresholds::{FLAT, FULL};
 pub use users::{Bracket, bracket};
 pub use view::{Host, Task, View};
+pub use waits::{headline, waits};
 pub use what_if::what_if;
 
 use run::{Run, Trial};
@@ -154,6 +156,7 @@ pub fn judge_so_far(run: &mut Run) {
         bottleneck,
         behind: facts.upstreams.clone(),
         proof,
+        waits: sampled(&facts).map(waits::waits).unwrap_or_default(),
         what_if: Vec::new(),
         repeats,
         expected: Vec::new(),
@@ -172,4 +175,10 @@ pub fn judge_so_far(run: &mut Run) {
     findings.expected = expect::expected(run, &findings);
     findings.failure = decide::failure(run, &findings);
     run.findings = findings;
+}
+
+/// Returns the sampled threads of the decisive trial, or of the last trial that has some.
+fn sampled<'a>(facts: &Facts<'a>) -> Option<&'a run::WaitProfile> {
+    let of = |trial: &'a Trial| trial.server.as_ref()?.waits.as_deref();
+    facts.decisive.and_then(of).or_else(|| facts.run.trials.iter().rev().find_map(of))
 }

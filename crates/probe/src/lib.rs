@@ -27,6 +27,7 @@ mod testing;
 mod text;
 mod tree;
 mod units;
+mod waits;
 
 pub use column_writer::{ColumnWriter, Slots};
 pub use find::{FindError, Found, find_server, holds_sockets, other_network};
@@ -44,3 +45,4 @@ pub use scope::Scope;
 pub use source::{Effort, Round, Source, SourceSpec};
 pub use sources::{CpuQuota, Exporter, SOURCES, descriptor_limits};
 pub use tree::Tree;
+pub use waits::WaitSampler;

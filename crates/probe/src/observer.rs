@@ -16,7 +16,7 @@ use sys::clock::Origin;
 use crate::process_watch::ProcessWatch;
 use crate::processors;
 use crate::sources::Exporter;
-use crate::{Glance, Probe, SOURCES, Sampler, Scope};
+use crate::{Glance, Probe, SOURCES, Sampler, Scope, WaitSampler};
 
 /// The observer of a host; see the module documentation.
 #[derive(Clone)]
@@ -48,7 +48,8 @@ impl Observer {
         spec.processes.extend(more);
         let life = ProcessWatch::new(&spec);
         let sampler = Sampler::start(self.probe(&spec), life, interval(interval_s), origin)?;
-        Ok(Watching { sampler, observer: self.clone() })
+        let waits = spec.waits.then(|| WaitSampler::start(spec.processes, spec.netns_pid)).transpose()?;
+        Ok(Watching { sampler, waits, observer: self.clone() })
     }
 
     fn probe(&self, spec: &ObserverSpec) -> Probe {
@@ -92,6 +93,7 @@ fn interval(seconds: f64) -> Duration {
 /// An active observer.
 pub struct Watching {
     sampler: Sampler,
+    waits: Option<WaitSampler>,
     observer: Observer,
 }
 
@@ -117,7 +119,8 @@ impl Watching {
     pub fn so_far(&self) -> Option<Observed> {
         let mut seen = self.sampler.so_far()?;
         processors::only(&mut seen.recording, &self.observer.spec.processors);
-        Some(Observed { machine: self.machine(), ..seen })
+        let waits = self.waits.as_ref().map(|waits| Box::new(waits.so_far()));
+        Some(Observed { machine: self.machine(), waits, ..seen })
     }
 
     /// Returns the name of the CPUs that `cpu.*` counts (see [`run::Side::machine`]).
@@ -128,6 +131,7 @@ impl Watching {
     /// Stops sampling and returns all data.
     pub fn finish(self) -> Observed {
         let cpus = &self.observer.spec.processors;
+        let waits = self.waits.map(|waits| Box::new(waits.finish()));
         let Some(mut end) = self.sampler.finish_keeping() else { return Observed::default() };
         processors::only(&mut end.recording, cpus);
         let (processes, machine) = (end.probe.processes(), processors::machine(cpus));
@@ -139,6 +143,7 @@ impl Watching {
             machine,
             behind,
             incidents: end.incidents,
+            waits,
             ..Observed::default()
         }
     }

@@ -36,6 +36,15 @@ pub fn brief(run: &run::Run, style: &Style, most: usize) -> String {
     forms::brief(&document(run), style, most)
 }
 
+/// Renders the sampled threads of a run for a terminal, under a first sentence.
+pub fn render_waits(run: &run::Run, headline: &str, style: &Style) -> String {
+    let blocks = pages::wait_profile(run).map(pages::wait_blocks).unwrap_or_default();
+    let further = run.findings.waits.iter().skip(1).map(|f| Note::block(Tone::Plain, format!("{}.", f.sentence)));
+    let blocks = further.chain(blocks).collect();
+    let sections = vec![Section::new("waits", "", Weight::First, blocks)];
+    forms::brief(&Doc { title: headline.into(), sections, ..Doc::default() }, style, usize::MAX)
+}
+
 /// Renders a run in one of the [`FORMS`].
 pub fn render(form: &str, run: &run::Run, style: &Style) -> Result<String, ReportError> {
     let row = FORMS.iter().find(|f| f.name == form).ok_or_else(|| ReportError::UnknownForm {

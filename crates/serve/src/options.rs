@@ -30,6 +30,8 @@ pub const OPTIONS: &[OptionSpec] = &[
         "method of timing this work: by the CPU clock, or by calibrated loops (which interrupts prolong)",
     ),
     row("sleep_ms", "milliseconds", "each request sleeps this long in the thread that serves it"),
+    row("lock", "milliseconds", "each request holds one lock of the whole server this long, asleep"),
+    row("spin", "microseconds", "CPU time added to each request, in the function planted_spin"),
     row("workers", "count", "threads of model `workers`, each of which serves one request at a time"),
     row("capacity", "requests/s", "a thread starts its next request at the earliest 1/capacity after the previous one"),
     row("capacity_by", "work|sleep", "use of the CPU in this time: busy (work, the default) or idle (sleep)"),

@@ -18,6 +18,7 @@ mod schema;
 mod selftest;
 mod serve;
 mod testbed;
+mod waits;
 mod watch;
 mod what_if;
 
@@ -37,6 +38,8 @@ pub(crate) enum Command {
     Compare(Box<compare::Args>),
     /// Watch the counters of a server without loading it
     Watch(Box<watch::Args>),
+    /// Tell what the threads of a server wait for, without loading it
+    Waits(waits::Args),
     /// Convert requests (URLs, curl, HAR, vegeta, access logs) to TOML
     Import(import::Args),
     /// Predict a measured server's capacity with other resources or other users
@@ -80,6 +83,7 @@ impl Command {
             Self::Prove(args) => prove::run(&args),
             Self::Compare(args) => compare::run(&args),
             Self::Watch(args) => watch::run(&args),
+            Self::Waits(args) => waits::run(&args),
             Self::WhatIf(args) => what_if::run(&args),
             Self::Import(args) => import::run(&args),
             Self::Serve(args) => serve::run(&args),

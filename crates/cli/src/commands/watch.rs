@@ -25,6 +25,9 @@ pub(crate) struct Args {
     /// Time between two samples of the counters [default: 500ms]
     #[arg(long, value_name = "TIME", value_parser = units::seconds)]
     interval: Option<f64>,
+    /// Also sample the threads of the server, and tell what they wait for
+    #[arg(long)]
+    waits: bool,
     #[command(flatten)]
     host: ServerHostArgs,
     #[command(flatten)]
@@ -41,6 +44,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     // Without a duration, the user or the end of the server stops the watch.
     plan.load.duration_s = args.duration.unwrap_or(run::MAX_DURATION_S);
     plan.observe.interval_s = args.interval.unwrap_or(plan.observe.interval_s);
+    plan.observe.waits = args.waits;
     args.host.apply(&mut plan)?;
     output::catch_interrupts();
     let kept = args.out.prepare(&plan)?;
@@ -56,7 +60,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 /// Parses the listener to watch. A bare port means any listener on this machine.
-fn listener(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn listener(text: &str) -> Result<SocketAddr, String> {
     let bare = text.parse::<u16>().ok().filter(|port| *port > 0).map(|port| SocketAddr::from(([0, 0, 0, 0], port)));
     bare.or_else(|| text.parse().ok()).ok_or_else(|| format!("{text:?} is not a port; write 8080 or 127.0.0.1:8080"))
 }

@@ -98,18 +98,20 @@ impl Hosts {
     }
 
     /// Starts the observer on the server's host. It follows the given process, or else the processes that listen at
-    /// `listener`.
+    /// `listener`. With `waits`, it samples their threads.
     pub(crate) fn observe_server(
         &self,
         program: &Path,
         pid: Option<u32>,
         listener: Option<Address>,
+        waits: bool,
     ) -> Result<Option<RemoteObserver>, LabError> {
         let Some(host) = &self.server else { return Ok(None) };
         let (processes, find) = (pid.into_iter().collect(), listener.clone().filter(|_| pid.is_none()));
         let listen = listener.filter(|_| pid.is_some());
         let role = Role::Server;
-        let observer = ObserverSpec { host: host.name().into(), role, processes, listen, ..ObserverSpec::default() };
+        let observer =
+            ObserverSpec { host: host.name().into(), role, processes, listen, waits, ..ObserverSpec::default() };
         RemoteObserver::start(host, program, WatchSpec { observer, find }).map(Some)
     }
 }

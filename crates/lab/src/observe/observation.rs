@@ -167,6 +167,12 @@ impl Observation {
         self
     }
 
+    /// Samples the threads of the server and of its upstream services, if `wanted`.
+    pub(crate) fn with_waits(mut self, wanted: bool) -> Self {
+        self.server.iter_mut().for_each(|host| host.change(|spec| spec.waits = wanted));
+        self
+    }
+
     /// Counts the connections of these listeners of the server; expensive if there are many.
     pub fn counting(mut self, listeners: &[SocketAddr]) -> Self {
         let counted: Vec<Address> = listeners.iter().copied().map(Address::from).collect();

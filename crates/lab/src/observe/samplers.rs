@@ -202,8 +202,8 @@ impl Samplers {
 }
 
 fn side_of(host: String, shared: bool, seen: Observed) -> Side {
-    let Observed { recording, processes, machine, behind, .. } = seen;
-    Side { host, machine, processes, behind, shared, recording, ..Side::default() }
+    let Observed { recording, processes, machine, behind, waits, .. } = seen;
+    Side { host, machine, processes, behind, waits, shared, recording, ..Side::default() }
 }
 
 /// Returns the recording of a namespace host, with the host's name before every instance to keep it apart from the

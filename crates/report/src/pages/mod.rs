@@ -29,6 +29,9 @@ mod trials;
 mod trust;
 mod utilisation;
 mod verdict;
+mod waits;
+
+pub(crate) use waits::{blocks as wait_blocks, profile as wait_profile};
 
 pub use trials::{busiest_device, words as error_words};
 
@@ -87,6 +90,7 @@ pub const PAGES: &[Page] = &[
     Page { name: "tls", help: "the cost of TLS: CPU time of a handshake, bytes on the wire", sections: tls::sections },
     Page { name: "double", help: "the resources needed to double the capacity", sections: double::sections },
     Page { name: "behind", help: "upstreams of the server, and how busy they were", sections: behind::sections },
+    Page { name: "waits", help: "threads of the server, and what they wait for", sections: waits::sections },
     Page { name: "utilisation", help: "how busy each device was at saturation", sections: utilisation::sections },
     Page { name: "latency", help: "the percentile curve and the figures behind it", sections: latency::sections },
     Page { name: "fits", help: "fitted curves with the intervals of their coefficients", sections: fits::sections },

@@ -96,10 +96,13 @@ pub struct ObservePlan {
     pub interval_s: f64,
     /// Observation without load before the first trial, seconds.
     pub at_rest_s: f64,
+    /// Whether to sample the threads of the server and of its upstream services.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub waits: bool,
 }
 
 impl Default for ObservePlan {
     fn default() -> Self {
-        Self { interval_s: 0.5, at_rest_s: 1.0 }
+        Self { interval_s: 0.5, at_rest_s: 1.0, waits: false }
     }
 }

@@ -119,6 +119,9 @@ pub struct WaitProcess {
     /// Mean number of threads.
     #[serde(with = "Figure")]
     pub threads: f64,
+    /// Share of time in which the busiest thread ran or was ready to run, 0 to 1.
+    #[serde(with = "Figure")]
+    pub busiest: f64,
     /// Whether the processes are an upstream service of the server.
     #[serde(skip_serializing_if = "skip_empty::is_false")]
     pub behind: bool,
@@ -177,7 +180,8 @@ pub struct FutexProfile {
     /// Part of the readings in which the owner was known, 0 to 1.
     #[serde(with = "Figure")]
     pub owned: f64,
-    /// Activity of the owner, the most frequent first.
+    /// Activity of the owner, the most frequent first. If the owner is never known: of the active threads with a user's
+    /// name.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub holders: Vec<HolderState>,
 }

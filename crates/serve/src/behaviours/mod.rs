@@ -5,7 +5,9 @@
 
 mod capacity;
 mod delay;
+mod lock;
 mod sleep;
+mod spin;
 mod work;
 
 use std::sync::Arc;
@@ -52,6 +54,16 @@ pub const BEHAVIOURS: &[BehaviourSpec] = &[
         option: "capacity",
         help: "a known highest rate, by work or by sleep",
         kind: Kind::Session(capacity::delay),
+    },
+    BehaviourSpec {
+        option: "lock",
+        help: "each request holds one lock of the whole server, asleep: server-concurrency",
+        kind: Kind::Session(lock::delay),
+    },
+    BehaviourSpec {
+        option: "spin",
+        help: "burns this much CPU time per request in the function planted_spin: server-cpu",
+        kind: Kind::Session(spin::delay),
     },
     BehaviourSpec {
         option: "accept_every_ms",

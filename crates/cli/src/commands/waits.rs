@@ -1,0 +1,79 @@
+//! `loadline waits`: samples the threads of a server and tells what they wait for.
+
+use std::net::SocketAddr;
+
+use run::{Address, Plan, Run, WaitFinding, WaitProfile};
+
+use super::watch::listener;
+use crate::args::{ServerHostArgs, units};
+use crate::{Exit, output};
+
+/// Default time of sampling, seconds.
+const DEFAULT_S: f64 = 10.0;
+
+/// Arguments of `waits`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Process of the server, with its children
+    #[arg(value_name = "PID", required_unless_present = "port")]
+    pid: Option<u32>,
+    /// Port of the server, or address with a port
+    #[arg(long, value_name = "PORT", value_parser = listener, conflicts_with = "pid")]
+    port: Option<SocketAddr>,
+    /// Time to sample [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = units::seconds)]
+    duration: Option<f64>,
+    /// Print the findings and the profile as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    host: ServerHostArgs,
+}
+
+/// Answer in JSON.
+#[derive(serde::Serialize)]
+struct Answer<'a> {
+    waits: &'a [WaitFinding],
+    profile: &'a WaitProfile,
+}
+
+/// Samples and prints.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let mut plan = Plan { command: "waits".into(), ..Plan::default() };
+    plan.target.server_pid = args.pid;
+    plan.target.url = args.port.map(|at| format!("tcp://{at}")).unwrap_or_default();
+    plan.load.duration_s = args.duration.unwrap_or(DEFAULT_S);
+    plan.observe.waits = true;
+    args.host.apply(&mut plan)?;
+    plan.check()?;
+    output::catch_interrupts();
+    let run = lab::watch_server(plan, args.port.map(Address::Inet), None, &mut Interrupt)?;
+    print(&run, args.json)
+}
+
+fn print(run: &Run, json: bool) -> anyhow::Result<Exit> {
+    let server = run.trials.last().and_then(|trial| trial.server.as_ref());
+    let profile = server.and_then(|side| side.waits.as_deref());
+    let Some(profile) = profile.filter(|profile| profile.samples > 0) else {
+        let why = profile.and_then(|profile| profile.missing.first().cloned());
+        anyhow::bail!(why.unwrap_or_else(|| "the process ended before any of its threads was read".into()));
+    };
+    let waits = &run.findings.waits;
+    match json {
+        true => output::print(&(serde_json::to_string_pretty(&Answer { waits, profile })? + "\n"))?,
+        false => {
+            let headline = judge::headline(profile, waits);
+            output::print(&report::render_waits(run, &headline, &output::style()))?;
+        }
+    }
+    Ok(if run.interrupted { Exit::Interrupted } else { Exit::Done })
+}
+
+/// Ends the sampling at Ctrl-C.
+struct Interrupt;
+
+impl lab::Watch for Interrupt {
+    fn stop(&self) -> bool {
+        sys::interrupt::seen() > 0
+    }
+}

@@ -1,0 +1,118 @@
+//! Causes other than locks: blocked event loops, sleeping workers, disks, peers, and one computing thread.
+
+use std::collections::BTreeMap;
+
+use run::{ThreadState, WaitCause, WaitFinding, WaitGroup, WaitProcess, WaitProfile};
+
+use super::requests::Requests;
+use crate::thresholds::{FULL_MIDDLE, WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
+
+/// Threads of the processes with one name, per process.
+struct Activity<'a> {
+    process: &'a WaitProcess,
+    groups: Vec<&'a WaitGroup>,
+}
+
+impl Activity<'_> {
+    /// Returns the mean number of threads per process in some states.
+    fn threads(&self, is_counted: impl Fn(ThreadState) -> bool) -> f64 {
+        let all: f64 = self.groups.iter().filter(|g| is_counted(g.state)).map(|g| g.threads).sum();
+        all / self.process.processes.max(1.0)
+    }
+
+    fn on_cpu(&self) -> f64 {
+        self.threads(|state| matches!(state, ThreadState::OnCpu | ThreadState::Runnable))
+    }
+
+    /// Returns the waiting state of most active threads, with the key of most of them.
+    fn blocked(&self) -> Option<(ThreadState, f64, String)> {
+        let mut sums: BTreeMap<ThreadState, f64> = BTreeMap::new();
+        let is_wait = |g: &&&WaitGroup| cause_of(g.state).is_some();
+        for group in self.groups.iter().filter(is_wait) {
+            *sums.entry(group.state).or_default() += group.threads;
+        }
+        let (state, threads) = sums.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        let most = self.groups.iter().filter(|g| g.state == state).max_by(|a, b| a.threads.total_cmp(&b.threads));
+        Some((state, threads, most.map(|g| g.key.clone()).unwrap_or_default()))
+    }
+}
+
+/// Returns the cause that a waiting state stands for.
+const fn cause_of(state: ThreadState) -> Option<WaitCause> {
+    match state {
+        ThreadState::Sleep => Some(WaitCause::Sleep),
+        ThreadState::Disk => Some(WaitCause::Disk),
+        ThreadState::Peer => Some(WaitCause::Peer),
+        _ => None,
+    }
+}
+
+/// Returns the causes of all processes.
+pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
+    let activity = |process| Activity {
+        process,
+        groups: profile.groups.iter().filter(|group| group.process == process.process).collect(),
+    };
+    profile.processes.iter().filter_map(|process| cause(profile, &activity(process), requests)).collect()
+}
+
+fn cause(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
+    let process = activity.process;
+    let finding = |cause, threads: f64, name: String| WaitFinding {
+        cause,
+        name,
+        process: process.process.clone(),
+        threads,
+        of: process.threads,
+        share: if process.threads > 0.0 { (threads / process.threads).min(1.0) } else { 0.0 },
+        ..WaitFinding::default()
+    };
+    let demand = requests.demand();
+    let cpu = activity.on_cpu();
+    let waits_for_cpu = process.busiest >= FULL_MIDDLE && cpu < process.busiest + WAIT_FEW;
+    if waits_for_cpu && demand >= process.processes + WAIT_QUEUE {
+        return Some(finding(WaitCause::SerialCpu, process.processes, thread_on_cpu(activity)));
+    }
+    let (state, threads, key) = activity.blocked()?;
+    let per_process = threads / process.processes.max(1.0);
+    let idle = activity.threads(ThreadState::is_idle);
+    if per_process < WAIT_MOSTLY || per_process < cpu {
+        return None;
+    }
+    if process.epoll && idle < WAIT_FEW && demand >= threads + WAIT_QUEUE && per_process <= 1.0 + WAIT_FEW {
+        return Some(blocking_call(finding(WaitCause::BlockingCall, threads, key.clone()), state, &key));
+    }
+    if !holds(demand, requests, threads) {
+        return None;
+    }
+    let cause = cause_of(state)?;
+    let peer = if state == ThreadState::Peer { key.clone() } else { String::new() };
+    let pool = profile.peers.iter().find(|p| p.address == peer && p.busy >= WAIT_POOL_BUSY * p.open);
+    match cause {
+        WaitCause::Peer if pool.is_some_and(|pool| demand >= pool.open + WAIT_QUEUE) => {
+            Some(WaitFinding { peer, ..finding(WaitCause::ConnectionPool, threads, String::new()) })
+        }
+        WaitCause::Peer => Some(WaitFinding { peer, ..finding(cause, threads, String::new()) }),
+        WaitCause::Sleep if requests.queued >= WAIT_QUEUE && idle < WAIT_FEW => {
+            Some(WaitFinding { holder: Some(state), ..finding(WaitCause::WorkerPool, threads, String::new()) })
+        }
+        _ => Some(finding(cause, threads, key)),
+    }
+}
+
+/// Returns true if the blocked threads can hold the requests in progress. A thread of housekeeping sleeps without a request.
+fn holds(demand: f64, requests: &Requests, threads: f64) -> bool {
+    let in_progress = demand - requests.queued;
+    threads >= 2.0 - WAIT_MOSTLY && threads >= WAIT_MOSTLY * in_progress && in_progress >= WAIT_MOSTLY * threads
+}
+
+fn blocking_call(finding: WaitFinding, state: ThreadState, key: &str) -> WaitFinding {
+    let peer = if state == ThreadState::Peer { key.to_string() } else { String::new() };
+    WaitFinding { holder: Some(state), peer, ..finding }
+}
+
+/// Returns the name of the threads that compute most.
+fn thread_on_cpu(activity: &Activity<'_>) -> String {
+    let running = activity.groups.iter().filter(|g| g.state == ThreadState::OnCpu);
+    running.max_by(|a, b| a.threads.total_cmp(&b.threads)).map(|g| g.thread.clone()).unwrap_or_default()
+}

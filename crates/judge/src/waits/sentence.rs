@@ -1,0 +1,77 @@
+//! Findings about waits as sentences.
+
+use run::number::number;
+use run::{ThreadState, WaitCause, WaitFinding, WaitProfile};
+
+/// Returns a finding as one sentence.
+pub(super) fn sentence(finding: &WaitFinding) -> String {
+    let WaitFinding { name, process, threads, of, peer, .. } = finding;
+    let who = format!("{} of {} threads of {process}", number(*threads), number(*of));
+    match finding.cause {
+        WaitCause::Lock => {
+            let held = finding.holder.map(|state| format!("; its holder {}", does(state, peer))).unwrap_or_default();
+            format!("{who} wait for one lock ({name}){held}")
+        }
+        WaitCause::WorkerPool => format!("all workers of {process} are busy ({who} sleep), and requests queue"),
+        WaitCause::ConnectionPool => format!("{who} wait for replies of {peer}; all connections to it are busy"),
+        WaitCause::BlockingCall => {
+            let does = finding.holder.map_or("is blocked".to_string(), |state| does(state, peer));
+            format!("the event loop of {process} {does} while requests wait")
+        }
+        WaitCause::RowLock => format!("{who} wait for a row lock ({name})"),
+        WaitCause::Disk => format!("{who} wait for a disk ({name})"),
+        WaitCause::Sleep => format!("{who} sleep while they have a request"),
+        WaitCause::SerialCpu => {
+            format!("one thread of {process} computes all the time ({name}), and requests wait for it")
+        }
+        WaitCause::Peer => format!("{who} wait for replies of {peer}"),
+    }
+}
+
+/// Returns what a thread does, as a clause after its subject.
+fn does(state: ThreadState, peer: &str) -> String {
+    match state {
+        ThreadState::OnCpu => "computes".into(),
+        ThreadState::Runnable => "waits for a CPU".into(),
+        ThreadState::Sleep => "sleeps".into(),
+        ThreadState::Disk => "waits for a disk".into(),
+        ThreadState::Peer if peer.is_empty() => "waits for a reply of another server".into(),
+        ThreadState::Peer => format!("waits for a reply of {peer}"),
+        ThreadState::Futex => "waits for another thread".into(),
+        ThreadState::FileLock => "waits for a lock on a file".into(),
+        ThreadState::ClientWrite => "waits for a slow client".into(),
+        ThreadState::Pipe => "waits for a pipe".into(),
+        ThreadState::Child => "waits for a child process".into(),
+        ThreadState::Memory => "waits for memory".into(),
+        ThreadState::Stopped => "is stopped".into(),
+        _ => "waits for work".into(),
+    }
+}
+
+/// Returns a profile's first sentence: its largest cause, or what the threads do.
+pub fn headline(profile: &WaitProfile, findings: &[WaitFinding]) -> String {
+    if let Some(first) = findings.first() {
+        return format!("{}.", capital(&first.sentence));
+    }
+    let threads: f64 = profile.processes.iter().map(|p| p.threads).sum();
+    if profile.rounds == 0 || threads == 0.0 {
+        return "No thread could be read.".into();
+    }
+    let sum = |is_counted: fn(ThreadState) -> bool| -> f64 {
+        profile.groups.iter().filter(|g| is_counted(g.state)).map(|g| g.threads).sum()
+    };
+    let on_cpu = sum(|state| matches!(state, ThreadState::OnCpu | ThreadState::Runnable));
+    let active = sum(ThreadState::is_active);
+    format!(
+        "No cause of waiting stands out: of {} threads, {} compute, {} are blocked in their work, and {} wait for work or for each other.",
+        number(threads),
+        number(on_cpu),
+        number((active - on_cpu).max(0.0)),
+        number((threads - active).max(0.0))
+    )
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}

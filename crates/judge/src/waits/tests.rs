@@ -1,0 +1,193 @@
+//! Planted profiles with a known cause, and idle servers that must have none.
+
+use run::{
+    ClientConnections, FutexKind, FutexProfile, HolderState, ThreadState, WaitCause, WaitFinding, WaitGroup,
+    WaitProcess, WaitProfile,
+};
+
+use super::{headline, waits};
+
+/// A process of `threads` threads with some of them in each state.
+fn process(threads: f64, groups: &[(ThreadState, &str, f64)]) -> WaitProfile {
+    let group = |(state, key, n): &(ThreadState, &str, f64)| WaitGroup {
+        process: "app:7".into(),
+        thread: "worker-#".into(),
+        state: *state,
+        key: (*key).into(),
+        threads: *n,
+        share: n / threads,
+    };
+    WaitProfile {
+        rounds: 100,
+        seconds: 1.0,
+        processes: vec![WaitProcess { process: "app:7".into(), processes: 1.0, threads, ..WaitProcess::default() }],
+        groups: groups.iter().map(group).collect(),
+        ..WaitProfile::default()
+    }
+}
+
+/// A profile in which 14.7 of 16 threads wait for one futex while one sleeps, with 16 requests.
+fn locked(kind: FutexKind) -> WaitProfile {
+    let mut profile = process(
+        16.0,
+        &[(ThreadState::Futex, "0x10", 14.7), (ThreadState::Sleep, "", 1.0), (ThreadState::ClientRead, "", 0.3)],
+    );
+    profile.futexes = vec![FutexProfile {
+        process: "app:7".into(),
+        address: "0x10".into(),
+        kind,
+        users: 16,
+        waiting: 14.7,
+        contended: 1.0,
+        active: 1.0,
+        holders: vec![HolderState { state: ThreadState::Sleep, share: 1.0, ..HolderState::default() }],
+        ..FutexProfile::default()
+    }];
+    profile.clients = Some(clients(15.7, 0.0));
+    profile
+}
+
+fn clients(in_progress: f64, unread: f64) -> ClientConnections {
+    ClientConnections { readings: 20, open: 16.0, in_progress, unread, ..ClientConnections::default() }
+}
+
+fn causes(profile: &WaitProfile) -> Vec<WaitCause> {
+    waits(profile).iter().map(|f| f.cause).collect()
+}
+
+#[test]
+fn a_lock_whose_waiters_hold_requests_is_named_with_its_holder() {
+    for kind in [FutexKind::OwnedMutex, FutexKind::Mutex, FutexKind::Semaphore] {
+        let found = waits(&locked(kind));
+        assert_eq!(found.len(), 1, "{found:?}");
+        let WaitFinding { cause, threads, of, holder, .. } = &found[0];
+        assert_eq!((*cause, *threads, *of, *holder), (WaitCause::Lock, 14.7, 16.0, Some(ThreadState::Sleep)));
+        let said = headline(&locked(kind), &found);
+        assert_eq!(said, "14.7 of 16 threads of app:7 wait for one lock (0x10); its holder sleeps.");
+    }
+}
+
+#[test]
+fn a_mutex_with_an_owner_needs_no_account_of_requests() {
+    let mut profile = locked(FutexKind::OwnedMutex);
+    profile.clients = None;
+    assert_eq!(causes(&profile), [WaitCause::Lock]);
+    for kind in [FutexKind::Mutex, FutexKind::Semaphore, FutexKind::Condition, FutexKind::Unknown] {
+        profile.futexes[0].kind = kind;
+        assert!(causes(&profile).is_empty(), "{kind:?}");
+    }
+}
+
+#[test]
+fn idle_workers_that_wait_for_one_futex_are_no_lock() {
+    // One request of a pool of 16: its futex looks like a lock with 15 waiters.
+    for kind in [FutexKind::OwnedMutex, FutexKind::Mutex, FutexKind::Semaphore] {
+        let mut profile = locked(kind);
+        profile.clients = Some(clients(1.0, 0.0));
+        assert!(causes(&profile).is_empty(), "{kind:?}");
+    }
+    let mut condition = locked(FutexKind::Condition);
+    condition.futexes[0].owned = 0.0;
+    assert!(causes(&condition).is_empty(), "a condition variable is not a lock");
+}
+
+#[test]
+fn a_leader_that_waits_for_work_holds_no_lock_that_counts() {
+    for state in [ThreadState::Accept, ThreadState::Events, ThreadState::ClientRead, ThreadState::Futex] {
+        let mut profile = locked(FutexKind::OwnedMutex);
+        profile.futexes[0].holders[0].state = state;
+        profile.futexes[0].active = 0.0;
+        profile.clients = None;
+        assert!(causes(&profile).is_empty(), "{state:?}");
+    }
+}
+
+#[test]
+fn requests_that_wait_elsewhere_leave_the_cause_open() {
+    // An event loop has read 64 requests. Its pool of four is partly idle.
+    let mut profile = process(5.0, &[(ThreadState::Futex, "0x10", 3.0), (ThreadState::OnCpu, "", 2.0)]);
+    profile.futexes =
+        vec![FutexProfile { waiting: 3.0, users: 4, active: 1.0, ..locked(FutexKind::Semaphore).futexes[0].clone() }];
+    profile.clients = Some(clients(64.0, 0.0));
+    assert!(causes(&profile).is_empty());
+}
+
+#[test]
+fn a_pool_of_any_load_is_never_a_lock() {
+    // Pools of 2 to 64 workers at every load: `busy` of them have a request each, the others wait for the queue.
+    for workers in [2.0_f64, 4.0, 16.0, 64.0] {
+        for percent in 1..100 {
+            let busy = workers * f64::from(percent) / 100.0;
+            for kind in [FutexKind::OwnedMutex, FutexKind::Mutex, FutexKind::Semaphore] {
+                let mut profile = locked(kind);
+                let futex = &mut profile.futexes[0];
+                (futex.waiting, futex.active, futex.contended) = (workers - busy, busy, 1.0);
+                futex.holders[0].state = ThreadState::Futex;
+                profile.clients = Some(clients(busy, 0.0));
+                assert!(!causes(&profile).contains(&WaitCause::Lock), "{workers} workers, {busy} busy, {kind:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lock_that_is_rarely_contended_is_not_named() {
+    let mut profile = locked(FutexKind::OwnedMutex);
+    profile.futexes[0].contended = 0.3;
+    assert!(!causes(&profile).contains(&WaitCause::Lock));
+    // Nobody is active while threads wait, or only a thread that never uses this futex.
+    for (unheld, active) in [(0.4, 1.0), (0.0, 0.2)] {
+        let mut profile = locked(FutexKind::Semaphore);
+        (profile.futexes[0].unheld, profile.futexes[0].active) = (unheld, active);
+        assert!(!causes(&profile).contains(&WaitCause::Lock));
+    }
+}
+
+#[test]
+fn an_event_loop_that_sleeps_while_requests_wait_is_a_blocking_call() {
+    let mut profile = process(1.0, &[(ThreadState::Sleep, "", 0.93), (ThreadState::OnCpu, "", 0.07)]);
+    profile.processes[0].epoll = true;
+    profile.clients = Some(clients(1.0, 7.0));
+    assert_eq!(causes(&profile), [WaitCause::BlockingCall]);
+    profile.clients = Some(clients(0.0, 0.0));
+    assert!(causes(&profile).is_empty(), "a thread of housekeeping sleeps without requests");
+    let mut idle = process(2.0, &[(ThreadState::Sleep, "", 1.0), (ThreadState::Events, "", 1.0)]);
+    idle.processes[0].epoll = true;
+    idle.clients = Some(clients(1.0, 7.0));
+    assert!(causes(&idle).is_empty(), "its loop waits for events");
+}
+
+#[test]
+fn workers_that_sleep_or_wait_for_a_peer_are_told() {
+    let mut sleeping = process(8.0, &[(ThreadState::Sleep, "", 8.0)]);
+    sleeping.clients = Some(clients(8.0, 0.0));
+    assert_eq!(causes(&sleeping), [WaitCause::Sleep]);
+    sleeping.clients = Some(clients(8.0, 24.0));
+    assert_eq!(causes(&sleeping), [WaitCause::WorkerPool]);
+    let mut waiting = process(8.0, &[(ThreadState::Peer, "10.0.0.2:5432", 8.0)]);
+    waiting.clients = Some(clients(8.0, 0.0));
+    let found = waits(&waiting);
+    assert_eq!((found[0].cause, found[0].peer.as_str()), (WaitCause::Peer, "10.0.0.2:5432"));
+    waiting.clients = Some(clients(8.0, 24.0));
+    waiting.peers = vec![run::PeerConnections { address: "10.0.0.2:5432".into(), open: 8.0, busy: 7.9 }];
+    assert_eq!(causes(&waiting), [WaitCause::ConnectionPool]);
+}
+
+#[test]
+fn one_thread_that_computes_while_requests_wait_is_serial() {
+    let mut profile = process(5.0, &[(ThreadState::OnCpu, "", 0.98), (ThreadState::Futex, "", 4.0)]);
+    profile.processes[0].busiest = 0.98;
+    profile.clients = Some(clients(8.0, 0.0));
+    assert_eq!(causes(&profile), [WaitCause::SerialCpu]);
+    profile.clients = Some(clients(1.0, 0.0));
+    assert!(causes(&profile).is_empty(), "one request at a time waits for nothing");
+}
+
+#[test]
+fn an_idle_server_has_no_cause_and_says_what_its_threads_do() {
+    let profile = process(3.0, &[(ThreadState::Events, "", 3.0)]);
+    assert!(waits(&profile).is_empty());
+    let said = headline(&profile, &[]);
+    assert!(said.contains("of 3 threads, 0 compute") && said.contains("3 wait for work"), "{said}");
+    assert_eq!(headline(&WaitProfile::default(), &[]), "No thread could be read.");
+}

@@ -1,0 +1,117 @@
+//! Kind and owner of the object behind a futex, from its memory and the arguments of the system call.
+//!
+//! Source: glibc nptl/pthreadP.h, sysdeps/nptl/bits/thread-shared-types.h (`__pthread_mutex_s`, `__pthread_cond_s`),
+//! nptl/internaltypes.h (`new_sem`); musl src/thread/pthread_mutex_timedlock.c; Rust library/std/src/sys/sync/mutex.
+
+use run::FutexKind;
+
+/// Number of bytes before the futex that are read, since the count of waiters of a condition variable is there.
+pub(super) const BYTES_BEFORE: u64 = 8;
+/// Number of bytes read at a futex.
+pub(super) const BYTES: usize = 24;
+
+const FUTEX_WAIT: u64 = 0;
+const FUTEX_LOCK_PI: u64 = 6;
+const FUTEX_WAIT_BITSET: u64 = 9;
+const FUTEX_LOCK_PI2: u64 = 13;
+/// Operation without its flags (FUTEX_PRIVATE_FLAG, FUTEX_CLOCK_REALTIME).
+const OPERATION: u64 = 0x7f;
+/// Value of a lock with waiters, in glibc, Rust and Go.
+const LOCKED_WITH_WAITERS: u32 = 2;
+/// Flag of a waiter in locks of musl, and the value of its locked mutex.
+const MUSL_WAITERS: u32 = 0x8000_0000;
+const MUSL_LOCKED: u32 = 16;
+/// Thread id in a lock with priority inheritance (FUTEX_TID_MASK).
+const PI_OWNER: u32 = 0x3fff_ffff;
+
+/// Arguments of a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wait {
+    pub(super) operation: u64,
+    pub(super) expected: u32,
+}
+
+/// Reading of one futex.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Object {
+    pub(super) kind: FutexKind,
+    /// Thread that owns it, as the process numbers its threads.
+    pub(super) owner: Option<u32>,
+}
+
+/// Classifies a futex for which `waiters` threads wait, and `pair` threads for it or for one of its neighbours. `memory` starts [`BYTES_BEFORE`] bytes before it. `is_thread`
+/// tells whether the process has a thread with this id.
+pub(super) fn classify(
+    wait: Wait,
+    memory: &[u8; BYTES],
+    (waiters, pair): (u32, u32),
+    is_thread: impl Fn(u32) -> bool,
+) -> Object {
+    let word = |at: usize| memory.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_ne_bytes);
+    let [before8, before4, value, after4, after8, after12] = [0, 4, 8, 12, 16, 20].map(word);
+    let owned = |owner: u32| Object { kind: FutexKind::OwnedMutex, owner: Some(owner) };
+    let unowned = |kind| Object { kind, owner: None };
+    match wait.operation & OPERATION {
+        FUTEX_LOCK_PI | FUTEX_LOCK_PI2 if is_thread(value & PI_OWNER) => owned(value & PI_OWNER),
+        FUTEX_WAIT | FUTEX_WAIT_BITSET if wait.expected == LOCKED_WITH_WAITERS && matches!(value, 1 | 2) => {
+            // `__owner` and `__nusers` of glibc.
+            if after12 >= 1 && is_thread(after8) { owned(after8) } else { unowned(FutexKind::Mutex) }
+        }
+        FUTEX_WAIT if wait.expected & MUSL_WAITERS != 0 => match wait.expected & !MUSL_WAITERS {
+            MUSL_LOCKED => unowned(FutexKind::Mutex),
+            owner if is_thread(owner) => owned(owner),
+            _ => Object::default(),
+        },
+        FUTEX_WAIT_BITSET => unowned(shared_wait(wait.expected, (waiters, pair), [before8, before4, value, after4])),
+        _ => Object::default(),
+    }
+}
+
+/// Tells a semaphore from a condition variable. Both store the number of their waiters, at different places: a
+/// semaphore behind the futex, a condition variable (times eight) before it. Threads wait for either of the two futexes
+/// of a condition variable.
+fn shared_wait(expected: u32, (waiters, pair): (u32, u32), [before8, before4, value, after4]: [u32; 4]) -> FutexKind {
+    let near = |stored: u32, count: u32| stored >= 1 && stored.abs_diff(count) <= 1;
+    let semaphore = expected == 0 && value == 0 && near(after4, waiters);
+    let condition = near(before8 >> 3, pair) || near(before4 >> 3, pair);
+    match (semaphore, condition) {
+        (true, false) => FutexKind::Semaphore,
+        (false, true) => FutexKind::Condition,
+        _ => FutexKind::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(words: [u32; 6]) -> [u8; BYTES] {
+        let mut out = [0; BYTES];
+        out.chunks_exact_mut(4).zip(words).for_each(|(to, word)| to.copy_from_slice(&word.to_ne_bytes()));
+        out
+    }
+
+    fn told(operation: u64, expected: u32, waiters: u32, words: [u32; 6]) -> (FutexKind, Option<u32>) {
+        let Object { kind, owner } =
+            classify(Wait { operation, expected }, &memory(words), (waiters, waiters), |tid| (100..110).contains(&tid));
+        (kind, owner)
+    }
+
+    #[test]
+    fn each_object_is_told_by_its_memory() {
+        assert_eq!(told(0x80, 2, 3, [0, 0, 2, 0, 104, 1]), (FutexKind::OwnedMutex, Some(104)));
+        // A thread of another process, or nobody between two owners.
+        assert_eq!(told(0x80, 2, 3, [0, 0, 2, 0, 7, 1]), (FutexKind::Mutex, None));
+        assert_eq!(told(0x89, 2, 3, [0, 0, 2, 0, 104, 0]), (FutexKind::Mutex, None));
+        assert_eq!(told(0x86, 0, 3, [0, 0, 0x8000_0068, 0, 0, 0]), (FutexKind::OwnedMutex, Some(104)));
+        assert_eq!(told(0x80, 0x8000_0010, 3, [0, 0, 0, 0, 0, 0]), (FutexKind::Mutex, None));
+        assert_eq!(told(0x80, 0x8000_0068, 3, [0; 6]), (FutexKind::OwnedMutex, Some(104)));
+        assert_eq!(told(0x189, 0, 15, [0x31, 0, 0, 15, 0, 0]), (FutexKind::Semaphore, None));
+        // The two groups of a condition variable.
+        assert_eq!(told(0x189, 0, 4, [4, 32, 0, 0, 0, 0]), (FutexKind::Condition, None));
+        assert_eq!(told(0x189, 0, 4, [32, 0, 0, 0, 0, 0]), (FutexKind::Condition, None));
+        // A parked thread of Rust, and memory that says nothing.
+        assert_eq!(told(0x89, u32::MAX, 1, [0, 0, u32::MAX, 0, 0, 0]), (FutexKind::Unknown, None));
+        assert_eq!(told(0x89, 7, 2, [0, 0, 7, 0, 0, 0]), (FutexKind::Unknown, None));
+    }
+}

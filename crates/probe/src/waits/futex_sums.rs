@@ -1,0 +1,170 @@
+//! Sums over rounds about each futex: its waiters, its kind, its owner, and who is active meanwhile.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use run::{FutexKind, FutexProfile, ThreadState};
+
+use super::profile::{address_text, holder_rows, largest};
+use super::round::{FutexSample, Round, ThreadSample, WaitKey};
+
+/// Maximum number of futexes during the sampling, and of remembered threads.
+const MAX_FUTEXES: usize = 4096;
+const MAX_THREADS: usize = 65_536;
+/// Maximum number of users and of thread names of a futex.
+const MAX_USERS: usize = 4096;
+const MAX_NAMES: usize = 16;
+/// Number of rounds below which a thread is too short-lived to be expected in a wait: a thread per request ends soon
+/// after it held a lock.
+const SHORT_LIFE_ROUNDS: u64 = 4;
+
+/// Number of rounds in which each thread was seen.
+#[derive(Debug, Default)]
+pub(super) struct UserRounds(BTreeMap<u32, u64>);
+
+impl UserRounds {
+    pub(super) fn add(&mut self, tid: u32) {
+        if self.0.len() < MAX_THREADS || self.0.contains_key(&tid) {
+            *self.0.entry(tid).or_default() += 1;
+        }
+    }
+
+    fn is_short_lived(&self, tid: u32) -> bool {
+        self.0.get(&tid).is_none_or(|rounds| *rounds < SHORT_LIFE_ROUNDS)
+    }
+}
+
+#[derive(Debug, Default)]
+struct FutexSum {
+    process: Arc<str>,
+    users: BTreeSet<u32>,
+    /// Names of the users.
+    names: BTreeSet<Arc<str>>,
+    waiting: f64,
+    contended: u64,
+    unheld: u64,
+    /// Rounds in which each thread with a user's name was active while others waited.
+    active: BTreeMap<u32, f64>,
+    /// Activity of these threads, in case the owner is never known.
+    activity: BTreeMap<(ThreadState, WaitKey), u64>,
+    kinds: BTreeMap<FutexKind, u64>,
+    readings: u64,
+    owned: u64,
+    holders: BTreeMap<(ThreadState, WaitKey), u64>,
+}
+
+/// Sums by process id and address.
+#[derive(Debug, Default)]
+pub(super) struct FutexSums(BTreeMap<(u32, u64), FutexSum>);
+
+impl FutexSums {
+    /// Adds a round.
+    pub(super) fn add(&mut self, round: &Round) {
+        let mut waiters: BTreeMap<(usize, u64), Vec<&ThreadSample>> = BTreeMap::new();
+        for thread in &round.threads {
+            if let WaitKey::Futex(address) = thread.key {
+                waiters.entry((thread.process, address)).or_default().push(thread);
+            }
+        }
+        for ((process, address), waiting) in waiters {
+            let Some(of) = round.processes.get(process) else { continue };
+            let id = (of.pid, address);
+            if self.0.len() >= MAX_FUTEXES && !self.0.contains_key(&id) {
+                continue;
+            }
+            let sum = self.0.entry(id).or_default();
+            sum.process = of.name.clone();
+            sum.add(process, &waiting, round);
+            let read = round.futexes.iter().find(|f| (f.process, f.address) == (process, address));
+            read.into_iter().for_each(|futex| sum.read(futex, round));
+        }
+    }
+
+    /// Returns true if at least two threads waited for a futex.
+    pub(super) fn is_shared(&self, pid: u32, address: u64) -> bool {
+        self.0.get(&(pid, address)).is_some_and(|sum| sum.users.len() >= 2)
+    }
+
+    /// Returns the shared futexes, the one with most waiting threads first.
+    pub(super) fn rows(
+        &self,
+        rounds: u64,
+        lives: &UserRounds,
+        instance: impl Fn(&Arc<str>, u32) -> String,
+    ) -> Vec<FutexProfile> {
+        let shared = self.0.iter().filter(|(_, sum)| sum.users.len() >= 2);
+        let row = |((pid, address), sum): (&(u32, u64), &FutexSum)| FutexProfile {
+            process: instance(&sum.process, *pid),
+            address: address_text(*address),
+            ..sum.row(rounds, lives)
+        };
+        largest(shared.map(row).collect(), |row| row.waiting)
+    }
+}
+
+impl FutexSum {
+    fn add(&mut self, process: usize, waiting: &[&ThreadSample], round: &Round) {
+        for thread in waiting {
+            if self.users.len() < MAX_USERS {
+                self.users.insert(thread.tid);
+            }
+            if self.names.len() < MAX_NAMES {
+                self.names.insert(thread.name.clone());
+            }
+        }
+        self.waiting += waiting.len() as f64 * round.weight;
+        self.contended += 1;
+        let users_at_work = round
+            .threads
+            .iter()
+            .filter(|t| t.process == process && t.state.is_active() && self.names.contains(&t.name));
+        let mut held = false;
+        for thread in users_at_work {
+            held = true;
+            if self.activity.len() < MAX_USERS {
+                *self.activity.entry((thread.state, thread.key.clone())).or_default() += 1;
+            }
+            if self.active.len() < MAX_USERS || self.active.contains_key(&thread.tid) {
+                *self.active.entry(thread.tid).or_default() += round.weight;
+            }
+        }
+        self.unheld += u64::from(!held);
+    }
+
+    fn read(&mut self, futex: &FutexSample, round: &Round) {
+        self.readings += 1;
+        *self.kinds.entry(futex.kind).or_default() += 1;
+        let Some(owner) = futex.owner else { return };
+        self.owned += 1;
+        if let Some(holder) = round.threads.iter().find(|t| t.tid == owner) {
+            *self.holders.entry((holder.state, holder.key.clone())).or_default() += 1;
+        }
+    }
+
+    fn row(&self, rounds: u64, lives: &UserRounds) -> FutexProfile {
+        let part = |n: u64, of: u64| n as f64 / of.max(1) as f64;
+        let counted = self.active.iter().filter(|(tid, _)| self.users.contains(tid) || lives.is_short_lived(**tid));
+        FutexProfile {
+            kind: self.kind(),
+            users: self.users.len() as u64,
+            waiting: self.waiting / rounds.max(1) as f64,
+            contended: part(self.contended, rounds),
+            unheld: part(self.unheld, self.contended),
+            active: counted.map(|(_, sum)| sum).fold(0.0, |a, b| a + b) / self.contended.max(1) as f64,
+            owned: part(self.owned, self.readings),
+            holders: holder_rows(if self.owned > 0 { &self.holders } else { &self.activity }),
+            ..FutexProfile::default()
+        }
+    }
+
+    /// Returns the kind that most readings show. A mutex shows no owner between two owners.
+    fn kind(&self) -> FutexKind {
+        let count = |kind| self.kinds.get(&kind).copied().unwrap_or(0);
+        if 2 * self.owned >= self.readings && self.owned > 0 {
+            return FutexKind::OwnedMutex;
+        }
+        let known = [FutexKind::Mutex, FutexKind::Condition, FutexKind::Semaphore];
+        let most = known.into_iter().max_by_key(|kind| count(*kind));
+        most.filter(|kind| 2 * count(*kind) > self.readings).unwrap_or_default()
+    }
+}

@@ -1,0 +1,20 @@
+//! Threads of a server, sampled from /proc: which ones run, and what the others wait for.
+//!
+//! A [`WaitSampler`] reads /proc/PID/task/TID/syscall of each thread, at random times, at a rate whose cost stays below
+//! 1 % of a CPU. A read of a futex's memory tells a lock from other objects and gives its owner. Descriptors lead to
+//! files, and by sock_diag to clients and peers. [`profile`] sums up the rounds without any reading of its own.
+
+mod calls;
+mod exchanges;
+mod futex;
+mod futex_sums;
+mod process;
+mod profile;
+mod reader;
+mod refusal;
+mod round;
+mod sampler;
+mod sockets;
+mod thread;
+
+pub use sampler::WaitSampler;

@@ -1,0 +1,139 @@
+//! One sampled process with its threads.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use run::visible;
+
+use crate::reread_file::reread;
+use crate::text::stat_fields;
+
+use super::round::{ProcessSample, pattern};
+use super::thread::Thread;
+
+/// Maximum number of sampled threads per process.
+const MAX_THREADS: usize = 4096;
+/// Number of unchanged lists after which threads are listed less often, and the number of rounds for one list then.
+/// Listing costs as much as reading a few threads.
+const STABLE_LISTS: u32 = 8;
+const LIST_ROUNDS: u64 = 8;
+/// Maximum length of a title and of a process's name.
+const MAX_TITLE_CHARS: usize = 160;
+const MAX_NAME_CHARS: usize = 32;
+
+/// A process.
+#[derive(Debug)]
+pub(super) struct Process {
+    pub(super) pid: u32,
+    pub(super) behind: bool,
+    name: Arc<str>,
+    epoll: bool,
+    title: Option<File>,
+    other_pid_namespace: bool,
+    pub(super) threads: BTreeMap<u32, Thread>,
+    rounds: u64,
+    /// Number of lists in a row without a change.
+    stable_lists: u32,
+    /// Error of the last thread that could not be read.
+    pub(super) refused: Option<io::Error>,
+}
+
+impl Process {
+    /// Opens a process; `None` if it ended.
+    pub(super) fn open(pid: u32, behind: bool) -> Option<Self> {
+        let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+        let (comm, mut fields) = stat_fields(&stat)?;
+        let ends = matches!(fields.next(), Some(b"Z" | b"X") | None);
+        let namespace = |who: &str| std::fs::read_link(format!("/proc/{who}/ns/pid")).ok();
+        let theirs = namespace(&pid.to_string());
+        (!ends).then(|| Self {
+            pid,
+            behind,
+            name: visible(&comm).chars().take(MAX_NAME_CHARS).collect::<String>().into(),
+            epoll: has_epoll(pid),
+            title: File::open(format!("/proc/{pid}/cmdline")).ok(),
+            other_pid_namespace: theirs.is_some() && theirs != namespace("self"),
+            threads: BTreeMap::new(),
+            rounds: 0,
+            stable_lists: 0,
+            refused: None,
+        })
+    }
+
+    /// Updates the list of threads. Returns false if the process ended. A stable list is read in one round of eight.
+    pub(super) fn list_threads(&mut self) -> bool {
+        self.rounds += 1;
+        let ended = self.threads.is_empty();
+        if self.stable_lists >= STABLE_LISTS && !self.rounds.is_multiple_of(LIST_ROUNDS) && !ended {
+            return true;
+        }
+        let Ok(folder) = std::fs::read_dir(format!("/proc/{}/task", self.pid)) else { return false };
+        let tids: BTreeSet<u32> =
+            folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).take(MAX_THREADS).collect();
+        let is_stable = tids.iter().eq(self.threads.keys());
+        self.stable_lists = if is_stable { self.stable_lists + 1 } else { 0 };
+        self.threads.retain(|tid, _| tids.contains(tid));
+        for tid in &tids {
+            if self.threads.contains_key(tid) {
+                continue;
+            }
+            match Thread::open(
+                &thread_folder(self.pid, *tid),
+                *tid,
+                &self.name,
+                self.other_pid_namespace,
+                self.rounds > 1,
+            ) {
+                Ok(thread) => drop(self.threads.insert(*tid, thread)),
+                Err(error) => self.refuse(error),
+            }
+        }
+        !tids.is_empty()
+    }
+
+    /// Keeps an error unless it only shows that a thread ended.
+    pub(super) fn refuse(&mut self, error: io::Error) {
+        let ended =
+            error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(sys::Errno::SRCH.raw_os_error());
+        if !ended {
+            self.refused = Some(error);
+        }
+    }
+
+    /// Returns the thread with an id of the process's own PID namespace.
+    pub(super) fn thread_by_own_id(&self, own_id: u32) -> Option<u32> {
+        match self.other_pid_namespace {
+            false => self.threads.contains_key(&own_id).then_some(own_id),
+            true => self.threads.iter().find(|(_, thread)| thread.own_id == own_id).map(|(tid, _)| *tid),
+        }
+    }
+
+    /// Returns its sample.
+    pub(super) fn sample(&self, buffer: &mut Vec<u8>) -> ProcessSample {
+        let title = self.title.as_ref().and_then(|file| reread(file, buffer).ok()).map(|text| {
+            let text = String::from_utf8_lossy(text).replace('\0', " ");
+            pattern(&text, MAX_TITLE_CHARS)
+        });
+        ProcessSample { pid: self.pid, name: self.name.clone(), behind: self.behind, epoll: self.epoll, title }
+    }
+
+    /// Looks again for an epoll descriptor, which a server opens after its start.
+    pub(super) fn look_for_epoll(&mut self) {
+        self.epoll = self.epoll || has_epoll(self.pid);
+    }
+}
+
+/// Returns the folder of a thread.
+pub(super) fn thread_folder(pid: u32, tid: u32) -> PathBuf {
+    format!("/proc/{pid}/task/{tid}").into()
+}
+
+/// Returns true if one of the first descriptors is an epoll descriptor. A server opens it before its connections.
+fn has_epoll(pid: u32) -> bool {
+    const MAX_DESCRIPTORS: u32 = 64;
+    let link = |fd: u32| std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok();
+    (0..MAX_DESCRIPTORS).filter_map(link).any(|to| to.to_str().is_some_and(|to| to == "anon_inode:[eventpoll]"))
+}

@@ -1,0 +1,349 @@
+//! Sums over rounds, and the profile made from them. Pure: the same rounds give the same profile.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use run::{
+    ClientConnections, HolderState, MAX_WAIT_ROWS, PeerConnections, ThreadState, TitleGroup, WaitGroup, WaitProcess,
+    WaitProfile,
+};
+
+use super::futex_sums::{FutexSums, UserRounds};
+use super::round::{ConnectionSample, ProcessSample, Round, ThreadSample, WaitKey};
+
+/// Maximum number of distinct groups during the sampling. Further ones are dropped, since a server may open any number
+/// of files.
+const MAX_GROUPS: usize = 4096;
+/// Maximum number of distinct titles.
+const MAX_TITLES: usize = 1024;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct GroupId {
+    process: Arc<str>,
+    thread: Arc<str>,
+    state: ThreadState,
+    key: WaitKey,
+    /// Process that a futex's address belongs to; 0 for other keys.
+    pid: u32,
+}
+
+#[derive(Debug, Default)]
+struct ProcessSums {
+    pids: BTreeSet<u32>,
+    processes: f64,
+    threads: f64,
+    /// Rounds in which each thread ran or was ready to run.
+    running: BTreeMap<u32, f64>,
+    behind: bool,
+    epoll: bool,
+    titles: BTreeMap<Arc<str>, f64>,
+}
+
+/// Sums over the rounds so far.
+#[derive(Debug, Default)]
+pub(super) struct ProfileSums {
+    rounds: u64,
+    samples: u64,
+    processes: BTreeMap<Arc<str>, ProcessSums>,
+    groups: BTreeMap<GroupId, f64>,
+    futexes: FutexSums,
+    users: UserRounds,
+    clients: (u64, [f64; 5]),
+    peers: BTreeMap<Arc<str>, (f64, f64)>,
+    peer_readings: u64,
+}
+
+impl ProfileSums {
+    /// Adds a round.
+    pub(super) fn add(&mut self, round: &Round) {
+        self.rounds += 1;
+        self.samples += round.threads.len() as u64;
+        round.processes.iter().for_each(|process| self.add_process(process));
+        for thread in &round.threads {
+            let Some(process) = round.processes.get(thread.process) else { continue };
+            self.users.add(thread.tid);
+            self.add_thread(process, thread, round.weight);
+        }
+        self.futexes.add(round);
+        if let Some(connections) = &round.connections {
+            self.add_connections(connections);
+        }
+    }
+
+    fn add_process(&mut self, process: &ProcessSample) {
+        let sums = self.processes.entry(process.name.clone()).or_default();
+        sums.pids.insert(process.pid);
+        sums.processes += 1.0;
+        sums.behind |= process.behind;
+        sums.epoll |= process.epoll;
+        if let Some(title) = &process.title
+            && (sums.titles.len() < MAX_TITLES || sums.titles.contains_key(title))
+        {
+            *sums.titles.entry(title.clone()).or_default() += 1.0;
+        }
+    }
+
+    fn add_thread(&mut self, process: &ProcessSample, thread: &ThreadSample, weight: f64) {
+        if let Some(sums) = self.processes.get_mut(&process.name) {
+            sums.threads += weight;
+            let room = sums.running.len() < MAX_GROUPS || sums.running.contains_key(&thread.tid);
+            if thread.state == ThreadState::OnCpu && room {
+                *sums.running.entry(thread.tid).or_default() += weight;
+            }
+        }
+        let parts = match (thread.state, thread.on_cpu) {
+            (ThreadState::OnCpu, Some(part)) => {
+                [(ThreadState::OnCpu, weight * part), (ThreadState::Runnable, weight * (1.0 - part))]
+            }
+            (state, _) => [(state, weight), (state, 0.0)],
+        };
+        for (state, weight) in parts.into_iter().filter(|(_, weight)| *weight > 0.0) {
+            let pid = if matches!(thread.key, WaitKey::Futex(_)) { process.pid } else { 0 };
+            let (process, thread, key) = (process.name.clone(), thread.name.clone(), thread.key.clone());
+            let id = GroupId { process, thread, state, key, pid };
+            if self.groups.len() < MAX_GROUPS || self.groups.contains_key(&id) {
+                *self.groups.entry(id).or_default() += weight;
+            }
+        }
+    }
+
+    fn add_connections(&mut self, now: &ConnectionSample) {
+        if let Some(counts) = now.clients {
+            self.clients.0 += 1;
+            self.clients.1.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+        self.peer_readings += 1;
+        for (address, open, busy) in &now.peers {
+            if self.peers.len() < MAX_GROUPS || self.peers.contains_key(address) {
+                let sums = self.peers.entry(address.clone()).or_default();
+                *sums = (sums.0 + open, sums.1 + busy);
+            }
+        }
+    }
+
+    /// Returns the profile of all rounds.
+    pub(super) fn profile(&self) -> WaitProfile {
+        let mean = |sum: f64| sum / self.rounds.max(1) as f64;
+        WaitProfile {
+            rounds: self.rounds,
+            samples: self.samples,
+            processes: self.process_rows(mean),
+            groups: self.group_rows(mean),
+            futexes: self.futexes.rows(self.rounds, &self.users, |process, pid| self.instance(process, pid)),
+            titles: self.title_rows(mean),
+            clients: self.client_row(),
+            peers: self.peer_rows(),
+            ..WaitProfile::default()
+        }
+    }
+
+    /// Returns the name of a process, with its id if it is the only one with this name.
+    fn instance(&self, process: &Arc<str>, _: u32) -> String {
+        match self.processes.get(process).map(|sums| &sums.pids) {
+            Some(pids) if pids.len() == 1 => format!("{process}:{}", pids.first().copied().unwrap_or_default()),
+            _ => process.to_string(),
+        }
+    }
+
+    fn process_rows(&self, mean: impl Fn(f64) -> f64) -> Vec<WaitProcess> {
+        let row = |(name, sums): (&Arc<str>, &ProcessSums)| WaitProcess {
+            process: self.instance(name, 0),
+            processes: mean(sums.processes),
+            threads: mean(sums.threads),
+            busiest: mean(sums.running.values().copied().fold(0.0, f64::max)),
+            behind: sums.behind,
+            epoll: sums.epoll,
+        };
+        largest(self.processes.iter().map(row).collect(), |row| row.threads)
+    }
+
+    fn group_rows(&self, mean: impl Fn(f64) -> f64) -> Vec<WaitGroup> {
+        let mut rows: BTreeMap<(Arc<str>, Arc<str>, ThreadState, String), f64> = BTreeMap::new();
+        for (id, sum) in &self.groups {
+            let key = match &id.key {
+                WaitKey::Futex(address) if self.futexes.is_shared(id.pid, *address) => address_text(*address),
+                WaitKey::Text(text) => text.to_string(),
+                WaitKey::Futex(_) | WaitKey::None => String::new(),
+            };
+            *rows.entry((id.process.clone(), id.thread.clone(), id.state, key)).or_default() += sum;
+        }
+        let row = |((process, thread, state, key), sum): ((Arc<str>, Arc<str>, ThreadState, String), f64)| {
+            let all = self.processes.get(&process).map_or(0.0, |sums| sums.threads);
+            WaitGroup {
+                process: self.instance(&process, 0),
+                thread: thread.to_string(),
+                state,
+                key,
+                threads: mean(sum),
+                share: if all > 0.0 { sum / all } else { 0.0 },
+            }
+        };
+        largest(rows.into_iter().map(row).collect(), |row: &WaitGroup| row.threads)
+    }
+
+    /// Returns the titles of processes that change them, or that have several at once.
+    fn title_rows(&self, mean: impl Fn(f64) -> f64) -> Vec<TitleGroup> {
+        let changing = self.processes.iter().filter(|(_, sums)| sums.titles.len() > 1);
+        let rows = changing.flat_map(|(process, sums)| {
+            let row = |(title, sum): (&Arc<str>, &f64)| (process.to_string(), title.to_string(), *sum);
+            sums.titles.iter().map(row).collect::<Vec<_>>()
+        });
+        let row = |(process, title, sum)| TitleGroup { process, title, processes: mean(sum) };
+        largest(rows.map(row).collect(), |row| row.processes)
+    }
+
+    fn client_row(&self) -> Option<ClientConnections> {
+        let (readings, sums) = self.clients;
+        let [open, in_progress, uncertain, unread, queued] = sums.map(|sum| sum / readings.max(1) as f64);
+        (readings > 0).then_some(ClientConnections { readings, open, in_progress, uncertain, unread, queued })
+    }
+
+    fn peer_rows(&self) -> Vec<PeerConnections> {
+        let mean = |sum: f64| sum / self.peer_readings.max(1) as f64;
+        let row = |(address, (open, busy)): (&Arc<str>, &(f64, f64))| PeerConnections {
+            address: address.to_string(),
+            open: mean(*open),
+            busy: mean(*busy),
+        };
+        largest(self.peers.iter().map(row).collect(), |row| row.open)
+    }
+}
+
+/// Returns the text of a futex's address.
+pub(super) fn address_text(address: u64) -> String {
+    format!("{address:#x}")
+}
+
+/// Sorts rows by a size, the largest first, and keeps the first ones.
+pub(super) fn largest<T>(mut rows: Vec<T>, size: impl Fn(&T) -> f64) -> Vec<T> {
+    rows.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    rows.truncate(MAX_WAIT_ROWS);
+    rows
+}
+
+/// Converts counts by state and key into shares, the largest first.
+pub(super) fn holder_rows(counts: &BTreeMap<(ThreadState, WaitKey), u64>) -> Vec<HolderState> {
+    let all: u64 = counts.values().sum();
+    let row = |((state, key), n): (&(ThreadState, WaitKey), &u64)| HolderState {
+        state: *state,
+        key: match key {
+            WaitKey::Futex(address) => address_text(*address),
+            WaitKey::Text(text) => text.to_string(),
+            WaitKey::None => String::new(),
+        },
+        share: *n as f64 / all.max(1) as f64,
+    };
+    largest(counts.iter().map(row).collect(), |row| row.share)
+}
+
+#[cfg(test)]
+mod tests {
+    use run::FutexKind;
+
+    use super::super::round::FutexSample;
+    use super::*;
+
+    const LOCK: u64 = 0x5000;
+
+    fn thread(tid: u32, state: ThreadState, key: WaitKey) -> ThreadSample {
+        ThreadSample { tid, name: "worker-#".into(), state, key, ..ThreadSample::default() }
+    }
+
+    /// Returns a round of four threads: one holds a lock and sleeps, three wait for it.
+    fn locked(holder: u32) -> Round {
+        let threads = (1..=4).map(|tid| match tid == holder {
+            true => thread(tid, ThreadState::Sleep, WaitKey::None),
+            false => thread(tid, ThreadState::Futex, WaitKey::Futex(LOCK)),
+        });
+        let futex = FutexSample { process: 0, address: LOCK, kind: FutexKind::OwnedMutex, owner: Some(holder) };
+        Round {
+            processes: vec![ProcessSample { pid: 7, name: "app".into(), ..ProcessSample::default() }],
+            threads: threads.collect(),
+            weight: 1.0,
+            futexes: vec![futex],
+            connections: None,
+        }
+    }
+
+    fn profile(rounds: &[Round]) -> WaitProfile {
+        let mut sums = ProfileSums::default();
+        rounds.iter().for_each(|round| sums.add(round));
+        sums.profile()
+    }
+
+    #[test]
+    fn the_holder_of_a_planted_lock_and_its_waiters_are_counted() {
+        let rounds: Vec<Round> = (0..8).map(|n| locked(n % 4 + 1)).collect();
+        let found = profile(&rounds);
+        assert_eq!((found.rounds, found.samples), (8, 32));
+        let futex = &found.futexes[0];
+        assert_eq!(
+            (futex.process.as_str(), futex.address.as_str(), futex.kind),
+            ("app:7", "0x5000", FutexKind::OwnedMutex)
+        );
+        assert_eq!((futex.users, futex.waiting, futex.contended, futex.unheld), (4, 3.0, 1.0, 0.0));
+        assert_eq!((futex.active, futex.owned), (1.0, 1.0));
+        assert_eq!(futex.holders, [HolderState { state: ThreadState::Sleep, key: String::new(), share: 1.0 }]);
+        let rows: Vec<(ThreadState, &str, f64)> =
+            found.groups.iter().map(|g| (g.state, g.key.as_str(), g.threads)).collect();
+        assert_eq!(rows, [(ThreadState::Futex, "0x5000", 3.0), (ThreadState::Sleep, "", 1.0)]);
+        assert_eq!(found, profile(&rounds));
+    }
+
+    #[test]
+    fn an_idle_pool_beside_a_busy_stranger_has_no_active_user() {
+        let mut round = locked(4);
+        round.futexes[0] = FutexSample { kind: FutexKind::Semaphore, owner: None, ..round.futexes[0].clone() };
+        let found = profile(&vec![round; 10]);
+        assert_eq!((found.futexes[0].users, found.futexes[0].active), (3, 0.0));
+        assert_eq!(found.futexes[0].unheld, 0.0, "a thread with a user's name is active");
+    }
+
+    #[test]
+    fn threads_that_each_wait_for_their_own_futex_are_one_group_without_a_futex() {
+        let mut round = locked(0);
+        round.futexes.clear();
+        for (at, thread) in round.threads.iter_mut().enumerate() {
+            thread.key = WaitKey::Futex(LOCK + at as u64 * 64);
+        }
+        let found = profile(&[round]);
+        assert!(found.futexes.is_empty());
+        assert_eq!((found.groups.len(), found.groups[0].threads, found.groups[0].key.as_str()), (1, 4.0, ""));
+    }
+
+    #[test]
+    fn running_threads_are_divided_into_running_and_ready_ones() {
+        let mut round = locked(0);
+        round.threads.truncate(1);
+        round.threads[0] = ThreadSample { on_cpu: Some(0.25), ..thread(1, ThreadState::OnCpu, WaitKey::None) };
+        round.weight = 2.0;
+        let states: Vec<(ThreadState, f64)> = profile(&[round]).groups.iter().map(|g| (g.state, g.threads)).collect();
+        assert_eq!(states, [(ThreadState::Runnable, 1.5), (ThreadState::OnCpu, 0.5)]);
+    }
+
+    #[test]
+    fn strangers_cannot_make_a_profile_of_any_length() {
+        let rounds: Vec<Round> = (0..200)
+            .map(|n| {
+                let mut round = locked(1);
+                round.threads.push(thread(9, ThreadState::Disk, WaitKey::Text(format!("/file/{n}").into())));
+                round.processes[0].title = Some(format!("title {n}").into());
+                round
+            })
+            .collect();
+        let found = profile(&rounds);
+        assert_eq!((found.groups.len(), found.titles.len()), (MAX_WAIT_ROWS, MAX_WAIT_ROWS));
+    }
+
+    #[test]
+    fn only_titles_that_change_are_told() {
+        let titled = |title: &str| {
+            let mut round = locked(1);
+            round.processes[0].title = Some(title.into());
+            round
+        };
+        assert!(profile(&[titled("app"), titled("app")]).titles.is_empty());
+        let titles = profile(&[titled("UPDATE waiting"), titled("UPDATE waiting"), titled("idle")]).titles;
+        assert_eq!((titles[0].title.as_str(), titles.len()), ("UPDATE waiting", 2));
+    }
+}

@@ -1,0 +1,101 @@
+//! Samples of one round, in which each thread is read once.
+
+use std::sync::Arc;
+
+use run::{FutexKind, ThreadState};
+
+/// Object that a thread waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum WaitKey {
+    /// Nothing to name.
+    #[default]
+    None,
+    /// Address of a futex.
+    Futex(u64),
+    /// Address of a peer, a file, or a system call.
+    Text(Arc<str>),
+}
+
+/// A thread.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ThreadSample {
+    /// Index in [`Round::processes`].
+    pub(super) process: usize,
+    pub(super) tid: u32,
+    /// Name, with each number replaced by `#`.
+    pub(super) name: Arc<str>,
+    pub(super) state: ThreadState,
+    pub(super) key: WaitKey,
+    /// For a thread that runs or is ready to run: its part of this time on a CPU, if known.
+    pub(super) on_cpu: Option<f64>,
+}
+
+/// A process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ProcessSample {
+    pub(super) pid: u32,
+    pub(super) name: Arc<str>,
+    pub(super) behind: bool,
+    pub(super) epoll: bool,
+    /// Title, with each number replaced by `#`; `None` if it was not read.
+    pub(super) title: Option<Arc<str>>,
+}
+
+/// A futex for which threads wait.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct FutexSample {
+    /// Index in [`Round::processes`].
+    pub(super) process: usize,
+    pub(super) address: u64,
+    pub(super) kind: FutexKind,
+    /// Thread that owns it, with its id on this host.
+    pub(super) owner: Option<u32>,
+}
+
+/// Connections at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ConnectionSample {
+    /// Accepted connections of the server's clients: open, in progress, uncertain, unread, and in the accept queue.
+    /// `None` if the listener is unknown.
+    pub(super) clients: Option<[f64; 5]>,
+    /// Address, number of connections, and number of busy ones.
+    pub(super) peers: Vec<(Arc<str>, f64, f64)>,
+}
+
+/// One round.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Round {
+    pub(super) processes: Vec<ProcessSample>,
+    pub(super) threads: Vec<ThreadSample>,
+    /// Number of threads that each sample stands for. Above 1 if there are too many threads for one round.
+    pub(super) weight: f64,
+    pub(super) futexes: Vec<FutexSample>,
+    pub(super) connections: Option<ConnectionSample>,
+}
+
+/// Replaces each number in a stranger's name by `#`, makes the name safe to show, and limits its length.
+pub(super) fn pattern(text: &str, max_chars: usize) -> Arc<str> {
+    let mut out = String::new();
+    let mut in_number = false;
+    for c in run::visible(text.trim()).chars().take(max_chars) {
+        if !c.is_ascii_digit() {
+            out.push(c);
+        } else if !in_number {
+            out.push('#');
+        }
+        in_number = c.is_ascii_digit();
+    }
+    out.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pattern;
+
+    #[test]
+    fn strangers_names_are_safe_short_and_without_numbers() {
+        assert_eq!(&*pattern("pool-1-thread-23\n", 99), "pool-#-thread-#");
+        assert_eq!(&*pattern("postgres: app db 127.0.0.1(50312) UPDATE waiting", 26), "postgres: app db #.#.#.#");
+        assert_eq!(&*pattern("a\u{1b}[2J\u{202e}b", 99), r"a [#J\u{#e}b");
+    }
+}

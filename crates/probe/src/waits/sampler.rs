@@ -1,0 +1,193 @@
+//! The thread that samples, at a rate that follows from the measured cost of a round.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use run::WaitProfile;
+use sys::clock::{monotonic_ns, thread_cpu_ns};
+
+use super::profile::ProfileSums;
+use super::reader::Reader;
+
+/// Part of a CPU that the rounds may use. Together with twice [`SEARCH_SHARE`], sampling stays below 1 % of a CPU.
+const ROUND_SHARE: f64 = 0.005;
+/// Part of a CPU that the search for processes may use, and that the reading of connections may use.
+const SEARCH_SHARE: f64 = 0.0015;
+/// Minimum pause between two rounds, nanoseconds. 100 rounds a second divide a second finely enough.
+const MIN_ROUND_NS: f64 = 10e6;
+/// Minimum pause between two searches for processes, and between two readings of connections, nanoseconds.
+const MIN_SEARCH_NS: f64 = 1e9;
+const MIN_CONNECTIONS_NS: f64 = 50e6;
+
+/// State that both threads share.
+#[derive(Debug, Default)]
+struct Shared {
+    stop: bool,
+    profile: WaitProfile,
+    /// True if the profile is requested.
+    wanted: bool,
+}
+
+/// A sampler of threads.
+#[derive(Debug)]
+pub struct WaitSampler {
+    shared: Arc<(Mutex<Shared>, Condvar)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl WaitSampler {
+    /// Starts to sample these processes, their children and their upstream services. `netns_pid` is a process of their
+    /// network namespace, if that is another one.
+    pub fn start(pids: Vec<u32>, netns_pid: Option<u32>) -> std::io::Result<Self> {
+        let shared = Arc::new((Mutex::new(Shared::default()), Condvar::new()));
+        let theirs = Arc::clone(&shared);
+        let work = move || Work::new(Reader::new(pids, netns_pid)).run(&theirs);
+        let thread = std::thread::Builder::new().name("loadline-waits".into()).spawn(work)?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Returns the profile so far, while sampling continues.
+    pub fn so_far(&self) -> WaitProfile {
+        let (shared, changed) = &*self.shared;
+        let mut state = lock(shared);
+        state.wanted = true;
+        changed.notify_all();
+        while state.wanted && self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            let waited = changed.wait_timeout(state, Duration::from_millis(50));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.profile.clone()
+    }
+
+    /// Stops sampling and returns the profile.
+    pub fn finish(mut self) -> WaitProfile {
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            // Only a bug ends the thread early. The profile is then empty.
+            let _ = thread.join();
+        }
+        lock(&self.shared.0).profile.clone()
+    }
+
+    fn stop(&self) {
+        lock(&self.shared.0).stop = true;
+        self.shared.1.notify_all();
+    }
+}
+
+impl Drop for WaitSampler {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A task that is repeated no more often than its cost allows.
+#[derive(Debug, Default)]
+struct Paced {
+    due_ns: u64,
+}
+
+impl Paced {
+    fn is_due(&self, now_ns: u64) -> bool {
+        now_ns >= self.due_ns
+    }
+
+    /// Plans the next repetition after one that cost this CPU time.
+    fn done(&mut self, now_ns: u64, cost_ns: u64, share: f64, min_ns: f64) {
+        let pause_ns = (cost_ns as f64 / share).max(min_ns);
+        self.due_ns = now_ns.saturating_add(pause_ns as u64);
+    }
+}
+
+/// State of the sampling thread.
+struct Work {
+    reader: Reader,
+    sums: ProfileSums,
+    search: Paced,
+    connections: Paced,
+    begin_ns: u64,
+    begin_cpu_ns: u64,
+    random: u64,
+}
+
+impl Work {
+    fn new(reader: Reader) -> Self {
+        let now = monotonic_ns();
+        Self {
+            reader,
+            sums: ProfileSums::default(),
+            search: Paced::default(),
+            connections: Paced::default(),
+            begin_ns: now,
+            begin_cpu_ns: thread_cpu_ns(),
+            random: now | 1,
+        }
+    }
+
+    fn run(mut self, shared: &(Mutex<Shared>, Condvar)) {
+        let mut round = Paced::default();
+        loop {
+            let mut state = lock(&shared.0);
+            if state.stop || state.wanted {
+                state.profile = self.profile();
+                state.wanted = false;
+                shared.1.notify_all();
+                if state.stop {
+                    return;
+                }
+            }
+            let now = monotonic_ns();
+            if !round.is_due(now) {
+                let wait = Duration::from_nanos(round.due_ns - now);
+                drop(shared.1.wait_timeout(state, wait));
+                continue;
+            }
+            drop(state);
+            let cost_ns = self.round();
+            let jitter = 0.5 + self.random();
+            round.done(monotonic_ns(), (cost_ns as f64 * jitter) as u64, ROUND_SHARE, MIN_ROUND_NS * jitter);
+        }
+    }
+
+    /// Takes a round and returns its CPU time without the paced tasks.
+    fn round(&mut self) -> u64 {
+        if self.search.is_due(monotonic_ns()) || self.reader.has_new_upstreams() {
+            let before = thread_cpu_ns();
+            self.reader.find_processes();
+            self.search.done(monotonic_ns(), thread_cpu_ns() - before, SEARCH_SHARE, MIN_SEARCH_NS);
+        }
+        let mut connections = None;
+        if self.connections.is_due(monotonic_ns()) {
+            let before = thread_cpu_ns();
+            connections = self.reader.read_connections();
+            self.connections.done(monotonic_ns(), thread_cpu_ns() - before, SEARCH_SHARE, MIN_CONNECTIONS_NS);
+        }
+        let before = thread_cpu_ns();
+        let mut round = self.reader.round();
+        round.connections = connections;
+        if !self.reader.is_empty() {
+            self.sums.add(&round);
+        }
+        thread_cpu_ns() - before
+    }
+
+    fn profile(&self) -> WaitProfile {
+        let seconds = (monotonic_ns() - self.begin_ns) as f64 / 1e9;
+        let cpu_s = (thread_cpu_ns() - self.begin_cpu_ns) as f64 / 1e9;
+        let cpu = if seconds > 0.0 { cpu_s / seconds } else { 0.0 };
+        WaitProfile { seconds, cpu, missing: self.reader.missing().to_vec(), ..self.sums.profile() }
+    }
+
+    /// Returns a random number from 0 to 1 (xorshift64). Rounds at random times do not follow the rhythm of a server.
+    fn random(&mut self) -> f64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (self.random >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}

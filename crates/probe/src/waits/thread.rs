@@ -1,0 +1,97 @@
+//! One sampled thread with its open files.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::reread_file::reread;
+use crate::text::{number, words};
+
+use super::calls::{self, Blocked};
+use super::round::pattern;
+
+/// Maximum length of a thread's name. The kernel keeps 15 bytes.
+const MAX_NAME_CHARS: usize = 32;
+/// Number of rounds after which the name is read again, since a thread sets its name after its start.
+const NAME_ROUNDS: u32 = 64;
+
+/// A thread.
+#[derive(Debug)]
+pub(super) struct Thread {
+    syscall: File,
+    schedstat: Option<File>,
+    pub(super) name: Arc<str>,
+    /// Name of its process.
+    process: Arc<str>,
+    /// Id as the process itself knows it, which differs in another PID namespace.
+    pub(super) own_id: u32,
+    /// Rounds since the start.
+    age: u32,
+    /// Time on a CPU and time ready to run, nanoseconds, when last read.
+    times_ns: Option<(u64, u64)>,
+    on_cpu: Option<f64>,
+}
+
+impl Thread {
+    /// Opens a thread's files. `is_new` tells that it started during the sampling, so its times began at zero.
+    pub(super) fn open(
+        folder: &Path,
+        tid: u32,
+        process: &Arc<str>,
+        other_pid_namespace: bool,
+        is_new: bool,
+    ) -> io::Result<Self> {
+        let own_id = if other_pid_namespace { own_id(folder).unwrap_or(tid) } else { tid };
+        Ok(Self {
+            syscall: File::open(folder.join("syscall"))?,
+            schedstat: File::open(folder.join("schedstat")).ok(),
+            name: name(folder, process),
+            process: process.clone(),
+            own_id,
+            age: 0,
+            times_ns: is_new.then_some((0, 0)),
+            on_cpu: None,
+        })
+    }
+
+    /// Reads its activity.
+    pub(super) fn read(
+        &mut self,
+        folder: impl Fn() -> std::path::PathBuf,
+        buffer: &mut Vec<u8>,
+    ) -> io::Result<Option<Blocked>> {
+        self.age += 1;
+        if self.age == 2 || self.age.is_multiple_of(NAME_ROUNDS) {
+            self.name = name(&folder(), &self.process);
+        }
+        Ok(calls::parse(reread(&self.syscall, buffer)?))
+    }
+
+    /// Returns the part of its runnable time that the thread spent on a CPU since the last call, if known.
+    pub(super) fn on_cpu(&mut self, buffer: &mut Vec<u8>) -> Option<f64> {
+        let text = reread(self.schedstat.as_ref()?, buffer).ok()?;
+        let mut fields = words(text).map(number);
+        let (run, delay) = (fields.next()??, fields.next()??);
+        if let Some((run_before, delay_before)) = self.times_ns.replace((run, delay)) {
+            let (ran, waited) = (run.saturating_sub(run_before) as f64, delay.saturating_sub(delay_before) as f64);
+            // A thread that ran on without a break was not accounted yet.
+            self.on_cpu = if ran + waited > 0.0 { Some(ran / (ran + waited)) } else { self.on_cpu.or(Some(1.0)) };
+        }
+        self.on_cpu
+    }
+}
+
+/// Returns a thread's name. A thread without a name of its own has that of its process, which keeps its numbers.
+fn name(folder: &Path, process: &Arc<str>) -> Arc<str> {
+    let text = std::fs::read(folder.join("comm")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    if text.trim_end() == &**process { process.clone() } else { pattern(&text, MAX_NAME_CHARS) }
+}
+
+/// Returns the thread's id in its innermost PID namespace.
+fn own_id(folder: &Path) -> Option<u32> {
+    let text = std::fs::read(folder.join("status")).ok()?;
+    let last = crate::text::after(&text, "NSpid:")?.last()?;
+    number(last).and_then(|id| u32::try_from(id).ok())
+}

@@ -1,0 +1,141 @@
+//! Threads of the server, by what they do or wait for.
+
+use run::{Run, ThreadState, TitleGroup, WaitGroup, WaitProfile};
+
+use crate::{Block, Cell, Col, Item, List, Note, Section, Table, Tone, Unit, Weight};
+use run::number::{number, quantity};
+
+/// Number of rows in the terminal.
+const BRIEF_ROWS: usize = 12;
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let Some(profile) = profile(run) else { return Vec::new() };
+    let findings = run.findings.waits.iter().map(|f| Note::block(Tone::Warn, format!("{}.", f.sentence)));
+    let blocks = findings.chain(blocks(profile)).collect();
+    vec![Section::new("waits", "Threads of the server", Weight::Main, blocks)]
+}
+
+/// Returns the profile of the decisive trial, or of the last trial that has one.
+pub(crate) fn profile(run: &Run) -> Option<&WaitProfile> {
+    let of = |trial: &'_ run::Trial| trial.server.as_ref().is_some_and(|side| side.waits.is_some());
+    let picked = run.picked(|p| p.decisive).filter(|trial| of(trial));
+    let trial = picked.or_else(|| run.trials.iter().rev().find(|trial| of(trial)))?;
+    trial.server.as_ref()?.waits.as_deref()
+}
+
+/// Returns the tables of a profile.
+pub(crate) fn blocks(profile: &WaitProfile) -> Vec<Block> {
+    let mut blocks: Vec<Block> = profile.missing.iter().map(|why| Note::block(Tone::Warn, format!("{why}."))).collect();
+    if profile.rounds > 0 {
+        blocks.push(Block::Table(threads(profile)));
+    }
+    if !profile.titles.is_empty() {
+        blocks.push(Block::List(titles(&profile.titles)));
+    }
+    blocks
+}
+
+fn threads(profile: &WaitProfile) -> Table {
+    let clients = profile.clients.as_ref().map(|c| {
+        format!(
+            "Requests in progress: {} to {}; not read yet: {}.",
+            number(c.in_progress),
+            number(c.in_progress + c.uncertain),
+            number(c.unread + c.queued)
+        )
+    });
+    let cost = format!(
+        "{} samples in {} rounds; cost of the sampling: {} of a CPU.",
+        profile.samples,
+        profile.rounds,
+        quantity(profile.cpu, Unit::Share)
+    );
+    Table {
+        columns: vec![
+            Col::figures("threads", 0),
+            Col::figures("share", 2),
+            Col::words("process", 1),
+            Col::words("thread", 3),
+            Col::words("activity", 0),
+        ],
+        rows: profile.groups.iter().map(row).collect(),
+        notes: clients.into_iter().chain([cost]).collect(),
+        brief: Some(BRIEF_ROWS),
+        ..Table::default()
+    }
+}
+
+fn row(group: &WaitGroup) -> Vec<Cell> {
+    vec![
+        number(group.threads).into(),
+        quantity(group.share, Unit::Share).into(),
+        group.process.clone().into(),
+        group.thread.clone().into(),
+        activity(group.state, &group.key).into(),
+    ]
+}
+
+fn titles(groups: &[TitleGroup]) -> List {
+    let item = |group: &TitleGroup| Item::new(number(group.processes), group.title.clone());
+    List { title: "Titles of processes".into(), items: groups.iter().map(item).collect(), brief: BRIEF_ROWS }
+}
+
+/// Returns an activity in words.
+fn activity(state: ThreadState, key: &str) -> String {
+    let with = |words: &str| if key.is_empty() { words.to_string() } else { format!("{words} {key}") };
+    match state {
+        ThreadState::OnCpu => "on a CPU".into(),
+        ThreadState::Runnable => "ready, without a CPU".into(),
+        ThreadState::Futex if key.is_empty() => "waits for another thread".into(),
+        ThreadState::Futex => with("waits for the futex"),
+        ThreadState::Peer => with("waits for the peer"),
+        ThreadState::Sleep => "sleeps".into(),
+        ThreadState::Disk => with("waits for the file"),
+        ThreadState::FileLock => with("waits for the file lock"),
+        ThreadState::ClientWrite => "waits for a slow client".into(),
+        ThreadState::Pipe => with("waits for the"),
+        ThreadState::Child => "waits for a child process".into(),
+        ThreadState::Memory => "waits for memory".into(),
+        ThreadState::Stopped => "is stopped".into(),
+        ThreadState::Events => "idle: waits for events".into(),
+        ThreadState::ClientRead => "idle: waits for a request".into(),
+        ThreadState::Accept => "idle: waits for a connection".into(),
+        ThreadState::Signal => "idle: waits for a signal".into(),
+        ThreadState::Other => with("waits for the"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{Side, Trial};
+
+    #[test]
+    fn the_table_shows_the_sampled_threads_of_the_server() {
+        let group = |state, key: &str, threads| WaitGroup {
+            process: "app:7".into(),
+            thread: "worker-#".into(),
+            state,
+            key: key.into(),
+            threads,
+            share: threads / 16.0,
+        };
+        let profile = WaitProfile {
+            rounds: 10,
+            samples: 160,
+            cpu: 0.004,
+            groups: vec![group(ThreadState::Futex, "0x10", 14.7), group(ThreadState::Sleep, "", 1.0)],
+            titles: vec![TitleGroup { title: "<b> UPDATE waiting".into(), processes: 6.4, ..TitleGroup::default() }],
+            ..WaitProfile::default()
+        };
+        let server = Some(Side { waits: Some(Box::new(profile)), ..Side::default() });
+        let run = Run { trials: vec![Trial { server, ..Trial::default() }], ..Run::default() };
+        let text = crate::render("text", &run, &crate::Style::default()).unwrap();
+        for said in ["14.7", "92%", "waits for the futex 0x10", "sleeps", "UPDATE waiting", "0.4% of a CPU"] {
+            assert!(text.replace(" %", "%").contains(said), "{said} is not in {text}");
+        }
+        let html = crate::render("html", &run, &crate::Style::default()).unwrap();
+        assert!(!html.contains("<b> UPDATE"));
+        assert!(sections(&Run::default()).is_empty());
+    }
+}

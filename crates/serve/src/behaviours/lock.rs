@@ -1,0 +1,23 @@
+//! `lock`: all requests of the server hold one lock, asleep, one after the other. A named function takes the lock, so that tools that name
+//! functions and locks can be checked.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::delay::Delay;
+use crate::{Options, ServeError};
+
+/// The lock that all requests hold.
+static PLANTED_LOCK: Mutex<()> = Mutex::new(());
+
+pub(super) fn delay(options: &Options<'_>, _threads: u32) -> Result<Option<Delay>, ServeError> {
+    let Some(ms) = options.positive("lock")? else { return Ok(None) };
+    let hold_ns = (ms * 1e6) as u64;
+    Ok(Some(Arc::new(move || planted_lock(hold_ns))))
+}
+
+/// Sleeps while it holds the lock.
+#[inline(never)]
+fn planted_lock(hold_ns: u64) {
+    let _held = PLANTED_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    sys::clock::sleep_until_ns(sys::clock::monotonic_ns() + hold_ns);
+}
