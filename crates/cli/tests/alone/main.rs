@@ -12,6 +12,7 @@ mod live_limits;
 mod live_proof;
 mod live_protocols;
 mod live_verdicts;
+mod live_waits;
 mod live_what_if;
 mod live_window;
 mod near_tie;

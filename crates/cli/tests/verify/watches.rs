@@ -78,6 +78,9 @@ fn a_target_that_cannot_be_watched_gives_advice() {
         (vec!["watch", "--port", "0"], "8080"),
         (vec!["watch", "--port", port.as_str(), "--duration", "1s"], "nothing listens"),
         (vec!["watch", "--server-pid", "4194305", "--duration", "1s"], "there is no process"),
+        (vec!["waits"], "PID"),
+        (vec!["waits", "--port", port.as_str(), "--duration", "1s"], "nothing listens"),
+        (vec!["waits", "4194305", "--duration", "1s"], "there is no process"),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let output = Command::new(binary!()).args(&args).current_dir(dir.path()).stdin(Stdio::null()).output().unwrap();

@@ -41,7 +41,11 @@ fn finding(profile: &WaitProfile, futex: &FutexProfile) -> WaitFinding {
     let holder = futex.holders.first().filter(|holder| holder.share >= WAIT_MOSTLY);
     WaitFinding {
         cause: WaitCause::Lock,
-        name: if futex.name.is_empty() { futex.address.clone() } else { futex.name.clone() },
+        name: [&futex.name, &futex.function, &futex.address]
+            .into_iter()
+            .find(|n| !n.is_empty())
+            .cloned()
+            .unwrap_or_default(),
         process: futex.process.clone(),
         threads: futex.waiting,
         of,

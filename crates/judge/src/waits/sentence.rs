@@ -10,7 +10,12 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
     match finding.cause {
         WaitCause::Lock => {
             let held = finding.holder.map(|state| format!("; its holder {}", does(state, peer))).unwrap_or_default();
-            format!("{who} wait for one lock ({name}){held}")
+            let lock = match finding.function.as_str() {
+                "" => format!("one lock ({name})"),
+                function if function == name => format!("one lock in {function}"),
+                function => format!("the lock {name} in {function}"),
+            };
+            format!("{who} wait for {lock}{held}")
         }
         WaitCause::WorkerPool => format!("all workers of {process} are busy ({who} sleep), and requests queue"),
         WaitCause::ConnectionPool => format!("{who} wait for replies of {peer}; all connections to it are busy"),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use run::{FutexKind, FutexProfile, ThreadState};
 
+use super::names::Names;
 use super::profile::{address_text, holder_rows, largest};
 use super::round::{FutexSample, Round, ThreadSample, WaitKey};
 
@@ -90,13 +91,14 @@ impl FutexSums {
         &self,
         rounds: u64,
         lives: &UserRounds,
-        instance: impl Fn(&Arc<str>, u32) -> String,
+        names: &Names,
+        instance: impl Fn(&Arc<str>) -> String,
     ) -> Vec<FutexProfile> {
         let shared = self.0.iter().filter(|(_, sum)| sum.users.len() >= 2);
-        let row = |((pid, address), sum): (&(u32, u64), &FutexSum)| FutexProfile {
-            process: instance(&sum.process, *pid),
-            address: address_text(*address),
-            ..sum.row(rounds, lives)
+        let row = |((pid, address), sum): (&(u32, u64), &FutexSum)| {
+            let (name, function) = names.of(*pid, *address);
+            let process = instance(&sum.process);
+            FutexProfile { process, address: address_text(*address), name, function, ..sum.row(rounds, lives) }
         };
         largest(shared.map(row).collect(), |row| row.waiting)
     }
@@ -122,7 +124,7 @@ impl FutexSum {
         for thread in users_at_work {
             held = true;
             if self.activity.len() < MAX_USERS {
-                *self.activity.entry((thread.state, thread.key.clone())).or_default() += 1;
+                *self.activity.entry(activity(thread)).or_default() += 1;
             }
             if self.active.len() < MAX_USERS || self.active.contains_key(&thread.tid) {
                 *self.active.entry(thread.tid).or_default() += round.weight;
@@ -137,7 +139,7 @@ impl FutexSum {
         let Some(owner) = futex.owner else { return };
         self.owned += 1;
         if let Some(holder) = round.threads.iter().find(|t| t.tid == owner) {
-            *self.holders.entry((holder.state, holder.key.clone())).or_default() += 1;
+            *self.holders.entry(activity(holder)).or_default() += 1;
         }
     }
 
@@ -167,4 +169,10 @@ impl FutexSum {
         let most = known.into_iter().max_by_key(|kind| count(*kind));
         most.filter(|kind| 2 * count(*kind) > self.readings).unwrap_or_default()
     }
+}
+
+/// Returns state and key of a thread. A runnable thread that mostly lacks a CPU counts as ready.
+fn activity(thread: &ThreadSample) -> (ThreadState, WaitKey) {
+    let lacks_cpu = thread.state == ThreadState::OnCpu && thread.on_cpu.is_some_and(|part| part < 0.5);
+    (if lacks_cpu { ThreadState::Runnable } else { thread.state }, thread.key.clone())
 }

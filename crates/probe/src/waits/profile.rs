@@ -9,6 +9,7 @@ use run::{
 };
 
 use super::futex_sums::{FutexSums, UserRounds};
+use super::names::Names;
 use super::round::{ConnectionSample, ProcessSample, Round, ThreadSample, WaitKey};
 
 /// Maximum number of distinct groups during the sampling. Further ones are dropped, since a server may open any number
@@ -122,14 +123,14 @@ impl ProfileSums {
     }
 
     /// Returns the profile of all rounds.
-    pub(super) fn profile(&self) -> WaitProfile {
+    pub(super) fn profile(&self, names: &Names) -> WaitProfile {
         let mean = |sum: f64| sum / self.rounds.max(1) as f64;
         WaitProfile {
             rounds: self.rounds,
             samples: self.samples,
             processes: self.process_rows(mean),
             groups: self.group_rows(mean),
-            futexes: self.futexes.rows(self.rounds, &self.users, |process, pid| self.instance(process, pid)),
+            futexes: self.futexes.rows(self.rounds, &self.users, names, |process| self.instance(process)),
             titles: self.title_rows(mean),
             clients: self.client_row(),
             peers: self.peer_rows(),
@@ -138,7 +139,7 @@ impl ProfileSums {
     }
 
     /// Returns the name of a process, with its id if it is the only one with this name.
-    fn instance(&self, process: &Arc<str>, _: u32) -> String {
+    fn instance(&self, process: &Arc<str>) -> String {
         match self.processes.get(process).map(|sums| &sums.pids) {
             Some(pids) if pids.len() == 1 => format!("{process}:{}", pids.first().copied().unwrap_or_default()),
             _ => process.to_string(),
@@ -147,7 +148,7 @@ impl ProfileSums {
 
     fn process_rows(&self, mean: impl Fn(f64) -> f64) -> Vec<WaitProcess> {
         let row = |(name, sums): (&Arc<str>, &ProcessSums)| WaitProcess {
-            process: self.instance(name, 0),
+            process: self.instance(name),
             processes: mean(sums.processes),
             threads: mean(sums.threads),
             busiest: mean(sums.running.values().copied().fold(0.0, f64::max)),
@@ -170,7 +171,7 @@ impl ProfileSums {
         let row = |((process, thread, state, key), sum): ((Arc<str>, Arc<str>, ThreadState, String), f64)| {
             let all = self.processes.get(&process).map_or(0.0, |sums| sums.threads);
             WaitGroup {
-                process: self.instance(&process, 0),
+                process: self.instance(&process),
                 thread: thread.to_string(),
                 state,
                 key,
@@ -268,7 +269,7 @@ mod tests {
     fn profile(rounds: &[Round]) -> WaitProfile {
         let mut sums = ProfileSums::default();
         rounds.iter().for_each(|round| sums.add(round));
-        sums.profile()
+        sums.profile(&Names::default())
     }
 
     #[test]

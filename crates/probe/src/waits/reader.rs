@@ -219,7 +219,8 @@ impl Context<'_> {
             Blocked::OutsideCall => (outside_call(&folder()), WaitKey::None),
             Blocked::InCall { number, arguments, .. } => self.in_call(process.pid, number, arguments),
         };
-        Some(ThreadSample { process: self.index, tid, name, state, key, on_cpu })
+        let stack = if let Blocked::InCall { stack, .. } = blocked { stack } else { (0, 0) };
+        Some(ThreadSample { process: self.index, tid, name, state, key, on_cpu, stack })
     }
 
     fn in_call(&mut self, pid: u32, number: u64, [a, b, c, ..]: [u64; 5]) -> (ThreadState, WaitKey) {

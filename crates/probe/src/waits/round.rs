@@ -28,6 +28,8 @@ pub(super) struct ThreadSample {
     pub(super) key: WaitKey,
     /// For a thread that runs or is ready to run: its part of this time on a CPU, if known.
     pub(super) on_cpu: Option<f64>,
+    /// For a waiting thread: stack pointer and program counter.
+    pub(super) stack: (u64, u64),
 }
 
 /// A process.

@@ -7,13 +7,18 @@ use std::time::Duration;
 use run::WaitProfile;
 use sys::clock::{monotonic_ns, thread_cpu_ns};
 
+use super::names::Names;
 use super::profile::ProfileSums;
 use super::reader::Reader;
 
-/// Part of a CPU that the rounds may use. Together with twice [`SEARCH_SHARE`], sampling stays below 1 % of a CPU.
-const ROUND_SHARE: f64 = 0.005;
-/// Part of a CPU that the search for processes may use, and that the reading of connections may use.
-const SEARCH_SHARE: f64 = 0.0015;
+/// Part of a CPU that the rounds may use. All parts together are 0.9 % of a CPU.
+const ROUND_SHARE: f64 = 0.004;
+/// Part of a CPU that reading the connections may use.
+const CONNECTIONS_SHARE: f64 = 0.003;
+/// Part of a CPU that the search for processes may use.
+const SEARCH_SHARE: f64 = 0.001;
+/// Part of a CPU that reading names may use. The first name in a large program costs tens of milliseconds more.
+const NAMING_SHARE: f64 = 0.001;
 /// Minimum pause between two rounds, nanoseconds. 100 rounds a second divide a second finely enough.
 const MIN_ROUND_NS: f64 = 10e6;
 /// Minimum pause between two searches for processes, and between two readings of connections, nanoseconds.
@@ -108,6 +113,8 @@ impl Paced {
 struct Work {
     reader: Reader,
     sums: ProfileSums,
+    names: Names,
+    naming: Paced,
     search: Paced,
     connections: Paced,
     begin_ns: u64,
@@ -121,6 +128,8 @@ impl Work {
         Self {
             reader,
             sums: ProfileSums::default(),
+            names: Names::default(),
+            naming: Paced::default(),
             search: Paced::default(),
             connections: Paced::default(),
             begin_ns: now,
@@ -165,7 +174,7 @@ impl Work {
         if self.connections.is_due(monotonic_ns()) {
             let before = thread_cpu_ns();
             connections = self.reader.read_connections();
-            self.connections.done(monotonic_ns(), thread_cpu_ns() - before, SEARCH_SHARE, MIN_CONNECTIONS_NS);
+            self.connections.done(monotonic_ns(), thread_cpu_ns() - before, CONNECTIONS_SHARE, MIN_CONNECTIONS_NS);
         }
         let before = thread_cpu_ns();
         let mut round = self.reader.round();
@@ -173,14 +182,20 @@ impl Work {
         if !self.reader.is_empty() {
             self.sums.add(&round);
         }
-        thread_cpu_ns() - before
+        let cost_ns = thread_cpu_ns() - before;
+        if self.naming.is_due(monotonic_ns()) {
+            let before = thread_cpu_ns();
+            self.names.look(&round);
+            self.naming.done(monotonic_ns(), thread_cpu_ns() - before, NAMING_SHARE, 0.0);
+        }
+        cost_ns
     }
 
     fn profile(&self) -> WaitProfile {
         let seconds = (monotonic_ns() - self.begin_ns) as f64 / 1e9;
         let cpu_s = (thread_cpu_ns() - self.begin_cpu_ns) as f64 / 1e9;
         let cpu = if seconds > 0.0 { cpu_s / seconds } else { 0.0 };
-        WaitProfile { seconds, cpu, missing: self.reader.missing().to_vec(), ..self.sums.profile() }
+        WaitProfile { seconds, cpu, missing: self.reader.missing().to_vec(), ..self.sums.profile(&self.names) }
     }
 
     /// Returns a random number from 0 to 1 (xorshift64). Rounds at random times do not follow the rhythm of a server.

@@ -1,0 +1,161 @@
+//! `loadline waits` names a planted lock and a computing thread in real servers, and no lock in servers without one.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::process::Command;
+
+use serde_json::Value;
+use testkit::{ChildProcess, alone, binary, free_port, json, program, served, skip};
+
+/// A server in Python: a thread per connection with one lock, or a pool of workers without a lock.
+const PYTHON: &str = r#"
+import concurrent.futures, http.server, socketserver, sys, threading, time
+lock, pool = threading.Lock(), concurrent.futures.ThreadPoolExecutor(16)
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def log_message(self, *_): pass
+    def do_GET(self):
+        if sys.argv[1] == "lock":
+            with lock: time.sleep(0.01)
+        else: time.sleep(0.01)
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+class Pool(http.server.HTTPServer):
+    request_queue_size = 128
+    def process_request(self, request, client): pool.submit(self.work, request, client)
+    def work(self, request, client):
+        self.finish_request(request, client)
+        self.shutdown_request(request)
+class Threads(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads, request_queue_size = True, 128
+(Threads if sys.argv[1] == "lock" else Pool)(("127.0.0.1", int(sys.argv[2])), Handler).serve_forever()
+"#;
+
+/// The mutex of the C library with a thread per connection.
+const C: &str = r#"
+#include <pthread.h>
+#include <unistd.h>
+#include <string.h>
+#include <stdlib.h>
+#include <arpa/inet.h>
+pthread_mutex_t planted_lock = PTHREAD_MUTEX_INITIALIZER;
+static void *work(void *arg) {
+    int fd = (int)(long)arg;
+    char in[4096];
+    const char *out = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    while (read(fd, in, sizeof in) > 0) {
+        pthread_mutex_lock(&planted_lock);
+        usleep(5000);
+        pthread_mutex_unlock(&planted_lock);
+        write(fd, out, strlen(out));
+    }
+    close(fd);
+    return 0;
+}
+int main(int argc, char **argv) {
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(atoi(argv[1]))};
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    bind(listener, (void *)&at, sizeof at);
+    listen(listener, 128);
+    for (;;) {
+        long fd = accept(listener, 0, 0);
+        pthread_t thread;
+        pthread_create(&thread, 0, work, (void *)fd);
+        pthread_detach(thread);
+    }
+}
+"#;
+
+const NODE: &str = "require('http').createServer((q, r) => { \
+    require('crypto').pbkdf2Sync('a', 'b', 20000, 64, 'sha512'); r.end('ok') }).listen(+process.argv[1], '127.0.0.1')";
+
+/// Loads a server with some clients, and samples its threads meanwhile.
+fn waits(port: u16, clients: u32, seconds: &str) -> Value {
+    let url = format!("http://127.0.0.1:{port}/");
+    let clients = clients.to_string();
+    let mut load = Command::new(binary!());
+    load.args(["load", &url, "--connections", &clients, "--duration", "60s", "--at-rest", "0", "--json"]);
+    let _load = ChildProcess::start(load.stdout(std::process::Stdio::null()));
+    // The load is on when requests are in progress.
+    testkit::eventually(|| {
+        let look = json(binary!(), &["waits", "--port", &port.to_string(), "--duration", "300ms"]);
+        let clients = &look["profile"]["clients"];
+        let busy = ["in_progress", "uncertain", "unread"].map(|name| clients[name].as_f64().unwrap_or_default());
+        (busy.iter().sum::<f64>() >= 0.5).then_some(())
+    });
+    json(binary!(), &["waits", "--port", &port.to_string(), "--duration", seconds])
+}
+
+fn causes(found: &Value) -> Vec<&str> {
+    found["waits"].as_array().unwrap().iter().filter_map(|wait| wait["cause"].as_str()).collect()
+}
+
+fn assert_lock(found: &Value, clients: f64) {
+    let first = &found["waits"][0];
+    assert_eq!(causes(found), ["lock"], "{found:#}");
+    let threads = first["threads"].as_f64().unwrap();
+    assert!(threads > 0.7 * clients && threads <= clients, "{first}");
+    assert_eq!(first["holder"], "sleep", "{first}");
+    let cpu = found["profile"]["cpu"].as_f64().unwrap();
+    assert!(cpu < 0.02, "sampling cost {cpu} of a CPU");
+}
+
+fn python(what: &str) -> Option<(ChildProcess, u16)> {
+    let (python, port) = (program("python3")?, free_port());
+    let mut command = Command::new(python);
+    command.args(["-c", PYTHON, what, &port.to_string()]);
+    Some((ChildProcess::listening(&mut command, port), port))
+}
+
+#[test]
+fn a_global_lock_is_named_with_its_sleeping_holder() {
+    let _alone = alone();
+    let Some((server, port)) = python("lock") else { return skip("a lock in Python", "python3 is not installed") };
+    assert_lock(&waits(port, 16, "3s"), 16.0);
+    drop(server);
+    let own = served({
+        let mut command = Command::new(binary!());
+        command.args(["serve", "http", "--model", "blocking", "--option", "lock=10"]);
+        command
+    });
+    assert_lock(&waits(own.addr.port(), 8, "3s"), 8.0);
+    let Some(compiler) = program("cc") else { return skip("a mutex in C", "no C compiler") };
+    let (dir, port) = (tempfile::tempdir().unwrap(), free_port());
+    let (source, app) = (dir.path().join("app.c"), dir.path().join("app"));
+    std::fs::write(&source, C).unwrap();
+    assert!(Command::new(compiler).arg("-pthread").arg(&source).arg("-o").arg(&app).status().unwrap().success());
+    let _server = ChildProcess::listening(Command::new(&app).arg(port.to_string()), port);
+    assert_lock(&waits(port, 8, "3s"), 8.0);
+}
+
+#[test]
+fn a_pool_without_a_lock_names_none_in_20_of_20() {
+    let _alone = alone();
+    let Some((_server, port)) = python("pool") else { return skip("a pool in Python", "python3 is not installed") };
+    for round in 0..20 {
+        let found = waits(port, 1 + round % 14, "1s");
+        assert!(!causes(&found).contains(&"lock"), "round {round}: {found:#}");
+    }
+}
+
+#[test]
+fn a_computing_event_loop_is_serial() {
+    let _alone = alone();
+    let Some(node) = program("node") else { return skip("pbkdf2Sync", "node is not installed") };
+    let port = free_port();
+    let _server = ChildProcess::listening(Command::new(node).args(["-e", NODE, &port.to_string()]), port);
+    let found = waits(port, 8, "3s");
+    assert_eq!(causes(&found), ["serial-cpu"], "{found:#}");
+}
+
+#[test]
+fn an_idle_server_has_no_cause() {
+    let _alone = alone();
+    let Some(redis) = program("redis-server") else { return skip("an idle server", "redis is not installed") };
+    let port = free_port();
+    let mut command = Command::new(redis);
+    command.args(["--port", &port.to_string(), "--save", "", "--appendonly", "no"]);
+    let _server = ChildProcess::listening(command.stdout(std::process::Stdio::null()), port);
+    let found = json(binary!(), &["waits", "--port", &port.to_string(), "--duration", "2s"]);
+    assert!(causes(&found).is_empty(), "{found:#}");
+}

@@ -1,0 +1,136 @@
+//! Names of futexes: the global variable at the address, and the function that waits.
+//!
+//! Opening a process for names costs milliseconds. Only a futex that threads wait for in most rounds gets a name.
+
+use std::collections::BTreeMap;
+
+use stacks::{Frame, Processes};
+use sys::remote_memory;
+
+use super::round::{Round, ThreadSample, WaitKey};
+
+/// Number of rounds in which at least two threads waited for a futex before it gets a name.
+const MIN_ROUNDS: u32 = 16;
+/// Number of stacks that are read per futex. The most frequent function is told.
+const STACKS: u32 = 8;
+/// Maximum number of futexes with names.
+const MAX_NAMED: usize = 8;
+/// Maximum number of counted futexes.
+const MAX_COUNTED: usize = 1024;
+/// Number of bytes of a stack that are copied at once; the rest is read when needed.
+const STACK_BYTES: usize = 4096;
+
+/// Beginnings of the module names whose functions wait on behalf of others: the C library and its threads.
+const LIBRARIES: [&str; 4] = ["libc.", "libc-", "libpthread", "ld-"];
+/// Beginnings of functions of the same kind in the libraries of Rust and C++.
+const WRAPPERS: [&str; 3] = ["std::", "core::", "parking_lot"];
+
+#[derive(Debug, Default)]
+struct Named {
+    rounds: u32,
+    stacks: u32,
+    global: Option<String>,
+    functions: BTreeMap<String, u32>,
+}
+
+/// Names of the futexes so far.
+#[derive(Default)]
+pub(super) struct Names {
+    processes: Processes,
+    futexes: BTreeMap<(u32, u64), Named>,
+}
+
+impl Names {
+    /// Reads one stack of a futex that lacks some. Returns true if it read one.
+    pub(super) fn look(&mut self, round: &Round) -> bool {
+        let mut waiting: BTreeMap<(u32, u64), Vec<&ThreadSample>> = BTreeMap::new();
+        for thread in &round.threads {
+            if let (WaitKey::Futex(address), Some(process)) = (&thread.key, round.processes.get(thread.process)) {
+                waiting.entry((process.pid, *address)).or_default().push(thread);
+            }
+        }
+        let mut wanting = None;
+        for (id, threads) in waiting.iter().filter(|(_, threads)| threads.len() >= 2) {
+            if self.futexes.len() >= MAX_COUNTED && !self.futexes.contains_key(id) {
+                continue;
+            }
+            let named = self.futexes.entry(*id).or_default();
+            named.rounds += 1;
+            if named.rounds >= MIN_ROUNDS && named.stacks < STACKS {
+                // Each time another thread, so that one odd thread does not give the name.
+                wanting = threads.get(named.stacks as usize % threads.len()).map(|thread| (*id, *thread));
+            }
+        }
+        let open = self.futexes.values().filter(|named| named.stacks > 0).count();
+        let Some((id, thread)) = wanting else { return false };
+        if open >= MAX_NAMED && self.futexes.get(&id).is_none_or(|named| named.stacks == 0) {
+            return false;
+        }
+        self.read(id, thread);
+        true
+    }
+
+    fn read(&mut self, (pid, address): (u32, u64), thread: &ThreadSample) {
+        let Some(named) = self.futexes.get_mut(&(pid, address)) else { return };
+        named.stacks += 1;
+        let Some(process) = self.processes.get(pid) else { return };
+        if named.stacks == 1 {
+            named.global = process.global(address).map(|global| global.name.to_string());
+        }
+        let mut stack = vec![0; STACK_BYTES];
+        let (sp, pc) = thread.stack;
+        let read = remote_memory::read(pid, sp, &mut stack).unwrap_or(0);
+        stack.truncate(read);
+        // The interpreter's own functions say nothing about a program in Python.
+        let frames = match process.is_python() {
+            true => process.python_stack(thread.tid).unwrap_or_default(),
+            false => process.waiting_frames(thread.tid, pc, sp, &stack),
+        };
+        if let Some(function) = waiting_function(&frames) {
+            *named.functions.entry(function).or_default() += 1;
+        }
+    }
+
+    /// Returns the global variable and the function of a futex; empty if unknown.
+    pub(super) fn of(&self, pid: u32, address: u64) -> (String, String) {
+        let Some(named) = self.futexes.get(&(pid, address)) else { return Default::default() };
+        let most = named.functions.iter().max_by_key(|(_, n)| **n).map(|(name, _)| name.clone());
+        (named.global.clone().unwrap_or_default(), most.unwrap_or_default())
+    }
+}
+
+/// Returns the innermost function that is not one of a library for locks, with its file and line.
+fn waiting_function(frames: &[Frame]) -> Option<String> {
+    let is_own = |frame: &&Frame| {
+        let function = frame.function.as_deref().unwrap_or_default();
+        let library = LIBRARIES.iter().any(|name| frame.module.starts_with(name));
+        let wrapper = WRAPPERS.iter().any(|name| function.trim_start_matches('<').starts_with(name));
+        !function.is_empty() && !library && !wrapper
+    };
+    let frame = frames.iter().find(is_own)?;
+    let place = frame.place().map(|place| format!(" ({place})")).unwrap_or_default();
+    Some(format!("{}{place}", frame.label()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(function: Option<&str>, module: &str, line: Option<u32>) -> Frame {
+        let file = line.map(|_| "/srv/app.c".into());
+        Frame { function: function.map(Into::into), module: module.into(), file, line }
+    }
+
+    #[test]
+    fn the_function_that_calls_the_library_is_told() {
+        let frames = [
+            frame(Some("pthread_mutex_lock"), "libc.so.6", None),
+            frame(None, "app", None),
+            frame(Some("<std::sync::Mutex<T>>::lock"), "app", None),
+            frame(Some("handle"), "app", Some(41)),
+            frame(Some("main"), "app", Some(7)),
+        ];
+        assert_eq!(waiting_function(&frames).as_deref(), Some("handle (app.c:41)"));
+        assert_eq!(waiting_function(&frames[..3]), None);
+    }
+}
