@@ -49,6 +49,15 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
     }
 }
 
+/// Returns whether a client's connection awaits a reply: its last data was a request.
+pub(super) fn awaits_reply(traffic: &Traffic) -> bool {
+    match (traffic.data_out, traffic.data_in) {
+        (0, _) => false,
+        (_, 0) => true,
+        _ => traffic.sent_ms_ago < traffic.received_ms_ago,
+    }
+}
+
 /// Returns by how much requests are ahead of responses: 0 after a response, and the product of both numbers while a
 /// request is in progress.
 fn ahead(traffic: &Traffic, (request, response): (u64, u64)) -> i128 {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use run::{FutexKind, FutexProfile, ThreadState};
 
 use super::names::Names;
-use super::profile::{address_text, holder_rows, largest};
 use super::round::{FutexSample, Round, ThreadSample, WaitKey};
+use super::rows::{address_text, holder_rows, largest};
 
 /// Maximum number of futexes during the sampling, and of remembered threads.
 const MAX_FUTEXES: usize = 4096;

@@ -15,6 +15,7 @@ mod profile;
 mod reader;
 mod refusal;
 mod round;
+mod rows;
 mod sampler;
 mod sockets;
 mod thread;

@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use run::{
-    ClientConnections, HolderState, MAX_WAIT_ROWS, PeerConnections, ThreadState, TitleGroup, WaitGroup, WaitProcess,
-    WaitProfile,
-};
+use run::{ClientConnections, PeerConnections, ThreadState, TitleGroup, WaitGroup, WaitProcess, WaitProfile};
 
 use super::futex_sums::{FutexSums, UserRounds};
 use super::names::Names;
 use super::round::{ConnectionSample, ProcessSample, Round, ThreadSample, WaitKey};
+use super::rows::{address_text, largest};
 
 /// Maximum number of distinct groups during the sampling. Further ones are dropped, since a server may open any number
 /// of files.
@@ -210,36 +208,9 @@ impl ProfileSums {
     }
 }
 
-/// Returns the text of a futex's address.
-pub(super) fn address_text(address: u64) -> String {
-    format!("{address:#x}")
-}
-
-/// Sorts rows by a size, the largest first, and keeps the first ones.
-pub(super) fn largest<T>(mut rows: Vec<T>, size: impl Fn(&T) -> f64) -> Vec<T> {
-    rows.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    rows.truncate(MAX_WAIT_ROWS);
-    rows
-}
-
-/// Converts counts by state and key into shares, the largest first.
-pub(super) fn holder_rows(counts: &BTreeMap<(ThreadState, WaitKey), u64>) -> Vec<HolderState> {
-    let all: u64 = counts.values().sum();
-    let row = |((state, key), n): (&(ThreadState, WaitKey), &u64)| HolderState {
-        state: *state,
-        key: match key {
-            WaitKey::Futex(address) => address_text(*address),
-            WaitKey::Text(text) => text.to_string(),
-            WaitKey::None => String::new(),
-        },
-        share: *n as f64 / all.max(1) as f64,
-    };
-    largest(counts.iter().map(row).collect(), |row| row.share)
-}
-
 #[cfg(test)]
 mod tests {
-    use run::FutexKind;
+    use run::{FutexKind, HolderState, MAX_WAIT_ROWS};
 
     use super::super::round::FutexSample;
     use super::*;

@@ -112,7 +112,7 @@ impl Sockets {
             let name = self.name(connection.remote.to_string());
             if held.contains(&connection.inode) {
                 let sums = peers.entry(name.clone()).or_default();
-                let busy = connection.traffic.is_some_and(|t| t.sent_ms_ago < t.received_ms_ago);
+                let busy = connection.traffic.is_some_and(|traffic| exchanges::awaits_reply(&traffic));
                 *sums = (sums.0 + 1.0, sums.1 + f64::from(u8::from(busy)));
             }
             self.uses.insert(connection.inode, SocketUse::Peer(name));
