@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::plot::{Bars, Chain, Intervals, Plot};
+use crate::plot::{Bars, Chain, Flame, Intervals, Plot};
 
 /// A whole report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,6 +65,8 @@ pub enum Block {
     Intervals(Intervals),
     /// Boxes joined by arrows, which show the server and its upstreams.
     Chain(Chain),
+    /// Functions by their share of CPU time or of waiting, with their callers.
+    Flame(Flame),
     /// Small charts side by side, one per counter.
     Multiples(Vec<Plot>),
 }

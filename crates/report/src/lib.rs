@@ -19,8 +19,8 @@ pub use doc::{Block, Cell, Col, Doc, EvidenceLine, Item, KeyFigure, List, Note, 
 pub use forms::{FORMS, Form, SideNow, markdown_table, openmetrics_now, wrap};
 pub use pages::{PAGES, Page, busiest_device, error_words};
 pub use plot::{
-    Axis, Band, BarRow, Bars, Chain, Frame, Hue, IntervalRow, Intervals, Link, Look, Mark, Plot, Scale, Segment,
-    Series, Spot, bars_svg, chain_svg, intervals_svg, plot_svg,
+    Axis, Band, BarRow, Bars, Chain, Flame, Frame, Hue, IntervalRow, Intervals, Link, Look, Mark, Plot, Scale, Segment,
+    Series, Spot, bars_svg, chain_svg, flame_svg, intervals_svg, plot_svg,
 };
 pub use run::number::{Unit, count, number, quantity, significant};
 pub use style::{ReportError, Style};

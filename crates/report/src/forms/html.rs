@@ -9,7 +9,7 @@ use run::Run;
 use sha2::{Digest as _, Sha256};
 
 use super::html_table::TableHtml;
-use crate::plot::{Chain, Frame, Intervals, bars_svg, chain_svg, intervals_svg, plot_svg};
+use crate::plot::{Chain, Flame, Frame, Intervals, bars_svg, chain_svg, flame_svg, intervals_svg, plot_svg};
 use crate::{Bars, Block, Doc, Plot, ReportError, Section, Style, Tone, Weight};
 
 #[derive(Template)]
@@ -79,7 +79,8 @@ fn body(blocks: &[Block]) -> Result<String, ReportError> {
     let mut out = String::new();
     let mut in_grid = false;
     for block in blocks {
-        let chart = matches!(block, Block::Plot(_) | Block::Bars(_) | Block::Intervals(_) | Block::Chain(_));
+        let chart =
+            matches!(block, Block::Plot(_) | Block::Bars(_) | Block::Intervals(_) | Block::Chain(_) | Block::Flame(_));
         if chart != in_grid {
             out.push_str(if chart { "<div class=\"charts\">" } else { "</div>" });
             in_grid = chart;
@@ -99,6 +100,7 @@ fn block(block: &Block) -> Result<String, ReportError> {
         Block::Bars(bars) => bar_figure(bars),
         Block::Intervals(chart) => interval_figure(chart),
         Block::Chain(chain) => chain_figure(chain),
+        Block::Flame(flame) => flame_figure(flame),
         Block::Multiples(plots) => multiples(plots),
         _ => filled(&Words { block }),
     }
@@ -124,6 +126,11 @@ fn interval_figure(chart: &Intervals) -> Result<String, ReportError> {
 fn chain_figure(chain: &Chain) -> Result<String, ReportError> {
     let charts = vec![("page", chain_svg(chain, Frame::WIDE)), ("phone", chain_svg(chain, Frame::NARROW))];
     filled(&Figure { title: &chain.title, caption: &chain.caption, wide: true, charts })
+}
+
+fn flame_figure(flame: &Flame) -> Result<String, ReportError> {
+    let charts = vec![("page", flame_svg(flame, Frame::WIDE)), ("phone", flame_svg(flame, Frame::NARROW))];
+    filled(&Figure { title: &flame.title, caption: &flame.caption, wide: true, charts })
 }
 
 fn multiples(plots: &[Plot]) -> Result<String, ReportError> {

@@ -82,7 +82,7 @@ impl Page {
             Block::Bars(bars) => self.bars(bars),
             Block::Chain(chain) => self.chain(chain),
             // Curves are only in the HTML form.
-            Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) => {}
+            Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) | Block::Flame(_) => {}
         }
     }
 

@@ -1,4 +1,4 @@
-//! Charts ([`Plot`], [`Bars`], [`Intervals`], [`Chain`]) and their rendering as SVG.
+//! Charts ([`Plot`], [`Bars`], [`Intervals`], [`Chain`], [`Flame`]) and their rendering as SVG.
 //!
 //! loadline has its own renderer, because charts must match the page. They use colours from CSS (light and dark), the
 //! page's font, a separate layout for phones, and titles and descriptions for screen readers.
@@ -7,6 +7,8 @@ mod bars;
 mod chain;
 mod chain_box;
 mod chain_drawn;
+mod flame;
+mod flame_drawn;
 mod frame;
 mod intervals;
 mod labels;
@@ -17,7 +19,8 @@ mod scale;
 mod svg;
 
 pub use chain::{Chain, Link};
+pub use flame::Flame;
 pub use frame::Frame;
 pub use intervals::{IntervalRow, Intervals};
 pub use model::{Axis, Band, BarRow, Bars, Hue, Look, Mark, Plot, Scale, Segment, Series, Spot};
-pub use svg::{bars_svg, chain_svg, intervals_svg, plot_svg};
+pub use svg::{bars_svg, chain_svg, flame_svg, intervals_svg, plot_svg};

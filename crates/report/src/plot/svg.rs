@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use super::labels::escape;
-use super::{Bars, Chain, Frame, Intervals, Plot, bars, chain_drawn, intervals, lines};
+use super::{Bars, Chain, Flame, Frame, Intervals, Plot, bars, chain_drawn, flame_drawn, intervals, lines};
+
+/// Number of functions that the description of a flame graph names.
+const DESCRIBED_FUNCTIONS: usize = 5;
 
 /// Renders a chart as one SVG element. The style sheet contains its colours and fonts.
 pub fn plot_svg(plot: &Plot, frame: Frame) -> String {
@@ -31,6 +34,14 @@ pub fn chain_svg(drawn: &Chain, frame: Frame) -> String {
     let (height, body) = chain_drawn::body(drawn, frame);
     let told: Vec<String> = drawn.order().iter().map(|(i, _)| drawn.links[*i].told()).collect();
     wrap(frame.width, height, &drawn.title, &told.join("; "), &body)
+}
+
+/// Renders a flame graph as one SVG element.
+pub fn flame_svg(flame: &Flame, frame: Frame) -> String {
+    let (height, body) = flame_drawn::body(flame, frame);
+    let told =
+        flame.hottest(DESCRIBED_FUNCTIONS).into_iter().map(|(name, share)| format!("{name} {:.0} %", 100.0 * share));
+    wrap(frame.width, height, &flame.title, &told.collect::<Vec<_>>().join("; "), &body)
 }
 
 fn wrap(width: f64, height: f64, title: &str, told: &str, body: &str) -> String {
