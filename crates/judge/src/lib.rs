@@ -33,6 +33,7 @@ mod failures;
 pub mod fit;
 mod generator;
 mod handshakes;
+mod hot;
 mod inside;
 mod knee;
 mod laws;
@@ -78,6 +79,7 @@ pub use costs::{COSTS, CostSpec, Part, Rest};
 pub use demand::{Demand, demands};
 pub use devices::{devices, devices_of_sides};
 pub use facts::{Facts, disturbed, stolen};
+pub use hot::hot;
 pub use objective::{breach, late_us, limits, longest_mean_us};
 pub use principles::{PRINCIPLES, Principle};
 pub use rules::{RULES, Rule, Tier, Verdict};
@@ -157,6 +159,7 @@ pub fn judge_so_far(run: &mut Run) {
         behind: facts.upstreams.clone(),
         proof,
         waits: sampled(&facts).map(waits::waits).unwrap_or_default(),
+        hot: hot::of_run(&facts),
         what_if: Vec::new(),
         repeats,
         expected: Vec::new(),

@@ -39,6 +39,7 @@ pub use findings::experiment_report::{
 pub use findings::figure_unit::FigureUnit;
 pub use findings::fit::{Cost, Fit, Interval};
 pub use findings::handshake_cost::{CpuEstimate, HandshakeCost};
+pub use findings::hot::HotFunction;
 pub use findings::proof::{
     CPU_COUNT_LEVER, Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, LeverSlots, Proof, ProofMetric,
     ProofOutcome, ProofTrial, RunnerUp, Steadiness, SwitchTrial, UnusedLever,
@@ -95,6 +96,7 @@ pub use trial::measured::{ConnectionOpening, Measured, TrialOverhead};
 pub use trial::moments::Moment;
 pub use trial::results::{LimitedBy, Results};
 pub use trial::side::Side;
+pub use trial::stacks::{MAX_STACKS, StackProfile, StackSum};
 pub use trial::status::{GRPC_STATUS, STATUS_CLASSES, is_refusing, status_class, status_name};
 pub use trial::tally::{ErrorKind, Errors, Tally};
 pub use trial::tenths::{LateCounts, TENTH_S, Tenths};

@@ -1,6 +1,6 @@
 //! Profile of the CPU time of processes: samples of all their threads at a fixed step of CPU time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 
 use crate::counts::StackCounts;
@@ -43,22 +43,43 @@ pub struct CpuProfile {
     pub lost: u64,
 }
 
+impl Default for CpuStacks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl CpuStacks {
-    /// Starts to sample all threads of `pids`. Fails if the kernel does not allow it.
-    pub fn start(pids: &[u32]) -> sys::Result<Self> {
-        sys::perf::allowed()?;
+    /// Creates a sampler of no process.
+    pub fn new() -> Self {
         let cpus = sys::perf::online_cpus();
         let rate = MAX_RATE_HZ.min(MAX_TOTAL_RATE_HZ / cpus.len().max(1) as u64).max(1);
         let period_ns = 1_000_000_000 / rate;
-        let mut sampler = sys::perf::CpuSampler::new(period_ns, cpus);
-        for tid in pids.iter().flat_map(|pid| threads(*pid)) {
-            match sampler.add(tid) {
-                Err(e) if sampler.events() == 0 && e != sys::Errno::SRCH => return Err(e),
-                _ if sampler.events() >= MAX_EVENTS => break,
-                _ => {}
-            }
+        Self {
+            sampler: sys::perf::CpuSampler::new(period_ns, cpus),
+            period_ns,
+            stacks: HashMap::new(),
+            python: StackCounts::default(),
+            samples: 0,
+            lost: 0,
         }
-        Ok(Self { sampler, period_ns, stacks: HashMap::new(), python: StackCounts::default(), samples: 0, lost: 0 })
+    }
+
+    /// Returns an error if this user cannot sample processes of the same user.
+    pub fn allowed() -> sys::Result<()> {
+        sys::perf::allowed()
+    }
+
+    /// Samples all threads of a process from now on, and those that they start later. Leaves out threads that ended, and
+    /// all after the first 4,096 events.
+    pub fn follow(&mut self, pid: u32) {
+        for tid in threads(pid) {
+            if self.sampler.events() >= MAX_EVENTS {
+                return;
+            }
+            // A thread may have ended.
+            let _ = self.sampler.add(tid);
+        }
     }
 
     /// Takes the samples since the last call. Call it every 50 ms, or the kernel runs out of room on a busy CPU.
@@ -85,18 +106,20 @@ impl CpuStacks {
         self.samples
     }
 
-    /// Ends sampling and names all stacks.
-    pub fn finish(mut self, processes: &mut Processes) -> CpuProfile {
+    /// Names all stacks until now.
+    pub fn profile(&mut self, processes: &mut Processes) -> CpuProfile {
         self.poll(processes);
-        let mut stacks = self.python;
-        let pids: std::collections::HashSet<u32> = self.stacks.keys().map(|(pid, _)| *pid).collect();
-        pids.iter().filter_map(|pid| processes.get(*pid).map(|p| p.refresh())).for_each(drop);
+        let mut named = self.python.clone();
+        let pids: HashSet<u32> = self.stacks.keys().map(|(pid, _)| *pid).collect();
+        for pid in pids {
+            processes.get(pid).into_iter().for_each(|process| process.refresh());
+        }
         for ((pid, stack), count) in &self.stacks {
             let Some(process) = processes.get(*pid) else { continue };
             let frames = process.frames(stack);
-            stacks.add(process.name(), &frames, *count as f64);
+            named.add(process.name(), &frames, *count as f64);
         }
-        CpuProfile { stacks, period_ns: self.period_ns, samples: self.samples, lost: self.lost }
+        CpuProfile { stacks: named, period_ns: self.period_ns, samples: self.samples, lost: self.lost }
     }
 }
 

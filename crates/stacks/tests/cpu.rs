@@ -19,19 +19,18 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Profiles a program. Returns `None` where the kernel does not allow it.
 fn profile(running: &Running) -> Option<CpuProfile> {
     let mut processes = Processes::new();
-    let mut stacks = match CpuStacks::start(&[running.pid()]) {
-        Ok(stacks) => stacks,
-        Err(e) => {
-            eprintln!("skipped: {e}");
-            return None;
-        }
-    };
+    let mut stacks = CpuStacks::new();
+    if let Err(e) = CpuStacks::allowed() {
+        eprintln!("skipped: {e}");
+        return None;
+    }
+    stacks.follow(running.pid());
     let start = Instant::now();
     while stacks.samples() < SAMPLES && start.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(50));
         stacks.poll(&mut processes);
     }
-    Some(stacks.finish(&mut processes))
+    Some(stacks.profile(&mut processes))
 }
 
 /// Asserts that nearly all CPU time is in a function called by another.
@@ -129,7 +128,11 @@ fn sampling_costs_less_than_one_percent_of_a_cpu() {
     }
     let running = Running::start(&mut Command::new(&program));
     let mut processes = Processes::new();
-    let Ok(mut stacks) = CpuStacks::start(&[running.pid()]) else { return };
+    if CpuStacks::allowed().is_err() {
+        return;
+    }
+    let mut stacks = CpuStacks::new();
+    stacks.follow(running.pid());
     stacks.poll(&mut processes);
     let (cpu, start) = (sys::clock::thread_cpu_ns(), Instant::now());
     while stacks.samples() < 2 * SAMPLES && start.elapsed() < PATIENCE {

@@ -4,6 +4,7 @@
 
 mod csv;
 mod figures;
+mod folded;
 mod hdr;
 mod html;
 mod html_table;
@@ -63,6 +64,12 @@ pub const FORMS: &[Form] = &[
         extension: "om",
         help: "an OpenMetrics exposition for a metrics store",
         make: openmetrics::make,
+    },
+    Form {
+        name: "folded",
+        extension: "folded",
+        help: "stacks of the server's threads, for flame graph tools",
+        make: folded::make,
     },
     Form {
         name: "hdr",

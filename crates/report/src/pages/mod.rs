@@ -23,6 +23,7 @@ mod plan;
 mod proof;
 mod repeats;
 mod server_acts;
+mod stacks;
 mod sweep;
 mod tls;
 mod trials;
@@ -33,6 +34,7 @@ mod waits;
 
 pub(crate) use waits::{blocks as wait_blocks, profile as wait_profile};
 
+pub(crate) use stacks::profile as stacks;
 pub use trials::{busiest_device, words as error_words};
 
 use run::{Certainty, Run};
@@ -92,6 +94,7 @@ pub const PAGES: &[Page] = &[
     Page { name: "behind", help: "upstreams of the server, and how busy they were", sections: behind::sections },
     Page { name: "waits", help: "threads of the server, and what they wait for", sections: waits::sections },
     Page { name: "utilisation", help: "how busy each device was at saturation", sections: utilisation::sections },
+    Page { name: "stacks", help: "functions of the server by CPU time and by waiting", sections: stacks::sections },
     Page { name: "latency", help: "the percentile curve and the figures behind it", sections: latency::sections },
     Page { name: "fits", help: "fitted curves with the intervals of their coefficients", sections: fits::sections },
     Page { name: "argument", help: "the reasoning of the verdict, step by step", sections: argument::sections },

@@ -180,6 +180,7 @@ fn side(role: &str, process: &str, busy: f64, rate: f64) -> Side {
         machine: "m".into(),
         processes: vec![process.into()],
         behind: vec![],
+        waits: (role == "server").then(|| Box::new(sampled())),
         shared: true,
         recording: Recording { t_s, columns, absent: vec![] },
         counters: BTreeMap::from([
@@ -478,4 +479,28 @@ fn shown(rates: &[f64; 5]) -> ExperimentReport {
         ..one.clone()
     };
     ExperimentReport { tables: vec![table], charts: vec![one, two], ..ExperimentReport::default() }
+}
+
+/// Stacks of a web server that compresses.
+fn sampled() -> run::WaitProfile {
+    let sum = |stack: &str, weight| run::StackSum { stack: stack.into(), weight };
+    let worker = "nginx;_start;main;ngx_worker_process_cycle";
+    let cpu = vec![
+        sum(&format!("{worker};ngx_http_gzip_filter;deflate;deflate_fast"), 0.41),
+        sum(&format!("{worker};ngx_http_gzip_filter;deflate;deflate_fast;longest_match"), 0.19),
+        sum(&format!("{worker};ngx_http_gzip_filter;crc32_z"), 0.08),
+        sum(&format!("{worker};ngx_epoll_process_events;epoll_wait"), 0.07),
+        sum(&format!("{worker};ngx_http_process_request_line;ngx_http_parse_request_line"), 0.05),
+        sum(&format!("{worker};ngx_http_write_filter;writev"), 0.12),
+        sum("postgres;[postgres];hash_search(HTAB*, void const*, HASHACTION, bool*)", 0.04),
+    ];
+    let waiting = vec![
+        sum("app;handler;std::mutex::lock();pthread_mutex_lock;__lll_lock_wait", 14.7),
+        sum("app;handler;update_counter;fsync", 1.0),
+        sum("app;handler;query;recv", 2.1),
+    ];
+    run::WaitProfile {
+        stacks: Some(run::StackProfile { cpu_samples: 812, cpu, waiting }),
+        ..run::WaitProfile::default()
+    }
 }

@@ -13,6 +13,7 @@ pub(crate) mod experiment_report;
 pub(crate) mod figure_unit;
 pub(crate) mod fit;
 pub(crate) mod handshake_cost;
+pub(crate) mod hot;
 pub(crate) mod proof;
 pub(crate) mod repeat;
 pub(crate) mod trust;
@@ -80,6 +81,9 @@ pub struct Findings {
     /// Causes inside the processes for which requests wait, the one with most threads first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<crate::WaitFinding>,
+    /// Functions with the largest shares of the server's CPU time, the largest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hot: Vec<crate::HotFunction>,
     /// Resources needed to double the capacity, in the order in which they limit the server.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub what_if: Vec<ResourceNeed>,

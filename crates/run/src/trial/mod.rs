@@ -11,6 +11,7 @@ pub(crate) mod measured;
 pub(crate) mod moments;
 pub(crate) mod results;
 pub(crate) mod side;
+pub(crate) mod stacks;
 pub(crate) mod status;
 pub(crate) mod tally;
 pub(crate) mod tenths;

@@ -272,6 +272,9 @@ pub struct WaitProfile {
     /// Connections of the processes to other servers.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub peers: Vec<PeerConnections>,
+    /// Stacks of the threads; absent if they were not sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stacks: Option<crate::StackProfile>,
     /// Reasons why something could not be read, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub missing: Vec<String>,
@@ -280,6 +283,7 @@ pub struct WaitProfile {
 impl WaitProfile {
     /// Calls `change` with each text that another program may have written.
     pub(crate) fn each_text(&mut self, mut change: impl FnMut(&mut String)) {
+        self.stacks.iter_mut().for_each(|stacks| stacks.each_text(&mut change));
         let groups = self.groups.iter_mut().flat_map(|g| [&mut g.process, &mut g.thread, &mut g.key]);
         groups.for_each(&mut change);
         for futex in &mut self.futexes {

@@ -1,0 +1,17 @@
+//! Folded stacks, the text that flame graph tools read: a stack and a weight per line. Weights are thousandths of a CPU
+//! or of a waiting thread. The first frame tells both kinds apart.
+
+use run::{Run, StackSum};
+
+use crate::{Doc, ReportError, Style};
+
+pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError> {
+    let Some(profile) = crate::pages::stacks(run) else { return Ok(String::new()) };
+    Ok(lines("cpu", &profile.cpu) + &lines("waiting", &profile.waiting))
+}
+
+fn lines(kind: &str, sums: &[StackSum]) -> String {
+    let line =
+        |sum: &StackSum| format!("{kind};{} {:.0}\n", sum.stack.replace('\n', " "), (1000.0 * sum.weight).max(1.0));
+    sums.iter().map(line).collect()
+}

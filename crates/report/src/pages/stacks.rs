@@ -1,0 +1,98 @@
+//! Stacks of the server's threads: functions by CPU time and by waiting, as flame graphs.
+
+use run::{HotFunction, Run, StackProfile, StackSum};
+
+use crate::plot::{Flame, Hue};
+use crate::{Block, Col, Section, Table, Unit, Weight};
+use run::number::quantity;
+
+/// Number of functions in the table, and in the terminal.
+const ROWS: usize = 12;
+const BRIEF_ROWS: usize = 5;
+
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let Some(profile) = profile(run) else { return Vec::new() };
+    let blocks = blocks(profile, &run.findings.hot);
+    if blocks.is_empty() {
+        return Vec::new();
+    }
+    vec![Section::new("stacks", "Functions of the server", Weight::Full, blocks)]
+}
+
+/// Returns the stacks of the decisive trial, or of the last trial that has some.
+pub(crate) fn profile(run: &Run) -> Option<&StackProfile> {
+    let of = |trial: &'_ run::Trial| -> Option<usize> {
+        trial.server.as_ref()?.waits.as_ref()?.stacks.as_ref().map(|stacks| stacks.cpu.len() + stacks.waiting.len())
+    };
+    let picked = run.picked(|p| p.decisive).filter(|trial| of(trial).is_some());
+    let trial = picked.or_else(|| run.trials.iter().rev().find(|trial| of(trial).is_some()))?;
+    trial.server.as_ref()?.waits.as_ref()?.stacks.as_ref()
+}
+
+/// Returns the table and the flame graphs of the stacks.
+pub(crate) fn blocks(profile: &StackProfile, hot: &[HotFunction]) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if !hot.is_empty() {
+        blocks.push(Block::Table(hottest(profile, hot)));
+    }
+    let on_cpu = "CPU time of user code by function. Each box is as wide as its share; the boxes below it are functions \
+                  that it called. Outer functions that all stacks share are left out.";
+    let waiting = "Mean number of threads that waited in each function, without idle threads.";
+    let title = hot.first().map_or_else(|| "CPU time by function".into(), |first| title(first));
+    blocks.extend(flame(&profile.cpu, title, on_cpu, Unit::Cpus, Hue::Second));
+    let title = "Waiting threads by function".to_owned();
+    blocks.extend(flame(&profile.waiting, title, waiting, Unit::Plain, Hue::Main));
+    blocks
+}
+
+fn title(first: &HotFunction) -> String {
+    format!("{} of the CPU time is in {}", quantity(first.share, Unit::Share), first.function)
+}
+
+fn flame(sums: &[StackSum], title: String, caption: &str, unit: Unit, hue: Hue) -> Option<Block> {
+    let stacks: Vec<(String, f64)> = sums.iter().map(|sum| (sum.stack.clone(), sum.weight)).collect();
+    (!stacks.is_empty()).then(|| Block::Flame(Flame { title, caption: caption.into(), unit, hue, stacks }))
+}
+
+fn hottest(profile: &StackProfile, hot: &[HotFunction]) -> Table {
+    let row = |function: &HotFunction| {
+        vec![
+            quantity(function.share, Unit::Share).into(),
+            function.function.clone().into(),
+            function.process.clone().into(),
+        ]
+    };
+    let note = format!("{} samples of user code. The share is that of the function's own code.", profile.cpu_samples);
+    Table {
+        columns: vec![Col::figures("CPU time", 0), Col::words("function", 0), Col::words("process", 1)],
+        rows: hot.iter().take(ROWS).map(row).collect(),
+        notes: vec![note],
+        brief: Some(BRIEF_ROWS),
+        ..Table::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{Side, Trial, WaitProfile};
+
+    fn run_with(profile: StackProfile) -> Run {
+        let waits = WaitProfile { stacks: Some(profile), ..WaitProfile::default() };
+        let server = Some(Side { waits: Some(Box::new(waits)), ..Side::default() });
+        Run { trials: vec![Trial { server, ..Trial::default() }], ..Run::default() }
+    }
+
+    #[test]
+    fn the_page_has_both_graphs_and_the_table() {
+        let sum = |stack: &str, weight| StackSum { stack: stack.into(), weight };
+        let (cpu, waiting) = (vec![sum("nginx;main;deflate", 0.6)], vec![sum("app;handler;<lock>", 3.0)]);
+        let mut run = run_with(StackProfile { cpu_samples: 60, cpu, waiting });
+        let hot = HotFunction { process: "nginx".into(), function: "deflate".into(), share: 0.62 };
+        run.findings.hot.push(hot);
+        let html = crate::render("html", &run, &crate::Style::default()).unwrap();
+        assert!(html.contains("of the CPU time is in deflate") && html.contains("&lt;lock&gt;"), "{html}");
+        assert!(!html.contains("<lock>"));
+        assert!(sections(&run_with(StackProfile::default())).is_empty());
+    }
+}

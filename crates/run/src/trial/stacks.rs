@@ -1,0 +1,43 @@
+//! Stacks of the threads of a server, added up over time.
+
+use serde::{Deserialize, Serialize};
+
+use crate::figure::Figure;
+
+/// Maximum number of different stacks of each kind. The sampler keeps the largest ones.
+pub const MAX_STACKS: usize = 2_000;
+
+/// Equal stacks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct StackSum {
+    /// Process, then functions from the outermost to the innermost, with ";" between. A function without a name is its
+    /// module in brackets.
+    pub stack: String,
+    /// Mean number of CPUs that ran this stack, or of threads that waited in it.
+    #[serde(with = "Figure")]
+    pub weight: f64,
+}
+
+/// Stacks of the threads of a server and of its upstream services.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct StackProfile {
+    /// Number of samples of running code.
+    pub cpu_samples: u64,
+    /// Stacks of user code that ran, the largest first.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_STACKS, _, _>")]
+    pub cpu: Vec<StackSum>,
+    /// Stacks of threads that waited, the largest first. Idle threads are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_STACKS, _, _>")]
+    pub waiting: Vec<StackSum>,
+}
+
+impl StackProfile {
+    /// Calls `change` with each text that another program may have written.
+    pub(crate) fn each_text(&mut self, change: impl FnMut(&mut String)) {
+        self.cpu.iter_mut().chain(&mut self.waiting).map(|sum| &mut sum.stack).for_each(change);
+    }
+}
