@@ -75,7 +75,11 @@ fn block(block: &Block) -> String {
             format!("{}\n\n{}", escape(&chain.title), chain.order().iter().map(line).collect::<String>())
         }
         // Curves are only in the HTML form. Tables contain their points.
-        Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) | Block::Flame(_) => String::new(),
+        Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) => String::new(),
+        Block::Flame(flame) => {
+            let lines: String = flame.lines().map(|line| format!("- {}\n", escape(&line))).collect();
+            format!("{}\n\n{lines}", escape(&flame.title))
+        }
     }
 }
 

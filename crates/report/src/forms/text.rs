@@ -82,7 +82,11 @@ impl Page {
             Block::Bars(bars) => self.bars(bars),
             Block::Chain(chain) => self.chain(chain),
             // Curves are only in the HTML form.
-            Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) | Block::Flame(_) => {}
+            Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) => {}
+            Block::Flame(flame) => {
+                self.wrapped("", "", &flame.title, "2");
+                flame.lines().for_each(|line| self.wrapped("  ", "    ", &line, ""));
+            }
         }
     }
 

@@ -38,7 +38,7 @@ pub(crate) fn blocks(profile: &StackProfile, hot: &[HotFunction]) -> Vec<Block> 
     let on_cpu = "CPU time of user code by function. Each box is as wide as its share; the boxes below it are functions \
                   that it called. Outer functions that all stacks share are left out.";
     let waiting = "Mean number of threads that waited in each function, without idle threads.";
-    let title = hot.first().map_or_else(|| "CPU time by function".into(), |first| title(first));
+    let title = hot.first().map_or_else(|| "CPU time by function".into(), title);
     blocks.extend(flame(&profile.cpu, title, on_cpu, Unit::Cpus, Hue::Second));
     let title = "Waiting threads by function".to_owned();
     blocks.extend(flame(&profile.waiting, title, waiting, Unit::Plain, Hue::Main));

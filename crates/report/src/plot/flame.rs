@@ -1,11 +1,16 @@
 //! A flame graph, independent of its form: stacks of functions with their weights, added up to a tree.
 
+use run::number::quantity;
+
 use crate::Unit;
 
 use super::Hue;
 
 /// Maximum number of frames of a stack that are drawn. Deeper frames count for the frame at this depth.
 const MAX_DEPTH: usize = 48;
+
+/// Number of functions in forms without pictures.
+const MAX_LINES: usize = 8;
 
 /// Part of a frame's weight that its only callee must have to be shared by all stacks.
 const SHARED_PART: f64 = 0.995;
@@ -51,6 +56,12 @@ impl Flame {
         root.callees.iter_mut().for_each(Node::skip_shared);
         root.sort();
         root
+    }
+
+    /// Returns the functions with the largest own shares as text, one per line, for forms without pictures.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
+        let line = |(name, share): (String, f64)| format!("{} {name}", quantity(share, Unit::Share));
+        self.hottest(MAX_LINES).into_iter().map(line)
     }
 
     /// Returns the functions with the largest own shares, at most `count`.
