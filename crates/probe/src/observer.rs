@@ -48,7 +48,8 @@ impl Observer {
         spec.processes.extend(more);
         let life = ProcessWatch::new(&spec);
         let sampler = Sampler::start(self.probe(&spec), life, interval(interval_s), origin)?;
-        let waits = spec.waits.then(|| WaitSampler::start(spec.processes, spec.netns_pid)).transpose()?;
+        let waits =
+            spec.waits.then(|| WaitSampler::start(spec.processes, spec.netns_pid, !spec.no_stacks)).transpose()?;
         Ok(Watching { sampler, waits, observer: self.clone() })
     }
 

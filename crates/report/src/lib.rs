@@ -40,7 +40,8 @@ pub fn brief(run: &run::Run, style: &Style, most: usize) -> String {
 pub fn render_waits(run: &run::Run, headline: &str, style: &Style) -> String {
     let blocks = pages::wait_profile(run).map(pages::wait_blocks).unwrap_or_default();
     let further = run.findings.waits.iter().skip(1).map(|f| Note::block(Tone::Plain, format!("{}.", f.sentence)));
-    let blocks = further.chain(blocks).collect();
+    let stacks = pages::stacks(run).map(|stacks| pages::stack_blocks(stacks, &run.findings.hot)).unwrap_or_default();
+    let blocks = further.chain(blocks).chain(stacks).collect();
     let sections = vec![Section::new("waits", "", Weight::First, blocks)];
     forms::brief(&Doc { title: headline.into(), sections, ..Doc::default() }, style, usize::MAX)
 }

@@ -7,12 +7,12 @@ use crate::counts::StackCounts;
 use crate::processes::Processes;
 use crate::unwind::Addresses;
 
-/// Samples per second of one busy CPU. A prime, so that it does not step with timers of 100 Hz.
-const MAX_RATE_HZ: u64 = 97;
+/// Samples per second of one busy CPU. A prime, so that it does not step with timers of 50 Hz.
+const MAX_RATE_HZ: u64 = 47;
 
-/// Samples per second of all CPUs together. A sample costs about 40 µs of CPU time, so 200 of them stay below 1 % of a CPU
+/// Samples per second of all CPUs together. A sample costs about 40 µs of CPU time, so 60 of them take 0.24 % of a CPU
 /// (measured by getrusage on a virtual machine: 37 to 52 µs).
-const MAX_TOTAL_RATE_HZ: u64 = 200;
+const MAX_TOTAL_RATE_HZ: u64 = 60;
 
 /// Maximum number of events, one per thread and CPU. Each is an open descriptor.
 const MAX_EVENTS: usize = 4096;

@@ -2,7 +2,8 @@
 
 use std::net::SocketAddr;
 
-use run::{Address, Plan, Run, WaitFinding, WaitProfile};
+use anyhow::Context;
+use run::{Address, HotFunction, Plan, Run, WaitFinding, WaitProfile};
 
 use super::watch::listener;
 use crate::args::{ServerHostArgs, units};
@@ -23,6 +24,12 @@ pub(crate) struct Args {
     /// Time to sample [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = units::seconds)]
     duration: Option<f64>,
+    /// Sample no stacks: names of functions and locks are then unknown
+    #[arg(long)]
+    no_stacks: bool,
+    /// Write the stacks to FILE, for flame graph tools
+    #[arg(long, value_name = "FILE", conflicts_with = "no_stacks")]
+    folded: Option<std::path::PathBuf>,
     /// Print the findings and the profile as JSON
     #[arg(long)]
     json: bool,
@@ -34,6 +41,7 @@ pub(crate) struct Args {
 #[derive(serde::Serialize)]
 struct Answer<'a> {
     waits: &'a [WaitFinding],
+    hot: &'a [HotFunction],
     profile: &'a WaitProfile,
 }
 
@@ -44,10 +52,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     plan.target.url = args.port.map(|at| format!("tcp://{at}")).unwrap_or_default();
     plan.load.duration_s = args.duration.unwrap_or(DEFAULT_S);
     plan.observe.waits = true;
+    plan.observe.no_stacks = args.no_stacks;
     args.host.apply(&mut plan)?;
     plan.check()?;
     output::catch_interrupts();
     let run = lab::watch_server(plan, args.port.map(Address::Inet), None, &mut Interrupt)?;
+    if let Some(path) = &args.folded {
+        let folded = report::render("folded", &run, &output::style())?;
+        std::fs::write(path, folded).with_context(|| format!("could not write {}", path.display()))?;
+    }
     print(&run, args.json)
 }
 
@@ -58,9 +71,9 @@ fn print(run: &Run, json: bool) -> anyhow::Result<Exit> {
         let why = profile.and_then(|profile| profile.missing.first().cloned());
         anyhow::bail!(why.unwrap_or_else(|| "the process ended before any of its threads was read".into()));
     };
-    let waits = &run.findings.waits;
+    let (waits, hot) = (&run.findings.waits, &run.findings.hot);
     match json {
-        true => output::print(&(serde_json::to_string_pretty(&Answer { waits, profile })? + "\n"))?,
+        true => output::print(&(serde_json::to_string_pretty(&Answer { waits, hot, profile })? + "\n"))?,
         false => {
             let headline = judge::headline(profile, waits);
             output::print(&report::render_waits(run, &headline, &output::style()))?;

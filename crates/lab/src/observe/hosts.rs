@@ -98,20 +98,27 @@ impl Hosts {
     }
 
     /// Starts the observer on the server's host. It follows the given process, or else the processes that listen at
-    /// `listener`. With `waits`, it samples their threads.
+    /// `listener`. It samples their threads if the plan says so.
     pub(crate) fn observe_server(
         &self,
         program: &Path,
         pid: Option<u32>,
         listener: Option<Address>,
-        waits: bool,
+        plan: &run::ObservePlan,
     ) -> Result<Option<RemoteObserver>, LabError> {
         let Some(host) = &self.server else { return Ok(None) };
         let (processes, find) = (pid.into_iter().collect(), listener.clone().filter(|_| pid.is_none()));
         let listen = listener.filter(|_| pid.is_some());
         let role = Role::Server;
-        let observer =
-            ObserverSpec { host: host.name().into(), role, processes, listen, waits, ..ObserverSpec::default() };
+        let observer = ObserverSpec {
+            host: host.name().into(),
+            role,
+            processes,
+            listen,
+            waits: plan.waits,
+            no_stacks: plan.no_stacks,
+            ..ObserverSpec::default()
+        };
         RemoteObserver::start(host, program, WatchSpec { observer, find }).map(Some)
     }
 }

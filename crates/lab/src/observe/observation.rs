@@ -167,9 +167,10 @@ impl Observation {
         self
     }
 
-    /// Samples the threads of the server and of its upstream services, if `wanted`.
-    pub(crate) fn with_waits(mut self, wanted: bool) -> Self {
-        self.server.iter_mut().for_each(|host| host.change(|spec| spec.waits = wanted));
+    /// Samples the threads of the server and of its upstream services, if the plan says so.
+    pub(crate) fn with_waits(mut self, plan: &run::ObservePlan) -> Self {
+        let sample = |spec: &mut run::ObserverSpec| (spec.waits, spec.no_stacks) = (plan.waits, plan.no_stacks);
+        self.server.iter_mut().for_each(|host| host.change(sample));
         self
     }
 

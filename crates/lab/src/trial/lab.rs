@@ -333,7 +333,7 @@ impl<'w> Lab<'w> {
 
     /// Returns an observation of the processes and listeners that samplers read besides a trial's agents.
     pub fn observation(&self, addr: impl Into<run::Address>, server: Option<ObservedServer>) -> Observation {
-        Observation::new(addr, server).with_waits(self.run.plan.observe.waits)
+        Observation::new(addr, server).with_waits(&self.run.plan.observe)
     }
 }
 

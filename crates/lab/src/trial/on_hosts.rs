@@ -48,7 +48,7 @@ impl HostsSetup {
         let (group, addr, notes) = start_server(hosts.server(), &program, plan)?;
         notes.into_iter().for_each(|note| lab.note(note));
         let clients = hosts.observe_clients(&program, &addr.into())?;
-        let server = hosts.observe_server(&program, None, Some(addr.into()), lab.run.plan.observe.waits)?;
+        let server = hosts.observe_server(&program, None, Some(addr.into()), &lab.run.plan.observe)?;
         note_hosts(lab, &clients, server.as_ref());
         let watched = watched(&group, addr, &clients, server.as_ref());
         let observation = lab.observation(addr, Some(watched)).with_hosts(clients, server);

@@ -133,7 +133,7 @@ impl TargetSetup {
         if !clients.is_empty() {
             files::read_all(&load)?;
         }
-        let server = hosts.observe_server(&program, None, Some(addr.clone()), lab.run.plan.observe.waits)?;
+        let server = hosts.observe_server(&program, None, Some(addr.clone()), &lab.run.plan.observe)?;
         note_remote_hosts(lab, &clients, server.as_ref());
         let here = probe::boot_id();
         let client_machines: Vec<String> = match clients.is_empty() {

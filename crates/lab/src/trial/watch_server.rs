@@ -20,7 +20,7 @@ pub fn watch_server(
     let hosts = Hosts::connect(&lab.run.plan.hosts, lab.program())?;
     let observation = match there(&mut lab, &hosts, listener.clone())? {
         Some(observation) => observation,
-        None => Observation::of_server_alone(here(&mut lab, listener)?).with_waits(lab.run.plan.observe.waits),
+        None => Observation::of_server_alone(here(&mut lab, listener)?).with_waits(&lab.run.plan.observe),
     };
     lab.note("loadline only watches: requests, response times and errors are unknown");
     let point = Point { label: "external load".into(), kind: TrialKind::Watched, ..Point::default() };
@@ -32,8 +32,9 @@ pub fn watch_server(
 /// Returns the observation of a server on another host, if the plan names one.
 fn there(lab: &mut Lab<'_>, hosts: &Hosts, listener: Option<Address>) -> Result<Option<Observation>, LabError> {
     let pid = lab.run.plan.target.server_pid;
-    let waits = lab.run.plan.observe.waits;
-    let Some(observer) = hosts.observe_server(lab.program(), pid, listener, waits)? else { return Ok(None) };
+    let Some(observer) = hosts.observe_server(lab.program(), pid, listener, &lab.run.plan.observe)? else {
+        return Ok(None);
+    };
     if let Some(why) = &observer.found().missing {
         return Err(LabError::set_up(format!("watching a server on {}", observer.host()), why));
     }

@@ -18,6 +18,7 @@ mod round;
 mod rows;
 mod sampler;
 mod sockets;
+mod stacks;
 mod thread;
 
 pub use sampler::WaitSampler;

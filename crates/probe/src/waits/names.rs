@@ -36,7 +36,7 @@ struct Named {
 /// Names of the futexes so far.
 #[derive(Default)]
 pub(super) struct Names {
-    processes: Processes,
+    pub(super) processes: Processes,
     futexes: BTreeMap<(u32, u64), Named>,
 }
 

@@ -10,20 +10,29 @@ use sys::clock::{monotonic_ns, thread_cpu_ns};
 use super::names::Names;
 use super::profile::ProfileSums;
 use super::reader::Reader;
+use super::round::Round;
+use super::stacks::StackSampler;
 
-/// Part of a CPU that the rounds may use. All parts together are 0.9 % of a CPU.
-const ROUND_SHARE: f64 = 0.004;
+/// Part of a CPU that the rounds may use. All parts together are 0.94 % of a CPU, with 0.24 % for the samples of running
+/// threads.
+const ROUND_SHARE: f64 = 0.003;
 /// Part of a CPU that reading the connections may use.
-const CONNECTIONS_SHARE: f64 = 0.003;
+const CONNECTIONS_SHARE: f64 = 0.002;
 /// Part of a CPU that the search for processes may use.
-const SEARCH_SHARE: f64 = 0.001;
+const SEARCH_SHARE: f64 = 0.0005;
 /// Part of a CPU that reading names may use. The first name in a large program costs tens of milliseconds more.
-const NAMING_SHARE: f64 = 0.001;
+const NAMING_SHARE: f64 = 0.0005;
+/// Part of a CPU that the stacks of waiting threads may use.
+const STACK_SHARE: f64 = 0.001;
 /// Minimum pause between two rounds, nanoseconds. 100 rounds a second divide a second finely enough.
 const MIN_ROUND_NS: f64 = 10e6;
 /// Minimum pause between two searches for processes, and between two readings of connections, nanoseconds.
 const MIN_SEARCH_NS: f64 = 1e9;
 const MIN_CONNECTIONS_NS: f64 = 50e6;
+/// Minimum pause between two rounds with stacks of waiting threads, nanoseconds.
+const MIN_STACKS_NS: f64 = 50e6;
+/// Pause between two readings of the samples of running threads, nanoseconds. The kernel has room for 15 samples per CPU.
+const POLL_NS: u64 = 50_000_000;
 
 /// State that both threads share.
 #[derive(Debug, Default)]
@@ -43,11 +52,11 @@ pub struct WaitSampler {
 
 impl WaitSampler {
     /// Starts to sample these processes, their children and their upstream services. `netns_pid` is a process of their
-    /// network namespace, if that is another one.
-    pub fn start(pids: Vec<u32>, netns_pid: Option<u32>) -> std::io::Result<Self> {
+    /// network namespace, if that is another one. `with_stacks` also samples stacks and names locks.
+    pub fn start(pids: Vec<u32>, netns_pid: Option<u32>, with_stacks: bool) -> std::io::Result<Self> {
         let shared = Arc::new((Mutex::new(Shared::default()), Condvar::new()));
         let theirs = Arc::clone(&shared);
-        let work = move || Work::new(Reader::new(pids, netns_pid)).run(&theirs);
+        let work = move || Work::new(Reader::new(pids, netns_pid), with_stacks).run(&theirs);
         let thread = std::thread::Builder::new().name("loadline-waits".into()).spawn(work)?;
         Ok(Self { shared, thread: Some(thread) })
     }
@@ -117,13 +126,16 @@ struct Work {
     naming: Paced,
     search: Paced,
     connections: Paced,
+    stacks: Option<StackSampler>,
+    stack_round: Paced,
+    poll_due_ns: u64,
     begin_ns: u64,
     begin_cpu_ns: u64,
     random: u64,
 }
 
 impl Work {
-    fn new(reader: Reader) -> Self {
+    fn new(reader: Reader, with_stacks: bool) -> Self {
         let now = monotonic_ns();
         Self {
             reader,
@@ -132,6 +144,9 @@ impl Work {
             naming: Paced::default(),
             search: Paced::default(),
             connections: Paced::default(),
+            stacks: with_stacks.then(StackSampler::new),
+            stack_round: Paced::default(),
+            poll_due_ns: now,
             begin_ns: now,
             begin_cpu_ns: thread_cpu_ns(),
             random: now | 1,
@@ -143,7 +158,7 @@ impl Work {
         loop {
             let mut state = lock(&shared.0);
             if state.stop || state.wanted {
-                state.profile = self.profile();
+                state.profile = self.profile(state.stop);
                 state.wanted = false;
                 shared.1.notify_all();
                 if state.stop {
@@ -151,8 +166,10 @@ impl Work {
                 }
             }
             let now = monotonic_ns();
+            self.poll(now);
             if !round.is_due(now) {
-                let wait = Duration::from_nanos(round.due_ns - now);
+                let until = if self.stacks.is_some() { round.due_ns.min(self.poll_due_ns) } else { round.due_ns };
+                let wait = Duration::from_nanos(until.saturating_sub(now));
                 drop(shared.1.wait_timeout(state, wait));
                 continue;
             }
@@ -160,6 +177,32 @@ impl Work {
             let cost_ns = self.round();
             let jitter = 0.5 + self.random();
             round.done(monotonic_ns(), (cost_ns as f64 * jitter) as u64, ROUND_SHARE, MIN_ROUND_NS * jitter);
+        }
+    }
+
+    /// Takes the samples of running threads, if their turn has come.
+    fn poll(&mut self, now_ns: u64) {
+        if let Some(stacks) = &mut self.stacks
+            && now_ns >= self.poll_due_ns
+        {
+            stacks.poll(&mut self.names.processes);
+            self.poll_due_ns = monotonic_ns() + POLL_NS;
+        }
+    }
+
+    /// Reads a name and the stacks of a round's waiting threads, if their turn has come.
+    fn add_stacks(&mut self, round: &Round) {
+        let Some(stacks) = &mut self.stacks else { return };
+        if self.naming.is_due(monotonic_ns()) {
+            let before = thread_cpu_ns();
+            self.names.look(round);
+            self.naming.done(monotonic_ns(), thread_cpu_ns() - before, NAMING_SHARE, 0.0);
+        }
+        if self.stack_round.is_due(monotonic_ns()) {
+            let before = thread_cpu_ns();
+            round.processes.iter().for_each(|process| stacks.follow(process.pid));
+            stacks.add(round, &mut self.names.processes);
+            self.stack_round.done(monotonic_ns(), thread_cpu_ns() - before, STACK_SHARE, MIN_STACKS_NS);
         }
     }
 
@@ -183,19 +226,22 @@ impl Work {
             self.sums.add(&round);
         }
         let cost_ns = thread_cpu_ns() - before;
-        if self.naming.is_due(monotonic_ns()) {
-            let before = thread_cpu_ns();
-            self.names.look(&round);
-            self.naming.done(monotonic_ns(), thread_cpu_ns() - before, NAMING_SHARE, 0.0);
-        }
+        self.add_stacks(&round);
         cost_ns
     }
 
-    fn profile(&self) -> WaitProfile {
+    /// Returns the profile. The end has the stacks, too; naming them takes too long for each look at a live view.
+    fn profile(&mut self, is_end: bool) -> WaitProfile {
         let seconds = (monotonic_ns() - self.begin_ns) as f64 / 1e9;
         let cpu_s = (thread_cpu_ns() - self.begin_cpu_ns) as f64 / 1e9;
         let cpu = if seconds > 0.0 { cpu_s / seconds } else { 0.0 };
-        WaitProfile { seconds, cpu, missing: self.reader.missing().to_vec(), ..self.sums.profile(&self.names) }
+        let missing = self.reader.missing().to_vec();
+        let mut profile = WaitProfile { seconds, cpu, missing, ..self.sums.profile(&self.names) };
+        if let Some(stacks) = &mut self.stacks {
+            profile.missing.extend(stacks.refusal().map(str::to_owned));
+            profile.stacks = is_end.then(|| stacks.profile(seconds, &mut self.names.processes));
+        }
+        profile
     }
 
     /// Returns a random number from 0 to 1 (xorshift64). Rounds at random times do not follow the rhythm of a server.

@@ -34,7 +34,7 @@ mod waits;
 
 pub(crate) use waits::{blocks as wait_blocks, profile as wait_profile};
 
-pub(crate) use stacks::profile as stacks;
+pub(crate) use stacks::{blocks as stack_blocks, profile as stacks};
 pub use trials::{busiest_device, words as error_words};
 
 use run::{Certainty, Run};

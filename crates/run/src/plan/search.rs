@@ -99,10 +99,13 @@ pub struct ObservePlan {
     /// Whether to sample the threads of the server and of its upstream services.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
+    /// Whether to sample these threads without their stacks.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_stacks: bool,
 }
 
 impl Default for ObservePlan {
     fn default() -> Self {
-        Self { interval_s: 0.5, at_rest_s: 1.0, waits: false }
+        Self { interval_s: 0.5, at_rest_s: 1.0, waits: false, no_stacks: false }
     }
 }

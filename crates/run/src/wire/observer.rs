@@ -42,6 +42,9 @@ pub struct ObserverSpec {
     /// Whether to sample the threads of the processes and of their upstream services.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
+    /// Whether to sample these threads without their stacks.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_stacks: bool,
     /// Names of the sources to read (`loadline list sources`); absent for all.
     pub sources: Option<Vec<String>>,
 }

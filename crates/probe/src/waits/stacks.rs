@@ -1,0 +1,104 @@
+//! Stacks of the sampled processes: of running threads through the kernel's events, of waiting threads from /proc.
+
+use std::collections::{HashMap, HashSet};
+
+use run::{MAX_STACKS, StackProfile, StackSum};
+use stacks::{Addresses, CpuStacks, Process, Processes, StackCounts};
+
+use super::round::{Round, ThreadSample};
+
+/// Maximum number of different waiting stacks until they are named.
+const MAX_WAITING: usize = 1 << 14;
+
+/// Sampler of stacks.
+pub(super) struct StackSampler {
+    cpu: CpuStacks,
+    followed: HashSet<u32>,
+    waiting: HashMap<(u32, Addresses), f64>,
+    python: StackCounts,
+    /// Number of rounds with stacks of waiting threads.
+    rounds: u64,
+    refusal: Option<String>,
+}
+
+impl StackSampler {
+    pub(super) fn new() -> Self {
+        let (cpu, refusal) = (CpuStacks::new(), CpuStacks::allowed().err());
+        let refusal = refusal.map(|e| {
+            format!("the kernel does not let this user sample the CPU time of functions ({e}; see kernel.perf_event_paranoid)")
+        });
+        Self {
+            cpu,
+            followed: HashSet::new(),
+            waiting: HashMap::new(),
+            python: StackCounts::default(),
+            rounds: 0,
+            refusal,
+        }
+    }
+
+    /// Returns why stacks of running threads cannot be sampled.
+    pub(super) fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
+    }
+
+    /// Samples the CPU time of a process from now on.
+    pub(super) fn follow(&mut self, pid: u32) {
+        if self.refusal.is_none() && self.followed.insert(pid) {
+            self.cpu.follow(pid);
+        }
+    }
+
+    /// Takes the samples of running threads since the last call. Call it at least every 50 ms.
+    pub(super) fn poll(&mut self, processes: &mut Processes) {
+        self.cpu.poll(processes);
+    }
+
+    /// Adds all waiting threads of a round, except for those that wait for requests.
+    pub(super) fn add(&mut self, round: &Round, processes: &mut Processes) {
+        self.rounds += 1;
+        for thread in round.threads.iter().filter(|thread| !thread.state.is_idle() && thread.stack != (0, 0)) {
+            if let Some(process) = round.processes.get(thread.process).and_then(|p| processes.get(p.pid)) {
+                self.add_waiting(process, thread, round.weight);
+            }
+        }
+    }
+
+    fn add_waiting(&mut self, process: &mut Process, thread: &ThreadSample, weight: f64) {
+        let (sp, pc) = thread.stack;
+        if process.is_python() {
+            let frames = process.waiting_frames(thread.tid, pc, sp, &[]);
+            return self.python.add(process.name(), &frames, weight);
+        }
+        let key = (process.pid(), process.unwind_waiting(pc, sp, &[]));
+        if self.waiting.len() < MAX_WAITING || self.waiting.contains_key(&key) {
+            *self.waiting.entry(key).or_default() += weight;
+        }
+    }
+
+    /// Names all stacks of `seconds` of sampling.
+    pub(super) fn profile(&mut self, seconds: f64, processes: &mut Processes) -> StackProfile {
+        let mut waiting = self.python.clone();
+        for ((pid, stack), weight) in &self.waiting {
+            let Some(process) = processes.get(*pid) else { continue };
+            let frames = process.frames(stack);
+            waiting.add(process.name(), &frames, *weight);
+        }
+        let cpu = self.cpu.profile(processes);
+        let cpus = cpu.period_ns as f64 / 1e9 / seconds.max(f64::MIN_POSITIVE);
+        StackProfile {
+            cpu_samples: cpu.samples,
+            cpu: sums(&cpu.stacks, cpus),
+            waiting: sums(&waiting, 1.0 / self.rounds.max(1) as f64),
+        }
+    }
+}
+
+/// Returns the largest sums, each times `factor`.
+fn sums(counts: &StackCounts, factor: f64) -> Vec<StackSum> {
+    let sum = |(stack, weight): (&str, f64)| StackSum { stack: stack.into(), weight: weight * factor };
+    let mut sums: Vec<StackSum> = counts.stacks().map(sum).collect();
+    sums.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    sums.truncate(MAX_STACKS);
+    sums
+}
