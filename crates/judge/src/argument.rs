@@ -9,6 +9,7 @@ use crate::laws::{Step, steps};
 use crate::number::{duration, figure, grew, percent, rate, ratio};
 use crate::single::server_of;
 use crate::sweep::Plateau;
+use crate::thresholds::DEMAND_CHANGES;
 
 /// Returns the sentences.
 pub(crate) fn argument(facts: &Facts<'_>, findings: &Findings) -> Vec<String> {
@@ -81,9 +82,9 @@ fn cost_change(facts: &Facts<'_>) -> Option<String> {
     let cost = |t| server_of(t).and_then(|v| ratio(v.cpu_used()? * 1e6, v.trial.rates.completed_rate));
     let (a, b) = (cost(one)?, cost(top)?);
     let change = ratio(b, a)? - 1.0;
-    let meaning = if change <= -0.1 {
+    let meaning = if change <= -DEMAND_CHANGES {
         "it gets cheaper with load, so the longer response time is waiting, not work"
-    } else if change >= 0.1 {
+    } else if change >= DEMAND_CHANGES {
         "it gets more expensive with load"
     } else {
         "it hardly changes with load"

@@ -5,7 +5,7 @@ use run::{Bottleneck, Certainty};
 
 use crate::Facts;
 use crate::rules::RULES;
-use crate::thresholds::{CONTRADICTED, DISTURBED, SURE};
+use crate::thresholds::{CONTRADICTED, DISTURBED, OTHERS_COST, SURE};
 
 /// A circumstance that limits confidence, and the words about it that follow the sentence of a verdict.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +42,8 @@ fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Cap> {
         return None;
     }
     let (taken, online) = facts.other_processes_cpu()?;
-    let most = (SURE - taken / online).max(DISTURBED);
+    let share = taken / online;
+    let most = (SURE - OTHERS_COST * share * share).max(DISTURBED);
     Some(Cap { most, words: "; less sure because of other programs".into(), always_told: false })
 }
 

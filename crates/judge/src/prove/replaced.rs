@@ -7,7 +7,7 @@ use super::suspects::{SUSPECTS, bottleneck_of};
 use super::words::{evidence, in_words, load_evidence};
 use crate::number::duration;
 use crate::rules::RULES;
-use crate::thresholds::{CLOSE, SHOWN, SUPPORTED};
+use crate::thresholds::{CLOSE, SHOWN, SUPPORTED, TRIP_SHARE};
 use crate::verdict::without;
 use crate::{Facts, confidence};
 
@@ -84,7 +84,7 @@ pub(super) fn of_load(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) -> 
     let connections = facts.decisive.and_then(|trial| trial.intensity.in_flight());
     let trip_us = client.and_then(|view| view.value("connection.rtt"));
     let load = connections.zip(time_us).map_or(String::new(), |(n, us)| {
-        let trip = trip_us.filter(|trip| *trip >= 0.5 * us);
+        let trip = trip_us.filter(|trip| *trip >= TRIP_SHARE * us);
         let distance = trip.map_or(String::new(), |trip| format!(", of which {} are the network", duration(trip)));
         format!(" of {n:.0} requests in flight, each answered after {}{distance}", duration(us))
     });

@@ -14,7 +14,7 @@ use crate::generator::load_threads;
 use crate::number::{positive, ratio};
 use crate::rules::{carried, medium_use};
 use crate::single::{clients, good, r1_us, refused, server_of};
-use crate::thresholds::WORKS;
+use crate::thresholds::{LINK_USED, WORKS};
 use crate::view::View;
 use stats::queueing::{Servers, Station};
 
@@ -26,8 +26,6 @@ const MEDIUM: &str = "network-medium";
 const CPUS: &str = "server-cpu";
 const THREADS: &str = "server-single-thread";
 const QUOTA: &str = "server-cpu-quota";
-/// Use of a link with a known rate from which it is taken for the full one.
-const FULL: f64 = 0.5;
 
 /// CPU of the server: the demand of a request, and three limits of which the least counts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -214,7 +212,7 @@ impl ServerCpu {
 /// something on the way) gets the rate that it carried when full.
 fn link(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<(f64, f64)> {
     let known = medium_use(trial).and_then(|medium| Some((medium.evidence.limit?, medium.share)));
-    let full = facts.decisive.filter(|_| verdict == MEDIUM && known.is_none_or(|(_, share)| share < FULL));
+    let full = facts.decisive.filter(|_| verdict == MEDIUM && known.is_none_or(|(_, share)| share < LINK_USED));
     let unnamed = full.and_then(carried).and_then(|rate| Some((rate, carried(trial)? / rate)));
     unnamed.or(known)
 }

@@ -8,10 +8,7 @@ use crate::Facts;
 use crate::number::ratio;
 use crate::single::good;
 use crate::sweep::Plateau;
-use crate::thresholds::KEEPS_UP;
-
-/// Share of the highest rate from which a trial shows a loaded server: below it, batches are smaller.
-const LOADED: f64 = 0.8;
+use crate::thresholds::{KEEPS_UP, LOADED};
 
 /// Returns the networks of the loaded trials of a run with this verdict.
 pub(super) fn loaded(facts: &Facts<'_>, verdict: &str) -> Vec<Model> {

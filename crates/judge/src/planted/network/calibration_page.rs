@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::calibration::{Answer, Case, cases};
+use super::calibration::{Answer, Case, SURE, cases};
 use super::tally::{Band, Tally, bands, planted};
 
 /// Number of simulated networks, and of those beside another program.
@@ -35,8 +35,10 @@ sweep, the open loop, the counters of both sides, and the experiment. In one par
 if it names that part. If two limits differ by less than 10 %, either is right.
 
 This page is generated: `make docs` writes it. A test fails if a count is above its bound, or if verdicts with a confidence of 0.9 or
-more are right in fewer than 95 of 100. Verdicts with a confidence of 0.5 to 0.7 are right more often than they say. The test allows
-that so far.
+more are right in fewer than 95 of 100. Verdicts with a confidence of 0.5 to 0.7 are right more often than they say, for one reason: where
+two causes are near each other, the confidence is shared between them, and either is counted as right. Verdicts without such a neighbour
+(a fixed number of workers without a queue that was seen) are right in about 77 of 100. Most wrong ones among those are limits that delay
+answers, which look the same.
 ";
 
 /// All verdicts of the page.
@@ -189,11 +191,17 @@ fn survey_of_further_seeds() {
     println!("{:?}\n{}", Tally::of(&cases), table(&cases));
     println!("{}", reliability(&bands(&cases.iter().map(|case| &case.answer).collect::<Vec<_>>())));
     println!("by counters\n{}", reliability(&bands(&cases.iter().map(|case| &case.counters).collect::<Vec<_>>())));
-    for case in cases.iter().filter(|case| case.answer.wrong() || case.answer.unknown()) {
+    for case in cases.iter().filter(|case| case.answer.wrong() || case.answer.confidence < SURE) {
         let Answer { id, confidence, sentence, .. } = &case.answer;
         println!(
-            "{} {:?} -> {id} {confidence:.2} ({:?}, by counters {} {:.2}): {}",
-            case.seed, case.truth.cause, case.outcome, case.counters.id, case.counters.confidence, case.story
+            "{}{} {:?} -> {id} {confidence:.2} ({:?}, by counters {} {:.2}): {}",
+            if case.answer.right { "" } else { "not right: " },
+            case.seed,
+            case.truth.cause,
+            case.outcome,
+            case.counters.id,
+            case.counters.confidence,
+            case.story
         );
         println!("    {sentence}; {}", case.why);
     }
