@@ -76,6 +76,7 @@ fn block(block: &Block) -> String {
         }
         // Curves are only in the HTML form. Tables contain their points.
         Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) => String::new(),
+        Block::Flame(flame) if flame.has_table => String::new(),
         Block::Flame(flame) => {
             let lines: String = flame.lines().map(|line| format!("- {}\n", escape(&line))).collect();
             format!("{}\n\n{lines}", escape(&flame.title))

@@ -83,6 +83,7 @@ impl Page {
             Block::Chain(chain) => self.chain(chain),
             // Curves are only in the HTML form.
             Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) => {}
+            Block::Flame(flame) if flame.has_table => {}
             Block::Flame(flame) => {
                 self.wrapped("", "", &flame.title, "2");
                 flame.lines().for_each(|line| self.wrapped("  ", "    ", &line, ""));

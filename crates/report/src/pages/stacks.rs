@@ -39,9 +39,9 @@ pub(crate) fn blocks(profile: &StackProfile, hot: &[HotFunction]) -> Vec<Block> 
                   that it called. Outer functions that all stacks share are left out.";
     let waiting = "Mean number of threads that waited in each function, without idle threads.";
     let title = hot.first().map_or_else(|| "CPU time by function".into(), title);
-    blocks.extend(flame(&profile.cpu, title, on_cpu, Unit::Cpus, Hue::Second));
-    let title = "Waiting threads by function".to_owned();
-    blocks.extend(flame(&profile.waiting, title, waiting, Unit::Plain, Hue::Main));
+    let cpu = Flame { unit: Unit::Cpus, hue: Hue::Second, has_table: !hot.is_empty(), ..flame(title, on_cpu) };
+    blocks.extend(with_stacks(cpu, &profile.cpu));
+    blocks.extend(with_stacks(flame("Waiting threads by function".into(), waiting), &profile.waiting));
     blocks
 }
 
@@ -49,9 +49,14 @@ fn title(first: &HotFunction) -> String {
     format!("{} of the CPU time is in {}", quantity(first.share, Unit::Share), first.function)
 }
 
-fn flame(sums: &[StackSum], title: String, caption: &str, unit: Unit, hue: Hue) -> Option<Block> {
+fn flame(title: String, caption: &str) -> Flame {
+    Flame { title, caption: caption.into(), ..Flame::default() }
+}
+
+/// Adds the stacks to a graph. Returns nothing for a graph without stacks.
+fn with_stacks(flame: Flame, sums: &[StackSum]) -> Option<Block> {
     let stacks: Vec<(String, f64)> = sums.iter().map(|sum| (sum.stack.clone(), sum.weight)).collect();
-    (!stacks.is_empty()).then(|| Block::Flame(Flame { title, caption: caption.into(), unit, hue, stacks }))
+    (!stacks.is_empty()).then_some(Block::Flame(Flame { stacks, ..flame }))
 }
 
 fn hottest(profile: &StackProfile, hot: &[HotFunction]) -> Table {

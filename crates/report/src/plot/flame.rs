@@ -26,6 +26,8 @@ pub struct Flame {
     pub unit: Unit,
     /// Colour.
     pub hue: Hue,
+    /// True if a table beside the graph has the hottest functions. Forms without pictures then leave the graph out.
+    pub has_table: bool,
     /// Stacks with their weights: a process, then functions from the outermost to the innermost, with `;` between.
     pub stacks: Vec<(String, f64)>,
 }
