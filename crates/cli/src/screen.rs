@@ -8,7 +8,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::{LiveProgress, Watch};
 use report::{Unit, quantity};
-use run::{Tick, Trial};
+use run::{SummaryFigure, Tick, Trial};
 
 use crate::args::{OutArgs, SeeArgs};
 use crate::live::{Model, Shared, View};
@@ -251,11 +251,12 @@ fn row(label: &str, figures: [&str; 4], busiest: &str) -> String {
 /// Formats a step under load. Missing response times are absent and not zero.
 fn loaded(trial: &Trial) -> String {
     let answered = trial.latency_us.count > 0;
-    let time = |us: f64| if answered { quantity(us, Unit::Micros) } else { "n/a".into() };
+    let known = |figure| report::short_time(trial.latency_us.figure(figure));
+    let time = |figure| if answered { known(figure) } else { "n/a".into() };
     let figures = [
         quantity(trial.rates.completed_rate, Unit::PerSecond),
-        time(trial.latency_us.p50),
-        time(trial.latency_us.p99),
+        time(SummaryFigure::P50),
+        time(SummaryFigure::P99),
         judge::failed_share(trial).map_or_else(|| "n/a".into(), |share| quantity(share, Unit::Share)),
     ];
     let busiest = report::busiest_device(&judge::devices(trial)).unwrap_or_default();

@@ -34,6 +34,12 @@ pub(crate) const TERMS: &[Term] = &[
         "time from the intended start to the last byte; in a closed loop the intended start is the send",
         &["latency"],
     ),
+    also(
+        "right-censored time",
+        "response time of which only a lower bound is known: the request failed or was still in flight at the end. Failed \
+         requests count as longer than every answer, so a percentile can be \"at least 50 ms\"",
+        &["lower bound"],
+    ),
     term("service time", "time from the actual send to the last byte"),
     also(
         "percentile",

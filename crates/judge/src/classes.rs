@@ -1,6 +1,6 @@
 //! Classes of a mix of requests, each judged as if alone: the class that breaks the objective first, and the results of each.
 
-use run::{Breach, ClassFinding, ClassPart, ErrorKind, Intensity, Measured, Picks, Rates, Tally, Trial};
+use run::{Breach, ClassFinding, ClassPart, ErrorKind, Intensity, Measured, Picks, Rates, SummaryFigure, Tally, Trial};
 
 use crate::Facts;
 use crate::number::{finite, positive, ratio};
@@ -43,17 +43,19 @@ fn first_to_fail(trials: &[Trial], all: &[ClassFinding]) -> Option<usize> {
 /// Returns the results of a class in one trial.
 fn figures(trial: &Trial, class: &ClassPart) -> ClassFinding {
     let (measured, alone) = (&class.measured, alone(trial, class));
-    let time = |share: f64| finite(class.response.quantile_us(share)).filter(|_| !class.response.is_empty());
+    let seen = class.summary();
+    let time = |figure| seen.figure(figure).lowest().and_then(finite);
     ClassFinding {
         name: class.name.clone(),
         share: ratio(measured.completed as f64, trial.measured.tally.completed as f64),
         rate: finite(alone.rates.completed_rate),
         failed_share: failed_share(&alone),
         bytes: ratio(measured.bytes as f64, measured.completed as f64).and_then(positive),
-        p50_us: time(0.5),
-        p90_us: time(0.9),
-        p99_us: time(0.99),
-        p99_9_us: time(0.999),
+        p50_us: time(SummaryFigure::P50),
+        p90_us: time(SummaryFigure::P90),
+        p99_us: time(SummaryFigure::P99),
+        p99_9_us: time(SummaryFigure::P999),
+        at_least: seen.at_least,
         failing: None,
         breach: None,
         first_to_fail: false,
@@ -99,7 +101,7 @@ fn alone(trial: &Trial, class: &ClassPart) -> Trial {
         intensity: Intensity::default(),
         rates: Rates { completed_rate: rate, offered_rate: rate, sent_rate: rate, ..Rates::default() },
         measured: Measured { length_s: trial.measured.length_s, tally, ..Measured::default() },
-        latency_us: class.response.summary(),
+        latency_us: class.summary(),
         histograms: [("response".to_owned(), class.response.clone())].into(),
         ..Trial::default()
     }

@@ -4,7 +4,7 @@ use run::{Breach, BreachKind, CourseFinding, CoursePart, Limits, Moment, Run, St
 
 use crate::number::finite;
 use crate::objective::{limits, words};
-use crate::thresholds::{COURSE_NOISE, HELD_RATE};
+use crate::thresholds::{COURSE_NOISE, HELD_RATE, UNANSWERED_P99};
 use stats::average;
 
 /// Number of parts of a ramp: a tenth of it is as exact as a reader needs.
@@ -75,21 +75,25 @@ fn part(trial: &Trial, stages: &[Stage], [from_s, to_s]: [f64; 2], limits: &Limi
         failed_share: finite(count(|m| m.failed) / (count(|m| m.completed) + errors)),
         breach: None,
     };
+    let lost = stats::number::ratio(errors, count(|m| m.completed) + errors).unwrap_or(0.0);
     let offered =
         average(&(0..100).map(|i| rate(from_s + (to_s - from_s) * (f64::from(i) + 0.5) / 100.0)).collect::<Vec<_>>());
-    CoursePart { breach: breach(&part, offered, limits), ..part }
+    CoursePart { breach: breach(&part, (offered, lost), limits), ..part }
 }
 
-/// Returns the limit that a part broke. Arrivals at random times vary by the root of their number.
-fn breach(part: &CoursePart, offered: f64, limits: &Limits) -> Option<Breach> {
+/// Returns the limit that a part broke, by the offered rate and the share of requests that were never answered. Arrivals at random times vary by the root of their number.
+fn breach(part: &CoursePart, (offered, lost): (f64, f64), limits: &Limits) -> Option<Breach> {
     let due = offered * (part.to_s - part.from_s);
     let (kept, least) = (part.completed / offered, HELD_RATE - COURSE_NOISE / due.sqrt());
-    let broken = |kind, value, limit| Some(Breach { kind, value: finite(value), limit: finite(limit) });
+    let broken =
+        |kind, value, limit| Some(Breach { kind, value: finite(value), limit: finite(limit), at_least: false });
     let late = part.p99_us.zip(limits.p99_us).filter(|(p99, limit)| p99 > limit);
     match (part.failed_share, late) {
         (Some(failed), _) if failed > limits.errors => broken(BreachKind::Errors, failed, limits.errors),
         _ if kept < least => broken(BreachKind::Behind, kept, HELD_RATE),
         (_, Some((p99, limit))) => broken(BreachKind::P99, p99, limit),
+        // Requests without an answer are longer than every limit.
+        _ if limits.p99_us.is_some() && lost > UNANSWERED_P99 => broken(BreachKind::Unanswered, lost, UNANSWERED_P99),
         _ => None,
     }
 }

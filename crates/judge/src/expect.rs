@@ -4,7 +4,10 @@
 //! of one window are no independent draws, since a long queue stays long. The scatter of stretches of the window says how many answers are
 //! worth one draw (batch means; A. Law, *Simulation Modeling and Analysis*).
 
-use run::{Expectation, ExpectationResult, Findings, Hist, Run, Trial, TrialKind};
+use run::{
+    CensoredTimes, Expectation, ExpectationResult, Findings, Hist, Run, SummaryFigure, TimeFigure, Trial, TrialKind,
+    response_times,
+};
 
 use crate::number::{duration, finite, percent, rate};
 use crate::repeats::{at_capacity, finished};
@@ -18,7 +21,21 @@ const NEAR: f64 = 0.9;
 const STRETCHES: usize = 10;
 
 /// A figure with its interval, as far as known.
-type Figure = (Option<f64>, Option<(f64, f64)>);
+#[derive(Clone, Copy, Debug, Default)]
+struct Figure {
+    value: Option<f64>,
+    low: Option<f64>,
+    /// Upper end of the interval; `None` with a lower end is an interval without an upper end.
+    high: Option<f64>,
+    /// Share of the requests that were never answered, if that makes the value a lower bound.
+    lost: Option<f64>,
+}
+
+impl Figure {
+    fn around(value: Option<f64>, interval: Option<(f64, f64)>) -> Self {
+        Self { value, low: interval.map(|i| i.0), high: interval.map(|i| i.1), lost: None }
+    }
+}
 
 /// Returns the result of every expectation of the plan: of the windows that stand for the run, or of several repeats the mean.
 pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<ExpectationResult> {
@@ -49,11 +66,11 @@ impl<'a> Seen<'a> {
         Self(if all.is_empty() { vec![chosen] } else { all })
     }
 
-    fn of(&self, figure: &str) -> Figure {
+    fn of(&self, figure: &str, allowed: f64) -> Figure {
         match figure {
             "rate" => self.rate(),
             "errors" => self.failed(),
-            _ => self.time(figure),
+            _ => self.time(figure, allowed),
         }
     }
 
@@ -64,29 +81,57 @@ impl<'a> Seen<'a> {
         (!all.is_empty()).then_some(all)
     }
 
-    /// Returns a figure of the response time, microseconds.
-    fn time(&self, figure: &str) -> Figure {
-        let quantile = match figure {
-            "p50" => Some((0.5, self.0[0].latency_us.p50)),
-            "p99" => Some((0.99, self.0[0].latency_us.p99)),
-            "p99.9" => Some((0.999, self.0[0].latency_us.p99_9)),
-            _ => None,
+    /// Returns the response times of all windows with the requests that were never answered.
+    fn times(&self) -> CensoredTimes {
+        let mut all = CensoredTimes::default();
+        let failed = |trial: &Trial| trial.measured.tally.errors.requests();
+        self.0.iter().for_each(|trial| all.merge(&response_times(&trial.histograms, failed(trial))));
+        all
+    }
+
+    /// Returns the share of the requests that were never answered.
+    fn lost(&self) -> f64 {
+        let sum = |of: fn(&Trial) -> u64| self.0.iter().map(|t| of(t) as f64).sum::<f64>();
+        let (lost, answered) = (sum(|t| t.latency_us.unanswered), sum(|t| t.latency_us.count));
+        stats::number::ratio(lost, lost + answered).unwrap_or(0.0)
+    }
+
+    /// Returns a figure of the response time, microseconds. `allowed` is the share of failed requests that the objective
+    /// allows: a mean counts as known with no more of them.
+    fn time(&self, figure: &str, allowed: f64) -> Figure {
+        let (quantile, of) = match figure {
+            "p50" => (Some(0.5), SummaryFigure::P50),
+            "p99" => (Some(0.99), SummaryFigure::P99),
+            "p99.9" => (Some(0.999), SummaryFigure::P999),
+            _ => (None, SummaryFigure::Mean),
         };
-        if self.0.iter().all(|t| t.latency_us.count == 0) {
-            return (None, None);
-        }
         let hist = self.responses();
-        let Some((share, summary)) = quantile else {
-            let mean = self.0[0].latency_us.mean;
-            return hist.map_or((Some(mean), None), |hist| (Some(hist.mean_us()), self.mean(&hist)));
+        let times = hist.as_ref().map(|_| self.times());
+        let several = times.as_ref().filter(|_| self.0.len() > 1);
+        let found = match (several, quantile) {
+            (Some(times), Some(share)) => times.percentile(share),
+            (Some(times), None) => times.mean(),
+            (None, _) => self.0[0].latency_us.figure(of),
         };
-        let Some(hist) = hist else { return (Some(summary), None) };
-        let (draws, t) = self.draws(&hist);
-        let half = t * (share * (1.0 - share) / draws).sqrt();
-        let value = if self.0.len() == 1 { summary } else { hist.quantile_us(share) };
-        // With too few requests the order bounds nothing.
-        let ends = || (hist.quantile_us((share - half).max(0.0)), hist.quantile_us(share + half));
-        (Some(value), (share + half < 1.0).then(ends))
+        let open = !matches!(found, TimeFigure::Exact(_)) && (quantile.is_some() || self.lost() > allowed);
+        let lost = Some(self.lost()).filter(|_| open && found != TimeFigure::Unknown);
+        let known = Figure { value: found.lowest(), lost, ..Figure::default() };
+        let (Some(hist), Some(times)) = (hist, times.as_ref()) else { return known };
+        match quantile {
+            _ if known.value.is_none() => known,
+            None if several.is_some() && lost.is_none() => Figure::around(Some(hist.mean_us()), self.mean(&hist)),
+            None if lost.is_none() => Figure::around(known.value, self.mean(&hist)),
+            None => known,
+            Some(share) => {
+                let (draws, t) = self.draws(&hist);
+                let half = t * (share * (1.0 - share) / draws).sqrt();
+                let end = |q: f64| times.percentile(q);
+                // With too few requests the order bounds nothing.
+                let some = share + half < 1.0;
+                let low = some.then(|| end((share - half).max(0.0)).lowest()).flatten();
+                Figure { low, high: some.then(|| end(share + half).exact()).flatten(), ..known }
+            }
+        }
     }
 
     /// Returns the interval of the mean response time, microseconds.
@@ -142,7 +187,7 @@ impl<'a> Seen<'a> {
         let parts: Vec<f64> = self.0.iter().flat_map(of).collect();
         let half = Sample::of(&parts).map(|sample| t95(sample.n - 1.0) * sample.error());
         let half = half.filter(|half| parts.len() > 2 && half.is_finite());
-        (Some(rate), half.map(|half| ((rate - half).max(0.0), rate + half)))
+        Figure::around(Some(rate), half.map(|half| ((rate - half).max(0.0), rate + half)))
     }
 
     /// Returns the share of failures with Wilson's interval (1927), which has a width even where nothing failed.
@@ -150,29 +195,36 @@ impl<'a> Seen<'a> {
         let counts = self.0.iter().map(|t| failed_and_all(t));
         let (failed, all) = counts.fold((0.0, 0.0), |(failed, all), (more, of)| (failed + more.min(of), all + of));
         if all <= 0.0 {
-            return (None, None);
+            return Figure::default();
         }
         let (draws, t) = self.responses().map_or((all, NORMAL_95), |hist| self.draws(&hist));
         let n = all.min(draws * all / (all - failed).max(1.0));
         let share = failed / all;
         let interval = stats::shares::wilson(share, n, t);
-        (Some(share), Some((interval.low, interval.high)))
+        Figure::around(Some(share), Some((interval.low, interval.high)))
     }
 }
 
-/// Returns the mean of a figure over repeats with its interval. A repeat without the figure leaves none.
-fn over(parts: &[Option<Seen<'_>>], figure: &str) -> Figure {
-    let values: Option<Vec<f64>> = parts.iter().map(|seen| seen.as_ref()?.of(figure).0.and_then(finite)).collect();
-    let Some(sample) = values.and_then(|values| Sample::of(&values)) else { return (None, None) };
+/// Returns the mean of a figure over repeats with its interval. A repeat without the figure leaves none, and one with a
+/// lower bound leaves a lower bound.
+fn over(parts: &[Option<Seen<'_>>], figure: &str, allowed: f64) -> Figure {
+    let found: Vec<Figure> = parts.iter().flatten().map(|seen| seen.of(figure, allowed)).collect();
+    let values: Option<Vec<f64>> = found.iter().map(|found| found.value.and_then(finite)).collect();
+    let values = values.filter(|values| values.len() == parts.len());
+    let Some(sample) = values.and_then(|values| Sample::of(&values)) else { return Figure::default() };
+    let lost = found.iter().filter_map(|found| found.lost).reduce(f64::max);
+    if lost.is_some() {
+        return Figure { value: Some(sample.mean), lost, ..Figure::default() };
+    }
     let half = t95(sample.n - 1.0) * sample.error();
-    (Some(sample.mean), Some(((sample.mean - half).max(0.0), sample.mean + half)))
+    Figure::around(Some(sample.mean), Some(((sample.mean - half).max(0.0), sample.mean + half)))
 }
 
 /// Returns the capacity; of repeats, where each held some rate.
 fn capacity(findings: &Findings) -> Figure {
     let all = findings.repeats.iter().all(|repeat| repeat.capacity.is_some());
     let found = findings.capacity.as_ref().filter(|c| c.held && all);
-    (found.map(|c| c.rate), found.and_then(|c| c.low.zip(c.high)))
+    Figure::around(found.map(|c| c.rate), found.and_then(|c| c.low.zip(c.high)))
 }
 
 /// Returns why a figure was not measured, where repeats are the reason.
@@ -187,31 +239,48 @@ fn missing(parts: &[Option<Seen<'_>>], findings: &Findings, figure: &str, all: u
 }
 
 fn one(expectation: &Expectation, parts: &[Option<Seen<'_>>], findings: &Findings, all: usize) -> ExpectationResult {
-    let figure = expectation.figure.as_str();
-    let (value, interval) = match (figure, parts) {
+    let (figure, allowed) = (expectation.figure.as_str(), findings.limits.errors);
+    let found = match (figure, parts) {
         ("capacity", _) => capacity(findings),
-        (_, [one]) => one.as_ref().map_or((None, None), |seen| seen.of(figure)),
-        _ => over(parts, figure),
+        (_, [one]) => one.as_ref().map_or_else(Figure::default, |seen| seen.of(figure, allowed)),
+        _ => over(parts, figure, allowed),
     };
-    let value = value.and_then(finite);
-    let met = value.is_some_and(|v| if expectation.at_least { v >= expectation.limit } else { v <= expectation.limit });
-    let words = |v: f64| match figure {
+    let value = found.value.and_then(finite);
+    let met = value.is_some_and(|v| match expectation.at_least {
+        true => v >= expectation.limit,
+        // A lower bound below the limit says nothing about the value.
+        false => v <= expectation.limit && found.lost.is_none(),
+    });
+    ExpectationResult {
+        text: expectation.text.clone(),
+        value,
+        low: found.low,
+        high: found.high,
+        met,
+        found: value.map_or_else(|| missing(parts, findings, figure, all), |value| words(figure, value, &found)),
+    }
+}
+
+/// Returns a figure in words, with its interval.
+fn words(figure: &str, value: f64, found: &Figure) -> String {
+    let one = |v: f64| match figure {
         "capacity" | "rate" => rate(v),
         "errors" => percent(v),
         _ => duration(v),
     };
-    let between = interval.map_or_else(String::new, |(l, h)| format!(" (95 % interval {} to {})", words(l), words(h)));
-    let found = match value {
-        Some(v) => format!("it was {}{between}", words(v)),
-        None => missing(parts, findings, figure, all),
+    let between = match (found.low, found.high) {
+        (Some(low), Some(high)) => format!(" (95 % interval {} to {})", one(low), one(high)),
+        (Some(low), None) if found.lost.is_none() => {
+            format!(" (95 % interval from {}, without an upper end)", one(low))
+        }
+        _ => String::new(),
     };
-    ExpectationResult {
-        text: expectation.text.clone(),
-        value,
-        low: interval.map(|i| i.0),
-        high: interval.map(|i| i.1),
-        met,
-        found,
+    match found.lost {
+        None => format!("it was {}{between}", one(value)),
+        Some(lost) if lost > 0.0 => {
+            format!("it was at least {}: {} of the requests were never answered", one(value), percent(lost))
+        }
+        Some(_) => format!("it was at least {}: requests were still without an answer at the end", one(value)),
     }
 }
 
@@ -285,6 +354,47 @@ mod tests {
 
     fn expect(text: &str) -> Expectation {
         Expectation::parse(text, |_, v| v.parse().map_err(|_| String::new())).unwrap()
+    }
+
+    /// Makes a window of four answers in 5 ms for every request that timed out after 50 ms.
+    fn fifth_timed_out(trial: &run::Trial) -> run::Trial {
+        let hist = |ns: u64, n: u64| {
+            let mut hist = Hist::new();
+            hist.record_many_ns(ns, n);
+            hist
+        };
+        let mut trial = run::Trial { kind: run::TrialKind::Fixed, ..trial.clone() };
+        trial.histograms =
+            [("response".into(), hist(5_000_000, 800)), ("unanswered".into(), hist(50_000_000, 200))].into();
+        trial.latency_us = run::response_summary(&trial.histograms, 0);
+        trial.measured.tally.completed = 800;
+        trial.measured.tally.errors = run::Errors([(run::ErrorKind::ResponseTimeout, 200)].into());
+        trial
+    }
+
+    #[test]
+    fn with_a_fifth_of_the_requests_timed_out_no_tail_is_met() {
+        let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).rates(&[]).run();
+        run.trials = vec![fifth_timed_out(&run.trials[0])];
+        run.plan.expect =
+            ["p50<10000", "p99<10000", "p99<60000", "p99>40000", "p99.9<1e9", "mean<1e9"].map(expect).into();
+        crate::judge(&mut run);
+        let met: Vec<bool> = run.findings.expected.iter().map(|e| e.met).collect();
+        assert_eq!(met, [true, false, false, true, false, false], "{:#?}", run.findings.expected);
+        let found = &run.findings.expected[1].found;
+        assert_eq!(found, "it was at least 50.0 ms: 20 % of the requests were never answered");
+        run.plan.objective.errors = 0.5;
+        crate::judge(&mut run);
+        assert!(run.findings.expected[5].met, "the user allows half of them to fail: {:?}", run.findings.expected[5]);
+        // Repeats: one of them is enough.
+        let mut good = fifth_timed_out(&run.trials[0]);
+        good.histograms.remove("unanswered");
+        (good.latency_us, good.measured.tally.errors) =
+            (run::response_summary(&good.histograms, 0), run::Errors::default());
+        run.trials.push(run::Trial { repeat: 1, ..good });
+        crate::judge(&mut run);
+        let p99 = &run.findings.expected[2];
+        assert!(!p99.met && p99.found.contains("at least"), "{p99:?}");
     }
 
     /// One of three repeats completed nothing: the mean of the others is not that of the run.

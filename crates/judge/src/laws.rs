@@ -51,8 +51,9 @@ pub(crate) fn little(trial: &Trial) -> Option<(f64, f64)> {
     if trial.latency_us.count == 0 && trial.service_us.count == 0 {
         return None;
     }
-    let service = if trial.service_us.count > 0 { trial.service_us.mean } else { trial.latency_us.mean };
-    Some((seen, positive(trial.rates.completed_rate * service / 1e6)?))
+    let service = if trial.service_us.count > 0 { &trial.service_us } else { &trial.latency_us };
+    let known = service.unanswered_share() <= UNANSWERED;
+    Some((seen, positive(trial.rates.completed_rate * service.mean / 1e6).filter(|_| known)?))
 }
 
 /// Returns the mean think time of a closed loop, microseconds.

@@ -62,6 +62,7 @@ pub mod thresholds;
 #[cfg(test)]
 mod thresholds_page;
 mod trust;
+mod unanswered;
 mod upstreams;
 mod users;
 mod verdict;
@@ -122,6 +123,7 @@ pub fn derive_last(run: &mut Run) {
 /// loaded trial becomes a network of queues, and how busy each device was.
 pub fn judge_so_far(run: &mut Run) {
     sides::derive(run);
+    unanswered::derive(run);
     client_hosts::busiest_first(run);
     costs::derive(run);
     let facts = Facts::of(run);

@@ -1,6 +1,6 @@
 //! The objective in figures, and whether a trial held it. The search of `lab` and the findings share these functions.
 
-use run::{Breach, BreachKind, Limits, Run, Trial, TrialKind};
+use run::{Breach, BreachKind, Limits, Run, SummaryFigure, TimeFigure, Trial, TrialKind};
 
 use crate::number::{duration, finite, percent, positive, ratio};
 use crate::single::{failed_share, several_sizes, unanswered};
@@ -93,9 +93,11 @@ fn unloaded_median_us(run: &Run) -> Option<f64> {
 
 /// Returns the breach of the objective by a trial, in figures; `None` where it held.
 pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
-    let broken = |kind, value: f64, limit: f64| Some(Breach { kind, value: finite(value), limit: finite(limit) });
+    let broken = |kind, value: f64, limit: f64| {
+        Some(Breach { kind, value: finite(value), limit: finite(limit), at_least: false })
+    };
     let Some(completed) = positive(trial.rates.completed_rate) else {
-        return Some(Breach { kind: BreachKind::NothingCompleted, value: None, limit: None });
+        return Some(Breach { kind: BreachKind::NothingCompleted, value: None, limit: None, at_least: false });
     };
     let failed = failed_share(trial).unwrap_or(1.0);
     if failed > limits.errors {
@@ -111,40 +113,40 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
     if lost > UNANSWERED_P99 {
         return broken(BreachKind::Unanswered, lost, UNANSWERED_P99);
     }
-    let seen = &trial.latency_us;
-    let with = |value: f64, limit: Option<f64>, allowed| {
-        limit.and_then(|us| with_under_way(trial, us, allowed)).unwrap_or(0.0).max(value)
-    };
     let all = [
-        (BreachKind::P50, with(seen.p50, limits.p50_us, 0.5), limits.p50_us),
-        (BreachKind::Mean, seen.mean, limits.mean_us),
-        (BreachKind::P99, with(seen.p99, limits.p99_us, 0.01), limits.p99_us),
-        (BreachKind::P999, with(seen.p99_9, limits.p99_9_us, 0.001), limits.p99_9_us),
+        (BreachKind::P50, SummaryFigure::P50, limits.p50_us),
+        (BreachKind::Mean, SummaryFigure::Mean, limits.mean_us),
+        (BreachKind::P99, SummaryFigure::P99, limits.p99_us),
+        (BreachKind::P999, SummaryFigure::P999, limits.p99_9_us),
     ];
-    let (kind, value, limit) = all.into_iter().find(|(_, value, limit)| limit.is_some_and(|limit| *value > limit))?;
-    broken(kind, value, limit?)
+    all.into_iter().find_map(|(kind, figure, limit)| time_breach(trial, (kind, figure), limit?))
+}
+
+/// Returns the breach of a limit on the response time. A lower bound below the limit does not hold it, since the rest is
+/// unknown. A mean is held if no more requests than allowed have no end.
+fn time_breach(trial: &Trial, (kind, figure): (BreachKind, SummaryFigure), limit: f64) -> Option<Breach> {
+    let seen = &trial.latency_us;
+    let found = seen.figure(figure);
+    let lost = seen.unanswered_share();
+    match found.lowest() {
+        Some(value) if value > limit => {
+            let at_least = matches!(found, TimeFigure::AtLeast(_));
+            Some(Breach { kind, value: finite(value), limit: finite(limit), at_least })
+        }
+        _ if found.exact().is_some() || figure == SummaryFigure::Mean || lost <= 0.0 => None,
+        _ => Some(Breach {
+            kind: BreachKind::Unanswered,
+            value: finite(lost),
+            limit: finite(UNANSWERED_P99),
+            at_least: false,
+        }),
+    }
 }
 
 /// Counts requests without an answer at the end of the window that were in flight for longer than a limit.
 pub(crate) fn overdue(trial: &Trial, limit_us: f64) -> f64 {
     let within_ns = (limit_us * 1e3).clamp(0.0, u64::MAX as f64) as u64;
     trial.histograms.get("under_way").map_or(0.0, |ages| ages.len() as f64 * (1.0 - ages.share_within_ns(within_ns)))
-}
-
-/// Returns the percentile, microseconds, of all answers and of the requests in flight at the end of the window, which took at least their age.
-/// Only where the latter decide whether too many are above a limit.
-fn with_under_way(trial: &Trial, limit_us: f64, allowed: f64) -> Option<f64> {
-    let ages = trial.histograms.get("under_way")?;
-    let answered = trial.histograms.get("response")?;
-    let within_ns = (limit_us * 1e3).clamp(0.0, u64::MAX as f64) as u64;
-    let beyond = answered.len() as f64 * (1.0 - answered.share_within_ns(within_ns)) + overdue(trial, limit_us);
-    let all = (answered.len() + ages.len()) as f64;
-    if ages.is_empty() || overdue(trial, limit_us) <= 0.0 || beyond <= allowed * all {
-        return None;
-    }
-    let mut together = answered.clone();
-    together.merge(ages);
-    Some(together.quantile_us(1.0 - allowed))
 }
 
 /// Returns whether a trial held the objective.
@@ -155,6 +157,7 @@ pub(crate) fn holds(trial: &Trial, limits: &Limits) -> bool {
 /// Returns a breach in words with its figure: `p99 was 30 ms`.
 pub(crate) fn words(breach: &Breach) -> String {
     let value = breach.value.unwrap_or(f64::NAN);
+    let time = |value| format!("{}{}", if breach.at_least { "at least " } else { "" }, duration(value));
     match breach.kind {
         BreachKind::NothingCompleted => "nothing completed".into(),
         BreachKind::Errors => format!("{} of the requests failed", percent(value)),
@@ -162,10 +165,10 @@ pub(crate) fn words(breach: &Breach) -> String {
         BreachKind::Unanswered => {
             format!("{} of the requests were never answered, so p99 is unknown", percent(value))
         }
-        BreachKind::P50 => format!("the median was {}", duration(value)),
-        BreachKind::P99 => format!("p99 was {}", duration(value)),
-        BreachKind::P999 => format!("p99.9 was {}", duration(value)),
-        BreachKind::Mean => format!("the mean was {}", duration(value)),
+        BreachKind::P50 => format!("the median was {}", time(value)),
+        BreachKind::P99 => format!("p99 was {}", time(value)),
+        BreachKind::P999 => format!("p99.9 was {}", time(value)),
+        BreachKind::Mean => format!("the mean was {}", time(value)),
     }
 }
 
@@ -247,18 +250,41 @@ mod tests {
             (0..n).for_each(|_| hist.record_ns(ns));
             hist
         };
-        let mut stalled = trial(1000.0, 100, 0);
-        stalled.histograms.insert("response".into(), hist(100, 1_000_000));
-        assert_eq!(breach(&stalled, &limits), None);
-        stalled.histograms.insert("under_way".into(), hist(4, 900_000_000));
-        let found = breach(&stalled, &limits).unwrap();
-        assert_eq!(found.kind, BreachKind::P99);
+        let with = |answers: u64, ages: Option<run::Hist>| {
+            let mut stalled = trial(1000.0, 100, 0);
+            stalled.histograms.insert("response".into(), hist(answers, 1_000_000));
+            ages.into_iter().for_each(|ages| drop(stalled.histograms.insert("under_way".into(), ages)));
+            stalled.latency_us = run::response_summary(&stalled.histograms, 0);
+            stalled
+        };
+        assert_eq!(breach(&with(100, None), &limits), None);
+        let found = breach(&with(100, Some(hist(4, 900_000_000))), &limits).unwrap();
+        assert_eq!((found.kind, found.at_least), (BreachKind::P99, true));
         assert!(found.value.is_some_and(|us| (us / 900_000.0 - 1.0).abs() < 0.01), "{found:?}");
+        assert!(words(&found).starts_with("p99 was at least 9"), "{}", words(&found));
         // What every window ends in is no stall, and a few in a thousand are no 99th percentile.
-        stalled.histograms.insert("under_way".into(), hist(4, 1_500_000));
-        assert_eq!(breach(&stalled, &limits), None);
-        stalled.histograms.insert("under_way".into(), hist(4, 900_000_000));
-        stalled.histograms.insert("response".into(), hist(10_000, 1_000_000));
-        assert_eq!(breach(&stalled, &limits), None);
+        assert_eq!(breach(&with(100, Some(hist(4, 1_500_000))), &limits), None);
+        assert_eq!(breach(&with(10_000, Some(hist(4, 900_000_000))), &limits), None);
+    }
+
+    /// A fifth times out after 50 ms, and the user allows half of the requests to fail.
+    #[test]
+    fn timeouts_break_a_limit_on_the_tail_and_none_on_the_median() {
+        let hist = |ns: u64, n: u64| {
+            let mut hist = run::Hist::new();
+            hist.record_many_ns(ns, n);
+            hist
+        };
+        let mut timed_out = trial(1000.0, 800, 0);
+        timed_out.histograms =
+            [("response".into(), hist(5_000_000, 800)), ("unanswered".into(), hist(50_000_000, 200))].into();
+        timed_out.latency_us = run::response_summary(&timed_out.histograms, 0);
+        let of = |limits: Limits| breach(&timed_out, &Limits { errors: 0.5, ..limits }).map(|b| (b.kind, b.at_least));
+        let p99 = |us| of(Limits { p99_us: Some(us), ..Limits::default() });
+        assert_eq!(p99(10_000.0), Some((BreachKind::P99, true)));
+        assert_eq!(p99(1e6), Some((BreachKind::Unanswered, false)), "the rest may take longer than any limit");
+        assert_eq!(of(Limits { p50_us: Some(10_000.0), ..Limits::default() }), None);
+        assert_eq!(of(Limits { mean_us: Some(20_000.0), ..Limits::default() }), None, "no more failed than allowed");
+        assert_eq!(of(Limits { mean_us: Some(10_000.0), ..Limits::default() }), Some((BreachKind::Mean, true)));
     }
 }

@@ -70,6 +70,7 @@ fn alone(run: &Run, trials: &[Trial]) -> Repeat {
         completed_rate: facts.decisive.map(good).and_then(finite).unwrap_or(0.0),
         p50_us: facts.decisive.map_or(0.0, |t| t.latency_us.p50),
         p99_us: facts.decisive.map_or(0.0, |t| t.latency_us.p99),
+        at_least: facts.decisive.map(|t| t.latency_us.at_least).unwrap_or_default(),
         low: capacity.as_ref().and_then(|c| c.low),
         high: capacity.as_ref().and_then(|c| c.high),
         capacity: capacity.map(|c| c.rate),

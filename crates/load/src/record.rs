@@ -65,8 +65,12 @@ pub(crate) struct Record {
     pub(crate) blocked: Hist,
     pub(crate) start_error: Hist,
     pub(crate) connect: Hist,
+    /// Time until the failure of each request that failed in the window.
+    unanswered: Hist,
     /// Age, at the end of the window, of requests without an answer.
-    pub(crate) under_way: Hist,
+    under_way: Hist,
+    /// Age, at the begin of the window, of requests that ended in it or are in `under_way`.
+    carried_in: Hist,
     /// Time from an established connection to one that is ready for requests. Absent without handshakes.
     pub(crate) handshake: Option<Hist>,
     /// Handshake times of resumed sessions.
@@ -110,7 +114,9 @@ impl Record {
             blocked: Hist::new(),
             start_error: Hist::new(),
             connect: Hist::new(),
+            unanswered: Hist::new(),
             under_way: Hist::new(),
+            carried_in: Hist::new(),
             handshake: keeps.handshake.then(Hist::new),
             handshake_resumed: keeps.handshake.then(Hist::new),
             stream_limit: None,
@@ -160,6 +166,7 @@ impl Record {
                 self.in_flight_ns = 0;
                 [&mut self.response, &mut self.blocked, &mut self.start_error, &mut self.connect]
                     .into_iter()
+                    .chain([&mut self.unanswered, &mut self.under_way, &mut self.carried_in])
                     .chain(self.service.as_mut())
                     .chain(self.handshake.as_mut())
                     .chain(self.handshake_resumed.as_mut())
@@ -209,10 +216,9 @@ impl Record {
     }
 
     /// Records a request that failed with its connection.
-    pub(crate) fn failed(&mut self, class: u16) {
-        if self.has_classes() {
-            self.classes.failed(class);
-        }
+    pub(crate) fn failed(&mut self, now_ns: u64, request: &InFlightRequest) {
+        self.classes.failed(request.class);
+        self.never_answered(now_ns, request.start.intended_ns);
     }
 
     /// Records that the server closed a connection that was idle for this long.
@@ -227,9 +233,28 @@ impl Record {
         self.shortest_idle_ns.is_none_or(|shortest| idle_ns as f64 >= (1.0 - IDLE_MARGIN) * shortest as f64)
     }
 
-    /// Returns true if classes are recorded separately.
-    pub(crate) fn has_classes(&self) -> bool {
-        !self.classes.is_empty()
+    /// Records that a request with this intended start will never be answered.
+    pub(crate) fn never_answered(&mut self, now_ns: u64, intended_ns: u64) {
+        self.slot_times.count_unanswered(intended_ns.saturating_sub(self.origin_ns));
+        if self.measuring {
+            self.unanswered.record_ns(now_ns.saturating_sub(intended_ns));
+            self.tenths.count_unanswered(now_ns.saturating_sub(self.begin.at_ns));
+            self.carry_in(intended_ns);
+        }
+    }
+
+    /// Records a request in flight at the end of the window.
+    pub(crate) fn still_under_way(&mut self, now_ns: u64, intended_ns: u64) {
+        self.under_way.record_ns(now_ns.saturating_sub(intended_ns));
+        self.carry_in(intended_ns);
+    }
+
+    /// Records the age of a request that was in flight at the begin of the window.
+    #[inline]
+    fn carry_in(&mut self, intended_ns: u64) {
+        if intended_ns < self.begin.at_ns {
+            self.carried_in.record_ns(self.begin.at_ns - intended_ns);
+        }
     }
 
     /// Records the end of a request.
@@ -242,7 +267,8 @@ impl Record {
         let counts = &mut self.counts;
         counts.answer_bytes += done.bytes;
         if let Outcome::Failed(fault) = done.outcome {
-            return counts.fail(kind_of(fault), 1);
+            counts.fail(kind_of(fault), 1);
+            return self.never_answered(now_ns, request.start.intended_ns);
         }
         counts.completed += 1;
         if done.outcome == Outcome::Unexpected {
@@ -257,6 +283,7 @@ impl Record {
         self.slot_times.count(request.start.intended_ns.saturating_sub(self.origin_ns), took_ns);
         if self.measuring {
             self.response.record_ns(took_ns);
+            self.carry_in(request.start.intended_ns);
             self.tenths.count(now_ns.saturating_sub(self.begin.at_ns), took_ns);
             if let Some(service) = &mut self.service {
                 service.record_ns(now_ns.saturating_sub(request.start.sent_ns));
@@ -278,6 +305,8 @@ impl Record {
             Offered::Sent => measured.sent as f64,
         };
         let service = self.service.unwrap_or_else(|| self.response.clone());
+        let some = !self.under_way.is_empty();
+        let under_way = [("under_way", self.under_way), ("carried_in", self.carried_in)].into_iter().filter(|_| some);
         let named = [
             ("response", self.response),
             ("service", service),
@@ -287,7 +316,8 @@ impl Record {
         ]
         .into_iter()
         .chain(self.handshake.map(|hist| ("handshake", hist)))
-        .chain(Some(("under_way", self.under_way)).filter(|(_, ages)| !ages.is_empty()))
+        .chain(Some(("unanswered", self.unanswered)).filter(|(_, times)| !times.is_empty()))
+        .chain(under_way)
         .chain(self.handshake_resumed.filter(|hist| !hist.is_empty()).map(|hist| ("handshake_resumed", hist)));
         LoadPart {
             total: self.counts.tally(),
@@ -342,6 +372,30 @@ mod tests {
         assert_eq!(part.histograms["response"].len(), 1);
         assert_eq!(part.histograms["service"].len(), 1);
         assert!((part.in_flight_s - 0.002).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_fails_is_counted_with_its_time_and_what_came_before_with_its_age() {
+        let start = |at_ns| Start { intended_ns: at_ns, sent_ns: at_ns };
+        let request = |at_ns| InFlightRequest { start: start(at_ns), ..InFlightRequest::default() };
+        let mut r = Record::new(0, RecordOptions::default());
+        r.failed(400, &request(100));
+        r.enter(Phase::Measure, 1_000);
+        r.ended(2_000, &request(400), Done::OLDEST);
+        r.failed(5_000, &request(2_000));
+        r.ended(6_000, &request(900), Done { outcome: Outcome::Failed(Fault::Short), ..Done::OLDEST });
+        r.still_under_way(9_000, 500);
+        r.still_under_way(9_000, 7_000);
+        r.enter(Phase::Drain, 9_000);
+        r.failed(9_500, &request(7_000));
+        let part = r.part(10_000, Offered::Sent);
+        let times = |name: &str| -> Vec<u64> {
+            part.histograms[name].histogram().iter_recorded().map(|v| v.value_iterated_to()).collect()
+        };
+        assert_eq!(times("response"), [1_600]);
+        assert_eq!(times("unanswered"), [3_001, 5_103]);
+        assert_eq!(times("carried_in"), [100, 500, 600]);
+        assert_eq!(times("under_way"), [2_000, 8_503]);
     }
 
     #[test]

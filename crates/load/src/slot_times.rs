@@ -29,6 +29,11 @@ impl SlotTimes {
         self.counts.get_mut(at).into_iter().for_each(|n| *n = n.saturating_add(1));
     }
 
+    /// Counts a request due `due_ns` after the load's start that failed. It is in the last bucket, which has no end.
+    pub(crate) fn count_unanswered(&mut self, due_ns: u64) {
+        self.count(due_ns, u64::MAX);
+    }
+
     /// Returns one histogram per slot.
     pub(crate) fn hists(&self) -> Vec<SlotHist> {
         self.counts.chunks(SlotHist::BUCKETS).map(|slot| SlotHist::of(slot.iter().map(|n| u64::from(*n)))).collect()

@@ -9,14 +9,14 @@ const MAX_TENTHS: usize = 36_000;
 const SLACK_S: f64 = 5.0;
 
 /// Counters per tenth besides those of the limits.
-const FIXED_COUNTERS: usize = 2;
+const FIXED_COUNTERS: usize = 3;
 
 /// Counters of one shard.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TenthCounter {
     limits_ns: Box<[u64]>,
-    /// Counters, tenth after tenth: ended requests, their total time in nanoseconds, and the requests beyond each
-    /// limit.
+    /// Counters, tenth after tenth: answered requests, their total time in nanoseconds, failed requests, and the
+    /// answers beyond each limit.
     counts: Box<[u64]>,
     last: usize,
 }
@@ -52,7 +52,8 @@ impl TenthCounter {
         if self.limits_ns.is_empty() {
             return;
         }
-        let (tenth, each) = ((since_ns / 100_000_000) as usize, FIXED_COUNTERS + self.limits_ns.len());
+        let each = FIXED_COUNTERS + self.limits_ns.len();
+        let tenth = (since_ns / 100_000_000) as usize;
         let Some(counts) = self.counts.get_mut(tenth * each..(tenth + 1) * each) else { return };
         counts[0] += 1;
         counts[1] = counts[1].saturating_add(took_ns);
@@ -61,6 +62,16 @@ impl TenthCounter {
             .zip(&self.limits_ns)
             .for_each(|(n, limit)| *n += u64::from(took_ns > *limit));
         self.last = self.last.max(tenth + 1);
+    }
+
+    /// Counts a request that failed `since_ns` after the start of the window.
+    pub(crate) fn count_unanswered(&mut self, since_ns: u64) {
+        let each = FIXED_COUNTERS + self.limits_ns.len();
+        let tenth = (since_ns / 100_000_000) as usize;
+        if let Some(count) = self.counts.get_mut(tenth * each + 2).filter(|_| !self.limits_ns.is_empty()) {
+            *count += 1;
+            self.last = self.last.max(tenth + 1);
+        }
     }
 
     /// Returns the counts.
@@ -75,7 +86,8 @@ impl TenthCounter {
             .enumerate()
             .map(|(i, &limit_us)| LateCounts { limit_us, late: column(FIXED_COUNTERS + i) });
         let took_us = column(1).into_iter().map(|ns| ns / 1000).collect();
-        Tenths { answered: column(0), took_us, over: over.collect() }
+        let unanswered = Some(column(2)).filter(|column| column.iter().any(|n| *n > 0)).unwrap_or_default();
+        Tenths { answered: column(0), took_us, unanswered, over: over.collect() }
     }
 
     /// Returns the limits in microseconds.
@@ -94,7 +106,10 @@ mod tests {
         for (since_ms, took_us) in [(0, 500), (99, 2000), (100, 6000), (1050, 1000), (3_600_000, 9000)] {
             counter.count(since_ms * 1_000_000, took_us * 1000);
         }
+        assert!(counter.tenths(&counter.limits_us()).unanswered.is_empty());
+        counter.count_unanswered(150_000_000);
         let tenths = counter.tenths(&counter.limits_us());
+        assert_eq!(tenths.unanswered[..3], [0, 1, 0]);
         assert_eq!(tenths.answered, [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
         assert_eq!(tenths.took_us[..2], [2500, 6000]);
         assert_eq!(tenths.over(1000.0).unwrap().late[..2], [1, 1]);

@@ -87,6 +87,9 @@ pub use rundir::{FORMAT, HostInfo, MediumInfo, Note, Run, RunDir, RunDirError};
 pub use schema::{SCHEMA, schema};
 pub use suggest::{add_suggestion, nearest, toml_message};
 pub use trial::blocks::Blocks;
+pub use trial::censored::{
+    CensoredTimes, LowerBounds, SummaryFigure, TimeFigure, response_summary, response_times, summary_with_unanswered,
+};
 pub use trial::coarse::{Buckets, CoarseHist, SlotHist};
 pub use trial::hist::{Hist, HistError, Summary};
 pub use trial::host_load::{HostFinding, HostLoad, WindowSkew};

@@ -94,7 +94,8 @@ impl Model {
         let seconds = now.tick.t_s - self.since.0.t_s;
         if seconds >= APART_S {
             let responses = now.detail.responses.since(&self.since.1.responses);
-            let quantile = |q: f64| responses.quantile_us(q).unwrap_or(f64::NAN);
+            let lost = now.detail.failed_requests().saturating_sub(self.since.1.failed_requests());
+            let quantile = |q: f64| responses.percentile(q, lost).exact().unwrap_or(f64::NAN);
             let completed = now.tick.completed.saturating_sub(self.since.0.completed) as f64 / seconds;
             let cpu = self.sides.last().and_then(|side| side.cpu).map_or(f64::NAN, |cpu| cpu.busy());
             let moment = Moment { seconds, completed, p50_us: quantile(0.5), p99_us: quantile(0.99), cpu };

@@ -1,7 +1,7 @@
 //! Checks and conclusions of the trial with all connections.
 
 use run::Relation::{AtLeast, AtMost, Equals};
-use run::{Check, Run, Trial};
+use run::{Check, Run, SummaryFigure, TimeFigure, Trial};
 
 use super::values::{CLIENT_MEMORY_PER_CONNECTION_BYTES, OPENED_S};
 use crate::Parameters;
@@ -51,6 +51,15 @@ fn failed(trial: &Trial) -> f64 {
     (trial.tally.error_count() + trial.tally.closed_by_server) as f64
 }
 
+/// Returns a response time in whole microseconds. A lower bound says so.
+fn whole_us(trial: &Trial, figure: SummaryFigure) -> String {
+    match trial.latency_us.figure(figure) {
+        TimeFigure::Exact(us) => format!("{us:.0} us"),
+        TimeFigure::AtLeast(us) => format!("at least {us:.0} us"),
+        TimeFigure::Unknown => "an unknown time".into(),
+    }
+}
+
 fn words(trial: &Trial) -> String {
     let r = &trial.results;
     let bytes = |of: Option<f64>| of.map_or_else(|| "an unknown number of".into(), |n| format!("{n:.0}"));
@@ -58,15 +67,15 @@ fn words(trial: &Trial) -> String {
     format!(
         "{held:.0} connections were held by {0} processes on each side, opened in {1:.1} s: {2} bytes of user memory each at \
          the generator, {3} at the server, {4} in the kernel for both ends; {5:.0} messages/s on random ones of them took \
-         {6:.0} us at the median, {7:.0} us at p99.",
+         {6} at the median, {7} at p99.",
         trial.key.get(PROCESSES).unwrap_or(0),
         r.get(OPENED_S).unwrap_or(0.0),
         bytes(r.get(CLIENT_MEMORY_PER_CONNECTION_BYTES)),
         bytes(r.get(MEMORY_PER_CONNECTION_BYTES)),
         bytes(r.get(KERNEL_MEMORY_PER_CONNECTION_BYTES)),
         trial.rates.completed_rate,
-        trial.latency_us.p50,
-        trial.latency_us.p99,
+        whole_us(trial, SummaryFigure::P50),
+        whole_us(trial, SummaryFigure::P99),
     )
 }
 
@@ -76,10 +85,10 @@ fn beside(run: &Run) -> Option<String> {
     let cpu = |t: &Trial| t.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value();
     let connections = few.key.get(CONNECTIONS).filter(|n| Some(*n) != all.key.get(CONNECTIONS))?;
     Some(format!(
-        "With {connections} connections the same messages took {:.0} us at the median, {:.0} us at p99, and the server {:.1} us \
+        "With {connections} connections the same messages took {} at the median, {} at p99, and the server {:.1} us \
          of CPU time each, with all of them {:.1} us.",
-        few.latency_us.p50,
-        few.latency_us.p99,
+        whole_us(few, SummaryFigure::P50),
+        whole_us(few, SummaryFigure::P99),
         cpu(few)?,
         cpu(all)?
     ))

@@ -1,5 +1,6 @@
 //! The table of `connections`.
 
+use run::SummaryFigure;
 use run::number::Unit;
 
 use super::values::{CLIENT_MEMORY_PER_CONNECTION_BYTES, OPENED_S};
@@ -14,8 +15,8 @@ pub(crate) const FIGURES: Figures = Figures {
         columns: &[
             c("held", Of::Measured(HELD), Unit::Plain),
             c("all up", Of::Measured(OPENED_S), Unit::Seconds),
-            c("p50", Of::Response(|s| s.p50), Unit::Micros),
-            c("p99", Of::Response(|s| s.p99), Unit::Micros),
+            c("p50", Of::Response(SummaryFigure::P50), Unit::Micros),
+            c("p99", Of::Response(SummaryFigure::P99), Unit::Micros),
             c("generator each", Of::Measured(CLIENT_MEMORY_PER_CONNECTION_BYTES), Unit::Bytes),
             c("server each", Of::Measured(MEMORY_PER_CONNECTION_BYTES), Unit::Bytes),
             c("kernel each", Of::Measured(KERNEL_MEMORY_PER_CONNECTION_BYTES), Unit::Bytes),

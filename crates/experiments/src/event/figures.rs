@@ -1,7 +1,7 @@
 //! Tables and charts of the experiments with the event API.
 
-use run::FigureUnit;
 use run::number::Unit;
+use run::{FigureUnit, SummaryFigure};
 
 use super::values::{
     ARRAY_MAX, ARRIVALS, BACKEND, BARE_ADD_US, BARE_DELETE_US, CALL_US, CALLS, DECLARE_US, DECLARE_WITH_STATE_US,
@@ -109,8 +109,8 @@ pub(crate) const PROXY: Figures = Figures {
         columns: &[
             c("cold", Of::Field(|t| t.key.cold.map(f64::from)), Unit::Plain),
             c("completed/s", COMPLETED, Unit::Plain),
-            c("p50", Of::Response(|s| s.p50), Unit::Micros),
-            c("p99", Of::Response(|s| s.p99), Unit::Micros),
+            c("p50", Of::Response(SummaryFigure::P50), Unit::Micros),
+            c("p99", Of::Response(SummaryFigure::P99), Unit::Micros),
             c("proxy cpu per request", Of::Cost(Server, "process_cpu_us"), Unit::Micros),
             c("user", Of::Cost(Server, "process_user_us"), Unit::Micros),
             c("kernel", Of::Cost(Server, "process_system_us"), Unit::Micros),
@@ -130,7 +130,7 @@ pub(crate) const PROXY: Figures = Figures {
             "Response time through the proxy",
             "99th percentile against cold connections.",
             COLD,
-            q(Of::Response(|s| s.p99), "p99", FigureUnit::Micros).log(),
+            q(Of::Response(SummaryFigure::P99), "p99", FigureUnit::Micros).log(),
             Lines::ByKey,
         ),
         chart(

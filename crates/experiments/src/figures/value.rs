@@ -1,7 +1,7 @@
 //! A value of a trial, for an axis or a table column. Fields are read directly. Costs and counters have IDs, which a
 //! test checks.
 
-use run::{Recording, Side, Summary, Trial, ValueName, Window};
+use run::{Recording, Side, Summary, SummaryFigure, Trial, ValueName, Window};
 
 /// Origin of a value.
 #[derive(Clone, Copy, Debug)]
@@ -13,9 +13,9 @@ pub(crate) enum Of {
     /// A value that the experiment set, by name.
     Set(&'static str),
     /// A figure of the response times in microseconds.
-    Response(fn(&Summary) -> f64),
+    Response(SummaryFigure),
     /// A figure of the connect times in microseconds.
-    Connect(fn(&Summary) -> f64),
+    Connect(SummaryFigure),
     /// Cost per request of a side, by ID.
     Cost(Who, &'static str),
     /// Counter of a side over the window, by ID.
@@ -49,7 +49,7 @@ pub(crate) const fn set<T>(name: ValueName<T>) -> Of {
 /// Throughput in completed requests per second.
 pub(crate) const COMPLETED: Of = Of::Field(|t| Some(t.rates.completed_rate));
 /// Mean response time.
-pub(crate) const RESPONSE: Of = Of::Response(|s| s.mean);
+pub(crate) const RESPONSE: Of = Of::Response(SummaryFigure::Mean);
 
 /// Returns the value, or `None` if the trial has none.
 pub(crate) fn value(trial: &Trial, of: Of) -> Option<f64> {
@@ -79,8 +79,9 @@ fn side(trial: &Trial, who: Who) -> Option<&Side> {
     }
 }
 
-fn of_summary(s: &Summary, figure: fn(&Summary) -> f64) -> Option<f64> {
-    (s.count > 0).then(|| figure(s))
+/// Returns a figure that is known, and not only its lower bound.
+fn of_summary(s: &Summary, figure: SummaryFigure) -> Option<f64> {
+    s.figure(figure).exact().filter(|_| s.count > 0)
 }
 
 fn privileged(rec: &Recording, trial: &Trial) -> Option<f64> {

@@ -1,7 +1,7 @@
 //! Tables and charts of the experiments with S-Clients.
 
-use run::FigureUnit;
 use run::number::Unit;
+use run::{FigureUnit, SummaryFigure};
 
 use super::values::{
     COOKIES_SENT_PER_S, DELAY_MS, DESCRIPTORS, LOSS, LOST_SHARE, MEAN_RATE, OPEN_CONNECTIONS, OVERFLOWS_PER_S,
@@ -23,7 +23,7 @@ pub(crate) const REQUEST_RATE: Figures = Figures {
             c("at server/s", Of::Measured(SYN_RATE), Unit::Plain),
             c("sent/s", Of::Field(|t| Some(t.rates.sent_rate)), Unit::Plain),
             c("completed/s", COMPLETED, Unit::Plain),
-            c("connect p99", Of::Connect(|s| s.p99), Unit::Micros),
+            c("connect p99", Of::Connect(SummaryFigure::P99), Unit::Micros),
         ],
         published: None,
     }],
@@ -100,7 +100,7 @@ pub(crate) const BURSTY: Figures = Figures {
             c("offered/s", Of::Field(|t| Some(t.rates.offered_rate)), Unit::Plain),
             c("completed/s", COMPLETED, Unit::Plain),
             c("lost", Of::Measured(LOST_SHARE), Unit::Share),
-            c("p99", Of::Response(|s| s.p99), Unit::Micros),
+            c("p99", Of::Response(SummaryFigure::P99), Unit::Micros),
         ],
         published: None,
     }],
@@ -135,8 +135,8 @@ pub(crate) const WAN: Figures = Figures {
             c("loss", set(LOSS), Unit::Share),
             c("completed/s", COMPLETED, Unit::Plain),
             c("open", Of::Measured(OPEN_CONNECTIONS), Unit::Plain),
-            c("p50", Of::Response(|s| s.p50), Unit::Micros),
-            c("p99", Of::Response(|s| s.p99), Unit::Micros),
+            c("p50", Of::Response(SummaryFigure::P50), Unit::Micros),
+            c("p99", Of::Response(SummaryFigure::P99), Unit::Micros),
         ],
         published: None,
     }],

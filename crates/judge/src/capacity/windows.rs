@@ -133,7 +133,7 @@ fn shown(&At { rate, trial }: &At<'_>, part: Part, clean: bool) -> Option<Window
     match part {
         Part::Late { limit_us, .. } => {
             let (answered, late) = late(trial, limit_us, clean)?;
-            let lost = unanswered(trial).max(overdue(trial, limit_us));
+            let lost = unanswered(trial).max(overdue(trial, limit_us)) + failed(trial, limit_us, clean);
             window(answered + lost, late + lost)
         }
         Part::Mean { limit_us } => {
@@ -156,6 +156,15 @@ fn late(trial: &Trial, limit_us: f64, clean: bool) -> Option<(f64, f64)> {
     let hist = trial.histograms.get("response").filter(|h| !h.is_empty())?;
     let answered = hist.len() as f64;
     Some((answered, answered * (1.0 - hist.share_within_ns((limit_us * 1e3) as u64))))
+}
+
+/// Counts requests that failed in the window, which are later than every limit; of an older run by its tally.
+fn failed(trial: &Trial, limit_us: f64, clean: bool) -> f64 {
+    let tenths = &trial.measured.tenths;
+    match tenths.unanswered.is_empty() {
+        true => trial.measured.tally.errors.requests() as f64,
+        false => kept(trial, limit_us, clean, &tenths.unanswered).1,
+    }
 }
 
 /// Counts requests that ended, and their total time in microseconds; of an older run by its mean.

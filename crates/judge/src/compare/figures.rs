@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use run::{ComparedTime, FigureRole, FigureUnit, Run, Trial};
+use run::{ComparedTime, FigureRole, FigureUnit, Run, SummaryFigure, Trial};
 
 use crate::number::{finite, positive};
 use crate::single::good;
@@ -63,9 +63,9 @@ pub(crate) const FIGURES: &[FigureSpec] = &[
         zeros: true,
         ..less("completed rate", FigureUnit::PerSecond, |t| finite(good(t)).filter(|rate| *rate > 0.0 || asked(t)))
     },
-    percentile("p50", 0.5, |t| positive(t.latency_us.p50)),
-    tail("p99", 0.99, |t| positive(t.latency_us.p99)),
-    tail("p99.9", 0.999, |t| positive(t.latency_us.p99_9)),
+    percentile("p50", 0.5, |t| known(t, SummaryFigure::P50)),
+    tail("p99", 0.99, |t| known(t, SummaryFigure::P99)),
+    tail("p99.9", 0.999, |t| known(t, SummaryFigure::P999)),
     beside("voluntary switches", |t| server(t, IN_TABLE[3])),
     beside("involuntary switches", |t| server(t, IN_TABLE[4])),
     FigureSpec {
@@ -75,6 +75,11 @@ pub(crate) const FIGURES: &[FigureSpec] = &[
     FigureSpec { unit: FigureUnit::Bytes, ..beside("bytes out per request", |t| each(t, t.measured.tally.bytes_sent)) },
     FigureSpec { unit: FigureUnit::Bytes, level: true, ..beside("memory", memory) },
 ];
+
+/// Returns a response time that is known, and not only its lower bound.
+fn known(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
+    trial.latency_us.figure(figure).exact().and_then(positive)
+}
 
 /// Costs of the server that have a line in the table under another name.
 const IN_TABLE: [&str; 5] =

@@ -15,6 +15,9 @@ use stats::Sample;
 /// Draws of a bootstrap: its standard error is exact to some 4 %.
 const DRAWS: usize = 300;
 
+/// Place of the requests that were never answered: beyond every time of a histogram.
+const NEVER_NS: u64 = u64::MAX;
+
 /// Returns the response times of a trial.
 fn responses(trial: &Trial) -> Option<&Hist> {
     trial.histograms.get("response").filter(|hist| !hist.is_empty())
@@ -35,7 +38,10 @@ impl Sides {
     pub(super) fn observations(&self, quantile: f64) -> Option<Vec<Cell>> {
         let complete = self.0.iter().flatten().all(|side| side.complete);
         let cells = self.0.iter().map(|both| [0, 1].map(|side| both[side].observations(quantile)));
-        (complete && !self.0.is_empty()).then(|| cells.collect())
+        let cells: Vec<Cell> = cells.collect();
+        // Where too many requests were never answered, a percentile is infinite and has no ratio.
+        let known = cells.iter().flatten().flatten().all(|observation| observation.ln.is_finite());
+        (complete && known && !self.0.is_empty()).then_some(cells)
     }
 
     /// Returns the standard error of the logarithm of the ratio that the bucket width leaves, even if all windows agree.
@@ -77,24 +83,27 @@ pub(super) struct Side {
 
 impl Side {
     fn of(windows: &[Window<'_>]) -> Self {
-        let counts = |hist: &Hist| -> Vec<(u64, u64)> {
-            hist.histogram().iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect()
+        let counts = |hist: &Hist, unanswered: u64| -> Vec<(u64, u64)> {
+            let answered = hist.histogram().iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value()));
+            answered.chain(Some((NEVER_NS, unanswered)).filter(|(_, n)| *n > 0)).collect()
         };
-        let kept: Vec<(usize, &Hist)> = windows.iter().filter_map(|w| Some((w.unit, responses(w.trial)?))).collect();
-        let all: Vec<Vec<(u64, u64)>> = kept.iter().map(|(_, hist)| counts(hist)).collect();
+        let kept: Vec<(usize, &Hist, u64)> =
+            windows.iter().filter_map(|w| Some((w.unit, responses(w.trial)?, w.trial.latency_us.unanswered))).collect();
+        let all: Vec<Vec<(u64, u64)>> = kept.iter().map(|(_, hist, unanswered)| counts(hist, *unanswered)).collect();
         let mut places: BTreeMap<u64, usize> = all.iter().flatten().map(|(ns, _)| (*ns, 0)).collect();
         places.values_mut().enumerate().for_each(|(at, place)| *place = at);
-        let ends_us = places.keys().map(|ns| *ns as f64 / 1e3).collect();
+        let end_us = |ns: &u64| if *ns == NEVER_NS { f64::INFINITY } else { *ns as f64 / 1e3 };
+        let ends_us = places.keys().map(end_us).collect();
         let width =
-            |ns: u64| kept.first().map_or(0.0, |(_, hist)| hist.histogram().equivalent_range(ns) as f64 / ns as f64);
+            |ns: u64| kept.first().map_or(0.0, |(_, hist, _)| hist.histogram().equivalent_range(ns) as f64 / ns as f64);
         let widths = places.keys().map(|ns| width(*ns)).collect();
         let answered = windows.iter().filter(|w| w.trial.rates.completed_rate > 0.0).count();
         let counted: Vec<Vec<_>> = all.iter().map(|w| w.iter().map(|(ns, n)| (places[ns], *n)).collect()).collect();
-        let units = kept.iter().map(|(unit, _)| *unit).collect();
+        let units = kept.iter().map(|(unit, ..)| *unit).collect();
         Self { ends_us, widths, complete: counted.len() >= answered, windows: counted, units }
     }
 
-    /// Returns the number of requests in all windows.
+    /// Returns the number of requests in all windows, answered or not.
     pub(super) fn requests(&self) -> u64 {
         self.windows.iter().flatten().map(|(_, n)| n).sum()
     }

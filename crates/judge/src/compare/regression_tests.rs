@@ -186,6 +186,34 @@ fn percentiles_in_neighbouring_buckets_are_not_apart_for_sure() {
     assert!(p50.word == ComparisonResult::Same && p50.p.is_some_and(|p| p > 0.01), "{p50:?}");
 }
 
+/// The new server times out on a fifth of the requests and is faster on all others: its tail is not known, and not better.
+#[test]
+fn a_server_that_times_out_has_no_better_tail() {
+    let mut random = Rng::with_seed(6);
+    let mut side = |ns: u64, lost: u64| {
+        let mut run = windows(&mut random, 8, 400.0);
+        for trial in &mut run.trials {
+            let (mut hist, mut unanswered) = (run::Hist::new(), run::Hist::new());
+            hist.record_many_ns(ns, 500);
+            unanswered.record_many_ns(50_000_000, lost);
+            trial.histograms = [("response".into(), hist)].into();
+            if lost > 0 {
+                trial.histograms.insert("unanswered".into(), unanswered);
+                trial.measured.tally.errors.0.insert(run::ErrorKind::ResponseTimeout, lost);
+            }
+            trial.latency_us = run::response_summary(&trial.histograms, 0);
+            trial.measured.tally.completed = 500;
+        }
+        run
+    };
+    let c = both(&side(5_000_000, 0), &side(1_000_000, 125));
+    assert!(of(&c, "p50").ratio < 0.25, "the median is known");
+    let tails: Vec<_> = c.comparisons.iter().filter(|f| ["p99", "p99.9"].contains(&f.figure.as_str())).collect();
+    assert!(tails.is_empty(), "{tails:?}");
+    assert!(c.regression, "more requests fail: {:?}", c.comparisons);
+    assert!(c.curves.response_us.iter().all(|point| point.at <= 0.75), "{:?}", c.curves.response_us);
+}
+
 /// Two conditions of the same number of clients: the curve is drawn of both.
 #[test]
 fn a_curve_is_of_all_conditions_of_as_many_clients() {

@@ -352,5 +352,6 @@ fn summary(mean: f64, count: u64) -> Summary {
         p99: mean * 1.6,
         p99_9: mean * 2.2,
         max: mean * 3.0,
+        ..Summary::default()
     }
 }

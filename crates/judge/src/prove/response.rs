@@ -88,7 +88,8 @@ pub(super) fn estimate(trial: &ProofTrial, of: ProofMetric) -> Result<Estimates,
     let blocks = blocks(trial)?;
     let all: Vec<&Block> = blocks.iter().collect();
     enough(&all, of)?;
-    let found = block_response(&all, of, rate_at).ok_or("the slots of some lever completed nothing")?;
+    let found = block_response(&all, of, rate_at)
+        .ok_or("too few requests in the slots of some lever were answered to know their response time")?;
     if let Some((lever, dose)) = trial.levers.iter().zip(&found.doses).find(|(_, dose)| **dose < LEAST_DOSE) {
         return Err(too_little(lever, *dose));
     }

@@ -7,6 +7,7 @@
 //! - After each round the slots so far are judged. The experiment ends as soon as they are sure; the borders of early
 //!   looks are so far out that all looks together err no more often than a single one (`judge::prove::is_known`).
 
+use run::number::prose::whole_rate;
 use run::{LeverSlots, ProofTrial, SlotPlan};
 
 use super::operating_point::OperatingPoint;
@@ -86,9 +87,9 @@ pub(super) fn too_short(operating_points: &[OperatingPoint], slot_s: f64, second
     let all = operating_points.iter().map(|point| schedule::least_seconds(point.speed(), slot_s, FIRST_S));
     let (rate, least_s) = (operating_points.first().map_or(0.0, |point| point.rate), all.fold(f64::MAX, f64::min));
     let budget_s = (least_s / schedule::MAX_BUDGET_SHARE).ceil();
-    let rate = if rate < 10.0 { format!("{rate:.1}") } else { format!("{rate:.0}") };
+    let rate = whole_rate(rate);
     format!(
-        "{seconds:.1} s are too short for slots at {rate} requests/s, which need {least_s:.1} s: give a --budget of \
+        "{seconds:.1} s are too short for slots at {rate}, which need {least_s:.1} s: give a --budget of \
          {budget_s:.0} s or more"
     )
 }

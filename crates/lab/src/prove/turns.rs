@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use run::{AgentCommand, AgentSpec, LeverPlan, LoadPlan, ProofMetric, SwitchTrial, TrialKind};
+use run::{AgentCommand, AgentSpec, LeverPlan, LoadPlan, ProofMetric, SummaryFigure, SwitchTrial, TrialKind};
 
 use super::operating_point::OperatingPoint;
 use crate::agents::AgentGroup;
@@ -78,7 +78,11 @@ pub(super) fn trial(
             if let Err(why) = change.as_mut().map_or(Ok(()), |change| change.switch(with == 1)) {
                 return Ok(Err(why.to_string()));
             }
-            rates[with].push(turn(lab, setup, plan, label, answer)?);
+            let result = turn(lab, setup, plan, label, answer)?;
+            if result.is_nan() {
+                return Ok(Err("too many requests were not answered to know the response time".into()));
+            }
+            rates[with].push(result);
         }
     }
     let [off, on] = rates;
@@ -127,6 +131,7 @@ impl HeldChange {
 }
 
 /// Returns the result of one turn: good answers per second, or the response time in microseconds.
+/// A response time is NaN if too many requests were not answered to know it.
 fn turn(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -137,12 +142,13 @@ fn turn(
     let point = Point { label, kind: TrialKind::Proof, ..Point::default() };
     let loads = setup.single_load(plan);
     let trial = lab.conduct(&setup.observation, &loads, &point)?;
+    let known = |figure| trial.latency_us.figure(figure).exact().unwrap_or(f64::NAN);
     Ok(match of {
         ProofMetric::Throughput => judge::good(&trial),
-        ProofMetric::P50 => trial.latency_us.p50,
+        ProofMetric::P50 => known(SummaryFigure::P50),
         ProofMetric::Mean => trial.latency_us.mean,
-        ProofMetric::P99 => trial.latency_us.p99,
-        ProofMetric::P999 => trial.latency_us.p99_9,
+        ProofMetric::P99 => known(SummaryFigure::P99),
+        ProofMetric::P999 => known(SummaryFigure::P999),
     })
 }
 

@@ -162,7 +162,7 @@ impl Finder {
         let intensity = Intensity::Open { rate, arrival, max_connections, pipeline };
         let plan = LoadPlan { late_us: judge::late_us(limits), ..step::plan(conductor, intensity, length) };
         let what = if kind == TrialKind::Overload { "overload at" } else { "offered" };
-        self.conduct(conductor, plan, format!("{what} {rate:.0}/s"), kind)
+        self.conduct(conductor, plan, format!("{what} {}", run::number::prose::whole_rate(rate)), kind)
     }
 
     /// Returns the maximum connections of an open loop at a rate, and the requests in flight on each.

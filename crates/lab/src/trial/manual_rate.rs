@@ -38,9 +38,9 @@ impl ManualRate {
         }
         trial.label = format!("{}, changed by hand", trial.label);
         trial.notes.push(format!(
-            "the rate was changed by hand {} times, last to {:.1}/s at {:.1} s; the figures cover the whole window",
+            "the rate was changed by hand {} times, last to {} at {:.1} s; the figures cover the whole window",
             self.rates.len() - 1,
-            last.rate,
+            run::number::prose::rate(last.rate),
             last.t_s
         ));
         trial.by_hand.clone_from(&self.rates);

@@ -19,17 +19,24 @@ pub struct Point {
 pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window) -> Trial {
     let intensity = Intensity::sum(loads.iter().copied()).unwrap_or_default();
     let summary = |name: &str| part.histograms.get(name).map_or_else(Summary::default, Hist::summary);
+    let with_lost = |name: &str, lost: u64| {
+        part.histograms.get(name).map_or_else(Summary::default, |hist| run::summary_with_unanswered(hist, lost))
+    };
+    let lost = part.histograms.get("unanswered").map_or(0, Hist::len);
+    let latency_us = run::response_summary(&part.histograms, 0);
+    let same = part.histograms.get("service") == part.histograms.get("response");
     Trial {
         label: point.label.clone(),
         kind: point.kind,
         key: Key { loads: loads.iter().copied().cloned().collect(), ..point.key.clone() },
         rates: rates(point, &intensity, &part),
         intensity,
-        latency_us: summary("response"),
-        service_us: summary("service"),
+        latency_us,
+        // Without due times a request is sent when it starts.
+        service_us: if same { latency_us } else { with_lost("service", lost) },
         blocked_us: summary("blocked"),
         start_error_us: summary("start_error"),
-        connect_us: summary("connect"),
+        connect_us: with_lost("connect", part.measured.errors.connects()),
         handshake_us: summary("handshake"),
         stream_limit: part.stream_limit,
         closes_idle_after_s: part.closes_idle_after_s,
@@ -102,6 +109,22 @@ mod tests {
         assert!((r.goodput - 36.0).abs() < 1e-9, "{}", r.goodput);
         assert_eq!(trial.latency_us.count, 100);
         assert_eq!((trial.handshake_us.count, trial.classes.len()), (0, 0));
+    }
+
+    #[test]
+    fn requests_without_an_answer_leave_the_tail_open() {
+        let mut lossy = part();
+        let mut unanswered = Hist::new();
+        (0..25).for_each(|_| unanswered.record_ns(50_000_000));
+        lossy.histograms.insert("unanswered".into(), unanswered);
+        lossy.histograms.insert("connect".into(), lossy.histograms["response"].clone());
+        lossy.measured.errors.0.insert(ErrorKind::ConnectTimeout, 100);
+        let trial = trial(&Point::default(), &[&Intensity::default()], lossy, Window::default());
+        let open = |summary: &Summary| summary.at_least.iter().map(run::SummaryFigure::name).collect::<Vec<_>>();
+        assert_eq!(open(&trial.latency_us), ["mean", "p90", "p99", "p99_9", "max"]);
+        assert!(trial.latency_us.p99 > 49_000.0 && trial.latency_us.unanswered == 25, "{:?}", trial.latency_us);
+        assert_eq!(open(&trial.connect_us), ["mean", "p90", "p99", "p99_9", "max"], "half of the connects failed");
+        assert_eq!(trial.blocked_us, Summary::default());
     }
 
     #[test]

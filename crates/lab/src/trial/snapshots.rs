@@ -41,6 +41,8 @@ impl Snapshots {
 
 fn between((from_s, before): &(f64, TickDetail), (to_s, after): &(f64, TickDetail)) -> Moment {
     let responses = after.responses.since(&before.responses);
+    let lost = after.failed_requests().saturating_sub(before.failed_requests());
+    let percentile = |q: f64| responses.percentile(q, lost).exact();
     let failures = |detail: &TickDetail| detail.errors.0.values().fold(detail.unexpected, |a, n| a.saturating_add(*n));
     Moment {
         t_s: from_s.midpoint(*to_s),
@@ -48,8 +50,8 @@ fn between((from_s, before): &(f64, TickDetail), (to_s, after): &(f64, TickDetai
         completed: responses.len(),
         failed: failures(after).saturating_sub(failures(before)),
         unexpected: after.unexpected.saturating_sub(before.unexpected),
-        p50_us: responses.quantile_us(0.5),
-        p99_us: responses.quantile_us(0.99),
+        p50_us: percentile(0.5),
+        p99_us: percentile(0.99),
     }
 }
 

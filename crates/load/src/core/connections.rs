@@ -79,6 +79,7 @@ impl Core {
 
     fn connect_timed_out<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.record.counts.fail(ErrorKind::ConnectTimeout, 1);
+        self.connect_lost(ops.now(), conn);
         if matches!(self.mode, Mode::SClients(_)) {
             return self.sclients_timed_out(ops, conn);
         }
@@ -166,6 +167,13 @@ impl Core {
         }
     }
 
+    /// Records a lost connect as a request without an answer if the request began with it.
+    fn connect_lost(&mut self, now: u64, conn: u32) {
+        if self.begins_with_connect() {
+            self.record.never_answered(now, self.conns[conn as usize].intended_ns);
+        }
+    }
+
     fn connect_failed<O: Ops>(&mut self, ops: &mut O, conn: u32, errno: Errno) {
         let kind = match errno {
             // A unix socket whose accept queue is full fails at once with EAGAIN.
@@ -179,6 +187,7 @@ impl Core {
         self.ports_ran_out |= kind == ErrorKind::ClientPorts;
         self.fds_ran_out |= kind == ErrorKind::ClientFds;
         self.record.counts.fail(kind, 1);
+        self.connect_lost(ops.now(), conn);
         if matches!(self.mode, Mode::SClients(_)) {
             return self.sclients_failed(ops, conn);
         }
@@ -218,7 +227,11 @@ impl Core {
         let counts = &mut self.record.counts;
         counts.fail(kind, u64::from(c.in_flight.max(1)));
         counts.phantom += u64::from(kind == ErrorKind::ResponseTimeout && !c.heard);
-        self.fail_by_class(conn);
+        if established {
+            self.fail_requests(ops.now(), conn);
+        } else {
+            self.connect_lost(ops.now(), conn);
+        }
         self.forget_requests(ops.now(), conn);
         self.close(ops, conn);
         self.retry_later(ops, conn, established, due_ns);

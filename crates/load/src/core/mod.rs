@@ -393,22 +393,27 @@ impl Core {
     /// Records the age of each unanswered request at the end of the window. Otherwise no percentile would show a stall
     /// at the end of the window.
     fn record_under_way(&mut self, now: u64) {
-        let connects_count = self.task.new_connections && matches!(self.mode, Mode::Closed { .. });
-        let under_way = &mut self.record.under_way;
+        let connects_count = self.begins_with_connect();
+        let record = &mut self.record;
         for conn in 0..self.conns.len() as u32 {
             let Conn { state, in_flight, intended_ns, .. } = self.conns[conn as usize];
             if connects_count && matches!(state, State::Connecting | State::Handshaking) {
-                under_way.record_ns(now.saturating_sub(intended_ns));
+                record.still_under_way(now, intended_ns);
             }
             if in_flight == 0 {
                 continue;
             }
-            self.requests.each(conn, |begun| under_way.record_ns(now.saturating_sub(begun.start.intended_ns)));
+            self.requests.each(conn, |begun| record.still_under_way(now, begun.start.intended_ns));
         }
-        self.requeued.iter().for_each(|left| under_way.record_ns(now.saturating_sub(left.begun.start.intended_ns)));
+        self.requeued.iter().for_each(|left| record.still_under_way(now, left.begun.start.intended_ns));
         if let Mode::Open(pool) = &self.mode {
-            pool.dues().each_waiting(|due| under_way.record_ns(now.saturating_sub(due)));
+            pool.dues().each_waiting(|due| record.still_under_way(now, due));
         }
+    }
+
+    /// Returns true if a request begins with its connect: a closed loop with one connection per request.
+    pub(super) fn begins_with_connect(&self) -> bool {
+        self.task.new_connections && matches!(self.mode, Mode::Closed { .. })
     }
 
     /// Returns true if the drain is over: all requests are answered or the wait is too long.

@@ -294,12 +294,10 @@ impl Core {
         }
     }
 
-    /// Counts the requests in flight on a connection as failed, by class.
-    pub(super) fn fail_by_class(&mut self, conn: u32) {
-        while self.record.has_classes()
-            && let Some(request) = self.requests.end(conn, proto::Which::Oldest)
-        {
-            self.record.failed(request.class);
+    /// Records that the requests in flight on a connection have failed.
+    pub(super) fn fail_requests(&mut self, now: u64, conn: u32) {
+        while let Some(request) = self.requests.end(conn, proto::Which::Oldest) {
+            self.record.failed(now, &request);
         }
     }
 

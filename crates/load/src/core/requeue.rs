@@ -114,7 +114,7 @@ impl Core {
                 }
                 None => {
                     self.record.counts.fail(ErrorKind::KeepAliveRace, 1);
-                    self.record.failed(request.class);
+                    self.record.failed(ops.now(), &request);
                 }
             }
             sent = sent.saturating_sub(1);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use run::{ErrorKind, FigureUnit, Intensity, Run, Side, Summary, Trial, TrialKind};
+use run::{ErrorKind, FigureUnit, Intensity, Run, Side, Summary, SummaryFigure, Trial, TrialKind};
 
 use super::figures::{CLASS_COUNTS, FIGURES, Of, sides, times};
 use super::wrap::clean;
@@ -23,6 +23,7 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     header.extend(costs.iter().map(|(side, id, unit)| cost_name(side, id, *unit)));
     let classes: BTreeSet<&str> = run.trials.iter().flat_map(|t| &t.classes).map(|c| c.name.as_str()).collect();
     header.extend(classes.iter().flat_map(|class| class_columns(class)));
+    header.extend(times(run).flat_map(|(name, ..)| BOUNDS.iter().map(move |(part, _)| format!("{name}_{part}"))));
     push(&mut out, header);
     for (i, trial) in run.trials.iter().enumerate() {
         let mut row: Vec<String> = COLUMNS.iter().map(|(_, get)| get(i, trial)).collect();
@@ -37,6 +38,7 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
         row.extend(axes.iter().map(|a| known.get(a).map_or_else(String::new, |v| machine(*v))));
         row.extend(costs.iter().map(|(side, id, _)| cost(trial, side, id)));
         row.extend(classes.iter().flat_map(|class| class_figures(trial, class)));
+        row.extend(times(run).flat_map(|(_, _, of)| BOUNDS.iter().map(|(_, get)| get(of(trial)))));
         push(&mut out, row);
     }
     Ok(out)
@@ -57,7 +59,7 @@ fn class_figures(trial: &Trial, class: &str) -> Vec<String> {
     };
     let mut row: Vec<String> = CLASS_COUNTS.iter().map(|(.., count)| count(class).to_string()).collect();
     row.push(machine(class.completed_rate(trial.measured.length_s)));
-    row.extend(figures(&class.response.summary()));
+    row.extend(figures(&class.summary()));
     row
 }
 
@@ -85,6 +87,14 @@ const PARTS: &[Part] = &[
     ("p99", |s| s.p99),
     ("p99_9", |s| s.p99_9),
     ("max", |s| s.max),
+];
+
+type Bound = (&'static str, fn(&Summary) -> String);
+
+/// Number of requests that were never answered, and the figures that are lower bounds for that reason.
+const BOUNDS: &[Bound] = &[
+    ("unanswered", |s| s.unanswered.to_string()),
+    ("at_least", |s| s.at_least.iter().map(SummaryFigure::name).collect::<Vec<_>>().join(" ")),
 ];
 
 /// Returns the figures of a summary, or empty fields if nothing was counted.

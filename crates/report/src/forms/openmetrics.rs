@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use run::{Run, Summary, Trial};
+use run::{Run, Summary, SummaryFigure, Trial};
 
 use super::csv::{kind, snake};
 use super::figures::{CLASS_COUNTS, FIGURES, Of, sides, times};
@@ -158,7 +158,7 @@ fn classes(run: &Run, out: &mut Exposition) {
     each().for_each(|(labels, class, s)| out.sample(name, &labels, class.completed_rate(s)));
     let name = "loadline_trial_class_response_seconds";
     out.family(name, "summary", "Response time of a class from the intended start.");
-    each().for_each(|(labels, class, _)| out.summary(name, &labels, &class.response.summary()));
+    each().for_each(|(labels, class, _)| out.summary(name, &labels, &class.summary()));
 }
 
 fn costs(run: &Run, out: &mut Exposition) {
@@ -231,13 +231,21 @@ impl Exposition {
     }
 
     fn summary(&mut self, name: &str, labels: &str, s: &Summary) {
+        use SummaryFigure::{Max, Mean, P50, P90, P99, P999};
         if s.count == 0 {
             return;
         }
-        for (q, us) in [("0.5", s.p50), ("0.9", s.p90), ("0.99", s.p99), ("0.999", s.p99_9), ("1", s.max)] {
-            self.sample(name, &format!("{labels},quantile=\"{q}\""), us / 1e6);
+        for (q, figure) in [("0.5", P50), ("0.9", P90), ("0.99", P99), ("0.999", P999), ("1", Max)] {
+            let labels = format!("{labels},quantile=\"{q}\"");
+            match s.figure(figure).exact() {
+                Some(us) => self.sample(name, &labels, us / 1e6),
+                // A request that was never answered takes longer than any time.
+                None => drop(writeln!(self.0, "{name}{{{labels}}} +Inf")),
+            }
         }
-        self.sample(&format!("{name}_sum"), labels, s.mean * s.count as f64 / 1e6);
+        if let Some(mean) = s.figure(Mean).exact() {
+            self.sample(&format!("{name}_sum"), labels, mean * s.count as f64 / 1e6);
+        }
         self.sample(&format!("{name}_count"), labels, s.count as f64);
     }
 }

@@ -1,8 +1,9 @@
 //! The open-loop search: response time and throughput by offered rate, below and beyond the objective.
 
-use run::{Capacity, Run, Trial, TrialKind};
+use run::{Capacity, Run, SummaryFigure, Trial, TrialKind};
 
 use super::pick;
+use super::times::known;
 use crate::plot::{Axis, Band, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Section, Unit, Weight};
 use run::number::quantity;
@@ -41,7 +42,10 @@ fn latency(run: &Run, steps: &[&Trial]) -> Plot {
         caption: "Response time from the intended start, against the offered rate.".into(),
         x: offered_axis(),
         y: Axis::new("response time", Unit::Micros, Scale::Log),
-        series: vec![time("p99", Hue::Second, |t| t.latency_us.p99), time("p50", Hue::Main, |t| t.latency_us.p50)],
+        series: vec![
+            time("p99", Hue::Second, |t| known(&t.latency_us, SummaryFigure::P99)),
+            time("p50", Hue::Main, |t| known(&t.latency_us, SummaryFigure::P50)),
+        ],
         marks,
         bands: failed(run, steps),
         ..Plot::default()

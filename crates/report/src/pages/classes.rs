@@ -1,8 +1,9 @@
 //! Classes of a request mix, side by side: their results, and the first class that breaks the objective.
 
-use run::{Breach, BreachKind, ClassFinding, Run};
+use run::{Breach, BreachKind, ClassFinding, Run, SummaryFigure, TimeFigure};
 
 use super::pick;
+use super::times::short_time;
 use crate::{Block, Cell, Col, Note, Section, Table, Tone, Unit, Weight};
 use run::number::{number, quantity};
 
@@ -45,6 +46,10 @@ fn row(run: &Run, class: &ClassFinding) -> Vec<Cell> {
     let or = |value: Option<f64>, unit| {
         value.map_or_else(|| Cell::absent("none completed"), |value| Cell::from(quantity(value, unit)))
     };
+    let time = |value: Option<f64>, figure| match value {
+        Some(us) if class.at_least.contains(figure) => Cell::from(short_time(TimeFigure::AtLeast(us))),
+        value => or(value, Unit::Micros),
+    };
     let errors = class.failed_share.map_or_else(
         || Cell::absent("none was made"),
         |share| Cell::from(quantity(share, Unit::Share)).toned(if share > 0.0 { Tone::Bad } else { Tone::Plain }),
@@ -53,10 +58,10 @@ fn row(run: &Run, class: &ClassFinding) -> Vec<Cell> {
         class.name.clone().into(),
         or(class.share, Unit::Share),
         class.rate.map_or_else(|| Cell::absent("none completed"), |rate| number(rate).into()),
-        or(class.p50_us, Unit::Micros),
-        or(class.p90_us, Unit::Micros),
-        or(class.p99_us, Unit::Micros),
-        or(class.p99_9_us, Unit::Micros),
+        time(class.p50_us, SummaryFigure::P50),
+        time(class.p90_us, SummaryFigure::P90),
+        time(class.p99_us, SummaryFigure::P99),
+        time(class.p99_9_us, SummaryFigure::P999),
         errors,
         class.bytes.map_or_else(|| Cell::absent("not measured separately"), |bytes| quantity(bytes, Unit::Size).into()),
         fails(run, class)

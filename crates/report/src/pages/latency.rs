@@ -1,9 +1,9 @@
 //! The chart of whole distributions of response times by percentile. Each further nine of the percentile has equal
 //! width on the axis.
 
-use run::{Hist, LoadState, Run, Summary, Trial};
+use run::{Hist, LoadState, Run, Summary, SummaryFigure, Trial};
 
-use super::pick;
+use super::{pick, times};
 use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
 use run::number::{count, quantity};
@@ -42,7 +42,7 @@ fn curves(shown: &[(&'static str, &Trial)]) -> Plot {
     let mut series = Vec::new();
     for (i, (name, trial)) in shown.iter().enumerate() {
         let Some(hist) = trial.histograms.get("response").filter(|h| !h.is_empty()) else { continue };
-        series.push(Series::new(*name, Look::Line, Hue::nth(i), curve(hist)));
+        series.push(Series::new(*name, Look::Line, Hue::nth(i), curve(hist, trial.latency_us.unanswered_share())));
     }
     let names: Vec<String> = shown.iter().map(|(name, t)| format!("{name} = {}", pick::name(t))).collect();
     Plot {
@@ -56,10 +56,11 @@ fn curves(shown: &[(&'static str, &Trial)]) -> Plot {
     }
 }
 
-/// Returns the curve up to the last request. With n requests, it ends at the share 1 - 1/n.
-fn curve(hist: &Hist) -> Vec<(f64, f64)> {
+/// Returns the curve up to the last request. With n requests, it ends at the share 1 - 1/n. If a share of the requests
+/// was never answered, it ends below that share.
+fn curve(hist: &Hist, unanswered: f64) -> Vec<(f64, f64)> {
     let most = 1.0 - 0.5 / hist.len().max(1) as f64;
-    hist.curve_us().into_iter().map(|(q, us)| (q.min(most), us)).collect()
+    hist.curve_us().into_iter().map(|(q, us)| (q.min(most) * (1.0 - unanswered), us)).collect()
 }
 
 fn figures(shown: &[(&'static str, &Trial)]) -> Table {
@@ -86,7 +87,9 @@ fn figures(shown: &[(&'static str, &Trial)]) -> Table {
 
 fn row(load: &str, kind: &str, s: &Summary) -> Vec<Cell> {
     let mut cells = vec![Cell::new(load), Cell::new(kind), Cell::new(count(s.count))];
-    let times = [s.mean, s.min, s.p50, s.p90, s.p99, s.p99_9, s.max];
-    cells.extend(times.iter().map(|us| Cell::new(quantity(*us, Unit::Micros))));
+    use SummaryFigure::{Max, Mean, P50, P90, P99, P999};
+    cells.push(times::cell(s, Mean));
+    cells.push(Cell::new(quantity(s.min, Unit::Micros)));
+    cells.extend([P50, P90, P99, P999, Max].map(|figure| times::cell(s, figure)));
     cells
 }

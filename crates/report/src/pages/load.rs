@@ -1,7 +1,10 @@
 //! The result of `load`: the main figures of a load that was asked for. It has no capacity, since no other load was tried.
 
-use run::{Breach, BreachKind, CourseFinding, Intensity, LoadState, Outcome, Run, Summary, Trial, TrialKind};
+use run::{
+    Breach, BreachKind, CourseFinding, Intensity, LoadState, Outcome, Run, Summary, SummaryFigure, Trial, TrialKind,
+};
 
+use super::times::time_in_words;
 use super::{course, server_acts};
 use crate::{Block, KeyFigure, Section, Tone, Unit, Weight};
 use run::number::{count, number, quantity};
@@ -35,9 +38,13 @@ pub(super) fn title(run: &Run) -> Option<String> {
     if all.iter().all(|(_, outcome)| outcome.good_rate.is_none_or(|rate| rate <= 0.0)) {
         return Some("No answer was good".into());
     }
-    let times =
-        |value: fn(&Trial) -> f64| range(all.iter().map(|(trial, _)| value(trial)), |us| quantity(us, Unit::Micros));
-    let times = format!("p50 {}, p99 {}", times(|t| t.latency_us.p50), times(|t| t.latency_us.p99));
+    let times = |figure| {
+        let lowest = all.iter().map(|(trial, _)| trial.latency_us.figure(figure).lowest().unwrap_or(0.0));
+        let text = range(lowest, |us| quantity(us, Unit::Micros));
+        let known = all.iter().all(|(trial, _)| trial.latency_us.figure(figure).exact().is_some());
+        if known { text } else { format!("at least {text}") }
+    };
+    let times = format!("p50 {}, p99 {}", times(SummaryFigure::P50), times(SummaryFigure::P99));
     let repeats = if all.len() > 1 { format!(" in {} repeats", all.len()) } else { String::new() };
     let rest = match &run.findings.course {
         Some(changed) => format!("{}; {times}", course::headline(changed)),
@@ -99,15 +106,15 @@ fn figures(trial: &Trial, outcome: Outcome, new_connections: bool, changed: Opti
         (false, true) => format!("from the connect{}", connecting(trial)),
         (false, false) => "from the send".into(),
     };
+    let time = |figure| time_in_words(response.figure(figure));
     let tail = format!(
         "p90 {}, p99 {}, p99.9 {}, max {}; {about}",
-        quantity(response.p90, Unit::Micros),
-        quantity(response.p99, Unit::Micros),
-        quantity(response.p99_9, Unit::Micros),
-        quantity(response.max, Unit::Micros)
+        time(SummaryFigure::P90),
+        time(SummaryFigure::P99),
+        time(SummaryFigure::P999),
+        time(SummaryFigure::Max)
     );
-    let median =
-        if response.count == 0 { "n/a".into() } else { format!("p50 {}", quantity(response.p50, Unit::Micros)) };
+    let median = if response.count == 0 { "n/a".into() } else { format!("p50 {}", time(SummaryFigure::P50)) };
     let mut figures = vec![plain("Response", median, if response.count == 0 { String::new() } else { tail })];
     // The mean of a changing rate is none of its rates.
     if changed.is_none() {
@@ -129,7 +136,7 @@ fn figures(trial: &Trial, outcome: Outcome, new_connections: bool, changed: Opti
 fn connecting(trial: &Trial) -> String {
     let part = |name: &str, times: &Summary| match times.count {
         0 => String::new(),
-        _ => format!(", {name} {}", quantity(times.p50, Unit::Micros)),
+        _ => format!(", {name} {}", time_in_words(times.figure(SummaryFigure::P50))),
     };
     format!("{}{}", part("with connect", &trial.connect_us), part("handshake", &trial.handshake_us))
 }

@@ -25,6 +25,7 @@ mod repeats;
 mod server_acts;
 mod stacks;
 mod sweep;
+mod times;
 mod tls;
 mod trials;
 mod trust;
@@ -35,6 +36,7 @@ mod waits;
 pub(crate) use waits::{blocks as wait_blocks, profile as wait_profile};
 
 pub(crate) use stacks::{blocks as stack_blocks, profile as stacks};
+pub use times::short_time;
 pub use trials::{busiest_device, words as error_words};
 
 use run::{Certainty, Run};
@@ -160,7 +162,7 @@ fn title(run: &Run) -> String {
         }
         [one] if one.latency_us.count == 0 => "Nothing completed".into(),
         [one] => {
-            let p99 = quantity(one.latency_us.p99, Unit::Micros);
+            let p99 = times::time_in_words(one.latency_us.figure(run::SummaryFigure::P99));
             format!("{} requests/s completed, p99 {p99}", number(one.rates.completed_rate))
         }
         many if run.plan.command.is_empty() => format!("{}: {} trials", command(run), many.len()),

@@ -1,8 +1,9 @@
 //! The result of each repeat, which shows how much the figures differ between runs.
 
-use run::{Repeat, Run};
+use run::{Repeat, Run, SummaryFigure, TimeFigure};
 
 use super::load;
+use super::times::short_time;
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
 use run::number::{number, quantity};
 
@@ -50,14 +51,18 @@ fn row(repeat: &Repeat, n: usize) -> Vec<Cell> {
         (Some(low), Some(high)) => format!("{} to {}", number(low), number(high)),
         _ => "n/a".into(),
     };
+    let time = |us, figure| match repeat.at_least.contains(figure) {
+        true => short_time(TimeFigure::AtLeast(us)),
+        false => short_time(TimeFigure::Exact(us)),
+    };
     let stops = format!("{} ({})", repeat.bottleneck, quantity(repeat.confidence, Unit::Share));
     vec![
         Cell::new(n.to_string()),
         Cell::new(repeat.capacity.map_or("did not hold".into(), rate)),
         Cell::new(interval),
         Cell::new(rate(repeat.completed_rate)),
-        Cell::new(quantity(repeat.p50_us, Unit::Micros)),
-        Cell::new(quantity(repeat.p99_us, Unit::Micros)),
+        Cell::new(time(repeat.p50_us, SummaryFigure::P50)),
+        Cell::new(time(repeat.p99_us, SummaryFigure::P99)),
         Cell::new(stops),
     ]
 }

@@ -1,9 +1,10 @@
 //! The closed-loop sweep: throughput and response time by concurrency. The charts show the bounds of operational
 //! analysis (X <= min(N/R1, Xmax), R >= max(R1, N/Xmax)), the knee N*, and the fit of the Universal Scalability Law.
 
-use run::{Knee, Run, Trial, TrialKind, usl_rate};
+use run::{Knee, Run, SummaryFigure, Trial, TrialKind, usl_rate};
 
 use super::pick;
+use super::times::known;
 use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Section, Unit, Weight};
 use run::number::{number, quantity};
@@ -56,8 +57,8 @@ fn throughput_title(steps: &[&Trial], knee: Option<&Knee>) -> String {
 
 fn response(steps: &[&Trial], knee: Option<&Knee>) -> Plot {
     let mut series = vec![
-        measured("p99", Hue::Second, steps, |t| t.latency_us.p99),
-        measured("mean", Hue::Main, steps, |t| t.latency_us.mean),
+        measured("p99", Hue::Second, steps, |t| known(&t.latency_us, SummaryFigure::P99)),
+        measured("mean", Hue::Main, steps, |t| known(&t.latency_us, SummaryFigure::Mean)),
     ];
     let (low, high) = ends(steps);
     let mut marks = Vec::new();

@@ -1,9 +1,9 @@
 //! The table of trials, with one row per operating point. The terminal shows the main columns, and the HTML page all of
 //! them.
 
-use run::{BreachKind, Device, ErrorKind, Outcome, Run, Tally, Trial};
+use run::{BreachKind, Device, ErrorKind, Outcome, Run, SummaryFigure, Tally, Trial};
 
-use super::{figures, pick};
+use super::{figures, pick, times};
 use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
 use run::number::{count, number, quantity};
 
@@ -46,18 +46,18 @@ fn row(trial: &Trial, outcome: Outcome, busiest: Option<&Device>) -> Vec<Cell> {
     let rates = &trial.rates;
     let response = &trial.latency_us;
     let why = if rates.completed_rate > 0.0 { "no response time was measured" } else { "nothing completed" };
-    let time = |us: f64| if response.count == 0 { Cell::absent(why) } else { quantity(us, Unit::Micros).into() };
+    let time = |figure| if response.count == 0 { Cell::absent(why) } else { times::cell(response, figure) };
     vec![
         pick::name(trial).into(),
         number(rates.concurrency).into(),
         number(rates.offered_rate).into(),
         number(rates.completed_rate).into(),
         number(rates.goodput).into(),
-        time(response.p50),
-        time(response.p90),
-        late(outcome, time(response.p99)),
-        time(response.p99_9),
-        time(response.max),
+        time(SummaryFigure::P50),
+        time(SummaryFigure::P90),
+        late(outcome, time(SummaryFigure::P99)),
+        time(SummaryFigure::P999),
+        time(SummaryFigure::Max),
         errors(trial, outcome),
         of_device(busiest),
         count(trial.tally.completed).into(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use run::RequestPlan;
+use run::number::number;
 
 /// Number of most frequent requests that are named.
 const TOP: usize = 5;
@@ -81,11 +82,11 @@ impl Summary {
             self.first_timeless.iter().map(|first| format!("no time is found in some lines, first in {first}")),
         );
         if self.span_s > 0.0 {
-            let rates = list(self.rates.iter().map(|rate| format!("{rate:.1}")).collect());
+            let rates = list(self.rates.iter().map(|rate| number(*rate)).collect());
             said.push(format!(
-                "{:.0} s, {:.1}/s on average, {:.1} times that in the busiest second; per second over the log: {rates}",
+                "{:.0} s, {}/s on average, {:.1} times that in the busiest second; per second over the log: {rates}",
                 self.span_s,
-                self.requests as f64 / self.span_s.max(1.0),
+                number(self.requests as f64 / self.span_s.max(1.0)),
                 self.peak
             ));
         }

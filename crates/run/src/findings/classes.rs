@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Breach, CpuEstimate, Hist, skip_empty};
+use crate::{Breach, CpuEstimate, Hist, LowerBounds, Summary, skip_empty, summary_with_unanswered};
 
 /// Counts for one class of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +69,11 @@ impl ClassPart {
         self.measured.completed as f64 / length_s
     }
 
+    /// Returns the summary of the response times. Failed requests were never answered.
+    pub fn summary(&self) -> Summary {
+        summary_with_unanswered(&self.response, self.measured.failed)
+    }
+
     /// Adds the measurements of another thread or agent for the same class.
     pub fn merge(&mut self, other: Self) {
         if self.name.is_empty() {
@@ -103,6 +108,9 @@ pub struct ClassFinding {
     pub p99_us: Option<f64>,
     /// 99.9th percentile, microseconds.
     pub p99_9_us: Option<f64>,
+    /// Names of the percentiles that are lower bounds, since too many requests of the class were not answered.
+    #[serde(skip_serializing_if = "LowerBounds::is_empty")]
+    pub at_least: LowerBounds,
     /// Index of the trial with the lowest load at which this class alone broke the objective. Neither that load nor a
     /// higher one held the objective.
     pub failing: Option<usize>,

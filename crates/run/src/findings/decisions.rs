@@ -98,6 +98,9 @@ pub struct Breach {
     pub value: Option<f64>,
     /// Limit in the same unit.
     pub limit: Option<f64>,
+    /// Whether the value is a lower bound, since too many requests were not answered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_least: bool,
 }
 
 /// Load state of the server in the decisive trial.

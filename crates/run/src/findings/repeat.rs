@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::LowerBounds;
 use crate::figure::Figure;
 
 /// Maximum number of repeats.
@@ -23,6 +24,9 @@ pub struct Repeat {
     /// 99th percentile at that rate, microseconds.
     #[serde(with = "Figure")]
     pub p99_us: f64,
+    /// Names of the figures that are lower bounds, since too many requests were not answered.
+    #[serde(skip_serializing_if = "LowerBounds::is_empty")]
+    pub at_least: LowerBounds,
     /// Capacity, requests per second; absent if the objective failed.
     pub capacity: Option<f64>,
     /// Lower end of the 95 % interval from this repeat's windows alone.

@@ -46,6 +46,11 @@ pub fn rate(per_s: f64) -> String {
     format!("{}/s", figure(per_s))
 }
 
+/// Formats a request rate as a whole number. A rate below 10/s has three digits, so a small one is never 0.
+pub fn whole_rate(per_s: f64) -> String {
+    if per_s.abs() < 10.0 { rate(per_s) } else { format!("{per_s:.0}/s") }
+}
+
 fn thousands(text: &str) -> String {
     let (sign, digits) = text.strip_prefix('-').map_or(("", text), |d| ("-", d));
     format!("{sign}{}", separated(digits))
@@ -66,6 +71,10 @@ mod tests {
         assert_eq!((grew(0.02), grew(-0.02)), ("grew by 2 %".into(), "fell by 2 %".into()));
         assert_eq!((grew(0.0), grew(-1e-9)), ("stayed the same".into(), "stayed the same".into()));
         assert_eq!(percent(0.987), "98.7 %");
+        assert_eq!(
+            (whole_rate(0.033), whole_rate(2.0), whole_rate(1234.5)),
+            ("0.0330/s".into(), "2/s".into(), "1234/s".into())
+        );
         assert_eq!(rate(1_234_567.0), "1,234,567/s");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Summary;
+use crate::{LowerBounds, Summary, SummaryFigure, TimeFigure};
 
 /// Upper end of the first bucket, nanoseconds.
 const LOWEST_NS: u64 = 1 << LOWEST_BITS;
@@ -39,7 +39,8 @@ impl<const PART_BITS: u32> From<Buckets<PART_BITS>> for Vec<(u16, u64)> {
 impl<const PART_BITS: u32> Buckets<PART_BITS> {
     const PARTS: u64 = 1 << PART_BITS;
 
-    /// Number of buckets. The last one holds everything from 137 s.
+    /// Number of buckets. The last one holds everything from 137 s. In the slots of an experiment it also holds requests
+    /// that were never answered.
     pub const BUCKETS: usize = 1 + 27 * Self::PARTS as usize + 1;
 
     /// Returns the bucket of a duration in nanoseconds, below [`Buckets::BUCKETS`].
@@ -80,27 +81,63 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         self.0.iter().map(|(bucket, n)| (*bucket, *n))
     }
 
-    /// Returns the summary, as precise as the buckets allow.
-    pub fn summary(&self) -> Summary {
-        let quantile = |q: f64| self.quantile_us(q).unwrap_or(0.0);
+    /// Returns the summary, as precise as the buckets allow, with further requests that were never answered.
+    pub fn summary(&self, unanswered: u64) -> Summary {
+        let percentile = |q: f64| self.percentile(q, unanswered);
+        let known = |q: f64| percentile(q).lowest().unwrap_or(0.0);
+        let shares = [
+            (SummaryFigure::Mean, 1.0),
+            (SummaryFigure::P50, 0.5),
+            (SummaryFigure::P90, 0.9),
+            (SummaryFigure::P99, 0.99),
+            (SummaryFigure::P999, 0.999),
+            (SummaryFigure::Max, 1.0),
+        ];
+        let bound = |(figure, q): (SummaryFigure, f64)| percentile(q).exact().is_none().then_some(figure);
+        let some = !self.is_empty() || unanswered > 0;
         Summary {
             count: self.len(),
             mean: self.mean_us().unwrap_or(0.0),
-            min: quantile(0.0),
-            p50: quantile(0.5),
-            p90: quantile(0.9),
-            p99: quantile(0.99),
-            p99_9: quantile(0.999),
-            max: quantile(1.0),
+            min: self.quantile_us(0.0).unwrap_or(0.0),
+            p50: known(0.5),
+            p90: known(0.9),
+            p99: known(0.99),
+            p99_9: known(0.999),
+            max: known(1.0),
+            unanswered,
+            at_least: if some { shares.into_iter().filter_map(bound).collect() } else { LowerBounds::default() },
         }
     }
 
-    /// Returns the mean in microseconds, computed from the middle of each bucket; `None` if empty.
+    /// Returns the `q` quantile (0 to 1) of these requests and of `unanswered` ones, which take longer than all others.
+    pub fn percentile(&self, q: f64, unanswered: u64) -> TimeFigure {
+        let answered = self.len() as f64;
+        let rank = q * (answered + unanswered as f64) / answered;
+        // Products of shares are off by some 1e-16.
+        if answered <= 0.0 {
+            return TimeFigure::Unknown;
+        }
+        let longest = || {
+            let ended = self.0.keys().rfind(|bucket| !Self::is_open(**bucket));
+            ended.map_or(TimeFigure::Unknown, |bucket| TimeFigure::AtLeast(Self::edges_ns(*bucket).0 / 1e3))
+        };
+        let known = self.quantile_us(rank.min(1.0)).filter(|_| rank <= 1.0 + 1e-12);
+        known.map_or_else(longest, TimeFigure::Exact)
+    }
+
+    /// Whether a bucket has no upper end.
+    fn is_open(bucket: u16) -> bool {
+        usize::from(bucket) + 1 >= Self::BUCKETS
+    }
+
+    /// Returns the mean in microseconds, computed from the middle of each bucket; `None` if empty. The last bucket, which
+    /// has no end, is left out.
     pub fn mean_us(&self) -> Option<f64> {
-        let middle = |bucket: &u16| Self::edges_ns(*bucket).0.midpoint(Self::edges_ns(*bucket).1) / 1e3;
-        let sum: f64 = self.0.iter().map(|(bucket, n)| middle(bucket) * *n as f64).sum();
-        let count = self.len();
-        (count > 0).then(|| sum / count as f64)
+        let middle = |bucket: u16| Self::edges_ns(bucket).0.midpoint(Self::edges_ns(bucket).1) / 1e3;
+        let ended = self.counts().filter(|(bucket, _)| !Self::is_open(*bucket));
+        let (sum, count) =
+            ended.fold((0.0, 0.0), |(sum, all), (bucket, n)| (sum + middle(bucket) * n as f64, all + n as f64));
+        (count > 0.0).then(|| sum / count)
     }
 
     /// Returns the number of durations.
@@ -113,7 +150,8 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         self.len() == 0
     }
 
-    /// Returns the `q` quantile (0 to 1) in microseconds, as precise as the buckets allow; `None` if empty.
+    /// Returns the `q` quantile (0 to 1) in microseconds, as precise as the buckets allow; `None` if empty, and if
+    /// it is in the last bucket, which has no end.
     pub fn quantile_us(&self, q: f64) -> Option<f64> {
         let all = self.len();
         let rank = (q.clamp(0.0, 1.0) * all as f64).max(1.0);
@@ -121,6 +159,9 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         for (bucket, n) in self.0.iter().filter(|(_, n)| **n > 0) {
             let (low, high) = Self::edges_ns(*bucket);
             if below + *n as f64 >= rank {
+                if Self::is_open(*bucket) {
+                    return None;
+                }
                 return Some((low + (high - low) * (rank - below) / *n as f64) / 1e3);
             }
             below += *n as f64;
@@ -176,6 +217,24 @@ mod tests {
         let report = crate::AgentReport::Tick(crate::Tick { detail, ..crate::Tick::default() });
         let text = serde_json::to_string(&report).unwrap();
         assert_eq!(serde_json::from_str::<crate::AgentReport>(&text).unwrap(), report);
+    }
+
+    #[test]
+    fn what_was_never_answered_is_above_every_bucket() {
+        let mut counts = vec![0; CoarseHist::BUCKETS];
+        counts[CoarseHist::bucket(1_000_000)] = 80;
+        let hist = CoarseHist::of(counts.clone());
+        assert!(hist.percentile(0.8, 20).exact().is_some_and(|us| (us / 1000.0 - 1.0).abs() < 0.09));
+        assert!(matches!(hist.percentile(0.81, 20), TimeFigure::AtLeast(us) if us <= 1000.0));
+        assert_eq!(CoarseHist::default().percentile(0.5, 20), TimeFigure::Unknown);
+        let summary = hist.summary(20);
+        assert_eq!((summary.count, summary.unanswered), (80, 20));
+        assert!(summary.at_least.contains(SummaryFigure::P99) && !summary.at_least.contains(SummaryFigure::P50));
+        assert!(hist.summary(0).at_least.is_empty() && CoarseHist::default().summary(0).at_least.is_empty());
+        counts[CoarseHist::BUCKETS - 1] = 20;
+        let open = CoarseHist::of(counts);
+        assert_eq!((open.quantile_us(0.9), open.quantile_us(0.5).is_some()), (None, true));
+        assert!(open.mean_us().is_some_and(|us| us < 1100.0));
     }
 
     #[test]

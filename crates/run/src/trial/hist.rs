@@ -7,6 +7,8 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
+use crate::skip_empty;
+use crate::{LowerBounds, SummaryFigure, TimeFigure};
 
 /// Longest distinct duration: 1 hour. Longer ones count as 1 hour, and also in [`Hist::saturated`].
 const HIGHEST_NS: u64 = 3_600_000_000_000;
@@ -149,6 +151,7 @@ impl Hist {
             p99: self.quantile_us(0.99),
             p99_9: self.quantile_us(0.999),
             max: self.inner.max() as f64 / 1e3,
+            ..Summary::default()
         }
     }
 
@@ -225,12 +228,13 @@ impl<'de> Deserialize<'de> for Hist {
     }
 }
 
-/// Summary of a histogram, all durations in microseconds.
+/// Summary of durations, all in microseconds. Requests that were never answered count as longer than every duration; see
+/// [`crate::CensoredTimes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Summary {
-    /// Number of durations.
+    /// Number of durations. Requests without an answer are not among them.
     pub count: u64,
     /// Mean.
     #[serde(with = "Figure")]
@@ -253,9 +257,44 @@ pub struct Summary {
     /// Longest.
     #[serde(with = "Figure")]
     pub max: f64,
+    /// Requests that were never answered. They are part of every figure but `count` and `min`.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub unanswered: u64,
+    /// Names of the figures that are lower bounds, since too many requests were not answered.
+    #[serde(skip_serializing_if = "LowerBounds::is_empty")]
+    pub at_least: LowerBounds,
 }
 
 impl Summary {
+    /// Returns a figure, or what is known of it.
+    pub fn figure(&self, figure: SummaryFigure) -> TimeFigure {
+        let mut copy = *self;
+        let us = *copy.field(figure);
+        match self.at_least.contains(figure) {
+            _ if us <= 0.0 && (self.count == 0 || self.at_least.contains(figure)) => TimeFigure::Unknown,
+            true => TimeFigure::AtLeast(us),
+            false => TimeFigure::Exact(us),
+        }
+    }
+
+    /// Returns the field of a figure.
+    pub(crate) fn field(&mut self, figure: SummaryFigure) -> &mut f64 {
+        match figure {
+            SummaryFigure::Mean => &mut self.mean,
+            SummaryFigure::P50 => &mut self.p50,
+            SummaryFigure::P90 => &mut self.p90,
+            SummaryFigure::P99 => &mut self.p99,
+            SummaryFigure::P999 => &mut self.p99_9,
+            SummaryFigure::Max => &mut self.max,
+        }
+    }
+
+    /// Returns the share of requests that were never answered, 0 to 1.
+    pub fn unanswered_share(&self) -> f64 {
+        let all = self.count as f64 + self.unanswered as f64;
+        if all > 0.0 { self.unanswered as f64 / all } else { 0.0 }
+    }
+
     /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.count == 0

@@ -2,6 +2,7 @@
 
 pub(crate) mod axes;
 pub(crate) mod blocks;
+pub(crate) mod censored;
 pub(crate) mod coarse;
 pub(crate) mod hist;
 pub(crate) mod host_load;

@@ -23,10 +23,11 @@ pub struct Moment {
     /// Responses among `completed` with an unexpected status.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unexpected: u64,
-    /// Median response time, microseconds, within 9 %; absent without responses.
+    /// Median response time, microseconds, within 9 %; absent without responses, and if too many
+    /// requests failed for it to be known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
-    /// 99th percentile of the response time, microseconds.
+    /// 99th percentile of the response time, microseconds; absent for the same reasons.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
 }

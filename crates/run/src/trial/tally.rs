@@ -137,6 +137,23 @@ impl Tally {
 #[serde(transparent)]
 pub struct Errors(pub BTreeMap<ErrorKind, u64>);
 
+impl Errors {
+    /// Returns the number of failed requests: all failures but those of connects.
+    pub fn requests(&self) -> u64 {
+        self.sum(|kind| !kind.is_of_connect())
+    }
+
+    /// Returns the number of connects that the server or the network failed.
+    pub fn connects(&self) -> u64 {
+        use ErrorKind::{ConnectFailed, ConnectRefused, ConnectTimeout};
+        self.sum(|kind| matches!(kind, ConnectRefused | ConnectTimeout | ConnectFailed))
+    }
+
+    fn sum(&self, counts: impl Fn(ErrorKind) -> bool) -> u64 {
+        self.0.iter().filter(|(kind, _)| counts(**kind)).fold(0, |sum, (_, n)| sum.saturating_add(*n))
+    }
+}
+
 /// Kinds of failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -175,6 +192,12 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Whether a connect failed, and no request had begun.
+    pub const fn is_of_connect(self) -> bool {
+        use ErrorKind::{ClientFds, ClientPorts, ConnectFailed, ConnectRefused, ConnectTimeout};
+        matches!(self, ConnectRefused | ConnectTimeout | ConnectFailed | ClientPorts | ClientFds)
+    }
+
     /// All kinds, in numeric order. Shards count in an array of this length.
     pub const ALL: [Self; 14] = [
         Self::ConnectRefused,

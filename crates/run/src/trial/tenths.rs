@@ -14,6 +14,9 @@ pub struct Tenths {
     /// Sum of their response times, microseconds; empty in runs of older versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub took_us: Vec<u64>,
+    /// Requests that failed in each tenth; empty if none did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unanswered: Vec<u64>,
     /// Late requests, one entry per limit.
     pub over: Vec<LateCounts>,
 }
@@ -48,6 +51,7 @@ impl Tenths {
     pub fn merge(&mut self, other: &Self) {
         add(&mut self.answered, &other.answered);
         add(&mut self.took_us, &other.took_us);
+        add(&mut self.unanswered, &other.unanswered);
         for theirs in &other.over {
             match self.over.iter_mut().find(|o| o.limit_us == theirs.limit_us) {
                 Some(ours) => add(&mut ours.late, &theirs.late),
@@ -71,6 +75,7 @@ mod tests {
         let of = |limit_us, late: &[u64]| Tenths {
             answered: vec![10; late.len()],
             took_us: vec![500; late.len()],
+            unanswered: vec![1; late.len()],
             over: vec![LateCounts { limit_us, late: late.to_vec() }],
         };
         let mut all = of(5.0, &[1, 2]);
@@ -78,6 +83,7 @@ mod tests {
         all.merge(&of(7.0, &[4]));
         assert_eq!((&all.answered[..], &all.took_us[..]), (&[30, 20, 10][..], &[1500, 1000, 500][..]));
         assert_eq!((&all.over(5.0).unwrap().late[..], &all.over(7.0).unwrap().late[..]), (&[2, 2, 3][..], &[4][..]));
+        assert_eq!(all.unanswered, [3, 2, 1]);
         assert!(all.over(6.0).is_none());
     }
 }

@@ -183,6 +183,11 @@ pub struct TickDetail {
 }
 
 impl TickDetail {
+    /// Returns the number of requests that failed: all failures but those of connects.
+    pub fn failed_requests(&self) -> u64 {
+        self.errors.requests()
+    }
+
     /// Adds the details of another agent.
     pub fn merge(&mut self, other: &Self) {
         for (kind, n) in &other.errors.0 {
@@ -252,8 +257,9 @@ pub struct LoadPart {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_up: Vec<Window>,
     /// Histograms of the measured window: `response`, `service`, `blocked`, `start_error`, `connect`. With handshakes
-    /// also `handshake`, and `handshake_resumed` for resumed sessions. `under_way` holds the ages of requests without a
-    /// response at the end of the window.
+    /// also `handshake`, and `handshake_resumed` for resumed sessions. `unanswered` holds the time until the failure of
+    /// each failed request. `under_way` holds the ages of requests without a response at the end of the window, and
+    /// `carried_in` the ages of those in flight at its begin.
     #[serde(deserialize_with = "crate::bounded::map::<MAX_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
     /// Results of each class in a mix of requests; empty if all requests belong to one class.

@@ -128,7 +128,17 @@ fn connect_us(world: &World, seen: &Seen) -> Summary {
     let at = |share: f64| all.get((share * all.len() as f64) as usize).or(all.last()).copied().unwrap_or(0.0) + 60.0;
     let mean = all.iter().sum::<f64>() / (all.len() as f64).max(1.0) + 60.0;
     let count = if world.listener.is_some() { all.len() as u64 } else { 0 };
-    Summary { count, mean, min: at(0.0), p50: at(0.5), p90: at(0.9), p99: at(0.99), p99_9: at(0.999), max: at(1.0) }
+    Summary {
+        count,
+        mean,
+        min: at(0.0),
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        p99_9: at(0.999),
+        max: at(1.0),
+        ..Summary::default()
+    }
 }
 
 fn load(world: &World, load: Load) -> (String, TrialKind, Intensity) {

@@ -156,6 +156,7 @@ impl Seen {
             p99: at(0.99),
             p99_9: at(0.999),
             max: at(1.0),
+            ..run::Summary::default()
         }
     }
 }

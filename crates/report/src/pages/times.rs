@@ -1,0 +1,62 @@
+//! Response times as text. A lower bound says so.
+
+use run::{Summary, SummaryFigure, TimeFigure};
+
+use crate::{Cell, Unit};
+use run::number::quantity;
+
+/// Returns a time for a narrow column: `12.3 ms`, `≥50 ms`, or `n/a`.
+pub fn short_time(found: TimeFigure) -> String {
+    match found {
+        TimeFigure::Exact(us) => quantity(us, Unit::Micros),
+        TimeFigure::AtLeast(us) => format!("≥{}", quantity(us, Unit::Micros)),
+        TimeFigure::Unknown => "n/a".into(),
+    }
+}
+
+/// Returns a time for a sentence: `12.3 ms`, `at least 50 ms`, or `unknown`.
+pub(super) fn time_in_words(found: TimeFigure) -> String {
+    match found {
+        TimeFigure::Exact(us) => quantity(us, Unit::Micros),
+        TimeFigure::AtLeast(us) => format!("at least {}", quantity(us, Unit::Micros)),
+        TimeFigure::Unknown => "unknown".into(),
+    }
+}
+
+/// Returns the cell of a figure. The hint of a lower bound says why the value is unknown.
+pub(super) fn cell(summary: &Summary, figure: SummaryFigure) -> Cell {
+    let found = summary.figure(figure);
+    let cell = Cell::new(short_time(found));
+    let hint = match found {
+        TimeFigure::Exact(_) => return cell,
+        _ if summary.unanswered > 0 => format!(
+            "{} of the requests were never answered, so the value is unknown",
+            quantity(summary.unanswered_share(), Unit::Share)
+        ),
+        TimeFigure::AtLeast(_) => "requests were still without an answer at the end of the window".into(),
+        TimeFigure::Unknown => String::new(),
+    };
+    Cell { hint, ..cell }
+}
+
+/// Returns a figure for a chart. A lower bound has no place there.
+pub(super) fn known(summary: &Summary, figure: SummaryFigure) -> f64 {
+    summary.figure(figure).exact().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lower_bound_says_so_everywhere() {
+        let mut summary = Summary { count: 80, unanswered: 20, p50: 5e3, p99: 5e4, ..Summary::default() };
+        summary.at_least = [SummaryFigure::P99].into_iter().collect();
+        assert_eq!(short_time(summary.figure(SummaryFigure::P50)), "5 ms");
+        assert_eq!(time_in_words(summary.figure(SummaryFigure::P99)), "at least 50 ms");
+        let cell = cell(&summary, SummaryFigure::P99);
+        assert_eq!(cell.text, "≥50 ms");
+        assert_eq!(cell.hint, "20 % of the requests were never answered, so the value is unknown");
+        assert!(known(&summary, SummaryFigure::P99).is_nan());
+    }
+}

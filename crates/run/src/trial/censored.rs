@@ -1,0 +1,527 @@
+//! Right-censored times: distributions in which some requests have only a lower bound.
+//!
+//! A request that failed was never answered, so its time is above every finite one. Only the time until its failure is
+//! known. A request in flight at the end of the window takes at least its age. Such a request says nothing about shorter
+//! times, and leaves the sample at its age (product-limit estimate: Kaplan and Meier 1958). A window also begins with
+//! requests in flight, which join the sample at their age. In a steady load the two groups cancel out, and what remains
+//! is the plain distribution of the requests that ended in the window.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Hist, Summary};
+
+/// A figure of times, microseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TimeFigure {
+    /// The value.
+    Exact(f64),
+    /// A lower bound. The value is unknown, since too many requests were not answered.
+    AtLeast(f64),
+    /// Nothing is known.
+    Unknown,
+}
+
+impl TimeFigure {
+    /// Returns the value if it is known.
+    pub fn exact(self) -> Option<f64> {
+        if let Self::Exact(us) = self { Some(us) } else { None }
+    }
+
+    /// Returns the value or its lower bound.
+    pub fn lowest(self) -> Option<f64> {
+        if let Self::Exact(us) | Self::AtLeast(us) = self { Some(us) } else { None }
+    }
+}
+
+/// Figures of a [`Summary`] that never-answered requests can leave open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum SummaryFigure {
+    /// Mean.
+    Mean,
+    /// Median.
+    P50,
+    /// 90th percentile.
+    P90,
+    /// 99th percentile.
+    P99,
+    /// 99.9th percentile.
+    #[serde(rename = "p99_9")]
+    P999,
+    /// Longest.
+    Max,
+}
+
+impl SummaryFigure {
+    /// All figures.
+    pub const ALL: [Self; 6] = [Self::Mean, Self::P50, Self::P90, Self::P99, Self::P999, Self::Max];
+
+    /// Returns the field name in `run.json`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P99 => "p99",
+            Self::P999 => "p99_9",
+            Self::Max => "max",
+        }
+    }
+
+    /// Returns the share of requests up to a percentile; `None` for the mean.
+    const fn share(self) -> Option<f64> {
+        match self {
+            Self::Mean => None,
+            Self::P50 => Some(0.5),
+            Self::P90 => Some(0.9),
+            Self::P99 => Some(0.99),
+            Self::P999 => Some(0.999),
+            Self::Max => Some(1.0),
+        }
+    }
+}
+
+/// Set of figures that are lower bounds. In JSON it is a list of names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<SummaryFigure>", into = "Vec<SummaryFigure>")]
+pub struct LowerBounds(u8);
+
+impl LowerBounds {
+    /// Whether all figures are exact.
+    pub fn is_empty(&self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether a figure is a lower bound.
+    pub fn contains(self, figure: SummaryFigure) -> bool {
+        self.0 & (1 << figure as u8) != 0
+    }
+
+    /// Returns the figures that are lower bounds.
+    pub fn iter(self) -> impl Iterator<Item = SummaryFigure> {
+        SummaryFigure::ALL.into_iter().filter(move |figure| self.contains(*figure))
+    }
+}
+
+impl FromIterator<SummaryFigure> for LowerBounds {
+    fn from_iter<I: IntoIterator<Item = SummaryFigure>>(figures: I) -> Self {
+        Self(figures.into_iter().fold(0, |set, figure| set | 1 << figure as u8))
+    }
+}
+
+impl From<Vec<SummaryFigure>> for LowerBounds {
+    fn from(figures: Vec<SummaryFigure>) -> Self {
+        figures.into_iter().collect()
+    }
+}
+
+impl From<LowerBounds> for Vec<SummaryFigure> {
+    fn from(bounds: LowerBounds) -> Self {
+        bounds.iter().collect()
+    }
+}
+
+#[cfg(test)]
+impl schemars::JsonSchema for LowerBounds {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "LowerBounds".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Vec::<SummaryFigure>::json_schema(generator)
+    }
+}
+
+/// Counts at one time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    answered: u64,
+    /// Requests that failed after this time.
+    failed: u64,
+    /// Requests of this age at the end of the window, less those of this age at its begin.
+    left: i64,
+}
+
+/// Times of answered requests and lower bounds of all others. Sums of several threads, hosts or windows are the sums of
+/// their counts.
+#[derive(Clone, Debug, Default)]
+pub struct CensoredTimes {
+    /// Counts by time in nanoseconds. Requests that failed after an unknown time are at 0.
+    counts: BTreeMap<u64, Counts>,
+}
+
+impl CensoredTimes {
+    /// Adds answered requests: pairs of a time in nanoseconds and a count.
+    #[must_use]
+    pub fn answered(mut self, times: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        for (ns, n) in times {
+            let sum = &mut self.at(ns).answered;
+            *sum = sum.saturating_add(n);
+        }
+        self
+    }
+
+    /// Adds failed requests with the time until each failure.
+    #[must_use]
+    pub fn unanswered(mut self, times: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        for (ns, n) in times {
+            let sum = &mut self.at(ns).failed;
+            *sum = sum.saturating_add(n);
+        }
+        self
+    }
+
+    /// Adds the ages of the requests in flight at the end of the window, and of those in flight at its begin.
+    #[must_use]
+    pub fn in_flight(
+        mut self,
+        end: impl IntoIterator<Item = (u64, u64)>,
+        begin: impl IntoIterator<Item = (u64, u64)>,
+    ) -> Self {
+        let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        for (ns, n) in end {
+            let sum = &mut self.at(ns).left;
+            *sum = sum.saturating_add(signed(n));
+        }
+        for (ns, n) in begin {
+            let sum = &mut self.at(ns).left;
+            *sum = sum.saturating_sub(signed(n));
+        }
+        self
+    }
+
+    fn at(&mut self, ns: u64) -> &mut Counts {
+        self.counts.entry(ns).or_default()
+    }
+
+    /// Adds other times.
+    pub fn merge(&mut self, other: &Self) {
+        for (ns, more) in &other.counts {
+            let sum = self.at(*ns);
+            sum.answered = sum.answered.saturating_add(more.answered);
+            sum.failed = sum.failed.saturating_add(more.failed);
+            sum.left = sum.left.saturating_add(more.left);
+        }
+    }
+
+    /// Returns the number of answered requests.
+    pub fn count_answered(&self) -> u64 {
+        self.counts.values().fold(0, |sum, c| sum.saturating_add(c.answered))
+    }
+
+    /// Returns the number of requests that were never answered.
+    pub fn count_unanswered(&self) -> u64 {
+        self.counts.values().fold(0, |sum, c| sum.saturating_add(c.failed))
+    }
+
+    /// Returns the share of requests that take longer than each time. With `failures_end` a failed request ends when it
+    /// fails, which gives lower bounds. Otherwise it never ends.
+    fn survival(&self, failures_end: bool) -> Vec<(u64, f64)> {
+        let of = |c: &Counts| c.answered as f64 + if failures_end { c.failed as f64 } else { 0.0 };
+        // Number of requests known to take longer than a time, from the longest down.
+        let mut at_risk = if failures_end { 0.0 } else { self.count_unanswered() as f64 };
+        let mut left = 0.0;
+        let mut steps: Vec<(u64, f64)> = Vec::with_capacity(self.counts.len());
+        for (ns, c) in self.counts.iter().rev() {
+            (at_risk, left) = (at_risk + of(c), left + c.left as f64);
+            let all: f64 = at_risk + f64::max(left, 0.0);
+            steps.push((*ns, if all > 0.0 { 1.0 - of(c) / all } else { 1.0 }));
+        }
+        steps.reverse();
+        let mut share = 1.0;
+        steps.iter_mut().for_each(|(_, s)| {
+            share *= *s;
+            *s = share;
+        });
+        steps
+    }
+
+    /// Returns the `q` quantile (0 to 1).
+    pub fn percentile(&self, q: f64) -> TimeFigure {
+        Survivals::of(self).percentile(q)
+    }
+
+    /// Returns the mean. It is a lower bound if any request has no end: the mean of the answers, or that of all requests
+    /// with the known times of the failed ones, whichever is longer.
+    pub fn mean(&self) -> TimeFigure {
+        let mean = |of: fn(&Counts) -> f64| {
+            let sums = self.counts.iter().filter(|(ns, _)| **ns > 0);
+            let (sum, n) = sums.fold((0.0, 0.0), |(sum, n), (ns, c)| (sum + *ns as f64 * of(c), n + of(c)));
+            if n > 0.0 { sum / n / 1e3 } else { 0.0 }
+        };
+        let answered = mean(|c| c.answered as f64);
+        let known = answered.max(mean(|c| c.answered as f64 + c.failed as f64));
+        match self.percentile(1.0) {
+            TimeFigure::Exact(_) => TimeFigure::Exact(answered),
+            TimeFigure::AtLeast(_) => TimeFigure::AtLeast(known),
+            TimeFigure::Unknown => TimeFigure::Unknown,
+        }
+    }
+
+    /// Returns the summary. Figures of answered requests alone stay as `plain` has them if nothing is censored.
+    pub(crate) fn summary(&self, plain: Summary) -> Summary {
+        let survivals = Survivals::of(self);
+        let mut summary = Summary { unanswered: self.count_unanswered(), ..plain };
+        let figures = SummaryFigure::ALL
+            .map(|figure| (figure, figure.share().map_or_else(|| self.mean(), |share| survivals.percentile(share))));
+        let bound = |(figure, found): &(SummaryFigure, TimeFigure)| found.exact().is_none().then_some(*figure);
+        summary.at_least = figures.iter().filter_map(bound).collect();
+        for (figure, found) in figures.into_iter().filter(|(figure, found)| {
+            // The histogram's own mean is not rounded up to the ends of its buckets.
+            *figure != SummaryFigure::Mean || found.exact().is_none()
+        }) {
+            *summary.field(figure) = found.lowest().unwrap_or(0.0);
+        }
+        summary
+    }
+}
+
+/// Survival curves: failed requests never end, or end when they fail.
+struct Survivals {
+    never: Vec<(u64, f64)>,
+    at_failure: Vec<(u64, f64)>,
+}
+
+impl Survivals {
+    fn of(times: &CensoredTimes) -> Self {
+        Self { never: times.survival(false), at_failure: times.survival(true) }
+    }
+
+    fn percentile(&self, q: f64) -> TimeFigure {
+        // Products of shares are off by some 1e-16 per step.
+        let wanted = (1.0 - q.clamp(0.0, 1.0)) * (1.0 + 1e-9) + 1e-11;
+        let first = |curve: &[(u64, f64)]| curve.iter().find(|(_, share)| *share <= wanted).map(|(ns, _)| *ns);
+        if let Some(ns) = first(&self.never) {
+            return TimeFigure::Exact(ns as f64 / 1e3);
+        }
+        let longest = || self.at_failure.last().map(|(ns, _)| *ns);
+        match first(&self.at_failure).or_else(longest) {
+            Some(ns) if ns > 0 => TimeFigure::AtLeast(ns as f64 / 1e3),
+            _ => TimeFigure::Unknown,
+        }
+    }
+}
+
+/// Returns the recorded times of a histogram with their counts.
+fn recorded(hist: &Hist) -> impl Iterator<Item = (u64, u64)> + '_ {
+    hist.histogram().iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value()))
+}
+
+/// Names of the histograms of response times, as in [`crate::LoadPart`].
+const RESPONSE: &str = "response";
+const UNANSWERED: &str = "unanswered";
+const UNDER_WAY: &str = "under_way";
+const CARRIED_IN: &str = "carried_in";
+
+/// Returns the response times of a window from its histograms. `failed` is the number of failed requests by the tally,
+/// for a run that has no histogram of them.
+pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> CensoredTimes {
+    let of = |name: &str| histograms.get(name).into_iter().flat_map(recorded);
+    let known = histograms.get(UNANSWERED).map_or(0, Hist::len);
+    let times = CensoredTimes::default().answered(of(RESPONSE)).unanswered(of(UNANSWERED));
+    let times = times.unanswered(Some((0, failed)).filter(|_| known == 0 && failed > 0));
+    // Older runs do not know the requests in flight at the begin. Only a stall stands out from them.
+    let longest = histograms.get(RESPONSE).map_or(0, |hist| hist.histogram().max());
+    let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
+    times.in_flight(of(UNDER_WAY).filter(|(ns, _)| *ns > from), of(CARRIED_IN))
+}
+
+/// Returns the summary of a histogram of which `unanswered` further requests have no end.
+pub fn summary_with_unanswered(hist: &Hist, unanswered: u64) -> Summary {
+    if unanswered == 0 {
+        return hist.summary();
+    }
+    CensoredTimes::default().answered(recorded(hist)).unanswered([(0, unanswered)]).summary(hist.summary())
+}
+
+/// Returns the summary of the response times of a window; see [`response_times`].
+pub fn response_summary(histograms: &BTreeMap<String, Hist>, failed: u64) -> Summary {
+    let plain = histograms.get(RESPONSE).map(Hist::summary).unwrap_or_default();
+    let censored = failed > 0 || [UNANSWERED, UNDER_WAY].iter().any(|name| histograms.contains_key(*name));
+    if censored { response_times(histograms, failed).summary(plain) } else { plain }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(times: &[(u64, u64)]) -> Vec<(u64, u64)> {
+        times.iter().map(|(ms, n)| (ms * 1_000_000, *n)).collect()
+    }
+
+    #[test]
+    fn timeouts_leave_low_percentiles_known_and_bound_the_high_ones() {
+        let times = CensoredTimes::default().answered(ms(&[(5, 80)])).unanswered(ms(&[(50, 20)]));
+        assert_eq!(times.percentile(0.5), TimeFigure::Exact(5000.0));
+        assert_eq!(times.percentile(0.8), TimeFigure::Exact(5000.0));
+        assert_eq!(times.percentile(0.81), TimeFigure::AtLeast(50_000.0));
+        assert_eq!(times.mean(), TimeFigure::AtLeast(14_000.0));
+        assert_eq!((times.count_answered(), times.count_unanswered()), (80, 20));
+    }
+
+    /// A reset after 0.1 ms is no fast answer.
+    #[test]
+    fn what_fails_early_is_above_every_answer() {
+        let times = CensoredTimes::default().answered(ms(&[(5, 70), (9, 10)])).unanswered([(100_000, 20)]);
+        assert_eq!(times.percentile(0.7), TimeFigure::Exact(5000.0));
+        assert_eq!(times.percentile(0.75), TimeFigure::Exact(9000.0));
+        assert_eq!(times.percentile(0.99), TimeFigure::AtLeast(9000.0));
+        let unknown = CensoredTimes::default().unanswered([(0, 20)]);
+        assert_eq!((unknown.percentile(0.5), unknown.mean()), (TimeFigure::Unknown, TimeFigure::Unknown));
+        assert_eq!(CensoredTimes::default().percentile(0.5), TimeFigure::Unknown);
+    }
+
+    #[test]
+    fn a_stall_at_the_end_of_the_window_shows_and_an_ordinary_end_does_not() {
+        let stalled = CensoredTimes::default().answered(ms(&[(1, 100)])).in_flight(ms(&[(900, 4)]), ms(&[(0, 4)]));
+        assert_eq!(stalled.percentile(0.9), TimeFigure::Exact(1000.0));
+        assert_eq!(stalled.percentile(0.99), TimeFigure::AtLeast(900_000.0));
+        let ordinary = CensoredTimes::default().answered(ms(&[(1, 50), (2, 50)])).in_flight(ms(&[(1, 4)]), []);
+        assert_eq!(ordinary.percentile(0.99), TimeFigure::Exact(2000.0));
+        assert_eq!(ordinary.percentile(1.0), TimeFigure::Exact(2000.0));
+    }
+
+    #[test]
+    fn merging_equals_counting_in_one() {
+        let part = |n| CensoredTimes::default().answered(ms(&[(3, n)])).unanswered(ms(&[(50, 2)]));
+        let mut both = part(10);
+        both.merge(&part(30).in_flight(ms(&[(7, 1)]), []));
+        let one =
+            CensoredTimes::default().answered(ms(&[(3, 40)])).unanswered(ms(&[(50, 4)])).in_flight(ms(&[(7, 1)]), []);
+        for q in [0.1, 0.5, 0.88, 0.95, 1.0] {
+            assert_eq!(both.percentile(q), one.percentile(q), "{q}");
+        }
+    }
+
+    /// Draws response times of which all above a timeout are cut, some are reset early, and the window cuts the clients
+    /// that are in flight at both of its ends. An exact figure is the truth but for its scatter, and a bound is below.
+    #[test]
+    fn percentiles_of_simulated_windows_are_never_below_the_truth() {
+        const CLIENTS: usize = 40;
+        let mut random = fastrand::Rng::with_seed(31);
+        let (mut exact, mut bounds) = (0, 0);
+        for draw in 0..300 {
+            let mean_ms = 5.0 + random.f64() * 20.0;
+            let (timeout_ms, resets) = (mean_ms * (1.0 + 4.0 * random.f64()), 0.02 * f64::from(draw % 3));
+            let window_ms = mean_ms * 60.0;
+            let (mut answered, mut failed, mut end, mut begin) = (vec![], vec![], vec![], vec![]);
+            let ns = |ms: f64| (ms * 1e6) as u64;
+            for _ in 0..CLIENTS {
+                let mut at_ms = -20.0 * mean_ms * (1.0 + random.f64());
+                while at_ms < window_ms {
+                    let truth_ms = -random.f64().max(1e-12).ln() * mean_ms;
+                    let reset = random.f64() < resets;
+                    let ends = reset || truth_ms > timeout_ms;
+                    let took_ms = if reset { 0.1 } else { truth_ms.min(timeout_ms) };
+                    let ended_ms = at_ms + took_ms;
+                    if at_ms < 0.0 && ended_ms > 0.0 {
+                        begin.push((ns(-at_ms), 1));
+                    }
+                    if ended_ms > window_ms {
+                        end.push((ns(window_ms - at_ms), 1));
+                    } else if ended_ms > 0.0 {
+                        if ends { failed.push((ns(took_ms), 1)) } else { answered.push((ns(took_ms), 1)) }
+                    }
+                    at_ms = ended_ms;
+                }
+            }
+            let n = (answered.len() + failed.len()) as f64;
+            let times = CensoredTimes::default().answered(answered).unanswered(failed).in_flight(end, begin);
+            for q in [0.5, 0.9, 0.99, 0.999] {
+                // A reset never ends, so the truth is that of the others with fewer to come.
+                let share = 1.0 - (1.0 - q - resets) / (1.0 - resets);
+                let truth_us = if share < 1.0 { -(1.0 - share).ln() * mean_ms * 1e3 } else { f64::INFINITY };
+                // The scatter of a quantile is that of its rank: five standard errors.
+                let rank = (share - 5.0 * (share * (1.0 - share).max(1.0 / n) / n).sqrt()).clamp(0.0, 1.0 - 1e-12);
+                let low_us = -(1.0 - rank).ln() * mean_ms * 1e3;
+                match times.percentile(q) {
+                    TimeFigure::Exact(us) => {
+                        exact += 1;
+                        assert!(us >= low_us.min(truth_us), "{draw} p{q}: {us} below {truth_us}");
+                        assert!(truth_us / 1e3 <= timeout_ms * 1.2, "{draw} p{q}: {us} cannot be known");
+                    }
+                    TimeFigure::AtLeast(us) => {
+                        bounds += 1;
+                        assert!(
+                            us <= timeout_ms * 1e3 * 1.01 && us <= truth_us * 1.2,
+                            "{draw} p{q}: {us} > {truth_us}"
+                        );
+                    }
+                    TimeFigure::Unknown => unreachable!("there are answers"),
+                }
+            }
+        }
+        println!("{exact} exact figures and {bounds} bounds");
+        assert!(exact > 300 && bounds > 300, "{exact} {bounds}");
+    }
+
+    /// A long exponential response in a short window: requests that the window cuts are as many as those that it holds.
+    #[test]
+    fn the_ends_of_a_short_window_do_not_shift_the_median() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut sum = 0.0;
+        for _ in 0..200 {
+            let mut hists: [Vec<(u64, u64)>; 3] = Default::default();
+            for _ in 0..300 {
+                let mut at = -30.0;
+                while at < 3.0 {
+                    let ends = at - random.f64().max(1e-12).ln();
+                    let ns = |s: f64| (s * 1e9) as u64;
+                    if at < 0.0 && ends > 0.0 {
+                        hists[2].push((ns(-at), 1));
+                    }
+                    match ends {
+                        e if e > 3.0 => hists[1].push((ns(3.0 - at), 1)),
+                        e if e > 0.0 => hists[0].push((ns(e - at), 1)),
+                        _ => {}
+                    }
+                    at = ends;
+                }
+            }
+            let [answered, end, begin] = hists;
+            let times = CensoredTimes::default().answered(answered).in_flight(end, begin);
+            sum += times.percentile(0.5).exact().unwrap() / 1e6;
+        }
+        let median = sum / 200.0;
+        assert!((median / 2f64.ln() - 1.0).abs() < 0.02, "{median}");
+    }
+
+    #[test]
+    fn a_summary_names_its_lower_bounds_and_survives_json() {
+        let mut hist = Hist::new();
+        hist.record_many_ns(5_000_000, 98);
+        let summary = summary_with_unanswered(&hist, 2);
+        assert_eq!((summary.count, summary.unanswered), (98, 2));
+        assert_eq!(summary.figure(SummaryFigure::P90), hist_us(5_000_000));
+        assert!(matches!(summary.figure(SummaryFigure::P99), TimeFigure::AtLeast(us) if us > 4990.0), "{summary:?}");
+        let text = serde_json::to_string(&summary).unwrap();
+        assert!(text.contains(r#""unanswered":2,"at_least":["mean","p99","p99_9","max"]"#), "{text}");
+        assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary);
+        let plain = serde_json::to_string(&summary_with_unanswered(&hist, 0)).unwrap();
+        assert!(!plain.contains("at_least") && !plain.contains("unanswered"), "{plain}");
+    }
+
+    fn hist_us(ns: u64) -> TimeFigure {
+        let mut hist = Hist::new();
+        hist.record_ns(ns);
+        TimeFigure::Exact(hist.quantile_us(0.5))
+    }
+
+    #[test]
+    fn of_an_older_run_failures_count_and_only_a_stall_stands_out() {
+        let hist = |ns: u64, n: u64| {
+            let mut hist = Hist::new();
+            hist.record_many_ns(ns, n);
+            hist
+        };
+        let mut hists: BTreeMap<String, Hist> = [("response".into(), hist(2_000_000, 100))].into();
+        hists.insert("under_way".into(), hist(1_000_000, 50));
+        let plain = response_summary(&hists, 0);
+        assert_eq!((plain.at_least.is_empty(), plain.p99), (true, hist(2_000_000, 1).quantile_us(0.5)));
+        let failed = response_summary(&hists, 3);
+        assert!(failed.at_least.contains(SummaryFigure::P99) && !failed.at_least.contains(SummaryFigure::P90));
+    }
+}
