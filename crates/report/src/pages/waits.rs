@@ -131,7 +131,7 @@ mod tests {
         let server = Some(Side { waits: Some(Box::new(profile)), ..Side::default() });
         let run = Run { trials: vec![Trial { server, ..Trial::default() }], ..Run::default() };
         let text = crate::render("text", &run, &crate::Style::default()).unwrap();
-        for said in ["14.7", "92%", "waits for the futex 0x10", "sleeps", "UPDATE waiting", "0.4% of a CPU"] {
+        for said in ["14.7", "91.9%", "waits for the futex 0x10", "sleeps", "UPDATE waiting", "0.4% of a CPU"] {
             assert!(text.replace(" %", "%").contains(said), "{said} is not in {text}");
         }
         let html = crate::render("html", &run, &crate::Style::default()).unwrap();
