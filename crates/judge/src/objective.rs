@@ -20,11 +20,13 @@ pub(crate) enum Part {
 
 /// Returns the parts of an objective; each has to hold.
 pub(crate) fn parts(limits: &Limits) -> Vec<Part> {
-    let late = |limit: Option<f64>, allowed| limit.map(|limit_us| Part::Late { limit_us, allowed });
+    let late = |limit: Option<f64>, figure: SummaryFigure| {
+        limit.zip(figure.share_above()).map(|(limit_us, allowed)| Part::Late { limit_us, allowed })
+    };
     let mean = limits.mean_us.map(|limit_us| Part::Mean { limit_us });
     let failed = Some(Part::Failed { allowed: limits.errors });
-    let all = [late(limits.p50_us, 0.5), mean, late(limits.p99_us, 0.01), late(limits.p99_9_us, 0.001), failed];
-    all.into_iter().flatten().collect()
+    let (p50, p99) = (late(limits.p50_us, SummaryFigure::P50), late(limits.p99_us, SummaryFigure::P99));
+    [p50, mean, p99, late(limits.p99_9_us, SummaryFigure::P999), failed].into_iter().flatten().collect()
 }
 
 /// Returns the response time limits that a search counts its requests against, microseconds. For a limit on the mean the count itself says

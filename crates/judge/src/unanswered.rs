@@ -31,16 +31,8 @@ fn derive_trial(trial: &mut Trial) {
 fn without_histogram(seen: Summary, failed: u64) -> Summary {
     let seen = Summary { unanswered: failed, ..seen };
     let lost = seen.unanswered_share();
-    let beyond = [
-        (SummaryFigure::P50, 0.5),
-        (SummaryFigure::P90, 0.1),
-        (SummaryFigure::P99, 0.01),
-        (SummaryFigure::P999, 0.001),
-        (SummaryFigure::Max, 0.0),
-        (SummaryFigure::Mean, 0.0),
-    ];
-    let at_least: LowerBounds =
-        beyond.into_iter().filter(|(_, share)| lost > *share).map(|(figure, _)| figure).collect();
+    let is_open = |figure: &SummaryFigure| lost > figure.share_above().unwrap_or(0.0);
+    let at_least: LowerBounds = SummaryFigure::ALL.into_iter().filter(is_open).collect();
     Summary { at_least, ..seen }
 }
 

@@ -65,7 +65,8 @@ pub use plan::requests::{
     RequestSet, from_base64, to_base64,
 };
 pub use plan::search::{Objective, ObservePlan, Prove, SearchPlan};
-pub use plan::secrets::{SECRET_HEADERS, SECRET_WORDS, Secrets, is_secret_header, unify_placeholders};
+pub use plan::secret_names::{SECRET_HEADERS, SECRET_WORDS, is_secret_header};
+pub use plan::secrets::{Secrets, unify_placeholders};
 pub use plan::share::even_share;
 pub use plan::target::Target;
 pub use plan::tls::{TlsPlan, TlsVersion};
@@ -87,9 +88,7 @@ pub use rundir::{FORMAT, HostInfo, MediumInfo, Note, Run, RunDir, RunDirError};
 pub use schema::{SCHEMA, schema};
 pub use suggest::{add_suggestion, nearest, toml_message};
 pub use trial::blocks::Blocks;
-pub use trial::censored::{
-    CensoredTimes, LowerBounds, SummaryFigure, TimeFigure, response_summary, response_times, summary_with_unanswered,
-};
+pub use trial::censored::{CensoredTimes, response_summary, response_times, summary_with_unanswered};
 pub use trial::coarse::{Buckets, CoarseHist, SlotHist};
 pub use trial::hist::{Hist, HistError, Summary};
 pub use trial::host_load::{HostFinding, HostLoad, WindowSkew};
@@ -103,6 +102,7 @@ pub use trial::stacks::{MAX_STACKS, StackProfile, StackSum};
 pub use trial::status::{GRPC_STATUS, STATUS_CLASSES, is_refusing, status_class, status_name};
 pub use trial::tally::{ErrorKind, Errors, Tally};
 pub use trial::tenths::{LateCounts, TENTH_S, Tenths};
+pub use trial::time_figure::{LowerBounds, SummaryFigure, TimeFigure};
 pub use trial::upstream::{Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 pub use trial::values::{StoredValue, ValueName, Values};
 pub use trial::waits::{

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use crate::image::open_inside;
+use crate::root::open_inside;
 
 /// Opens the debug file of a program with this build identity. `root` is the root folder of the process.
 pub(crate) fn open(root: &Path, build_id: &[u8]) -> Option<File> {

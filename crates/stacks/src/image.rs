@@ -1,34 +1,19 @@
 //! A program or library file: its symbols, its rules of unwinding and its lines.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use object::read::ReadCache;
 
 use crate::debug_file;
-use crate::elf::{Elf, Section, Segment};
+use crate::elf::{Elf, Segment};
 use crate::frame::Frame;
 use crate::go::GoTable;
 use crate::lines::Lines;
 use crate::names;
-use crate::rules;
+use crate::rules::UnwindSections;
 use crate::symbols::{Kind, Symbols};
-
-/// Way to find the rules for an address.
-pub(crate) enum FrameIndex {
-    /// The linker's index, `.eh_frame_hdr`.
-    Linked(Section),
-    /// Start addresses and offsets of all rules, in order. Statically linked programs have no index of their own.
-    Built(Vec<(u64, usize)>),
-}
-
-/// Sections with the rules of unwinding.
-pub(crate) struct UnwindSections {
-    pub(crate) eh_frame: Section,
-    pub(crate) index: FrameIndex,
-    pub(crate) text: u64,
-}
 
 /// A program or library file. Addresses are those of the file, before the kernel moves the file in memory.
 pub(crate) struct Image {
@@ -60,7 +45,7 @@ impl Image {
         Some(Self {
             name,
             segments: elf.segments(),
-            unwind: unwind_sections(&elf),
+            unwind: UnwindSections::read(&elf),
             go: GoTable::read(&elf),
             symbols,
             files,
@@ -104,24 +89,4 @@ impl Image {
         let lines = lines.get_or_insert_with(|| Lines::read(&self.files));
         lines.place(address)
     }
-}
-
-fn unwind_sections(elf: &Elf<'_>) -> Option<UnwindSections> {
-    let text = elf.section_range(".text").map_or(0, |(address, _)| address);
-    let eh_frame = elf.section(".eh_frame")?;
-    let index = match elf.section(".eh_frame_hdr") {
-        Some(section) => FrameIndex::Linked(section),
-        None => FrameIndex::Built(rules::index_of(&eh_frame, text)),
-    };
-    Some(UnwindSections { eh_frame, index, text })
-}
-
-/// Opens the regular file at `path` inside the folder `root`. Links of a container lead to the container's files.
-pub(crate) fn open_inside(root: &Path, path: &Path) -> Option<File> {
-    use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let folder = open(root, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
-    let inside: PathBuf = path.strip_prefix("/").unwrap_or(path).into();
-    let file = File::from(openat2(folder, inside, flags, Mode::empty(), ResolveFlags::IN_ROOT).ok()?);
-    file.metadata().ok()?.is_file().then_some(file)
 }

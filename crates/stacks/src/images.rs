@@ -7,9 +7,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use crate::image::{Image, open_inside};
-use crate::maps::Mapping;
-use crate::space::VDSO;
+use crate::image::Image;
+use crate::maps::{Mapping, VDSO};
+use crate::root::open_inside;
 
 /// Maximum number of files that are kept. Each holds up to two open descriptors.
 const MAX_IMAGES: usize = 512;

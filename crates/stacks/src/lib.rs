@@ -25,6 +25,7 @@ mod process;
 mod processes;
 mod python;
 mod registers;
+mod root;
 mod rules;
 mod scan;
 mod space;

@@ -6,6 +6,9 @@ use std::io::{self, Read};
 /// Largest part of `/proc/PID/maps` that is read. The kernel allows 65,530 mappings, about 100 bytes each.
 const MAX_MAPS_BYTES: u64 = 16 << 20;
 
+/// Path of the kernel's own library, which has no file.
+pub(crate) const VDSO: &str = "[vdso]";
+
 /// A mapping of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mapping {

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::frame::Frame;
-use crate::image::open_inside;
 use crate::names::printable;
+use crate::root::open_inside;
 
 /// Largest part of a map that is read. A node server of an hour writes about 10 MB.
 const MAX_MAP_BYTES: u64 = 64 << 20;

@@ -5,8 +5,7 @@ use gimli::{
     LittleEndian, Location, Register, RegisterRule, UnwindContext, UnwindExpression, UnwindSection, Value,
 };
 
-use crate::elf::Section;
-use crate::image::{FrameIndex, UnwindSections};
+use crate::elf::{Elf, Section};
 use crate::memory::Memory;
 use crate::registers::{PC, RETURN, Registers, SP};
 
@@ -14,6 +13,34 @@ use crate::registers::{PC, RETURN, Registers, SP};
 const MAX_OPERATIONS: u32 = 1_000;
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
+
+/// Way to find the rules for an address.
+enum FrameIndex {
+    /// The linker's index, `.eh_frame_hdr`.
+    Linked(Section),
+    /// Start addresses and offsets of all rules, in order. Statically linked programs have no index of their own.
+    Built(Vec<(u64, usize)>),
+}
+
+/// Sections with the rules of unwinding.
+pub(crate) struct UnwindSections {
+    eh_frame: Section,
+    index: FrameIndex,
+    text: u64,
+}
+
+impl UnwindSections {
+    /// Reads the sections of a file; `None` for a file without rules.
+    pub(crate) fn read(elf: &Elf<'_>) -> Option<Self> {
+        let text = elf.section_range(".text").map_or(0, |(address, _)| address);
+        let eh_frame = elf.section(".eh_frame")?;
+        let index = match elf.section(".eh_frame_hdr") {
+            Some(section) => FrameIndex::Linked(section),
+            None => FrameIndex::Built(index_of(&eh_frame, text)),
+        };
+        Some(Self { eh_frame, index, text })
+    }
+}
 
 /// Rules for one address.
 pub(crate) struct Rules {
@@ -98,7 +125,7 @@ impl Rules {
 }
 
 /// Finds the start addresses and offsets of all rules in a section, in order of the addresses.
-pub(crate) fn index_of(section: &Section, text: u64) -> Vec<(u64, usize)> {
+fn index_of(section: &Section, text: u64) -> Vec<(u64, usize)> {
     let (frames, bases) = (eh_frame(section), bases(section, text));
     let mut entries = frames.entries(&bases);
     let mut starts = Vec::new();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::image::Image;
 use crate::images::Images;
-use crate::maps::{Mapping, read_maps};
+use crate::maps::{Mapping, VDSO, read_maps};
 use crate::names::printable;
 
 const PAGE_BYTES: u64 = 4096;
@@ -115,9 +115,6 @@ impl Space {
 fn is_file(map: &Mapping) -> bool {
     map.path == VDSO || (map.path.starts_with('/') && !map.path.starts_with("/dev/") && map.inode != 0)
 }
-
-/// Path of the kernel's own library, which has no file.
-pub(crate) const VDSO: &str = "[vdso]";
 
 fn belongs(first: &Mapping, map: &Mapping) -> bool {
     first.path == map.path && first.inode == map.inode && map.start - first.start < MAX_MODULE_BYTES

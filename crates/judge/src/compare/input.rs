@@ -3,7 +3,7 @@
 use run::{ComparedFigure, ComparisonResult, FigureRole, FigureUnit, NeededData, Run, Trial};
 
 use super::contrast::{Cell, Contrast, Observation, Pairing, Uncertainty, contrast, counts, of_means, uncertainty};
-use super::failures::Shares;
+use super::failure_shares::Shares;
 use super::figures::FigureSpec;
 use super::percentiles::Sides;
 use super::windows::{Pair, Window};

@@ -10,6 +10,7 @@ mod contrast;
 mod curves;
 mod deaths;
 mod differences;
+mod failure_shares;
 mod failures;
 mod figures;
 mod input;

@@ -14,6 +14,7 @@ mod closing;
 mod connections;
 mod descriptors;
 mod due_clock;
+mod fin_wait;
 mod in_flight;
 mod mix;
 mod open;
@@ -37,7 +38,7 @@ use crate::record::{Offered, Record, RecordOptions};
 use crate::timers::Timers;
 
 pub(crate) use block_turns::BlockTurns;
-pub(crate) use closing::spares;
+pub(crate) use fin_wait::spares;
 pub(crate) use in_flight::InFlightRequest;
 pub(crate) use task::{Paced, Shape, Task, Think};
 
@@ -121,7 +122,7 @@ pub(crate) struct Core {
     mix: mix::Mix,
     depth: usize,
     free: Vec<u32>,
-    closing: closing::Closing,
+    closing: fin_wait::Closing,
     timers: Timers,
     rng: Rng,
     pub(crate) record: Record,
@@ -218,7 +219,7 @@ impl Core {
             mix,
             depth,
             free: (used..capacity as u32).rev().collect(),
-            closing: closing::Closing::new(max_closing),
+            closing: fin_wait::Closing::new(max_closing),
             timers: Timers::new(capacity),
             rng: Rng::with_seed(task.seed),
             record,

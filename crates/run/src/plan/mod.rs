@@ -12,6 +12,7 @@ pub(crate) mod protocol;
 pub(crate) mod redact;
 pub(crate) mod requests;
 pub(crate) mod search;
+pub(crate) mod secret_names;
 pub(crate) mod secrets;
 pub(crate) mod share;
 pub(crate) mod target;

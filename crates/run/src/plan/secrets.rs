@@ -11,31 +11,10 @@ use std::sync::OnceLock;
 
 use sha2::{Digest as _, Sha256};
 
+use super::secret_names::{is_secret_header, is_secret_parameter};
 use super::tokens::hide_tokens;
 use crate::{Protocol, RequestSet, UrlParts};
 
-/// Headers with secret values (names in lower case), besides those that contain one of [`SECRET_WORDS`].
-pub const SECRET_HEADERS: &[&str] = &[
-    "authorization",
-    "proxy-authorization",
-    "cookie",
-    "set-cookie",
-    "authentication",
-    "dpop",
-    "x-functions-key",
-    "ocp-apim-subscription-key",
-];
-
-/// Words that mark a secret: a header or query parameter is secret if its name contains one (in lower case, without `-`
-/// and `_`).
-pub const SECRET_WORDS: &[&str] =
-    &["token", "secret", "passw", "apikey", "accesskey", "auth", "signature", "credential", "session"];
-
-/// Query parameters that are secret if the whole name matches.
-const SECRET_PARAMETERS: &[&str] = &["key", "sig", "sid", "pwd", "pass", "pw", "jwt", "code"];
-
-/// Minimum length of a token in a query: a value this long with letters and digits is secret under any name.
-pub(super) const MIN_TOKEN_LENGTH: usize = 32;
 /// Minimum length of a secret to search for in free text. Shorter values would match everywhere.
 const MIN_SEARCHED_LENGTH: usize = 6;
 
@@ -210,12 +189,6 @@ impl Secrets {
     }
 }
 
-/// Whether the name of a header makes its value secret.
-pub fn is_secret_header(name: &str) -> bool {
-    let name = name.trim().to_ascii_lowercase();
-    SECRET_HEADERS.contains(&name.as_str()) || holds_secret_word(&name)
-}
-
 /// Returns the salt of this process: two random keys of the standard library's hash maps.
 fn salt() -> &'static [u8; 16] {
     static SALT: OnceLock<[u8; 16]> = OnceLock::new();
@@ -230,25 +203,6 @@ pub fn unify_placeholders(text: &str) -> String {
     let mut pieces = text.split(BEGIN);
     let first = pieces.next().unwrap_or_default().to_owned();
     pieces.fold(first, |out, piece| out + "<redacted>" + piece.split_once('>').map_or("", |(_, rest)| rest))
-}
-
-/// Whether a value with this name is secret.
-pub(super) fn is_secret_name(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    // "key" and "code" are words of sentences, too.
-    SECRET_PARAMETERS.contains(&name.as_str()) && !["key", "code"].contains(&name.as_str()) || holds_secret_word(&name)
-}
-
-fn is_secret_parameter(name: &str, value: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let has = |class: fn(&u8) -> bool| value.bytes().any(|byte| class(&byte));
-    let token = value.len() >= MIN_TOKEN_LENGTH && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
-    SECRET_PARAMETERS.contains(&name.as_str()) || holds_secret_word(&name) || token
-}
-
-fn holds_secret_word(name: &str) -> bool {
-    let letters = name.replace(['-', '_'], "");
-    SECRET_WORDS.iter().any(|word| letters.contains(word))
 }
 
 /// Returns the parts of a value that are secret on their own.

@@ -1,7 +1,7 @@
 //! Tokens in texts of strangers: a server's error, a shell command. Their owner did not name them, so they are found by
 //! their surroundings (`password=…`, `Bearer …`) or by their own look.
 
-use super::secrets::{MIN_TOKEN_LENGTH, is_secret_name};
+use super::secret_names::{MIN_TOKEN_LENGTH, is_secret_name};
 
 const HIDDEN: &str = "<redacted>";
 /// Shortest JSON Web Token that is recognized by its first letters alone.

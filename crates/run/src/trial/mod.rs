@@ -16,6 +16,7 @@ pub(crate) mod stacks;
 pub(crate) mod status;
 pub(crate) mod tally;
 pub(crate) mod tenths;
+pub(crate) mod time_figure;
 pub(crate) mod upstream;
 pub(crate) mod values;
 pub(crate) mod waits;

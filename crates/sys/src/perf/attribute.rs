@@ -2,8 +2,7 @@
 
 use std::os::fd::{FromRawFd, OwnedFd};
 
-use super::SAMPLED_STACK_BYTES;
-use super::record::{SAMPLE_TYPE, USER_REGISTERS};
+use super::record::{SAMPLE_TYPE, SAMPLED_STACK_BYTES, USER_REGISTERS};
 use crate::Result;
 
 /// First 96 bytes of the kernel's `perf_event_attr` (PERF_ATTR_SIZE_VER3).

@@ -9,13 +9,10 @@ mod ring;
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-pub use record::{CpuSample, REGISTER_COUNT};
+pub use record::{CpuSample, REGISTER_COUNT, SAMPLED_STACK_BYTES};
 
 use crate::{Errno, Result};
 use ring::Ring;
-
-/// Bytes of stack that the kernel copies for each sample. Most stacks are smaller; a deeper stack loses its outer frames.
-pub const SAMPLED_STACK_BYTES: u32 = 16 << 10;
 
 /// Sampler of the CPU time of chosen threads and of threads that they start later.
 pub struct CpuSampler {

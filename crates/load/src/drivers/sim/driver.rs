@@ -8,7 +8,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use fastrand::Rng;
 use sys::Errno;
 
-use super::ends::{LAST_ANSWER, Served};
+use super::served::{LAST_ANSWER, Served};
 use super::server::{Service, SimServer};
 use crate::arrivals::exponential;
 use crate::driver::{Batch, Completion, Driver, Ops, Sent};

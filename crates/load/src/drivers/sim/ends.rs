@@ -2,18 +2,6 @@
 
 use super::driver::{Conn, Event, SimOps};
 
-/// Last answer of a connection (HTTP/1 only).
-pub(super) const LAST_ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-
-/// State of a connection at the server.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Served {
-    requests: u32,
-    answers: u32,
-    /// True if the server reads no further requests.
-    pub(super) is_over: bool,
-}
-
 impl SimOps {
     /// Counts a request. Returns false if the server reads nothing more from its connection.
     pub(super) fn reads(&mut self, c: Conn) -> bool {

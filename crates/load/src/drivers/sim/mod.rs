@@ -2,6 +2,7 @@
 
 mod driver;
 mod ends;
+mod served;
 mod server;
 
 use run::{AgentReport, Io, LoadPart, LoadPlan, Phase};

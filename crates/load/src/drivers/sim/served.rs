@@ -1,0 +1,13 @@
+//! State of a connection at the simulated server, and its last answer.
+
+/// Last answer of a connection (HTTP/1 only).
+pub(super) const LAST_ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
+/// State of a connection at the server.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Served {
+    pub(super) requests: u32,
+    pub(super) answers: u32,
+    /// True if the server reads no further requests.
+    pub(super) is_over: bool,
+}

@@ -1,0 +1,50 @@
+//! Names and looks of secret values.
+
+/// Headers with secret values (names in lower case), besides those that contain one of [`SECRET_WORDS`].
+pub const SECRET_HEADERS: &[&str] = &[
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "set-cookie",
+    "authentication",
+    "dpop",
+    "x-functions-key",
+    "ocp-apim-subscription-key",
+];
+
+/// Words that mark a secret: a header or query parameter is secret if its name contains one (in lower case, without `-`
+/// and `_`).
+pub const SECRET_WORDS: &[&str] =
+    &["token", "secret", "passw", "apikey", "accesskey", "auth", "signature", "credential", "session"];
+
+/// Query parameters that are secret if the whole name matches.
+const SECRET_PARAMETERS: &[&str] = &["key", "sig", "sid", "pwd", "pass", "pw", "jwt", "code"];
+
+/// Minimum length of a token in a query: a value this long with letters and digits is secret under any name.
+pub(super) const MIN_TOKEN_LENGTH: usize = 32;
+
+/// Returns true if the name of a header makes its value secret.
+pub fn is_secret_header(name: &str) -> bool {
+    let name = name.trim().to_ascii_lowercase();
+    SECRET_HEADERS.contains(&name.as_str()) || holds_secret_word(&name)
+}
+
+/// Returns true if a value with this name is secret.
+pub(super) fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    // "key" and "code" are words of sentences, too.
+    SECRET_PARAMETERS.contains(&name.as_str()) && !["key", "code"].contains(&name.as_str()) || holds_secret_word(&name)
+}
+
+/// Returns true if a query parameter is secret by its name or by its look.
+pub(super) fn is_secret_parameter(name: &str, value: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let has = |class: fn(&u8) -> bool| value.bytes().any(|byte| class(&byte));
+    let token = value.len() >= MIN_TOKEN_LENGTH && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
+    SECRET_PARAMETERS.contains(&name.as_str()) || holds_secret_word(&name) || token
+}
+
+fn holds_secret_word(name: &str) -> bool {
+    let letters = name.replace(['-', '_'], "");
+    SECRET_WORDS.iter().any(|word| letters.contains(word))
+}

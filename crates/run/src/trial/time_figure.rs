@@ -1,0 +1,131 @@
+//! Figures of response times. Requests that were never answered can make a figure a lower bound.
+
+use serde::{Deserialize, Serialize};
+
+/// A figure of times, microseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TimeFigure {
+    /// The value.
+    Exact(f64),
+    /// A lower bound. The value is unknown, since too many requests were not answered.
+    AtLeast(f64),
+    /// Nothing is known.
+    Unknown,
+}
+
+impl TimeFigure {
+    /// Returns the value if it is known.
+    pub fn exact(self) -> Option<f64> {
+        if let Self::Exact(us) = self { Some(us) } else { None }
+    }
+
+    /// Returns the value or its lower bound.
+    pub fn lowest(self) -> Option<f64> {
+        if let Self::Exact(us) | Self::AtLeast(us) = self { Some(us) } else { None }
+    }
+}
+
+/// Figures of a [`crate::Summary`] that never-answered requests can leave open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum SummaryFigure {
+    /// Mean.
+    Mean,
+    /// Median.
+    P50,
+    /// 90th percentile.
+    P90,
+    /// 99th percentile.
+    P99,
+    /// 99.9th percentile.
+    #[serde(rename = "p99_9")]
+    P999,
+    /// Longest.
+    Max,
+}
+
+impl SummaryFigure {
+    /// All figures.
+    pub const ALL: [Self; 6] = [Self::Mean, Self::P50, Self::P90, Self::P99, Self::P999, Self::Max];
+
+    /// Returns the field name in `run.json`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P99 => "p99",
+            Self::P999 => "p99_9",
+            Self::Max => "max",
+        }
+    }
+
+    /// Returns the share of requests that are longer than a percentile; `None` for the mean.
+    pub const fn share_above(self) -> Option<f64> {
+        match self {
+            Self::Mean => None,
+            Self::P50 => Some(0.5),
+            Self::P90 => Some(0.1),
+            Self::P99 => Some(0.01),
+            Self::P999 => Some(0.001),
+            Self::Max => Some(0.0),
+        }
+    }
+
+    /// Returns the share of requests up to a percentile; `None` for the mean.
+    pub(crate) fn share(self) -> Option<f64> {
+        self.share_above().map(|above| 1.0 - above)
+    }
+}
+
+/// Set of figures that are lower bounds. In JSON it is a list of names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<SummaryFigure>", into = "Vec<SummaryFigure>")]
+pub struct LowerBounds(u8);
+
+impl LowerBounds {
+    /// Returns true if all figures are exact.
+    pub fn is_empty(&self) -> bool {
+        self.0 == 0
+    }
+
+    /// Returns true if a figure is a lower bound.
+    pub fn contains(self, figure: SummaryFigure) -> bool {
+        self.0 & (1 << figure as u8) != 0
+    }
+
+    /// Returns the figures that are lower bounds.
+    pub fn iter(self) -> impl Iterator<Item = SummaryFigure> {
+        SummaryFigure::ALL.into_iter().filter(move |figure| self.contains(*figure))
+    }
+}
+
+impl FromIterator<SummaryFigure> for LowerBounds {
+    fn from_iter<I: IntoIterator<Item = SummaryFigure>>(figures: I) -> Self {
+        Self(figures.into_iter().fold(0, |set, figure| set | 1 << figure as u8))
+    }
+}
+
+impl From<Vec<SummaryFigure>> for LowerBounds {
+    fn from(figures: Vec<SummaryFigure>) -> Self {
+        figures.into_iter().collect()
+    }
+}
+
+impl From<LowerBounds> for Vec<SummaryFigure> {
+    fn from(bounds: LowerBounds) -> Self {
+        bounds.iter().collect()
+    }
+}
+
+#[cfg(test)]
+impl schemars::JsonSchema for LowerBounds {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "LowerBounds".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Vec::<SummaryFigure>::json_schema(generator)
+    }
+}

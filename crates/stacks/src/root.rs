@@ -1,0 +1,14 @@
+//! Files inside the root folder of a process, which differs from ours in a container.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Opens the regular file at `path` inside the folder `root`. Links of a container lead to the container's files.
+pub(crate) fn open_inside(root: &Path, path: &Path) -> Option<File> {
+    use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let folder = open(root, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let inside: PathBuf = path.strip_prefix("/").unwrap_or(path).into();
+    let file = File::from(openat2(folder, inside, flags, Mode::empty(), ResolveFlags::IN_ROOT).ok()?);
+    file.metadata().ok()?.is_file().then_some(file)
+}
