@@ -1,4 +1,5 @@
-//! No run, however damaged, makes judge panic, loop, or write a figure that is none; and judging twice changes nothing.
+//! No run, however damaged, makes judge panic, loop, or write a figure that is no number. Judging twice changes
+//! nothing.
 
 use proptest::prelude::*;
 use run::{Run, Trial};
@@ -128,7 +129,7 @@ proptest! {
         damages.iter().for_each(|(at, d)| hit(&mut run, *at, d));
         crate::judge(&mut run);
         let once = serde_json::to_string(&run.findings).unwrap();
-        // JSON has no NaN: a figure that is none is written as null, comes back as NaN, and does not equal itself.
+        // JSON has no NaN. An undefined figure is written as null, is read back as NaN, and does not equal itself.
         let back: run::Findings = serde_json::from_str(&once).unwrap();
         prop_assert!(back == back.clone(), "{}", once);
         let derived: Vec<_> = run.trials.iter().map(|t| serde_json::to_string(&(&t.client.counters, &t.client.costs)).unwrap()).collect();

@@ -1,5 +1,5 @@
-//! The argument step by step, as source 0 and 3 argue: from one client to many, from demands to the queue. Each step is a sentence with its
-//! figures, and the last is the verdict.
+//! The argument for the verdict in steps, in the order of sources 0 and 3: from one client to many, from demands to the
+//! queue. Each step is a sentence with its figures, and the last is the verdict.
 
 use run::Findings;
 

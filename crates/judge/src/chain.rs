@@ -28,9 +28,9 @@ pub(crate) struct Chain {
     pub(crate) busy: f64,
 }
 
-/// Name of the part of the generator.
+/// Name of the generator's part.
 const GENERATOR: &str = "generator";
-/// Name of the part of programs that nobody watches.
+/// Name of the part of programs that are not observed.
 const OTHERS: &str = "other programs";
 
 impl Chain {
@@ -74,7 +74,7 @@ impl Chain {
         self.parts.iter().filter(|part| of(part)).map(|part| part.cpus).sum()
     }
 
-    /// Returns whether the CPUs are full, and the known programs use at least half of their time.
+    /// Returns true if the CPUs are full, and the known programs use at least half of their time.
     pub(crate) fn is_full(&self) -> bool {
         let known = self.generator() + self.serving();
         self.share() >= FULL && known >= HALF_BUSY * self.cpus
@@ -126,7 +126,7 @@ mod tests {
     use crate::single::server_of;
     use run::{Run, Upstream};
 
-    /// A proxy, a server behind it and the generator on one machine of two CPUs, which are idle for `idle` CPUs.
+    /// A proxy, its upstream and the generator on one machine with two CPUs, of which `idle` CPUs are idle.
     fn on_one_machine(idle: f64, masks: [f64; 3]) -> Run {
         let mut planted = PlantedRun::new(1000.0, 4000.0)
             .steps(&[64])

@@ -12,8 +12,8 @@ pub(crate) type Answer = (&'static Rule, Verdict);
 pub(crate) struct Choice<'a> {
     pub(crate) rule: &'static Rule,
     pub(crate) verdict: &'a Verdict,
-    /// Probability of the winner. Causes of one tier share it if none explains the other. A rule of the last tier is at most as likely as that
-    /// no specific cause is there.
+    /// Probability of the winner. Causes of one tier share the probability if none explains the other. A rule of the
+    /// last tier is at most as probable as the absence of every specific cause.
     pub(crate) chance: f64,
 }
 
@@ -54,23 +54,23 @@ impl Bound<'_> {
         if self.chance >= LIKELY { self.rule.tier } else { Tier::LeftOver }
     }
 
-    /// Returns whether the answer may be the verdict: a specific cause needs more than a hint.
+    /// Returns true if the answer may be the verdict. A specific cause needs more than a hint.
     fn can_win(&self) -> bool {
         self.rule.tier == Tier::LeftOver || self.chance >= GUESS
     }
 
-    /// Returns whether this is an unlikely cause that a winner without signs of its own leaves open.
+    /// Returns true if this is an unlikely cause that `winner`, which has no signs of its own, leaves open.
     fn is_guess_beside(&self, winner: &Self) -> bool {
         winner.rule.tier == Tier::LeftOver && self.rule.tier != Tier::LeftOver && self.chance < LIKELY
     }
 
-    /// Returns whether the other's signs are symptoms of this cause. An unlikely cause accounts for nothing.
+    /// Returns true if the other's signs are symptoms of this cause. An unlikely cause accounts for nothing.
     fn accounts_for(&self, other: &Bound<'_>) -> bool {
         self.chance >= LIKELY && self.rule.explains.contains(&other.rule.id)
     }
 }
 
-/// Shares the probability among causes that do not explain each other: each limits the rate as far as its own signs tell.
+/// Returns the share of the probability of a cause beside rivals that it does not explain: in proportion to their odds.
 fn shared(chance: f64, rivals: impl Iterator<Item = f64>) -> f64 {
     let own = odds(chance);
     let all: f64 = own + rivals.map(odds).sum::<f64>();

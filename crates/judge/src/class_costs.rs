@@ -1,8 +1,8 @@
 //! CPU cost of a request of each class: an estimate by regression over short windows, in each of which one class has a larger share than in the
 //! mix.
 //!
-//! A window's CPU time per completed request is the sum of the classes' costs, weighted by their shares. The effects of batches, caches and
-//! queues are in the scatter, and so in the intervals.
+//! A window's CPU time per completed request is the sum of the classes' costs, weighted by their shares. Effects of
+//! batches, caches and queues appear as scatter, which widens the intervals.
 
 use run::{ClassCosts, ClassFinding, CpuEstimate, Run, Trial, TrialKind};
 
@@ -14,7 +14,7 @@ use stats::fit::{Coefficient, proportional};
 /// A window: the shares of the columns, the server's CPU time per completed request in microseconds, and the number of requests.
 type Window = (Vec<f64>, f64, f64);
 
-/// Adds the costs to the classes that had windows of their own, and returns what they rest on.
+/// Adds the costs to the classes that had windows of their own, and returns the basis of the estimate.
 pub(crate) fn tell(run: &Run, classes: &mut [ClassFinding]) -> Option<ClassCosts> {
     let sound = |t: &&Trial| t.kind == TrialKind::Classes && t.broken().is_none();
     let trials: Vec<&Trial> = run.trials.iter().filter(sound).collect();
@@ -54,7 +54,7 @@ fn cpu_us(trial: &Trial) -> Option<f64> {
     ratio(server.value("process.cpu")?, trial.measured.tally.completed as f64)
 }
 
-/// Returns the cost of each column; the others have one only where they had requests.
+/// Returns the cost of each column. The last column, for all other classes, has a cost only if they had requests.
 fn regress(windows: &[Window]) -> Option<Vec<Coefficient>> {
     let others = windows.iter().any(|(shares, ..)| shares.last().is_some_and(|rest| *rest > 1e-9));
     let columns = windows.first()?.0.len() - usize::from(!others);
@@ -74,7 +74,7 @@ fn parts(told: &[Coefficient], mix: &[f64]) -> Vec<Coefficient> {
         .collect()
 }
 
-/// Returns the class with the largest part, and whether that is beyond doubt.
+/// Returns the class with the largest part, and true if its part is surely the largest.
 fn dearest(parts: &[Coefficient]) -> (Option<usize>, bool) {
     let Some((at, most)) = parts.iter().enumerate().max_by(|a, b| a.1.value.total_cmp(&b.1.value)) else {
         return (None, false);
@@ -107,13 +107,13 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Point, Who};
 
-    /// A normal figure.
+    /// Draws a number from the standard normal distribution.
     fn normal(random: &mut fastrand::Rng) -> f64 {
         (-2.0 * (1.0 - random.f64()).ln()).sqrt() * (std::f64::consts::TAU * random.f64()).cos()
     }
 
-    /// What a server is like: what requests of its classes cost it (microseconds), how often each is asked for, and how a
-    /// window scatters: alone, and with the whole machine's slow drift over all of them.
+    /// A simulated server: the cost of a request of each class (microseconds), the share of each class, and two kinds
+    /// of scatter. Each window scatters by itself, and a slow drift of the machine moves all windows.
     struct Server {
         costs: Vec<f64>,
         mix: Vec<f64>,
@@ -123,7 +123,7 @@ mod tests {
         off: f64,
     }
 
-    /// Requests of each class in a window in which one is asked for more, as lab plans it, drawn one by one.
+    /// Draws the requests of each class in a window in which one class is requested more often, as lab plans it.
     fn drawn(mix: &[f64], raised: Option<usize>, requests: u64, random: &mut fastrand::Rng) -> Vec<u64> {
         let share = |at: usize| match raised {
             Some(class) => 0.5 * mix[at] + if at == class { 0.5 } else { 0.0 },
@@ -141,7 +141,7 @@ mod tests {
         counts
     }
 
-    /// The windows of a find: the mix as it is and each class in turns, there and back, three times.
+    /// Makes the windows of a find: the plain mix and each class in turns, forwards and backwards, three times.
     fn windows(server: &Server, rounds: usize, random: &mut fastrand::Rng) -> Vec<Window> {
         let kinds: Vec<Option<usize>> = [None].into_iter().chain((0..server.mix.len()).map(Some)).collect();
         let all = rounds * kinds.len();

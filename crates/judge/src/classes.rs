@@ -71,7 +71,7 @@ fn failing<'a>(facts: &Facts<'a>, at: usize) -> Option<(&'a Trial, Breach)> {
     let mut lowest = None;
     for trial in by_load.iter().rev() {
         let class = trial.classes.get(at)?;
-        // A class with few requests in a trial says nothing there.
+        // A class with few requests in a trial is ignored in that trial.
         if class.measured.begun < FEWEST_REQUESTS {
             continue;
         }
@@ -97,7 +97,7 @@ fn alone(trial: &Trial, class: &ClassPart) -> Trial {
     }
     let rate = finite(class.completed_rate(trial.measured.length_s)).unwrap_or_default();
     Trial {
-        // The offered rate of a class is unknown; a backlog shows in the times.
+        // The offered rate of a class is unknown. A backlog shows in its response times.
         intensity: Intensity::default(),
         rates: Rates { completed_rate: rate, offered_rate: rate, sent_rate: rate, ..Rates::default() },
         measured: Measured { length_s: trial.measured.length_s, tally, ..Measured::default() },
@@ -113,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    /// 1000 answers of so many microseconds each.
+    /// Makes 1,000 answers that take `took_us` microseconds each.
     fn class(name: &str, took_us: u64, failed: u64) -> ClassPart {
         let mut response = Hist::new();
         (0..1000).for_each(|_| response.record_ns(took_us * 1000));
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!((found[0].first_to_fail, found[1].first_to_fail), (true, false));
     }
 
-    /// Both break at 200/s: the second is twenty times beyond the limit, the first twice.
+    /// Both classes break the objective at 200/s: the second is twenty times beyond the limit, the first twice.
     #[test]
     fn of_classes_that_fail_at_one_load_the_one_furthest_beyond_its_limit_is_first() {
         let mut run = Run::default();

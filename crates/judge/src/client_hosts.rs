@@ -1,5 +1,5 @@
-//! Several hosts of generators. Counters of different hosts are never combined: the busiest host is the client of the trial, the others are
-//! listed, and the costs of each are by its own completed requests.
+//! Several hosts of generators. Counters of different hosts are never combined: the busiest host is the client of the
+//! trial, the others are listed, and the costs of each host are divided by its own completed requests.
 
 use run::{HostFinding, HostLoad, Picks, Run, Side, Trial};
 
@@ -50,7 +50,7 @@ pub(crate) fn among(facts: &Facts<'_>) -> Option<(String, String)> {
     ))
 }
 
-/// Returns a sentence where hosts completed unevenly for their shares of the load.
+/// Returns a sentence if the hosts' completed requests do not match their shares of the load.
 pub(crate) fn uneven(facts: &Facts<'_>) -> Option<String> {
     let trial = facts.decisive.filter(|trial| trial.host_loads.len() > 1)?;
     let worth = |load: &HostLoad| ratio(load.completed as f64, load.share);
@@ -96,7 +96,8 @@ mod tests {
     use crate::planted::planted;
     use crate::{Facts, judge};
 
-    /// The planted run whose generator is full, which is host b; host a has the generator of a run whose server is.
+    /// A planted run with two generator hosts. Host b has a full generator. Host a has the generator of a run whose
+    /// server is full.
     fn two_hosts() -> Run {
         let mut run = planted("client-cpu").unwrap();
         let idle = planted("server-cpu").unwrap();

@@ -14,7 +14,7 @@ pub(crate) struct Cap {
     pub(crate) most: f64,
     /// Words after the sentence.
     pub(crate) words: String,
-    /// Whether a verdict without a cause has the words, too.
+    /// True if the words also follow a verdict that names no cause.
     pub(crate) always_told: bool,
 }
 
@@ -27,7 +27,7 @@ const CIRCUMSTANCES: &[Circumstance] = &[incident, other_programs];
 /// Returns a server or generator that died or stood still.
 fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Cap> {
     let died = facts.run.ended_by().map(|(_, incident)| incident);
-    // Where nothing was completed, the incident is all there is to say.
+    // If nothing was completed, the incident is the only finding.
     let happened = || match facts.decisive {
         Some(trial) => trial.incidents.first(),
         None => facts.run.trials.iter().find_map(|t| t.incidents.first()),
@@ -36,7 +36,8 @@ fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Cap> {
     Some(Cap { most: DISTURBED, words: format!(" (but {})", incident.text), always_told: true })
 }
 
-/// Returns the CPU use of programs that belong to neither side. What ran out and was counted stays sure beside them.
+/// Returns the CPU use of programs that belong to neither side. A verdict that a counted resource ran out stays sure
+/// despite them.
 fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Cap> {
     if RULES.iter().any(|rule| rule.is_counted && rule.id == verdict.id) {
         return None;

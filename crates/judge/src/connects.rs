@@ -11,7 +11,7 @@ struct Connects {
     established: u64,
     timed_out: u64,
     refused: u64,
-    /// Connects that failed before anything left the generator.
+    /// Connects that failed on the generator's host before any packet was sent.
     local: u64,
     failed: u64,
 }

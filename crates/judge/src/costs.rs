@@ -18,7 +18,7 @@ pub struct Part {
     pub counter: &'static str,
     /// The only instance that counts; empty for the side's derived figure (see `Side.counters`).
     pub instance: &'static str,
-    /// Whether the counter is left out where it could not be read (IP version 6 on a host without it).
+    /// True if the counter is left out where it could not be read (IP version 6 on a host without it).
     pub optional: bool,
 }
 

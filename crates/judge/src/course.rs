@@ -9,12 +9,12 @@ use stats::average;
 
 /// Number of parts of a ramp: a tenth of it is as exact as a reader needs.
 const RAMP_PARTS: f64 = 10.0;
-/// Most stages that are parts of their own; a table of more is unreadable.
+/// Maximum number of stages with a part of their own; a longer table is unreadable.
 const MAX_STAGES: usize = 20;
 /// Shortest part of a ramp, seconds.
 const MIN_PART_S: f64 = 0.5;
 
-/// Returns how far the first load with a changing rate was held; `None` without such a load.
+/// Returns how far the server kept up with the first load of changing rate; `None` without such a load.
 pub(crate) fn course(run: &Run) -> Option<CourseFinding> {
     let trial = run.trials.iter().find(|trial| trial.kind == TrialKind::Fixed)?;
     let (stages, limits) = (&run.plan.load.stages, limits(run));
@@ -62,7 +62,7 @@ fn part(trial: &Trial, stages: &[Stage], [from_s, to_s]: [f64; 2], limits: &Limi
     let moments: Vec<&Moment> = trial.moments.iter().filter(|m| inside(m.t_s - begin_s)).collect();
     let count = |of: fn(&Moment) -> u64| moments.iter().map(|m| of(m) as f64).sum::<f64>();
     let errors = count(|m| m.failed.saturating_sub(m.unexpected));
-    // A hair within the part, so that a step has its own rate at both ends.
+    // Slightly inside the part, so that a step has its own rate at both ends.
     let rate = |s: f64| Stage::rate_at(stages, begin_s + s);
     let hair_s = 1e-6 * (to_s - from_s);
     let part = CoursePart {

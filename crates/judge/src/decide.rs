@@ -54,7 +54,8 @@ pub(crate) fn state(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<LoadState
     }
 }
 
-/// Returns the trial of a search with the most good answers, where the objective broke so far below that one headline cannot hold both figures.
+/// Returns the trial of a search with the most good answers, if the objective broke at a much lower rate, so that one
+/// headline cannot show both figures.
 fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
     let all = facts.sweep.iter().chain(&facts.search).copied().filter(|t| t.kind != TrialKind::Experiment);
     let most = all.max_by(|a, b| good(a).total_cmp(&good(b)))?;

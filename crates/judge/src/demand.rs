@@ -85,7 +85,8 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// A server that sleeps beside builds that fill all CPUs: 11/s were completed, and "full at 4.22/s" was said.
+    /// A server that sleeps, beside builds that fill all CPUs. It completed 11/s, and the findings once said "full at
+    /// 4.22/s".
     #[test]
     fn what_other_programs_used_is_no_demand_of_a_request() {
         let mut planted_run = PlantedRun::new(90_000.0, 11.0).shared();
@@ -97,7 +98,7 @@ mod tests {
         crate::judge(&mut run);
         let facts = Facts::of(&run);
         let demands = demands(&facts);
-        // 8 us of the server's own and 4 us of the generator's a request, and soft interrupts of 3 us, on four CPUs.
+        // A request costs 8 us of server CPU, 4 us of generator CPU and 3 us of soft interrupts, on four CPUs.
         let own = demands.iter().filter(|d| d.id == "server-cpu").map(|d| d.seconds).fold(0.0, f64::max);
         assert!(own > 0.0 && own < 10e-6, "{demands:#?}");
         let next = run.findings.bottleneck.next.and_then(|n| n.rate);

@@ -11,7 +11,7 @@ pub(crate) fn needed(stalled: Option<f64>) -> f64 {
     if stalled.is_some_and(|s| s >= DISK_AWAITED) { DISK_FULL_AWAITED } else { DISK_FULL }
 }
 
-/// Returns whether one of a side's disks is full.
+/// Returns true if one of a side's disks is full.
 pub(crate) fn is_full(view: &View<'_>) -> bool {
     let load = fullest(view, view.span_s.unwrap_or(0.0) * 1e6);
     load.is_some_and(|load| load.out + load.flushing >= needed(view.share_of_time("pressure.io_some")))
@@ -38,8 +38,8 @@ pub(crate) fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
     disks.max_by(|a, b| (a.out + a.flushing).total_cmp(&(b.out + b.flushing)))
 }
 
-/// Returns whether these processes keep a disk busy: they move most of its bytes, or some of their threads wait for a disk most of the time. A
-/// journal writes more than a program did, so a small part of the bytes rules nothing out. `None` if neither is known.
+/// Returns true if these processes keep a disk busy: they move most of its bytes, or some of their threads wait for a disk most of the
+/// time. A journal writes more than a program did, so a small part of the bytes rules nothing out. `None` if neither is known.
 pub(crate) fn is_own(view: &View<'_>, own: &InstanceFilter<'_>, disk: &str) -> Option<bool> {
     let recording = &view.side.recording;
     let sum = |id| recording.sum(id, view.window, |name| own.has(name)).value();

@@ -12,7 +12,7 @@ use stats::NORMAL_95;
 
 /// Parts of the window, each with its mean: neighbouring samples are correlated, these hardly are.
 const PARTS: usize = 20;
-/// Standard deviations of a trend in the later half alone, which has half the parts.
+/// Minimum size of a trend in the later half alone, in standard deviations.
 const STILL: f64 = NORMAL_95;
 
 /// Counter that open connections are part of.
@@ -143,7 +143,7 @@ mod tests {
         level_of("process.rss", 0, |t| of(t) + 2e6 * random.f64())
     }
 
-    /// The same of any level, while so many connections were opened.
+    /// Makes such a run for any level, while the load opens `connected` connections.
     fn level_of(id: &'static str, connected: u64, of: impl FnMut(f64) -> f64) -> Run {
         let t_s: Vec<f64> = (0..=SECONDS).map(|i| i as f64).collect();
         let values = t_s.iter().copied().map(of).map(Some).collect();
@@ -158,7 +158,7 @@ mod tests {
         run
     }
 
-    /// The pool of an open loop grew from two connections to eight in half a minute: a leak was said.
+    /// The pool of an open loop grew from two connections to eight in half a minute, which was once reported as a leak.
     #[test]
     fn connections_that_the_load_opened_are_no_leak() {
         let found =
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(loaded(|t| 1000.0 + 800.0 * (t / 30.0).sin(), |_| 0.0), none, "up and down");
     }
 
-    /// Of ten thousand windows without a trend this many standard deviations are one in some.
+    /// Windows of random noise, without a trend, are hardly ever reported as growth.
     #[test]
     fn noise_is_hardly_ever_a_trend() {
         let mut random = fastrand::Rng::with_seed(5);

@@ -1,8 +1,9 @@
 //! Expectations of the user: each with its figure and interval.
 //!
-//! All windows near the capacity stand for a run, whether they held or not: a window that was chosen because it held would always hold. Answers
-//! of one window are no independent draws, since a long queue stays long. The scatter of stretches of the window says how many answers are
-//! worth one draw (batch means; A. Law, *Simulation Modeling and Analysis*).
+//! All windows near the capacity stand for a run, whether they met the expectation or not: a window that was chosen
+//! because it met the expectation would always meet it. Answers of one window are no independent draws, since a long
+//! queue stays long. The scatter of stretches of the window says how many answers are worth one draw (batch means; A.
+//! Law, *Simulation Modeling and Analysis*).
 
 use run::{
     CensoredTimes, Expectation, ExpectationResult, Findings, Hist, Run, SummaryFigure, TimeFigure, Trial, TrialKind,
@@ -126,7 +127,7 @@ impl<'a> Seen<'a> {
                 let (draws, t) = self.draws(&hist);
                 let half = t * (share * (1.0 - share) / draws).sqrt();
                 let end = |q: f64| times.percentile(q);
-                // With too few requests the order bounds nothing.
+                // With too few requests, order statistics give no bound.
                 let some = share + half < 1.0;
                 let low = some.then(|| end((share - half).max(0.0)).lowest()).flatten();
                 Figure { low, high: some.then(|| end(share + half).exact()).flatten(), ..known }
@@ -205,8 +206,8 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Returns the mean of a figure over repeats with its interval. A repeat without the figure leaves none, and one with a
-/// lower bound leaves a lower bound.
+/// Returns the mean of a figure over repeats with its interval. If one repeat lacks the figure, there is no mean. If
+/// one repeat has a lower bound, the mean is a lower bound.
 fn over(parts: &[Option<Seen<'_>>], figure: &str, allowed: f64) -> Figure {
     let found: Vec<Figure> = parts.iter().flatten().map(|seen| seen.of(figure, allowed)).collect();
     let values: Option<Vec<f64>> = found.iter().map(|found| found.value.and_then(finite)).collect();
@@ -386,7 +387,7 @@ mod tests {
         run.plan.objective.errors = 0.5;
         crate::judge(&mut run);
         assert!(run.findings.expected[5].met, "the user allows half of them to fail: {:?}", run.findings.expected[5]);
-        // Repeats: one of them is enough.
+        // One repeat with unanswered requests is enough to make the mean a lower bound.
         let mut good = fifth_timed_out(&run.trials[0]);
         good.histograms.remove("unanswered");
         (good.latency_us, good.measured.tally.errors) =
@@ -465,7 +466,8 @@ mod tests {
         assert!(median >= 52 && mean >= 52, "{median} {mean}");
     }
 
-    /// Windows near the capacity stand for it together: the best of them alone would hold what it was chosen by.
+    /// Windows near the capacity stand for it together: the best of them alone would always meet the limit that it was
+    /// chosen by.
     #[test]
     fn what_is_expected_at_the_capacity_is_of_all_windows_near_it() {
         let mut run = crate::planted::PlantedRun::new(1000.0, 1000.0).rates(&[0.5, 0.88, 0.9, 0.91, 1.2]).run();

@@ -22,7 +22,7 @@ pub struct Facts<'a> {
     /// Open-loop steps that completed anything, by rising offered rate; overload included. Steps that their own connections held up are left
     /// out, since they say nothing about the server.
     pub search: Vec<&'a Trial>,
-    /// Limits that the load's own connections were, of the steps left out.
+    /// Rates at which the load's own connections were the limit, from the steps left out.
     pub own_pool: Vec<OwnLimit>,
     /// Step with the fewest clients.
     pub unloaded: Option<&'a Trial>,
@@ -32,7 +32,7 @@ pub struct Facts<'a> {
     pub decisive: Option<&'a Trial>,
     /// Open-loop step with the lowest offered rate that broke the objective.
     pub failing: Option<&'a Trial>,
-    /// Whether throughput stopped growing.
+    /// End of the sweep: whether throughput stopped growing.
     pub plateau: Plateau,
     /// Upstreams of the server, nearest first, and the load of each.
     pub upstreams: Vec<UpstreamLoad>,
@@ -160,13 +160,14 @@ impl<'a> Facts<'a> {
         self.decisive.map(good).and_then(positive)
     }
 
-    /// Returns whether the rate stopped growing or an open loop broke the objective.
+    /// Returns true if the rate stopped growing or an open loop broke the objective.
     pub fn limited(&self) -> bool {
         matches!(self.plateau, Plateau::Flat { .. }) || self.failing.is_some()
     }
 
-    /// Returns the CPU time of processes that belong to neither side, in CPUs, and the number of CPUs, on the machine where the share is
-    /// larger. Processes that any side watches on that machine belong to it, in every namespace. From a tenth on this weakens every verdict.
+    /// Returns the CPU time of processes that belong to neither side, in CPUs, and the number of CPUs, on the machine
+    /// where the share is larger. Processes that any side watches on that machine belong to it, in every namespace. A
+    /// share of a tenth or more weakens every verdict.
     pub fn other_processes_cpu(&self) -> Option<(f64, f64)> {
         let timed = || {
             self.run.trials.iter().filter_map(other_processes_cpu_of).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))
@@ -174,7 +175,7 @@ impl<'a> Facts<'a> {
         self.decisive.map_or_else(|| timed().filter(|_| !self.run.sent_requests()), other_processes_cpu_of)
     }
 
-    /// Returns whether client and server use the same CPUs.
+    /// Returns true if client and server use the same CPUs.
     pub fn shared(&self) -> bool {
         self.decisive.is_some_and(|t| t.client.shared || t.server.as_ref().is_some_and(|s| s.shared))
     }
@@ -207,14 +208,14 @@ pub fn stolen(trial: &Trial) -> f64 {
     sides_of(trial).iter().filter_map(View::stolen).fold(0.0, f64::max)
 }
 
-/// Returns whether the target is on the loopback interface, as far as its address tells.
+/// Returns true if the target is on the loopback interface, as far as its address tells.
 pub(crate) fn loopback(run: &Run) -> bool {
     // An empty target is the embedded server on loopback, or an experiment whose hosts may have names of their own.
     let apart = run.trials.iter().any(|t| t.server.as_ref().is_some_and(|s| s.host != t.client.host));
     run.plan.target.loopback().unwrap_or(!apart)
 }
 
-/// Returns whether the target is a unix socket, about which no counter of TCP or of an interface says anything.
+/// Returns true if the target is a unix socket, about which no counter of TCP or of an interface says anything.
 pub(crate) fn unix_socket(run: &Run) -> bool {
     run::UrlParts::parse(&run.plan.target.url).transport().1
 }
@@ -263,7 +264,7 @@ mod tests {
         assert!(capacity.method.contains("4,096 bytes") || capacity.method.contains("4096"), "{capacity:?}");
     }
 
-    /// Trials over several ways complete the same: what one of them lost is not what limits the others.
+    /// Trials over several network paths complete the same rate. Losses on one path do not limit the others.
     #[test]
     fn of_equal_trials_of_an_experiment_the_first_that_held_decides() {
         let mut run = experiment_of(DELAY, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
@@ -291,13 +292,14 @@ mod tests {
         let mut column = taken.client.recording.columns.iter().find(like).unwrap().clone();
         column.counter = run::CounterId("cpu.steal".into());
         let times = taken.client.recording.t_s.clone();
-        // A twentieth of a processor's time: the counter is in microseconds.
+        // A twentieth of a CPU's time: the counter is in microseconds.
         column.values = times.iter().map(|t| Some(0.05e6 * (t.clamp(from, to) - from))).collect();
         taken.client.recording.columns.push(column);
         assert!((stolen(&taken) - 0.05).abs() < 0.01, "{}", stolen(&taken));
     }
 
-    /// A server that fills three of the four processors that both hosts see, one machine or two; `others` use more.
+    /// A server that fills three of the four CPUs that both hosts see, on one machine or two. `others` is the CPU use
+    /// of other programs.
     fn three_of_four(machines: [&'static str; 2], others: f64) -> Run {
         let top = 4000.0;
         let mut planted_run =

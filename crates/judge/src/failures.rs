@@ -1,4 +1,5 @@
-//! Failed answers: where they are most of the answers, or break the objective while the server has time left, no CPU is what limits.
+//! Failed answers: if they are most of the answers, or break the objective while the server has time left, no CPU is
+//! the limit.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ pub(crate) struct Failures<'a> {
     trial: &'a Trial,
     /// Share of its answers that failed, 0 to 1.
     share: f64,
-    /// Whether most answers of the decisive trial failed: then no figure of it is that of work.
+    /// True if most answers of the decisive trial failed. Its figures then say nothing about work.
     pub(crate) most: bool,
 }
 
@@ -59,7 +60,7 @@ impl<'a> Failures<'a> {
     }
 }
 
-/// Returns whether the server had time left: neither its CPUs nor any of its threads were likely to be full.
+/// Returns true if the server had time left: neither its CPUs nor any of its threads were likely to be full.
 fn had_time(trial: &Trial) -> bool {
     let Some(view) = server_of(trial) else { return false };
     let share = view.cpu_used().zip(view.cpu_allowed()).map(|(used, allowed)| used / allowed);

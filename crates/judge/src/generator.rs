@@ -46,7 +46,7 @@ pub(crate) fn client_limit(facts: &Facts<'_>) -> Option<ClientLimit> {
     Some(limit)
 }
 
-/// Returns whether the generator was more likely than not at its limit. A server that refuses everything beyond a rate of its own lets the
+/// Returns true if the generator was more likely than not at its limit. A server that refuses everything beyond a rate of its own lets the
 /// generator run as fast as it can.
 pub(crate) fn is_limited(facts: &Facts<'_>) -> bool {
     let refused = facts.run.sent_requests() && facts.refusals.keep_one_rate();
@@ -94,7 +94,8 @@ fn server_takes(facts: &Facts<'_>) -> f64 {
     chain.and_then(|chain| ratio(chain.serving(), chain.busy)).unwrap_or(0.0).clamp(0.0, 1.0)
 }
 
-/// Returns the probability that the server uses all of CPUs that are its own. Beside it a generator that waits long has time left.
+/// Returns the probability that the server uses all of CPUs that are its own. Beside such a server, a generator that
+/// mostly waits has time left.
 fn full_beside(facts: &Facts<'_>) -> f64 {
     if facts.shared() { 0.0 } else { ServerCpu::of(facts).map_or(0.0, |cpu| cpu.own()) }
 }

@@ -28,12 +28,12 @@ pub(crate) fn each(trial: &Trial) -> Option<f64> {
     ratio(tally.handshakes as f64, tally.completed as f64)
 }
 
-/// Returns whether each request of a trial came with a handshake of its own.
+/// Returns true if each request of a trial came with a handshake of its own.
 pub(crate) fn one_each(trial: &Trial) -> bool {
     trial.measured.tally.handshakes >= FEWEST_REQUESTS && each(trial).is_some_and(|each| each >= EACH)
 }
 
-/// Returns the cost, where it can be told; `None` without TLS.
+/// Returns the cost, if the windows show it; `None` without TLS.
 pub(crate) fn cost(run: &Run) -> Option<HandshakeCost> {
     run.plan.load.tls.as_ref()?;
     turns(run).or_else(|| whole(run))
@@ -169,8 +169,8 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// Windows with so many handshakes a request, of which such a share is resumed. A request costs the server 100 us, a full
-    /// handshake 900, a resumed one 200; the client 10, 300 and 50.
+    /// Makes windows with this many handshakes per request, of which this share is resumed. A request costs the server
+    /// 100 us, a full handshake 900, a resumed one 200; the client 10, 300 and 50.
     fn windows(all: &[(f64, f64)]) -> Run {
         let mut whole = Run::default();
         whole.plan.load.tls = Some(run::TlsPlan::default());
@@ -195,7 +195,7 @@ mod tests {
         whole
     }
 
-    /// The same with full handshakes alone.
+    /// Makes such windows with full handshakes alone.
     fn run(handshakes: &[f64]) -> Run {
         windows(&handshakes.iter().map(|share| (*share, 0.0)).collect::<Vec<_>>())
     }
@@ -224,7 +224,7 @@ mod tests {
         assert!((0.4..0.5).contains(&cost.resumed), "{cost:?}");
         let of = |trial: usize| server_us(&cost, &all.trials[trial]).unwrap();
         assert!((of(0) - us(cost.server)).abs() < 1e-9 && of(2) > us(cost.server_resumed) && of(2) < of(0) / 2.0);
-        // Where all are resumed, as in a run of a plan that wants that, they are no full ones.
+        // If all handshakes are resumed, as a plan may demand, there are no full ones.
         let cost = windows(&[(1.0, 1.0), (0.0, 0.0), (1.0, 1.0), (0.0, 0.0)]).findings.tls_handshake_cpu_us.unwrap();
         assert!(cost.server.is_none() && (us(cost.server_resumed) - 200.0).abs() < 30.0, "{cost:?}");
         let cost = windows(&[(1.0, 0.3), (0.0, 0.0), (1.0, 0.3), (0.0, 0.0)]).findings.tls_handshake_cpu_us.unwrap();

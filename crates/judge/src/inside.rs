@@ -9,7 +9,7 @@ use crate::serial;
 /// Findings on the inside of a server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Inside {
-    /// Whether requests take turns on the CPU.
+    /// True if requests take turns on the CPU.
     pub(crate) serial: bool,
     /// Counts that match the number of requests at a time.
     pub(crate) counted: Vec<Counted>,

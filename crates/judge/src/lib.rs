@@ -119,8 +119,8 @@ pub fn derive_last(run: &mut Run) {
     costs::derive_trial(trial, at_rest);
 }
 
-/// The same of a run that goes on, without what only its end is asked: what it takes to double the capacity, for which each
-/// loaded trial becomes a network of queues, and how busy each device was.
+/// Derives and concludes for a run that is still going on. Two findings wait for its end: the resources for twice the
+/// capacity, for which each loaded trial becomes a queueing network, and the use of each device.
 pub fn judge_so_far(run: &mut Run) {
     sides::derive(run);
     unanswered::derive(run);

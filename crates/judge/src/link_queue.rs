@@ -1,5 +1,6 @@
-//! A queue on the way between client and server: the round trip of our own connections grows far beyond its least, and data of the sender waits.
-//! A server that delays answers on purpose has nothing to send meanwhile, and its round trips stay short.
+//! A queue on the way between client and server: the round trip of our own connections grows far beyond its minimum,
+//! and the sender's data waits. A server that delays answers on purpose has nothing to send meanwhile, and its round
+//! trips stay short.
 
 use run::{Evidence, FigureUnit, Trial};
 
@@ -14,7 +15,7 @@ pub(crate) fn on_the_way(trial: &Trial) -> Option<Evidence> {
     longest(trial).filter(|_| idle(trial))
 }
 
-/// Returns whether packets wait, but the CPUs of a host could cause the delay.
+/// Returns true if packets wait, but the CPUs of a host could cause the delay.
 pub(crate) fn is_hidden(trial: &Trial) -> bool {
     !idle(trial) && longest(trial).is_some()
 }
@@ -59,7 +60,7 @@ fn unsent_share(view: &View<'_>) -> Option<f64> {
     ratio(waiting, sampled.min(positive(view.trial.rates.concurrency)?)).map(|share| share.min(1.0))
 }
 
-/// Returns whether a window or a buffer stopped the sender, so that no link need be full.
+/// Returns true if a window or a buffer stopped the sender, which needs no full link.
 fn held_by_a_window(view: &View<'_>) -> bool {
     let stalled = |id| view.value(id).is_some_and(|share| share >= STALLS_SEEN);
     stalled("connection.rwnd_limited") || stalled("connection.sndbuf_limited")

@@ -1,4 +1,4 @@
-//! Figures: which are numbers at all, and how sentences write them.
+//! Figures: tests for valid numbers, and their form in sentences.
 
 pub(crate) use run::number::prose::{duration, figure, grew, percent, rate};
 

@@ -29,8 +29,8 @@ pub(crate) fn parts(limits: &Limits) -> Vec<Part> {
     [p50, mean, p99, late(limits.p99_9_us, SummaryFigure::P999), failed].into_iter().flatten().collect()
 }
 
-/// Returns the response time limits that a search counts its requests against, microseconds. For a limit on the mean the count itself says
-/// little, but its tenths of a second allow leaving some out.
+/// Returns the response time limits that a search counts its requests against, microseconds. For a limit on the mean
+/// the count itself says little, but its tenths of a second allow the search to leave out disturbed ones.
 pub fn late_us(limits: &Limits) -> Vec<f64> {
     [limits.p50_us, limits.mean_us, limits.p99_us, limits.p99_9_us].into_iter().flatten().collect()
 }
@@ -124,8 +124,8 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
     all.into_iter().find_map(|(kind, figure, limit)| time_breach(trial, (kind, figure), limit?))
 }
 
-/// Returns the breach of a limit on the response time. A lower bound below the limit does not hold it, since the rest is
-/// unknown. A mean is held if no more requests than allowed have no end.
+/// Returns the breach of a limit on the response time. A lower bound below the limit does not hold it, since the rest
+/// is unknown. A mean holds only if at most the allowed share of the requests has no answer.
 fn time_breach(trial: &Trial, (kind, figure): (BreachKind, SummaryFigure), limit: f64) -> Option<Breach> {
     let seen = &trial.latency_us;
     let found = seen.figure(figure);
@@ -151,7 +151,7 @@ pub(crate) fn overdue(trial: &Trial, limit_us: f64) -> f64 {
     trial.histograms.get("under_way").map_or(0.0, |ages| ages.len() as f64 * (1.0 - ages.share_within_ns(within_ns)))
 }
 
-/// Returns whether a trial held the objective.
+/// Returns true if a trial held the objective.
 pub(crate) fn holds(trial: &Trial, limits: &Limits) -> bool {
     breach(trial, limits).is_none()
 }
@@ -264,7 +264,8 @@ mod tests {
         assert_eq!((found.kind, found.at_least), (BreachKind::P99, true));
         assert!(found.value.is_some_and(|us| (us / 900_000.0 - 1.0).abs() < 0.01), "{found:?}");
         assert!(words(&found).starts_with("p99 was at least 9"), "{}", words(&found));
-        // What every window ends in is no stall, and a few in a thousand are no 99th percentile.
+        // Requests in flight at the end of any window are no stall, and a few in a thousand do not change the 99th
+        // percentile.
         assert_eq!(breach(&with(100, Some(hist(4, 1_500_000))), &limits), None);
         assert_eq!(breach(&with(10_000, Some(hist(4, 900_000_000))), &limits), None);
     }

@@ -24,7 +24,8 @@ pub(crate) struct Overflow<'a> {
     pub(crate) elsewhere: f64,
     /// Share of all connects that came in, or of the time of all clients if larger, 0 to 1. A dropped connect takes a second.
     pub(crate) share: f64,
-    /// Whether it went on inside the window. Many servers drop connects only while a load connects all at once.
+    /// True if connects were also dropped inside the window. Many servers drop connects only while a load connects all
+    /// at once.
     lasts: bool,
 }
 
@@ -34,7 +35,7 @@ impl<'a> Overflow<'a> {
         trials(facts).into_iter().filter_map(Self::of).max_by(|a, b| a.share.total_cmp(&b.share))
     }
 
-    /// Returns whether the overflow is more than an accident.
+    /// Returns true if the overflow is more than an accident.
     pub(crate) fn counts(&self) -> bool {
         self.share >= CONNECTS_DROPPED && self.drops >= FEW_DROPS && self.lasts
     }
@@ -64,18 +65,18 @@ impl<'a> Overflow<'a> {
     }
 }
 
-/// Returns whether the load goes on to connect inside the window, or some of its connections never came up.
+/// Returns true if the load also connects inside the window, or some of its connections never came up.
 fn connects_go_on(trial: &Trial) -> bool {
     trial.measured.tally.attempted > 0 || trial.tally.phantom > 0 || trial.tally.connected < trial.tally.attempted
 }
 
-/// Returns whether the accept queue of the server's listener was at its limit inside the window.
+/// Returns true if the accept queue of the server's listener was at its limit inside the window.
 fn queue_is_full(view: &View<'_>) -> bool {
     let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min);
     view.max("listen.queue").zip(limit).is_some_and(|(queue, limit)| queue >= limit)
 }
 
-/// Returns whether the accept queue of the server's listener reached its limit.
+/// Returns true if the accept queue of the server's listener reached its limit.
 fn queue_was_full(view: &View<'_>) -> bool {
     let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min);
     view.whole_trial("listen.queue").zip(limit).is_some_and(|(queue, limit)| queue >= limit)

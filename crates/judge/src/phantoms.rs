@@ -1,13 +1,13 @@
 //! Connections that came up for the client and were never answered. The client cannot know whether the server knew them
-//! (source 1 on cookies), so its own count is asked: those that wait in its accept queue are not answered either.
+//! (source 1 on cookies), so its own count decides. Connections that wait in its accept queue are not answered either.
 
 use crate::number::figure;
 
-/// Connections that the server counts may differ from the client's by this share at the edges of the window.
+/// Share by which the server's count of connections may differ from the client's, because of the edges of the window.
 const EDGES: f64 = 0.02;
 
-/// What to say of `unanswered` connections of a trial, where the client counts `ours` new ones in the measured window and
-/// the server's host `seen`.
+/// Returns a sentence about the `unanswered` connections of a trial, where the client counts `ours` new ones in the
+/// measured window and the server's host `seen`.
 pub(crate) fn unanswered(unanswered: u64, ours: f64, seen: Option<f64>) -> Option<String> {
     let so = match seen {
         Some(seen) if ours - seen > EDGES * ours => {

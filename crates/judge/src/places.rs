@@ -1,5 +1,6 @@
-//! The number of requests that a server handles at a time, beside everything that can be counted: children of a master, threads of one name,
-//! connections to an upstream. A count that matches names the places; a count far above it says that the workers wait for something behind them.
+//! The number of requests that a server handles at a time, compared with everything that can be counted: children of a
+//! master, threads of one name, connections to an upstream. A matching count identifies the workers. A count far above
+//! the number shows that the workers wait for an upstream.
 
 use run::{Counted, InstanceFilter};
 
@@ -168,7 +169,7 @@ fn connections(view: &View<'_>) -> Vec<(u32, Counted)> {
     let counted = |b: &run::Upstream| {
         let column = side.recording.columns_of("behind.connections").find(|c| c.instance == b.address)?;
         let count = side.recording.over(column, view.window).value().and_then(positive)?.round();
-        // Connections that are not all in use hold nothing up.
+        // A pool with unused connections holds nothing up.
         let busy = side.recording.reading("behind.busy", &b.address, view.window).value();
         busy.is_none_or(|busy| busy >= BUSY * count).then_some(())?;
         let name = b.processes.first().map_or(String::new(), |name| format!("{} ", program(name)));
@@ -261,7 +262,7 @@ mod tests {
         assert!(b.sentence.contains("http-exec of srv has 3 threads"), "{b:#?}");
     }
 
-    /// Forty milliseconds away: the way holds no worker, so the product says nothing about places.
+    /// Forty milliseconds away: a request on its way holds no worker, so the product says nothing about places.
     #[test]
     fn a_long_way_is_no_number_of_places() {
         let far = chain(254.0, 5, 23.0).level(Who::Server, "connection.min_rtt", "", 17_000.0).level(

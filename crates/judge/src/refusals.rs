@@ -14,9 +14,9 @@ pub(crate) struct Refusals<'a> {
     pub(crate) lowest: f64,
     pub(crate) middle: f64,
     pub(crate) highest: f64,
-    /// Whether the rate of good answers stayed constant.
+    /// True if the rate of good answers stayed constant.
     pub(crate) constant: bool,
-    /// Whether the rates of all answers differ by more than the load explains.
+    /// True if the rates of all answers differ by more than the load explains.
     pub(crate) wide: bool,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Refusals<'a> {
         Self { lowest, middle, highest, constant, wide: spread >= WIDE, trials }
     }
 
-    /// Returns whether the server keeps the good answers at one rate, however many are offered. A generator at its own limit does not.
+    /// Returns true if the server keeps the good answers at one rate, however many are offered. A generator at its own limit does not.
     pub(crate) fn keep_one_rate(&self) -> bool {
         self.constant && self.wide
     }

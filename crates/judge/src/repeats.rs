@@ -119,7 +119,7 @@ mod tests {
     use crate::planted::PlantedRun;
     use crate::thresholds::CONTRADICTED;
 
-    /// The same planted server again and again, faster each time by these factors.
+    /// Repeats of one planted server, each with one of these factors of speed.
     fn repeated(factors: &[f64]) -> Run {
         let parts =
             factors.iter().map(|factor| PlantedRun::new(20_000.0, 200.0 * factor).rates(&[0.5, 0.93, 1.15]).run());

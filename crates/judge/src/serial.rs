@@ -36,7 +36,7 @@ fn changing(view: &View<'_>, used: f64) -> Option<Evidence> {
         .then(|| measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(1.0), text))
 }
 
-/// Returns whether requests take turns on the CPU, in the server or in the upstream that it waits for.
+/// Returns true if requests take turns on the CPU, in the server or in the upstream that it waits for.
 pub(crate) fn is_serial(facts: &Facts<'_>, places: Option<&Places>) -> bool {
     match crate::upstreams::full(&facts.upstreams) {
         Some(upstream) => upstream.limit == Some(UpstreamLimit::Lock),

@@ -69,7 +69,7 @@ pub(crate) fn good_bytes(trial: &Trial) -> f64 {
     good(trial) * trial.key.record_bytes.unwrap_or(0) as f64
 }
 
-/// Returns whether a study changed only the size of requests from trial to trial: then neither rates nor response times compare, but bytes
+/// Returns true if a study changed only the size of requests from trial to trial: then neither rates nor response times compare, but bytes
 /// per second do.
 pub(crate) fn several_sizes(run: &Run) -> bool {
     let mut sizes: Vec<u64> = run.trials.iter().filter_map(|t| t.key.record_bytes).collect();

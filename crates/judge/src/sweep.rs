@@ -67,7 +67,7 @@ pub(crate) fn sweep<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     sweep
 }
 
-/// Returns whether connects of a trial failed for lack of local ports or descriptors.
+/// Returns true if connects of a trial failed for lack of local ports or descriptors.
 pub fn lacked_connections(trial: &Trial) -> bool {
     let failed = |kind: ErrorKind| trial.tally.errors.0.contains_key(&kind);
     failed(ErrorKind::ClientFds) || failed(ErrorKind::ClientPorts)
@@ -135,7 +135,7 @@ fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
     if between || from <= 0.0 { 1.0 } else { (to / from).log2().max(1.0) }
 }
 
-/// Returns whether one client more brought less than 2 % (source A.8 condition (a)), for studies that add one client at a time.
+/// Returns true if one more client brought less than 2 % (source A.8 condition (a)), for studies that add one client at a time.
 fn by_one(sweep: &[&Trial], first: &Trial) -> bool {
     let after = sweep.iter().find(|t| clients(t) > clients(first));
     after.is_some_and(|t| {

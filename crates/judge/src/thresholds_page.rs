@@ -59,7 +59,7 @@ fn sources(dir: &Path) -> String {
     entries.map(text).collect()
 }
 
-/// Most rows of the table: a further number needs one that goes.
+/// Maximum number of rows in the table. A new number must replace another one.
 const MOST_NUMBERS: usize = 120;
 
 /// Numbers that decide nothing: nothing, all, and microseconds in a second.

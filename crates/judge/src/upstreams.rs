@@ -57,7 +57,7 @@ fn quota(view: &View<'_>, address: &str) -> [Option<f64>; 2] {
     [read("behind.cpu_quota"), share]
 }
 
-/// Returns whether a disk of the host is full and these processes move more to and from disks than the server does.
+/// Returns true if a disk of the host is full and these processes move more to and from disks than the server does.
 fn of_disk(view: &View<'_>, these: &InstanceFilter<'_>) -> bool {
     let moved = |own: &InstanceFilter<'_>| -> f64 {
         let of = |id| view.side.recording.sum(id, view.window, |name| own.has(name)).value().unwrap_or(0.0);
@@ -76,7 +76,7 @@ pub(crate) fn full(loads: &[UpstreamLoad]) -> Option<&UpstreamLoad> {
     loads.iter().find(|load| load.limit.is_some())
 }
 
-/// Returns whether a CPU quota limits the nearest full upstream.
+/// Returns true if a CPU quota limits the nearest full upstream.
 pub(crate) fn held(loads: &[UpstreamLoad]) -> bool {
     full(loads).is_some_and(|load| load.limit == Some(UpstreamLimit::Quota))
 }
@@ -277,7 +277,7 @@ mod tests {
         held_under(&[], out, disk_us, app_bytes, own_bytes)
     }
 
-    /// The same under these numbers of clients alone.
+    /// Makes such a run with these numbers of clients.
     fn held_under(steps: &[u32], out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
         let behind = Upstream {
             address: "127.0.0.1:8001".into(),

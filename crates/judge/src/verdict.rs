@@ -94,12 +94,12 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
     asked.map(|rule| (rule, answer(rule))).collect()
 }
 
-/// Returns whether failed answers say more than this rule.
+/// Returns true if failed answers say more than this rule.
 fn is_silenced(rule: &Rule, failures: &Failures<'_>) -> bool {
     rule.is_of_work || failures.most && rule.id != UNKNOWN && rule.tier == Tier::LeftOver
 }
 
-/// Returns the verdict of the winner as its rule gives it.
+/// Returns the winner's verdict, with the sentence and the evidence of its rule.
 fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottleneck {
     let (winner, is_unknown) = (choice.rule, choice.rule.id == UNKNOWN);
     let Verdict::Binds { sentence, evidence, .. } = choice.verdict else { return Bottleneck::default() };
@@ -152,7 +152,7 @@ fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answ
     .collect()
 }
 
-/// Returns whether a rule could not answer because a counter that it needs may not be read.
+/// Returns true if a rule could not answer because a counter that it needs may not be read.
 fn is_forbidden(side: &run::Side, answers: &[Answer]) -> bool {
     let refused = |need: &&str| {
         side.recording.absent.iter().any(|a| a.counter.as_str() == *need && a.reason.starts_with("no permission"))

@@ -36,12 +36,12 @@ impl Waiting {
         Some(Self { client: answers.min(1.0), server: requests.min(1.0) })
     }
 
-    /// Returns whether the messages wait for the generator.
+    /// Returns true if the messages wait for the generator.
     pub(crate) fn at_client(&self) -> bool {
         self.client >= QUEUE_SHARE && self.client >= QUEUE_RATIO * self.server
     }
 
-    /// Returns whether the messages wait for the server.
+    /// Returns true if the messages wait for the server.
     pub(crate) fn at_server(&self) -> bool {
         self.server >= QUEUE_SHARE && self.server >= QUEUE_RATIO * self.client
     }

@@ -66,7 +66,7 @@ impl SeenSlot {
 struct Watch<F, O> {
     origin_ns: u64,
     count: F,
-    /// Whether the load has ended.
+    /// Function that returns true once the load has ended.
     over: O,
     /// Completions in the order of time; only where they are timed.
     seen: Vec<Completions>,

@@ -24,7 +24,7 @@ pub fn started_ticks(pid: u32) -> Option<u64> {
     number(fields.nth(19)?)
 }
 
-/// Returns whether a process is stopped (SIGSTOP), or will be as soon as it runs. Source: proc_pid_status(5).
+/// Returns true if a process is stopped (SIGSTOP), or will be as soon as it runs. Source: proc_pid_status(5).
 pub fn is_stopped(pid: u32) -> bool {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim();

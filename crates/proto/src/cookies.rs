@@ -116,7 +116,7 @@ impl CookieJar {
         to.len() > begin
     }
 
-    /// Returns whether the server's host lies in a domain (section 5.1.3).
+    /// Returns true if the server's host lies in a domain (section 5.1.3).
     fn is_own_domain(&self, domain: &[u8]) -> bool {
         let domain = String::from_utf8_lossy(domain).trim_start_matches('.').to_ascii_lowercase();
         let is_address = self.host.starts_with('[') || self.host.parse::<std::net::IpAddr>().is_ok();
@@ -132,7 +132,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Returns whether a header `Cookie` has a cookie of this name.
+/// Returns true if a header `Cookie` has a cookie of this name.
 fn names(header: &[u8], name: &[u8]) -> bool {
     header.split(|byte| *byte == b';').any(|pair| {
         let pair = pair.trim_ascii();
@@ -148,7 +148,7 @@ fn default_path(path: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns whether a cookie's path covers a request's path (section 5.1.4).
+/// Returns true if a cookie's path covers a request's path (section 5.1.4).
 fn path_matches(cookie: &[u8], path: &[u8]) -> bool {
     path.strip_prefix(cookie).is_some_and(|rest| rest.is_empty() || cookie.ends_with(b"/") || rest.starts_with(b"/"))
 }

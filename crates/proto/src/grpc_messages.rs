@@ -37,7 +37,7 @@ impl Messages {
         }
     }
 
-    /// Returns whether the body ended with the end of a message.
+    /// Returns true if the body ended with the end of a message.
     pub(crate) const fn are_whole(self) -> bool {
         self.prefix == 0 && self.left == 0 && !self.is_wrong
     }

@@ -27,7 +27,7 @@ pub(crate) struct Item {
 pub(crate) const USER_AGENT: &str = concat!("loadline/", env!("CARGO_PKG_VERSION"));
 
 impl Item {
-    /// Returns whether the request has a header of this name.
+    /// Returns true if the request has a header of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
     }

@@ -108,7 +108,7 @@ impl Source {
         RequestIndex { row: row as usize, seq: seq + 1 }
     }
 
-    /// Returns whether a text has a placeholder.
+    /// Returns true if a text has a placeholder.
     pub(crate) fn fills(&self, text: &[u8]) -> bool {
         self.placeholders && text.windows(2).any(|two| two == b"{{")
     }

@@ -13,7 +13,7 @@ pub struct FormatSpec {
     pub name: &'static str,
     /// Description in one line.
     pub help: &'static str,
-    /// Returns whether a text begins like this format.
+    /// Returns true if a text begins like this format.
     pub(crate) matches: fn(&str) -> bool,
     /// Reads a text of this format.
     pub(crate) read: fn(&Source<'_>) -> Result<Imported, ReadError>,

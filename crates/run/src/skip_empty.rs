@@ -1,18 +1,18 @@
 //! Conditions for fields that a run omits, for serde's `skip_serializing_if`.
 
-/// Whether a count is zero.
+/// Returns true if a count is zero.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 pub(crate) fn is_no_count(n: &u64) -> bool {
     *n == 0
 }
 
-/// Whether a number is zero.
+/// Returns true if a number is zero.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 pub(crate) fn is_zero(n: &f64) -> bool {
     *n == 0.0
 }
 
-/// Whether a flag is not set.
+/// Returns true if a flag is not set.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 pub(crate) fn is_false(flag: &bool) -> bool {
     !flag

@@ -24,7 +24,7 @@ const INVISIBLE: &[(char, char)] = &[
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// Whether a character is invisible but changes the displayed text.
+/// Returns true if a character is invisible but changes the displayed text.
 pub fn is_invisible(c: char) -> bool {
     !c.is_ascii() && INVISIBLE.iter().any(|(first, last)| (*first..=*last).contains(&c))
 }

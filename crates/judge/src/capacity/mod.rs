@@ -15,18 +15,18 @@ use crate::objective::{breach, holds, words};
 use crate::single::{clients, good, good_bytes, several_sizes};
 use crate::thresholds::LIKELY_HELD;
 
-/// A capacity, the trial that stands for it, and the trial past it in which the objective failed.
+/// A capacity, the trial that shows it, and the trial past it in which the objective failed.
 pub(crate) struct Found<'a> {
     pub(crate) capacity: Capacity,
     pub(crate) trial: &'a Trial,
     pub(crate) failing: Option<&'a Trial>,
 }
 
-/// Finds the capacity and its trial, by the open-loop search and the sweep; without either, by the loads that were tried. A step of the
-/// sweep counts only below the offered rate at which the search failed: closed-loop clients wait for answers, others do not. `chances`
-/// are those of [`chances`] of the same run.
+/// Finds the capacity and its trial, by the open-loop search and the sweep; without either, by the loads that were
+/// tried. A step of the sweep counts only below the offered rate at which the search failed: closed-loop clients send
+/// less while the server is slow. `chances` comes from [`chances`] of this run.
 pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option<Found<'a>> {
-    // Counters that somebody else collected have no response time and no failures, so no objective.
+    // Counters collected by other tools have neither response times nor failures, so no objective applies.
     if !facts.run.sent_requests() {
         return None;
     }
@@ -95,8 +95,8 @@ impl<'f, 'a> Tried<'f, 'a> {
         lightest.or(self.facts.decisive)
     }
 
-    /// Returns the estimate of all windows, at most the rate that was ever completed: within short windows a limit in seconds does not notice
-    /// that work piles up.
+    /// Returns the estimate of all windows, at most the highest completed rate. In a short window, a limit of seconds
+    /// does not show that work piles up.
     fn pooled(&self) -> Option<Pooled> {
         let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
         let facts = self.facts;
@@ -125,8 +125,9 @@ fn best<'a>(facts: &Facts<'_>, trials: &[&'a Trial]) -> Option<&'a Trial> {
     held.max_by(|a, b| good(a).total_cmp(&good(b)))
 }
 
-/// Returns trials that belong to neither a search nor a sweep, where there are no others: loads that an experiment or the user chose.
-/// Where requests have several sizes the decisive trial stands for all, since their rates do not compare.
+/// Returns trials that belong to neither a search nor a sweep, where there are no others: loads that an experiment or
+/// the user chose. If requests have several sizes, only the decisive trial counts, since rates of different sizes
+/// cannot be compared.
 fn lone<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     match facts.search.is_empty() && facts.sweep.is_empty() {
         false => Vec::new(),
@@ -145,8 +146,8 @@ fn nearest<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
     held.min_by(|a, b| off(a).total_cmp(&off(b)))
 }
 
-/// Returns the lowest rate past a capacity at which the objective broke by more than chance, or just broke where no window is clear. A
-/// disturbed step below the capacity is outvoted.
+/// Returns the trial at the lowest rate above a capacity that broke the objective by more than chance. If no trial is
+/// that clear, any broken objective counts. A disturbed step below the capacity does not count.
 fn past<'a>(facts: &Facts<'a>, chances: &[Option<f64>], rate: f64) -> Option<&'a Trial> {
     let told = |t: &Trial| {
         let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, t));

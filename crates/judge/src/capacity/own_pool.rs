@@ -1,5 +1,5 @@
-//! Open loops that their own connections held up: all were in use, and the server answered as fast as without load. More connections
-//! would have carried more, so such a window says nothing about the server's capacity.
+//! Open loops whose own connections were the limit: all were in use, while the server answered as fast as without load.
+//! More connections would have carried more, so such a window says nothing about the server's capacity.
 
 use run::{Intensity, Limits, OwnLimit, Trial, TrialKind};
 
@@ -9,8 +9,8 @@ use crate::single::{clients, closed};
 use crate::sweep::lightest;
 use crate::thresholds::{POOL_IN_USE, POOL_SLOWED};
 
-/// Returns the limit that an open loop's own connections were; `None` where it held the objective, where the server was slower than without
-/// load, and where the sweep of the same `trials` went further than the pool.
+/// Returns the rate at which an open loop's own connections were the limit. `None` if the load held the objective, if
+/// the server was slower than without load, or if the sweep in `trials` used more connections than the pool.
 pub fn own_pool(trial: &Trial, trials: &[Trial], limits: &Limits) -> Option<OwnLimit> {
     let Intensity::Open { max_connections, pipeline, .. } = trial.intensity else { return None };
     let most = f64::from(max_connections) * f64::from(pipeline);
@@ -37,7 +37,7 @@ mod tests {
 
     use crate::planted::PlantedRun;
 
-    /// Plans a server 40 ms away, and eight connections: the sweep of up to 8 clients grows with each of them.
+    /// Plans a server 40 ms away with eight connections. In the sweep of up to 8 clients, each client adds throughput.
     fn far(service_us: f64) -> Run {
         let mut run = PlantedRun::new(40_000.0, 200.0).rates(&[0.6, 0.9, 1.2]).run();
         run.trials.retain(|t| t.kind != TrialKind::Sweep || t.intensity.in_flight().is_some_and(|n| n <= 8.0));

@@ -15,7 +15,7 @@ use crate::thresholds::{CATCHES_UP, FEWEST_WINDOWS, FULL_STEP, HARMLESS, STOLEN_
 pub struct Pooled {
     /// The capacity.
     pub estimate: CapacityEstimate,
-    /// Constraint of the estimate, for rates at which more or fewer answers are late.
+    /// Constraint of the estimate; also gives the capacity for other shares of late answers.
     pub constraint: Constraint,
     /// Number of windows.
     pub windows: usize,
@@ -39,8 +39,8 @@ pub(crate) fn pooled_search(search: &[&Trial], trials: &[Trial], limits: &Limits
     all_together(&windows, limits, full(trials))
 }
 
-/// Estimates the capacity from windows of users who think. A user who never waits asks once in `cycle_s`, so the number of users is a rate.
-/// That users ask less often while they wait is part of the model.
+/// Estimates the capacity from windows of users who think. A user who never waits sends one request per `cycle_s`, so
+/// the number of users stands for a rate. The model includes that waiting users send fewer requests.
 pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: f64) -> Option<Pooled> {
     let at = |&(users, trial): &(u32, _)| At { rate: f64::from(users) / cycle_s, trial };
     let windows: Vec<At<'_>> = windows.iter().map(at).collect();
@@ -68,7 +68,8 @@ fn all_together(windows: &[At<'_>], limits: &Limits, full: Option<f64>) -> Optio
     Some(Pooled { left_out: Some(left_out), ..clean })
 }
 
-/// Returns the rate at which the closed loop was full: the mean of its full steps, since the highest is also the luckiest.
+/// Returns the rate at which the closed loop was full: the mean of its full steps, since the highest step is high
+/// partly by chance.
 fn full(trials: &[Trial]) -> Option<f64> {
     let steps = || trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t)).map(good).filter(|r| *r > 0.0);
     let most = steps().reduce(f64::max)?;
@@ -76,11 +77,11 @@ fn full(trials: &[Trial]) -> Option<f64> {
     Some(average(&logs).exp())
 }
 
-/// Returns for each trial of an open loop the chance, 0 to 1, that the objective holds at its rate by this trial alone; the least of its
-/// parts counts.
+/// Returns for each open-loop trial the chance, 0 to 1, that the objective holds at its rate, judged by this trial
+/// alone. The part of the objective with the least chance counts.
 pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
     let (full, parts) = (full(trials), parts(limits));
-    // Pauses of the machine are left out where anything remains without them.
+    // Pauses of the machine are left out if any time remains without them.
     let of_part = |t: &Trial, part: Part| {
         let at = At { rate: t.rates.offered_rate, trial: t };
         let shown = shown(&at, part, true).or_else(|| shown(&at, part, false))?;
@@ -112,7 +113,7 @@ fn constraint(part: Part, full: Option<f64>) -> Constraint {
             Constraint { kind: ConstraintKind::Share { allowed, limit_s: limit_us / 1e6 }, full }
         }
         Part::Mean { .. } => Constraint { kind: ConstraintKind::Mean, full },
-        // A server that refuses on purpose is not full where it would refuse everything.
+        // A server that refuses on purpose is not full, not even at the rate at which it would refuse everything.
         Part::Failed { allowed } => {
             Constraint { kind: ConstraintKind::Refused { allowed: allowed.clamp(1e-6, 0.9) }, full: None }
         }
@@ -147,7 +148,7 @@ fn shown(&At { rate, trial }: &At<'_>, part: Part, clean: bool) -> Option<Window
     }
 }
 
-/// Counts requests that ended, and those that took longer than a limit; of an older run by its histogram.
+/// Counts requests that ended, and those that took longer than a limit. Uses the histogram of an older run.
 fn late(trial: &Trial, limit_us: f64, clean: bool) -> Option<(f64, f64)> {
     let tenths = &trial.measured.tenths;
     if let Some(over) = tenths.over(limit_us) {
@@ -158,7 +159,7 @@ fn late(trial: &Trial, limit_us: f64, clean: bool) -> Option<(f64, f64)> {
     Some((answered, answered * (1.0 - hist.share_within_ns((limit_us * 1e3) as u64))))
 }
 
-/// Counts requests that failed in the window, which are later than every limit; of an older run by its tally.
+/// Counts requests that failed in the window, which are later than every limit. Uses the tally of an older run.
 fn failed(trial: &Trial, limit_us: f64, clean: bool) -> f64 {
     let tenths = &trial.measured.tenths;
     match tenths.unanswered.is_empty() {
@@ -167,7 +168,7 @@ fn failed(trial: &Trial, limit_us: f64, clean: bool) -> f64 {
     }
 }
 
-/// Counts requests that ended, and their total time in microseconds; of an older run by its mean.
+/// Counts requests that ended, and their total time in microseconds. Uses the mean of an older run.
 fn took(trial: &Trial, limit_us: f64, clean: bool) -> (f64, f64) {
     let tenths = &trial.measured.tenths;
     if tenths.took_us.len() == tenths.answered.len() && !tenths.is_empty() {
@@ -177,7 +178,7 @@ fn took(trial: &Trial, limit_us: f64, clean: bool) -> (f64, f64) {
     (completed, completed * trial.latency_us.mean)
 }
 
-/// Sums the requests that ended in the undisturbed tenths of a second, and a second count of the same tenths.
+/// Sums the requests that ended in the undisturbed tenths of a second, and another count over these tenths.
 fn kept(trial: &Trial, limit_us: f64, clean: bool, beside: &[u64]) -> (f64, f64) {
     let disturbed = if clean { disturbed(trial, limit_us) } else { Vec::new() };
     let all = trial.measured.tenths.answered.iter().zip(beside).enumerate();
@@ -185,7 +186,7 @@ fn kept(trial: &Trial, limit_us: f64, clean: bool, beside: &[u64]) -> (f64, f64)
     kept.fold((0.0, 0.0), |(n, k), (_, (answered, of))| (n + *answered as f64, k + *of as f64))
 }
 
-/// Returns which tenths of a second a pause of a machine, or the catching up after it, disturbed.
+/// Returns the tenths of a second that a pause of a machine disturbed, or the backlog after the pause.
 fn disturbed(trial: &Trial, limit_us: f64) -> Vec<bool> {
     let window = trial.measured.window;
     let of = |i: usize| {
@@ -200,8 +201,8 @@ fn harmful(trial: &Trial, limit_us: f64) -> impl Iterator<Item = &Window> {
     pauses.filter(move |p| p.length_s() * 1e6 >= HARMLESS * limit_us)
 }
 
-/// Returns when the generator was held up by the machine. On CPUs that both share the server holds it up, the more the fuller it is, so
-/// nothing counts there.
+/// Returns the periods in which the machine held up the generator. On shared CPUs a full server holds up the generator,
+/// too, so no period counts.
 fn held_up(trial: &Trial) -> &[Window] {
     let shared = trial.client.shared || trial.server.as_ref().is_some_and(|server| server.shared);
     if shared { &[] } else { &trial.measured.held_up }

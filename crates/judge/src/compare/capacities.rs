@@ -14,10 +14,11 @@ use stats::{average, ln_sd};
 /// A capacity with the interval of its own windows.
 type Held = (f64, Option<Interval>);
 
-/// Compares the capacities. Three runs or repeats per side show their scatter themselves; with fewer, the windows of each run show it. Where
-/// some searches held no rate, this fact is the answer.
+/// Compares the capacities. With three runs or repeats per side, the error comes from their scatter; with fewer, from
+/// the windows of each run. If some searches held no rate, this fact is the result.
 pub(super) fn capacity(old: &[Run], new: &[Run], pairing: Pairing) -> Option<Line> {
-    // One objective for both sides: without a named one, each run made its own from its unloaded response time.
+    // Both sides get one objective. Without an objective in the plan, each run derived its own from its unloaded
+    // response time.
     let limits = old.first().map(|run| &run.findings.limits)?;
     let tried = [old, new].map(|runs| tried(runs, limits));
     let held = tried.each_ref().map(|all| all.iter().flatten().copied().collect::<Vec<Held>>());

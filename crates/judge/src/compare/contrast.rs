@@ -1,8 +1,9 @@
 //! Difference of two sides whose values were measured under several conditions, in several runs or repeats.
 //!
-//! One observation is what was repeated. Where both sides have three runs or repeats, each of these is one: memory layout and neighbours of
-//! a virtual machine stay the same in all windows of a run. Otherwise each window is one, within its condition. Where a condition has a
-//! single window on a side, each condition is one. The interval is Student's.
+//! An observation is the unit that was repeated. If both sides have three runs or repeats, each of these is one
+//! observation, because memory layout and neighbours of a virtual machine stay the same in all windows of a run.
+//! Otherwise each window is one observation, within its condition. If a condition has a single window on a side, each
+//! condition is one observation. The interval is Student's.
 
 use crate::thresholds::{BETWEEN_RUNS, FEWEST_WINDOWS};
 use run::NeededData;
@@ -22,9 +23,9 @@ pub(super) type Cell = [Vec<Observation>; 2];
 /// Way in which the two sides were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairing {
-    /// Windows in turns, by one program: changes from run to run are the same for both.
+    /// Windows in turns, by one program: changes from run to run affect both sides alike.
     InTurns,
-    /// Kept runs, each made by itself.
+    /// Saved runs, each measured by itself.
     Kept,
 }
 
@@ -110,7 +111,7 @@ pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     (!cells.is_empty()).then(|| Contrast { sides: [side(0), side(1)], uncertainty })
 }
 
-/// Returns the standard error by which this many runs or repeats of two equal sides differ by themselves.
+/// Returns the standard error of the difference between two equal sides with this many runs or repeats.
 pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
     match pairing {
         Pairing::InTurns => 0.0,
@@ -172,7 +173,8 @@ fn lns(observations: &[Observation]) -> Vec<f64> {
     observations.iter().map(|observation| observation.ln).collect()
 }
 
-/// Returns the mean of the middle three fifths: a disturbed window is outvoted, and next to nothing is lost where none was (Tukey 1960).
+/// Returns the mean of the middle three fifths: a disturbed window hardly counts, and little precision is lost if there
+/// is none (Tukey 1960).
 fn middle(values: &[f64]) -> f64 {
     Trimmed::of(values).mean
 }
@@ -182,7 +184,8 @@ mod tests {
     use super::*;
     use stats::normal;
 
-    /// Runs of both sides with windows under some conditions: how far runs and windows scatter, and how far the new side is off.
+    /// Simulated runs of both sides, with windows under some conditions, and the standard deviations of runs and of
+    /// windows.
     struct Simulated {
         conditions: usize,
         windows: [usize; 2],
@@ -210,7 +213,7 @@ mod tests {
             (0..self.conditions).map(&mut cell).collect()
         }
 
-        /// Returns in how many of 1,000 draws of equal sides the 95 % interval misses.
+        /// Returns the number of draws, of 1,000 with equal sides, whose 95 % interval leaves out 0.
         fn misses(&self, pairing: Pairing) -> usize {
             let mut random = fastrand::Rng::with_seed(21);
             let missed = |_: &usize| {

@@ -34,7 +34,7 @@ fn rates(pairs: &[Pair<'_>]) -> Vec<CurvePoint> {
     if points.len() < 2 { Vec::new() } else { points }
 }
 
-/// Returns the curve of the condition with the most requests: response times of different loads do not add up.
+/// Returns the curve of the condition with the most requests: response times of different loads cannot be pooled.
 fn response_us(sides: &Sides) -> Vec<CurvePoint> {
     let Some([a, b]) = sides.fullest() else { return Vec::new() };
     let least = a.requests().min(b.requests()) as f64;

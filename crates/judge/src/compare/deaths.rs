@@ -1,4 +1,4 @@
-//! Servers that did not survive their load. A server that dies has no figure that could show it.
+//! Servers that died under their load. No figure of a run would show the death.
 
 use run::{IncidentKind, Run, SideDeath};
 

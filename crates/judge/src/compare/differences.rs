@@ -52,7 +52,7 @@ type Facts = BTreeMap<String, BTreeSet<String>>;
 fn of(runs: &[Run], facts: fn(&Run) -> Vec<(String, String)>) -> Facts {
     let mut all = Facts::new();
     for (name, value) in runs.iter().flat_map(facts) {
-        // Placeholders of two runs have different salts, so equal secrets look different: they are unknown.
+        // Placeholders of two runs have different salts, so equal secrets look different. Such values count as unknown.
         all.entry(name).or_default().insert(run::unify_placeholders(&value));
     }
     all
@@ -97,8 +97,8 @@ fn role(role: &str) -> &str {
     if role.is_empty() { "host" } else { role }
 }
 
-/// Returns every other key of a run's plan. The objective is among them if somebody named it; otherwise it comes from the measurement and
-/// differs between any two runs. An older version may not know a key that is not set.
+/// Returns every other key of a run's plan. The objective is included only if the user set it. A derived objective
+/// comes from the measurement and differs between any two runs. An older version may not know a key that is not set.
 fn planned(run: &Run) -> Vec<(String, String)> {
     let within =
         |key: &str, apart: &str| key.strip_prefix(apart).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
@@ -188,7 +188,7 @@ mod tests {
         let pair = |old: Option<RequestSet>, new: Option<RequestSet>| {
             let mut runs = [0, 1].map(|_| crate::planted::PlantedRun::new(1000.0, 4000.0).run());
             (runs[0].plan.load.requests, runs[1].plan.load.requests) = (old, new);
-            // Nobody named an objective, and the unloaded median was another one.
+            // No objective was set, and the unloaded medians differ.
             runs.iter_mut().for_each(crate::judge);
             runs[1].findings.limits.text = "p50 <= 7 ms (10 times the unloaded one)".into();
             differences(&runs[..1], &runs[1..])

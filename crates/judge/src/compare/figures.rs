@@ -13,10 +13,10 @@ pub(crate) struct FigureSpec {
     pub(crate) unit: FigureUnit,
     pub(crate) more_is_better: bool,
     pub(crate) role: FigureRole,
-    /// Whether a process keeps the level from window to window, so that all its windows are one observation.
+    /// True if a server process keeps its own level from window to window, so that all its windows are one observation.
     pub(crate) level: bool,
     pub(crate) of: fn(&Trial) -> Option<f64>,
-    /// Whether 0 is a possible value, as of a window without answers.
+    /// True if 0 is a possible value, as for a window without answers.
     pub(crate) zeros: bool,
     /// Quantile of a percentile, which is that of all windows together.
     pub(crate) quantile: Option<f64>,
@@ -40,7 +40,7 @@ const fn beside(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Plain, of) }
 }
 
-/// A part of a deciding figure. What one part loses to another does not change the whole.
+/// A part of a deciding figure. Time that moves from one part to another does not change the whole.
 const fn part(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Micros, of) }
 }
@@ -76,7 +76,7 @@ pub(crate) const FIGURES: &[FigureSpec] = &[
     FigureSpec { unit: FigureUnit::Bytes, level: true, ..beside("memory", memory) },
 ];
 
-/// Returns a response time that is known, and not only its lower bound.
+/// Returns a response time; `None` if only its lower bound is known.
 fn known(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
     trial.latency_us.figure(figure).exact().and_then(positive)
 }
@@ -92,7 +92,7 @@ pub(crate) fn costs(runs: &[Run]) -> BTreeMap<String, FigureUnit> {
     all.map(|(id, cost)| (id.clone(), cost.unit)).collect()
 }
 
-/// Returns whether a trial made any request; a trial that only times calls makes none.
+/// Returns true if a trial made any request; a trial that only times calls makes none.
 pub(crate) fn asked(trial: &Trial) -> bool {
     trial.rates.completed_rate > 0.0 || trial.tally.sent > 0 || trial.tally.attempted > 0
 }
@@ -108,7 +108,7 @@ pub(crate) fn times(runs: &[Run]) -> &[ComparedTime] {
     runs.iter().find_map(|run| run.findings.experiment.as_ref()).map_or(&[], |shown| &shown.compared)
 }
 
-/// Returns whether a trial has only such times.
+/// Returns true if a trial only timed calls and made no request.
 pub(crate) fn times_calls(trial: &Trial) -> bool {
     !asked(trial) && trial.results.values.numbers().next().is_some()
 }

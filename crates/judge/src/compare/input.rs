@@ -83,7 +83,7 @@ impl ComparisonInput<'_> {
         Some(Line { compared, settled: None, spread: apart.uncertainty.into(), error_terms })
     }
 
-    /// Compares by logarithms; by means where 0 is a possible value and occurs.
+    /// Compares means of logarithms, or plain means if 0 is a possible value and occurs.
     fn apart(&self, cells: Vec<Cell>, zeros: bool) -> Option<Contrast> {
         match zeros && cells.iter().flatten().flatten().any(|observation| observation.ln == f64::NEG_INFINITY) {
             true => {

@@ -1,9 +1,9 @@
 //! Old runs against new ones: a ratio with an interval and a word for each figure.
 //!
-//! Only windows that were measured under the same condition are held against each other: steps of a sweep at the same number of
-//! clients, trials of the same load, windows of two servers in turns. A ratio is that of the means of logarithms, conditions
-//! counting alike; what its interval is made of says `contrast`. A word follows from the interval alone, whose level holds for all figures
-//! of a family together (`words`).
+//! Only windows that were measured under the same condition are compared: steps of a sweep at the same number of
+//! clients, trials of the same load, windows of two servers in turns. A ratio is that of the means of logarithms,
+//! conditions counting alike; `contrast` explains its interval. A word follows from the interval alone, whose level
+//! holds for all figures of a family together (`words`).
 
 mod capacities;
 mod contrast;
@@ -28,7 +28,7 @@ use input::{ComparisonInput, Line};
 use percentiles::Sides;
 use words::{Tolerance, decide, words};
 
-/// Compares; the error is a sentence that says why these runs cannot be.
+/// Compares old and new runs. The error is a sentence that says why these runs cannot be compared.
 pub fn compare(
     old: (&str, &[Run]),
     new: (&str, &[Run]),
@@ -76,7 +76,7 @@ pub fn compare(
     Ok(comparison)
 }
 
-/// Whether all of both sides speak one protocol; the error is a sentence that says who does not.
+/// Checks that all servers of both sides speak one protocol. The error names those that do not.
 pub fn same_protocol(old: (&str, &[&str]), new: (&str, &[&str])) -> Result<(), String> {
     let spoken: Vec<(&str, &str)> =
         [old, new].into_iter().flat_map(|(who, all)| all.iter().map(move |protocol| (who, *protocol))).collect();
@@ -89,7 +89,7 @@ pub fn same_protocol(old: (&str, &[&str]), new: (&str, &[&str])) -> Result<(), S
     ))
 }
 
-/// Says why runs cannot be compared. Those of a server that died need no completed request.
+/// Says why runs cannot be compared. Runs of a server that died need no completed request.
 fn comparable((name, runs): (&str, &[Run]), died: bool) -> Result<(), String> {
     if runs.is_empty() || runs.iter().all(|r| r.trials.is_empty()) {
         return Err(format!("{name} has no trial, so there is nothing to compare"));
@@ -107,7 +107,7 @@ fn comparable((name, runs): (&str, &[Run]), died: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Why no window of one side can be held against one of the other.
+/// Returns why no window of one side can be compared with one of the other.
 fn nothing_in_common(old: (&str, &[Run]), new: (&str, &[Run])) -> String {
     let chosen = |runs: &[Run]| {
         let mut kinds = runs.iter().flat_map(|r| &r.trials).map(|t| t.kind);

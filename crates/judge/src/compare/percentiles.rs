@@ -77,7 +77,7 @@ pub(super) struct Side {
     windows: Vec<Vec<(usize, u64)>>,
     /// Run or repeat of each window.
     units: Vec<usize>,
-    /// Whether every window had a histogram.
+    /// True if every window had a histogram.
     complete: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a comparison must not lose: failures, windows in which nothing came back, a capacity that is gone.
+//! Facts that a comparison must not lose: failures, windows without answers, and a lost capacity.
 
 use fastrand::Rng;
 use run::{ComparedFigure, Comparison, ComparisonResult, Reading, Run, Trial, TrialKind};
@@ -41,7 +41,7 @@ fn a_part_that_became_dearer_does_not_outweigh_a_whole_that_became_cheaper() {
     assert_eq!(c.decided_by.as_deref(), Some("server CPU per request"));
 }
 
-/// So many requests of each window, and a share of them that got an unexpected status.
+/// Gives each window this many requests, and this share of them an unexpected status.
 fn failing(run: &mut Run, requests: u64, share: impl Fn(usize) -> f64) {
     for (at, trial) in run.trials.iter_mut().enumerate() {
         trial.measured.tally.completed = requests;
@@ -127,7 +127,7 @@ fn a_capacity_that_is_gone_is_a_regression_and_one_that_came_is_none() {
     assert!(capacity.said.as_deref().is_some_and(|s| s.contains("at no tried rate")), "{capacity:?}");
     let back = kept(std::slice::from_ref(&gone), std::slice::from_ref(&held));
     assert!(of(&back, "capacity").word == ComparisonResult::Faster && !back.regression, "{:?}", of(&back, "capacity"));
-    // Of several repeats some held nothing: what the others held is no capacity to be sure of.
+    // Some repeats held no rate, so the capacity of the others is not certain.
     let some = kept(&[held.clone(), held.clone(), held.clone()], &[held.clone(), gone.clone(), held.clone()]);
     let some = of(&some, "capacity");
     assert!(some.word == ComparisonResult::NotEnough && some.low.is_none(), "{some:?}");
@@ -140,7 +140,7 @@ fn a_capacity_that_is_gone_is_a_regression_and_one_that_came_is_none() {
     );
 }
 
-/// ComparisonInput sides' capacities are made by one rule: a run against itself under any objective is at 1.
+/// The capacities of both sides follow one rule: a run compared with itself has the ratio 1 under any objective.
 #[test]
 fn the_capacity_of_both_sides_is_made_by_one_rule() {
     let a = searched(200.0, true);
@@ -166,7 +166,7 @@ fn windows_in_which_nothing_came_back_count() {
     assert!(c.notes.iter().any(|n| n.contains("20 of 60 windows of the new")), "{:?}", c.notes);
 }
 
-/// All response times of a window in one bucket, and a bucket more: what a histogram does not show is no certainty.
+/// All response times of a window are in one bucket, or in the next one. The bucket width is part of the uncertainty.
 #[test]
 fn percentiles_in_neighbouring_buckets_are_not_apart_for_sure() {
     let mut random = Rng::with_seed(5);
@@ -186,7 +186,7 @@ fn percentiles_in_neighbouring_buckets_are_not_apart_for_sure() {
     assert!(p50.word == ComparisonResult::Same && p50.p.is_some_and(|p| p > 0.01), "{p50:?}");
 }
 
-/// The new server times out on a fifth of the requests and is faster on all others: its tail is not known, and not better.
+/// The new server times out on a fifth of the requests and is faster on all others: its tail is unknown, not better.
 #[test]
 fn a_server_that_times_out_has_no_better_tail() {
     let mut random = Rng::with_seed(6);
@@ -214,7 +214,7 @@ fn a_server_that_times_out_has_no_better_tail() {
     assert!(c.curves.response_us.iter().all(|point| point.at <= 0.75), "{:?}", c.curves.response_us);
 }
 
-/// Two conditions of the same number of clients: the curve is drawn of both.
+/// Two conditions have the same number of clients, and the curve contains both.
 #[test]
 fn a_curve_is_of_all_conditions_of_as_many_clients() {
     let sweep = |rates: [f64; 4]| {
@@ -232,7 +232,7 @@ fn a_curve_is_of_all_conditions_of_as_many_clients() {
     assert_eq!(points, [(1.0, 2.0, 4.0), (8.0, 20.0, 40.0)]);
 }
 
-/// An experiment that times calls makes no request: its times compare by what was set.
+/// An experiment that times calls makes no request. Its times are compared under equal settings.
 #[test]
 fn runs_that_only_timed_calls_compare() {
     let timed = |us: f64| {
@@ -270,7 +270,7 @@ fn runs_of_nothing_that_others_have_get_a_sentence_that_says_what_to_do() {
     assert!(say(&of_kind(TrialKind::Watched)).contains("loadline load"));
 }
 
-/// One process a side is one observation at its memory: more windows of it tell no more, more runs do.
+/// One process per side is one observation of its memory. More windows add nothing, but more runs do.
 #[test]
 fn what_more_of_would_decide_is_said() {
     let mut random = Rng::with_seed(6);
@@ -285,7 +285,7 @@ fn what_more_of_would_decide_is_said() {
     let (a, b) = (side(400.0, 1e6), side(404.0, 2e6));
     let live = both(&a, &b);
     assert_eq!(of(&live, "memory").more_of, Some(run::NeededData::Runs), "{:?}", of(&live, "memory"));
-    // 1 % that a run may be off by itself: no window tells 1 % apart.
+    // A run may be off by 1 % by itself, so no number of windows shows a difference of 1 %.
     let kept = compare(("a", std::slice::from_ref(&a)), ("b", &[b]), 0.005, Kept).unwrap();
     let cpu = of(&kept, "server CPU per request");
     assert!(cpu.word == ComparisonResult::NotEnough && cpu.more_of == Some(run::NeededData::Runs), "{cpu:?}");

@@ -52,7 +52,8 @@ fn percentiles_are_those_of_all_windows_together() {
         let with =
             |other: &Run| compare(("a", std::slice::from_ref(&a)), ("b", std::slice::from_ref(other)), 0.03, InTurns);
         let (same, slower) = (p999(&with(&b).unwrap()), p999(&with(&c).unwrap()));
-        // The largest of a window's hundred is no p99.9: on the mean it is its 99th percentile, 5.2 times the mean.
+        // The largest of a window's hundred times is no p99.9. On average it is 5.2 times the mean, about the 99th
+        // percentile.
         off += same.old / (1000.0 * 1000.0f64.ln()) - 1.0;
         covered += usize::from(slower.low.unwrap() <= 1.25 && 1.25 <= slower.high.unwrap());
         told += usize::from(matches!(same.word, ComparisonResult::Faster | ComparisonResult::Slower));
@@ -69,7 +70,7 @@ fn word(old: f64, new: f64, seed: u64) -> run::Comparison {
     compare(("a", &[a]), ("b", &[b]), 0.03, InTurns).unwrap()
 }
 
-/// Changes every window of a run, which is at this place of its run.
+/// Changes every window, given its index in the run.
 type Disturbance = fn(&mut Rng, &mut Trial, f64);
 
 /// Scales all figures of a window.
@@ -107,13 +108,13 @@ fn equal_servers_get_a_word_in_at_most_five_of_a_hundred_comparisons() {
             });
             let told = told.count();
             println!("A/A, {name}, {n} windows: {told} of 200 told apart");
-            // Two standard deviations above 5 of 100 are 16 of 200.
+            // Two standard deviations above the expected 10 of 200 are 16.
             assert!(told <= 16, "{name}: {told}");
         }
     }
 }
 
-/// The word is what the interval says, and nothing else.
+/// The word follows from the interval alone.
 #[test]
 fn each_word_follows_from_the_printed_interval() {
     for seed in 0..60 {
@@ -246,7 +247,7 @@ fn with_tls(run: &Run) -> run::LoadPlan {
     run::LoadPlan { tls: Some(run::TlsPlan::default()), ..run.plan.load.clone() }
 }
 
-/// Repeats are labelled as such, and other commands label otherwise: what was asked is the same.
+/// Labels of repeats and of other commands differ, but the requested load is the same.
 #[test]
 fn windows_are_paired_by_what_was_asked_and_not_by_their_labels() {
     let mut random = Rng::with_seed(3);
@@ -256,7 +257,7 @@ fn windows_are_paired_by_what_was_asked_and_not_by_their_labels() {
     assert!(c.comparisons.iter().all(|c| c.windows == (6, 9)), "{:?}", c.comparisons);
 }
 
-/// A change of what says nothing of speed is told, and is no regression.
+/// A change of a figure that is not about speed is reported, but is no regression.
 #[test]
 fn what_says_nothing_of_speed_is_listed_and_decides_nothing() {
     let mut random = Rng::with_seed(4);
@@ -279,7 +280,7 @@ fn what_says_nothing_of_speed_is_listed_and_decides_nothing() {
     assert!(!c.regression && c.verdict != ComparisonResult::Slower, "{:?} by {:?}", c.verdict, c.decided_by);
 }
 
-/// Memory is a level: of one run there is no interval however many windows it had, of three runs each there is.
+/// Memory is a level: one run gives no interval, however many windows it has; three runs per side do.
 #[test]
 fn memory_of_repeated_runs_has_an_interval() {
     let mut random = Rng::with_seed(5);
@@ -301,7 +302,8 @@ fn memory_of_repeated_runs_has_an_interval() {
     assert!(one.low.is_none() && (one.ratio - 2.0).abs() < 0.05, "{one:?}");
 }
 
-/// What one run came to may be 1 % off by itself, however many windows it had: one run a side tells no 2 % apart, four do.
+/// One run may be 1 % off by itself, however many windows it has. One run per side does not show a difference of 2 %;
+/// four runs do.
 #[test]
 fn a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by() {
     let mut random = Rng::with_seed(8);
@@ -316,7 +318,7 @@ fn a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by() {
     assert!(four.word == ComparisonResult::Slower && (four.ratio - 1.02).abs() < 0.006, "{four:?}");
 }
 
-/// Three repeats that halved their rate each are not to be overlooked because ranks of three tell nothing surely.
+/// Three repeats at half the rate must count, although a rank test of three values decides nothing.
 #[test]
 fn three_repeats_a_side_show_what_is_plain() {
     let mut random = Rng::with_seed(9);
@@ -334,7 +336,7 @@ fn three_repeats_a_side_show_what_is_plain() {
     assert!(!same.regression, "{:?}", same.comparisons);
 }
 
-/// Two windows have no interval: so many times as much would have one.
+/// Two windows have no interval; the factor says how much more data would have one.
 #[test]
 fn too_few_windows_say_how_many_more() {
     let mut random = Rng::with_seed(6);

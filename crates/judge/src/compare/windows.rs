@@ -47,7 +47,7 @@ fn condition(trial: &Trial, pairing: Pairing) -> Option<String> {
     if !comparable || trial.broken().is_some() || finite(trial.rates.completed_rate).is_none() || !told {
         return None;
     }
-    // By the load, never by the label: a repeat has a label of its own.
+    // Windows are matched by the load, never by the label: a repeat has a label of its own.
     let asked = match &trial.intensity {
         Intensity::Open { rate, .. } => format!("open {rate}"),
         other => format!("{:?} {other:?}", trial.kind),

@@ -12,7 +12,7 @@ use super::input::{ErrorTerms, Line, Spread};
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
 use stats::student::{quantile, two_sided};
 
-/// Least factor of more data that is advised.
+/// Minimum factor of additional data that is advised.
 const LEAST_MORE: f64 = 1.5;
 
 /// Limits of a comparison.
@@ -42,7 +42,7 @@ pub(super) fn words(all: Vec<Line>, tolerance: Tolerance) -> Vec<ComparedFigure>
     all.into_iter().map(worded).collect()
 }
 
-/// Computes the interval of one of `family` figures. Returns half of it in standard errors.
+/// Computes the interval of one of `family` figures. Returns its half-width in standard errors.
 fn interval(line: &mut Line, family: f64) -> f64 {
     let (c, chance) = (&mut line.compared, COMPARE_LEVEL / family);
     let together = |p: f64| (p * family).min(1.0);
@@ -83,15 +83,16 @@ fn word(c: &ComparedFigure, tolerance: Tolerance) -> ComparisonResult {
     }
 }
 
-/// Returns whether an undecided figure may be worse by more than is allowed. Without any failure the new server fails no more.
+/// Returns true if an undecided figure may be worse by more than is allowed. A new server without failures cannot be
+/// worse.
 fn may_be_worse(c: &ComparedFigure, tolerance: Tolerance) -> bool {
     let fails_nothing = c.figure == FAILED && c.new <= 0.0;
     let within = reach(c, tolerance).is_some_and(|(worse, _, same)| worse <= same);
     c.word == ComparisonResult::NotEnough && !within && !fails_nothing
 }
 
-/// Returns the factor of more data that would decide, and the kind of data. The interval has to become as narrow as the distance from 1, or
-/// as the rest of the threshold. More windows do not narrow what runs differ by.
+/// Returns the factor of more data that would decide, and the kind of data. The interval has to become as narrow as the
+/// distance from 1, or as the rest of the threshold. More windows do not reduce the differences between runs.
 fn more(c: &ComparedFigure, z: f64, threshold: f64, error_terms: &ErrorTerms) -> Option<(f64, NeededData)> {
     let Some((low, high)) = c.low.zip(c.high) else {
         // This factor makes an interval possible; its width is not known yet.
@@ -104,7 +105,7 @@ fn more(c: &ComparedFigure, z: f64, threshold: f64, error_terms: &ErrorTerms) ->
     let by_runs = z * error_terms.between;
     let (times, of) = match error_terms.of {
         NeededData::Runs => ((half / narrow).powi(2), NeededData::Runs),
-        // Windows alone do not suffice: more runs, and enough to have an interval of their own.
+        // More windows do not suffice. More runs are needed, enough for an interval of their own.
         NeededData::Windows if by_runs >= narrow => {
             let fewest = FEWEST_WINDOWS as f64 / error_terms.runs.max(1) as f64;
             ((half / narrow).powi(2).max(fewest).ceil(), NeededData::Runs)
@@ -116,7 +117,7 @@ fn more(c: &ComparedFigure, z: f64, threshold: f64, error_terms: &ErrorTerms) ->
     Some((times.max(LEAST_MORE), of)).filter(|(times, _)| times.is_finite())
 }
 
-/// Returns whether a deciding figure became worse by more than is allowed: a ratio beyond the threshold, more failures than the objective
+/// Returns true if a deciding figure became worse by more than is allowed: a ratio beyond the threshold, more failures than the objective
 /// allows, or a lost capacity.
 fn regressed(c: &ComparedFigure, tolerance: Tolerance) -> bool {
     let beyond = match c.difference {

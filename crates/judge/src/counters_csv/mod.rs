@@ -1,7 +1,7 @@
 //! Counters that somebody else collected, as a CSV file, and everything that can be derived from them. Pure: the text
 //! comes in, figures go out. This is what `loadline judge counters.csv` prints.
 //!
-//! The file has one line a case (an operating point), in the order in which load was added:
+//! The file has one line per case (an operating point), in the order in which load was added:
 //!
 //! ```text
 //! case,clients,reads_per_s,cpu_percent,process_percent,interrupts_per_s,interrupts_at_rest_per_s,printed.cpu_us
@@ -24,11 +24,11 @@ use crate::number::{positive, ratio};
 /// Difference up to which two figures of the same thing agree.
 pub const TOLERANCE: f64 = 0.005;
 
-/// No counter of a machine is larger: beyond, products of figures are not exact any more.
+/// Maximum value of a collected figure. No counter of a machine is larger, and products of larger figures are inexact.
 const MOST: f64 = 1e15;
-/// The most cases that a file may have: each is compared with all others.
+/// Maximum number of cases in a file: each is compared with all others.
 pub const MAX_CASES: usize = run::MAX_TRIALS;
-/// The largest file that is read, bytes: room for 800 bytes a case.
+/// Maximum size of a file, bytes: 800 bytes per case.
 pub const MAX_BYTES: u64 = 8 << 20;
 
 /// One operating point as it was collected.
@@ -36,9 +36,9 @@ pub const MAX_BYTES: u64 = 8 << 20;
 pub struct Case {
     /// Its name.
     pub name: String,
-    /// What was collected, by column.
+    /// Collected figures, by column.
     pub values: Values,
-    /// What a text prints, by quantity.
+    /// Printed figures, by quantity.
     pub printed: Values,
 }
 
@@ -51,24 +51,24 @@ pub struct Derived {
     pub quantity: &'static Quantity,
     /// The recomputed value.
     pub value: f64,
-    /// What a text prints.
+    /// Printed value.
     pub printed: Option<f64>,
 }
 
 impl Derived {
-    /// Whether the printed value agrees with the recomputed one; `None` where nothing is printed.
+    /// Returns true if the printed value agrees with the recomputed one; `None` where nothing is printed.
     pub fn agrees(&self) -> Option<bool> {
         self.printed.map(|p| agree(self.value, p))
     }
 
-    /// What is known of a printed figure that is wrong in the source itself.
+    /// Known error of a printed figure that is wrong in the source itself.
     pub fn source_error(&self) -> Option<&'static str> {
         let known = SOURCE_ERRORS.iter().find(|(id, p, _)| *id == self.quantity.id && self.printed == Some(*p));
         known.map(|(_, _, why)| *why)
     }
 }
 
-/// Figures that the source prints and that its own inputs contradict, the tolerance notwithstanding.
+/// Printed figures that the source's own inputs contradict, even within the tolerance.
 const SOURCE_ERRORS: &[(&str, f64, &str)] = &[
     ("packet_bytes", 1053.46, "the source's inputs give 1055.59"),
     ("interrupt_us_per_read", 260.0, "a product of a net and a gross mean; dividing directly gives 225.0"),
@@ -80,18 +80,18 @@ const SOURCE_ERRORS: &[(&str, f64, &str)] = &[
     ("dropped_syn_us", 325.0, "the end points of the source's curve give 212.6 us"),
 ];
 
-/// Whether two figures of the same thing agree within [`TOLERANCE`].
+/// Returns true if two figures of the same thing agree within [`TOLERANCE`].
 pub fn agree(a: f64, b: f64) -> bool {
     a == b || ratio((a - b).abs(), a.abs().max(b.abs())).is_some_and(|d| d <= TOLERANCE)
 }
 
-/// Why a file could not be read.
+/// Reason why a file could not be read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CsvError {
     /// No header line.
     #[error("the file is empty: the first line must name the columns, beginning with `case`")]
     Empty,
-    /// More cases than are read.
+    /// Too many cases.
     #[error("the file has {0} cases, at most {MAX_CASES} are read; give one line an operating point, not one a sample")]
     Cases(usize),
     /// The first column is not `case`.
@@ -188,7 +188,7 @@ fn case(line: usize, text: &str, columns: &[&str]) -> Result<Case, CsvError> {
         })?;
         match column.strip_prefix("printed.") {
             Some(quantity) => case.printed.insert(quantity.to_string(), value),
-            // What was collected are counts, rates and shares; only what a text prints may be a fall.
+            // Collected figures are counts, rates and shares. Only a printed figure may be negative.
             None if (0.0..=MOST).contains(&value) => case.values.insert((*column).to_string(), value),
             None => return Err(CsvError::Range { line, column: (*column).to_string(), text: (*cell).to_string() }),
         };
@@ -196,8 +196,8 @@ fn case(line: usize, text: &str, columns: &[&str]) -> Result<Case, CsvError> {
     Ok(case)
 }
 
-/// Everything that follows from the cases, in the order of cases and table. Inputs named `before.…` are those of the case
-/// before, and what was derived can be the input of a later row.
+/// Derives all figures from the cases, in the order of cases and table. Inputs named `before.…` are those of the case
+/// before. A derived figure can be the input of a later row.
 pub fn derive(cases: &[Case]) -> Vec<Derived> {
     let mut out = Vec::new();
     let mut before: Values = Values::new();
@@ -219,7 +219,7 @@ pub fn derive(cases: &[Case]) -> Vec<Derived> {
     out
 }
 
-/// The rate of a case: as it was collected, or N / R where only a response time is given.
+/// Returns the rate of a case: as it was collected, or N / R where only a response time is given.
 fn rate(values: &Values) -> Option<f64> {
     let value = |name: &str| values.get(name).copied().and_then(positive);
     value("reads_per_s").or_else(|| ratio(1e3 * value("clients").unwrap_or(1.0), value("response_given_ms")?))

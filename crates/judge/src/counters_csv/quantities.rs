@@ -1,5 +1,5 @@
-//! What can be derived from collected counters: one literal row a quantity, with its formula in words and in code.
-//! Source: the derived quantities of source 0 and 3 (part A.6), made consistent: rates at rest are always taken off, and
+//! What can be derived from collected counters: one row per quantity, with its formula in words and in code. Source:
+//! the derived quantities of source 0 and 3 (part A.6), made consistent: rates at rest are always subtracted, and
 //! nothing is multiplied that can be divided directly.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use crate::number::finite;
 pub struct Quantity {
     /// Name, with the unit.
     pub id: &'static str,
-    /// What it is, in a line.
+    /// Meaning in one line.
     pub help: &'static str,
     /// The formula, with the names of the inputs.
     pub formula: &'static str,
@@ -37,7 +37,7 @@ impl Quantity {
     }
 }
 
-/// All columns that a file may have: whatever any quantity takes in of its own case.
+/// Returns all columns that a file may have: the inputs of all quantities from their own case.
 pub fn columns() -> Vec<&'static str> {
     let mut names: Vec<&str> =
         QUANTITIES.iter().flat_map(|q| q.inputs).copied().filter(|n| !n.starts_with("before.")).collect();
@@ -57,7 +57,7 @@ const fn q(
     Quantity { id, help, formula, inputs, unit, compute }
 }
 
-/// Microseconds a request of a share in per cent.
+/// Returns the microseconds per request for a busy share in per cent.
 fn us_of(percent: f64, per_s: f64) -> f64 {
     1e4 * percent / per_s
 }

@@ -1,4 +1,4 @@
-//! The planted runs, one a bottleneck.
+//! The planted runs, one per bottleneck.
 
 use run::{ErrorKind, Trial};
 
@@ -19,7 +19,7 @@ pub(crate) fn held_by_a_window() -> PlantedRun {
         .level(Server, "connection.delivery_rate", "", 620_000.0)
 }
 
-/// A server that passes 500 requests a second and refuses what is beyond.
+/// A server that passes 500 requests a second and refuses the rest.
 pub(crate) fn refuses_beyond_500() -> PlantedRun {
     let refuse = |t: &mut Trial, p: &super::Point| {
         let limit = 500.0_f64.min(p.capacity / 3.0);

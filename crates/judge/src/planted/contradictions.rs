@@ -1,5 +1,5 @@
-//! What is printed about one run never contradicts itself: every planted run, and some in which a measured rate stands above
-//! a figure that bounds it.
+//! Sentences about one run never contradict each other. Tests every planted run, and runs in which a measured rate
+//! exceeds a figure that should bound it.
 
 use run::{Run, Trial, TrialKind};
 
@@ -10,7 +10,7 @@ fn judged(mut run: Run) -> Run {
     run
 }
 
-/// Everything that is printed as a fact about one run, held against what the run's trials show.
+/// Checks the facts that are printed about a run against its trials.
 #[test]
 fn no_planted_run_prints_two_figures_that_contradict_each_other() {
     let odd = without(planted("server-concurrency").unwrap(), &["process.cpu"]);
@@ -32,7 +32,7 @@ fn no_planted_run_prints_two_figures_that_contradict_each_other() {
     every_sentence_is_said_by_some(&runs);
 }
 
-/// What is looked for below, in words: a sentence that was reworded is held against nothing.
+/// Words that the checks below look for. Without this test, a reworded sentence would escape the checks.
 const SENTENCES: &[&str] = &[
     LITTLE,
     NO_STEP,
@@ -68,8 +68,8 @@ fn is_room(e: &run::Evidence) -> bool {
 /// Makes a planted run.
 type Planted = fn() -> PlantedRun;
 
-/// Runs in which a measured rate stands above a figure that could bound it: what the warning about it says, and the run. The
-/// one without a warning has no figure that its rate passes.
+/// Runs in which a measured rate exceeds a figure that should bound it: the words of the warning, and the run. The run
+/// without a warning has no such figure.
 const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
     // One client alone pays for every wake-up, so two do more than twice its work: N / R1.
     (Some("R1 and the knee are too high"), || {
@@ -108,7 +108,7 @@ const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
     }),
 ];
 
-/// The trial completes so many times fewer requests, which take as many times as long.
+/// Divides the completed requests of a trial by this factor, and multiplies their times by it.
 fn slow_down(t: &mut Trial, times: f64) {
     let r = &mut t.rates;
     [&mut r.completed_rate, &mut r.goodput, &mut r.sent_rate].into_iter().for_each(|rate| *rate /= times);
@@ -169,7 +169,7 @@ fn contradicts_nothing(run: &Run) {
     its_own_reasons(run);
 }
 
-/// N / R1 of the sweep, held against each of its steps.
+/// N / R1 of the sweep, compared with each of its steps.
 fn bounds_nothing_that_was_passed(run: &Run) {
     let f = &run.findings;
     let closed = run.trials.iter().filter(|t| t.kind == TrialKind::Sweep);
@@ -185,7 +185,7 @@ fn bounds_nothing_that_was_passed(run: &Run) {
     assert!(!f.bottleneck.sentence.contains("at a time"), "{id}: places are counted by an R1 that holds no longer");
 }
 
-/// The argument does not take back what the verdict says.
+/// The argument does not contradict the verdict.
 fn its_own_reasons(run: &Run) {
     let (f, b) = (&run.findings, &run.findings.bottleneck);
     let says = |words: &str| f.argument.iter().any(|sentence| sentence.contains(words));

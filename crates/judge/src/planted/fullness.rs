@@ -10,7 +10,7 @@ fn judged(run: &PlantedRun) -> Bottleneck {
     run.findings.bottleneck
 }
 
-/// One of four CPUs has a thread that runs so much of the time at the plateau.
+/// A server on four CPUs with one thread that runs this share of the time at the plateau.
 fn one_thread(busy: f64) -> PlantedRun {
     let us = move |p: &super::Point| p.x / 500.0 * busy * 1e6;
     PlantedRun::new(6000.0, 500.0)
@@ -72,7 +72,7 @@ fn soft_interrupts_on_the_cpu_of_a_pinned_worker_are_time_that_it_lacks() {
     assert_ne!(without.id, "server-single-thread", "{without:#?}");
 }
 
-/// A proxy, a store behind it and the generator on two CPUs, of which each uses so much.
+/// A proxy, its upstream store and the generator on two CPUs, each with this CPU use.
 fn on_two_cpus(proxy: f64, store: f64, generator: f64) -> Bottleneck {
     let at = move |p: &super::Point, cpus: f64| p.x / 4000.0 * cpus * 1e6;
     let mut planted = PlantedRun::new(1000.0, 4000.0)

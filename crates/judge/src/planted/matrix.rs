@@ -43,7 +43,7 @@ pub(super) const INFEASIBLE: &[Infeasible] = &[
 /// Change that a pair needs so that both causes are at their limit.
 type Adjust = fn(PlantedRun) -> PlantedRun;
 
-/// A quota meets a full CPU only where the quota is as large as what the server uses.
+/// A quota and a full CPU can both be the limit only if the quota equals the server's CPU use.
 const ADJUST: &[((&str, &str), Adjust)] = &[
     (("server-cpu-quota", "server-cpu"), |pair| pair.level(Who::Server, "cgroup.cpu_quota", "/srv", 3.96)),
     (("server-cpu-quota", "server-single-thread"), |pair| {

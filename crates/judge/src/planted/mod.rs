@@ -119,9 +119,9 @@ mod tests {
         }
     }
 
-    /// Planted runs in which another rule sees its own signs too, all of them: a pair that is new or that is no more fails the
-    /// test. The cause explains them, or its tier is higher. An idle server whose rate is flat
-    /// looks like a fixed number of workers to a rule that does not know the cause.
+    /// All planted runs in which another rule sees its own signs, too. The test fails if a pair appears or disappears.
+    /// The cause explains them, or its tier is higher. An idle server whose rate is flat looks like a fixed number of
+    /// workers to a rule that does not know the cause.
     const SYMPTOMS: &[(&str, &str)] = &[
         ("client-fds", "not-saturated"),
         ("client-ports", "not-saturated"),
@@ -170,7 +170,7 @@ mod tests {
         assert!(warnings[0].starts_with("other programs used"), "{warnings:?}");
     }
 
-    /// A server of one thread on a processor of its own, beside other programs that take the rest of the time.
+    /// A server of one thread on a CPU of its own, beside other programs that take the rest of the time.
     fn disturbed(server: (f64, f64), client: (f64, f64)) -> run::Bottleneck {
         let x = 20_000.0;
         let mut planted_run = PlantedRun::new(500.0, x)
@@ -203,7 +203,8 @@ mod tests {
         assert_eq!(b.id, "unknown", "{b:#?}");
     }
 
-    /// Of two processors one was 94 % busy with the server that is pinned to it: nothing says that the queue is elsewhere.
+    /// One of two CPUs was 94 % busy with the server that is pinned to it, so nothing shows that the queue is
+    /// elsewhere.
     #[test]
     fn a_nearly_full_processor_of_a_pinned_server_is_no_room() {
         let mut planted_run = PlantedRun::new(500.0, 20_000.0)

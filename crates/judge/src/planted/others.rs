@@ -1,5 +1,5 @@
-//! Counters that other programs share: another program makes each of them large beside a healthy server, and the rule stays silent. With the
-//! symptom of this load it binds.
+//! Counters that other programs also change. If another program makes one large beside a healthy server, the rule must
+//! stay silent. With the symptom of this load, the rule must bind.
 
 use super::{PlantedRun, Who};
 use crate::{Facts, RULES, Rule, Verdict};
@@ -295,7 +295,7 @@ const SHARED: &[Shared] = &[
     },
 ];
 
-/// Counters that only rule out, or only add a remark.
+/// Counters that only rule out a cause, or only add a remark.
 const NEVER_FOR: &[(&str, &str)] = &[
     ("not-saturated", "cpu.idle"),
     ("not-saturated", "interface.tx_bytes"),
@@ -340,7 +340,7 @@ fn every_shared_counter_is_tried() {
     }
 }
 
-/// Returns whether a counter is that of a machine or of a network namespace; the listener is that of the server.
+/// Returns true if a counter is that of a machine or of a network namespace; the listener is that of the server.
 fn is_shared(counter: &str) -> bool {
     run::counter(counter).is_some_and(|spec| spec.scope() != run::Scope::Side && spec.object != "Listener")
 }

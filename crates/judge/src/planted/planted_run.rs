@@ -1,5 +1,5 @@
-//! A small stage for planted runs: a closed system with R1 and Xmax, a sweep and an open-loop search over it, two hosts of
-//! four processors, and every counter harmless until a case says otherwise.
+//! Builder of planted runs: a closed system with R1 and Xmax, a sweep and an open-loop search, and two hosts with four
+//! CPUs each. Every counter is harmless unless a case changes it.
 
 use std::collections::BTreeMap;
 
@@ -26,12 +26,12 @@ pub struct Point {
     pub capacity: f64,
 }
 
-/// Whose counter.
+/// Side of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// The generator's.
+    /// Side of the generator.
     Client,
-    /// The server's.
+    /// Side of the server.
     Server,
 }
 
@@ -44,11 +44,11 @@ pub(super) struct Row {
     pub(super) id: &'static str,
     pub(super) instance: String,
     pub(super) value: Value,
-    /// Set by a case, not one of the harmless counters that every run has.
+    /// True if a case set it, false for the harmless counters of every run.
     pub(super) planted: bool,
 }
 
-/// The stage.
+/// Builder of one planted run.
 pub struct PlantedRun {
     pub(super) r1_us: f64,
     pub(super) x_max: f64,
@@ -170,20 +170,20 @@ impl PlantedRun {
         self
     }
 
-    /// Client and server on one host, at the loopback address.
+    /// Puts client and server on one host, at the loopback address.
     pub fn shared(mut self) -> Self {
         self.shared = true;
         self.url = "http://127.0.0.1:8080/".into();
         self
     }
 
-    /// The target's address.
+    /// Sets the target's address.
     pub fn url(mut self, url: &str) -> Self {
         self.url = url.into();
         self
     }
 
-    /// Nothing of the server's side can be read.
+    /// Removes the server's side, as if nothing of it could be read.
     pub fn no_server(mut self) -> Self {
         self.server = false;
         self

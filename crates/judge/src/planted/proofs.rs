@@ -43,7 +43,7 @@ pub(crate) fn slots_beside(first: &str, own: f64, server: f64) -> ProofTrial {
     trial
 }
 
-/// A lever whose victim wanted its resource for this share of the time while a thief took so much.
+/// A lever whose victim wanted its resource for this share of the time, while a thief took this share of it.
 fn hardly_wanted(trial: &mut ProofTrial, lever: usize, wanted: f64, taken: f64) {
     let lever = &mut trial.levers[lever];
     lever.speed.iter_mut().for_each(|speed| *speed = 1.0);
@@ -62,7 +62,7 @@ pub(crate) fn count(taken: f64, ratio: f64) -> ProofTrial {
     trial
 }
 
-/// Turns with and without a lever that adds as much again.
+/// Turns with and without a lever that doubles the resource.
 pub(crate) fn turns(lever: &str, ratio: f64) -> SwitchTrial {
     let off = vec![100.0, 103.0, 98.0, 101.0, 99.0];
     let on = off.iter().zip([1.01, 0.99, 1.0, 0.98, 1.02]).map(|(off, noise)| off * ratio * noise).collect();
@@ -119,7 +119,7 @@ pub(crate) fn tried_on(run: Run, verdict: Bottleneck, experiment: impl Fn(&mut P
     tried_with(run, verdict, DOSE, experiment)
 }
 
-/// The same with a planned dose.
+/// Returns such an experiment with a planned dose.
 fn tried_with(
     mut run: Run,
     mut verdict: Bottleneck,
@@ -135,7 +135,7 @@ fn tried_with(
     (proof, verdict)
 }
 
-/// The same of a run of which nothing else is known; for verdicts about the server's CPU it is full.
+/// Returns such an experiment on a minimal run. For verdicts about the server's CPU, the CPU is full.
 fn tried(verdict: Bottleneck, experiment: impl Fn(&mut Proof, &str)) -> (Proof, Bottleneck) {
     let run = if verdict.id == "server-concurrency" { Run::default() } else { full() };
     tried_on(run, verdict, experiment)
@@ -281,7 +281,7 @@ const PROOFS: &[fn() -> (Proof, Bottleneck)] = &[
     || in_turns("server-fds", 2.0),
 ];
 
-/// Returns what each planted experiment says, by its outcome, and what it makes of the verdict.
+/// Returns the sentences of each planted experiment with its outcome, and the verdict after it.
 pub(super) fn sentences() -> Vec<Sentence> {
     let of = |make: &fn() -> (Proof, Bottleneck)| {
         let (proof, verdict) = make();

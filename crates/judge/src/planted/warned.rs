@@ -1,4 +1,4 @@
-//! Planted runs whose figures deserve a warning each, and one in which nothing does.
+//! Planted runs that each cause one warning, and one run without a warning.
 
 use run::{Intensity, Run, Trial, TrialKind};
 
@@ -6,7 +6,7 @@ use super::planted_run::{PlantedRun, Point, Who};
 
 use Who::{Client, Server};
 
-/// Saturated by its workers, with nothing unusual.
+/// A run saturated by its workers, with nothing unusual.
 fn plain() -> PlantedRun {
     PlantedRun::new(1000.0, 4000.0)
 }

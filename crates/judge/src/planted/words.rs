@@ -71,7 +71,7 @@ fn rules() -> Vec<Sentence> {
     RULES.iter().flat_map(of).collect()
 }
 
-/// What is said of each planted run, as it is and without each counter that its rule needs.
+/// Returns the sentences about each planted run, complete and without each counter that its rule needs.
 fn judged() -> Vec<Sentence> {
     let planted = PLANTED.iter().flat_map(|planted| {
         let needs = RULES.iter().find(|rule| rule.id == planted.id).map_or(&[][..], |rule| rule.needs);

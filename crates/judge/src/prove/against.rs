@@ -62,7 +62,7 @@ impl Against {
 
 const TOGETHER: &str = "the levers were always on together, so their effects cannot be separated";
 
-/// Returns whether each lever is on in a slot, and the change of each since the slot before.
+/// Returns the regressors of a slot: for each lever 1 if it is on, and for each lever its change since the slot before.
 pub(super) fn of_levers(levers: &[LeverSlots], t: usize) -> Vec<f64> {
     let on = |l: &LeverSlots, t: usize| f64::from(u8::from(l.on[t]));
     let now = levers.iter().map(|l| on(l, t));
@@ -75,7 +75,7 @@ struct Level {
     steps: Vec<Step>,
 }
 
-/// A slot beside its expectation.
+/// A slot compared with its expectation.
 struct Step {
     /// Share of the innovation by which the level moves.
     gain: f64,
@@ -137,7 +137,7 @@ mod tests {
         ProofTrial { completed_rate, levers: vec![lever(&server), lever(&client)], ..ProofTrial::default() }
     }
 
-    /// How many intervals of the server's hold the truth, and half of one in the mean.
+    /// Returns the number of intervals of the server's share that hold the truth, and their mean half-width.
     fn found(noise: f64, keeps: f64) -> (u64, f64) {
         let of = |seed| estimate(&trial(seed, noise, keeps)).unwrap().elasticities[0];
         let all: Vec<Estimate> = (0..SEEDS).map(of).collect();
@@ -145,7 +145,8 @@ mod tests {
         (held, all.iter().map(Estimate::half).sum::<f64>() / SEEDS as f64)
     }
 
-    /// What is left open of what the server's lever did to throughput, in the mean, over what a level that moves by so much leaves.
+    /// Returns the error of the effect of the server's lever with the chosen movement of the level, over the error with
+    /// the movement `moves`; the mean over seeds.
     fn over(noise: f64, keeps: f64, moves: f64) -> f64 {
         let slots: Vec<usize> = (1..SLOTS).collect();
         let sd = |against: &Against, y: &[f64]| against.fit(y).unwrap().covariance[0][0].sqrt();
@@ -192,7 +193,7 @@ mod tests {
         assert!((last(0.0) - 20.0).abs() < 1e-9 && (last(10.0) - 1.0).abs() < 0.1, "{} {}", last(0.0), last(10.0));
     }
 
-    /// A slot that was not seen leaves its neighbours' level as open as two moves do.
+    /// A missing slot adds as much uncertainty to the level as two moves.
     #[test]
     fn slots_that_were_not_seen_leave_the_level_more_open() {
         let (all, some) = (Level::moving(&[1, 2, 3], 1.0), Level::moving(&[1, 2, 9], 1.0));

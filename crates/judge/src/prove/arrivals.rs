@@ -52,7 +52,8 @@ impl OpenNetwork {
         ProofTrial { slot_s: SLOT_S, slot_times: times, levers, ..ProofTrial::default() }
     }
 
-    /// Returns the response times of each slot. Requests pass the stations in the order of arrival. A millisecond stands for a second.
+    /// Returns the response times of each slot. Requests pass the stations in the order of arrival. A millisecond in
+    /// the histograms stands for a second of virtual time.
     fn times(&self, on: &[Vec<bool>], random: &mut fastrand::Rng) -> Vec<SlotHist> {
         let slots = on.first().map_or(0, Vec::len);
         let mut counts = vec![vec![0u64; SlotHist::BUCKETS]; slots];

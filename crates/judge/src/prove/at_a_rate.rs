@@ -39,7 +39,8 @@ pub struct AtRate {
     pub response_s: f64,
 }
 
-/// Returns the figure of the response time that the objective names, the highest percentile. An objective that nobody named is on the median.
+/// Returns the figure of the response time that the objective names, the highest percentile. A default objective limits
+/// the median.
 pub fn answer_of(objective: &Objective) -> ProofMetric {
     match () {
         () if objective.p99_9_us.is_some() => ProofMetric::P999,
@@ -157,7 +158,7 @@ mod tests {
     use super::super::arrivals::OpenNetwork;
     use super::*;
 
-    /// Two stations with a delay, of which this lever was said to have such a share.
+    /// Concludes from two stations and a delay, with this predicted share of one lever.
     fn tried(demands: [f64; 2], delay_s: f64, predicted: Option<(&str, f64)>) -> (Proof, Bottleneck) {
         let trial = OpenNetwork { demands: demands.to_vec(), delay_s, dose: 0.1 }.trial(1);
         let mut levers = trial.levers.clone();

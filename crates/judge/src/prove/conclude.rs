@@ -94,7 +94,7 @@ fn more_load(proof: &Proof) -> MoreLoad {
     }
 }
 
-/// An experiment beside the verdict that it tests.
+/// An experiment together with the verdict that it tests.
 struct Experiment<'a> {
     facts: &'a Facts<'a>,
     /// Effect of each lever with slots.
@@ -252,7 +252,7 @@ impl<'a> Experiment<'a> {
     }
 }
 
-/// Returns whether the effect of the verdict's own lever was predicted; of a larger load, whether it also was as predicted.
+/// Returns true if the effect of the verdict's own lever was predicted. The effect of a larger load must also match its prediction.
 fn is_predicted(proof: &Proof, lever: Option<&str>, verdict: &Bottleneck) -> bool {
     if subject(verdict) != Subject::Load {
         return proof.prediction.as_ref().is_some_and(|p| Some(p.lever.as_str()) == lever);
@@ -271,7 +271,7 @@ fn subject(verdict: &Bottleneck) -> Subject {
     }
 }
 
-/// Returns whether the rule of a verdict finds a cause by signs of its own.
+/// Returns true if the rule of a verdict finds a cause by signs of its own.
 fn names_a_cause(verdict: &Bottleneck) -> bool {
     RULES.iter().any(|rule| rule.id == verdict.id && rule.tier < Tier::LeftOver)
 }
@@ -297,7 +297,7 @@ fn own(proof: &Proof, effects: &[Effect], verdict: &Bottleneck, turns: Option<&O
     }
 }
 
-/// Returns whether the measured throughput contains the prediction, within the model's own error, and excludes no effect.
+/// Returns true if the measured throughput contains the prediction, within the model's own error, and excludes no effect.
 fn is_as_predicted(effects: &[Effect], lever: &str) -> bool {
     let Some(effect) = parts::effect_of(effects, lever) else { return false };
     let expected = 1.0 - effect.dose;
@@ -333,7 +333,7 @@ fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) 
     }
 }
 
-/// Returns whether the CPUs of both sides and all other resources that were slowed are excluded, but for the verdict's own.
+/// Returns true if the CPUs of both sides and all other resources that were slowed are excluded, but for the verdict's own.
 fn excludes_others(proof: &Proof, own: Option<&str>) -> bool {
     let is_out = |lever: &str| part_of(proof, lever).is_some_and(|part| part.estimate.high < EXCLUDED);
     let others = || proof.parts().filter(|part| Some(part.lever.as_str()) != own);
@@ -361,8 +361,8 @@ fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Option<String
     proof.steadiness.as_ref().and_then(|steadiness| doubt(steadiness, parts::least_dose(proof, effects)))
 }
 
-/// Returns a lever that surely changed throughput by more than its resource was wanted, where an upstream works on the machine: the lever slowed
-/// that as well. An elasticity is at most the utilization.
+/// Returns a lever that surely changed throughput by more than the utilization of its resource, if an upstream works on
+/// the machine: the lever slowed the upstream as well. An elasticity is at most the utilization.
 fn slows_more<'a>(facts: &Facts<'_>, proof: &'a Proof) -> Option<&'a str> {
     let trial = run::ProofTrial::of_speeds(&proof.trials)?;
     facts.upstreams.iter().find(|load| load.cpu_used.is_some_and(|used| used >= WORKS))?;

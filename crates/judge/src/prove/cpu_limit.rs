@@ -50,7 +50,7 @@ pub(super) enum CpuLimit {
     OneThread,
     /// Requests take turns on the CPU, on changing threads.
     Serial {
-        /// Whether the threads that wait for their turn fill the other CPUs.
+        /// True if the threads that wait for their turn fill the other CPUs.
         spins: bool,
     },
     /// Some workers compute at a time, fewer than there are CPUs.
@@ -117,7 +117,7 @@ impl CpuSigns {
         self.has_one_thread() && self.used < SEVERAL_CPUS || self.takes_turns()
     }
 
-    /// Returns whether the server handles one request at a time, with about one CPU.
+    /// Returns true if the server handles one request at a time, with about one CPU.
     fn takes_turns(&self) -> bool {
         match self.places {
             Some(places) => places < ONE_AT_A_TIME && self.used < SEVERAL_CPUS,
@@ -125,7 +125,7 @@ impl CpuSigns {
         }
     }
 
-    /// Returns whether one thread is full or does nearly all the work of about one CPU.
+    /// Returns true if one thread is full or does nearly all the work of about one CPU.
     fn has_one_thread(&self) -> bool {
         self.thread.is_some_and(|thread| {
             thread >= NEARLY_FULL || self.used < SEVERAL_CPUS && thread >= ONE_THREAD * self.used && thread >= BUSY
@@ -163,7 +163,7 @@ fn count_effect(proof: &Proof, used: f64, allowed: f64, beside_others: bool) -> 
     }
 }
 
-/// Returns whether the server kept its CPUs full although slowing them hardly mattered: it polls.
+/// Returns true if the server kept its CPUs full although slowing them hardly mattered: it polls.
 pub(super) fn polls(view: &View<'_>) -> bool {
     view.cpu_used().zip(view.cpu_allowed()).is_some_and(|(used, allowed)| used >= FULL * allowed)
 }

@@ -82,16 +82,16 @@ pub(super) struct Test {
     pub(super) subject: Subject,
     pub(super) own: Own,
     pub(super) kind: Kind,
-    /// Whether the effect of the verdict's own lever was recorded before the experiment. The lever of `not-saturated` is a larger load.
+    /// True if the effect of the verdict's own lever was recorded before the experiment. The lever of `not-saturated` is a larger load.
     pub(super) is_predicted: bool,
-    /// Whether something else changed throughput as much as the levers did, or a lever slowed more than its own resource.
+    /// True if something else changed throughput as much as the levers did, or a lever slowed more than its own resource.
     pub(super) is_disturbed: bool,
     pub(super) rival: Rival,
-    /// Whether the levers exclude both sides' CPUs and every other resource that they slowed.
+    /// True if the levers exclude both sides' CPUs and every other resource that they slowed.
     pub(super) excludes_others: bool,
     pub(super) more_load: MoreLoad,
     pub(super) observed: Observed,
-    /// Whether counters of a specific cause were sure of the verdict.
+    /// True if counters of a specific cause were sure of the verdict.
     pub(super) is_definite: bool,
 }
 

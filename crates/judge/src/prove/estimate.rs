@@ -80,7 +80,7 @@ fn known(lever: &LeverSlots, felt: f64) -> Known {
     }
 }
 
-/// Returns whether a lever took a good part of what it was told to take.
+/// Returns true if a lever took a good part of what it was told to take.
 pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
     let ordered = lever.ordered.or(lever.taken.map(|_| DEFAULT_ORDER)).unwrap_or(0.0);
     lever.taken.unwrap_or(felt) >= DOSE_GIVEN * ordered
@@ -299,7 +299,7 @@ impl Nonlinearity {
     }
 }
 
-/// Subtracts a part between 0 and this.
+/// Subtracts a part between 0 and `most` from an estimate.
 fn subtract(e: &mut Estimate, most: f64) {
     e.value -= most / 2.0;
     e.low -= most.max(0.0);

@@ -5,7 +5,8 @@ use run::{CPU_COUNT_LEVER, Effect, LOAD_LEVER, ProofTrial, Run};
 use super::estimate;
 use crate::thresholds::MOST;
 
-/// Returns whether throughput may follow the speed of the server's CPU, so that the number of CPUs says more; `None` if that was not measured.
+/// Returns true if throughput may follow the speed of the server's CPU, so that a trial with fewer CPUs says more. `None` if the effect of
+/// speed was not measured.
 pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     let trial = ProofTrial::of_speeds(&run.findings.proof.as_ref()?.trials)?;
     let at = trial.levers.iter().position(|lever| lever.lever == "server-cpu")?;
@@ -16,7 +17,7 @@ pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
 pub fn predicted_further(run: &Run, lever: &str, dose: f64) -> Option<Effect> {
     let ratio = match (lever, run.findings.bottleneck.id.as_str()) {
         (_, "unknown" | "") => return None,
-        // Where nothing is full, throughput grows with the load; otherwise nothing more comes out.
+        // If nothing is full, throughput grows with the load. Otherwise throughput stays.
         (LOAD_LEVER, "not-saturated") | (CPU_COUNT_LEVER, "server-cpu") => 1.0 - dose,
         (LOAD_LEVER | CPU_COUNT_LEVER, _) => 1.0,
         _ => return None,

@@ -15,8 +15,8 @@ pub const MAX_LOOKS: usize = 4;
 const LAST_BORDER: [f64; MAX_LOOKS] = [1.960, 1.977, 2.004, 2.024];
 /// Half of a 95 % interval, standard deviations.
 const USUAL_BORDER: f64 = 1.960;
-/// Returns whether the slots so far show that the first lever's resource carries more than half of the throughput, or
-/// that it does not, at look `look` of `looks`. The last look ends the experiment in any case.
+/// Returns true if the slots so far decide whether the first lever's resource carries more than half of the throughput.
+/// This is look `look` of `looks`. The last look ends the experiment in any case.
 pub fn is_known(trial: &ProofTrial, look: usize, looks: usize) -> bool {
     let found = estimate(trial).ok().and_then(|found| found.elasticities.first().copied());
     found.is_some_and(|found| {

@@ -38,7 +38,8 @@ pub(super) fn observation(verdict: &Bottleneck) -> Option<&Evidence> {
     verdict.evidence.iter().filter(|evidence| counters.contains(&evidence.counter.as_str())).find(shows)
 }
 
-/// Returns the signs of another bottleneck that are seen directly while the verdict and those that the experiment excluded are not asked.
+/// Returns the direct signs of another bottleneck, other than that of the verdict and those that the experiment
+/// excluded.
 pub(super) fn other_cause(facts: &Facts<'_>, verdict: &Bottleneck, excluded: &[&str]) -> Option<String> {
     let not_asked: Vec<&str> = excluded.iter().copied().chain([verdict.id.as_str()]).collect();
     let other = without(facts, &not_asked);
@@ -47,7 +48,7 @@ pub(super) fn other_cause(facts: &Facts<'_>, verdict: &Bottleneck, excluded: &[&
     sign.or_else(|| full_listen_queue(facts).filter(|_| verdict.id == "network-loss"))
 }
 
-/// Returns whether a rule finds a cause, and one whose signs the verdict does not account for.
+/// Returns true if a rule finds a cause whose signs the verdict does not account for.
 fn is_other_cause(verdict: &str, other: &str) -> bool {
     let rule = |id: &str| RULES.iter().find(|rule| rule.id == id);
     let is_explained = rule(verdict).is_some_and(|rule| rule.explains.contains(&other));

@@ -39,7 +39,8 @@ pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof) -> Option<Result<Vec<Ef
     Some(Ok(effects))
 }
 
-/// Opens the part of the generator's CPU while a quota holds the generator: without the CPU's speed it is the limit all the same.
+/// Marks the part of the generator's CPU as open while a quota throttles the generator: the quota is a limit that the
+/// CPU's speed does not show.
 fn open_where_quotas_hold(facts: &Facts<'_>, trial: &ProofTrial, found: &mut Estimates) {
     let held = facts.client().and_then(|view| throttled(&view)).is_some_and(|held| held.share >= THROTTLED);
     for at in (0..trial.levers.len()).filter(|at| held && trial.levers[*at].lever == "client-cpu") {

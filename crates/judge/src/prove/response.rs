@@ -266,8 +266,9 @@ mod tests {
     use super::super::arrivals::OpenNetwork;
     use super::*;
 
-    /// Of how many seeds the intervals hold the truth, the remainder's last; the mean error, and the mean half of an interval. Where
-    /// nothing is told, nothing false is; that is a few of a hundred.
+    /// Returns, for each share and last for the remainder, the number of seeds whose interval holds the truth, the mean
+    /// error, and the mean half-width. A seed without an estimate counts as holding the truth; that happens for a few
+    /// of a hundred.
     fn covered(network: &OpenNetwork, of: ProofMetric, seeds: u64) -> Vec<(u32, f64, f64)> {
         let exact = network.exact_shares(of);
         let truth: Vec<f64> = exact.iter().copied().chain([1.0 - exact.iter().sum::<f64>()]).collect();
@@ -301,7 +302,7 @@ mod tests {
         ] {
             let held = covered(&network, of, 100);
             assert!(held.iter().all(|(n, ..)| *n >= 93), "{network:?} {of:?}: {held:?}");
-            // What is divided by scatters, too: beside its interval that is little.
+            // The divisor scatters, too, but little compared with the interval.
             assert!(held.iter().all(|(_, bias, half)| bias.abs() < half / 3.0), "{network:?} {of:?}: {held:?}");
         }
     }

@@ -18,7 +18,7 @@ const STRETCH: usize = 8;
 const FEWEST: usize = 4;
 /// Width of an interval that misses once in a thousand, over that of 95 %, with the dozen stretches of a trial (Student).
 const SURE: f64 = 2.0;
-/// Greatest distance from the earlier level, in logarithms, that is no doubt of the levers' effects.
+/// Greatest distance from the earlier level, in logarithms, that casts no doubt on the levers' effects.
 const NOT_BACK: f64 = 0.05;
 /// Dose of a lever that did not measure its own.
 const DEFAULT_DOSE: f64 = 0.25;
@@ -105,7 +105,7 @@ mod tests {
     const AFTER: usize = 8;
     const SEEDS: u64 = 200;
 
-    /// A server whose CPU carries all, with noise of this size, on a machine whose speed is told for each slot.
+    /// A server whose CPU carries all, with noise of this size, on a machine whose speed is given for each slot.
     fn trial(seed: u64, noise: f64, speed: impl Fn(usize) -> f64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut on = || (0..SLOTS).map(|t| t < SLOTS - AFTER && random.bool()).collect::<Vec<bool>>();

@@ -13,9 +13,9 @@ pub struct Suspect {
     pub lever: &'static str,
     /// Limit of the upstream that the server is said to wait for; none where the verdict is about the server, the client or the link.
     pub behind: Option<UpstreamLimit>,
-    /// Whether requests take turns on the CPU.
+    /// True if requests take turns on the CPU.
     pub serial: bool,
-    /// Whether unchanged throughput refutes the bottleneck. A rate limit need not be one per address.
+    /// True if unchanged throughput refutes the bottleneck. A rate limit need not be one per address.
     pub refutes: bool,
     /// Predicted throughput with the lever over that without it, after a dose.
     pub ratio: fn(&Run, f64) -> f64,
@@ -89,13 +89,13 @@ const TIMER_US: f64 = 40_000.0;
 /// Greatest predicted speed-up: the other parts of a response are not known more exactly.
 const MAX_PREDICTED_FACTOR: f64 = 10.0;
 
-/// Predicts requests one after another without the timer.
+/// Predicts throughput for requests that follow each other without waiting for the timer.
 fn without_the_timer(run: &Run, _: f64) -> f64 {
     let half_us = decisive(run).map_or(0.0, |trial| trial.latency_us.p50);
     times(half_us, half_us - TIMER_US)
 }
 
-/// Predicts clients that wait for an answer alone, and no longer for a connect and its acceptance.
+/// Predicts throughput for clients that wait only for answers, and no longer for connects and their acceptance.
 fn without_connects(run: &Run, _: f64) -> f64 {
     let Some(trial) = decisive(run).filter(|trial| good(trial) > 0.0) else { return 1.0 };
     let (connect_us, answer_us) = (trial.connect_us.mean, trial.latency_us.mean);
@@ -129,8 +129,9 @@ mod tests {
         assert_eq!(what_is_left(&Run::default(), -1.0), 2.0);
     }
 
-    /// A server that accepts four connections each 50 ms: five waited, 80 came in a second, and an answer took 62.5 ms of which nothing
-    /// was the server's work. What was predicted of kept connections was that nothing changes.
+    /// A server that accepts four connections every 50 ms. Five connections waited, 80 came per second, and an answer
+    /// took 62.5 ms, none of which was the server's work. An earlier version predicted that kept connections change
+    /// nothing.
     #[test]
     fn the_wait_to_be_accepted_is_no_part_of_an_answer_on_a_kept_connection() {
         let column = |waiting| run::Column {

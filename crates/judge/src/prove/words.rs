@@ -37,7 +37,7 @@ pub(super) fn in_words(lever: &str) -> &'static str {
     }
 }
 
-/// Returns the beginning of a sentence about a lever of turns.
+/// Returns the beginning of a sentence about a lever that is tried in turns.
 pub(super) fn with_lever(lever: &str) -> &'static str {
     match lever {
         "sources" => "with twice the source addresses",
@@ -73,8 +73,8 @@ pub(super) fn effect_sentence(proof: &Proof) -> String {
     format!("taking away {} of {} {}{predicted}", percent(m.dose), in_words(&m.lever), moved(what, m.ratio))
 }
 
-/// Returns whether the verdict predicts a change for the lever that was seen. If its own lever could not be pulled, it predicts no change for
-/// the others.
+/// Returns true if the verdict predicts a change for the measured lever. If the verdict's own lever could not be pulled, the verdict
+/// predicts no change for the others.
 fn is_to_change(predicted: &Effect, measured: &Effect) -> bool {
     predicted.lever == measured.lever && predicted.ratio != 1.0
 }
@@ -190,7 +190,7 @@ pub(super) fn load_evidence(proof: &Proof) -> Option<Evidence> {
     Some(Evidence { text, counter: format!("elasticity.{LOAD_LEVER}"), value, ..Evidence::default() })
 }
 
-/// Says what an experiment lacks that came out too close, and names the other part as the next bottleneck.
+/// Says what an undecided experiment lacks, and names the other part as the next bottleneck.
 pub(super) fn note_close(proof: &Proof, verdict: &mut Bottleneck, own: Option<&str>) {
     if verdict.id == "unknown" {
         verdict.missing.push("a surer experiment: run `loadline prove` for longer, on a quiet machine".into());

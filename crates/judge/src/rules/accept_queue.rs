@@ -117,7 +117,8 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// A shared host of full CPUs under so many times its capacity: what the generator ran and waited, and connects dropped.
+    /// Plants a shared host with full CPUs under `times` its capacity, with the generator's running and waiting time
+    /// and `drops` dropped connects.
     fn full_host(capacity: f64, times: f64, (ran_us, waited_us): (f64, f64), drops: f64) -> PlantedRun {
         PlantedRun::new(1000.0, capacity)
             .steps(&[])

@@ -192,8 +192,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns whether the traffic of a wire is that of this load: most bytes are its own, or its own packets queue. Where neither is known, the
-/// load has to be at a limit.
+/// Returns true if the traffic of a wire is that of this load: most bytes are its own, or its own packets queue. Where neither is known,
+/// the load has to be at a limit.
 fn is_ours(facts: &Facts<'_>, trial: &Trial, per_s: Option<f64>) -> bool {
     let tally = &trial.measured.tally;
     let bytes = tally.bytes_sent.max(tally.bytes_received) as f64 + FRAMING * tally.completed as f64;
@@ -204,7 +204,7 @@ fn is_ours(facts: &Facts<'_>, trial: &Trial, per_s: Option<f64>) -> bool {
     most == Some(true) || queued == Some(true) || most.is_none() && queued.is_none() && facts.limited()
 }
 
-/// Returns whether packets of this load queue on the way; `None` without round trips.
+/// Returns true if packets of this load queue on the way; `None` without round trips.
 fn own_queue(trial: &Trial) -> Option<bool> {
     let view = server_of(trial).unwrap_or_else(|| View::new("client", trial, &trial.client));
     let least = view.value("connection.min_rtt").and_then(positive)?;

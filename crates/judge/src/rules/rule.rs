@@ -45,13 +45,13 @@ pub struct Rule {
     /// Counters of the whole machine or network namespace that the rule reads, and the symptom of this load that it needs beside them. Other
     /// programs change these counters as well.
     pub shared: &'static [(&'static [&'static str], &'static str)],
-    /// Whether the server waits, perhaps for an upstream.
+    /// True if the server waits, perhaps for an upstream.
     pub waits: bool,
-    /// Whether the rule is about work. Failed answers are no work.
+    /// True if the rule is about work. Failed answers are no work.
     pub is_of_work: bool,
-    /// Whether its signs are counts that do not depend on who else computes.
+    /// True if its signs are counts, which other programs on the CPUs do not change.
     pub is_counted: bool,
-    /// Whether the verdict describes the inside of the server.
+    /// True if the verdict describes the inside of the server.
     pub looks_inside: bool,
     /// Tier of the rule.
     pub tier: Tier,

@@ -108,7 +108,7 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
     }
 }
 
-/// Returns whether most requests of this load wait for the full upstream, which may serve others as well.
+/// Returns true if most requests of this load wait for the full upstream, which may serve others as well.
 fn waits_behind(facts: &Facts<'_>) -> bool {
     let busy = || {
         let (view, full) = (facts.crowded_server()?, upstreams::full(&facts.upstreams)?);
@@ -205,7 +205,7 @@ fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(ru
     [queue, counted, turns, full].into_iter().flatten().collect()
 }
 
-/// Returns that the way to the server does not explain the response time.
+/// Returns evidence that the network path to the server does not explain the response time.
 fn not_the_way(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     if loopback(facts.run) {
         let text = "on loopback there is no network in which requests could queue".to_string();

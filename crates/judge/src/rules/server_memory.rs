@@ -69,7 +69,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns whether the load shows a sign itself. A host, and the TCP of a namespace, may be short of memory because of other programs.
+/// Returns true if this load itself shows the sign. A host, and the TCP of a namespace, may be short of memory because of other programs.
 fn is_ours(view: &View<'_>, counter: &str) -> bool {
     match counter {
         "pressure.memory_some" | "memory.swap_out" => {
@@ -80,7 +80,7 @@ fn is_ours(view: &View<'_>, counter: &str) -> bool {
     }
 }
 
-/// Returns whether connections of the load failed, or windows stopped them: TCP without memory keeps windows small.
+/// Returns true if connections of the load failed, or windows stopped them: TCP without memory keeps windows small.
 fn connections_suffer(view: &View<'_>) -> bool {
     let stopped = |id: &'static str| sides_of(view.trial).iter().any(|v| v.value(id).is_some_and(|s| s >= STALLS_SEEN));
     let failed = view.trial.tally.error_count() > 0 || unanswered(view.trial) > 0.0;

@@ -96,7 +96,7 @@ enum Proof {
     None,
 }
 
-/// Returns whether the server had unacknowledged bytes waiting, or sent more than one data segment per response.
+/// Returns the evidence that the server had unacknowledged bytes waiting, or sent more than one data segment per response.
 fn proof(one: &Trial) -> Proof {
     let Some(server) = server_of(one) else { return Proof::None };
     if let Some(bytes) = server.value("connection.send_queue") {

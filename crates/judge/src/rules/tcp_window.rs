@@ -182,7 +182,7 @@ mod tests {
         assert!(b.id == "tcp-window" && b.sentence.contains("sender's buffer"), "{b:#?}");
     }
 
-    /// What has a window limit's share and is none: one change each.
+    /// Runs that look like a window limit but are none, each with one change.
     #[test]
     fn what_only_looks_like_it_is_not_named() {
         type Change = fn(PlantedRun) -> PlantedRun;

@@ -78,7 +78,7 @@ mod tests {
             // The network of the trial with 16 clients has its loss in its demands.
             let level = truth(16.0) / plain(&model(16)).0;
             let rate = |c| level * solve(&Model { users: 256, ..now(Some(c)) }).0;
-            // Twice as many clients as were tried, from points that are 2 % off each.
+            // Predicts twice as many clients as were tried, from points with an error of 2 % each.
             assert!((rate(found) / truth(256.0)).ln().abs() < 0.25, "seed {seed}: {} {}", rate(found), truth(256.0));
             let mut random = Rng::with_seed(seed);
             let mut drawn: Vec<f64> = (0..100).map(|_| rate(found.drawn(&mut random))).collect();
@@ -110,7 +110,8 @@ mod tests {
         assert!(solve(&busy).0 < 0.1 * without.max(solve(&Model { contention: None, ..busy.clone() }).0));
     }
 
-    /// Coherency that is lost among the clients that fill four times the CPUs is lost of the capacity, too.
+    /// With four times the CPUs more clients are in flight, and the loss by coherency among them also lowers the
+    /// capacity.
     #[test]
     fn contention_is_in_the_capacity() {
         let found = beside(&model(16), &sweep(1e-4, false, 1)).unwrap();

@@ -1,4 +1,4 @@
-//! Intervals of an answer: the middle of the bootstrap's answers, widened by the error of the model.
+//! Intervals of a prediction: the middle 95 % of the bootstrap's draws, widened by the error of the model.
 
 use run::{Estimate, Resource, WhatIf};
 

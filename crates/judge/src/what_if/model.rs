@@ -51,7 +51,7 @@ pub(super) struct Part {
     pub(super) work_s: f64,
     /// Units; infinite where nothing waits.
     pub(super) units: f64,
-    /// Whether the resource caps the rate and slows nothing below it.
+    /// True if the resource caps the rate and slows no request at lower rates.
     pub(super) cap: bool,
 }
 

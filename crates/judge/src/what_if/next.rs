@@ -31,7 +31,7 @@ pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
     Some(NextBottleneck { id: first.id.into(), rate: Some(first.limit()).filter(|_| known), why })
 }
 
-/// Returns whether `other` is only another view of the present bottleneck.
+/// Returns true if `other` is only another view of the present bottleneck.
 fn same_resource(id: &str, other: &str) -> bool {
     matches!((id, other), ("server-cpu", "server-single-thread") | ("server-cpu-quota", "server-cpu"))
 }

@@ -30,12 +30,12 @@ pub(super) fn highest(facts: &Facts<'_>) -> f64 {
     facts.loaded().map(good).fold(0.0, f64::max)
 }
 
-/// Returns whether a verdict names a resource. On shared CPUs the generator fills the same ones as the server.
+/// Returns true if a verdict names a resource. On shared CPUs the generator fills the same ones as the server.
 fn is_bottleneck(facts: &Facts<'_>, verdict: &str, resource: &str) -> bool {
     verdict == resource || facts.shared() && verdict == "client-cpu" && resource == "server-cpu"
 }
 
-/// Returns whether the run reached its highest rate: more clients or more arrivals brought no more.
+/// Returns true if the run reached its highest rate: more clients or more arrivals brought no more.
 fn reached(facts: &Facts<'_>) -> bool {
     let behind = |t: &&Trial| t.rates.completed_rate < KEEPS_UP * t.rates.offered_rate;
     matches!(facts.plateau, Plateau::Flat { .. }) || facts.search.iter().any(behind)

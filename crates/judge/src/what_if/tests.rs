@@ -5,7 +5,7 @@ use super::solve::solve;
 use super::what_if;
 use crate::planted::{PlantedRun, Who};
 
-/// 200/s by one thread on CPUs enough: 5 ms a request.
+/// 200/s by one thread with enough CPUs: 5 ms per request.
 fn planted() -> Run {
     let mut run = PlantedRun::new(20_000.0, 200.0).run();
     crate::judge(&mut run);
@@ -23,7 +23,7 @@ fn a_change_of_nothing_is_an_error() {
 fn few_users_who_think_long_leave_room() {
     let change = Change { users: Some(10), think_s: Some(5.0), ..Change::default() };
     let answer = what_if(&planted(), &change).unwrap();
-    // Ten users who think 5 s ask at most twice a second.
+    // Ten users who think for 5 s send at most two requests per second.
     assert!(answer.rate.value < 2.0 && answer.rate.value > 1.8, "{answer:#?}");
     assert!(answer.bottleneck.is_none(), "{answer:#?}");
     assert!(answer.rate.low <= answer.rate.value && answer.rate.value <= answer.rate.high);
@@ -50,7 +50,7 @@ fn a_limit_on_purpose_is_not_lifted_by_resources() {
     assert!(what_if(&run, &Change { server_cpus: Some(2.0), ..Change::default() }).unwrap_err().contains("on purpose"));
 }
 
-/// 400 us of CPU a request on one thread, and 50 us elsewhere.
+/// 400 us of CPU per request on one thread, and 50 us elsewhere.
 fn capped(quota: f64, users: u32, think_s: f64) -> Model {
     let cpu = ServerCpu { work_s: 400e-6, beside_s: 0.0, cpus: 2.0, threads: 1.0, quota };
     Model {
@@ -81,7 +81,8 @@ fn a_quota_caps_the_rate_and_slows_nothing_below_it() {
     assert_eq!(solve(&capped(0.2, 1, 10e-3)), solve(&capped(f64::INFINITY, 1, 10e-3)));
 }
 
-/// What arrives waits for who arrived before it (M/M/1), and what is more than the first full resource takes has no end.
+/// A request waits for those that arrived before it (M/M/1). Above the rate of the first full resource, the wait is
+/// infinite.
 #[test]
 fn arrivals_wait_and_more_than_is_served_has_no_end() {
     let model = |rate| Model { arrivals: Some(rate), ..capped(f64::INFINITY, 1, 0.0) };
@@ -92,7 +93,8 @@ fn arrivals_wait_and_more_than_is_served_has_no_end() {
     assert_eq!(solve(&quota), (500.0, f64::INFINITY));
 }
 
-/// One CPU takes 400/s. Of 100/s all are answered surely, of 600/s two thirds, and nothing is said twice of who asks.
+/// One CPU takes 400/s. At 100/s all requests are surely answered, at 600/s two thirds. The answer describes the load
+/// only once.
 #[test]
 fn a_rate_of_arrivals_is_answered_with_intervals() {
     let planted = full();
@@ -110,10 +112,10 @@ fn a_rate_of_arrivals_is_answered_with_intervals() {
     assert!(what_if(&planted, &both).unwrap_err().contains("not both"));
 }
 
-/// A link at 8 % of the rate of its interface, full by the queue of a shaper: what it carried is what it carries.
+/// A link at 8 % of the rate of its interface, full because of a shaper's queue. Its measured rate is its limit.
 #[test]
 fn a_full_link_of_unknown_rate_carries_what_it_carried() {
-    // 700 B a packet each way, two packets: 748 B a request with framing, 100/s.
+    // Packets of 700 B in both directions, two per request: 748 B per request with framing, at 100/s.
     let mut run = PlantedRun::new(10_000.0, 100.0)
         .level(Who::Server, "qdisc.backlog", "eth0 htb 1:", 6000.0)
         .per_s(Who::Server, "qdisc.overlimits", "eth0 htb 1:", |_| 50.0)
@@ -158,7 +160,7 @@ fn changes_are_made_together() {
     assert!((one / both - 2.0).abs() < 0.05, "{one} with more CPUs, {both} at twice the cost");
 }
 
-/// What would stop it first is asked for first, and twice the capacity needs twice of what is full.
+/// The first limit is listed first, and twice the capacity needs twice the full resource.
 #[test]
 fn to_double_names_resources_in_the_order_in_which_they_stop_the_server() {
     let needed = full().findings.what_if;
@@ -166,7 +168,7 @@ fn to_double_names_resources_in_the_order_in_which_they_stop_the_server() {
     assert!(needed.windows(2).all(|w| w[0].factor >= w[1].factor && w[0].reaches <= w[1].reaches), "{needed:#?}");
 }
 
-/// One CPU that 400/s fill, among two.
+/// One CPU of two, full at 400/s.
 fn full() -> Run {
     let cpu = |p: &crate::planted::Point| p.x / 400.0 * 1e6;
     let planted = PlantedRun::new(2500.0, 400.0).per_s(Who::Server, "process.cpu", "srv:100", cpu);
@@ -216,7 +218,7 @@ fn what_is_needed_to_double_doubles_it_by_what_if() {
     }
 }
 
-/// Users of the run thought 90 ms of each 100: they go on doing so unless another time is asked for.
+/// Users of the run thought 90 ms of each 100: they still do unless the question gives another time.
 #[test]
 fn users_of_the_run_go_on_thinking() {
     let mut run = PlantedRun::new(10_000.0, 4000.0).steps(&[1, 2, 4, 8]).rates(&[]).run();
@@ -250,12 +252,12 @@ fn a_delay_takes_from_the_times_of_the_objective() {
     assert!(none.assumptions.iter().any(|a| a.contains("no rate holds")), "{:?}", none.assumptions);
     let (before, some) = with(Some(200_000.0), 0.02);
     assert!(some.capacity.value > 0.5 * before && some.capacity.value <= before, "{before}: {some:#?}");
-    // Nobody named a limit: ten times the unloaded median grows with it.
+    // No limit was set, so the default of ten times the unloaded median grows with the median.
     let (before, own) = with(None, 0.02);
     assert!((own.capacity.value / before - 1.0).abs() < 0.05, "{before}: {own:#?}");
 }
 
-/// A run without a quota had its CPUs, and of threads that it did not show nobody knows how far sixty are.
+/// A run without a quota could use all its CPUs. For threads that the run did not show, the effect of sixty is unknown.
 #[test]
 fn what_is_far_is_said_where_the_run_had_no_quota_and_showed_no_threads() {
     let said = |run: &Run, change| what_if(run, &change).unwrap().assumptions;
@@ -319,7 +321,7 @@ fn a_light_load_gives_no_rate_of_the_next_bottleneck() {
     assert!(answer.assumptions[0].contains("at least so high"), "{:?}", answer.assumptions);
 }
 
-/// One thread that is 88 % busy at the plateau: it was full there, so no number of users passes the measured maximum.
+/// One thread is 88 % busy at the plateau. It was full there, so no number of users exceeds the measured maximum.
 #[test]
 fn what_was_full_at_the_highest_rate_is_full_at_that_rate() {
     let cpu = |p: &crate::planted::Point| p.x / 315.0 * 0.88e6;

@@ -101,7 +101,7 @@ impl Clock {
         }
     }
 
-    /// Returns whether there is any reading.
+    /// Returns true if there is any reading.
     pub(super) fn is_known(&self) -> bool {
         !self.readings.is_empty()
     }

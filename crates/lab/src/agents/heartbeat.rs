@@ -22,7 +22,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 pub(super) struct Heartbeat {
     /// Time of its last line, nanoseconds of the monotonic clock.
     heard_ns: AtomicU64,
-    /// Whether silence ended the work.
+    /// True once silence has ended the work.
     ended: AtomicBool,
     /// Channel for the commands of the current task.
     commands: Mutex<Option<Sender<AgentCommand>>>,

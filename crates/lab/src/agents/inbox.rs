@@ -25,7 +25,7 @@ impl PipeEvent {
         text.len() + LINE_OVERHEAD_BYTES
     }
 
-    /// Returns whether the next event of this kind replaces this one.
+    /// Returns true if the next event of this kind replaces this one.
     fn is_replaceable(&self) -> bool {
         matches!(self, Self::Line { text, .. } if text.starts_with(r#"{"is":"tick""#) || text.starts_with(r#"{"is":"heartbeat""#))
     }

@@ -52,7 +52,7 @@ pub fn run() -> Result<(), LabError> {
     }
 }
 
-/// Returns whether the agent is a server on the conductor's machine. It outlives a conductor that stands still.
+/// Returns true if the agent is a server on the conductor's machine. It outlives a conductor that stands still.
 fn is_server_here(spec: &AgentSpec) -> bool {
     matches!(spec, AgentSpec::Serve { far: false, .. } | AgentSpec::Command { .. })
 }

@@ -18,7 +18,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Returns whether the agent itself has sent its first line. The start script is silent while the program is
+    /// Returns true if the agent itself has sent its first line. The start script is silent while the program is
     /// copied, which takes long over a slow connection.
     pub(super) fn greeted(&self) -> bool {
         self.greeted

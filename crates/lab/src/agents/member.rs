@@ -30,7 +30,7 @@ pub struct Agent {
     task: Option<String>,
     /// Program to copy to its host on request.
     program: Option<Arc<[u8]>>,
-    /// Whether the program was requested.
+    /// True if the agent asked for a copy of the program.
     copies: bool,
     hello: Option<Hello>,
     pid: Option<u32>,
@@ -85,7 +85,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Returns whether its process has ended.
+    /// Returns true if the member's process has ended.
     pub(super) fn ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
@@ -100,7 +100,7 @@ impl Agent {
         &self.host
     }
 
-    /// Returns whether another program started it, possibly on another machine.
+    /// Returns true if another program started the agent, possibly on another machine.
     pub fn is_remote(&self) -> bool {
         self.remote
     }

@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 512 << 20;
 struct Queue {
     stdin: Option<ChildStdin>,
     waiting: VecDeque<u8>,
-    /// Whether the task was sent: everything after it is a command.
+    /// True once the task was sent. All bytes after the task are commands.
     tasked: bool,
 }
 

@@ -44,7 +44,7 @@ struct AgentPipes {
     stuck: Vec<PipeEvent>,
     /// Time at which standard output ended.
     ended: Option<Instant>,
-    /// Whether its end was reported, or nobody wants it.
+    /// True if the agent's end was reported, or if nobody waits for the report.
     over: bool,
 }
 

@@ -36,7 +36,7 @@ impl CpuSplit {
         Self { client, server: server.to_vec() }
     }
 
-    /// Returns whether both sides can run on the same CPU.
+    /// Returns true if both sides can run on the same CPU.
     pub fn shared(&self) -> bool {
         self.client.iter().any(|cpu| self.server.contains(cpu))
     }

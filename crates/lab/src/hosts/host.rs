@@ -23,8 +23,8 @@ pub trait Host {
     /// them may then take a task for the other.
     fn place(&self) -> String;
 
-    /// Returns whether its processes must be treated as those of another machine: their clock is compared with ours,
-    /// and their host has its own observer.
+    /// Returns true if the host's processes must be treated as those of another machine: their clock is compared with
+    /// ours, and their host has its own observer.
     fn is_remote(&self) -> bool {
         false
     }

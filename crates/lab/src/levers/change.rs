@@ -164,7 +164,7 @@ impl std::fmt::Display for Change {
     }
 }
 
-/// Returns whether a path is inside the control groups. Nothing else is written.
+/// Returns true if a path is inside the control groups. Nothing else is written.
 fn is_in_control_group(file: &Path) -> bool {
     file.starts_with("/sys/fs/cgroup") && !file.components().any(|part| part == Component::ParentDir)
 }

@@ -42,7 +42,7 @@ pub enum Pull {
 }
 
 impl Pull {
-    /// Returns whether loads without and with the lever take turns.
+    /// Returns true if loads without and with the lever take turns.
     pub(crate) const fn in_turns(&self) -> bool {
         matches!(self, Self::Turns(_) | Self::TurnsWithChange { .. })
     }
@@ -83,8 +83,8 @@ pub struct Lever {
     pub tests: &'static [&'static str],
     /// Smallest permission (`--prove`) that it needs.
     pub needs: Prove,
-    /// Whether every experiment with slots pulls it, whatever the verdict. Only with these levers do the parts add up
-    /// to 1.
+    /// True if every experiment with slots pulls the lever, whatever the verdict. The parts add up to 1 only if all
+    /// these levers were pulled.
     pub always: bool,
     /// Shortest slot in which its effect shows, seconds.
     pub slot_s: f64,
@@ -129,7 +129,7 @@ pub struct LeverTargets {
     pub request_way: RequestWay,
     /// Share of a CPU that a CPU thief is to take; 0 stands for a quarter.
     pub share: f64,
-    /// Whether the load has an offered rate, so that the server is mostly idle.
+    /// True if the load has an offered rate, so that the server is mostly idle.
     pub at_rate: bool,
     /// Median response time of the load, seconds; 0 if unknown.
     pub response_s: f64,
@@ -140,7 +140,7 @@ pub struct LeverTargets {
 }
 
 impl Lever {
-    /// Returns whether the lever has a trial of its own, because its slots are too long for the others.
+    /// Returns true if the lever has a trial of its own, because its slots are too long for the others.
     pub(crate) fn is_alone(&self) -> bool {
         self.id == run::CPU_COUNT_LEVER
     }

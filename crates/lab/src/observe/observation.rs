@@ -112,7 +112,7 @@ impl Observation {
         self
     }
 
-    /// Returns whether clients, and whether the server, are observed on this host.
+    /// Returns two flags: true if clients are observed on this host, and true if the server is.
     pub(crate) fn here(&self) -> [bool; 2] {
         let local = |observer: &HostObserver| observer.remote().is_none();
         [self.clients.iter().any(local), self.server.as_ref().is_some_and(local)]
@@ -186,7 +186,7 @@ impl Observation {
         Self { blind: true, ..self.clone() }
     }
 
-    /// Returns whether its trials are about the generator alone.
+    /// Returns true if the trials are about the generator alone.
     pub fn is_blind(&self) -> bool {
         self.blind
     }
@@ -196,7 +196,7 @@ impl Observation {
         self.server_side.as_ref()
     }
 
-    /// Returns whether client and server share CPUs.
+    /// Returns true if client and server share CPUs.
     pub fn shared(&self) -> bool {
         self.server().is_some_and(|s| s.shared)
     }

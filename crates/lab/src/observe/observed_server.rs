@@ -20,7 +20,7 @@ pub struct ObservedServer {
     pub netns_pid: Option<u32>,
     /// Address of its listener.
     pub listen: Option<Address>,
-    /// Whether it may run on the generator's CPUs.
+    /// True if the server may run on the generator's CPUs.
     pub shared: bool,
 }
 

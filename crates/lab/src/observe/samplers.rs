@@ -82,7 +82,7 @@ impl ActiveObserver {
 pub struct Samplers {
     /// Zero of the samples' times.
     pub(crate) origin: Origin,
-    /// Whether client and server share CPUs.
+    /// True if client and server share CPUs.
     pub(crate) shared: bool,
     /// Sampler of reported counters, which become part of the server's recording.
     pub(crate) reported: Option<Sampler>,
@@ -135,7 +135,7 @@ impl Samplers {
         if first.is_finite() { (first, last) } else { (now_s, now_s) }
     }
 
-    /// Returns whether any observer is on another host.
+    /// Returns true if any observer is on another host.
     pub(crate) fn are_remote(&self) -> bool {
         self.all().any(|active| active.as_remote().is_some())
     }

@@ -87,7 +87,7 @@ fn connect_timeout(plan: &LoadPlan) -> Duration {
     Duration::from_secs_f64(plan.connect_timeout_s.clamp(0.001, 3600.0))
 }
 
-/// Returns whether connects are neither accepted nor refused within the plan's timeout, as with a full accept queue.
+/// Returns true if connects are neither accepted nor refused within the plan's timeout, as with a full accept queue.
 fn accepts_nothing(addr: &Address, plan: &LoadPlan) -> bool {
     let tried = Stream::connect(addr, connect_timeout(plan));
     tried.is_err_and(|e| matches!(e.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock))

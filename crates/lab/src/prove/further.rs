@@ -42,8 +42,8 @@ pub(super) fn fewer_cpus(
     Ok((row, operating_point.for_cpus(cpus, most)?))
 }
 
-/// Returns whether the number of CPUs says more: because throughput may follow their speed, or by the verdict where that
-/// was not measured.
+/// Returns true if a trial with fewer CPUs says more: if throughput may follow their speed, or, where that was not measured, if the verdict
+/// suggests it.
 pub(super) fn count_matters(lab: &Lab<'_>) -> bool {
     judge::prove::may_follow_server_cpu(&lab.run)
         .unwrap_or_else(|| row(CPU_COUNT_LEVER).is_some_and(|row| tests_verdict(lab, row)))
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!((count_seconds_of(5.0), count_seconds_of(9.0), count_seconds_of(60.0)), (0.0, COUNT_S, 12.0));
     }
 
-    /// A server of 0.13 s needed 7.3 s for the slots of its own lever, and 5.5 s were left for them.
+    /// On a server with answers of 0.13 s, the slots of its own lever needed 7.3 s, and counting CPUs left only 5.5 s.
     #[test]
     fn the_own_slots_of_a_slow_server_come_before_fewer_cpus() {
         assert_eq!(count_seconds(10.1, 7.3), 0.0);

@@ -59,7 +59,7 @@ pub(super) struct SlotNeeds {
     pub(super) settle_s: f64,
     /// Minimum number of slots, plus one that a pause of the machine may spoil.
     pub(super) fewest: u32,
-    /// Whether few long slots are enough, because the dose is large.
+    /// True if few long slots are enough, because the dose is large.
     pub(super) is_alone: bool,
 }
 

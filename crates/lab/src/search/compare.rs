@@ -36,7 +36,7 @@ pub struct InTurns {
     pub turns: WindowOrder,
     /// Sentences about what weakens the comparison.
     pub notes: Vec<String>,
-    /// Whether the user ended it.
+    /// True if the user ended the comparison.
     pub interrupted: bool,
 }
 
@@ -99,7 +99,7 @@ fn windows(
     Ok(notes_on_windows(pair, window_s, response_s(sides), watch.stop()))
 }
 
-/// Returns whether a server died, which ended its run.
+/// Returns true if a server died, which ended its run.
 fn died(sides: &mut [LiveTarget<'_>; 2]) -> bool {
     sides.iter_mut().any(|side| side.lab.stopped())
 }

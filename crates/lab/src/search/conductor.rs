@@ -37,7 +37,7 @@ pub trait Conductor {
         Ok(0.0)
     }
 
-    /// Returns whether the search must stop.
+    /// Returns true if the search must stop.
     fn stopped(&mut self) -> bool;
 
     /// Tells the user something, once.

@@ -34,7 +34,7 @@ pub struct Finder {
     search_s: f64,
     /// Fewest clients of the sweep that reached the highest rate.
     connections: u32,
-    /// Whether the server is gone, so that nothing more is tried.
+    /// True if the server is gone, so that nothing more is tried.
     over: bool,
 }
 
@@ -52,7 +52,7 @@ impl Finder {
         Self { phase: Phase::Sweep(sweep), budget, response_s, search_s: f64::INFINITY, connections: 1, over: false }
     }
 
-    /// Returns whether the closed-loop sweep is still running; it defines the objective if the user set none.
+    /// Returns true if the closed-loop sweep is still running; it defines the objective if the user set none.
     pub fn sweeps(&self) -> bool {
         matches!(&self.phase, Phase::Sweep(sweep) if sweep.next().is_some())
     }

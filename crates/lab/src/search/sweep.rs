@@ -23,7 +23,7 @@ pub struct Sweep {
     flat: u32,
     /// Clients and completed rate of the last step.
     last: (u32, f64),
-    /// Whether throughput grew with the clients in the last step.
+    /// True if throughput grew with the clients in the last step.
     scales: bool,
     ended: Option<&'static str>,
 }

@@ -73,17 +73,17 @@ impl CollectedParts {
         self.outcomes.len()
     }
 
-    /// Returns whether no part arrived.
+    /// Returns true if no part arrived.
     pub(crate) fn none_came(&self) -> bool {
         self.outcomes.iter().all(|o| !o.came)
     }
 
-    /// Returns whether every part arrived.
+    /// Returns true if every part arrived.
     pub(crate) fn all_came(&self) -> bool {
         self.outcomes.iter().all(|o| o.came)
     }
 
-    /// Returns whether no further part is expected.
+    /// Returns true if no further part is expected.
     pub(crate) fn over(&self) -> bool {
         self.outcomes.iter().all(|o| o.came || o.gone.is_some())
     }

@@ -60,7 +60,7 @@ pub(crate) struct TrialSetup<'a> {
     pub(crate) loads: &'a [Load<'a>],
     /// Maximum number of descriptors of one agent process.
     pub(crate) descriptors: u64,
-    /// Whether a live view is attached, so that agents report more.
+    /// True if a live view is attached, so that agents report more.
     pub(crate) watched: bool,
     /// Seconds of the budget that are left; infinite without a budget.
     pub(crate) left_s: f64,

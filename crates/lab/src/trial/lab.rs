@@ -29,7 +29,7 @@ pub struct Lab<'w> {
     watch: &'w mut dyn Watch,
     began: Instant,
     stopped: bool,
-    /// Whether everything was done. Until then the saved run counts as interrupted.
+    /// True once everything is done. Until then the saved run counts as interrupted.
     finished: bool,
     descriptors: u64,
     /// Requests outside of trials, to be counted in the next kept trial.
@@ -41,7 +41,7 @@ pub struct Lab<'w> {
     repeat: u32,
     /// Clock of the budget; without an end unless the command has a budget.
     pub(crate) clock: BudgetClock,
-    /// Whether the user knows that the run cannot be written.
+    /// True if the user knows that the run cannot be written.
     unsaved: bool,
 }
 
@@ -108,7 +108,7 @@ impl<'w> Lab<'w> {
         self.clock.left_s(self.elapsed_s())
     }
 
-    /// Returns whether the user wants to stop.
+    /// Returns true if the user wants to stop.
     pub fn stopped(&mut self) -> bool {
         self.stopped |= self.watch.stop();
         self.stopped

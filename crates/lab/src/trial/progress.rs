@@ -149,8 +149,8 @@ impl Progress {
         (!came && failed && until - begin_s >= MIN_SILENCE_S).then(|| silent(begin_s, until))
     }
 
-    /// Returns whether answers have stopped: none for two tenths of a second, and [`MIN_MISSED_ANSWERS`] missing by
-    /// the rate since `begin_s`, although some came before and some are due.
+    /// Returns true if answers have stopped: none for two tenths of a second, and [`MIN_MISSED_ANSWERS`] missing by the
+    /// rate since `begin_s`, although some came before and some are due.
     pub(crate) fn stands_still(&self, begin_s: f64) -> bool {
         let until = self.known_until();
         let rates = self.rates(begin_s, until);
@@ -186,7 +186,7 @@ fn every_second(ticks: &mut Vec<Tick>, wanted: impl Fn(usize) -> bool) {
     ticks.retain(|_| places.next().is_some_and(|at| at % 2 == 0 || wanted(at)));
 }
 
-/// Returns whether an agent reports more than ten times a second.
+/// Returns true if an agent reports more than ten times a second.
 fn fine(ticks: &[Tick]) -> bool {
     ticks.len() >= 2 && ticks.last().is_some_and(|last| last.t_s < 0.03 * ticks.len() as f64)
 }

@@ -186,8 +186,7 @@ impl<'w> RunningTrial<'w> {
         }
     }
 
-    /// Returns whether an incident ends the trial. It checks only now and then, not at each of ten thousand ticks a
-    /// second.
+    /// Returns true if an incident ends the trial. It checks only now and then, not at each of ten thousand ticks a second.
     fn broken(&mut self) -> bool {
         let now = Instant::now();
         if now < self.check_at {

@@ -21,7 +21,7 @@ impl Snapshots {
         Self { step_s: (window_s / MAX_STRETCHES).max(MIN_STRETCH_S), states: vec![(now_s, known)] }
     }
 
-    /// Returns whether a stretch is over. A window that is longer than planned gets no further stretches.
+    /// Returns true if a stretch is over. A window that is longer than planned gets no further stretches.
     pub(crate) fn due(&self, now_s: f64) -> bool {
         let full = self.states.len() as f64 > MAX_STRETCHES + 1.0;
         self.states.last().is_some_and(|(since_s, _)| now_s >= since_s + self.step_s) && !full

@@ -147,7 +147,7 @@ fn protocol(
     Ok(protocol)
 }
 
-/// Returns whether an address may be loaded without asking anybody: this machine, private and link-local ranges.
+/// Returns true if an address needs no permission to be loaded: this machine, private and link-local ranges.
 pub fn is_own_ground(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(v4) => v4.is_loopback() || v4.is_private() || v4.is_link_local() || v4.is_unspecified(),

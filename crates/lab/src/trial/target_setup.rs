@@ -227,7 +227,7 @@ impl TargetSetup {
         Asker::new(self.host(), program).still_answers(&self.addr, &self.load)
     }
 
-    /// Returns whether requests are HTTP, so that answers have a status.
+    /// Returns true if requests are HTTP, so that answers have a status.
     pub fn is_http(&self) -> bool {
         self.load.protocol.http().is_some()
     }

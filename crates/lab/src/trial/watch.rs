@@ -23,7 +23,7 @@ pub trait Watch {
     /// Reports progress under load: the sums of all agents' newest ticks.
     fn tick(&mut self, _now: &Tick) {}
 
-    /// Returns whether [`Watch::progress`] is used. Agents and observers then report more than results need.
+    /// Returns true if [`Watch::progress`] is used. Agents and observers then report more than results need.
     fn looks(&self) -> bool {
         false
     }
@@ -42,7 +42,7 @@ pub trait Watch {
         1.0
     }
 
-    /// Returns whether to end now. Results so far are kept.
+    /// Returns true if the run should end now. Results so far are kept.
     fn stop(&self) -> bool {
         false
     }

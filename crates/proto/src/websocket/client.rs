@@ -239,7 +239,7 @@ impl Requester for ClientSession {
 }
 
 impl ClientSession {
-    /// Returns whether the complete message is the answer to a request.
+    /// Returns true if the complete message is the answer to a request.
     fn is_answer(&mut self) -> Result<bool, Fault> {
         let unsent = self.to_send as usize;
         let is_asked_for = self.outstanding as usize > unsent;

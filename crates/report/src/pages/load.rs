@@ -22,7 +22,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("load", "", Weight::First, blocks)]
 }
 
-/// Returns whether the findings are about a load that was asked for, and not about a search.
+/// Returns true if the findings are about a load that was asked for, and not about a search.
 pub(super) fn asked(run: &Run) -> bool {
     run.findings.state == Some(LoadState::Requested)
 }

@@ -25,7 +25,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     read,
 };
 
-/// Returns whether a text begins a JSON array: `[` before an object, a text or the end of the line.
+/// Returns true if a text begins a JSON array: `[` before an object, a text or the end of the line.
 pub(crate) fn is_json_array(text: &str) -> bool {
     let inside = text.trim_start().strip_prefix('[').map(str::trim_start);
     inside.is_some_and(|rest| rest.starts_with(['{', '"', ']']))
@@ -237,7 +237,7 @@ pub fn to_toml(set: &RequestSet) -> String {
     out
 }
 
-/// Returns whether a request holds text that a file written by hand would have filled in.
+/// Returns true if a request holds text that a file written by hand would have filled in.
 fn would_be_filled(request: &RequestPlan) -> bool {
     let holds = |text: &String| text.contains("{{") || text.contains("$env:");
     [&request.path, &request.body].into_iter().any(holds)

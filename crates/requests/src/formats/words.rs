@@ -116,7 +116,7 @@ impl Reader<'_> {
         Ok(Word { bytes, at: begin })
     }
 
-    /// Returns whether a shell would fill in a value here.
+    /// Returns true if a shell would fill in a value here.
     fn begins_variable(&self) -> bool {
         let mut rest = self.text[self.at..].chars();
         match (rest.next(), rest.next()) {

@@ -14,7 +14,7 @@ pub(super) struct Logged {
 }
 
 impl Logged {
-    /// Returns whether the line tells a time or a status, as the lines of logs do.
+    /// Returns true if the line has a time or a status, as lines of logs do.
     pub(super) fn is_of_a_log(&self) -> bool {
         self.at_s.is_some() || self.status.is_some()
     }
@@ -87,7 +87,7 @@ pub(super) fn request(text: &str) -> Result<(String, String), String> {
     Ok((method.to_owned(), unescaped(path)))
 }
 
-/// Returns whether a word may be a method. Methods that are in use have letters and `-` (IANA's registry).
+/// Returns true if a word may be a method. Methods that are in use have letters and `-` (IANA's registry).
 pub(super) fn is_method(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphabetic() || b"-_.".contains(&b))
 }
@@ -123,7 +123,7 @@ fn named_code(field: &str) -> Option<u16> {
     known.iter().any(|known| name.eq_ignore_ascii_case(known)).then(|| code(value.trim_matches('"')))?
 }
 
-/// Returns whether a field is HAProxy's list of times, such as `10/0/30/69/109` (HAProxy's manual, section 8.2.3).
+/// Returns true if a field is HAProxy's list of times, such as `10/0/30/69/109` (HAProxy's manual, section 8.2.3).
 fn is_timers(field: &str) -> bool {
     let number = |part: &str| part.trim_start_matches(['+', '-']).parse::<u64>().is_ok();
     field.split('/').count() == 5 && field.split('/').all(number)

@@ -55,7 +55,7 @@ pub struct Replay {
     pub summary: Summary,
 }
 
-/// Returns whether a file is an access log, judged by its first lines.
+/// Returns true if a file is an access log, judged by its first lines.
 pub fn looks_like_log(path: &Path) -> bool {
     let lines = || -> std::io::Result<Vec<u8>> {
         let mut file = BufReader::new(std::fs::File::open(path)?);
@@ -72,7 +72,7 @@ fn parse(line: &str, fields: &Fields) -> Result<line::Logged, (usize, String)> {
     if line.trim_start().starts_with('{') { json::parse(line, fields) } else { line::plain(line) }
 }
 
-/// Returns whether one of the first lines of a text is a line of an access log.
+/// Returns true if one of the first lines of a text is a line of an access log.
 pub(crate) fn text_looks_like_log(text: &str) -> bool {
     let Ok(usual) = Fields::new("") else { return false };
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_LINES_LOOKED_AT);

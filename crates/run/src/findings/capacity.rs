@@ -21,7 +21,7 @@ pub struct Capacity {
     pub objective: String,
     /// Method, and what limits its accuracy.
     pub method: String,
-    /// Whether the objective held at `rate`. False if even the lowest tried load failed.
+    /// True if the objective held at `rate`. False if even the lowest tried load failed.
     pub held: bool,
     /// Lower end of the 95 % interval, requests per second; absent if the windows do not give an interval.
     #[serde(skip_serializing_if = "Option::is_none")]

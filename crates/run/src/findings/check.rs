@@ -17,7 +17,7 @@ pub struct Check {
     /// Expected value or bound.
     #[serde(with = "Figure")]
     pub limit: f64,
-    /// Whether the check passed.
+    /// True if the check passed.
     pub pass: bool,
     /// Required relation between value and limit.
     pub relation: Relation,

@@ -116,7 +116,7 @@ pub struct ClassFinding {
     pub failing: Option<usize>,
     /// The broken limit in that trial.
     pub breach: Option<Breach>,
-    /// Whether this class fails first: at the lowest load of all classes, and furthest beyond its limit at that load.
+    /// True if this class fails first: at the lowest load of all classes, and furthest beyond its limit at that load.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub first_to_fail: bool,
     /// Server CPU time per request of this class. An estimate; `class_costs` says how it was made.
@@ -136,7 +136,7 @@ pub struct ClassCosts {
     pub windows: usize,
     /// Index in `classes` of the class that takes most server CPU time at the shares of the mix.
     pub dearest: Option<usize>,
-    /// Whether the 95 % interval of that class lies above those of all other classes.
+    /// True if the 95 % interval of that class lies above those of all other classes.
     pub sure: bool,
     /// The method in one sentence.
     pub how: String,

@@ -44,7 +44,7 @@ pub struct Comparison {
     pub verdict: ComparisonResult,
     /// Name of the figure that decided the result; absent if none did.
     pub decided_by: Option<String>,
-    /// Whether any figure became worse by more than the threshold, or the new server died.
+    /// True if any figure became worse by more than the threshold, or the new server died.
     pub regression: bool,
 }
 
@@ -67,7 +67,7 @@ pub enum ComparisonOutcome {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SideDeath {
-    /// Whether the new server died.
+    /// True if the new server died.
     pub new: bool,
     /// Description in words: `the server ended at 0.9 s`.
     pub text: String,
@@ -94,7 +94,7 @@ pub enum FigureRole {
 pub struct WindowOrder {
     /// Seed of the order. The arrivals and think times of pair N use this seed plus N.
     pub seed: u64,
-    /// Whether the new server's window came first, for each pair. Of every two pairs, one begins with the new server.
+    /// One flag per pair: true if the new server's window came first. Of every two pairs, one begins with the new server.
     pub new_first: Vec<bool>,
 }
 
@@ -136,7 +136,7 @@ pub struct ComparedFigure {
     pub unit: FigureUnit,
     /// Role in the result.
     pub role: FigureRole,
-    /// Whether a higher value is better.
+    /// True if a higher value is better.
     pub more_is_better: bool,
     /// Value of the old side.
     #[serde(with = "Figure")]
@@ -158,7 +158,7 @@ pub struct ComparedFigure {
     pub word: ComparisonResult,
     /// Number of old and of new windows behind the figure.
     pub windows: (usize, usize),
-    /// Whether this is a secondary server cost, shown only if it differs.
+    /// True for a secondary server cost, which is shown only if it differs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub beside: bool,
     /// Factor of additional data that would decide an undecided figure.

@@ -79,7 +79,7 @@ pub struct Outcome {
     /// Share of failed requests, 0 to 1: errors, unexpected responses and missing responses. Absent if no request was
     /// made.
     pub failed_share: Option<f64>,
-    /// Whether the objective held.
+    /// True if the objective held.
     pub held: bool,
     /// The limit that was broken.
     pub breach: Option<Breach>,
@@ -98,7 +98,7 @@ pub struct Breach {
     pub value: Option<f64>,
     /// Limit in the same unit.
     pub limit: Option<f64>,
-    /// Whether the value is a lower bound, since too many requests were not answered.
+    /// True if the value is a lower bound, since too many requests were not answered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
 }

@@ -11,7 +11,7 @@ pub struct Device {
     pub instance: String,
     /// Utilization, 0 to 1: share of its time or of its limit.
     pub busy: f64,
-    /// Whether the device counts as full.
+    /// True if the device counts as full.
     pub full: bool,
 }
 

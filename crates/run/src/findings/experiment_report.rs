@@ -20,7 +20,7 @@ pub struct ExperimentReport {
     /// Times in which two runs can be compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compared: Vec<ComparedTime>,
-    /// Whether the trials have different servers, each with a verdict in its table row. A common verdict would mean
+    /// True if the trials have different servers, each with a verdict in its table row. A common verdict would mean
     /// nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub judged_by_trial: bool,
@@ -69,7 +69,7 @@ pub struct ChartAxis {
     pub label: String,
     /// Unit of the values.
     pub unit: FigureUnit,
-    /// Whether the scale is logarithmic.
+    /// True if the scale is logarithmic.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub logarithmic: bool,
 }
@@ -128,7 +128,7 @@ pub struct ResultTable {
     /// Reason for unknown values.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub absent: String,
-    /// Whether only full reports show the table.
+    /// True if only full reports show the table.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub full_only: bool,
 }
@@ -140,7 +140,7 @@ pub struct ResultTable {
 pub struct ResultColumn {
     /// Heading.
     pub name: String,
-    /// Whether the column holds numbers, aligned to the right.
+    /// True if the column holds numbers, aligned to the right.
     pub numeric: bool,
     /// Rank for narrow output, where columns with the highest rank are dropped first. Columns with rank 0 always stay.
     pub rank: u8,

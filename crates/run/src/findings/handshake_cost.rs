@@ -22,7 +22,7 @@ pub struct HandshakeCost {
     /// Resumed handshake, generator processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_resumed: Option<CpuEstimate>,
-    /// Whether the cost includes the one request of the connection. Without a separate measurement of requests the cost
+    /// True if the cost includes the one request of the connection. Without a separate measurement of requests the cost
     /// is an upper bound.
     pub with_request: bool,
     /// Share of the handshakes that resumed an earlier session, 0 to 1.

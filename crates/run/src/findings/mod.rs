@@ -55,7 +55,7 @@ pub struct Findings {
     /// Findings for each generator host, if several hosts made the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<crate::HostFinding>,
-    /// Whether client and server share one machine's CPUs in the decisive trial. Absent if one side is unknown. For
+    /// True if client and server share one machine's CPUs in the decisive trial. Absent if one side is unknown. For
     /// other programs.
     pub one_host: Option<bool>,
     /// Reason for a failed run; absent if the run succeeded.

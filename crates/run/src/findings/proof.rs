@@ -56,7 +56,7 @@ impl ProofMetric {
         }
     }
 
-    /// Whether this is the throughput.
+    /// Returns true if this is the throughput.
     pub fn is_throughput(&self) -> bool {
         *self == Self::Throughput
     }
@@ -151,7 +151,7 @@ pub struct Steadiness {
     /// Throughput after all levers were off divided by throughput before, with its interval. Absent if the slots do not
     /// end with some without levers.
     pub back: Option<Estimate>,
-    /// Whether throughput recovered, within the noise. If not, the levers prove nothing.
+    /// True if throughput recovered, within the noise. If not, the levers prove nothing.
     pub is_back: Option<bool>,
 }
 
@@ -262,7 +262,7 @@ pub enum ElasticityBasis {
 }
 
 impl ElasticityBasis {
-    /// Whether the elasticity was measured.
+    /// Returns true if the elasticity was measured.
     pub fn is_measured(&self) -> bool {
         *self == Self::Measured
     }
@@ -286,7 +286,7 @@ pub struct Elasticity {
 }
 
 impl Elasticity {
-    /// Whether the resource is a part of the whole. The parts add up to 1. The number of CPUs and the load are no parts.
+    /// Returns true if the resource is a part of the whole. The parts add up to 1. The number of CPUs and the load are no parts.
     pub fn is_part(&self) -> bool {
         ![CPU_COUNT_LEVER, LOAD_LEVER].contains(&self.lever.as_str())
     }
@@ -349,7 +349,7 @@ pub struct LeverSlots {
     pub lever: String,
     /// Host of the resource.
     pub host: String,
-    /// Whether the lever was on, per slot.
+    /// One flag per slot: true if the lever was on.
     pub on: Vec<bool>,
     /// Measured speed of the resource per slot; 1 is full speed.
     #[serde(with = "Figure::<Vec<f64>>")]

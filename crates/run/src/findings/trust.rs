@@ -14,7 +14,7 @@ pub struct Trust {
     /// Throughput of the decisive trial as a share of that rate, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling_used: Option<f64>,
-    /// Whether the generator was at its own limit in the decisive trial.
+    /// True if the generator was at its own limit in the decisive trial.
     pub generator_limited: bool,
     /// Weaknesses of the figures, in sentences: shared CPUs, broken laws, lost samples.
     pub warnings: Vec<String>,

@@ -226,7 +226,7 @@ fn check_stages(plan: &LoadPlan) -> Result<(), PlanError> {
     }
 }
 
-/// Whether a request depends on the response to an earlier one.
+/// Returns true if a request depends on the response to an earlier one.
 fn depends_on_responses(set: &RequestSet) -> bool {
     set.order == RequestOrder::Sequence || set.requests.iter().any(|request| !request.capture.is_empty())
 }

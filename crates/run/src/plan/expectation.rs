@@ -11,7 +11,7 @@ use crate::figure::Figure;
 pub struct Expectation {
     /// One of [`EXPECTABLE_FIGURES`].
     pub figure: String,
-    /// Whether the limit is a minimum; otherwise it is a maximum.
+    /// True if the limit is a minimum; otherwise it is a maximum.
     pub at_least: bool,
     /// Limit in the unit of the figure: microseconds, requests per second, or a share from 0 to 1.
     #[serde(with = "Figure")]
@@ -33,7 +33,7 @@ pub struct ExpectationResult {
     pub low: Option<f64>,
     /// Upper end of its 95 % interval.
     pub high: Option<f64>,
-    /// Whether the expectation was met. False if there was no measurement.
+    /// True if the expectation was met. False if there was no measurement.
     pub met: bool,
     /// Measured value with its interval, in words.
     pub found: String,

@@ -143,7 +143,7 @@ impl Intensity {
         Some(self)
     }
 
-    /// Whether the load needs only CPU time to keep its pace. S-Clients wait for neither responses nor connections.
+    /// Returns true if the load needs only CPU time to keep its pace. S-Clients wait for neither responses nor connections.
     pub const fn waits_for_cpu_alone(&self) -> bool {
         matches!(self, Self::SClients { .. })
     }
@@ -199,7 +199,7 @@ pub enum Arrival {
 pub struct ThinkTime {
     /// Mean in milliseconds; 0 for no pause.
     pub mean_ms: f64,
-    /// Whether the pause is exponentially distributed instead of constant.
+    /// True if the pause is exponentially distributed instead of constant.
     pub exponential: bool,
 }
 

@@ -30,7 +30,7 @@ pub struct LoadPlan {
     /// mean of the stages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
-    /// Whether each request has its own connection: connect, one exchange, close.
+    /// True if each request has its own connection: connect, one exchange, close.
     pub new_connections: bool,
     /// Connects per second of a closed loop. No connection sends before the last one is open or the window begins. 0
     /// connects all clients at once, or spread over the first think time.
@@ -58,7 +58,7 @@ pub struct LoadPlan {
     pub connect_timeout_s: f64,
     /// Local addresses to spread connections over; empty lets the kernel choose.
     pub sources: Vec<IpAddr>,
-    /// Whether S-Clients use two processes as in source 1: one opens connections, the other handles them.
+    /// True if S-Clients use two processes as in source 1: one opens connections, the other handles them.
     pub two_process: bool,
     /// Seed of all random choices, which makes a run repeatable.
     pub seed: u64,
@@ -75,7 +75,7 @@ pub struct LoadPlan {
     pub late_us: Vec<f64>,
     /// CPUs that the generator may use; empty for all.
     pub cpus: Vec<u32>,
-    /// Whether the generator acknowledges at once (TCP_QUICKACK after each request; epoll only). For an experiment on
+    /// True if the generator acknowledges at once (TCP_QUICKACK after each request; epoll only). For an experiment on
     /// delayed acknowledgements.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub quick_ack: bool,
@@ -98,7 +98,7 @@ impl LoadPlan {
 }
 
 impl LoadPlan {
-    /// Whether measuring waits until all connections of the closed loop are open.
+    /// Returns true if measuring waits until all connections of the closed loop are open.
     pub fn waits_for_all(&self) -> bool {
         self.blocks.is_some() || self.connect_rate > 0.0
     }

@@ -42,7 +42,7 @@ pub struct RequestSet {
     /// Summary of the log that the set comes from, in sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub summary: Vec<String>,
-    /// Whether `{{…}}` in paths, headers and bodies is filled in for each request.
+    /// True if `{{…}}` in paths, headers and bodies is filled in for each request.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub templates: bool,
     /// Values for `{{column}}`. A run stores only the names of the columns.
@@ -218,7 +218,7 @@ impl RequestPlan {
         }
     }
 
-    /// Whether the request has a body.
+    /// Returns true if the request has a body.
     pub fn has_body(&self) -> bool {
         !self.body.is_empty() || !self.body_base64.is_empty()
     }

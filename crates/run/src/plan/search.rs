@@ -42,7 +42,7 @@ pub struct SearchPlan {
     /// Relative precision at which the search ends early: half the 95 % interval of the capacity, divided by the
     /// capacity.
     pub precision: f64,
-    /// Whether the search counts users, who think between a response and the next request. A closed loop with at most
+    /// True if the search counts users, who think between a response and the next request. A closed loop with at most
     /// `max_connections` users.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub users: bool,
@@ -96,10 +96,10 @@ pub struct ObservePlan {
     pub interval_s: f64,
     /// Observation without load before the first trial, seconds.
     pub at_rest_s: f64,
-    /// Whether to sample the threads of the server and of its upstream services.
+    /// True to sample the threads of the server and of its upstream services.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
-    /// Whether to sample these threads without their stacks.
+    /// True to sample these threads without their stacks.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_stacks: bool,
 }

@@ -213,7 +213,7 @@ fn parts(value: &str) -> impl Iterator<Item = &str> {
     words.flat_map(|word| [word, word.split_once('=').map_or("", |(_, value)| value)])
 }
 
-/// Whether the first word is a `name=value`, as in a cookie, and not a scheme such as `Bearer`.
+/// Returns true if the first word is a `name=value`, as in a cookie, and not a scheme such as `Bearer`.
 fn first_has_equals(value: &str) -> bool {
     value.split([' ', ';']).next().is_some_and(|word| word.contains('='))
 }

@@ -15,7 +15,7 @@ pub struct Target {
     pub url: String,
     /// Server process named by the user. Its children belong to the server, too.
     pub server_pid: Option<u32>,
-    /// Whether the user allows a target outside loopback, private and link-local ranges.
+    /// True if the user allows a target outside loopback, private and link-local ranges.
     pub authorized: bool,
     /// CPU time that the embedded server spends on each request, microseconds; 0 for none. The extra work makes the
     /// server clearly more expensive than the generator, so the server is the bottleneck.
@@ -29,7 +29,7 @@ impl Default for Target {
 }
 
 impl Target {
-    /// Returns whether only its own host reaches the target (127.0.0.0/8, ::1, localhost), without any lookup. `None`
+    /// Returns true if only its own host reaches the target (127.0.0.0/8, ::1, localhost), without any lookup. `None`
     /// if the target has no address.
     pub fn loopback(&self) -> Option<bool> {
         let written = UrlParts::parse(&self.url);

@@ -15,7 +15,7 @@ pub struct TlsPlan {
     pub cert_file: Option<String>,
     /// File with the client's private key (PEM).
     pub key_file: Option<String>,
-    /// Whether any certificate is accepted.
+    /// True to accept any certificate.
     pub insecure: bool,
     /// The only version to offer; absent for 1.3 and 1.2.
     pub version: Option<TlsVersion>,

@@ -93,7 +93,7 @@ fn is_token(word: &str) -> bool {
     long || word.starts_with("eyJ") && word.len() >= MIN_JWT_LENGTH
 }
 
-/// Whether a word of a sentence is no plain word: it has a digit, a sign, or a capital within.
+/// Returns true if a word of a sentence is no plain word: it has a digit, a sign, or a capital after its first letter.
 fn looks_secret(word: &str) -> bool {
     let plain = |(at, c): (usize, char)| c.is_alphabetic() && (at == 0 || !c.is_uppercase()) || c == '.';
     !word.char_indices().all(plain)

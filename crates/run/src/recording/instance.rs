@@ -25,7 +25,7 @@ pub fn on_host(host: &str, instance: &str) -> String {
     format!("{host} {instance}").trim_end().into()
 }
 
-/// Whether an interface is the loopback of any host. Interface names contain no spaces.
+/// Returns true if an interface is the loopback of any host. Interface names contain no spaces.
 pub fn is_loopback(interface: &str) -> bool {
     interface.rsplit(' ').next() == Some("lo")
 }

@@ -33,12 +33,12 @@ impl<'a> InstanceFilter<'a> {
         Self { names, pids }
     }
 
-    /// Whether an instance `name:pid` or `name:pid/tid` is one of these processes.
+    /// Returns true if an instance `name:pid` or `name:pid/tid` is one of these processes.
     pub fn has(&self, instance: &str) -> bool {
         self.names.contains(instance) || pid(instance).is_some_and(|pid| self.pids.contains(&pid))
     }
 
-    /// Whether an instance of a counter counts for the side.
+    /// Returns true if an instance of a counter counts for the side.
     pub fn counts(&self, counter: &str, instance: &str) -> bool {
         match counter.split_once('.').map_or("", |(object, _)| object) {
             "cpu" => instance == "total" || instance.is_empty(),

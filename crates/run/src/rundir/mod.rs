@@ -48,17 +48,17 @@ pub struct Run {
     pub findings: Findings,
     /// Notes for the user.
     pub notes: Vec<Note>,
-    /// Whether the run ended early. All measurements until then are here.
+    /// True if the run ended early. All measurements until then are here.
     pub interrupted: bool,
 }
 
 impl Run {
-    /// Whether any trial sent requests to a server. Trials that only time a library do not.
+    /// Returns true if any trial sent requests to a server. Trials that only time a library do not.
     pub fn sent_requests(&self) -> bool {
         self.trials.iter().any(|t| t.tally.attempted > 0 || t.tally.sent > 0)
     }
 
-    /// Whether the run only watched external load, so requests and response times are unknown.
+    /// Returns true if the run only watched external load, so requests and response times are unknown.
     pub fn only_watched(&self) -> bool {
         !self.trials.is_empty() && self.trials.iter().all(|t| t.kind == crate::TrialKind::Watched)
     }
@@ -125,7 +125,7 @@ pub struct MediumInfo {
     pub medium: String,
     /// Implementation of the medium, in one sentence.
     pub made_of: String,
-    /// Whether all hosts share one wire in both directions (half duplex).
+    /// True if all hosts share one wire in both directions (half duplex).
     pub shared_wire: bool,
 }
 

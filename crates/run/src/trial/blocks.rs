@@ -20,7 +20,7 @@ pub struct Blocks {
     /// The source's x: a connection sends 1 + x messages, closes and does not open again. 0 continues until the trial
     /// ends.
     pub sends_per_connection: u32,
-    /// Whether to copy three details of the source: integer arithmetic for the pause between sends, connects spaced by
+    /// True to copy three details of the source: integer arithmetic for the pause between sends, connects spaced by
     /// that pause, and the client closing first.
     pub compat: bool,
 }

@@ -125,7 +125,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         known.map_or_else(longest, TimeFigure::Exact)
     }
 
-    /// Whether a bucket has no upper end.
+    /// Returns true if a bucket has no upper end.
     fn is_open(bucket: u16) -> bool {
         usize::from(bucket) + 1 >= Self::BUCKETS
     }
@@ -145,7 +145,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         self.0.values().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
-    /// Whether nothing was counted.
+    /// Returns true if nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -97,7 +97,7 @@ impl Hist {
         self.inner.len()
     }
 
-    /// Whether nothing was counted.
+    /// Returns true if nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.inner.is_empty()
     }
@@ -295,7 +295,7 @@ impl Summary {
         if all > 0.0 { self.unanswered as f64 / all } else { 0.0 }
     }
 
-    /// Whether nothing was counted.
+    /// Returns true if nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -46,7 +46,7 @@ pub enum IncidentKind {
 }
 
 impl IncidentKind {
-    /// Whether such an incident makes a trial useless for the server's capacity.
+    /// Returns true if such an incident makes a trial useless for the server's capacity.
     pub const fn invalidates_trial(self) -> bool {
         match self {
             Self::ServerStopped

@@ -58,12 +58,12 @@ pub enum TrialKind {
 }
 
 impl TrialKind {
-    /// Whether such an incident ends the trial. A trial that only watches ends with its observer.
+    /// Returns true if such an incident ends the trial. A trial that only watches ends with its observer.
     pub const fn ends_with(self, kind: IncidentKind) -> bool {
         kind.invalidates_trial() || matches!((self, kind), (Self::Watched, IncidentKind::ObserverLost))
     }
 
-    /// Whether the trial measures something else than the server's capacity. A search ignores such trials.
+    /// Returns true if the trial measures something else than the server's capacity. A search ignores such trials.
     pub const fn is_auxiliary(self) -> bool {
         matches!(self, Self::Proof | Self::Handshakes | Self::Classes)
     }
@@ -130,7 +130,7 @@ pub struct Trial {
     pub moments: Vec<crate::Moment>,
     /// Full histograms behind the summaries, with the same names without unit (`response`, `service`, …).
     pub histograms: BTreeMap<String, Hist>,
-    /// Whether the measured window was steady.
+    /// Steadiness of the measured window.
     pub steady: Steady,
     /// Generator side; with several generator hosts, the busiest one.
     pub client: Side,
@@ -156,12 +156,12 @@ impl Trial {
         self.incidents.iter().find(|i| i.kind.invalidates_trial() && i.begin_s < self.measured.window.end_s)
     }
 
-    /// Whether client and server use CPUs of one machine, as far as known.
+    /// Returns true if client and server use CPUs of one machine, as far as known.
     pub fn one_host(&self) -> bool {
         self.shares_scope(Scope::Machine)
     }
 
-    /// Whether counters of this scope have the same values on both sides.
+    /// Returns true if counters of this scope have the same values on both sides.
     pub fn shares_scope(&self, scope: Scope) -> bool {
         self.server.as_ref().is_some_and(|server| match scope {
             Scope::Side => false,

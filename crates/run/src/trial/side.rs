@@ -25,7 +25,7 @@ pub struct Side {
     /// Sampled threads of the processes and of the upstream services; absent if they were not sampled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Box<crate::WaitProfile>>,
-    /// Whether client and server share these CPUs.
+    /// True if client and server share these CPUs.
     pub shared: bool,
     /// Counter samples.
     pub recording: Recording,
@@ -36,13 +36,14 @@ pub struct Side {
 }
 
 impl Side {
-    /// Whether the `cpu.*` counters of both sides describe the same CPUs. Compares host names if a machine is unknown.
+    /// Returns true if the `cpu.*` counters of both sides describe the same CPUs. Compares host names if a machine is
+    /// unknown.
     pub fn same_cpus(&self, other: &Self) -> bool {
         let known = !self.machine.is_empty() && !other.machine.is_empty();
         if known { self.machine == other.machine } else { !self.host.is_empty() && self.host == other.host }
     }
 
-    /// Whether both sides count interfaces, listeners and TCP in the same network namespace.
+    /// Returns true if both sides count interfaces, listeners and TCP in the same network namespace.
     pub fn same_network(&self, other: &Self) -> bool {
         !self.host.is_empty() && self.host == other.host
     }

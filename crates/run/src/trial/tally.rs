@@ -192,7 +192,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Whether a connect failed, and no request had begun.
+    /// Returns true if a connect failed, and no request had begun.
     pub const fn is_of_connect(self) -> bool {
         use ErrorKind::{ClientFds, ClientPorts, ConnectFailed, ConnectRefused, ConnectTimeout};
         matches!(self, ConnectRefused | ConnectTimeout | ConnectFailed | ClientPorts | ClientFds)

@@ -37,7 +37,7 @@ pub struct LateCounts {
 pub const TENTH_S: f64 = 0.1;
 
 impl Tenths {
-    /// Whether nothing was counted.
+    /// Returns true if nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.answered.is_empty()
     }

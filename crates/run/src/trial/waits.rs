@@ -122,10 +122,10 @@ pub struct WaitProcess {
     /// Share of time in which the busiest thread ran or was ready to run, 0 to 1.
     #[serde(with = "Figure")]
     pub busiest: f64,
-    /// Whether the processes are an upstream service of the server.
+    /// True if the processes are an upstream service of the server.
     #[serde(skip_serializing_if = "skip_empty::is_false")]
     pub behind: bool,
-    /// Whether a process has an epoll descriptor, as an event loop does.
+    /// True if a process has an epoll descriptor, as an event loop does.
     #[serde(skip_serializing_if = "skip_empty::is_false")]
     pub epoll: bool,
 }

@@ -26,7 +26,7 @@ impl Window {
         stretches.map(|(begin, end)| Self { begin_s: since_s(begin), end_s: since_s(end) }).collect()
     }
 
-    /// Whether a time is inside. One millisecond of tolerance includes the samples at the edges.
+    /// Returns true if a time is inside. One millisecond of tolerance includes the samples at the edges.
     pub fn holds(self, t_s: f64) -> bool {
         t_s >= self.begin_s - 1e-3 && t_s <= self.end_s + 1e-3
     }

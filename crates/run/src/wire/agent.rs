@@ -20,16 +20,16 @@ pub enum AgentSpec {
         plan: Box<LoadPlan>,
         /// Address of the server.
         addr: Address,
-        /// Whether to start as soon as possible instead of waiting for [`crate::AgentCommand::Start`].
+        /// True to start as soon as possible instead of waiting for [`crate::AgentCommand::Start`].
         #[serde(default)]
         at_once: bool,
         /// Contents of the files named in the plan, by path, in base64. ResourceNeed because another host has other files.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         files: BTreeMap<String, String>,
-        /// Whether some ticks carry [`TickDetail`], for a live display.
+        /// True if some ticks carry [`TickDetail`], for a live display.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         detailed: bool,
-        /// Whether to send a tick for every step of the load during warm-up. Only for few agents.
+        /// True to send a tick for every step of the load during warm-up. Only for few agents.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         fine: bool,
     },
@@ -39,7 +39,7 @@ pub enum AgentSpec {
     Serve {
         /// Settings of the server.
         plan: ServePlan,
-        /// Whether the conductor is on another host. The agent then also ends after a long silence, since the
+        /// True if the conductor is on another host. The agent then also ends after a long silence, since the
         /// connection may be broken.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         far: bool,

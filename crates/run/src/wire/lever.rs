@@ -54,7 +54,7 @@ pub struct LeverPlan {
     pub start_at_ns: u64,
     /// Slots of the load.
     pub slots: SlotPlan,
-    /// Whether the lever is on, per slot.
+    /// One flag per slot: true if the lever is on.
     pub on: Vec<bool>,
     /// CPUs that the lever slows; empty for those that its processes may use.
     pub cpus: Vec<u32>,
@@ -64,7 +64,7 @@ pub struct LeverPlan {
     /// Share of each CPU that the lever takes; 0 for a quarter.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub share: f64,
-    /// Whether the processes are mostly idle, so that only the lever itself shows what it took.
+    /// True if the processes are mostly idle, so that only the lever itself shows what it took.
     #[serde(skip_serializing_if = "skip_empty::is_false")]
     pub victims_idle: bool,
     /// Processes that the lever slows or measures.

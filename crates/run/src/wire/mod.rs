@@ -33,7 +33,7 @@ pub const MAX_LONG_LINE_BYTES: usize = 16 << 20;
 /// Silence after which one end considers the other lost, seconds. Each end sends a heartbeat every second.
 pub const SILENCE_TIMEOUT_S: f64 = 5.0;
 
-/// Whether the beginning of a line shows that it may have up to [`MAX_LONG_LINE_BYTES`].
+/// Returns true if the beginning of a line shows that it may have up to [`MAX_LONG_LINE_BYTES`].
 pub fn is_long_line(begin: &[u8]) -> bool {
     [&br#"{"is":"part""#[..], br#"{"is":"observed""#, br#"{"is":"rows""#].iter().any(|long| begin.starts_with(long))
 }
@@ -94,7 +94,7 @@ pub enum AgentCommand {
     },
     /// Switch of a lever between two turns. The lever answers with [`AgentReport::Ready`].
     Switch {
-        /// Whether the change is to be in place.
+        /// True to make the change, false to undo it.
         on: bool,
     },
     /// Start of an observer's samples for a trial, or of a lever's slots.

@@ -39,10 +39,10 @@ pub struct ObserverSpec {
     pub counted: Vec<Address>,
     /// CPUs that represent the whole host; empty for all.
     pub processors: Vec<u32>,
-    /// Whether to sample the threads of the processes and of their upstream services.
+    /// True to sample the threads of the processes and of their upstream services.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
-    /// Whether to sample these threads without their stacks.
+    /// True to sample these threads without their stacks.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_stacks: bool,
     /// Names of the sources to read (`loadline list sources`); absent for all.

@@ -22,7 +22,7 @@ pub struct ServerAnswer {
     /// Reason why there is no response or no connection, with advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Whether connects are neither accepted nor refused, as with a full accept queue.
+    /// True if connects are neither accepted nor refused, as with a full accept queue.
     pub accepts_nothing: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct TestResponse {
     pub status_line: Option<String>,
     /// Status as reported by the session; 0 if the protocol has none.
     pub status: u16,
-    /// Whether the status counts as a failure.
+    /// True if the status counts as a failure.
     pub unexpected: bool,
     /// The session's comment on the failure.
     pub said: Option<String>,
@@ -59,7 +59,7 @@ pub struct TestResponse {
     pub redirect: Option<String>,
     /// First bytes of the body, with unprintable ones escaped.
     pub body: String,
-    /// Whether a response came; some protocols have none by design.
+    /// True if a response came; some protocols have none by design.
     pub answered: bool,
     /// Number of handshakes before the response.
     pub handshakes: u64,

@@ -13,7 +13,7 @@ fn clean(text: &mut String) {
     *text = visible(text).into_owned();
 }
 
-/// Whether a name is short and safe to show unchanged.
+/// Returns true if a name is short and safe to show unchanged.
 fn is_plain(name: &str) -> bool {
     name.len() < MAX_NAME_BYTES && visible(name) == name
 }

@@ -1,4 +1,4 @@
-//! The simulation beside exact answers, and the worlds beside their limits.
+//! The simulation compared with exact answers, and the worlds compared with their limits.
 
 use stats::queueing::{Servers, Station, closed};
 
@@ -61,7 +61,8 @@ fn a_quota_is_used_up_and_not_exceeded() {
     assert!((99.0..=101.0).contains(&periods) && hit >= 0.95 * periods, "{periods} {hit}");
 }
 
-/// No world does more than its tightest part allows, but for the speed of the machine in its luckiest trial, and a sweep that ends because its rate is flat has reached that.
+/// No world completes more than its tightest part allows, except by the machine's speed in its fastest trial. A sweep
+/// that ends flat has reached this rate.
 #[test]
 fn worlds_reach_the_limit_of_their_tightest_part_and_no_more() {
     for seed in 0..60 {

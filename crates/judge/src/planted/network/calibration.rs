@@ -1,4 +1,4 @@
-//! Verdicts on simulated networks beside the truth.
+//! Verdicts on simulated networks, compared with the truth.
 
 use std::ops::Range;
 

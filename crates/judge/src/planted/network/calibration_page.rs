@@ -9,12 +9,12 @@ use super::tally::{Band, Tally, bands, planted};
 /// Number of simulated networks, and of those beside another program.
 const WORLDS: u64 = 500;
 const DISTURBED_WORLDS: u64 = 100;
-/// CPUs of two that the other program wants.
+/// Number of CPUs, of two, that the other program wants.
 const OTHER: f64 = 0.5;
 
 /// Greatest number of wrong verdicts with a confidence of 0.9 or more, of [`WORLDS`]: one in a hundred.
 const MAX_SURELY_WRONG: usize = 5;
-/// The same of [`DISTURBED_WORLDS`].
+/// Greatest number of wrong verdicts with a confidence of 0.9 or more, of [`DISTURBED_WORLDS`].
 const MAX_DISTURBED_SURELY_WRONG: usize = 0;
 /// Greatest number of wrong verdicts that the experiment calls proven.
 const MAX_WRONG_AND_PROVEN: usize = 5;

@@ -1,4 +1,5 @@
-//! Random worlds. One part is drawn to be the tightest, the others have room; in some worlds two are as tight.
+//! Random worlds. One part is drawn to be the tightest, the others have room; in some worlds two parts are equally
+//! tight.
 
 use super::limit::{Cause, Limit};
 use super::world::{BACKEND, CLIENT, Host, Limiter, Listener, Program, SERVER, Step, Threads, World};
@@ -34,11 +35,11 @@ enum Kind {
     OneAtATime,
     /// A thread for each connection; a part of the work is behind a lock.
     Mutex,
-    /// Workers that wait for a sleep or a service behind.
+    /// Workers that sleep or wait for an upstream.
     Workers,
 }
 
-/// Service behind the server.
+/// Upstream of the server.
 #[derive(Clone, Copy, Debug)]
 struct Backend {
     threads: Threads,
@@ -252,7 +253,7 @@ fn backend(draw: &mut Draw) -> Option<Backend> {
     let here = draw.chance(0.6);
     let limit = draw.limit(Cause::Backend, ROOM);
     let (threads, cpu_s, sleep_s) = match draw.random.usize(..3) {
-        // One that computes, alone or on all CPUs of a host of its own.
+        // An upstream that computes, on one CPU or on all CPUs of its own host.
         0 => (Threads::Loops(1), 1.0 / limit, 0.0),
         1 if !here => (Threads::PerConnection, 4.0 / limit, 0.0),
         // Children that wait, for a disk or another service.
@@ -299,7 +300,7 @@ fn threads(draw: &mut Draw, loops: usize, busy_s: f64) -> (Threads, f64) {
     }
 }
 
-/// Adds the way of a request, the limits of all parts, and the load.
+/// Adds the steps of a request, the limits of all parts, and the load.
 fn finish(draw: &mut Draw, mut world: World, parts: &Parts) -> World {
     steps(&mut world, parts);
     let backend_s = parts.backend.map_or(0.0, |b| b.cpu_s + b.sleep_s);
@@ -313,7 +314,7 @@ fn finish(draw: &mut Draw, mut world: World, parts: &Parts) -> World {
     }
     let needed = least * (world.alone_s + world.think_s);
     if draw.target == Cause::Load {
-        // The user's own limit, or a distance that so many connections do not fill.
+        // The user's own connection limit, or a distance that this many connections do not fill.
         let share = draw.between((0.05, 0.7));
         world.max_connections = draw.one_of(&[4, 8, 8, 16, 32, 64]);
         let away_s = (f64::from(world.max_connections) / share / least - world.alone_s).max(0.0);

@@ -20,17 +20,18 @@ const FIRST_S: f64 = 0.4;
 /// Shortest and longest slot, seconds.
 const SHORTEST_SLOT_S: f64 = 0.015;
 const LONGEST_SLOT_S: f64 = 0.5;
-/// Shortest slot in which whole CPUs are taken, and the time of all, seconds; fewest and most of these slots.
+/// Slots in which whole CPUs are taken: the shortest slot and the time of all, seconds, and the minimum and maximum
+/// number.
 const COUNT_SLOTS_S: (f64, f64) = (0.17, 3.4);
 const COUNT_SLOTS: (usize, usize) = (20, 24);
-/// Share of the CPUs that the processes get that fill them.
+/// Share of the CPUs that the processes that fill them get.
 const HOGS_GET: f64 = 0.92;
-/// Verdicts that more load tries, and verdicts that fewer CPUs try.
+/// Verdicts that are tried with more load, and verdicts that are tried with fewer CPUs.
 const MORE_LOAD_FOR: [&str; 3] = ["server-concurrency", "not-saturated", "unknown"];
 const FEWER_CPUS_FOR: [&str; 3] = ["server-cpu", "server-single-thread", "server-concurrency"];
-/// Elasticity of the server's CPU from which fewer CPUs are tried, whatever the verdict.
+/// Minimum elasticity of the server's CPU for a trial with fewer CPUs, whatever the verdict.
 const FOLLOWS: f64 = 0.5;
-/// Windows of turns are shorter than those of the sweep by this factor.
+/// Factor by which windows of turns are shorter than those of the sweep.
 const TURN_REQUESTS: f64 = 4.0;
 /// Requests and response times that a slot should last.
 const REQUESTS: f64 = 100.0;
@@ -99,7 +100,7 @@ fn connections(run: &Run) -> u32 {
     more.min_by(f64::total_cmp).unwrap_or_else(|| clients(decisive)).clamp(1.0, MAX_CONNECTIONS) as u32
 }
 
-/// Returns turns of two worlds with so many connections each: without the lever, and with it.
+/// Runs two worlds in turns, each with this many connections: without the lever, and with it.
 fn turns(lever: &str, (off, on): ((&World, u32), (&World, u32)), random: &mut fastrand::Rng) -> SwitchTrial {
     let one = |(world, n): (&World, u32), random: &mut fastrand::Rng| {
         let rate = world.limits.iter().map(|limit| limit.rate).fold(f64::INFINITY, f64::min);

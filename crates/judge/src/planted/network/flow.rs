@@ -1,4 +1,4 @@
-//! The way of requests through a world.
+//! The steps of requests through a world.
 
 use super::sim::{Event, Load, Sim};
 use super::world::{SERVER, Step, Threads};
@@ -38,7 +38,7 @@ impl Sim<'_> {
         self.counts.in_flight += 1;
     }
 
-    /// Returns whether the request goes on at once.
+    /// Returns true if the request goes on to its next step at once.
     fn take_step(&mut self, request: usize, step: Step) -> bool {
         match step {
             Step::Way => self.sleep(request, self.world.way_s),

@@ -11,7 +11,7 @@ pub(super) struct Limit {
 /// A part of a world that can be its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// CPUs of the server's host, and whose work is a large part of it.
+    /// CPUs of the server's host, and the programs that do a large part of its work.
     ServerHost {
         client: bool,
         backend: bool,
@@ -22,9 +22,9 @@ pub(super) enum Cause {
     Serial,
     /// Workers that wait.
     Workers,
-    /// Connections to the service behind.
+    /// Connections to the upstream.
     Connections,
-    /// The service behind the server, on a host that is watched or not.
+    /// The upstream of the server, on an observed host or another one.
     Backend,
     /// Threads or CPUs of the generator.
     Generator,

@@ -14,11 +14,11 @@ pub(super) const ANSWER_BYTES: f64 = 126.0;
 const SOFTIRQ: f64 = 0.03;
 /// Share of CPU time in user code.
 const USER: f64 = 0.6;
-/// Delay of an acknowledgement that has nothing to travel with, seconds.
+/// Delay of an acknowledgement that no data carries, seconds.
 const DELAYED_ACK_S: f64 = 0.04;
 /// Greatest number of connections that the probe samples.
 const SAMPLED: f64 = 64.0;
-/// Address of the service behind the server.
+/// Address of the server's upstream.
 const BACKEND_ADDRESS: &str = "10.0.0.3:5432";
 const LISTENER: &str = "0.0.0.0:8080";
 
@@ -207,7 +207,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Adds the service behind the server; only its connections are seen where it runs on a host of its own.
+    /// Adds the upstream. On a host of its own, only its connections are seen.
     fn backend(&mut self) -> Option<Upstream> {
         let program = self.world.programs.get(BACKEND)?;
         let (busy, x) = (self.seen.per_s.backend_connections, self.seen.rate());

@@ -9,9 +9,9 @@ use super::world::{BACKEND, CLIENT, Program, SERVER, Threads, World};
 /// Load of one trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Load {
-    /// So many clients, each with one request in flight.
+    /// Number of clients, each with one request in flight.
     Closed(u32),
-    /// Arrivals at one rate, per second, over at most so many connections.
+    /// Arrivals at one rate, per second, and the maximum number of connections.
     Open(f64, u32),
 }
 
@@ -24,7 +24,7 @@ pub(super) enum Event {
     Arrival,
     /// The server accepts all connections that wait.
     AcceptAll,
-    /// The other program of a host works again.
+    /// The other program of a host starts its next work.
     Other(usize),
 }
 
@@ -48,7 +48,7 @@ impl PartialOrd for Due {
     }
 }
 
-/// One request, or the connection that carries one after another.
+/// One request, or a connection that carries requests one after another.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Request {
     pub(super) step: usize,
@@ -70,7 +70,7 @@ pub(super) struct Thread {
     pub(super) program: usize,
     /// Requests that wait for the thread, with their work.
     pub(super) queue: VecDeque<(usize, f64)>,
-    /// Request that it computes for, with the start and the length of that.
+    /// Request that it computes for, with start and length of the computation.
     pub(super) running: Option<(usize, f64, f64)>,
     /// CPU time, and time that it waited for a CPU, seconds.
     pub(super) cpu_s: f64,
@@ -100,7 +100,7 @@ pub(super) struct Sums {
     pub(super) unread: f64,
     pub(super) answers_unread: f64,
     pub(super) backend_connections: f64,
-    /// Requests that wait unread before the service behind.
+    /// Requests that wait unread at the upstream.
     pub(super) backend_unread: f64,
     pub(super) due: f64,
     pub(super) sent: f64,
@@ -210,7 +210,7 @@ impl<'w> Sim<'w> {
         }
         match self.load {
             Load::Closed(n) => {
-                // Clients do not start in step.
+                // Clients start at different times.
                 (0..n as usize).for_each(|request| {
                     let at_s = self.random.f64() * (self.world.alone_s + self.world.think_s);
                     self.after(at_s, Event::GoOn(request));
@@ -353,5 +353,5 @@ impl<'w> Sim<'w> {
     }
 }
 
-/// Mean work of another program at a time, seconds.
+/// Mean length of one piece of the other program's work, seconds.
 const BURST_S: f64 = 0.002;

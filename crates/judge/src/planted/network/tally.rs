@@ -15,7 +15,7 @@ pub(super) struct Tally {
     pub(super) wrong_and_proven: usize,
     pub(super) wrong: usize,
     pub(super) unknown: usize,
-    /// The same before the experiment.
+    /// Results before the experiment.
     pub(super) surely_wrong_by_counters: usize,
     pub(super) wrong_by_counters: usize,
     pub(super) unknown_by_counters: usize,

@@ -3,13 +3,13 @@
 use super::limit::Cause;
 use super::world::{SERVER, Threads, World};
 
-/// Parts whose limits differ by less are both the limit.
+/// Relative difference of two parts' limits below which both are the limit.
 const TIE: f64 = 1.1;
-/// The same where so few workers or connections are the limit that they hardly fill anything else: both matter.
+/// Such a difference for few workers or connections, which hardly fill another part.
 const TIE_OF_FEW: f64 = 1.3;
-/// Share of its limit below which a part is not full: the load ended before.
+/// Share of its limit below which a part is not full, because the load ended before.
 const NOT_REACHED: f64 = 0.85;
-/// Share of its limit from which the load is not what ended the growth.
+/// Share of its limit from which the part, and not the load, ended the growth.
 const REACHED: f64 = 0.97;
 
 impl Cause {
@@ -38,7 +38,7 @@ impl Cause {
                 let mut ids = vec!["server-cpu"];
                 ids.extend(client.then_some("client-cpu"));
                 ids.extend(backend.then_some("server-concurrency"));
-                // A thread on the only CPU is as full as the CPU, and so is each of as many loops as CPUs.
+                // A thread on the only CPU is as full as the CPU. With one event loop per CPU, so is each loop.
                 ids.extend(world.a_thread_for_each_cpu().then_some("server-single-thread"));
                 ids
             }
@@ -71,7 +71,7 @@ impl Cause {
 pub(super) struct Truth {
     pub(super) cause: Cause,
     pub(super) ids: Vec<&'static str>,
-    /// Whether a verdict may name the service behind the server.
+    /// True if a verdict may name the upstream of the server.
     pub(super) backend: bool,
 }
 
@@ -81,7 +81,7 @@ impl World {
         self.hosts[self.programs[SERVER].host].cpus as usize
     }
 
-    /// Returns whether a thread of the server is full where its host is.
+    /// Returns true if a full host implies a full server thread: one CPU, or an event loop per CPU.
     fn a_thread_for_each_cpu(&self) -> bool {
         let loops = matches!(self.programs[SERVER].threads, Threads::Loops(n) if n >= self.server_cpus());
         self.server_cpus() == 1 || loops

@@ -1,4 +1,4 @@
-//! Figures of one measured window: the difference of two looks at a simulation.
+//! Figures of one measured window: the difference of two snapshots of a simulation.
 
 use super::sim::{Load, Sim, Sums};
 use super::world::World;
@@ -6,7 +6,7 @@ use super::world::World;
 /// Samples of a window.
 pub(super) const SAMPLES: usize = 5;
 
-/// Look at all counters of a simulation.
+/// Snapshot of all counters of a simulation.
 #[derive(Clone, Debug)]
 pub(super) struct Look {
     at_s: f64,
@@ -48,7 +48,7 @@ impl Look {
         let threads = sim.threads.iter().map(|thread| {
             let host = sim.world.programs.get(thread.program).map_or(0, |program| program.host);
             let (share, speed) = (sim.cpus[host].share(), sim.cpus[host].speed);
-            // Work that is under way counts with its part.
+            // Unfinished work counts by its finished part.
             let under_way = thread.running.map_or(0.0, |(_, from_s, work_s)| {
                 let part_s = (sim.now_s - from_s) * share;
                 part_s.min(work_s / speed)
@@ -86,7 +86,7 @@ pub(super) fn measure(world: &World, load: Load, (warmup_s, length_s): (f64, f64
     Seen { backlog, ..seen(&mut sim, &before) }
 }
 
-/// Returns the figures since a look.
+/// Returns the figures since a snapshot.
 pub(super) fn seen(sim: &mut Sim<'_>, before: &Look) -> Seen {
     let after = Look::at(sim);
     let length_s = after.at_s - before.at_s;

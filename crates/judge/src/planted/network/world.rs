@@ -10,23 +10,23 @@ pub(super) const BACKEND: usize = 2;
 /// A closed world.
 #[derive(Clone, Debug)]
 pub(super) struct World {
-    /// What was drawn, in words.
+    /// Description of the world.
     pub(super) story: String,
     /// Hosts: that of the server first.
     pub(super) hosts: Vec<Host>,
-    /// Generator, server, and a service behind the server.
+    /// Generator, server, and upstream.
     pub(super) programs: Vec<Program>,
-    /// Way of one request.
+    /// Steps of one request.
     pub(super) steps: Vec<Step>,
     /// Step to which a refused request goes.
     pub(super) reply: usize,
-    /// Units of each semaphore: locks, and pools of connections to the service behind.
+    /// Units of each semaphore: locks, and pools of connections to the upstream.
     pub(super) semaphores: Vec<usize>,
     /// Time of a message from one side to the other, seconds.
     pub(super) way_s: f64,
     /// Mean pause of a client between an answer and the next request, seconds.
     pub(super) think_s: f64,
-    /// Limit of the rate on purpose.
+    /// Intentional rate limit.
     pub(super) limiter: Option<Limiter>,
     /// Listener of a server to which each request comes on a connection of its own.
     pub(super) listener: Option<Listener>,
@@ -38,7 +38,7 @@ pub(super) struct World {
     pub(super) limits: Vec<Limit>,
     /// Response time of a request that waits for nobody, seconds.
     pub(super) alone_s: f64,
-    /// Whether client and server are on one host.
+    /// True if client and server are on one host.
     pub(super) shared: bool,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct World {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Host {
     pub(super) cpus: u32,
-    /// CPUs that a program that belongs to neither side wants.
+    /// CPUs that a program of neither side wants.
     pub(super) other: f64,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Program {
     pub(super) threads: Threads,
     /// CPU quota, CPUs.
     pub(super) quota: Option<f64>,
-    /// Whether the threads are processes of their own.
+    /// True if the threads are processes of their own.
     pub(super) processes: bool,
 }
 
@@ -87,7 +87,7 @@ pub(super) enum Step {
     Give(usize),
     /// Sleeps for a mean time, seconds.
     Sleep(f64),
-    /// One request in a hundred sleeps for so long, seconds.
+    /// One request in a hundred sleeps for this time, seconds.
     Rare(f64),
     /// Passes the limiter, waits for it, or is refused.
     Limit,
@@ -95,12 +95,12 @@ pub(super) enum Step {
     Accept,
 }
 
-/// A limit of the rate on purpose.
+/// An intentional rate limit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limiter {
     /// Requests per second.
     pub(super) rate: f64,
-    /// Refuses what is beyond the rate, instead of delaying it.
+    /// True if requests beyond the rate are refused, false if they are delayed.
     pub(super) refuses: bool,
 }
 

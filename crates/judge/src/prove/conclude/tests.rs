@@ -1,4 +1,4 @@
-//! What an experiment comes to, by what its slots and turns show.
+//! Outcomes of experiments, from their slots and turns.
 
 use run::{ElasticityBasis, NextBottleneck, ProofOutcome};
 
@@ -18,7 +18,7 @@ fn what_was_predicted_is_proven() {
     assert!(found.0.why.contains("of the server's CPU cut throughput by") && found.1.confidence >= SHOWN, "{found:?}");
 }
 
-/// Kind 1: threads of an interpreter with one lock, or a mutex around arithmetic.
+/// Once concluded wrongly: threads of an interpreter with one lock, or a mutex around arithmetic.
 #[test]
 fn serial_work_on_the_cpu_is_no_lack_of_cpus() {
     for counted in [None, Some(1.0)] {
@@ -59,7 +59,7 @@ fn a_server_that_spins_is_told_from_a_full_one() {
     assert!(spins.1.serial && spins.1.sentence.contains("spin"), "{:?}", spins.1);
 }
 
-/// Kind 2: nothing that was slowed mattered.
+/// Once concluded wrongly: no slowed resource mattered.
 #[test]
 fn what_remains_is_never_proven() {
     let unseen = waits(Run::default(), verdict("server-concurrency", 0.8), None);
@@ -75,7 +75,7 @@ fn what_remains_is_never_proven() {
     assert!(held.0.why.contains("with twice the load"), "{}", held.0.why);
 }
 
-/// Kind 2: a distance, rare slow answers, or too few connections.
+/// Once concluded wrongly: a distance, rare slow answers, or too few connections.
 #[test]
 fn throughput_that_grows_with_the_load_is_not_saturated() {
     for (id, said) in [("server-concurrency", ProofOutcome::Refuted), ("unknown", ProofOutcome::Supported)] {
@@ -99,7 +99,7 @@ fn throughput_that_grows_with_the_load_is_not_saturated() {
     assert_eq!(outcome(&open), (ProofOutcome::Refuted, "not-saturated"), "{}", open.0.why);
 }
 
-/// Kind 3: the listener's own queue was full, and no lever acts on losses.
+/// Once concluded wrongly: the listener's own queue was full, and no lever acts on losses.
 #[test]
 fn a_verdict_without_a_lever_is_no_proof_while_another_cause_is_seen() {
     let argued = argued(loses_beside_a_full_queue());
@@ -109,7 +109,7 @@ fn a_verdict_without_a_lever_is_no_proof_while_another_cause_is_seen() {
     assert!(found.0.why.contains("listen queue") && found.1.confidence == argued.confidence, "{found:?}");
 }
 
-/// Kind 4: a bound was printed as the dose.
+/// Once concluded wrongly: a bound was printed as the dose.
 #[test]
 fn the_printed_dose_is_the_one_that_was_measured() {
     let (proof, _) = bounded();
@@ -118,7 +118,7 @@ fn the_printed_dose_is_the_one_that_was_measured() {
     assert!(proof.why.contains("explains at most 5.20 %") && !proof.why.contains("94.8"), "{}", proof.why);
 }
 
-/// Kind 5: the thief got 0.028 of a CPU instead of 0.25.
+/// Once concluded wrongly: the thief got 0.028 of a CPU instead of 0.25.
 #[test]
 fn a_lever_that_did_not_act_refutes_nothing() {
     let found = starved_thief("client-cpu");
@@ -129,7 +129,7 @@ fn a_lever_that_did_not_act_refutes_nothing() {
     assert!(rest.0.why.contains("the generator's CPU"), "{}", rest.0.why);
 }
 
-/// Kind 5: a quota of the generator's control group holds it, however fast its CPU is.
+/// Once concluded wrongly: a quota of the generator's control group holds it, however fast its CPU is.
 #[test]
 fn a_generator_that_its_quota_holds_is_not_excluded() {
     let held = crate::planted::PlantedRun::new(1000.0, 2000.0)
@@ -152,7 +152,7 @@ fn what_the_server_waits_for_is_proven_by_its_own_lever() {
     assert!(verdict.confidence <= CLOSE, "the remainder raises nothing: {verdict:?}");
 }
 
-/// The lever that was used is the one of which something was predicted: of two, not always the first.
+/// Of two levers, the used one is the one with a prediction, not always the first.
 #[test]
 fn a_full_link_is_proven_by_whichever_of_its_levers_was_used() {
     let argued = verdict("network-medium", 0.8);
@@ -182,7 +182,7 @@ fn a_wrong_argument_is_refuted_and_both_are_told() {
     assert!(verdict.sentence.contains("CPU is full") && verdict.confidence >= SHOWN, "{verdict:?}");
 }
 
-/// A generator that is full at 1.1 times the rate lets 0.825 of it through with three quarters of its CPU.
+/// A generator that is full at 1.1 times the rate completes 0.825 of the rate with three quarters of its CPU.
 #[test]
 fn what_the_runner_up_will_do_is_said_before_and_held_beside_what_it_did() {
     let next = |id: &str| Some(NextBottleneck { id: id.into(), rate: Some(1100.0), why: String::new() });
@@ -203,7 +203,7 @@ fn what_the_runner_up_will_do_is_said_before_and_held_beside_what_it_did() {
     assert_eq!(runner_up(&run, "client-cpu", 0.25), None);
 }
 
-/// Kind 6: an experiment that something disturbed takes nothing from a quota that ran out in every period.
+/// Once concluded wrongly: a disturbed experiment must take no confidence from a quota that ran out in every period.
 #[test]
 fn where_throughput_does_not_come_back_nothing_is_proven() {
     for (confidence, after) in [(0.95, 0.95), (0.8, 0.8)] {
@@ -234,7 +234,7 @@ fn a_limit_for_all_addresses_is_no_less_a_limit() {
     assert!(proof.why.contains("source addresses") && proof.why.contains("something untested"), "{}", proof.why);
 }
 
-/// Half of the window was to be taken and could not be; a thief on a CPU was said to have been predicted to cost its dose.
+/// The lever should have taken half of the window and could not. The text then named a prediction for a thief on a CPU.
 #[test]
 fn what_was_predicted_of_a_lever_that_was_not_used_is_not_said_of_another() {
     let (proof, verdict) = waits(Run::default(), verdict("tcp-window", 0.9), None);
@@ -253,7 +253,7 @@ fn what_its_own_lever_refutes_is_not_the_verdict() {
     );
 }
 
-/// The counters' next verdict has the confidence of its own signs: that nothing else mattered adds nothing.
+/// The counters' next verdict has the confidence of its own signs: the fact that nothing else mattered adds nothing.
 #[test]
 fn a_refuted_verdict_is_followed_by_what_the_counters_say_without_it() {
     let (proof, verdict) = waits(sleeps(), verdict("server-cpu", 0.95), None);
@@ -278,7 +278,7 @@ fn a_near_tie_of_unsure_counters_is_never_sure() {
 #[test]
 fn whatever_lever_comes_second_the_next_bottleneck_is_one() {
     let medium = verdict("network-medium", 0.9);
-    // What tries the verdict itself comes second to nothing.
+    // The lever for the verdict itself always comes first.
     let own: Vec<&str> = suspects_of(&medium).map(|suspect| suspect.lever).collect();
     let all = SUSPECTS.iter().map(|suspect| suspect.lever).chain(["worker"]);
     for lever in all.filter(|lever| !own.contains(lever)) {
@@ -337,7 +337,7 @@ fn without_an_experiment_the_verdict_stays() {
     assert_eq!(verdict, before);
 }
 
-/// In networks of one to four stations at the fewest clients that reach the highest rate.
+/// Tests networks of one to four stations, with the fewest clients that reach the highest rate.
 #[test]
 fn a_bottleneck_is_never_excluded() {
     use stats::queueing::{Station, closed, elasticities};

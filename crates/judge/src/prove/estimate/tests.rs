@@ -61,7 +61,8 @@ fn a_lever_that_took_much_and_slowed_nothing_bounds_its_resource_beside_other_pr
     assert!(found.elasticities[1].low > 0.9 && found.remainder.high >= 0.0, "{found:?}");
 }
 
-/// Seen with an application of one thread that wandered between two CPUs: it had half of both, and was all that the server waits for.
+/// Seen with an application of one thread that wandered between two CPUs: it had half of both CPUs, and the server
+/// waited for nothing else.
 #[test]
 fn what_is_wanted_all_the_time_is_bounded_by_nothing_though_a_thief_took_a_quarter() {
     let on: Vec<bool> = (0..96).map(|t: usize| (t * 7 + t / 5).is_multiple_of(3)).collect();
@@ -95,7 +96,7 @@ fn what_is_hardly_wanted_is_bounded_by_that_though_other_programs_have_the_rest(
 fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
     let server_on = on(7);
-    // Mostly off where the other is on: what it moves is half of what the other seems to.
+    // A lever that is mostly off while the other is on: half of its effect seems to be the other's.
     let client_on: Vec<bool> = (0..96).map(|t| if t % 5 < 3 { !server_on[t] } else { on(2)[t] }).collect();
     let mut server = LeverSlots { taken: Some(0.3), wanted: Some(0.2), ..slots(server_on, |_| 1.0) };
     for (t, speed) in server.speed.iter_mut().enumerate() {
@@ -112,8 +113,9 @@ fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
     assert!(found.elasticities[2].low > 0.9, "{found:?}");
 }
 
-/// An application of one thread that wanders between the CPUs of server and generator, which hardly want theirs: their thieves are
-/// its thieves as well. Left out of the equations, what they took went to whichever of them was on more often with its own.
+/// An application of one thread that wanders between the CPUs of server and generator, which hardly want theirs: their
+/// thieves are its thieves as well. If this is left out of the equations, the loss is attributed to the thief that was
+/// on more often with the application's own lever.
 #[test]
 fn what_idle_levers_take_from_a_busy_one_is_told_apart() {
     let mut random = fastrand::Rng::with_seed(7);

@@ -8,10 +8,10 @@ pub struct Engine {
     pub name: &'static str,
     /// Words before the program; `{host}` stands for the host.
     pub prefix: &'static [&'static str],
-    /// Whether it joins its arguments with blanks for a shell on the host. Each argument is then quoted.
+    /// True if the engine joins its arguments with blanks for a shell on the host. Each argument is then quoted.
     pub joins: bool,
-    /// Whether each host first gets a master connection (ssh's ControlMaster). Starting an agent over one takes a
-    /// tenth of the time, and servers refuse many new connections at once.
+    /// True if each host first gets a master connection (ssh's ControlMaster). Starting an agent over one takes a tenth
+    /// of the time, and servers refuse many new connections at once.
     pub masters: bool,
     /// Meaning of a host for this engine, in one line.
     pub help: &'static str,

@@ -28,7 +28,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
 /// An error: index in the text, and message.
 type PlacedError = (usize, String);
 
-/// Returns whether a word is the name of the program.
+/// Returns true if a word is the name of the program.
 fn is_curl(word: &str) -> bool {
     ["curl", "curl.exe"].contains(&word.rsplit('/').next().unwrap_or_default())
 }

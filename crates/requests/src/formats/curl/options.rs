@@ -104,7 +104,7 @@ pub(super) const OPTIONS: &[(char, &str, OptionEffect)] = &[
     ('c', "cookie-jar", IgnoredWithValue),
 ];
 
-/// Returns whether an option takes a value.
+/// Returns true if an option takes a value.
 pub(super) fn takes_value(effect: OptionEffect) -> bool {
     !matches!(effect, Get | Head | Compressed | GlobOff | PathAsIs | Ignored | Remark(_))
 }
