@@ -10,7 +10,7 @@ use crate::single::{clients, good, r1_us, server_of};
 use crate::thresholds::{BUSY, MANY_PLACES, PLACES_APART, REACHED, TRIP_SHARE};
 use crate::view::{View, program};
 
-/// Number of requests handled at a time, and counts that may explain it.
+/// Number of requests that the server handles at a time, and counts of workers or connections that may explain it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Places {
     /// Xmax × R1 without the round trip to the server: a request on its way holds no worker.

@@ -151,7 +151,8 @@ thresholds! {
     "Sweep" {
         FLAT: f64 = 0.05, "growth for twice the clients", "throughput that still grows from throughput that has stopped",
             Given, "source A.8; the search ends its sweep by it, too", "a_sweep_that_find_would_end_is_flat";
-        FLAT_BY_ONE: f64 = 0.02, "growth for one client more", "the same, for studies that add one client at a time",
+        FLAT_BY_ONE: f64 = 0.02, "growth for one client more",
+            "throughput that still grows from throughput that has stopped, if a study adds one client at a time",
             Given, "source A.8, condition (a)", "trials_of_one_condition_are_a_sweep_and_others_are_not_mixed_in";
         REACHED: f64 = 0.97, "share of the highest rate", "the first step that stands for the saturated server from steps below it",
             Chosen, "steps at one limit differ by about 3 %", "the_first_step_that_reaches_the_top_decides";
@@ -187,8 +188,8 @@ thresholds! {
             Chosen, "a queue of ten; the median depends least on pauses of the machine", "without_a_limit_the_unloaded_median_makes_one_that_pauses_do_not_move";
         NOTICED_US: f64 = 100_000.0, "µs", "the default objective on few answers: what a person notices",
             Given, "J. Nielsen, *Usability Engineering*, 1993", "without_a_limit_the_unloaded_median_makes_one_that_pauses_do_not_move", also [
-            OLD_US, "the same, at the least"];
-        DEFAULT_FAR_MEDIANS: f64 = 100.0, "times the unloaded median", "the same where the server is slow",
+            OLD_US, "minimum age of a waiting request that counts as held up"];
+        DEFAULT_FAR_MEDIANS: f64 = 100.0, "times the unloaded median", "the default objective on few answers, if the server is slow",
             Chosen, "far above pauses of a machine, far below a packet that is sent again after a second", "without_a_limit_the_unloaded_median_makes_one_that_pauses_do_not_move";
     }
     "Refusals" {
@@ -215,13 +216,15 @@ thresholds! {
     "Disk and memory" {
         DISK_FULL: f64 = 0.85, "share of the time", "a disk that is full from one with pauses",
             Chosen, "the kernel does not count the time between two requests", "a_disk_with_short_pauses_that_threads_always_wait_for_is_the_limit";
-        DISK_FULL_AWAITED: f64 = 0.7, "share of the time", "the same where some thread waits for the disk nearly all the time",
+        DISK_FULL_AWAITED: f64 = 0.7, "share of the time",
+            "a disk that is full from one with pauses, if some thread nearly always waits for the disk",
             Measured, "writes behind a file's lock left the disk a pause between them", "a_disk_with_short_pauses_that_threads_always_wait_for_is_the_limit";
     }
     "Network" {
         WIRE_FULL: f64 = 0.9, "share of the rate", "a full wire from one with room",
             Given, "source 0: an Ethernet carries 90 % of its rate", "of_two_full_wires_the_one_that_all_clients_share_is_named";
-        WIRE_BUSY: f64 = 0.667, "share of the rate", "the same while collisions, deferrals, drops or retransmissions rise",
+        WIRE_BUSY: f64 = 0.667, "share of the rate",
+            "a full wire from one with room, while collisions, deferrals, drops or retransmissions rise",
             Given, "source 0: two in the system with random arrivals and service", "a_medium_whose_queue_overflows_is_full_and_not_lossy";
         ADDS_1_OVER_X: f64 = 0.1, "share", "a response time that grows by 1/Xmax a client from one that does not",
             Given, "source 3, condition (b): within 10 %", "every_rule_wins_its_own_run";
@@ -246,13 +249,14 @@ thresholds! {
             Given, "preamble 8, check sequence 4, gap 12", "of_two_full_wires_the_one_that_all_clients_share_is_named";
         SEGMENTS_OF_ONE: f64 = 1.5, "data segments per response", "answers of one segment from answers that are written in parts",
             Given, "between one and two", "every_rule_wins_its_own_run";
-        SEGMENTS_OF_TWO: f64 = 2.5, "data segments per request", "the same where one host counts the segments of both ends",
+        SEGMENTS_OF_TWO: f64 = 2.5, "data segments per request",
+            "answers of one segment from answers that are written in parts, if one host counts the segments of both ends",
             Given, "one more for the request", "every_rule_wins_its_own_run";
         ACK_TIMER_US: f64 = 40_000.0, "µs", "the delay of an acknowledgement from other delays",
             Given, "Linux: TCP_DELACK_MIN", "every_rule_wins_its_own_run";
         ACK_TIMER_LOW_US: f64 = 38_000.0, "µs", "responses that wait for a delayed acknowledgement from faster ones",
             Given, "Linux delays by 40 ms; less a tick", "every_rule_wins_its_own_run";
-        ACK_TIMER_HIGH_US: f64 = 52_000.0, "µs", "the same from slower ones",
+        ACK_TIMER_HIGH_US: f64 = 52_000.0, "µs", "responses that wait for a delayed acknowledgement from slower ones",
             Given, "40 ms and the service of a busy server", "every_rule_wins_its_own_run";
         TIMER_HIDDEN: f64 = 2.2, "times the unloaded median", "a response time that the timer makes from one that a queue makes",
             Chosen, "two timers and some service", "every_rule_wins_its_own_run";
@@ -294,7 +298,7 @@ thresholds! {
         INDIRECT: f64 = 0.6, "probability", "a cause that is seen from one side alone, or is contradicted, from surer ones",
             Chosen, "a grade: of five such verdicts three are right", "a_repeat_that_says_otherwise_makes_the_verdict_less_sure", also [
             HOST_ALONE, "greatest confidence of a full host whose processes were not read",
-            ROOM_UNSEEN, "the same where only the client was watched",
+            ROOM_UNSEEN, "greatest confidence that nothing was full, where only the client was watched",
             CONTRADICTED, "greatest confidence of a verdict that a repeat contradicts"];
         FURTHER_SIGN: f64 = 0.05, "probability", "a cause with one more sign from one without",
             Chosen, "the step between two grades", "every_rule_wins_its_own_run";
@@ -372,7 +376,7 @@ thresholds! {
             LINK_USED, "a link with a known rate that is full from one beside a link whose rate is not known",
             HALF_USED, "a resource whose cost per request says when it is full from one that is mostly woken up",
             OWN_BYTES, "a disk or link that carries the bytes of this load from one that other programs fill",
-            BUFFER_FILLED, "the same of a send buffer"];
+            BUFFER_FILLED, "a send buffer that limits its sender from one with room"];
         EXCLUDED: f64 = 0.3, "share of the whole", "a resource that a lever excludes from one that may limit",
             Simulated, "in networks of one to four stations whose largest demand is 1.25 times the next, its elasticity is at least 0.5", "a_bottleneck_is_never_excluded";
         EXCESS: f64 = 0.25, "share of the whole", "parts that together exceed 1 by the cost of a lever from parts that are not independent",

@@ -33,7 +33,8 @@ impl Item {
     }
 }
 
-/// Assembles every request of a plan with `build`: the one of the protocol's settings, or those of the set.
+/// Assembles every request of a plan with `build`: the requests of the set, or without a set the single request of the
+/// protocol's settings.
 pub(crate) fn prepare<T>(
     plan: &Protocol,
     set: Option<&RequestSet>,

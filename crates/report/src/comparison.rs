@@ -70,7 +70,8 @@ fn deciding(comparison: &Comparison) -> impl Iterator<Item = &ComparedFigure> {
     comparison.comparisons.iter().filter(|c| c.role != FigureRole::Listed)
 }
 
-/// Returns a deciding figure with its change in words: `p50 12 % higher`; of an equal one only the name.
+/// Returns a deciding figure with its change in words: `p50 12 % higher`. Returns only the name if the figure did not
+/// change.
 fn clause(c: &ComparedFigure) -> String {
     if c.word == ComparisonResult::Same {
         return c.figure.clone();

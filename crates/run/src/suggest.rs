@@ -28,7 +28,7 @@ fn edits(a: &str, b: &str) -> usize {
     rows[a.len()][b.len()]
 }
 
-/// WindowOrder an error of the TOML parser into one sentence: position, error, closest valid key.
+/// Turns an error of the TOML parser into one sentence: position, error, closest valid key.
 pub fn toml_message(text: &str, error: &toml::de::Error) -> String {
     let place = error.span().map_or(String::new(), |span| place(text, span.start));
     format!("{place}{}", add_suggestion(error.message()))

@@ -49,7 +49,7 @@ impl Drop for CpuHog {
     }
 }
 
-/// Makes the child a session of its own on its CPU, without the parent's files.
+/// Moves the child to its CPU and to a session of its own, and closes the parent's files.
 fn enter(cpu: u32, parent: u32) -> Result<()> {
     // SAFETY: plain system calls without pointers. The closed descriptors belong to owners that this process never
     // returns to.

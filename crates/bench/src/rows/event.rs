@@ -27,7 +27,7 @@ pub(crate) fn poll_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "poll: growth of a call from", "share")
 }
 
-/// Measures the growth of a call on select, which must grow.
+/// Measures the growth of the cost of a call with select, where the cost must grow.
 pub(crate) fn select_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "select: growth of a call from", "share")
 }

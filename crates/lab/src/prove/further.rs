@@ -20,8 +20,8 @@ const SLOTS_MARGIN: f64 = 1.1;
 /// Shortest time of the other slots for which that trial is given its time, seconds.
 const MIN_SLOTS_S: f64 = 3.5;
 
-/// Returns the lever of more load if the verdict may be about nothing that is full. A verdict that names an upstream has
-/// a lever of its own.
+/// Returns the lever that adds load, if the verdict may be that nothing is full. A verdict that names an upstream has a
+/// lever of its own.
 pub(super) fn more_load(lab: &Lab<'_>) -> Option<&'static Lever> {
     row(LOAD_LEVER).filter(|row| tests_verdict(lab, row))
 }

@@ -47,7 +47,7 @@ const SHORT: Density =
 /// where half of a slot of three requests is left out, and of 0.86 with a fifth (simulated).
 pub(super) const SPARSE: Density =
     Density { requests: 3.0, responses: 1.5, slots: 0, longest_s: 2.0, settle: 0.2, preferred: 0 };
-/// The same with enough time: eight requests dilute an elasticity of 1 to 0.95.
+/// Slots of such a server with enough time: eight requests dilute an elasticity of 1 to 0.95.
 pub(super) const SPARSE_LONG: Density = Density { requests: 8.0, ..SPARSE };
 
 /// Requirements of an experiment's levers for its slots.
@@ -107,7 +107,7 @@ pub(super) fn slots_of(
         false => (room_s / f64::from(if wanted.is_alone { fewest } else { density.preferred.max(fewest) }))
             .clamp(within(asked_s(density)), within(asked_s(AMPLE)).max(within(asked_s(density)))),
     };
-    // Half a nanosecond: a room of exactly that many slots is enough.
+    // Half a nanosecond hides rounding errors when the time is enough for exactly this many slots.
     let count = (room_s / wanted_s + 5e-10).floor().min(f64::from(MAX_SLOTS));
     if count < f64::from(fewest) {
         return None;

@@ -91,8 +91,8 @@ fn proof_trial(
     Ok(ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, after, ..ProofTrial::default() })
 }
 
-/// Returns the answer after the last slot with a lever, over that of the slots without any. `answer` is that of some
-/// slots together.
+/// Returns the throughput or response time after the last slot with a lever, divided by that of the slots without any
+/// lever. `answer` computes it for several slots together.
 pub(super) fn recovery(
     levers: &[run::LeverSlots],
     count: usize,

@@ -39,8 +39,9 @@ const STEP_OVERHEAD_S: f64 = 0.08;
 /// Share of the whole budget for the experiment on the verdict, where responses are short: half a dozen seconds of 30 for
 /// the speeds of both sides, and four for the number of CPUs.
 const PROOF_SHARE: f64 = 0.3;
-/// Time of an experiment besides its slots, seconds: questions to the hosts of levers, agents and judging. And factor
-/// by which slots may last longer than the test request tells: a server under load completes a tenth less.
+/// Time of an experiment besides its slots, seconds: questions to the hosts of levers, agents and judging. The margin
+/// is the factor by which slots may last longer than the test request suggests: a server under load completes a tenth
+/// less.
 const PROOF_OVERHEAD_S: f64 = 1.0;
 const PROOF_MARGIN: f64 = 1.1;
 /// Shortest useful experiment, seconds.
@@ -59,7 +60,7 @@ impl Budget {
     }
 
     /// Returns the budget of the search, and the seconds of the experiment after it. A server with this response time
-    /// needs at least so many seconds for slots that last long enough.
+    /// needs a minimum time for slots that last long enough.
     pub fn with_proof(total_s: f64, response_s: f64) -> (Self, f64) {
         let needed = (PROOF_MARGIN * crate::prove::least_seconds(response_s) + PROOF_OVERHEAD_S) / total_s;
         let share = if needed > PROOF_SHARE { needed.min(MAX_BUDGET_SHARE) } else { PROOF_SHARE };

@@ -31,8 +31,8 @@ pub trait Conductor {
     /// Tests the verdict, in the reserved time as far as it is left.
     fn experiment(&mut self) -> Result<(), LabError>;
 
-    /// Returns the seconds after the search that turned out to be of no use to anything else. Asked once, at the end of
-    /// the sweep; the search then takes them.
+    /// Returns the seconds reserved after the search that nothing else can use. Asked once, at the end of the sweep;
+    /// the search then takes them.
     fn unused_s(&mut self) -> Result<f64, LabError> {
         Ok(0.0)
     }

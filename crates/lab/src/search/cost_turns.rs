@@ -13,7 +13,7 @@ const MIN_BUDGET_S: f64 = 8.0;
 /// Shares of a turn for its warm-up and its window.
 const WARM_UP_SHARE: f64 = 0.2;
 const WINDOW_SHARE: f64 = 0.6;
-/// Number of connections: enough to keep a server busy, and too few for a queue to be what is measured.
+/// Number of connections: enough to keep a server busy, and too few to measure mainly the wait in a queue.
 const CONNECTIONS: u32 = 4;
 
 /// Returns the seconds of a budget for turns; 0 without enough time, or without anything to learn.

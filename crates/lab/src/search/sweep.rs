@@ -5,8 +5,8 @@ const FLAT_STEPS: u32 = 2;
 /// Minimum ratio of a step's throughput per client to the step before, for throughput to count as growing with the
 /// clients.
 const MIN_PER_CLIENT_RATIO: f64 = 0.9;
-/// Growth over the step before that exceeds noise. Such a step is not flat even below the best step, which a
-/// disturbance in between may have left far behind.
+/// Minimum growth over the previous step that noise does not explain. A step with this growth is not flat, even below
+/// the best step: a disturbance may have slowed the steps between them.
 const MIN_GROWTH: f64 = 0.25;
 
 /// Minimum number of answers that each client of an enlarged step gets.

@@ -324,7 +324,8 @@ impl<'w> Lab<'w> {
         self.stopped = true;
     }
 
-    /// Ends the run: judges it, saves it if that is possible, and returns it. Who shows the result saves it after that.
+    /// Ends the run: judges it, saves it if that is possible, and returns it. A caller that shows the result saves it
+    /// after that.
     pub fn finish(mut self) -> Result<Run, LabError> {
         self.finished = true;
         self.save()?;

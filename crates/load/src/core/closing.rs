@@ -2,8 +2,9 @@
 //! that TIME_WAIT stays there. Such a connection waits for the FIN on a number of its own, while its client already
 //! connects on another number. No client ever waits for a FIN.
 //!
-//! Some servers leave the close to the client and hold a worker until it comes. The first FIN that does not come in time
-//! tells: from then on the client closes first, and tries about once a second whether the server closes again.
+//! Some servers leave the close to the client and hold a worker until it comes. The first FIN that does not come in
+//! time reveals such a server: from then on the client closes first, and tries about once a second whether the server
+//! closes again.
 
 use super::fin_wait::Closer;
 use super::{Core, Mode, State};

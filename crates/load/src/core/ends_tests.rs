@@ -99,7 +99,7 @@ fn racing(method: &str) -> LoadPart {
 #[test]
 fn a_keep_alive_race_is_named_and_idempotent_requests_are_sent_again() {
     let t = racing("GET").total;
-    // Of the think times, exp(-1) x 2 ms / 100 ms = 0.7 % end within the round trip around the timeout.
+    // A share of exp(-1) x 2 ms / 100 ms = 0.7 % of the think times ends within the round trip around the timeout.
     let share = t.keep_alive_races as f64 / t.completed as f64;
     assert!((0.003..0.012).contains(&share), "{share}");
     assert_eq!((t.resent, t.error_count(), t.sent), (t.keep_alive_races, 0, t.completed), "{t:?}");

@@ -60,7 +60,7 @@ impl PoolDemand {
     }
 
     /// Records an answer `took_ns` after its request was sent, with `open` connections in the pool. A window ends when
-    /// each connection could have answered once. Returns the growth of the number of connections found unneeded.
+    /// each connection could have answered once. Returns the number of connections newly found to be unneeded.
     pub(super) fn answered(&mut self, now_ns: u64, took_ns: u64, open: u64) -> u64 {
         self.answers += 1;
         self.took_ns += took_ns;

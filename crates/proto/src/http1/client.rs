@@ -95,7 +95,7 @@ impl ClientPlan {
         Self::with_set(plan, None)
     }
 
-    /// Prepares a set of requests instead.
+    /// Prepares a set of requests in place of the plan's single request.
     pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
         let shared = SharedPlan::new(plan, set);
         Ok(Self { requests: build(plan, set, shared.source.as_deref())?.into(), shared, is_secure: false })

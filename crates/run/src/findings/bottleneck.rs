@@ -23,7 +23,7 @@ pub struct Bottleneck {
     pub evidence: Vec<Evidence>,
     /// Ruled-out bottlenecks, with the reasons.
     pub ruled_out: Vec<RuledOut>,
-    /// Bottleneck that would follow.
+    /// Next bottleneck once this one is gone.
     pub next: Option<NextBottleneck>,
     /// Missing data that would have made the verdict more certain.
     pub missing: Vec<String>,

@@ -272,7 +272,8 @@ mod tests {
     }
 
     /// Draws response times of which all above a timeout are cut, some are reset early, and the window cuts the clients
-    /// that are in flight at both of its ends. An exact figure is the truth but for its scatter, and a bound is below.
+    /// that are in flight at both of its ends. An exact figure equals the truth apart from its scatter, and a lower
+    /// bound is below the truth.
     #[test]
     fn percentiles_of_simulated_windows_are_never_below_the_truth() {
         const CLIENTS: usize = 40;
@@ -306,7 +307,7 @@ mod tests {
             let n = (answered.len() + failed.len()) as f64;
             let times = CensoredTimes::default().answered(answered).unanswered(failed).in_flight(end, begin);
             for q in [0.5, 0.9, 0.99, 0.999] {
-                // A reset never ends, so the truth is that of the others with fewer to come.
+                // A reset request never ends, so the truth is a lower percentile of the other requests.
                 let share = 1.0 - (1.0 - q - resets) / (1.0 - resets);
                 let truth_us = if share < 1.0 { -(1.0 - share).ln() * mean_ms * 1e3 } else { f64::INFINITY };
                 // The scatter of a quantile is that of its rank: five standard errors.

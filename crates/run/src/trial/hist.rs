@@ -165,8 +165,8 @@ impl Hist {
         &self.inner
     }
 
-    /// Returns the HdrHistogram V2 payload in base64, uncompressed. HdrHistogram logs hold a compressed one: see the
-    /// hdr form in `report`.
+    /// Returns the HdrHistogram V2 payload in base64, uncompressed. HdrHistogram logs hold a compressed payload: see
+    /// the hdr form in `report`.
     pub fn to_base64(&self) -> String {
         let mut bytes = Vec::new();
         // Writing a histogram with these bounds to memory cannot fail.

@@ -23,7 +23,7 @@ pub enum AgentSpec {
         /// True to start as soon as possible instead of waiting for [`crate::AgentCommand::Start`].
         #[serde(default)]
         at_once: bool,
-        /// Contents of the files named in the plan, by path, in base64. ResourceNeed because another host has other files.
+        /// Contents of the files named in the plan, by path, in base64. Needed because another host has other files.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         files: BTreeMap<String, String>,
         /// True if some ticks carry [`TickDetail`], for a live display.
@@ -222,7 +222,7 @@ pub struct LoadPart {
     pub measured_s: f64,
     /// Start of the measured window, seconds since the load began.
     pub measured_at_s: f64,
-    /// Delay of the window's start against the requested time, seconds. The request came too late.
+    /// Delay of the window's start against the requested time, seconds. Above 0 if the request came too late.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub late_s: f64,
     /// Planned requests in the measured window: the planned rate times the time, so it may be fractional.

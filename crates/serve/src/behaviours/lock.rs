@@ -1,5 +1,5 @@
-//! `lock`: all requests of the server hold one lock, asleep, one after the other. A named function takes the lock, so that tools that name
-//! functions and locks can be checked.
+//! `lock`: each request of the server sleeps while it holds one lock, one request after the other. A named function
+//! takes the lock, so that tools that name functions and locks can be checked.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -50,7 +50,7 @@ impl ClientPlan {
         Self::with_set(plan, None)
     }
 
-    /// Prepares a set of requests instead.
+    /// Prepares a set of requests in place of the plan's single request.
     pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
         let shared = SharedPlan::new(plan, set);
         let all = |https| Prepared::all(plan, set, https, shared.source.as_deref());
