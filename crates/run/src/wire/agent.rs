@@ -176,7 +176,7 @@ pub struct TickDetail {
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unexpected: u64,
     /// Responses among `unexpected` by status. gRPC statuses have [`crate::GRPC_STATUS`] added.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", with = "super::pairs")]
     pub unexpected_statuses: BTreeMap<u16, u64>,
     /// Response times so far, including the warm-up.
     pub responses: CoarseHist,

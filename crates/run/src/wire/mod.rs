@@ -8,6 +8,7 @@
 pub(crate) mod agent;
 pub(crate) mod lever;
 pub(crate) mod observer;
+mod pairs;
 pub(crate) mod question;
 pub(crate) mod sanitize;
 pub(crate) mod watch;
@@ -22,7 +23,7 @@ use crate::{
 };
 
 /// Version of the protocol. Both ends must have the same version.
-pub const WIRE_VERSION: u32 = 9;
+pub const WIRE_VERSION: u32 = 10;
 
 /// Maximum length of a line, bytes, except for those of [`is_long_line`].
 pub const MAX_LINE_BYTES: usize = 64 << 10;
