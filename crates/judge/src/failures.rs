@@ -51,8 +51,7 @@ impl<'a> Failures<'a> {
     /// Returns the statuses of the failures, and the number of requests without an answer: ` (5xx: 1,240)`.
     fn kinds(&self) -> String {
         let tally = &self.trial.measured.tally;
-        let statuses = tally.status.iter().filter(|(class, _)| run::is_refusing(class));
-        let mut kinds: BTreeMap<String, u64> = statuses.map(|(class, n)| (class.clone(), *n)).collect();
+        let mut kinds: BTreeMap<String, u64> = tally.refusals().map(|(status, n)| (status.into(), n)).collect();
         kinds.insert("without an answer".into(), tally.error_count() + tally.unanswered);
         kinds.retain(|_, n| *n > 0);
         let each: Vec<String> = kinds.iter().map(|(kind, n)| format!("{kind}: {}", figure(*n as f64))).collect();

@@ -16,8 +16,20 @@ pub(crate) struct Refusals<'a> {
     pub(crate) highest: f64,
     /// True if the rate of good answers stayed constant.
     pub(crate) constant: bool,
+    /// True if at least half of the refusals have a status of too many requests; `None` if statuses were not counted.
+    pub(crate) overload: Option<bool>,
     /// True if the rates of all answers differ by more than the load explains.
     pub(crate) wide: bool,
+}
+
+/// Returns true if at least half of the refusals have a status of too many requests.
+fn is_overload(trials: &[&Trial]) -> Option<bool> {
+    let (mut overload, mut other) = (0, 0);
+    for (status, n) in trials.iter().flat_map(|t| &t.measured.tally.unexpected_statuses) {
+        let sum: &mut u64 = if run::is_overload(status) { &mut overload } else { &mut other };
+        *sum = sum.saturating_add(*n);
+    }
+    (overload.max(other) > 0).then_some(overload >= other)
 }
 
 impl<'a> Refusals<'a> {
@@ -32,7 +44,8 @@ impl<'a> Refusals<'a> {
         let constant = middle > 0.0 && 3 * near >= 2 * rates.len() && highest <= ABOVE_LIMITER * middle;
         let answers = trials.iter().map(|t| t.rates.completed_rate);
         let spread = answers.clone().fold(0.0_f64, f64::max) / answers.fold(f64::MAX, f64::min);
-        Self { lowest, middle, highest, constant, wide: spread >= WIDE, trials }
+        let overload = is_overload(&trials);
+        Self { lowest, middle, highest, constant, overload, wide: spread >= WIDE, trials }
     }
 
     /// Returns true if the server keeps the good answers at one rate, however many are offered. A generator at its own limit does not.

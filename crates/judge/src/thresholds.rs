@@ -177,7 +177,7 @@ thresholds! {
             Chosen, "Little's law makes it exact; windows of different length and warm-ups differ by some percent", "a_response_time_that_does_not_grow_shows_no_queue", also [
             POOL_SLOWED, "a server that made the requests of a full pool wait from one that answered as fast as without load"];
         COURSE_NOISE: f64 = 2.0, "standard deviations", "a part of a ramp that fell behind from the noise of its arrivals",
-            Simulated, "195 of 200 ramps of ten parts hold to the end", "a_ramp_is_held_up_to_the_rate_that_the_server_completes";
+            Simulated, "200 of 200 ramps of ten parts hold to the end", "a_ramp_is_held_up_to_the_rate_that_the_server_completes";
         HELD_RATE: f64 = 0.9, "share of the offered rate", "an open loop that held its rate from one that fell behind",
             Chosen, "what the objective demands of a window", "an_open_loop_that_falls_behind_does_not_hold", also [
             ALONE_REACHES, "one client that reaches the limiter's rate alone from one that does not",

@@ -138,6 +138,9 @@ fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answ
     if facts.run.only_watched() || !facts.run.sent_requests() {
         return Vec::new();
     }
+    if none_good(facts.run).is_some() {
+        return vec![no_good_answer(facts).into()];
+    }
     let unread = facts.server().is_none();
     let forbidden = !missing.is_empty() && facts.server().is_some_and(|view| is_forbidden(view.side, answers));
     let one_load = facts.plateau == Plateau::NoResult && facts.search.is_empty();
@@ -150,6 +153,15 @@ fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answ
     .filter(|(is_missing, _)| *is_missing)
     .map(|(_, text)| text.to_string())
     .collect()
+}
+
+/// Returns the next step where no answer was good.
+fn no_good_answer(facts: &Facts<'_>) -> &'static str {
+    if let Some(true) = facts.refusals.overload {
+        "Exempt the generator's address from the server's rate limit, or send fewer requests: --rate."
+    } else {
+        "Send one request by hand (curl -v URL), and correct the path, the method or the credentials."
+    }
 }
 
 /// Returns true if a rule could not answer because a counter that it needs may not be read.

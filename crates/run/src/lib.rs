@@ -99,7 +99,7 @@ pub use trial::moments::Moment;
 pub use trial::results::{LimitedBy, Results};
 pub use trial::side::Side;
 pub use trial::stacks::{MAX_STACKS, StackProfile, StackSum};
-pub use trial::status::{GRPC_STATUS, STATUS_CLASSES, is_refusing, status_class, status_name};
+pub use trial::status::{GRPC_STATUS, STATUS_CLASSES, is_overload, is_refusing, status_class, status_name};
 pub use trial::tally::{ErrorKind, Errors, Tally};
 pub use trial::tenths::{LateCounts, TENTH_S, Tenths};
 pub use trial::time_figure::{LowerBounds, SummaryFigure, TimeFigure};

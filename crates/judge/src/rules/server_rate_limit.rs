@@ -50,12 +50,19 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if trials().all(|t| refused(t) > ALL_REFUSED) {
         return Verdict::RuledOut("no answer had the expected status: check the path and the method".into());
     }
-    let Refusals { trials: limited, lowest, middle, highest, constant, .. } = &facts.refusals;
+    let Refusals { trials: limited, lowest, middle, highest, constant, overload, .. } = &facts.refusals;
     let idle = limited.iter().any(|t| server_of(t).and_then(|v| used_share(&v)).is_some_and(|u| u < BUSY));
     let confidence = match (facts.refusals.keep_one_rate(), idle) {
         (true, true) => SUREST,
         (true, false) => TWO_SIGNS,
-        (false, true) if *constant => WEAK_SIGN,
+        (false, true) if *constant && *overload != Some(false) => WEAK_SIGN,
+        _ if *overload == Some(false) => {
+            return Verdict::RuledOut(format!(
+                "{} of the answers had an unexpected status{}, but few of these say that there were too many requests",
+                percent(refused(worst)),
+                by_status(worst)
+            ));
+        }
         _ => {
             return Verdict::RuledOut(format!(
                 "{} of the answers were refusals, but good answers varied ({} to {}) or the server was busy: it fails under load and sets no limit",
@@ -106,14 +113,19 @@ fn longest_us(trial: &Trial) -> f64 {
     trial.latency_us.mean * (1.0 + TREND_SURE / (trial.latency_us.count as f64).sqrt())
 }
 
+/// Returns the number of refusals by status: ` (429: 120, 503: 3)`.
+fn by_status(trial: &Trial) -> String {
+    let each: Vec<String> =
+        trial.measured.tally.refusals().map(|(status, n)| format!("{status}: {}", figure(n as f64))).collect();
+    if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) }
+}
+
 fn used_share(view: &View<'_>) -> Option<f64> {
     ratio(view.cpu_used()?, view.cpu_allowed()?)
 }
 
 fn bind(worst: &Trial, confidence: f64, limit: f64, trials: usize) -> Verdict {
     let view = server_of(worst).unwrap_or_else(|| View::new("client", worst, &worst.client));
-    let classes = worst.measured.tally.status.iter().filter(|(class, n)| **n > 0 && run::is_refusing(class));
-    let classes: Vec<String> = classes.map(|(class, n)| format!("{class}: {}", figure(*n as f64))).collect();
     let share = refused(worst);
     let mut evidence = vec![
         measured(
@@ -121,14 +133,17 @@ fn bind(worst: &Trial, confidence: f64, limit: f64, trials: usize) -> Verdict {
             ("unexpected_status", ""),
             (share, FigureUnit::Plain),
             Some(REFUSED),
-            format!("{} of the answers were refusals ({})", percent(share), classes.join(", ")),
+            format!("{} of the answers were refusals{}", percent(share), by_status(worst)),
         ),
         measured(
             &view,
             ("goodput", ""),
             (limit, FigureUnit::PerSecond),
             None,
-            format!("good answers stayed near {} in {trials} trials", rate(limit)),
+            match trials {
+                1 => format!("good answers came at {}", rate(limit)),
+                _ => format!("good answers stayed near {} in {trials} trials", rate(limit)),
+            },
         ),
     ];
     if let Some(used) = view.cpu_used().filter(|_| view.role == "server") {
@@ -155,6 +170,26 @@ mod tests {
         let (verdict, trust) = (&run.findings.bottleneck, &run.findings.trust);
         assert_eq!(verdict.id, "server-rate-limit", "{verdict:#?}");
         assert!(!trust.warnings.iter().any(|w| w.contains("starved")), "{trust:#?}");
+    }
+
+    /// One load cannot show that the good answers stay at one rate, so the statuses decide.
+    #[test]
+    fn one_load_shows_a_limit_by_statuses_of_too_many_requests_alone() {
+        let verdict = |status: &str| {
+            let mut run = refuses_beyond_500().run();
+            let mut trial = run.trials.iter().rev().find(|t| t.measured.tally.unexpected_status > 0).unwrap().clone();
+            trial.kind = run::TrialKind::Fixed;
+            let tally = &mut trial.measured.tally;
+            tally.unexpected_statuses = [(status.into(), tally.unexpected_status)].into();
+            run.trials = vec![trial];
+            crate::judge(&mut run);
+            run.findings.bottleneck
+        };
+        let limited = verdict("429");
+        assert!(limited.id == "server-rate-limit" && limited.evidence[0].text.contains("(429: "), "{limited:#?}");
+        for status in ["401", "404", "500"] {
+            assert_eq!(verdict(status).id, "unknown", "{status}");
+        }
     }
 
     #[test]

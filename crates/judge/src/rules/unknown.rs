@@ -78,8 +78,9 @@ pub(crate) fn none_good(run: &Run) -> Option<String> {
         return None;
     }
     let mut by_status: BTreeMap<&str, u64> = BTreeMap::new();
-    for (class, n) in answered().flat_map(|t| &t.measured.tally.status) {
-        *by_status.entry(class).or_default() += n;
+    for (status, n) in answered().flat_map(|t| t.measured.tally.refusals()) {
+        let sum = by_status.entry(status).or_default();
+        *sum = sum.saturating_add(n);
     }
     let all: u64 = answered().map(|t| t.measured.tally.completed).sum();
     let each: Vec<String> = by_status.iter().map(|(class, n)| format!("{class}: {}", figure(*n as f64))).collect();

@@ -54,6 +54,11 @@ pub fn is_refusing(class: &str) -> bool {
     !class.starts_with(['1', '2', '3']) && class != "OK"
 }
 
+/// Returns true if a status says that the server got more requests than it accepts.
+pub fn is_overload(status: &str) -> bool {
+    matches!(status, "429" | "503" | "RESOURCE_EXHAUSTED" | "UNAVAILABLE")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,5 +72,7 @@ mod tests {
             ["OK", "NOT_FOUND", "UNAUTHENTICATED", "UNKNOWN", "UNKNOWN"]
         );
         assert!(is_refusing("5xx") && is_refusing("UNAVAILABLE") && !is_refusing("OK") && !is_refusing("3xx"));
+        assert!([429, 503, GRPC_STATUS + 8, GRPC_STATUS + 14].iter().all(|status| is_overload(&status_name(*status))));
+        assert!(!is_overload("404") && !is_overload("500") && !is_overload("INTERNAL"));
     }
 }

@@ -94,6 +94,14 @@ impl Tally {
         self.errors.0.values().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
+    /// Returns the responses with an unexpected status by status; by class in runs that did not count each status.
+    pub fn refusals(&self) -> impl Iterator<Item = (&str, u64)> {
+        let classes = self.status.iter().filter(|(class, _)| super::status::is_refusing(class));
+        let by_class = classes.filter(|_| self.unexpected_statuses.is_empty());
+        let all = self.unexpected_statuses.iter().chain(by_class).filter(|(_, n)| **n > 0);
+        all.map(|(status, n)| (status.as_str(), *n))
+    }
+
     /// Adds another tally. Sums saturate, since the counts may come from other hosts.
     pub fn merge(&mut self, o: &Self) {
         for (a, b) in [
