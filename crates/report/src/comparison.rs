@@ -40,7 +40,9 @@ fn document(comparison: &Comparison) -> Doc {
 
 /// Returns the seed and the number of pairs, with which the order of the windows can be reproduced.
 fn in_turns(turns: &WindowOrder) -> Block {
-    let text = format!("{} pairs of windows, in the order of --seed {}.", turns.new_first.len(), turns.seed);
+    let pairs = turns.new_first.len();
+    let plural = if pairs == 1 { "" } else { "s" };
+    let text = format!("{pairs} pair{plural} of windows, in the order of --seed {}.", turns.seed);
     Note::block(Tone::Plain, text)
 }
 
@@ -52,7 +54,9 @@ fn title(comparison: &Comparison) -> String {
     let allowed = format!("{} %", significant(100.0 * comparison.threshold));
     let [worse, better, same] = [ComparisonResult::Slower, ComparisonResult::Faster, ComparisonResult::Same]
         .map(|word| deciding(comparison).filter(|c| c.word == word).map(clause).collect::<Vec<_>>());
-    let open = (!comparison.open.is_empty()).then(|| format!("undecided: {}", comparison.open.join(", ")));
+    let undecided = comparison.outcome == ComparisonOutcome::Undecided;
+    let open = (!comparison.open.is_empty()).then(|| comparison.open.join(", "));
+    let (first, last) = if undecided { (open, None) } else { (None, open.map(|open| format!("undecided: {open}"))) };
     let same = (!same.is_empty()).then(|| format!("the same within {allowed}: {}", same.join(", ")));
     let head = match (comparison.outcome, comparison.verdict) {
         (ComparisonOutcome::Regressed, _) => "Regression",
@@ -62,7 +66,8 @@ fn title(comparison: &Comparison) -> String {
         (ComparisonOutcome::Passed, ComparisonResult::Same) => "No difference",
         (ComparisonOutcome::Passed, ComparisonResult::NotEnough) => "Not worse",
     };
-    let parts: Vec<String> = [worse, better].concat().into_iter().chain(same).chain(open).collect();
+    let told = [worse, better].concat().into_iter().chain(same);
+    let parts: Vec<String> = first.into_iter().chain(told).chain(last).collect();
     if parts.is_empty() { format!("{head}: too little data") } else { format!("{head}: {}", parts.join("; ")) }
 }
 

@@ -262,7 +262,7 @@ impl Table {
     pub fn leave_out(&mut self, rows: usize) {
         let begin = (self.rows.len() - rows.min(self.rows.len())) * 2 / 3;
         let out = self.rows.drain(begin..(begin + rows).min(self.rows.len())).count();
-        self.notes.push(format!("{out} more rows in the full report"));
+        self.notes.extend((out > 0).then(|| format!("{out} more rows in the full report")));
     }
 
     /// Adds the reasons of absent cells below the table, each once.

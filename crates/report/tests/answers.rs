@@ -209,7 +209,7 @@ fn the_title_names_the_conclusion_and_the_figures_behind_it() {
         ),
         (
             with(ComparisonOutcome::Undecided, ComparisonResult::NotEnough, vec![same.clone(), open], &["p50"]),
-            "Undecided: the same within 3 %: completed rate; undecided: p50",
+            "Undecided: p50; the same within 3 %: completed rate",
         ),
         (
             with(ComparisonOutcome::Passed, ComparisonResult::Same, vec![same], &[]),

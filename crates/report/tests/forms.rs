@@ -68,6 +68,14 @@ fn the_other_forms_equal_their_snapshots() {
 }
 
 #[test]
+fn a_load_has_no_capacity_for_a_scraper() {
+    let mut run = common::find();
+    assert!(made("openmetrics", &run).contains("loadline_capacity_rate"));
+    run.findings.state = Some(run::LoadState::Requested);
+    assert!(!made("openmetrics", &run).contains("loadline_capacity"));
+}
+
+#[test]
 fn an_experiment_is_shown_beside_the_published_numbers() {
     insta::assert_snapshot!("experiment.md", without_plan(&made("markdown", &common::experiment())));
     let html = made("html", &common::experiment());

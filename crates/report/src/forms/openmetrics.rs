@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use run::{Run, Summary, SummaryFigure, Trial};
+use run::{LoadState, Run, Summary, SummaryFigure, Trial};
 
 use super::csv::{kind, snake};
 use super::figures::{CLASS_COUNTS, FIGURES, Of, sides, times};
@@ -93,7 +93,9 @@ fn findings(run: &Run, out: &mut Exposition) {
     out.sample("loadline_run_info", &text_labels(&about), 1.0);
     out.family("loadline_interrupted", "gauge", "1 when the run was ended early.");
     out.sample("loadline_interrupted", "", f64::from(u8::from(run.interrupted)));
-    if let Some(capacity) = &found.capacity {
+    // A load that was asked for has no capacity.
+    let searched = found.capacity.as_ref().filter(|_| found.state != Some(LoadState::Requested));
+    if let Some(capacity) = searched {
         out.family("loadline_capacity_rate", "gauge", "Highest completed rate that holds the objective, per second.");
         out.sample("loadline_capacity_rate", &text_labels(&[("objective", &capacity.objective)]), capacity.rate);
         for (end, rate) in [("low", capacity.low), ("high", capacity.high)] {

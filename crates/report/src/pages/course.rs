@@ -12,10 +12,10 @@ const SHOWN: usize = 10;
 pub(super) fn headline(course: &CourseFinding) -> String {
     let rate = |rate: f64| quantity(rate, Unit::PerSecond);
     match (course.held_rate, failure(course)) {
-        (Some(held), None) => format!("Held to {}, the highest rate of this load", rate(held)),
-        (Some(held), Some(failed)) => format!("Held to {}; {failed}", rate(held)),
-        (None, Some(failed)) => format!("Not held: {failed}"),
-        (None, None) => "Not measured".into(),
+        (Some(held), None) => format!("held to {}, the highest rate of this load", rate(held)),
+        (Some(held), Some(failed)) => format!("held to {}; {failed}", rate(held)),
+        (None, Some(failed)) => format!("not held: {failed}"),
+        (None, None) => "not measured".into(),
     }
 }
 

@@ -5,7 +5,7 @@ use run::{
 };
 
 use super::times::time_in_words;
-use super::{course, server_acts};
+use super::{course, server_acts, statuses};
 use crate::{Block, KeyFigure, Section, Tone, Unit, Weight};
 use run::number::{count, number, quantity};
 
@@ -34,9 +34,10 @@ fn of_load(run: &Run) -> impl Iterator<Item = (&Trial, Outcome)> {
 /// Returns the headline of a load: failures first, then how far a changing rate was held, then percentiles; `None` for a search.
 pub(super) fn title(run: &Run) -> Option<String> {
     let all: Vec<(&Trial, Outcome)> = of_load(run).filter(|_| asked(run)).collect();
-    let (_, first) = all.first()?;
+    let (trial, first) = all.first()?;
     if all.iter().all(|(_, outcome)| outcome.good_rate.is_none_or(|rate| rate <= 0.0)) {
-        return Some("No answer was good".into());
+        let status = statuses::main(&trial.tally).map_or(String::new(), |status| format!(": {status}"));
+        return Some(format!("No answer was good{status}"));
     }
     let times = |figure| {
         let lowest = all.iter().map(|(trial, _)| trial.latency_us.figure(figure).lowest().unwrap_or(0.0));
@@ -53,9 +54,10 @@ pub(super) fn title(run: &Run) -> Option<String> {
             format!("{times} at {rates} requests/s{repeats}")
         }
     };
-    Some(match first.breach.as_ref().and_then(|breach| broken(breach, run.findings.course.is_some())) {
+    let breach = first.breach.as_ref();
+    Some(match breach.and_then(|breach| broken(breach, trial, run.findings.course.is_some())) {
         Some(why) => format!("{why}; {rest}"),
-        None => rest,
+        None => crate::words::capital(&rest),
     })
 }
 
@@ -66,10 +68,14 @@ fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> Strin
 }
 
 /// Returns the broken limit that a headline begins with. A changing rate says itself how far it was held.
-fn broken(breach: &Breach, changed: bool) -> Option<String> {
+fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     let value = breach.value.map(|value| quantity(value, Unit::Share))?;
     match breach.kind {
-        BreachKind::Errors => Some(format!("{value} of the requests failed")),
+        BreachKind::Errors => {
+            let status =
+                statuses::main(&trial.tally).map_or(String::new(), |status| format!(", most with status {status}"));
+            Some(format!("{value} of the requests failed{status}"))
+        }
         BreachKind::Unanswered => Some(format!("{value} of the requests were never answered")),
         BreachKind::Behind if !changed => Some(format!("Only {value} of the offered load completed")),
         _ => None,

@@ -24,6 +24,7 @@ mod proof;
 mod repeats;
 mod server_acts;
 mod stacks;
+mod statuses;
 mod sweep;
 mod times;
 mod tls;

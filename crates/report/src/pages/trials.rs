@@ -94,22 +94,9 @@ fn errors(trial: &Trial, outcome: Outcome) -> Cell {
 /// Returns the failures of a whole trial by kind.
 pub(super) fn failures(tally: &Tally) -> String {
     let kinds = tally.errors.0.iter().map(|(kind, n)| (*n, words(*kind)));
-    let unexpected = of_unexpected_status(tally);
-    let extra = [
-        (tally.unexpected_status, unexpected.as_str()),
-        (tally.unanswered, "unanswered"),
-        (tally.phantom, "phantom connections"),
-    ];
+    let extra = [(tally.unanswered, "unanswered"), (tally.phantom, "phantom connections")];
     let all = kinds.chain(extra).filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(n)));
-    all.collect::<Vec<_>>().join(", ")
-}
-
-/// Describes the responses with an unexpected status, the most frequent statuses first.
-fn of_unexpected_status(tally: &Tally) -> String {
-    let mut statuses: Vec<_> = tally.unexpected_statuses.iter().collect();
-    statuses.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
-    let each: Vec<_> = statuses.into_iter().map(|(status, n)| format!("{} × {status}", count(*n))).collect();
-    if each.is_empty() { "of unexpected status".into() } else { format!("of unexpected status ({})", each.join(", ")) }
+    super::statuses::each(tally).into_iter().chain(all).collect::<Vec<_>>().join(", ")
 }
 
 fn of_device(busiest: Option<&Device>) -> Cell {

@@ -11,7 +11,10 @@ const BRIEF_ROWS: usize = 12;
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(profile) = profile(run) else { return Vec::new() };
     let findings = run.findings.waits.iter().map(|f| Note::block(Tone::Warn, format!("{}.", f.sentence)));
-    let blocks = findings.chain(blocks(profile)).collect();
+    let blocks: Vec<Block> = findings.chain(blocks(profile)).collect();
+    if blocks.is_empty() {
+        return Vec::new();
+    }
     vec![Section::new("waits", "Threads of the server", Weight::Main, blocks)]
 }
 

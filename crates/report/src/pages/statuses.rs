@@ -1,0 +1,65 @@
+//! Unexpected statuses of responses, named as what they are.
+
+use run::Tally;
+use run::number::count;
+
+/// Greatest number of statuses that are named.
+const NAMED: usize = 4;
+
+/// Returns a text for each unexpected status, the most frequent first: `12 of status 429 (Too Many Requests: a rate limit)`.
+pub(super) fn each(tally: &Tally) -> Vec<String> {
+    let mut known: Vec<(&String, u64)> = tally.unexpected_statuses.iter().map(|(status, n)| (status, *n)).collect();
+    known.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    known.truncate(NAMED);
+    let rest = tally.unexpected_status.saturating_sub(known.iter().map(|(_, n)| n).sum());
+    let texts = known.into_iter().map(|(status, n)| format!("{} of status {}", count(n), name(status)));
+    texts.chain((rest > 0).then(|| format!("{} of unexpected status", count(rest)))).collect()
+}
+
+/// Returns the status of most failures, where one status explains at least half of them.
+pub(super) fn main(tally: &Tally) -> Option<String> {
+    let failed = tally.error_count() + tally.unexpected_status + tally.unanswered;
+    let (status, n) = tally.unexpected_statuses.iter().max_by_key(|(_, n)| **n)?;
+    (2 * n >= failed && *n > 0).then(|| name(status))
+}
+
+fn name(status: &str) -> String {
+    let meaning = match status {
+        "400" => "Bad Request",
+        "401" => "Unauthorized: give credentials with -H 'Authorization: …'",
+        "403" => "Forbidden",
+        "404" => "Not Found: check the path",
+        "405" => "Method Not Allowed: check --method",
+        "407" => "Proxy Authentication Required",
+        "408" => "Request Timeout",
+        "413" => "Content Too Large",
+        "415" => "Unsupported Media Type: give a Content-Type",
+        "429" => "Too Many Requests: a rate limit",
+        "500" => "Internal Server Error",
+        "502" => "Bad Gateway: a proxy got no valid answer from its upstream",
+        "503" => "Service Unavailable",
+        "504" => "Gateway Timeout: a proxy got no answer from its upstream",
+        _ => return status.into(),
+    };
+    format!("{status} ({meaning})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_are_named_and_the_rest_is_counted() {
+        let statuses = [("401", 5), ("404", 7), ("429", 100), ("UNAVAILABLE", 1), ("418", 2)];
+        let unexpected_statuses = statuses.map(|(status, n)| (status.to_string(), n)).into();
+        let mut tally = Tally { unexpected_status: 120, unexpected_statuses, ..Tally::default() };
+        let texts = each(&tally);
+        assert_eq!(texts.len(), 5);
+        assert!(texts[0].starts_with("100 of status 429 (Too Many Requests"), "{texts:?}");
+        assert!(texts[1].contains("404 (Not Found") && texts[2].contains("401 (Unauthorized"), "{texts:?}");
+        assert_eq!(texts[4], "6 of unexpected status");
+        assert!(main(&tally).is_some_and(|status| status.starts_with("429")));
+        tally.unanswered = 1000;
+        assert_eq!(main(&tally), None);
+    }
+}
