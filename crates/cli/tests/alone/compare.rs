@@ -43,9 +43,11 @@ fn a_regression_beyond_the_threshold_exits_with_1() {
     };
     let (status, said) = code(&[old, new]);
     assert!(status == Some(1) && said.contains("decided by"), "{said}");
-    assert_ne!(code(&[old, new, "--threshold", "99%"]).0, Some(1));
-    let (status, said) = code(&[back.0, back.1]);
-    assert!(status != Some(1) && said.contains("completed rate") && said.contains("faster"), "{said}");
+    // A busy machine may leave a figure undecided, but shows no regression.
+    let lenient = ["--threshold", "99%", "--undecided", "pass"];
+    assert_eq!(code(&[&[old, new], &lenient[..]].concat()).0, Some(0));
+    let (status, said) = code(&[back.0, back.1, "--undecided", "pass"]);
+    assert!(status == Some(0) && said.contains("completed rate") && said.contains("faster"), "{said}");
     let again = |run: &str| {
         let copy = format!("{run}-again");
         std::fs::create_dir(&copy).unwrap();
@@ -63,15 +65,15 @@ fn a_regression_beyond_the_threshold_exits_with_1() {
         let output = command.arg("compare").args(arguments).current_dir(&dir).output().unwrap();
         (output.status.code(), text(&output))
     };
-    let named = |run: &str| with(&[run, "--baseline", "main"]);
+    let named = |run: &str| with(&[run, "--baseline", "main", "--undecided", "pass"]);
     let (status, said) = named(old);
     assert!(status == Some(0) && said.contains("is now the baseline main"), "{said}");
-    assert_ne!(named(old).0, Some(1), "the same run");
+    assert_eq!(named(old).0, Some(0), "the same run");
     let (status, said) = named(new);
     assert!(status == Some(1) && said.contains("decided by"), "{said}");
     let (status, said) = with(&[new, "--baseline", "main", "--replace"]);
     assert!(status == Some(0) && said.contains("is now the baseline main"), "{said}");
-    assert_ne!(named(new).0, Some(1), "the baseline is the new run now");
+    assert_eq!(named(new).0, Some(0), "the baseline is the new run now");
     let (status, said) = with(&[old, "--baseline", "kept/by-path"]);
     assert!(status == Some(0) && dir.path().join("kept/by-path/run.json").is_file(), "{said}");
     assert_eq!(with(&[new, "--baseline", "kept/by-path"]).0, Some(1));

@@ -129,7 +129,8 @@ fn response_s(sides: &[LiveTarget<'_>; 2]) -> f64 {
 fn notes_on_windows(pairs: u64, window_s: f64, response_s: f64, stopped: bool) -> Vec<String> {
     let why = if stopped { "it was ended early" } else { "the budget ended" };
     let few = (pairs < MIN_WINDOWS).then(|| {
-        format!("{why} after {pairs} pairs of windows, and fewer than {MIN_WINDOWS} seldom tell anything apart: give more --budget")
+        let plural = if pairs == 1 { "" } else { "s" };
+        format!("{why} after {pairs} pair{plural} of windows, and fewer than {MIN_WINDOWS} seldom tell anything apart: give more --budget")
     });
     let short = (response_s > 0.0 && window_s < 0.99 * RESPONSES_PER_WINDOW * response_s).then(|| {
         let held = window_s / response_s;
