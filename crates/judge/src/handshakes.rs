@@ -16,7 +16,7 @@ use stats::fit::linear;
 const EACH: f64 = 0.9;
 /// Handshakes per request up to which connections count as kept.
 const KEPT: f64 = 0.1;
-/// The same limit for the short alternating windows, whose ends cut between a handshake and its request.
+/// Such a limit for the short alternating windows, whose ends cut between a handshake and its request.
 const MANY: f64 = 0.5;
 /// Share of resumed handshakes up to which a window is one of full handshakes, and from which it is one of resumed ones. The first handshake of
 /// each connection has no session to resume.
@@ -212,7 +212,7 @@ mod tests {
         assert!(cost.how.contains("3 windows") && run.findings.capacity.is_none(), "it is no load of a search");
     }
 
-    /// Of ten handshakes that should be resumed one is a full one, as at the begin of a load.
+    /// Of ten handshakes that should be resumed one is a full one, as at the start of a load.
     #[test]
     fn resumed_ones_are_told_apart_from_full_ones() {
         let all = windows(&[(1.0, 0.0), (0.0, 0.0), (1.0, 0.9), (1.0, 0.9), (0.0, 0.0), (1.0, 0.0)]);

@@ -71,8 +71,8 @@ pub(crate) fn bound(n: f64, r1_us: f64, think_us: f64, d_max_s: Option<f64>) -> 
     Some(by_device.map_or(by_clients, |d| d.min(by_clients)))
 }
 
-/// Returns the first step of the sweep with a higher rate than its clients allow by the response time of the first step. Then R1 is no service
-/// time: a single client pays for wake-ups that several share.
+/// Returns the first step of the sweep with a higher rate than its clients allow by the response time of the first
+/// step. If there is one, R1 is no service time: a single client pays for wake-ups that several clients share.
 pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let r1 = crate::single::r1_us(facts.unloaded?)?;
     let over = |t: &&&Trial| {

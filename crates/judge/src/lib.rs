@@ -99,8 +99,9 @@ pub use what_if::what_if;
 
 use run::{Run, Trial};
 
-/// Derives and concludes: see the head of the crate. `findings.checks`, `findings.conclusions`, the tables, charts and fits that an experiment made, and the measured
-/// `trust.generator_ceiling` are kept; everything else in `findings` is made anew.
+/// Derives and concludes: see the crate documentation. `findings.checks`, `findings.conclusions`, the tables, charts
+/// and fits that an experiment made, and the measured `trust.generator_ceiling` are kept; everything else in `findings`
+/// is made anew.
 pub fn judge(run: &mut Run) {
     judge_so_far(run);
     let facts = Facts::of(run);

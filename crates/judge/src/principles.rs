@@ -11,9 +11,9 @@ pub struct Principle {
     pub id: &'static str,
     /// In a few words.
     pub title: &'static str,
-    /// What it means.
+    /// Meaning of the rule.
     pub text: &'static str,
-    /// What loadline does about it.
+    /// Behaviour of loadline that follows from the rule.
     pub does: &'static str,
 }
 

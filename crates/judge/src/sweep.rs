@@ -86,9 +86,9 @@ pub(crate) fn lightest<'a>(steps: &[&'a Trial]) -> Option<&'a Trial> {
     usable.copied().min_by(|a, b| clients(a).total_cmp(&clients(b)))
 }
 
-/// Finds the plateau: at least twice the clients brought less than [`FLAT`]. The same share ends the sweep of `loadline find`, so a sweep that
-/// ended for lack of growth is flat even if its decisive step is its last. A sweep that ended for lack of time is flat if an open loop
-/// asked for more than its best and got no more.
+/// Finds the plateau: at least twice the clients brought less than [`FLAT`]. This share also ends the sweep of
+/// `loadline find`, so a sweep that ended for lack of growth is flat even if its decisive step is its last. A sweep
+/// that ended for lack of time is flat if an open loop asked for more than its best and got no more.
 pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Trial>) -> Plateau {
     let (Some(decisive), Some(last), true) = (decisive, sweep.last(), sweep.len() >= 2) else {
         return Plateau::NoResult;

@@ -1,7 +1,7 @@
 //! Every number that decides something in the judgement, in one table: the value, its unit, what it separates, what the value rests on, and
 //! a test that reaches the decision. `docs/thresholds.md` shows the table. "Full", "busy" and "throttled" are defined here and nowhere else.
 
-/// What the value of a threshold rests on.
+/// Basis of a threshold's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// A measurement of real servers.
@@ -25,11 +25,11 @@ pub struct Threshold {
     pub value: f64,
     /// Unit of the number.
     pub unit: &'static str,
-    /// What lies on either side of it.
+    /// Cases on either side of the number.
     pub separates: &'static str,
-    /// What the value rests on.
+    /// Basis of the value.
     pub basis: Basis,
-    /// Words on that.
+    /// Basis in words.
     pub reason: &'static str,
     /// A test that reaches the decision.
     pub test: &'static str,

@@ -1,9 +1,9 @@
 //! The load-adding client of source 2. It opens connections at a given pace and holds them idle, or sends a byte now
 //! and then of a request that never ends.
 //!
-//! The client watches every connection and counts one that the server closes as lost. So "held" at the end means held
-//! the whole time. It uses one thread. The conductor spreads a load that exceeds the descriptors of one process over
-//! several.
+//! The client watches every connection and counts one that the server closes as lost. "Held" at the end therefore means
+//! held the whole time. It uses one thread. The conductor spreads a load that exceeds the descriptors of one process
+//! over several.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;

@@ -98,7 +98,7 @@ impl CookieJar {
     }
 
     /// Appends a value of the header `Cookie` for the request under way: its own cookies, and those of the jar that it
-    /// does not name. Appends nothing if there are none. Returns whether there are any.
+    /// does not name. Appends nothing if there are none. Returns true if there are any.
     pub(crate) fn write(&self, own: &[u8], to: &mut Vec<u8>) -> bool {
         let begin = to.len();
         to.extend_from_slice(own);

@@ -45,7 +45,7 @@ pub struct Imported {
     pub templates: bool,
     /// Number of requests left out, by reason.
     pub left_out: BTreeMap<String, u64>,
-    /// What the file asks for besides its requests, and does not get.
+    /// Remarks on settings in the file that loadline does not apply.
     pub remarks: Vec<String>,
 }
 

@@ -10,7 +10,7 @@ use crate::programs::{self, Server};
 
 /// Additional CPU time per request of the old server in microseconds.
 const BURNS_US: u32 = 400;
-/// Number of comparisons per round of a server with itself (five rounds make twenty), and of two servers that differ.
+/// Number of comparisons per round: of a server with itself (twenty in five rounds), and of two different servers.
 const SAME_PER_ROUND: usize = 4;
 const DIFFERENT_PER_ROUND: usize = 2;
 

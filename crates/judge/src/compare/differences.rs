@@ -13,7 +13,7 @@ const TOLD: usize = 10;
 /// Greatest length of a value that is shown in full, characters.
 const LONGEST: usize = 80;
 
-/// Keys that name the server, or that have a sentence of their own.
+/// Keys that are not listed, because they name the server or have a sentence of their own.
 const APART: [&str; 10] = [
     "command",
     "target.url",

@@ -1,6 +1,6 @@
-//! What can be derived from collected counters: one row per quantity, with its formula in words and in code. Source:
-//! the derived quantities of source 0 and 3 (part A.6), made consistent: rates at rest are always subtracted, and
-//! nothing is multiplied that can be divided directly.
+//! Quantities that can be derived from collected counters: one row per quantity, with its formula in words and in code.
+//! Source: the derived quantities of source 0 and 3 (part A.6), made consistent: rates at rest are always subtracted,
+//! and nothing is multiplied that can be divided directly.
 
 use std::collections::BTreeMap;
 

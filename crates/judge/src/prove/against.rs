@@ -1,9 +1,10 @@
 //! Level of the throughput before each slot, so that changes of the machine are not attributed to a lever.
 //!
-//! Slots scatter by themselves. Shared machines also change their speed, by a third within tenths of a second, and keep it for a while:
-//! neighbouring residuals are alike (an autocorrelation of 0.2 to 0.95 was seen between slots of 15 to 60 ms). So the throughput without
-//! levers is a level that moves from slot to slot, and a scatter about it. If the level hardly moves, the mean of all earlier slots says
-//! most; if it moves much, the last slot does. The movement is the one that makes the slots most likely.
+//! Slots scatter by themselves. Shared machines also change their speed, by a third within tenths of a second, and keep
+//! it for a while: neighbouring residuals are alike (an autocorrelation of 0.2 to 0.95 was seen between slots of 15 to
+//! 60 ms). The throughput without levers is therefore modelled as a level that moves from slot to slot, and a scatter
+//! about this level. If the level hardly moves, the mean of all earlier slots says most; if it moves much, the last
+//! slot does. The movement is the one that makes the slots most likely.
 //!
 //! Source: A. Harvey, *Forecasting, structural time series models and the Kalman filter* (1989), the local level model. Each slot less its
 //! expectation, over the standard deviation of that, has one size and does not depend on its neighbour. Least squares of these values are

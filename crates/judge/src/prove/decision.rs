@@ -95,7 +95,7 @@ pub(super) struct Test {
     pub(super) is_definite: bool,
 }
 
-/// What an experiment comes to, with the reason.
+/// Outcome of an experiment, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conclusion {
     /// Its own lever did as predicted.
@@ -138,7 +138,7 @@ pub(super) enum Conclusion {
     NotSeen,
 }
 
-/// Decides what an experiment comes to.
+/// Decides the outcome of an experiment.
 pub(super) fn decide(test: &Test) -> Conclusion {
     use Conclusion as C;
     match (test.own, test.rival) {
@@ -155,7 +155,7 @@ pub(super) fn decide(test: &Test) -> Conclusion {
     }
 }
 
-/// Decides where no lever acted on what the verdict names. What the others did is then no proof.
+/// Decides where no lever acted on what the verdict names. The effects of the other levers are then no proof.
 fn without_own_lever(test: &Test) -> Conclusion {
     use Conclusion as C;
     match (test.subject, test.rival, test.more_load) {

@@ -73,7 +73,7 @@ impl Network {
         }
     }
 
-    /// Moves one client: from a station, or (`None`) from its delay. Returns whether that completed a request.
+    /// Moves one client: from a station, or (`None`) from its delay. Returns true if the move completed a request.
     fn moved(&self, from: Option<usize>, at: &mut [u32], thinking: &mut u32) -> bool {
         let Some(i) = from else {
             *thinking -= 1;

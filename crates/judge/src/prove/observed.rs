@@ -10,7 +10,8 @@ use crate::single::server_of;
 use crate::verdict::without;
 use crate::view::View;
 
-/// Counters that show a bottleneck directly. Its rule reports them as evidence only where they do.
+/// Counters that show a bottleneck directly. The rule of the bottleneck lists such a counter as evidence only if the
+/// counter shows the bottleneck.
 const OBSERVATIONS: &[(&str, &[&str])] = &[
     ("server-concurrency", &["connection.receive_queue", "listen.queue", "behind.queue", "behind.unread"]),
     ("accept-queue", &["tcp.listen_overflows", "tcp.listen_drops", "listen.drops"]),

@@ -140,7 +140,8 @@ mod tests {
         run.findings.bottleneck
     }
 
-    /// As `python3 -m http.server` under 5,000/s beside a build: 12 % of the connects dropped, the generator starved.
+    /// Figures of `python3 -m http.server` under 5,000/s beside a build: 12 % of the connects were dropped, and the
+    /// generator starved.
     #[test]
     fn a_starved_generator_fills_no_accept_queue() {
         let starved = |drops| verdict_of(&full_host(800.0, 6.0, (2.6e5, 4e5), drops));
@@ -150,7 +151,8 @@ mod tests {
         assert_eq!(b.id, "client-cpu", "{b:#?}");
     }
 
-    /// The same beside programs that fill the processors: the server used more of them than the generator, and rested.
+    /// Such a server beside programs that fill the CPUs. The server used more CPU time than the generator, and was idle
+    /// at times.
     #[test]
     fn processors_that_others_fill_do_not_hide_a_full_queue() {
         let beside = |drops| {

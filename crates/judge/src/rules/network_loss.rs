@@ -216,8 +216,8 @@ mod tests {
         run.findings.bottleneck
     }
 
-    /// As `python3 -m http.server` did: the client holds connections for established that the full queue dropped, and sends
-    /// their requests again.
+    /// Figures of `python3 -m http.server`: the client believes that connections exist that the full queue dropped, and
+    /// sends their requests again.
     #[test]
     fn what_a_full_accept_queue_dropped_is_not_lost_in_the_network() {
         let full = || {

@@ -31,7 +31,7 @@ pub enum Tier {
     Broken,
     /// A specific cause with signs of its own.
     Cause,
-    /// What is left where no cause has signs.
+    /// Last resort if no cause has signs.
     LeftOver,
 }
 

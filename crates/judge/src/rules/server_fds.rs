@@ -72,7 +72,8 @@ fn fullest(view: &View<'_>) -> Option<(String, f64, f64)> {
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// As nginx did at `worker_rlimit_nofile 40`: what it cannot open a file for it answers with 500, at once.
+    /// Figures of nginx with `worker_rlimit_nofile 40`: a request for which it cannot open a file gets status 500 at
+    /// once.
     #[test]
     fn answers_of_a_server_without_descriptors_are_no_limit_on_purpose() {
         let refuse = |t: &mut run::Trial, _: &crate::planted::Point| {

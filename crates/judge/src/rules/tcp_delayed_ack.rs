@@ -157,7 +157,8 @@ mod tests {
     use crate::planted::{PlantedRun, Point, Who};
     use run::{Bottleneck, Trial};
 
-    /// As the HTTP server of the JDK does: 40 ms at light load, none under load, and a lock of 2 ms that is the limit.
+    /// Figures of the HTTP server of the JDK: 40 ms at light load, none under load, and a lock of 2 ms that is the
+    /// limit.
     fn lock(wait_goes_away: bool) -> Bottleneck {
         let change = move |t: &mut Trial, p: &Point| {
             if wait_goes_away && p.n > 2.0 {

@@ -1,9 +1,9 @@
 //! A TCP window is too small for the distance: a sender waits because of the peer's window or its own buffer.
 //!
-//! The kernel's own shares (`rwnd_limited`, `sndbuf_limited`) are lower bounds. A congestion control that paces (BBR) spreads a window over the
-//! round trip, and the gaps between its packets are charged to neither. A transfer that only the window limits then shows 24 to 50 %. So
-//! these shares only point to a sender. Two others decide: the bytes per round trip over the window, and the share of a request's time with
-//! bytes waiting.
+//! The kernel's own shares (`rwnd_limited`, `sndbuf_limited`) are lower bounds. A congestion control that paces (BBR)
+//! spreads a window over the round trip, and the gaps between its packets are charged to neither. A transfer that only
+//! the window limits then shows 24 to 50 %. These shares therefore only point to a sender. Two others decide: the bytes
+//! per round trip over the window, and the share of a request's time with bytes waiting.
 
 use run::FigureUnit;
 

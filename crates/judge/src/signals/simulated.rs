@@ -53,7 +53,7 @@ fn network(seed: u64) -> (f64, bool) {
     (x * (1.0 - draw.exponential(UNSEEN)).max(0.0), elasticity > 0.5)
 }
 
-/// Of threads that ran so much of the time, as many are the limit as the signal says.
+/// Among threads with this running time, the share that is the limit equals the probability of the signal.
 #[test]
 fn a_thread_is_the_limit_as_often_as_its_busy_share_says() {
     let draws: Vec<(f64, bool)> = (1..=DRAWS).map(|seed| network(seed.wrapping_mul(0x51_7cc1))).collect();

@@ -1,7 +1,8 @@
 //! A run as a queueing network: the resources that a request holds, for how long, and how much of each there is.
 //!
-//! A CPU quota is a cap, not a slower CPU. Requests run at full speed until the period's time is used up, and then none runs. So it
-//! lengthens no request while others leave it room, and it allows no more requests than it gives CPU time for.
+//! A CPU quota is a cap, not a slower CPU. Requests run at full speed until the period's time is used up, and then none
+//! runs. A quota therefore lengthens no request while there is CPU time left, and it limits the number of requests per
+//! second.
 
 use std::collections::BTreeMap;
 
@@ -125,13 +126,13 @@ impl Model {
         }
         model.unloaded_s = facts.unloaded.and_then(unloaded_s).unwrap_or(0.0);
         model.leave_elsewhere();
-        // The knee counts the workers where the verdict is that their number limits the server.
+        // If the verdict is that the number of workers limits the server, the knee is this number.
         let unloaded_us = facts.unloaded.and_then(r1_us).filter(|_| verdict == CONCURRENCY);
         model.places = unloaded_us.map(|us| (rate * us / 1e6).round().max(1.0));
         Some(model)
     }
 
-    /// Gives the part of one client's response time that no device explains to the time elsewhere.
+    /// Sets the time elsewhere to the part of one client's response time that no device explains.
     pub(super) fn leave_elsewhere(&mut self) {
         self.elsewhere_s = 0.0;
         let busy_s: f64 = self.parts().iter().filter(|p| !p.cap).map(|p| p.station().demand_s).sum();
@@ -168,7 +169,8 @@ impl Model {
         cpu.chain(self.others()).map(|part| self.used_part(part)).filter(|p| p.units.is_finite()).collect()
     }
 
-    /// Returns all resources, including the server's workers. Of CPUs and threads only those that are full first hold a request.
+    /// Returns all resources, including the server's workers. Of the CPUs and the threads, only the kind that is full
+    /// first is a station of the network.
     pub(super) fn parts(&self) -> Vec<Part> {
         let cpu: Vec<Part> = self.server_cpu.iter().flat_map(ServerCpu::resources).map(|p| self.used_part(p)).collect();
         let computes = |part: &&Part| [CPUS, THREADS].contains(&part.id);

@@ -131,7 +131,7 @@ fn a_full_link_of_unknown_rate_carries_what_it_carried() {
     assert_eq!(answer.bottleneck.unwrap().id, "network-medium");
 }
 
-/// Every figure of the answer lies in an interval of its own, and 25 times the CPUs are said to be far from the run.
+/// Every figure of the answer lies in its interval, and the answer warns that 25 times the CPUs are far from the run.
 #[test]
 fn each_figure_has_an_interval_and_what_is_far_is_said() {
     let planted = full();
@@ -177,7 +177,8 @@ fn full() -> Run {
     run
 }
 
-/// What "To double this" asks for, given to what-if, doubles the capacity; each step reaches what what-if says.
+/// The resources that "To double this" lists double the capacity when what-if is asked about them, and each step
+/// reaches the predicted rate.
 #[test]
 fn what_is_needed_to_double_doubles_it_by_what_if() {
     let threads = |busy: u32| {

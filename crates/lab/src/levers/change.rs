@@ -91,7 +91,7 @@ impl Change {
         }
     }
 
-    /// Undoes the change, unless the resource has ended or somebody else has changed it since. Returns whether there
+    /// Undoes the change, unless the resource has ended or somebody else has changed it since. Returns true if there
     /// was something to undo.
     pub(super) fn undo(&self) -> Result<bool, String> {
         match self.state() {

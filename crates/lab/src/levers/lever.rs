@@ -28,7 +28,7 @@ pub enum Pull {
     Offered,
     /// A different load, in turns; the error says why there is none.
     Turns(fn(&LeverTargets, &LoadPlan) -> Result<LoadPair, String>),
-    /// The same load in turns, with something at the server changed in half of them.
+    /// The plain load in turns; in half of the turns something at the server is changed.
     TurnsWithChange {
         /// Returns the task of its agent; the error says why the lever cannot be pulled.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,

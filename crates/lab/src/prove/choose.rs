@@ -70,7 +70,7 @@ pub(super) fn allowed(lab: &Lab<'_>, row: &Lever) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the loads without and with a lever of turns, and the change that is held during the latter.
+/// Returns the loads without and with a lever that is tried in turns, and the change that is held during the latter.
 pub(super) fn load_pair(
     lab: &Lab<'_>,
     setup: &TargetSetup,

@@ -199,7 +199,7 @@ fn untried(lab: &mut Lab<'_>, row: &Lever, why: String) {
     lab.run.findings.proof.iter_mut().for_each(|proof| proof.untried.push(untried.clone()));
 }
 
-/// Pulls a lever of turns.
+/// Pulls a lever in turns with the plain load.
 fn in_turns(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

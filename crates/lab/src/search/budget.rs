@@ -22,8 +22,8 @@ pub struct Budget {
     overhead_s: f64,
 }
 
-/// Response times that a window contains at least, while the budget allows it. The same holds for a warm-up: a queue
-/// then has forgotten that it was empty.
+/// Response times that a window contains at least, while the budget allows it. A warm-up contains as many, so that the
+/// queue no longer depends on its empty start.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
 /// Largest factor by which a slow server's window is longer than others.
 const MAX_SLOW_FACTOR: f64 = 3.5;

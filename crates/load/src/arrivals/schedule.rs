@@ -1,8 +1,8 @@
 //! Schedules of arrivals over time: a rate that changes in stages, or recorded times.
 //!
 //! An arrival process of constant rate counts requests, and a schedule maps that count to time. For a rate `r(t)`,
-//! request `n` of the process is due when the integral of `r` from 0 to `t` reaches `n`. So the process keeps its
-//! character (constant, Poisson, self-similar) at every rate (Cinlar, *Introduction to Stochastic Processes*, 1975,
+//! request `n` of the process is due when the integral of `r` from 0 to `t` reaches `n`. The process therefore keeps
+//! its character (constant, Poisson, self-similar) at every rate (Cinlar, *Introduction to Stochastic Processes*, 1975,
 //! section 4.7).
 
 use std::sync::Arc;

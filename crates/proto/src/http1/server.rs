@@ -294,7 +294,7 @@ impl ServerSession {
         Some(used)
     }
 
-    /// Parses a head and finds its page. Also returns whether the same request would get the same page again.
+    /// Parses a head and finds its page. Also returns true if the same request would get the same page again.
     fn answer(&self, head: &[u8]) -> Result<(HeadFacts, Reply, bool), u16> {
         let asked = request(head).map_err(|Refused { status, .. }| status)?.ok_or(400_u16)?;
         let (framing, minor, method) = (asked.framing, asked.minor, asked.method);

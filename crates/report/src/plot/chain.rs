@@ -35,7 +35,7 @@ pub struct Link {
 }
 
 impl Chain {
-    /// Returns the boxes in reading order with their depth. The boxes to which a box leads follow it.
+    /// Returns the boxes in reading order with their depth. Each box is followed by the boxes to which it leads.
     pub(crate) fn order(&self) -> Vec<(usize, usize)> {
         let mut order: Vec<(usize, usize)> = Vec::new();
         for (i, link) in self.links.iter().enumerate() {

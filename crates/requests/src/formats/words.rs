@@ -77,7 +77,7 @@ impl Reader<'_> {
         self.next().into_iter().for_each(|c| push(to, c));
     }
 
-    /// Skips a backslash before a line end. Returns whether there was one.
+    /// Skips a backslash before a line end. Returns true if there was one.
     fn skip_continuation(&mut self) -> bool {
         let rest = &self.text[self.at..];
         let length = ["\\\r\n", "\\\n"].into_iter().find(|end| rest.starts_with(end)).map_or(0, str::len);

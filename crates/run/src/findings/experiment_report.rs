@@ -37,7 +37,7 @@ pub struct ComparedTime {
     pub values: Vec<String>,
 }
 
-/// Curves over one horizontal axis, with published points beside them.
+/// Curves over one horizontal axis, with published points for comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

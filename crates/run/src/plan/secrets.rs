@@ -1,7 +1,7 @@
 //! Secrets stay in memory. A plan holds a placeholder such as `<redacted:1a2b3c4d>`, with the first digits of a SHA-256
-//! of the value and a random salt of this process. So nobody can try words against a placeholder, and placeholders of
-//! different runs cannot be compared. The values are in [`Secrets`], which is never
-//! stored; only requests use them: see [`crate::LoadPlan::revealed`].
+//! of the value and a random salt of this process. Because of the salt, nobody can try words against a placeholder,
+//! and placeholders of different runs cannot be compared. The values are in [`Secrets`], which is never stored; only
+//! requests use them: see [`crate::LoadPlan::revealed`].
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;

@@ -8,7 +8,7 @@ use crate::{Address, HostInfo, ObserverSpec};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WatchSpec {
-    /// What to observe. With `find`, the observer finds processes and listener itself.
+    /// Observer's task. With `find`, the observer finds processes and listener itself.
     pub observer: ObserverSpec,
     /// Address of the server. The observer finds the processes that listen there and watches them.
     pub find: Option<Address>,

@@ -76,7 +76,7 @@ pub(super) fn prove(world: &World, run: &Run, seed: u64) -> Proof {
     proof
 }
 
-/// Returns the world with a lever of turns; `None` for other levers.
+/// Returns the world with a lever that is tried in turns; `None` for other levers.
 fn in_turns(world: &World, lever: &str) -> Option<World> {
     let mut changed = world.clone();
     match lever {

@@ -96,7 +96,7 @@ fn what_is_hardly_wanted_is_bounded_by_that_though_other_programs_have_the_rest(
 fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
     let server_on = on(7);
-    // A lever that is mostly off while the other is on: half of its effect seems to be the other's.
+    // This lever is mostly off while the other one is on, so half of its effect looks like that of the other.
     let client_on: Vec<bool> = (0..96).map(|t| if t % 5 < 3 { !server_on[t] } else { on(2)[t] }).collect();
     let mut server = LeverSlots { taken: Some(0.3), wanted: Some(0.2), ..slots(server_on, |_| 1.0) };
     for (t, speed) in server.speed.iter_mut().enumerate() {

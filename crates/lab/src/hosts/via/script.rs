@@ -43,7 +43,7 @@ mod tests {
         Program::read(&path).unwrap()
     }
 
-    /// Runs the script with this home. Returns whether it asked for the program, and the rest of its output.
+    /// Runs the script with this home. Returns true if the script asked for the program, and the rest of its output.
     fn started(home: &Path, program: &Program) -> (bool, String) {
         let mut command = Command::new("sh");
         command.args(["-c", &start_script(program)]).env("HOME", home).env_remove("XDG_CACHE_HOME");
