@@ -1,4 +1,4 @@
-//! Return addresses: code addresses that follow a call. A word of the stack that is none is no frame.
+//! Return addresses: code addresses that follow a call. A word of the stack that is no return address is no frame.
 
 use std::collections::HashMap;
 

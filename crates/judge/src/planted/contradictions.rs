@@ -71,7 +71,7 @@ type Planted = fn() -> PlantedRun;
 /// Runs in which a measured rate exceeds a figure that should bound it: the words of the warning, and the run. The run
 /// without a warning has no such figure.
 const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
-    // One client alone pays for every wake-up, so two do more than twice its work: N / R1.
+    // A single client pays for every wake-up, so two clients complete more than N / R1.
     (Some("R1 and the knee are too high"), || {
         PlantedRun::new(1000.0, 4000.0).change(|t, p| {
             if t.kind == TrialKind::Sweep && p.n < 2.0 {

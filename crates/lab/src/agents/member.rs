@@ -17,7 +17,7 @@ use crate::{Host, LabError};
 /// One agent process.
 #[derive(Debug)]
 pub struct Agent {
-    /// Number of this agent among all that its group ever had. Events carry it.
+    /// Number of this agent among all that its group ever had. Events of the agent carry this number.
     pub(super) serial: usize,
     /// Where it can take another task; none for an agent that ends with its task.
     pub(super) agent_place: Option<AgentPlace>,

@@ -67,7 +67,8 @@ fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> Strin
     if least == most { least } else { format!("{least} to {most}") }
 }
 
-/// Returns the broken limit that a headline begins with. A changing rate says itself how far it was held.
+/// Returns the broken limit that a headline begins with. For a changing rate, another sentence states how far the
+/// server kept up.
 fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     let value = breach.value.map(|value| quantity(value, Unit::Share))?;
     match breach.kind {

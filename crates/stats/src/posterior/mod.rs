@@ -34,7 +34,7 @@ use dispersion::{PRIOR_DISPERSION, dispersions};
 use grid::{Grid, scatter};
 use slow::widened;
 
-/// Number of windows as which the prior dispersion counts.
+/// Weight of the prior dispersion, as a number of windows.
 const PRIOR_WINDOWS: f64 = 8.0;
 /// Minimum and maximum factor by which the scatter of windows changes the dispersion. A machine with changing speed
 /// scatters windows, too, which [`speed`] distinguishes from queues that forget slowly.

@@ -36,8 +36,8 @@ fn plain(cpu_s: f64, sleep_s: f64, generator_s: f64) -> World {
     }
 }
 
-/// Processor sharing by threads of one CPU each is a station of as many servers, so the network has a product form. Its times are
-/// less variable than exponential ones, and so its queues are a little shorter.
+/// Processor sharing on two CPUs, with at most one CPU per thread, equals a station with two servers, so the network
+/// has a product form. Its times are less variable than exponential ones, and so its queues are a little shorter.
 #[test]
 fn the_simulation_agrees_with_mean_value_analysis() {
     let world = plain(0.004, 0.01, 0.001);
