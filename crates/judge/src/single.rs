@@ -93,7 +93,7 @@ pub(crate) fn sides_of(trial: &Trial) -> Vec<View<'_>> {
 /// several clients.
 pub(crate) fn r1_us(unloaded: &Trial) -> Option<f64> {
     let seen = positive(unloaded.latency_us.mean).or_else(|| positive(unloaded.latency_us.p50));
-    // Counters that somebody else collected have no response time; Little's law gives the mean.
+    // Counters collected by other tools have no response time; Little's law gives the mean.
     let by_law = || ratio(clients(unloaded) * 1e6, unloaded.rates.completed_rate).and_then(positive);
     seen.or_else(|| by_law().filter(|_| closed(unloaded) && unloaded.tally.sent == 0))
 }

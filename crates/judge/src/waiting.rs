@@ -91,8 +91,8 @@ mod tests {
         assert_eq!(unread(2048.0, 1024.0), Some(Waiting { client: 0.5, server: 0.25 }));
     }
 
-    /// One load of 64 connections; each side has a processor of its own, its thread runs and waits for it so much of the
-    /// time, and so many bytes wait unread at it.
+    /// Plants a load of 64 connections. Each side has a CPU of its own. Its thread runs and waits for the CPU for these
+    /// shares of the time, and this many bytes wait unread at it.
     fn verdict(client: [f64; 3], server: [f64; 3]) -> run::Bottleneck {
         let mut planted_run = PlantedRun::new(1000.0, 4000.0).steps(&[64]).rates(&[]).none(Who::Server, "thread.cpu");
         let sides =

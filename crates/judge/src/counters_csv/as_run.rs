@@ -6,7 +6,7 @@ use run::{Column, CounterId, Intensity, Measured, Rates, Recording, Run, Side, T
 use super::{Case, Values};
 use crate::number::positive;
 
-/// Name of the server's process where a file gives its share of the processor.
+/// Name of the server's process for a file that gives its CPU share.
 const PROCESS: &str = "server:1";
 /// Name of the link.
 const LINK: &str = "link";

@@ -1,5 +1,5 @@
-//! Counters that somebody else collected, as a CSV file, and everything that can be derived from them. Pure: the text
-//! comes in, figures go out. This is what `loadline judge counters.csv` prints.
+//! Counters collected by other tools, as a CSV file, and everything that can be derived from them. Pure: the text comes
+//! in, figures go out. This is what `loadline judge counters.csv` prints.
 //!
 //! The file has one line per case (an operating point), in the order in which load was added:
 //!

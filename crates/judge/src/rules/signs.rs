@@ -30,7 +30,7 @@ pub(crate) fn failed_locally(
     };
     let (n, attempted) = (count(trial), trial.tally.attempted);
     if n == 0 && looked_at.iter().all(|t| t.tally.attempted == 0) {
-        // Counters that somebody else collected have no connects.
+        // Counters collected by other tools have no connects.
         return Verdict::CannotSay(vec!["errors: no connect was counted".into()]);
     }
     if n == 0 {
