@@ -132,7 +132,8 @@ fn percent(ratio: f64) -> String {
 
 fn change(c: &ComparedFigure) -> String {
     if let Some(apart) = c.difference {
-        let points = |share: f64| format!("{}{}", if share < 0.0 { "" } else { "+" }, significant(100.0 * share));
+        let points =
+            |share: f64| format!("{}{}", if share < 0.0 { "-" } else { "+" }, significant(100.0 * share.abs()));
         return format!("{} ({} to {}) points", points(apart.value), points(apart.low), points(apart.high));
     }
     if !c.ratio.is_finite() {

@@ -68,8 +68,12 @@ impl Page {
         match block {
             Block::Paragraph(text) => self.wrapped("", "", text, ""),
             Block::Note(note) => {
-                let sign = if note.tone == Tone::Good { "+ " } else { "! " };
-                self.wrapped(sign, "  ", &note.text, code(note.tone));
+                let (sign, indent) = match note.tone {
+                    Tone::Good => ("+ ", "  "),
+                    Tone::Plain | Tone::Quiet => ("", ""),
+                    Tone::Warn | Tone::Bad => ("! ", "  "),
+                };
+                self.wrapped(sign, indent, &note.text, code(note.tone));
             }
             Block::KeyFigures(figures) => figures.iter().for_each(|f| self.key_figure(f)),
             Block::Evidence(lines) => self.evidence(lines),
