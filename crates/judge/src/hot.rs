@@ -2,18 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use run::{HotFunction, StackProfile};
+use run::{HotFunction, Run, StackProfile};
 
-use crate::facts::Facts;
+use crate::thresholds::HOT_SHARE;
+use crate::waits::sampled;
 
 /// Maximum number of functions. A reader looks at the first few; the flame graph has all.
 const MAX_FUNCTIONS: usize = 10;
 
-/// Returns the hottest functions of the decisive trial, or of the last trial with stacks.
-pub(crate) fn of_run(facts: &Facts<'_>) -> Vec<HotFunction> {
-    let stacks = |trial: &'_ run::Trial| trial.server.as_ref()?.waits.as_ref()?.stacks.as_ref().map(hot);
-    let decisive = facts.decisive.and_then(stacks);
-    decisive.or_else(|| facts.run.trials.iter().rev().find_map(stacks)).unwrap_or_default()
+/// Returns the hottest functions of the run.
+pub(crate) fn of_run(run: &Run) -> Vec<HotFunction> {
+    stacks(run).map(hot).unwrap_or_default()
+}
+
+/// Returns the first function if it has much of the CPU time, beyond the error of sampling, and a name of its own.
+pub(crate) fn first<'a>(run: &Run, functions: &'a [HotFunction]) -> Option<&'a HotFunction> {
+    let (first, samples) = (functions.first()?, stacks(run)?.cpu_samples as f64);
+    let error = stats::NORMAL_95 * (first.share * (1.0 - first.share) / samples.max(1.0)).sqrt();
+    (first.share - error >= HOT_SHARE && !is_module(&first.function)).then_some(first)
+}
+
+fn stacks(run: &Run) -> Option<&StackProfile> {
+    sampled(run)?.stacks.as_ref()
 }
 
 /// Returns the functions by the share of their own code, the largest first.
@@ -36,6 +46,11 @@ pub fn hot(profile: &StackProfile) -> Vec<HotFunction> {
     functions
 }
 
+/// Returns true for a module in brackets, which stands for a function without a name.
+fn is_module(function: &str) -> bool {
+    function.starts_with('[')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +69,23 @@ mod tests {
         assert_eq!((found[0].process.as_str(), found[0].function.as_str(), found[0].share), ("nginx", "deflate", 0.62));
         assert_eq!((found[1].function.as_str(), found.len()), ("main", 2));
         assert!(hot(&StackProfile::default()).is_empty());
+    }
+
+    #[test]
+    fn one_function_among_many_is_not_named() {
+        let named = |share: f64, samples: u64, function: &str| {
+            let sum = |stack: String, weight| StackSum { stack, weight };
+            let others = (0..20).map(|i| sum(format!("app;main;f{i}"), (1.0 - share) / 20.0));
+            let cpu = others.chain([sum(format!("app;main;{function}"), share)]).collect();
+            let stacks = Some(StackProfile { cpu_samples: samples, cpu, ..StackProfile::default() });
+            let waits = Some(Box::new(run::WaitProfile { rounds: 9, stacks, ..run::WaitProfile::default() }));
+            let server = Some(run::Side { waits, ..run::Side::default() });
+            let run = run::Run { trials: vec![run::Trial { server, ..run::Trial::default() }], ..run::Run::default() };
+            first(&run, &of_run(&run)).map(|hot| hot.function.clone())
+        };
+        assert_eq!(named(0.6, 100, "deflate").as_deref(), Some("deflate"));
+        assert_eq!(named(0.15, 10_000, "deflate"), None, "a small share");
+        assert_eq!(named(0.3, 20, "deflate"), None, "few samples");
+        assert_eq!(named(0.6, 100, "[nginx]"), None, "a module is no function");
     }
 }

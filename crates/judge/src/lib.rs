@@ -94,7 +94,7 @@ pub use sweep::{Plateau, lacked_connections};
 pub use thresholds::{FLAT, FULL};
 pub use users::{Bracket, bracket};
 pub use view::{Host, Task, View};
-pub use waits::{headline, waits};
+pub use waits::{headline, sampled_trial, waits};
 pub use what_if::what_if;
 
 use run::{Run, Trial};
@@ -138,6 +138,9 @@ pub fn judge_so_far(run: &mut Run) {
     proof.iter_mut().for_each(|proof| prove::conclude(&facts, proof, &mut bottleneck));
     bottleneck.next =
         Some(bottleneck.id.as_str()).filter(|id| *id != "unknown").and_then(|id| what_if::next(&facts, id));
+    let waits = waits::sampled(run).map(waits::waits).unwrap_or_default();
+    let hot = hot::of_run(run);
+    waits::explain(&mut bottleneck, &waits, hot::first(run, &hot));
     let picks = decide::picks(&facts, found.as_ref());
     let capacity = found.map(|found| found.capacity);
     let mut classes = classes::classes(&facts, &picks);
@@ -161,8 +164,8 @@ pub fn judge_so_far(run: &mut Run) {
         bottleneck,
         behind: facts.upstreams.clone(),
         proof,
-        waits: sampled(&facts).map(waits::waits).unwrap_or_default(),
-        hot: hot::of_run(&facts),
+        waits,
+        hot,
         what_if: Vec::new(),
         repeats,
         expected: Vec::new(),
@@ -181,10 +184,4 @@ pub fn judge_so_far(run: &mut Run) {
     findings.expected = expect::expected(run, &findings);
     findings.failure = decide::failure(run, &findings);
     run.findings = findings;
-}
-
-/// Returns the sampled threads of the decisive trial, or of the last trial that has some.
-fn sampled<'a>(facts: &Facts<'a>) -> Option<&'a run::WaitProfile> {
-    let of = |trial: &'a Trial| trial.server.as_ref()?.waits.as_deref();
-    facts.decisive.and_then(of).or_else(|| facts.run.trials.iter().rev().find_map(of))
 }

@@ -339,18 +339,18 @@ thresholds! {
             Chosen, "a thread is read up to 1 ms before another one, so a holder may change during a round", "a_lock_that_is_rarely_contended_is_not_named";
         WAIT_ACTIVE: f64 = 0.75, "threads", "threads that take turns in a lock from idle ones beside a busy stranger",
             Chosen, "a held lock has one active holder, less the time of handing it over", "a_lock_that_is_rarely_contended_is_not_named";
-        WAIT_HOLDS_NONE: f64 = 0.25, "requests per waiting thread", "waiting threads without requests from those that may have some",
+        WAIT_HOLDS_NONE: f64 = 0.25, "requests per waiting thread", "waiting threads without requests from those that may have some; as far below one, from those that hold one each",
             Chosen, "the mean of none (0) and one (1) is 0.5; a quarter on either side stays open", "idle_workers_that_wait_for_one_futex_are_no_lock";
-        WAIT_HOLDS_ONE: f64 = 0.75, "requests per waiting thread", "waiting threads that hold a request each from those that may not",
-            Chosen, "the mean of none (0) and one (1) is 0.5; a quarter on either side stays open", "a_pool_of_any_load_is_never_a_lock";
         WAIT_HOLDS_TOO_MANY: f64 = 1.5, "requests per waiting thread", "requests that the waiting threads hold from requests that wait elsewhere",
-            Chosen, "twice as far from one as WAIT_HOLDS_ONE, since requests also wait between threads", "requests_that_wait_elsewhere_leave_the_cause_open";
+            Chosen, "twice as far from one as WAIT_HOLDS_NONE from none, since requests also wait between threads", "requests_that_wait_elsewhere_leave_the_cause_open";
         WAIT_FEW: f64 = 0.25, "threads", "no thread from one that is there at times",
             Chosen, "a quarter of the time of one thread", "an_event_loop_that_sleeps_while_requests_wait_is_a_blocking_call";
         WAIT_QUEUE: f64 = 0.5, "requests", "a queue from none",
             Chosen, "a request that waits half of the time", "one_thread_that_computes_while_requests_wait_is_serial";
         WAIT_POOL_BUSY: f64 = 0.9, "share of connections", "a connection pool that is used up from one with free connections",
             Chosen, "a connection is free for a moment between two requests", "workers_that_sleep_or_wait_for_a_peer_are_told";
+        HOT_SHARE: f64 = 0.2, "share of user CPU time", "a function that explains a full CPU from one among many",
+            Chosen, "a function of a fifth limits what its removal can bring to a quarter more throughput", "one_function_among_many_is_not_named";
     }
     "Experiment" {
         CURVATURE: f64 = 2.0, "curvature of throughput in the speeds", "the systematic error of an elasticity",

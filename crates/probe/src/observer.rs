@@ -23,6 +23,8 @@ use crate::{Glance, Probe, SOURCES, Sampler, Scope, WaitSampler};
 pub struct Observer {
     spec: ObserverSpec,
     kept: Arc<Mutex<Option<Probe>>>,
+    /// Program files that were read for names. Reading a large one takes a tenth of a second.
+    images: stacks::Images,
 }
 
 impl std::fmt::Debug for Observer {
@@ -34,7 +36,7 @@ impl std::fmt::Debug for Observer {
 impl Observer {
     /// Creates an observer for a spec. Nothing is read yet.
     pub fn new(spec: ObserverSpec) -> Self {
-        Self { spec, kept: Arc::default() }
+        Self { spec, kept: Arc::default(), images: stacks::Images::new() }
     }
 
     /// Returns the observer's spec.
@@ -48,8 +50,8 @@ impl Observer {
         spec.processes.extend(more);
         let life = ProcessWatch::new(&spec);
         let sampler = Sampler::start(self.probe(&spec), life, interval(interval_s), origin)?;
-        let waits =
-            spec.waits.then(|| WaitSampler::start(spec.processes, spec.netns_pid, !spec.no_stacks)).transpose()?;
+        let images = (!spec.no_stacks).then(|| self.images.clone());
+        let waits = spec.waits.then(|| WaitSampler::start(spec.processes, spec.netns_pid, images)).transpose()?;
         Ok(Watching { sampler, waits, observer: self.clone() })
     }
 

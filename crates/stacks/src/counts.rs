@@ -26,12 +26,18 @@ pub struct HotFunction {
 }
 
 impl StackCounts {
-    /// Adds `weight` for a stack of `process`, whose frames are innermost first.
+    /// Adds `weight` for a stack of `process`, whose frames are innermost first. Functions without a name become part of the named function
+    /// of their module that called them: a stripped library names only the functions that it exports.
     pub fn add(&mut self, process: &str, frames: &[Frame], weight: f64) {
         let mut stack = crate::names::printable(process).to_string();
+        let mut caller: Option<&Frame> = None;
         for frame in frames.iter().rev() {
+            if frame.function.is_none() && caller.is_some_and(|caller| caller.module == frame.module) {
+                continue;
+            }
             stack.push(';');
             stack.push_str(&frame.label());
+            caller = Some(frame).filter(|frame| frame.function.is_some());
         }
         self.add_folded(stack, weight);
     }
@@ -98,6 +104,16 @@ mod tests {
         assert_eq!((hot[1].function.as_str(), hot[1].share), ("main", 0.2));
         assert_eq!(counts.hot(0.5).len(), 1);
         assert_eq!(counts.folded(), "nginx;main 1\nnginx;main;deflate 3\nnginx;main;worker;deflate 1\n");
+    }
+
+    #[test]
+    fn functions_without_a_name_belong_to_their_librarys_function() {
+        let nameless = |module: &str| Frame { function: None, module: module.into(), file: None, line: None };
+        let deflate = Frame { module: "libz".into(), ..frame("deflate") };
+        let mut counts = StackCounts::default();
+        let frames = [nameless("libz"), nameless("libz"), deflate, nameless("nginx"), frame("main")];
+        counts.add("nginx", &frames, 1.0);
+        assert_eq!(counts.folded(), "nginx;main;[nginx];deflate 1\n");
     }
 
     #[test]

@@ -21,6 +21,11 @@ impl Processes {
         Self::default()
     }
 
+    /// Creates an empty collection that shares files already read.
+    pub fn with_images(images: Images) -> Self {
+        Self { images, open: HashMap::new() }
+    }
+
     /// Returns process `pid`, which is opened at the first call. Returns `None` if it may not be read.
     pub fn get(&mut self, pid: u32) -> Option<&mut Process> {
         if !self.open.contains_key(&pid) && self.open.len() >= MAX_PROCESSES {

@@ -2,7 +2,7 @@
 
 use run::Plan;
 
-use crate::args::{HostArgs, LoadArgs, ObjectiveArgs, RepeatArgs, SeeArgs, TargetArgs, mix, units};
+use crate::args::{HostArgs, LoadArgs, ObjectiveArgs, ObserveArgs, RepeatArgs, SeeArgs, TargetArgs, mix, units};
 use crate::finish::{self, Ends};
 use crate::kept::Kept;
 use crate::screen::{self, Screen};
@@ -17,6 +17,8 @@ pub(crate) struct Args {
     load: LoadArgs,
     #[command(flatten)]
     objective: ObjectiveArgs,
+    #[command(flatten)]
+    observe: ObserveArgs,
     #[command(flatten)]
     hosts: HostArgs,
     #[command(flatten)]
@@ -78,6 +80,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     args.load.apply(&mut plan);
     args.objective.apply(&mut plan);
     args.repeat.apply(&mut plan);
+    args.observe.apply(&mut plan);
     args.hosts.apply(&mut plan)?;
     plan.search.precision = args.precision.unwrap_or(plan.search.precision);
     plan.search.budget_s = args.budget.unwrap_or(plan.search.budget_s);

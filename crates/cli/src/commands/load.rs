@@ -3,8 +3,8 @@
 use run::{Arrival, Intensity, Plan};
 
 use crate::args::{
-    BlockArgs, HostArgs, LoadArgs, ObjectiveArgs, POOL, Rate, RepeatArgs, SeeArgs, T_MS, TargetArgs, arrival,
-    arrival_help, mix, rate, units,
+    BlockArgs, HostArgs, LoadArgs, ObjectiveArgs, ObserveArgs, POOL, Rate, RepeatArgs, SeeArgs, T_MS, TargetArgs,
+    arrival, arrival_help, mix, rate, units,
 };
 use crate::finish::{self, Ends};
 use crate::kept::Kept;
@@ -66,6 +66,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
+    observe: ObserveArgs,
+    #[command(flatten)]
     hosts: HostArgs,
     #[command(flatten)]
     repeat: RepeatArgs,
@@ -107,6 +109,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     plan.load.duration_s = args.duration.unwrap_or(plan.load.duration_s);
     args.objective.apply(&mut plan);
     args.repeat.apply(&mut plan);
+    args.observe.apply(&mut plan);
     args.hosts.apply(&mut plan)?;
     plan.cold.connections = args.cold.unwrap_or(plan.cold.connections);
     plan.cold.rate = args.cold_rate.unwrap_or(plan.cold.rate);

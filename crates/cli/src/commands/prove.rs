@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use run::{Arrival, Intensity, Plan, Prove, ThinkTime};
 
-use crate::args::{HostArgs, LoadArgs, ObjectiveArgs, POOL, TargetArgs, arrival, arrival_help, units};
+use crate::args::{HostArgs, LoadArgs, ObjectiveArgs, ObserveArgs, POOL, TargetArgs, arrival, arrival_help, units};
 use crate::finish::{self, Ends};
 use crate::kept::Kept;
 use crate::screen::Screen;
@@ -46,6 +46,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
+    observe: ObserveArgs,
+    #[command(flatten)]
     hosts: HostArgs,
 }
 
@@ -67,6 +69,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     set_intensity(args, &mut plan);
     args.load.apply(&mut plan);
     args.objective.apply(&mut plan);
+    args.observe.apply(&mut plan);
     args.hosts.apply(&mut plan)?;
     plan.search.budget_s = args.budget.unwrap_or(BUDGET_S);
     plan.search.prove = if args.intrusive { Prove::Intrusive } else { Prove::Default };

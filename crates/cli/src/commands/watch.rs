@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// Also sample the threads of the server, and tell what they wait for
     #[arg(long)]
     waits: bool,
+    /// Sample these threads without their stacks
+    #[arg(long, requires = "waits")]
+    no_stacks: bool,
     #[command(flatten)]
     host: ServerHostArgs,
     #[command(flatten)]
@@ -45,6 +48,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     plan.load.duration_s = args.duration.unwrap_or(run::MAX_DURATION_S);
     plan.observe.interval_s = args.interval.unwrap_or(plan.observe.interval_s);
     plan.observe.waits = args.waits;
+    plan.observe.no_stacks = args.no_stacks;
     args.host.apply(&mut plan)?;
     output::catch_interrupts();
     let kept = args.out.prepare(&plan)?;

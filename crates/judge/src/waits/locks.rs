@@ -1,12 +1,45 @@
 //! Locks among the futexes of a profile.
 
-use run::{FutexKind, FutexProfile, HolderState, WaitCause, WaitFinding, WaitProfile};
+use run::{FutexKind, FutexProfile, HolderState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
 use super::requests::Requests;
-use crate::thresholds::{WAIT_ACTIVE, WAIT_HOLDS_NONE, WAIT_HOLDS_ONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_UNHELD};
+use crate::thresholds::{WAIT_ACTIVE, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_UNHELD};
+
+/// Locks of language runtimes: the global variable that contains them, and their usual name. Each waiter wants to run code, so it has work.
+const RUNTIME_LOCKS: &[(&str, &str)] = &[("_PyRuntime", "Python's interpreter lock (GIL)")];
 
 /// Returns the locks that requests wait for.
 pub(super) fn locks(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
+    let runtime = RUNTIME_LOCKS.iter().flat_map(|(global, name)| runtime_locks(profile, global, name));
+    runtime.chain(program_locks(profile, requests)).collect()
+}
+
+/// Returns true for the name of a runtime's lock.
+pub(super) fn is_of_runtime(name: &str) -> bool {
+    RUNTIME_LOCKS.iter().any(|(_, known)| *known == name)
+}
+
+/// Returns a runtime's lock in each process that mostly has a waiter for it. CPython's waiters alternate between the two futexes of one
+/// condition variable.
+fn runtime_locks(profile: &WaitProfile, global: &str, name: &str) -> Vec<WaitFinding> {
+    let finding_in = |process: &WaitProcess| {
+        let parts = profile.futexes.iter().filter(|f| f.process == process.process && f.name == global);
+        let largest = parts.clone().max_by(|a, b| a.waiting.total_cmp(&b.waiting))?;
+        let waiting = parts.map(|f| f.waiting).sum();
+        let whole = FutexProfile {
+            name: name.into(),
+            function: String::new(),
+            holders: Vec::new(),
+            waiting,
+            ..largest.clone()
+        };
+        (waiting >= WAIT_MOSTLY).then(|| finding(profile, &whole))
+    };
+    profile.processes.iter().filter_map(finding_in).collect()
+}
+
+/// Returns the locks of the programs themselves.
+fn program_locks(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let crowded: Vec<&FutexProfile> = profile.futexes.iter().filter(|f| is_crowded(f)).collect();
     let sum = |process: &str, field: fn(&FutexProfile) -> f64| -> f64 {
         crowded.iter().filter(|f| f.process == process).map(|f| field(f)).sum()
@@ -33,7 +66,7 @@ fn holds_requests(futex: &FutexProfile, per_waiter: Option<(f64, f64)>) -> bool 
         return per_waiter.is_none_or(|(_, high)| high > WAIT_HOLDS_NONE);
     }
     let held = futex.unheld <= WAIT_UNHELD && futex.active >= WAIT_ACTIVE;
-    held && per_waiter.is_some_and(|(low, high)| low >= WAIT_HOLDS_ONE && high <= WAIT_HOLDS_TOO_MANY)
+    held && per_waiter.is_some_and(|(low, high)| low >= 1.0 - WAIT_HOLDS_NONE && high <= WAIT_HOLDS_TOO_MANY)
 }
 
 fn finding(profile: &WaitProfile, futex: &FutexProfile) -> WaitFinding {
@@ -50,6 +83,7 @@ fn finding(profile: &WaitProfile, futex: &FutexProfile) -> WaitFinding {
         threads: futex.waiting,
         of,
         holder: holder.map(|holder| holder.state),
+        holder_probable: holder.is_some() && futex.owned == 0.0,
         function: futex.function.clone(),
         peer: holder.filter(|h| h.state == run::ThreadState::Peer).map(|h| h.key.clone()).unwrap_or_default(),
         share: if of > 0.0 { (futex.waiting / of).min(1.0) } else { 0.0 },

@@ -5,15 +5,33 @@
 //! that are active or wait. Without this account, only a mutex that stores its owner counts as a lock, and only if its owner does something.
 
 mod blocking;
+mod explain;
 mod locks;
 mod requests;
 mod sentence;
 
-use run::{WaitFinding, WaitProfile};
+use run::{Run, Trial, WaitFinding, WaitProfile};
 
+pub(crate) use explain::explain;
 pub use sentence::headline;
 
 use requests::Requests;
+
+/// Returns the trial whose sampled threads tell most: the one with most samples of requests, rounds times requests in flight. The decisive
+/// trial has as few clients as fill the server, so hardly any request waits inside.
+pub fn sampled_trial(run: &Run) -> Option<usize> {
+    let requests = |trial: &Trial| {
+        let rounds = trial.server.as_ref()?.waits.as_ref()?.rounds as f64;
+        (rounds > 0.0).then(|| rounds * trial.rates.concurrency.max(1.0))
+    };
+    let samples = run.trials.iter().enumerate().filter_map(|(at, trial)| Some((at, requests(trial)?)));
+    samples.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(at, _)| at)
+}
+
+/// Returns the sampled threads of this trial.
+pub(crate) fn sampled(run: &Run) -> Option<&WaitProfile> {
+    run.trials.get(sampled_trial(run)?)?.server.as_ref()?.waits.as_deref()
+}
 
 /// Returns the causes for which requests wait, the one with most threads first.
 pub fn waits(profile: &WaitProfile) -> Vec<WaitFinding> {

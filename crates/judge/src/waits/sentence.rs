@@ -3,14 +3,19 @@
 use run::number::number;
 use run::{ThreadState, WaitCause, WaitFinding, WaitProfile};
 
+use super::locks::is_of_runtime;
+
 /// Returns a finding as one sentence.
 pub(super) fn sentence(finding: &WaitFinding) -> String {
     let WaitFinding { name, process, threads, of, peer, .. } = finding;
     let who = format!("{} of {} threads of {process}", number(*threads), number(*of));
     match finding.cause {
         WaitCause::Lock => {
-            let held = finding.holder.map(|state| format!("; its holder {}", does(state, peer))).unwrap_or_default();
+            let probably = if finding.holder_probable { "probably " } else { "" };
+            let held =
+                finding.holder.map(|state| format!("; its holder {probably}{}", does(state, peer))).unwrap_or_default();
             let lock = match finding.function.as_str() {
+                _ if is_of_runtime(name) => name.clone(),
                 "" => format!("one lock ({name})"),
                 function if function == name => format!("one lock in {function}"),
                 function => format!("the lock {name} in {function}"),

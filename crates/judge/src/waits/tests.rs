@@ -5,7 +5,7 @@ use run::{
     WaitProcess, WaitProfile,
 };
 
-use super::{headline, waits};
+use super::{headline, sampled_trial, waits};
 
 /// A process of `threads` threads with some of them in each state.
 fn process(threads: f64, groups: &[(ThreadState, &str, f64)]) -> WaitProfile {
@@ -40,6 +40,7 @@ fn locked(kind: FutexKind) -> WaitProfile {
         waiting: 14.7,
         contended: 1.0,
         active: 1.0,
+        owned: f64::from(kind == FutexKind::OwnedMutex),
         holders: vec![HolderState { state: ThreadState::Sleep, share: 1.0, ..HolderState::default() }],
         ..FutexProfile::default()
     }];
@@ -63,7 +64,9 @@ fn a_lock_whose_waiters_hold_requests_is_named_with_its_holder() {
         let WaitFinding { cause, threads, of, holder, .. } = &found[0];
         assert_eq!((*cause, *threads, *of, *holder), (WaitCause::Lock, 14.7, 16.0, Some(ThreadState::Sleep)));
         let said = headline(&locked(kind), &found);
-        assert_eq!(said, "14.7 of 16 threads of app:7 wait for one lock (0x10); its holder sleeps.");
+        let probably = if kind == FutexKind::OwnedMutex { "" } else { "probably " };
+        let expected = format!("14.7 of 16 threads of app:7 wait for one lock (0x10); its holder {probably}sleeps.");
+        assert_eq!(said, expected);
     }
 }
 
@@ -190,4 +193,35 @@ fn an_idle_server_has_no_cause_and_says_what_its_threads_do() {
     let said = headline(&profile, &[]);
     assert!(said.contains("of 3 threads, 0 compute") && said.contains("3 wait for work"), "{said}");
     assert_eq!(headline(&WaitProfile::default(), &[]), "No thread could be read.");
+}
+
+#[test]
+fn the_interpreter_lock_is_named_by_all_its_futexes() {
+    let mut profile = process(16.0, &[(ThreadState::Futex, "0x10", 13.0), (ThreadState::OnCpu, "", 1.0)]);
+    let lock = locked(FutexKind::Condition).futexes[0].clone();
+    let holders = vec![HolderState { state: ThreadState::OnCpu, share: 0.9, ..HolderState::default() }];
+    let half = FutexProfile { name: "_PyRuntime".into(), waiting: 6.5, contended: 0.5, owned: 0.0, holders, ..lock };
+    profile.futexes = vec![half.clone(), FutexProfile { address: "0x14".into(), ..half }];
+    profile.clients = Some(clients(16.0, 0.0));
+    let found = waits(&profile);
+    assert_eq!((found.len(), found[0].cause, found[0].threads), (1, WaitCause::Lock, 13.0));
+    let said = "13 of 16 threads of app:7 wait for Python's interpreter lock (GIL)";
+    assert_eq!(found[0].sentence, said);
+    profile.futexes.iter_mut().for_each(|futex| futex.waiting = 0.1);
+    assert!(!causes(&profile).contains(&WaitCause::Lock));
+}
+
+#[test]
+fn the_trial_with_most_samples_of_requests_tells_the_causes() {
+    let trial = |rounds, concurrency| {
+        let waits = Some(Box::new(WaitProfile { rounds, ..WaitProfile::default() }));
+        let mut trial =
+            run::Trial { server: Some(run::Side { waits, ..run::Side::default() }), ..run::Trial::default() };
+        trial.rates.concurrency = concurrency;
+        trial
+    };
+    let of = |trials: Vec<run::Trial>| sampled_trial(&run::Run { trials, ..run::Run::default() });
+    assert_eq!(of(vec![trial(170, 1.0), trial(28, 16.0), trial(60, 4.0), run::Trial::default()]), Some(1));
+    assert_eq!(of(vec![trial(0, 16.0), trial(5, 0.0)]), Some(1));
+    assert_eq!(of(vec![run::Trial::default(), trial(0, 9.0)]), None);
 }

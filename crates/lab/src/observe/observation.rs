@@ -254,7 +254,9 @@ impl Observation {
             std::thread::sleep(Duration::from_millis(20));
         }
         samplers.edge();
-        let ObservedSides { client, client_hosts, server, .. } = samplers.sides();
+        let ObservedSides { client, client_hosts, mut server, .. } = samplers.sides();
+        // Idle threads are of no use to a reader.
+        server.iter_mut().for_each(|side| side.waits = None);
         client.into_iter().chain(server).chain(client_hosts).collect()
     }
 }

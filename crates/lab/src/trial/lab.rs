@@ -268,6 +268,7 @@ impl<'w> Lab<'w> {
         self.host_watch.iter_mut().for_each(|watch| watch.record(&mut trial));
         trial.notes.iter_mut().for_each(|note| *note = self.run.plan.load.secrets.scrub(note));
         self.run.trials.push(trial);
+        drop_other_profiles(&mut self.run);
         judge::derive_last(&mut self.run);
         self.write();
         self.clock.kept(self.elapsed_s() - began_s);
@@ -336,6 +337,13 @@ impl<'w> Lab<'w> {
     pub fn observation(&self, addr: impl Into<run::Address>, server: Option<ObservedServer>) -> Observation {
         Observation::new(addr, server).with_waits(&self.run.plan.observe)
     }
+}
+
+/// Drops the sampled threads of all trials but the one that the findings are about, since they take much room.
+fn drop_other_profiles(run: &mut Run) {
+    let kept = judge::sampled_trial(run);
+    let others = run.trials.iter_mut().enumerate().filter(|(at, _)| Some(*at) != kept);
+    others.filter_map(|(_, trial)| trial.server.as_mut()).for_each(|server| server.waits = None);
 }
 
 /// Writes the run with a trial that is still going on, marked as interrupted in case this process is killed.

@@ -81,6 +81,11 @@ impl FutexSums {
         }
     }
 
+    /// Returns the process and the address of each futex for which at least two threads waited.
+    pub(super) fn shared(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.0.iter().filter(|(_, sum)| sum.users.len() >= 2).map(|(id, _)| *id)
+    }
+
     /// Returns true if at least two threads waited for a futex.
     pub(super) fn is_shared(&self, pid: u32, address: u64) -> bool {
         self.0.get(&(pid, address)).is_some_and(|sum| sum.users.len() >= 2)

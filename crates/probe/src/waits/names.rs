@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use stacks::{Frame, Processes};
+use stacks::{Frame, Images, Processes};
 use sys::remote_memory;
 
 use super::round::{Round, ThreadSample, WaitKey};
@@ -15,6 +15,8 @@ const MIN_ROUNDS: u32 = 16;
 const STACKS: u32 = 8;
 /// Maximum number of futexes with names.
 const MAX_NAMED: usize = 8;
+/// Maximum number of futexes whose globals are read at the end.
+const MAX_GLOBALS: usize = 256;
 /// Maximum number of counted futexes.
 const MAX_COUNTED: usize = 1024;
 /// Number of bytes of a stack that are copied at once; the rest is read when needed.
@@ -41,6 +43,11 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// Creates an empty collection that shares program files already read.
+    pub(super) fn new(images: Images) -> Self {
+        Self { processes: Processes::with_images(images), futexes: BTreeMap::new() }
+    }
+
     /// Reads one stack of a futex that lacks some. Returns true if it read one.
     pub(super) fn look(&mut self, round: &Round) -> bool {
         let mut waiting: BTreeMap<(u32, u64), Vec<&ThreadSample>> = BTreeMap::new();
@@ -88,6 +95,18 @@ impl Names {
         };
         if let Some(function) = waiting_function(&frames) {
             *named.functions.entry(function).or_default() += 1;
+        }
+    }
+
+    /// Reads the global variables of these futexes, in processes that are open anyway. A lock that spreads its waiters over several futexes
+    /// gets no name from [`Self::look`].
+    pub(super) fn name_globals(&mut self, futexes: impl Iterator<Item = (u32, u64)>) {
+        for (pid, address) in futexes.take(MAX_GLOBALS) {
+            let named = self.futexes.entry((pid, address)).or_default();
+            if named.global.is_none() {
+                let global = self.processes.get(pid).and_then(|process| process.global(address));
+                named.global = global.map(|global| global.name.to_string());
+            }
         }
     }
 

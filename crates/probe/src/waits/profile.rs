@@ -120,6 +120,11 @@ impl ProfileSums {
         }
     }
 
+    /// Returns the process and the address of each futex for which at least two threads waited.
+    pub(super) fn shared_futexes(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.futexes.shared()
+    }
+
     /// Returns the profile of all rounds.
     pub(super) fn profile(&self, names: &Names) -> WaitProfile {
         let mean = |sum: f64| sum / self.rounds.max(1) as f64;

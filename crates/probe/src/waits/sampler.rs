@@ -5,6 +5,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use run::WaitProfile;
+use stacks::Images;
 use sys::clock::{monotonic_ns, thread_cpu_ns};
 
 use super::names::Names;
@@ -52,11 +53,11 @@ pub struct WaitSampler {
 
 impl WaitSampler {
     /// Starts to sample these processes, their children and their upstream services. `netns_pid` is a process of their
-    /// network namespace, if that is another one. `with_stacks` also samples stacks and names locks.
-    pub fn start(pids: Vec<u32>, netns_pid: Option<u32>, with_stacks: bool) -> std::io::Result<Self> {
+    /// network namespace, if that is another one. `images` are program files already read: with them, stacks are sampled and locks named.
+    pub fn start(pids: Vec<u32>, netns_pid: Option<u32>, images: Option<Images>) -> std::io::Result<Self> {
         let shared = Arc::new((Mutex::new(Shared::default()), Condvar::new()));
         let theirs = Arc::clone(&shared);
-        let work = move || Work::new(Reader::new(pids, netns_pid), with_stacks).run(&theirs);
+        let work = move || Work::new(Reader::new(pids, netns_pid), images).run(&theirs);
         let thread = std::thread::Builder::new().name("loadline-waits".into()).spawn(work)?;
         Ok(Self { shared, thread: Some(thread) })
     }
@@ -135,16 +136,16 @@ struct Work {
 }
 
 impl Work {
-    fn new(reader: Reader, with_stacks: bool) -> Self {
+    fn new(reader: Reader, images: Option<Images>) -> Self {
         let now = monotonic_ns();
         Self {
             reader,
             sums: ProfileSums::default(),
-            names: Names::default(),
+            stacks: images.is_some().then(StackSampler::new),
+            names: Names::new(images.unwrap_or_default()),
             naming: Paced::default(),
             search: Paced::default(),
             connections: Paced::default(),
-            stacks: with_stacks.then(StackSampler::new),
             stack_round: Paced::default(),
             poll_due_ns: now,
             begin_ns: now,
@@ -236,6 +237,9 @@ impl Work {
         let cpu_s = (thread_cpu_ns() - self.begin_cpu_ns) as f64 / 1e9;
         let cpu = if seconds > 0.0 { cpu_s / seconds } else { 0.0 };
         let missing = self.reader.missing().to_vec();
+        if is_end && self.stacks.is_some() {
+            self.names.name_globals(self.sums.shared_futexes());
+        }
         let mut profile = WaitProfile { seconds, cpu, missing, ..self.sums.profile(&self.names) };
         if let Some(stacks) = &mut self.stacks {
             profile.missing.extend(stacks.refusal().map(str::to_owned));

@@ -19,14 +19,9 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("stacks", "Functions of the server", Weight::Full, blocks)]
 }
 
-/// Returns the stacks of the decisive trial, or of the last trial that has some.
+/// Returns the stacks of the sampled threads.
 pub(crate) fn profile(run: &Run) -> Option<&StackProfile> {
-    let of = |trial: &'_ run::Trial| -> Option<usize> {
-        trial.server.as_ref()?.waits.as_ref()?.stacks.as_ref().map(|stacks| stacks.cpu.len() + stacks.waiting.len())
-    };
-    let picked = run.picked(|p| p.decisive).filter(|trial| of(trial).is_some());
-    let trial = picked.or_else(|| run.trials.iter().rev().find(|trial| of(trial).is_some()))?;
-    trial.server.as_ref()?.waits.as_ref()?.stacks.as_ref()
+    super::wait_profile(run)?.stacks.as_ref()
 }
 
 /// Returns the table and the flame graphs of the stacks.

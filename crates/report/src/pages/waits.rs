@@ -18,12 +18,9 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("waits", "Threads of the server", Weight::Main, blocks)]
 }
 
-/// Returns the profile of the decisive trial, or of the last trial that has one.
+/// Returns the profile of the run, which keeps that of one trial.
 pub(crate) fn profile(run: &Run) -> Option<&WaitProfile> {
-    let of = |trial: &'_ run::Trial| trial.server.as_ref().is_some_and(|side| side.waits.is_some());
-    let picked = run.picked(|p| p.decisive).filter(|trial| of(trial));
-    let trial = picked.or_else(|| run.trials.iter().rev().find(|trial| of(trial)))?;
-    trial.server.as_ref()?.waits.as_deref()
+    run.trials.iter().rev().find_map(|trial| trial.server.as_ref()?.waits.as_deref())
 }
 
 /// Returns the tables of a profile.

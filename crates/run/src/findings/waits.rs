@@ -49,9 +49,12 @@ pub struct WaitFinding {
     /// Mean number of threads of the process.
     #[serde(with = "Figure")]
     pub of: f64,
-    /// Most frequent activity of the thread that owns the lock; absent if the owner is unknown.
+    /// Most frequent activity of the thread that holds the lock; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<ThreadState>,
+    /// Whether the holder is only probable: the lock stores no owner, and other threads that use it were active.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub holder_probable: bool,
     /// Function that waits; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub function: String,

@@ -1,0 +1,153 @@
+//! Words of a verdict from the causes inside the processes. They never change its bottleneck or its confidence.
+
+use run::WaitCause::{BlockingCall, ConnectionPool, Disk, Lock, Peer, RowLock, SerialCpu, Sleep, WorkerPool};
+use run::{Bottleneck, Evidence, HotFunction, ThreadState, WaitCause, WaitFinding};
+
+use crate::number::percent;
+
+/// Verdict, and the causes that agree with it.
+struct Agreement {
+    bottleneck: &'static str,
+    causes: &'static [WaitCause],
+    /// Whether a function that uses much CPU time explains the verdict, too.
+    by_function: bool,
+}
+
+/// Verdicts that causes explain.
+const AGREEMENTS: &[Agreement] = &[
+    Agreement {
+        bottleneck: "server-concurrency",
+        causes: &[Lock, WorkerPool, ConnectionPool, BlockingCall, RowLock, Disk, Sleep, Peer, SerialCpu],
+        by_function: false,
+    },
+    Agreement { bottleneck: "server-single-thread", causes: &[], by_function: true },
+    Agreement { bottleneck: "server-cpu", causes: &[], by_function: true },
+    Agreement { bottleneck: "server-cpu-quota", causes: &[], by_function: true },
+    Agreement { bottleneck: "server-disk", causes: &[Disk], by_function: false },
+];
+
+/// Causes that a wait for a full upstream service agrees with.
+const OF_UPSTREAM: &[WaitCause] = &[ConnectionPool, Peer, RowLock];
+/// Causes that agree with requests that take turns on the CPU.
+const OF_TURNS: &[WaitCause] = &[Lock, SerialCpu, BlockingCall];
+
+/// Returns true if a cause agrees with a verdict.
+fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) -> bool {
+    let cause = &finding.cause;
+    let holder_computes = finding.holder.is_none_or(|s| matches!(s, ThreadState::OnCpu | ThreadState::Runnable));
+    match () {
+        () if verdict.waits_for.is_some() => OF_UPSTREAM.contains(cause),
+        () if verdict.serial => OF_TURNS.contains(cause) && holder_computes,
+        () => agreement.causes.contains(cause),
+    }
+}
+
+/// Adds the cause that explains a verdict to its sentence, its evidence and its advice. `hot` is the function with most CPU time.
+pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: Option<&HotFunction>) {
+    let Some(agreement) = AGREEMENTS.iter().find(|row| row.bottleneck == verdict.id) else { return };
+    if let Some(finding) = findings.iter().find(|finding| agrees(agreement, verdict, finding)) {
+        verdict.sentence = joined(&finding.sentence, &verdict.sentence);
+        verdict.evidence.push(evidence(&finding.sentence, &finding.process, finding.threads));
+        verdict.advice.insert(0, advice(finding));
+        return;
+    }
+    if let Some(hot) = hot.filter(|_| agreement.by_function || verdict.serial) {
+        let words = format!("{} of its user CPU time is in {}", percent(hot.share), hot.function);
+        verdict.sentence = joined(&verdict.sentence, &words);
+        verdict.evidence.push(evidence(&words, &hot.process, hot.share));
+        verdict.advice.insert(0, format!("Make {} of {} cheaper, or call it less often.", hot.function, hot.process));
+    }
+}
+
+fn joined(first: &str, second: &str) -> String {
+    if second.is_empty() { first.into() } else { format!("{first}; {second}") }
+}
+
+fn evidence(text: &str, process: &str, value: f64) -> Evidence {
+    Evidence {
+        text: format!("sampled threads: {text}"),
+        value: Some(value),
+        place: format!("server {process}"),
+        ..Evidence::default()
+    }
+}
+
+/// Returns the next step against a cause.
+fn advice(finding: &WaitFinding) -> String {
+    let WaitFinding { process, peer, name, .. } = finding;
+    match finding.cause {
+        Lock if super::locks::is_of_runtime(name) => {
+            format!("Start more processes of {process}: one thread at a time holds {name}.")
+        }
+        Lock => match finding.holder {
+            Some(ThreadState::OnCpu | ThreadState::Runnable) | None => {
+                format!("Shorten the work of {process} under this lock, or split the lock.")
+            }
+            Some(_) => format!("Let {process} release this lock before it waits."),
+        },
+        WorkerPool => {
+            format!("Raise the number of workers of {process}, or shorten the time for which each one waits.")
+        }
+        ConnectionPool => {
+            format!("Raise the number of connections of {process} to {peer}, or make replies of {peer} faster.")
+        }
+        BlockingCall => format!(
+            "Replace the blocking call in the event loop of {process} by an asynchronous one, or run it in a pool of threads."
+        ),
+        RowLock => "Shorten the transactions that hold the row lock, or spread the updates over more rows.".into(),
+        Disk => format!("Let {process} write less, flush several requests together, or use a faster disk."),
+        Sleep => format!("Remove the pause from the requests of {process}."),
+        SerialCpu => format!("Spread the work of {process} over more threads or processes."),
+        Peer => format!("Look at {peer}: run `loadline waits` there."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(id: &str) -> Bottleneck {
+        Bottleneck { id: id.into(), sentence: "it is full".into(), confidence: 0.8, ..Bottleneck::default() }
+    }
+
+    fn lock(holder: Option<ThreadState>) -> WaitFinding {
+        let sentence = "14.4 of 17 threads wait for one lock".into();
+        WaitFinding { process: "app".into(), threads: 14.4, of: 17.0, holder, sentence, ..WaitFinding::default() }
+    }
+
+    #[test]
+    fn a_cause_that_agrees_comes_first_and_changes_neither_bottleneck_nor_confidence() {
+        let mut found = verdict("server-concurrency");
+        explain(&mut found, &[lock(Some(ThreadState::Sleep))], None);
+        assert_eq!(found.sentence, "14.4 of 17 threads wait for one lock; it is full");
+        assert_eq!((found.id.as_str(), found.confidence, found.evidence.len()), ("server-concurrency", 0.8, 1));
+        assert_eq!(found.advice, ["Let app release this lock before it waits."]);
+    }
+
+    #[test]
+    fn a_cause_that_does_not_agree_changes_nothing() {
+        let hot = HotFunction { process: "app".into(), function: "deflate".into(), share: 0.62 };
+        for id in ["network-loss", "client-cpu", "not-saturated", "unknown", "server-disk"] {
+            let mut found = verdict(id);
+            explain(&mut found, &[lock(None)], Some(&hot));
+            assert_eq!(found, verdict(id));
+        }
+        let behind = Bottleneck { waits_for: Some(run::WaitsFor::default()), ..verdict("server-concurrency") };
+        let turns = Bottleneck { serial: true, ..verdict("server-concurrency") };
+        for before in [behind, turns] {
+            let mut found = before.clone();
+            explain(&mut found, &[lock(Some(ThreadState::Sleep))], None);
+            assert_eq!(found, before);
+        }
+    }
+
+    #[test]
+    fn a_full_cpu_names_the_function() {
+        let hot = HotFunction { process: "nginx".into(), function: "deflate".into(), share: 0.62 };
+        for id in ["server-cpu", "server-single-thread"] {
+            let mut found = verdict(id);
+            explain(&mut found, &[lock(None)], Some(&hot));
+            assert_eq!(found.sentence, "it is full; 62 % of its user CPU time is in deflate");
+        }
+    }
+}
