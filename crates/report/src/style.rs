@@ -26,6 +26,12 @@ pub enum ReportError {
         /// Known forms.
         known: String,
     },
+    /// The run has no stacks to fold.
+    #[error(
+        "this run has no stacks of the server's threads; \
+         loadline waits --port N --folded FILE samples those of a running server"
+    )]
+    NoStacks,
     /// A form could not be rendered.
     #[error("cannot make the {form} report: {message}; the run itself is kept in run.json, please report this")]
     Broken {

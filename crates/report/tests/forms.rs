@@ -231,6 +231,7 @@ fn planted(text: &str) -> run::Run {
     run.findings.bottleneck.sentence.insert(0, '~');
     run.findings.bottleneck.evidence.iter_mut().for_each(|e| e.text.insert(0, '~'));
     run.trials.iter_mut().for_each(|t| t.label.insert(0, '~'));
+    run.trials.iter_mut().for_each(|t| t.server = Some(common::with_stack("~main;work")));
     let mut value = serde_json::to_value(run).unwrap();
     plant(&mut value, text);
     serde_json::from_value(value).unwrap()

@@ -108,6 +108,9 @@ fn alerted(alert: AlertDescription) -> String {
         AlertDescription::NoApplicationProtocol => {
             "it speaks none of the protocols that were offered (ALPN); without --http2 HTTP/1.1 is spoken".into()
         }
+        AlertDescription::Unknown(number) => {
+            format!("it ends the connection with TLS alert {number}, which this client does not know")
+        }
         other => format!("it ends the connection with a TLS alert ({})", reason(&other)),
     }
 }
@@ -142,7 +145,7 @@ mod reason_tests {
         assert_eq!(reason(&context), "unsupported signature algorithm context");
         assert_eq!(reason(&Error::General("\u{1b}[31m\u{0}secret".into())), "general");
         assert_eq!(reason(&PeerMisbehaved::TooManyRenegotiationRequests), "too many renegotiation requests");
-        assert_eq!(reason(&AlertDescription::Unknown(77)), "unknown");
+        assert_eq!(reason(&AlertDescription::InternalError), "internal error");
         assert_eq!(reason(&Error::InvalidCertificate(CertificateError::BadSignature)), "bad signature");
     }
 }

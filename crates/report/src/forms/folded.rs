@@ -6,12 +6,11 @@ use run::{Run, StackSum};
 use crate::{Doc, ReportError, Style};
 
 pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError> {
-    let Some(profile) = crate::pages::stacks(run) else { return Ok(String::new()) };
+    let profile = crate::pages::stacks(run).ok_or(ReportError::NoStacks)?;
     Ok(lines("cpu", &profile.cpu) + &lines("waiting", &profile.waiting))
 }
 
 fn lines(kind: &str, sums: &[StackSum]) -> String {
-    let line =
-        |sum: &StackSum| format!("{kind};{} {:.0}\n", sum.stack.replace('\n', " "), (1000.0 * sum.weight).max(1.0));
+    let line = |sum: &StackSum| format!("{kind};{} {:.0}\n", run::visible(&sum.stack), (1000.0 * sum.weight).max(1.0));
     sums.iter().map(line).collect()
 }

@@ -323,6 +323,14 @@ pub fn behind() -> Run {
     run
 }
 
+/// Returns a server whose threads ran this stack.
+pub fn with_stack(stack: &str) -> Side {
+    let cpu = vec![run::StackSum { stack: stack.into(), weight: 1.0 }];
+    let stacks = run::StackProfile { cpu_samples: 1, cpu, ..run::StackProfile::default() };
+    let waits = run::WaitProfile { stacks: Some(stacks), ..run::WaitProfile::default() };
+    Side { waits: Some(Box::new(waits)), ..Side::default() }
+}
+
 /// Returns a run with every unusual feature.
 pub fn awkward() -> Run {
     let hostile = "<script>alert('x')</script> & \"quotes\" | pipe \u{1b}[31m\n=cmd()".to_string();
@@ -339,6 +347,7 @@ pub fn awkward() -> Run {
         latency_us: Summary { count: 3, mean: f64::NAN, p99: f64::INFINITY, ..Summary::default() },
         histograms: BTreeMap::from([("response".into(), Hist::new())]),
         notes: vec![hostile.clone()],
+        server: Some(with_stack(&hostile)),
         ..Trial::default()
     };
     let empty = Trial { label: long.clone(), kind: TrialKind::Sweep, ..Trial::default() };

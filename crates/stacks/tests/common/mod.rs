@@ -80,7 +80,7 @@ pub(crate) fn run(command: &mut Command) -> bool {
             true
         }
         Err(_) => {
-            eprintln!("skipped: {:?} is missing", command.get_program());
+            testkit::skip("stacks", format!("{:?} is not installed", command.get_program()));
             false
         }
     }
