@@ -295,7 +295,7 @@ mod tests {
         let t_s = (0..values.len()).map(|i| i as f64).collect();
         let values = values.iter().copied().map(Some).collect();
         let column = Column { counter: CounterId::new(id), instance: instance.into(), values };
-        Side { recording: Recording { t_s, columns: vec![column], absent: vec![] }, ..Side::default() }
+        Side { recording: Recording { t_s, columns: vec![column], ..Recording::default() }, ..Side::default() }
     }
 
     fn judged(load: Side, rest: Option<Side>) -> std::collections::BTreeMap<String, Cost> {

@@ -148,7 +148,7 @@ mod tests {
         let t_s: Vec<f64> = (0..=SECONDS).map(|i| i as f64).collect();
         let values = t_s.iter().copied().map(of).map(Some).collect();
         let columns = vec![Column { counter: CounterId::new(id), instance: "app:7".into(), values }];
-        let recording = Recording { t_s, columns, absent: Vec::new() };
+        let recording = Recording { t_s, columns, ..Recording::default() };
         let server = Side { processes: vec!["app:7".into()], recording, ..Side::default() };
         let mut trial = Trial { kind: TrialKind::Watched, server: Some(server), ..Trial::default() };
         trial.measured.window = Window { begin_s: 0.0, end_s: SECONDS as f64 };

@@ -66,7 +66,7 @@ mod tests {
     }
 
     fn side(columns: Vec<Column>) -> Side {
-        let recording = Recording { t_s: vec![0.0, 1.0], columns, absent: vec![] };
+        let recording = Recording { t_s: vec![0.0, 1.0], columns, ..Recording::default() };
         Side { processes: vec!["nginx:7".into(), "nginx:8".into()], recording, ..Side::default() }
     }
 

@@ -169,7 +169,8 @@ impl<'a> View<'a> {
 
     fn tasks(&self, of: &InstanceFilter<'_>, [cpu, delay, allowed, mask]: [&'static str; 4]) -> Vec<Task> {
         let Some(span_us) = self.span_s.map(|s| s * 1e6) else { return Vec::new() };
-        let own = self.instances(cpu).into_iter().filter(|(name, _)| of.has(name));
+        // Ended processes ran one after another, so their sum says nothing about a single worker.
+        let own = self.instances(cpu).into_iter().filter(|(name, _)| of.has(name) && name != run::ENDED_PROCESSES);
         let [delays, counts, masks] = [delay, allowed, mask].map(|id| self.side.recording.instances(id));
         let gauge = |of: &Instances<'_>, name: &str| of.value(name, self.window).and_then(finite);
         let task = |(name, us): (String, f64)| Task {

@@ -43,7 +43,7 @@ fn kept(bytes_a_request: f64) -> Run {
     let values: Vec<Option<f64>> = memory.collect();
     let t_s = (0..values.len()).map(|second| begin_s + second as f64).collect();
     let columns = vec![Column { counter: CounterId::new("process.rss"), instance: "app:7".into(), values }];
-    let recording = Recording { t_s, columns, absent: Vec::new() };
+    let recording = Recording { t_s, columns, ..Recording::default() };
     trial.server = Some(Side { processes: vec!["app:7".into()], recording, ..Side::default() });
     let mut run = Run { trials: vec![trial], ..Run::default() };
     judge::judge(&mut run);

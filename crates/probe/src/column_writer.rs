@@ -3,7 +3,9 @@
 
 use std::fmt;
 
-use run::{Absence, Column, CounterId, Recording};
+use run::{Absence, Column, CounterId, Kind, Peak, Recording};
+
+use crate::samples::{Place, Samples, only};
 
 /// The columns of one instance, in the order of the IDs with which it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +15,7 @@ pub struct Slots(usize);
 struct InstanceColumns {
     id: &'static str,
     instance: String,
-    values: Vec<Option<f64>>,
+    samples: Samples,
     /// True if the column is left out of the recording when it contains only zeros.
     quiet: bool,
 }
@@ -26,65 +28,78 @@ pub struct ColumnWriter {
     absent: Vec<Absence>,
     /// True for each row that must be kept, because it is at the edge of a window.
     stays: Vec<bool>,
-    /// Thinning of the series: one of 2^thinned samples is kept. The second field is the number of samples so far.
+    /// Number of rows that must be kept.
+    edges: usize,
+    /// Number of samples so far. Each one has its own number.
+    sample: u64,
+    /// The last row of a thinned series holds 2^`thinned` samples once it is complete, and `open` of them so far.
     thinned: u32,
-    came: u64,
-    /// True if the next row replaces the last one.
-    passing: bool,
+    open: u64,
+    /// Minimum number of rows of the series before the next merge: rows between edges may be too few to merge.
+    merge_from: usize,
 }
 
-/// Maximum number of rows of a recording, which is 34 minutes at two samples per second. A longer recording drops every
-/// second row of the series and then keeps half as many samples, so that even a run of days takes no more memory.
+/// Maximum number of rows of a series, which is 34 minutes at two samples per second. In a longer series, pairs of rows
+/// are merged, so that even a run of days takes no more memory.
 const MAX_ROWS: usize = 4096;
+/// Maximum number of values of a series. A value takes 16 bytes of memory and 7 bytes in `run.json`, so each side of a
+/// trial takes about 4 MB and 2 MB. A host with 300 columns keeps every sample for seven minutes.
+const MAX_VALUES: usize = 256 * 1024;
+/// Number of rows that a series may always have, so that hundreds of processes leave a readable chart.
+const MIN_ROWS: usize = 128;
+/// Maximum number of recorded reasons. Each reason of a counter is searched for at each sample.
+const MAX_ABSENCES: usize = 1_000;
 
 impl ColumnWriter {
     /// Starts the row of a sample that is always kept.
     pub fn begin(&mut self, t_s: f64) {
+        self.edges += 1;
+        self.open = 0;
         self.row(t_s, true);
     }
 
-    /// Starts the row of a sample of the series. In a long series, some rows replace others.
+    /// Starts the row of a sample of the series. In a long series, several samples share a row.
     pub fn begin_series(&mut self, t_s: f64) {
-        self.row(t_s, false);
+        if self.t_s.len() - self.edges >= self.max_rows().max(self.merge_from) {
+            self.thin();
+        }
+        self.open = if self.open >> self.thinned == 0 { self.open + 1 } else { 1 };
+        match self.t_s.last_mut() {
+            Some(last) if self.open > 1 => {
+                *last = t_s;
+                self.sample += 1;
+            }
+            _ => self.row(t_s, false),
+        }
     }
 
     fn row(&mut self, t_s: f64, stays: bool) {
-        if self.t_s.len() >= MAX_ROWS {
-            self.thin();
-        }
-        match (self.passing, self.t_s.last_mut(), self.stays.last_mut()) {
-            // A source that is not read at each sample keeps its last value in the replacing row.
-            (true, Some(t), Some(edge)) => (*t, *edge) = (t_s, stays),
-            _ => {
-                self.t_s.push(t_s);
-                self.stays.push(stays);
-            }
-        }
-        self.came += u64::from(!stays);
-        self.passing = !stays && !self.came.is_multiple_of(1 << self.thinned);
+        self.t_s.push(t_s);
+        self.stays.push(stays);
+        self.sample += 1;
     }
 
-    /// Drops every second row of the series.
+    /// Returns the maximum number of rows of the series.
+    fn max_rows(&self) -> usize {
+        if self.t_s.len() < MIN_ROWS {
+            return MIN_ROWS;
+        }
+        let columns = self.pages.iter().filter(|page| !page.samples.is_empty()).count();
+        (MAX_VALUES / columns.max(1)).clamp(MIN_ROWS, MAX_ROWS)
+    }
+
+    /// Merges each two rows of the series between the same edges.
     fn thin(&mut self) {
-        let mut series = 0_u64;
-        let keep = self.stays.iter().map(|stays| {
-            series += u64::from(!stays);
-            *stays || series.is_multiple_of(2)
-        });
-        let keep: Vec<bool> = keep.collect();
+        let mut keep = vec![true; self.stays.len()];
+        for row in 1..keep.len() {
+            let takes_one = row >= 2 && !keep[row - 2];
+            keep[row - 1] = takes_one || self.stays[row - 1] || self.stays[row];
+        }
+        self.pages.iter_mut().for_each(|page| page.samples.merge(&keep, &self.t_s, &self.stays));
         only(&mut self.t_s, &keep);
         only(&mut self.stays, &keep);
-        for page in &mut self.pages {
-            page.values.resize(keep.len(), None);
-            // A value from a dropped row is better than no value.
-            for row in 1..keep.len() {
-                let before = page.values[row - 1].filter(|_| !keep[row - 1]);
-                page.values[row] = page.values[row].or(before);
-            }
-            only(&mut page.values, &keep);
-        }
-        self.thinned = (self.thinned + 1).min(32);
-        self.passing = false;
+        (self.thinned, self.open) = ((self.thinned + 1).min(32), 0);
+        self.merge_from = (self.t_s.len() - self.edges) * 5 / 4;
     }
 
     /// Returns the columns for these counters of one instance. Call this once per instance and keep the result.
@@ -92,7 +107,8 @@ impl ColumnWriter {
         let first = self.pages.len();
         let page = |id: &&'static str| {
             debug_assert!(run::counter(id).is_some(), "{id} is no row of COUNTERS");
-            InstanceColumns { id, instance: instance.to_owned(), values: Vec::new(), quiet: false }
+            let averaged = run::counter(id).is_some_and(|spec| spec.kind == Kind::Gauge);
+            InstanceColumns { id, instance: instance.to_owned(), samples: Samples::new(averaged), quiet: false }
         };
         self.pages.extend(ids.iter().map(page));
         Slots(first)
@@ -111,10 +127,29 @@ impl ColumnWriter {
     /// Writes the value of the counter at index `at` of an instance into the current row. A later write replaces the
     /// value.
     pub fn put(&mut self, slots: Slots, at: usize, value: f64) {
-        let row = self.t_s.len();
-        if let Some(page) = self.pages.get_mut(slots.0 + at).filter(|_| row > 0) {
-            page.values.resize(row, None);
-            page.values[row - 1] = Some(value);
+        let (Some(page), Some(t_s)) = (self.pages.get_mut(slots.0 + at), self.t_s.last()) else { return };
+        let (row, stretch) = (self.t_s.len() - 1, self.edges);
+        page.samples.put(Place { row, t_s: *t_s, stretch, sample: self.sample }, value);
+    }
+
+    /// Returns the growth of a counter from its first value to its last one; 0 without values.
+    pub fn growth(&self, slots: Slots, at: usize) -> f64 {
+        self.pages.get(slots.0 + at).map_or(0.0, |page| page.samples.growth())
+    }
+
+    /// Drops the values of an instance that is gone, and its reasons. [`ColumnWriter::reopen`] gives its columns to
+    /// another instance.
+    pub fn close(&mut self, slots: Slots, ids: &[&str]) {
+        for page in self.pages.iter_mut().skip(slots.0).take(ids.len()) {
+            page.samples.clear();
+            self.absent.retain(|a| a.instance != page.instance || a.counter.as_str() != page.id);
+        }
+    }
+
+    /// Gives the columns of a closed instance to another one with the same counters.
+    pub fn reopen(&mut self, slots: Slots, ids: &[&str], instance: &str) {
+        for page in self.pages.iter_mut().skip(slots.0).take(ids.len()) {
+            instance.clone_into(&mut page.instance);
         }
     }
 
@@ -128,7 +163,7 @@ impl ColumnWriter {
     /// Records why a counter has no value. An empty instance means all instances. The first reason is kept.
     pub fn absent(&mut self, id: &'static str, instance: &str, reason: fmt::Arguments<'_>) {
         let known = |a: &Absence| a.counter.as_str() == id && a.instance == instance;
-        if !self.absent.iter().any(known) {
+        if self.absent.len() < MAX_ABSENCES && !self.absent.iter().any(known) {
             let (counter, instance, reason) = (CounterId::new(id), instance.to_owned(), reason.to_string());
             self.absent.push(Absence { counter, instance, reason });
         }
@@ -149,53 +184,46 @@ impl ColumnWriter {
     /// Copies the last `rows` rows of the counters in `wanted`, while recording continues.
     pub fn newest(&self, rows: usize, wanted: &[&str]) -> Recording {
         let from = self.t_s.len().saturating_sub(rows);
-        let column = |page: &InstanceColumns| {
-            let mut values = page.values.get(from..).unwrap_or_default().to_vec();
-            values.resize(self.t_s.len() - from, None);
-            let told = values.iter().any(Option::is_some);
-            told.then(|| Column { counter: CounterId::new(page.id), instance: page.instance.clone(), values })
-        };
+        let column = |page: &InstanceColumns| page.column(page.samples.rows(from, self.t_s.len()), false);
         let columns = self.pages.iter().filter(|page| wanted.contains(&page.id)).filter_map(column).collect();
-        Recording { t_s: self.t_s[from..].to_vec(), columns, absent: Vec::new() }
+        Recording { t_s: self.t_s[from..].to_vec(), columns, ..Recording::default() }
     }
 
     /// Copies everything written so far, while recording continues.
     pub fn copy(&self) -> Recording {
-        let columns = self.pages.iter().filter_map(|page| page.copy(self.t_s.len())).collect();
-        Recording { t_s: self.t_s.clone(), columns, absent: self.absent.clone() }
+        let column = |page: &InstanceColumns| page.column(page.samples.rows(0, self.t_s.len()), page.quiet);
+        let columns = self.pages.iter().filter_map(column).collect();
+        Recording { t_s: self.t_s.clone(), columns, absent: self.absent.clone(), peaks: self.peaks() }
     }
 
     /// Returns the recording and starts a new one. Columns without any value are left out, but their reasons are kept.
     pub fn take(&mut self) -> Recording {
-        let t_s = std::mem::take(&mut self.t_s);
+        let (peaks, t_s) = (self.peaks(), std::mem::take(&mut self.t_s));
         self.stays.clear();
-        (self.thinned, self.came, self.passing) = (0, 0, false);
+        (self.thinned, self.open, self.edges, self.merge_from) = (0, 0, 0, 0);
         self.t_s.reserve(t_s.len());
-        let columns = self.pages.iter_mut().filter_map(|page| page.take(t_s.len())).collect();
-        Recording { t_s, columns, absent: std::mem::take(&mut self.absent) }
+        let column = |page: &mut InstanceColumns| {
+            let values = page.samples.take(t_s.len());
+            page.column(values, page.quiet)
+        };
+        let columns = self.pages.iter_mut().filter_map(column).collect();
+        Recording { t_s, columns, absent: std::mem::take(&mut self.absent), peaks }
     }
-}
 
-/// Keeps the items marked in `keep`.
-fn only<T>(items: &mut Vec<T>, keep: &[bool]) {
-    let mut places = keep.iter();
-    items.retain(|_| places.next().copied().unwrap_or(true));
+    fn peaks(&self) -> Vec<Peak> {
+        let of = |page: &InstanceColumns| {
+            let (counter, instance) = (CounterId::new(page.id), page.instance.clone());
+            let peak = move |(t_s, value)| Peak { counter: counter.clone(), instance: instance.clone(), t_s, value };
+            page.samples.peaks().map(peak).collect::<Vec<_>>()
+        };
+        self.pages.iter().flat_map(of).collect()
+    }
 }
 
 impl InstanceColumns {
-    fn take(&mut self, rows: usize) -> Option<Column> {
-        let values = std::mem::take(&mut self.values);
-        self.values.reserve(values.len());
-        self.column(values, rows)
-    }
-
-    fn copy(&self, rows: usize) -> Option<Column> {
-        self.column(self.values.clone(), rows)
-    }
-
-    fn column(&self, mut values: Vec<Option<f64>>, rows: usize) -> Option<Column> {
-        let told = values.iter().flatten().any(|v| !self.quiet || *v != 0.0);
-        values.resize(rows, None);
+    /// Returns a column of these values, or `None` if it contains nothing to keep.
+    fn column(&self, values: Vec<Option<f64>>, quiet: bool) -> Option<Column> {
+        let told = values.iter().flatten().any(|v| !quiet || *v != 0.0);
         let (counter, instance) = (CounterId::new(self.id), self.instance.clone());
         told.then_some(Column { counter, instance, values })
     }
@@ -203,6 +231,8 @@ impl InstanceColumns {
 
 #[cfg(test)]
 mod tests {
+    use run::Window;
+
     use super::*;
 
     #[test]
@@ -210,6 +240,7 @@ mod tests {
         let mut writer = ColumnWriter::default();
         let slots = writer.open(&["cpu.user", "cpu.system"], "total");
         writer.begin(-1.0);
+        writer.put(slots, 0, -1e6);
         let samples = 8 * 3600 * 2;
         for i in 0..samples {
             let t_s = f64::from(i) / 2.0;
@@ -237,6 +268,78 @@ mod tests {
         writer.begin_series(9.0);
         writer.begin_series(10.0);
         assert_eq!(writer.take().t_s, [9.0, 10.0], "the next trial begins anew");
+    }
+
+    /// Two samples a second of 300 levels and counters, with one peak and one edge.
+    #[test]
+    fn twelve_hours_take_no_more_than_one_and_keep_means_and_peaks() {
+        let mut writer = ColumnWriter::default();
+        let all: Vec<Slots> =
+            (0..150).map(|n| writer.open(&["process.rss", "process.cpu"], &format!("app:{n}"))).collect();
+        let (hour, mut sum, mut most_values) = (7200, 0.0, [0; 12]);
+        writer.begin(0.0);
+        all.iter().for_each(|slots| writer.put(*slots, 1, 0.0));
+        for i in 0..12 * hour {
+            let level = if i == 5 * hour + 77 { 4096.0 } else { f64::from(i % 7) };
+            let t_s = f64::from(i) / 2.0 + 0.1;
+            writer.begin_series(t_s);
+            sum += level;
+            for slots in &all {
+                writer.put(*slots, 0, level);
+                writer.put(*slots, 1, t_s * 1e6);
+            }
+            let most = &mut most_values[(i / hour) as usize];
+            *most = writer.rows().max(*most);
+        }
+        assert!(
+            most_values.iter().all(|rows| *rows <= most_values[0] && rows * 300 <= MAX_VALUES + 600),
+            "{most_values:?}"
+        );
+        let r = writer.take();
+        assert!(r.t_s.len() >= most_values[0] / 2 - 1, "{}", r.t_s.len());
+        let peak = r.max("process.rss", "app:7", Window::ALL).value();
+        assert_eq!(peak, Some(4096.0));
+        let before_it = Window { begin_s: 0.0, end_s: 2.0 * 3600.0 };
+        assert!(r.max("process.rss", "app:7", before_it).value().is_some_and(|most| most <= 6.0), "its time is known");
+        let mean = r.reading("process.rss", "app:7", Window::ALL).value().unwrap();
+        assert!((mean / (sum / f64::from(12 * hour)) - 1.0).abs() < 0.01, "{mean}");
+        let column = r.column("process.cpu", "app:7").unwrap();
+        let exact = |(t_s, v): (&f64, &Option<f64>)| v.is_none_or(|v| v == t_s * 1e6);
+        assert!(r.t_s.iter().zip(&column.values).all(exact), "a counter keeps its newest value");
+    }
+
+    #[test]
+    fn edges_without_a_series_between_them_cannot_be_merged_and_take_no_time() {
+        let mut writer = ColumnWriter::default();
+        let slots = writer.open(&["process.rss"], "app:1");
+        for i in 0..20_000 {
+            writer.begin(f64::from(i));
+            writer.begin_series(f64::from(i) + 0.5);
+            writer.put(slots, 0, 1.0);
+        }
+        assert!(writer.thinned < 20, "{}", writer.thinned);
+        assert_eq!(writer.take().t_s.len(), 40_000);
+    }
+
+    #[test]
+    fn columns_of_an_instance_that_is_gone_serve_another_one() {
+        const IDS: &[&str] = &["process.cpu"];
+        let mut writer = ColumnWriter::default();
+        let slots = writer.open(IDS, "job:1");
+        for us in [5.0, 9.0] {
+            writer.begin_series(us);
+            writer.put(slots, 0, us);
+        }
+        writer.absent("process.cpu", "job:1", format_args!("process 1 ended"));
+        assert_eq!(writer.growth(slots, 0), 4.0);
+        writer.close(slots, IDS);
+        assert_eq!(writer.growth(slots, 0), 0.0);
+        writer.reopen(slots, IDS, "job:2");
+        writer.begin_series(10.0);
+        writer.put(slots, 0, 1.0);
+        let r = writer.take();
+        assert_eq!((r.columns.len(), r.columns[0].instance.as_str(), r.absent.len()), (1, "job:2", 0));
+        assert_eq!(r.columns[0].values, [None, None, Some(1.0)]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod process_watch;
 mod processors;
 mod reread_file;
 mod sampler;
+mod samples;
 mod sched_times;
 mod scope;
 mod source;

@@ -40,6 +40,11 @@ impl ProcessSet {
         self.members.push((pid, instance.to_owned()));
     }
 
+    /// Removes an ended process.
+    pub fn forget(&mut self, pid: u32) {
+        self.members.retain(|(member, _)| *member != pid);
+    }
+
     /// Returns true if a process is already followed.
     pub fn holds(&self, pid: u32) -> bool {
         self.members.iter().chain(&self.members_behind).any(|(p, _)| *p == pid)

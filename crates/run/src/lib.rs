@@ -76,10 +76,10 @@ pub use recording::counter_spec::{Aggregation, CounterSpec, Kind, Scope, Unit};
 pub use recording::counters::{CounterId, Reading, counter};
 pub use recording::counters_table::{COUNTERS, EXPORTED};
 pub use recording::cpu_times::CpuTimes;
-pub use recording::instance::{Instance, is_loopback, on_host};
+pub use recording::instance::{ENDED_PROCESSES, Instance, is_loopback, on_host};
 pub use recording::instance_filter::InstanceFilter;
 pub use recording::instances::{Instances, RecordedCounter};
-pub use recording::{Absence, Column, Recording};
+pub use recording::{Absence, Column, Peak, Recording};
 pub use rundir::read::{
     MAX_RUN_BYTES, MAX_RUN_HISTOGRAMS, MAX_RUN_HOSTS, MAX_RUN_OBJECTS, MAX_RUN_VALUES, MAX_TRIALS, load_run, parse_run,
     read_text,

@@ -112,7 +112,7 @@ mod tests {
             values: values.iter().copied().map(Some).collect(),
         };
         let recording =
-            Recording { t_s: vec![1.0, 3.0], columns: columns.iter().map(column).collect(), absent: vec![] };
+            Recording { t_s: vec![1.0, 3.0], columns: columns.iter().map(column).collect(), ..Recording::default() };
         Side { processes: vec!["nginx:7".into()], recording, ..Side::default() }
     }
 

@@ -59,7 +59,7 @@ mod tests {
                     column("memory.slab", "", slab),
                     column("socket.tcp_memory", "", 2.0),
                 ],
-                absent: Vec::new(),
+                ..Recording::default()
             },
             ..Side::default()
         };

@@ -148,7 +148,7 @@ mod tests {
                 column("medium.frames", 5.0, 5.0 + frames),
                 column("medium.rate", 1.25e6, 1.25e6),
             ],
-            absent: vec![],
+            ..Recording::default()
         };
         let mut trial = Trial { server: Some(Side { recording, ..Side::default() }), ..Trial::default() };
         trial.measured.window = Window { begin_s: 0.0, end_s: 2.0 };
@@ -169,7 +169,7 @@ mod tests {
             column("cpu.softirq", "total", softirq),
             column("cpu.idle", "total", 1.0 - system - softirq),
         ];
-        let recording = Recording { t_s: vec![0.0, 2.0], columns, absent: vec![] };
+        let recording = Recording { t_s: vec![0.0, 2.0], columns, ..Recording::default() };
         let counters = [(CounterId::new("process.cpu"), run::Reading::Value(own * 2e6))].into();
         Side { recording, counters, ..Side::default() }
     }

@@ -61,6 +61,6 @@ fn server(values: &Values, x: f64) -> Side {
         put("medium.rate", LINK, rate, rate);
         put("medium.bytes", LINK, 0.0, bytes * x);
     }
-    let recording = Recording { t_s: vec![0.0, 1.0], columns, absent: Vec::new() };
+    let recording = Recording { t_s: vec![0.0, 1.0], columns, ..Recording::default() };
     Side { host: "server".into(), processes: vec![PROCESS.into()], recording, ..Side::default() }
 }

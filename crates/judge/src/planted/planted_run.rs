@@ -332,7 +332,7 @@ impl PlantedRun {
             host: host.into(),
             processes: vec![process.into()],
             shared: self.shared,
-            recording: Recording { t_s, columns, absent: Vec::new() },
+            recording: Recording { t_s, columns, ..Recording::default() },
             ..Side::default()
         }
     }

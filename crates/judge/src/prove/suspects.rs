@@ -144,7 +144,11 @@ mod tests {
             trial.rates.completed_rate = 80.0;
             (trial.connect_us.mean, trial.latency_us.mean, trial.measured.window) =
                 (100.0, answer_us, run::Window::ALL);
-            let recording = run::Recording { t_s: vec![0.0, 0.1, 0.2], columns: vec![column(waiting)], absent: vec![] };
+            let recording = run::Recording {
+                t_s: vec![0.0, 0.1, 0.2],
+                columns: vec![column(waiting)],
+                ..run::Recording::default()
+            };
             trial.server = Some(run::Side { recording, ..run::Side::default() });
             let mut run = Run { trials: vec![trial], ..Run::default() };
             run.findings.picks.decisive = Some(0);

@@ -213,5 +213,6 @@ fn prefixed(active: ActiveObserver) -> Recording {
     let name = |instance: &mut String| *instance = run::on_host(&host, instance);
     recording.columns.iter_mut().for_each(|column| name(&mut column.instance));
     recording.absent.iter_mut().for_each(|absence| name(&mut absence.instance));
+    recording.peaks.iter_mut().for_each(|peak| name(&mut peak.instance));
     recording
 }

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::ended_processes::EndedProcesses;
 use super::thread::{self, ReadContext, Status, Threads};
 use crate::Scope;
 use crate::column_writer::{ColumnWriter, Slots};
@@ -18,9 +19,9 @@ use crate::text::{keyed, lines, number, stat_fields, value, words};
 use crate::tree::Tree;
 use crate::units;
 
-const STAT: &[&str] =
+pub(super) const STAT: &[&str] =
     &["process.minor_faults", "process.major_faults", "process.user", "process.system", "process.parent"];
-const CPU: &[&str] = &["process.cpu"];
+pub(super) const CPU: &[&str] = &["process.cpu"];
 const STATUS: &[&str] = &[
     "process.rss",
     "process.locked",
@@ -30,7 +31,7 @@ const STATUS: &[&str] = &[
     "process.cpus_allowed",
     "process.cpu_mask",
 ];
-const IO: &[&str] = &["process.read_bytes", "process.write_bytes"];
+pub(super) const IO: &[&str] = &["process.read_bytes", "process.write_bytes"];
 const FDS: &[&str] = &["process.fds"];
 const LIMIT: &[&str] = &["process.fd_limit"];
 const PSS: &[&str] = &["process.pss"];
@@ -46,19 +47,21 @@ struct Processes {
     edition: u64,
     members: Vec<Member>,
     room: usize,
+    ended: EndedProcesses,
     buffer: Vec<u8>,
 }
 
 pub(super) fn open(_: &Scope, _: &Tree) -> Box<dyn Source> {
-    Box::new(Processes { edition: 0, members: Vec::new(), room: MAX_OPEN_THREADS, buffer: Vec::new() })
+    let ended = EndedProcesses::default();
+    Box::new(Processes { edition: 0, members: Vec::new(), room: MAX_OPEN_THREADS, ended, buffer: Vec::new() })
 }
 
 impl Source for Processes {
     fn sample(&mut self, round: &mut Round<'_>) {
         if self.edition != round.process_set.edition() {
             self.edition = round.process_set.edition();
-            self.members.clear();
             self.room = MAX_OPEN_THREADS;
+            self.ended.begin(std::mem::take(&mut self.members), round);
         }
         let mut wanted = round.process_set.take_wanted();
         self.admit(&mut wanted, round, false);
@@ -68,7 +71,8 @@ impl Source for Processes {
         while at < self.members.len() {
             let member = &mut self.members[at];
             if !member.ended {
-                member.sample(round, &mut self.room, &mut self.buffer);
+                let spare = self.ended.spare_threads();
+                member.sample(round, &mut self.room, spare, &mut self.buffer);
                 if !member.behind {
                     member.children(round, &mut self.buffer, &mut wanted);
                 }
@@ -76,6 +80,7 @@ impl Source for Processes {
             at += 1;
             self.admit(&mut wanted, round, false);
         }
+        self.ended.merge(&mut self.members, round);
         if self.members.is_empty() {
             for ids in [STAT, CPU, STATUS, IO, FDS, LIMIT, PSS, thread::SUMS] {
                 round.writer.absent_all(
@@ -103,7 +108,7 @@ impl Processes {
                 );
                 continue;
             }
-            match Member::open(round, pid, &mut self.buffer) {
+            match Member::open(round, pid, &mut self.ended, &mut self.buffer) {
                 Ok(member) if behind => {
                     round.process_set.add_behind(pid, &member.instance);
                     self.members.push(Member { behind, ..member });
@@ -119,31 +124,32 @@ impl Processes {
 }
 
 /// One process.
-struct Member {
-    pid: u32,
-    instance: String,
+pub(super) struct Member {
+    pub(super) pid: u32,
+    pub(super) instance: String,
     folder: PathBuf,
     task: PathBuf,
     stat: File,
     status: Option<File>,
     io: io::Result<File>,
     children: io::Result<File>,
-    slots: Columns,
-    threads: Threads,
+    pub(super) slots: Columns,
+    pub(super) threads: Threads,
     /// True for a process of an upstream.
-    behind: bool,
-    ended: bool,
+    pub(super) behind: bool,
+    pub(super) ended: bool,
 }
 
-struct Columns {
-    stat: Slots,
-    cpu: Slots,
+#[derive(Clone, Copy)]
+pub(super) struct Columns {
+    pub(super) stat: Slots,
+    pub(super) cpu: Slots,
     status: Slots,
-    io: Slots,
+    pub(super) io: Slots,
     fds: Slots,
     limit: Slots,
     pss: Slots,
-    sums: Slots,
+    pub(super) sums: Slots,
 }
 
 impl Columns {
@@ -159,10 +165,18 @@ impl Columns {
             sums: writer.open(thread::SUMS, instance),
         }
     }
+
+    /// Returns all columns with their counters.
+    pub(super) fn all(&self) -> [(Slots, &'static [&'static str]); 8] {
+        let Self { stat, cpu, status, io, fds, limit, pss, sums } = *self;
+        let slots = [stat, cpu, status, io, fds, limit, pss, sums];
+        let ids = [STAT, CPU, STATUS, IO, FDS, LIMIT, PSS, thread::SUMS];
+        std::array::from_fn(|at| (slots[at], ids[at]))
+    }
 }
 
 impl Member {
-    fn open(round: &mut Round<'_>, pid: u32, buffer: &mut Vec<u8>) -> Result<Self, String> {
+    fn open(round: &mut Round<'_>, pid: u32, ended: &mut EndedProcesses, buffer: &mut Vec<u8>) -> Result<Self, String> {
         let folder = round.tree.process(pid, "");
         let path = folder.join("stat");
         let opened =
@@ -173,7 +187,13 @@ impl Member {
         })?;
         let (comm, _) = stat_fields(&text).ok_or_else(|| format!("{} is not understood", path.display()))?;
         let instance = format!("{comm}:{pid}");
-        let slots = Columns::open(round.writer, &instance);
+        let slots = match ended.spare_columns() {
+            Some(slots) => {
+                slots.all().iter().for_each(|(slots, ids)| round.writer.reopen(*slots, ids, &instance));
+                slots
+            }
+            None => Columns::open(round.writer, &instance),
+        };
         Ok(Self {
             pid,
             instance,
@@ -190,11 +210,12 @@ impl Member {
         })
     }
 
-    fn sample(&mut self, round: &mut Round<'_>, room: &mut usize, buffer: &mut Vec<u8>) {
+    fn sample(&mut self, round: &mut Round<'_>, room: &mut usize, spare: &mut Vec<Slots>, buffer: &mut Vec<u8>) {
         let count = match reread(&self.stat, buffer) {
-            Ok(text) => put_stat(round.writer, self.slots.stat, text),
-            Err(_) => {
+            Ok(text) if !text.is_empty() => put_stat(round.writer, self.slots.stat, text),
+            Ok(_) | Err(_) => {
                 self.ended = true;
+                self.threads.release(room);
                 round.writer.absent_all(CPU, &self.instance, format_args!("process {} ended", self.pid));
                 return;
             }
@@ -207,7 +228,7 @@ impl Member {
             self.put_pss(round, leader.levels[0]);
         }
         let (task, pid, instance) = (self.task.as_path(), self.pid, self.instance.as_str());
-        let mut look = ReadContext { task, pid, instance, count, leader, full: round.full, room, buffer };
+        let mut look = ReadContext { task, pid, instance, count, leader, full: round.full, room, spare, buffer };
         let summed = self.threads.sample(round.writer, self.slots.sums, &mut look);
         let exact = match round.tree.is_live() {
             true => sys::cpuclock::process_cpu_ns(self.pid).ok(),

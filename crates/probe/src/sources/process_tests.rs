@@ -135,7 +135,7 @@ fn a_process_with_thousands_of_threads_has_no_sums_but_a_reason() {
 }
 
 #[test]
-fn threads_get_their_own_rows_up_to_a_limit() {
+fn ended_threads_give_their_rows_to_new_ones_but_for_some() {
     let tree = Tree::new(&[]).with_processes(&[12]);
     add(&tree, 12, "srv", 2);
     let mut probe = tree.probe("process");
@@ -146,7 +146,7 @@ fn threads_get_their_own_rows_up_to_a_limit() {
     }
     let r = probe.take();
     let rows = r.columns_of("thread.cpu").count();
-    assert!(rows > 100 && rows <= 256, "{rows}");
+    assert!((32..=34).contains(&rows) && r.column("thread.cpu", "srv:12/1299").is_some(), "{rows}");
 }
 
 #[test]
@@ -158,4 +158,42 @@ fn descriptors_of_this_kernel_are_counted_without_listing_them() {
         (counted > 2 && counted.abs_diff(listed) <= 2).then_some(())
     });
     assert_eq!(open_files_limit(b"Max open files unlimited unlimited files\n"), None);
+}
+
+/// A server that starts a process per job: 600 jobs, each with two threads and 250 µs of CPU time, and one busy job.
+#[test]
+fn a_process_per_job_takes_no_more_columns_and_loses_no_cpu_time() {
+    let tree = Tree::new(&[]).with_processes(&[1]);
+    add(&tree, 1, "server", 1);
+    let mut probe = tree.probe("process");
+    probe.sample(0.0);
+    let (mut seen, job_us) = ([0; 2], |pid: u32| if pid == 500 { 90_000 } else { 250_u64 });
+    for pid in 100..700_u32 {
+        add(&tree, pid, "job", 2);
+        add_thread(&tree, pid, pid + 10_000, "job", "S (sleeping)", 0);
+        tree.write("proc/1/task/1/children", &format!("{pid} "));
+        probe.sample(f64::from(pid));
+        add_thread(&tree, pid, pid, "job", "S (sleeping)", 1_000_000 + 1_000 * job_us(pid));
+        probe.sample(f64::from(pid) + 0.3);
+        // A file of an ended process cannot be read any more.
+        tree.write(&format!("proc/{pid}/stat"), "");
+        tree.remove(&format!("proc/{pid}"));
+        let columns = || probe.copy().columns.len();
+        match pid {
+            300 => seen[0] = columns(),
+            699 => seen[1] = columns(),
+            _ => {}
+        }
+    }
+    probe.sample(1e6);
+    let names = probe.processes();
+    let r = probe.take();
+    assert!(seen[0] > 0 && seen[1] <= seen[0] && names.len() < 40, "{seen:?} {}", names.len());
+    assert!(r.absent.len() < 500, "{}", r.absent.len());
+    let side = run::Side { processes: names, recording: r, ..run::Side::default() };
+    let own = side.instance_filter();
+    let used = side.recording.sum("process.cpu", run::Window::ALL, |name| own.has(name)).value();
+    assert_eq!(used, Some(599.0 * 250.0 + 90_000.0));
+    let busy = side.recording.reading("process.cpu", "job:500", run::Window::ALL).value();
+    assert_eq!(busy, Some(90_000.0), "the busiest one keeps its columns");
 }

@@ -2,8 +2,8 @@
 //! Documentation/scheduler/sched-stats.rst.
 //!
 //! The last values of ended threads are kept, so sums only grow. The files of up to [`MAX_OPEN_THREADS`] threads per
-//! process stay open. These threads have their own rows, at most [`MAX_ROWS`] during the life of the process. Other
-//! threads are read at phase edges only. A process with more than [`MAX_UNOPENED_THREADS`] threads has no sums, because
+//! process stay open. These threads have their own rows, at most [`MAX_ROWS`]. The least busy ones of the ended threads
+//! give their rows to new threads. Other threads are read at phase edges only. A process with more than [`MAX_UNOPENED_THREADS`] threads has no sums, because
 //! reading all of them would take more than a tenth of a second.
 
 use std::fs::File;
@@ -14,7 +14,7 @@ use crate::reread_file::reread;
 use crate::text::{hex, number, value, words};
 
 /// Counters of a thread.
-const THREAD: &[&str] = &["thread.cpu", "thread.run_delay", "thread.cpus_allowed", "thread.cpu_mask"];
+pub(super) const THREAD: &[&str] = &["thread.cpu", "thread.run_delay", "thread.cpus_allowed", "thread.cpu_mask"];
 /// Sums over the threads of a process.
 pub(super) const SUMS: &[&str] = &[
     "process.run_delay",
@@ -30,6 +30,8 @@ pub(super) const SUMS: &[&str] = &[
 const MAX_OPEN_THREADS: usize = 64;
 /// Maximum number of threads per process with their own rows, because a server may create one thread per connection.
 const MAX_ROWS: usize = 256;
+/// Maximum number of ended threads per process that keep their rows: enough for the threads of a pool.
+const MAX_ENDED_ROWS: usize = 32;
 /// Maximum number of threads per process that are read at phase edges without open files.
 const MAX_UNOPENED_THREADS: usize = 2048;
 
@@ -117,7 +119,9 @@ struct Thread {
 pub(super) struct Threads {
     list: Vec<Thread>,
     retired: Counts,
-    /// Number of threads that have or had their own rows.
+    /// Columns of ended threads.
+    ended: Vec<Slots>,
+    /// Number of living and ended threads with their own rows.
     rows: usize,
     /// True if there are more threads than listed.
     cut: bool,
@@ -135,6 +139,8 @@ pub(super) struct ReadContext<'a> {
     pub(super) full: bool,
     /// Number of further threads whose files may stay open, over all processes.
     pub(super) room: &'a mut usize,
+    /// Columns of threads that are free.
+    pub(super) spare: &'a mut Vec<Slots>,
     pub(super) buffer: &'a mut Vec<u8>,
 }
 
@@ -147,6 +153,7 @@ impl Threads {
         context: &mut ReadContext<'_>,
     ) -> Option<u64> {
         self.list_threads(context);
+        self.close_least_busy(writer, context.spare, MAX_ENDED_ROWS);
         let mut whole = !self.cut;
         for thread in &mut self.list {
             let told = match thread.files {
@@ -157,11 +164,31 @@ impl Threads {
             whole &= told.is_some();
             if told.is_some() && thread.files.is_some() && (thread.slots.is_some() || self.rows < MAX_ROWS) {
                 self.rows += usize::from(thread.slots.is_none());
-                thread.write(writer, context.instance);
+                thread.write(writer, context);
             }
         }
         self.note_limits(writer, context);
         whole.then(|| self.write_sums(writer, sums))
+    }
+
+    /// Closes the files of all threads of an ended process. Its columns remain.
+    pub(super) fn release(&mut self, room: &mut usize) {
+        *room += self.list.iter().filter(|t| t.files.is_some()).count();
+        self.ended.extend(self.list.drain(..).filter_map(|t| t.slots));
+    }
+
+    /// Closes columns of ended threads, least busy first, until `kept` of them remain.
+    pub(super) fn close_least_busy(&mut self, writer: &mut ColumnWriter, spare: &mut Vec<Slots>, kept: usize) {
+        if self.ended.len() <= kept {
+            return;
+        }
+        let busy = |slots: &Slots| writer.growth(*slots, 0);
+        self.ended.sort_by(|a, b| busy(b).total_cmp(&busy(a)));
+        for slots in self.ended.drain(kept..) {
+            writer.close(slots, THREAD);
+            spare.push(slots);
+            self.rows -= 1;
+        }
     }
 
     /// Returns the number of known threads.
@@ -197,6 +224,7 @@ impl Threads {
         for thread in self.list.iter().filter(|t| !t.alive) {
             self.retired.add(thread.last);
             *context.room += usize::from(thread.files.is_some());
+            self.ended.extend(thread.slots);
         }
         self.list.retain(|t| t.alive);
         self.keep_files(context);
@@ -283,8 +311,13 @@ impl Thread {
         self.last = Counts { run_ns, delay_ns, switches };
     }
 
-    fn write(&mut self, writer: &mut ColumnWriter, instance: &str) {
-        let slots = *self.slots.get_or_insert_with(|| writer.open(THREAD, &format!("{instance}/{}", self.tid)));
+    fn write(&mut self, writer: &mut ColumnWriter, context: &mut ReadContext<'_>) {
+        let slots = *self.slots.get_or_insert_with(|| {
+            let instance = format!("{}/{}", context.instance, self.tid);
+            let Some(slots) = context.spare.pop() else { return writer.open(THREAD, &instance) };
+            writer.reopen(slots, THREAD, &instance);
+            slots
+        });
         writer.put(slots, 0, self.last.run_ns as f64 / 1e3);
         writer.put(slots, 1, self.last.delay_ns as f64 / 1e3);
         writer.put_some(slots, 2, self.status.cpus.map(|(count, _)| f64::from(count)));

@@ -135,7 +135,7 @@ pub fn side() -> impl Strategy<Value = Side> {
                 .into_iter()
                 .map(|(i, instance, values)| Column { counter: CounterId::new(COUNTERS[i].id), instance, values })
                 .collect(),
-            absent: vec![],
+            ..Recording::default()
         },
         costs: costs.into_iter().map(|(id, v, unit)| (id, Cost { per_request: Reading::Value(v), unit })).collect(),
         ..Side::default()

@@ -182,7 +182,7 @@ fn side(role: &str, process: &str, busy: f64, rate: f64) -> Side {
         behind: vec![],
         waits: (role == "server").then(|| Box::new(sampled())),
         shared: true,
-        recording: Recording { t_s, columns, absent: vec![] },
+        recording: Recording { t_s, columns, ..Recording::default() },
         counters: BTreeMap::from([
             (CounterId::new("process.cpu"), Reading::Value(2e6 * busy)),
             (CounterId::new("tcp.retrans_segs"), Reading::Value(0.0)),

@@ -10,6 +10,9 @@ pub struct Instance {
     pub tid: Option<u32>,
 }
 
+/// Instance of all ended processes of a side that have no columns of their own any more. No process has the id 0.
+pub const ENDED_PROCESSES: &str = "ended processes:0";
+
 impl Instance {
     /// Parses an instance; `None` if it names no process.
     pub fn read(text: &str) -> Option<Self> {

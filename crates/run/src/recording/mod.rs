@@ -25,6 +25,25 @@ pub struct Recording {
     /// Counters that could not be read, with the reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<Absence>,
+    /// Largest values of levels among the samples that share a row of a long recording.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peaks: Vec<Peak>,
+}
+
+/// Largest value of a level between two edges of the trial, where several samples share a row. The row holds their mean.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Peak {
+    /// The counter.
+    pub counter: CounterId,
+    /// The instance.
+    pub instance: String,
+    /// Time of the sample, seconds since the origin of the trial.
+    #[serde(with = "Figure")]
+    pub t_s: f64,
+    /// The value.
+    #[serde(with = "Figure")]
+    pub value: f64,
 }
 
 /// Samples of one instance of a counter.
@@ -120,6 +139,12 @@ impl Recording {
     /// Adds the columns of another recording of the same trial. Each column keeps its own times; it has `None` at the
     /// times of the other recording.
     pub fn merge(&mut self, other: Self) {
+        self.absent.extend(other.absent);
+        self.peaks.extend(other.peaks);
+        // Times without values would double a column with missing values.
+        if other.columns.is_empty() {
+            return;
+        }
         let mut times: Vec<f64> = self.t_s.iter().chain(&other.t_s).copied().collect();
         times.sort_by(f64::total_cmp);
         times.dedup();
@@ -135,7 +160,6 @@ impl Recording {
         let ours = std::mem::take(&mut self.columns);
         self.columns = place(&self.t_s, ours);
         self.columns.extend(place(&other.t_s, other.columns));
-        self.absent.extend(other.absent);
         self.t_s = times;
     }
 
@@ -155,7 +179,7 @@ impl Recording {
             let values = first(&mut column.values);
             Column { counter: column.counter.clone(), instance: column.instance.clone(), values }
         });
-        Some(Self { columns: columns.collect(), t_s: self.t_s.drain(..rows).collect(), absent: Vec::new() })
+        Some(Self { columns: columns.collect(), t_s: self.t_s.drain(..rows).collect(), ..Self::default() })
     }
 
     /// Appends later samples. The columns must be the same in the same order; otherwise it changes nothing and returns
@@ -171,6 +195,7 @@ impl Recording {
         self.columns.iter_mut().zip(later.columns).for_each(|(own, column)| own.values.extend(column.values));
         self.t_s.extend(later.t_s);
         self.absent.extend(later.absent);
+        self.peaks.extend(later.peaks);
         true
     }
 
@@ -181,7 +206,9 @@ impl Recording {
 
     /// Returns the largest value of one of its columns in a window.
     pub fn most(&self, column: &Column, window: Window) -> Option<f64> {
-        self.inside(column, window).reduce(f64::max)
+        let of_column = |peak: &&Peak| (&peak.counter, peak.instance.as_str()) == column.name();
+        let merged = self.peaks.iter().filter(|peak| window.holds(peak.t_s)).filter(of_column);
+        self.inside(column, window).chain(merged.map(|peak| peak.value)).reduce(f64::max)
     }
 
     /// Returns the growth or the mean of one of its columns in a window.
@@ -212,7 +239,7 @@ mod tests {
         Recording {
             t_s: (0..values.len()).map(|i| i as f64).collect(),
             columns: vec![Column { counter: CounterId::new(id), instance: "x".into(), values: values.to_vec() }],
-            absent: vec![],
+            ..Recording::default()
         }
     }
 

@@ -52,6 +52,11 @@ fn clean_recording(recording: &mut Recording) {
         clean(&mut absence.instance);
         clean(&mut absence.reason);
     }
+    recording.peaks.retain(|peak| peak.counter.as_str().len() < MAX_NAME_BYTES);
+    for peak in &mut recording.peaks {
+        clean(&mut peak.instance);
+        clean(peak.counter.0.to_mut());
+    }
 }
 
 impl AgentReport {

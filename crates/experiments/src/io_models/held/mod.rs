@@ -140,7 +140,7 @@ mod tests {
             column("process.fds", "loadline:50", &levels(20.0, 20.0 + accepted)),
             column("process.fd_limit", "loadline:50", &[Some(limit), None, None]),
         ];
-        Recording { t_s: vec![0.0, 1.0, 2.0], columns, absent: Vec::new() }
+        Recording { t_s: vec![0.0, 1.0, 2.0], columns, ..Recording::default() }
     }
 
     fn held(recording: &Recording) -> HeldResources {
@@ -175,7 +175,7 @@ mod tests {
             column("server.threads", "", &[Some(1.0), None, Some(3.0)]),
             column("server.bytes_in", "", &[Some(5.0), Some(10.0), Some(50.0)]),
         ];
-        let recording = Recording { t_s: vec![0.5, 1.0, 3.0], columns, absent: Vec::new() };
+        let recording = Recording { t_s: vec![0.5, 1.0, 3.0], columns, ..Recording::default() };
         let window = Window { begin_s: 0.9, end_s: 3.1 };
         assert_eq!(growth_per_s(&recording, "server.bytes_in", window), Some(20.0));
         assert_eq!(growth_per_s(&recording, "server.bytes_out", window), None);

@@ -275,7 +275,7 @@ fn side(writer: Writer<'_>, host: &str, processes: Vec<String>, behind: Option<U
         processes,
         shared: writer.world.shared,
         behind: behind.into_iter().collect(),
-        recording: Recording { t_s: writer.t_s, columns: writer.columns, absent: Vec::new() },
+        recording: Recording { t_s: writer.t_s, columns: writer.columns, ..Recording::default() },
         ..Side::default()
     }
 }

@@ -1,0 +1,128 @@
+//! Ended processes of a side. The busiest ones keep their columns. All others are added up in one instance, so that a
+//! server that starts a process per job can be followed for days.
+
+use run::ENDED_PROCESSES;
+
+use super::process::{CPU, Columns, IO, Member, STAT};
+use super::thread::SUMS;
+use crate::column_writer::Slots;
+use crate::source::Round;
+
+/// Maximum number of ended processes that keep their columns.
+const MAX_ENDED: usize = 32;
+/// Counters that grow, by their position in the columns of a process: page faults, CPU time, input and output, waits.
+const SUMMED: [(Group, usize); 10] = [
+    (Group::Stat, 0),
+    (Group::Stat, 1),
+    (Group::Stat, 2),
+    (Group::Stat, 3),
+    (Group::Cpu, 0),
+    (Group::Io, 0),
+    (Group::Io, 1),
+    (Group::Sums, 0),
+    (Group::Sums, 1),
+    (Group::Sums, 2),
+];
+
+/// Columns of a process that are opened together.
+#[derive(Clone, Copy)]
+enum Group {
+    Stat,
+    Cpu,
+    Io,
+    Sums,
+}
+
+impl Group {
+    const fn slots(self, columns: &Columns) -> Slots {
+        match self {
+            Self::Stat => columns.stat,
+            Self::Cpu => columns.cpu,
+            Self::Io => columns.io,
+            Self::Sums => columns.sums,
+        }
+    }
+}
+
+/// Sums of ended processes, and their free columns.
+#[derive(Default)]
+pub(super) struct EndedProcesses {
+    /// Columns of the sums. They are opened when the first process ends.
+    columns: Option<[Slots; SUMMED.len()]>,
+    sums: [f64; SUMMED.len()],
+    is_counted: bool,
+    spare: Vec<Columns>,
+    spare_threads: Vec<Slots>,
+}
+
+impl EndedProcesses {
+    /// Begins anew for other processes, which get the columns of the earlier ones.
+    pub(super) fn begin(&mut self, earlier: Vec<Member>, round: &mut Round<'_>) {
+        earlier.into_iter().for_each(|member| self.free(member, round));
+        (self.sums, self.is_counted) = ([0.0; SUMMED.len()], false);
+    }
+
+    /// Takes the columns of a closed process.
+    pub(super) fn spare_columns(&mut self) -> Option<Columns> {
+        self.spare.pop()
+    }
+
+    /// Returns the columns of closed threads.
+    pub(super) fn spare_threads(&mut self) -> &mut Vec<Slots> {
+        &mut self.spare_threads
+    }
+
+    /// Adds up the least busy ones of the ended processes if there are too many.
+    pub(super) fn merge(&mut self, members: &mut Vec<Member>, round: &mut Round<'_>) {
+        let is_ended = |member: &Member| member.ended && !member.behind;
+        let ended = members.iter().filter(|member| is_ended(member)).count();
+        if ended == 0 && !self.is_counted {
+            return;
+        }
+        // The first value is 0, so that the growth in a window is all that was added.
+        let merged = if self.is_counted { ended.saturating_sub(MAX_ENDED) } else { 0 };
+        for _ in 0..merged {
+            let cpu_us = |member: &Member| round.writer.growth(member.slots.cpu, 0);
+            let candidates = members.iter().enumerate().filter(|(_, member)| is_ended(member));
+            let least = candidates.min_by(|(_, a), (_, b)| cpu_us(a).total_cmp(&cpu_us(b)));
+            if let Some(at) = least.map(|(at, _)| at) {
+                self.add(members.remove(at), round);
+            }
+        }
+        self.write(round);
+    }
+
+    fn write(&mut self, round: &mut Round<'_>) {
+        let open = |(group, at): (Group, usize)| {
+            let ids = match group {
+                Group::Stat => STAT,
+                Group::Cpu => CPU,
+                Group::Io => IO,
+                Group::Sums => SUMS,
+            };
+            round.writer.open(&ids[at..=at], ENDED_PROCESSES)
+        };
+        let columns = *self.columns.get_or_insert_with(|| SUMMED.map(open));
+        if !self.is_counted {
+            self.is_counted = true;
+            round.process_set.add(0, ENDED_PROCESSES);
+        }
+        columns.iter().zip(self.sums).for_each(|(slots, sum)| round.writer.put(*slots, 0, sum));
+    }
+
+    fn add(&mut self, member: Member, round: &mut Round<'_>) {
+        for (sum, (group, at)) in self.sums.iter_mut().zip(SUMMED) {
+            *sum += round.writer.growth(group.slots(&member.slots), at);
+        }
+        round.process_set.forget(member.pid);
+        self.free(member, round);
+    }
+
+    /// Closes the columns of a process.
+    fn free(&mut self, mut member: Member, round: &mut Round<'_>) {
+        member.threads.release(&mut 0);
+        member.threads.close_least_busy(round.writer, &mut self.spare_threads, 0);
+        member.slots.all().iter().for_each(|(slots, ids)| round.writer.close(*slots, ids));
+        self.spare.push(member.slots);
+    }
+}
