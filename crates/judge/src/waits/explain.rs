@@ -5,6 +5,9 @@ use run::{Bottleneck, Evidence, HotFunction, ThreadState, WaitCause, WaitFinding
 
 use crate::number::percent;
 
+/// Verdict without a cause. The threads' waits follow its sentence as an observation.
+const UNKNOWN: &str = "unknown";
+
 /// Verdict, and the causes that agree with it.
 struct Agreement {
     bottleneck: &'static str,
@@ -23,6 +26,11 @@ const AGREEMENTS: &[Agreement] = &[
     Agreement { bottleneck: "server-single-thread", causes: &[], by_function: true },
     Agreement { bottleneck: "server-cpu", causes: &[], by_function: true },
     Agreement { bottleneck: "server-cpu-quota", causes: &[], by_function: true },
+    Agreement {
+        bottleneck: UNKNOWN,
+        causes: &[Lock, WorkerPool, ConnectionPool, BlockingCall, RowLock, Disk],
+        by_function: false,
+    },
     Agreement { bottleneck: "server-disk", causes: &[Disk], by_function: false },
 ];
 
@@ -46,7 +54,10 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
 pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: Option<&HotFunction>) {
     let Some(agreement) = AGREEMENTS.iter().find(|row| row.bottleneck == verdict.id) else { return };
     if let Some(finding) = findings.iter().find(|finding| agrees(agreement, verdict, finding)) {
-        verdict.sentence = joined(&finding.sentence, &verdict.sentence);
+        verdict.sentence = match verdict.id == UNKNOWN {
+            true => joined(&verdict.sentence, &finding.sentence),
+            false => joined(&finding.sentence, &verdict.sentence),
+        };
         verdict.evidence.push(evidence(&finding.sentence, &finding.process, finding.threads));
         verdict.advice.insert(0, advice(finding));
         return;
@@ -125,9 +136,17 @@ mod tests {
     }
 
     #[test]
+    fn a_verdict_without_a_cause_stays_without_one() {
+        let mut found = Bottleneck { confidence: 0.0, ..verdict(UNKNOWN) };
+        explain(&mut found, &[lock(None)], None);
+        assert_eq!(found.sentence, "it is full; 14.4 of 17 threads wait for one lock");
+        assert_eq!((found.id.as_str(), found.confidence), (UNKNOWN, 0.0));
+    }
+
+    #[test]
     fn a_cause_that_does_not_agree_changes_nothing() {
         let hot = HotFunction { process: "app".into(), function: "deflate".into(), share: 0.62 };
-        for id in ["network-loss", "client-cpu", "not-saturated", "unknown", "server-disk"] {
+        for id in ["network-loss", "client-cpu", "not-saturated", "server-disk"] {
             let mut found = verdict(id);
             explain(&mut found, &[lock(None)], Some(&hot));
             assert_eq!(found, verdict(id));

@@ -5,12 +5,13 @@
 //! that are active or wait. Without this account, only a mutex that stores its owner counts as a lock, and only if its owner does something.
 
 mod blocking;
+mod databases;
 mod explain;
 mod locks;
 mod requests;
 mod sentence;
 
-use run::{Run, Trial, WaitFinding, WaitProfile};
+use run::{Run, Trial, WaitCause, WaitFinding, WaitProfile};
 
 pub(crate) use explain::explain;
 pub use sentence::headline;
@@ -42,6 +43,12 @@ pub fn waits(profile: &WaitProfile) -> Vec<WaitFinding> {
     let unexplained = |other: &WaitFinding| found.iter().all(|lock| lock.process != other.process);
     let others: Vec<WaitFinding> = others.into_iter().filter(unexplained).collect();
     found.extend(others);
+    let row_lock = databases::row_locks(profile);
+    // Threads that wait for replies of a database wait for its lock.
+    if row_lock.is_some() {
+        found.retain(|other| !matches!(other.cause, WaitCause::Peer | WaitCause::ConnectionPool));
+    }
+    found.extend(row_lock);
     found.sort_by(|a, b| b.threads.total_cmp(&a.threads));
     for finding in &mut found {
         finding.sentence = sentence::sentence(finding);

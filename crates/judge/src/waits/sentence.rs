@@ -28,7 +28,10 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
             let does = finding.holder.map_or("is blocked".to_string(), |state| does(state, peer));
             format!("the event loop of {process} {does} while requests wait")
         }
-        WaitCause::RowLock => format!("{who} wait for a row lock ({name})"),
+        WaitCause::RowLock => {
+            let [waiting, all] = [*threads, *of].map(number);
+            format!("{waiting} of {all} processes of {process} wait for a lock of another transaction ({name})")
+        }
         WaitCause::Disk => format!("{who} wait for a disk ({name})"),
         WaitCause::Sleep => format!("{who} sleep while they have a request"),
         WaitCause::SerialCpu => {

@@ -225,3 +225,20 @@ fn the_trial_with_most_samples_of_requests_tells_the_causes() {
     assert_eq!(of(vec![trial(0, 16.0), trial(5, 0.0)]), Some(1));
     assert_eq!(of(vec![run::Trial::default(), trial(0, 9.0)]), None);
 }
+
+#[test]
+fn processes_of_a_database_that_wait_for_a_transaction_are_told_before_the_peer() {
+    let mut profile = process(8.0, &[(ThreadState::Peer, "127.0.0.1:5432", 8.0)]);
+    profile.clients = Some(clients(8.0, 0.0));
+    assert_eq!(causes(&profile), [WaitCause::Peer]);
+    let title = |title: &str, processes| run::TitleGroup { process: "postgres".into(), title: title.into(), processes };
+    profile.processes.push(WaitProcess { process: "postgres".into(), processes: 14.0, ..WaitProcess::default() });
+    profile.titles =
+        vec![title("postgres: app db #.#.#.#(#) UPDATE waiting", 6.4), title("postgres: app db idle", 1.1)];
+    let found = waits(&profile);
+    assert_eq!((found.len(), found[0].cause, found[0].name.as_str()), (1, WaitCause::RowLock, "UPDATE"));
+    let said = "6.4 of 14 processes of postgres wait for a lock of another transaction (UPDATE)";
+    assert_eq!(found[0].sentence, said);
+    profile.titles = vec![title("other: waiting", 6.4), title("postgres: app db idle in transaction", 6.4)];
+    assert_eq!(causes(&profile), [WaitCause::Peer]);
+}
