@@ -23,7 +23,7 @@ const AGREEMENTS: &[Agreement] = &[
         causes: &[Lock, WorkerPool, ConnectionPool, BlockingCall, RowLock, Disk, Sleep, Peer, SerialCpu],
         by_function: false,
     },
-    Agreement { bottleneck: "server-single-thread", causes: &[], by_function: true },
+    Agreement { bottleneck: "server-single-thread", causes: &[Lock], by_function: true },
     Agreement { bottleneck: "server-cpu", causes: &[], by_function: true },
     Agreement { bottleneck: "server-cpu-quota", causes: &[], by_function: true },
     Agreement {
@@ -46,6 +46,7 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
     match () {
         () if verdict.waits_for.is_some() => OF_UPSTREAM.contains(cause),
         () if verdict.serial => OF_TURNS.contains(cause) && holder_computes,
+        () if verdict.id == "server-single-thread" => agreement.causes.contains(cause) && holder_computes,
         () => agreement.causes.contains(cause),
     }
 }
@@ -165,7 +166,7 @@ mod tests {
         let hot = HotFunction { process: "nginx".into(), function: "deflate".into(), share: 0.62 };
         for id in ["server-cpu", "server-single-thread"] {
             let mut found = verdict(id);
-            explain(&mut found, &[lock(None)], Some(&hot));
+            explain(&mut found, &[lock(Some(ThreadState::Sleep))], Some(&hot));
             assert_eq!(found.sentence, "it is full; 62 % of its user CPU time is in deflate");
         }
     }

@@ -18,15 +18,15 @@ pub use sentence::headline;
 
 use requests::Requests;
 
-/// Returns the trial whose sampled threads tell most: the one with most samples of requests, rounds times requests in flight. The decisive
-/// trial has as few clients as fill the server, so hardly any request waits inside.
+/// Returns the trial whose sampled threads tell most: many rounds, and more than one request in flight, so that requests wait inside. Twice the
+/// rounds tell more than twice the requests.
 pub fn sampled_trial(run: &Run) -> Option<usize> {
     let requests = |trial: &Trial| {
         let rounds = trial.server.as_ref()?.waits.as_ref()?.rounds as f64;
-        (rounds > 0.0).then(|| rounds * trial.rates.concurrency.max(1.0))
+        (rounds > 0.0).then(|| (rounds * trial.rates.concurrency.max(1.0).ln(), rounds))
     };
     let samples = run.trials.iter().enumerate().filter_map(|(at, trial)| Some((at, requests(trial)?)));
-    samples.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(at, _)| at)
+    samples.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(at, _)| at)
 }
 
 /// Returns the sampled threads of this trial.

@@ -221,7 +221,7 @@ fn the_trial_with_most_samples_of_requests_tells_the_causes() {
         trial
     };
     let of = |trials: Vec<run::Trial>| sampled_trial(&run::Run { trials, ..run::Run::default() });
-    assert_eq!(of(vec![trial(170, 1.0), trial(28, 16.0), trial(60, 4.0), run::Trial::default()]), Some(1));
+    assert_eq!(of(vec![trial(170, 1.0), trial(28, 16.0), trial(40, 4.0), run::Trial::default()]), Some(1));
     assert_eq!(of(vec![trial(0, 16.0), trial(5, 0.0)]), Some(1));
     assert_eq!(of(vec![run::Trial::default(), trial(0, 9.0)]), None);
 }
