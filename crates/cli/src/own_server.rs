@@ -26,7 +26,7 @@ pub(crate) struct OwnServer {
 impl OwnServer {
     /// Runs a shell command and waits until a server accepts connections at the address.
     pub(crate) fn start(command: &str, at: &Address) -> anyhow::Result<Self> {
-        let (shell_command, command) = (command, run::hide_tokens(command));
+        let (shell_command, command) = (command, run::hide_tokens_of_command(command));
         if accepts(at) {
             bail!("something already listens on {at}, so {command:?} was not started: stop it, or use another port");
         }
@@ -36,7 +36,7 @@ impl OwnServer {
         let deadline = Instant::now() + STARTS;
         match server.agent.await_ready(STARTS) {
             Err(LabError::Agent { why, .. }) => {
-                bail!("{command:?} was not started: {}", visible(&run::hide_tokens(&why)))
+                bail!("{command:?} was not started: {}", visible(&run::hide_tokens_of_command(&why)))
             }
             ready => drop(ready?),
         }
@@ -55,7 +55,7 @@ impl OwnServer {
     pub(crate) fn ended(&self) -> Option<String> {
         match self.agent.hear(Instant::now() + LOOK)?.1 {
             AgentEvent::Report(AgentReport::Failed { error }) | AgentEvent::Gone(error) => {
-                Some(run::hide_tokens(&error))
+                Some(run::hide_tokens_of_command(&error))
             }
             AgentEvent::Report(_) | AgentEvent::Pong(..) => None,
         }
@@ -63,7 +63,7 @@ impl OwnServer {
 
     fn last_output(&mut self) -> String {
         let (_, output) = self.agent.counts(LAST_OUTPUT_TIMEOUT);
-        output.first().map_or(String::new(), |output| format!(": {}", visible(&run::hide_tokens(output))))
+        output.first().map_or(String::new(), |output| format!(": {}", visible(&run::hide_tokens_of_command(output))))
     }
 }
 

@@ -70,7 +70,7 @@ pub use plan::secrets::{Secrets, unify_placeholders};
 pub use plan::share::even_share;
 pub use plan::target::Target;
 pub use plan::tls::{TlsPlan, TlsVersion};
-pub use plan::tokens::hide_tokens;
+pub use plan::tokens::{hide_tokens, hide_tokens_of_command};
 pub use plan::url_parts::UrlParts;
 pub use recording::counter_spec::{Aggregation, CounterSpec, Kind, Scope, Unit};
 pub use recording::counters::{CounterId, Reading, counter};

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use sha2::{Digest as _, Sha256};
 
 use super::secret_names::{is_secret_header, is_secret_parameter};
-use super::tokens::hide_tokens;
+use super::tokens::hide_tokens_of_command;
 use crate::{Protocol, RequestSet, UrlParts};
 
 /// Minimum length of a secret to search for in free text. Shorter values would match everywhere.
@@ -100,7 +100,9 @@ impl Secrets {
                 self.scrub(&kept)
             }
             // A command within a word, as of --command-a.
-            _ if word.contains(char::is_whitespace) && !word.contains("$env:") => hide_tokens(&self.scrub(word)),
+            _ if word.contains(char::is_whitespace) && !word.contains("$env:") => {
+                hide_tokens_of_command(&self.scrub(word))
+            }
             _ => self.scrub(word),
         }
     }

@@ -7,9 +7,19 @@ const HIDDEN: &str = "<redacted>";
 /// Shortest JSON Web Token that is recognized by its first letters alone.
 const MIN_JWT_LENGTH: usize = 20;
 
-/// Replaces all tokens and passwords in a text.
+/// Replaces all tokens and passwords in a text that people read, such as a server's error. A word such as `-NOAUTH` is
+/// no option there.
 pub fn hide_tokens(text: &str) -> String {
-    let mut state = State::default();
+    hide(text, false)
+}
+
+/// Replaces all tokens and passwords in a shell command or its output, also values of options: `--token abc`.
+pub fn hide_tokens_of_command(text: &str) -> String {
+    hide(text, true)
+}
+
+fn hide(text: &str, has_options: bool) -> String {
+    let mut state = State { has_options, ..State::default() };
     let mut out = String::with_capacity(text.len());
     for piece in pieces(&hide_users(text)) {
         out.push_str(state.next(piece));
@@ -36,6 +46,8 @@ fn is_separator(c: char) -> bool {
 /// Knowledge about the next word from the pieces before it.
 #[derive(Default)]
 struct State {
+    /// A word that begins with `-` is an option.
+    has_options: bool,
     /// The last word names a secret.
     named: bool,
     /// The last word is an option such as `--token`.
@@ -49,10 +61,15 @@ struct State {
 }
 
 impl State {
+    /// Returns the state at the beginning of a text.
+    fn fresh(&self) -> Self {
+        Self { has_options: self.has_options, ..Self::default() }
+    }
+
     fn next<'a>(&mut self, piece: &'a str) -> &'a str {
         match piece.chars().next() {
             Some('=' | ':') => {
-                *self = Self { expected: self.expected || self.named, ..Self::default() };
+                *self = Self { expected: self.expected || self.named, ..self.fresh() };
                 piece
             }
             Some('"' | '\'' | '\\' | '`') => {
@@ -65,7 +82,7 @@ impl State {
                 piece
             }
             Some(c) if is_separator(c) => {
-                *self = Self::default();
+                *self = self.fresh();
                 piece
             }
             _ => self.word(piece),
@@ -74,12 +91,13 @@ impl State {
 
     fn word<'a>(&mut self, word: &'a str) -> &'a str {
         if matches!(word.to_ascii_lowercase().as_str(), "bearer" | "basic" | "digest" | "token") && self.expected {
-            *self = Self { expected: true, announced: true, ..Self::default() };
+            *self = Self { expected: true, announced: true, ..self.fresh() };
             return word;
         }
         let hidden = self.expected && (!self.in_sentence || looks_secret(word)) || is_token(word);
         let name = word.trim_start_matches('-');
-        *self = Self { named: is_secret_name(name), option: word.starts_with('-'), ..Self::default() };
+        let option = self.has_options && word.starts_with('-');
+        *self = Self { named: is_secret_name(name), option, ..self.fresh() };
         // "Bearer" announces a token wherever it stands.
         self.expected = word.eq_ignore_ascii_case("bearer");
         self.announced = self.expected;
@@ -124,14 +142,15 @@ mod tests {
             (r#"{\"password\": \"hunter\"}"#, r#"{\"password\": \"<redacted>\"}"#),
             ("Authorization: Bearer abc.def", "Authorization: Bearer <redacted>"),
             ("expected Bearer abc", "expected Bearer <redacted>"),
-            ("./server --token abc --port 8081", "./server --token <redacted> --port 8081"),
             ("API_TOKEN=abc ./server --password=x1 -v", "API_TOKEN=<redacted> ./server --password=<redacted> -v"),
             ("postgres://me:pw@db/x and redis://h:1/", "postgres://<redacted>@db/x and redis://h:1/"),
             ("jwt eyJhbGciOiJIUzI1NiJ9.e30.abc expired", "jwt <redacted> expired"),
             ("id 0123456789abcdef0123456789abcdef gone", "id <redacted> gone"),
         ] {
-            assert_eq!(hide_tokens(text), hidden);
+            assert_eq!((hide_tokens(text).as_str(), hide_tokens_of_command(text).as_str()), (hidden, hidden));
         }
+        let command = hide_tokens_of_command("./server --token abc --port 8081");
+        assert_eq!(command, "./server --token <redacted> --port 8081");
     }
 
     #[test]
@@ -143,6 +162,7 @@ mod tests {
             "unknown method: GET /x?a=1&b=2",
             "{\"error\":\"no such user\",\"code_path\":\"/usr/lib/x86_64-linux-gnu/libssl.so.3\"}",
             "ünïcödé: ß → 𝄞",
+            "-NOAUTH Authentication required; give the password with --auth-file FILE",
         ] {
             assert_eq!(hide_tokens(text), text);
         }
