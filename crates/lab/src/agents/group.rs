@@ -300,12 +300,15 @@ mod tests {
         }
     }
 
-    const HELLO: &str = r#"echo '{"is":"hello","wire":9}'; read spec; "#;
+    /// Returns the commands of an agent that greets and reads its task.
+    fn hello() -> String {
+        format!(r#"echo '{{"is":"hello","wire":{}}}'; read spec; "#, run::WIRE_VERSION)
+    }
 
     fn group(script: &str) -> Result<(AgentGroup, Vec<Ready>), LabError> {
         let mut group = AgentGroup::default();
         let spec = AgentSpec::Serve { plan: ServePlan::default(), far: false };
-        group.start(&Shell(format!("{HELLO}{script}")), Path::new("sh"), "server", &spec).unwrap();
+        group.start(&Shell(format!("{}{script}", hello())), Path::new("sh"), "server", &spec).unwrap();
         let ready = group.await_ready(Duration::from_secs(20));
         ready.map(|r| (group, r))
     }
@@ -358,7 +361,8 @@ mod tests {
         let spec = AgentSpec::Serve { plan: ServePlan::default(), far: false };
         group.start(&Shell(script.into()), Path::new("sh"), "server", &spec).unwrap();
         let error = group.await_ready(Duration::from_secs(20)).unwrap_err().to_string();
-        assert!(error.contains("loadline 9.9") && error.contains("wire version 99, this one 9"), "{error}");
+        let versions = format!("wire version 99, this one {}", run::WIRE_VERSION);
+        assert!(error.contains("loadline 9.9") && error.contains(&versions), "{error}");
     }
 
     #[test]

@@ -92,7 +92,8 @@ mod tests {
 
         fn command(&self, _: &Path) -> Result<Command, LabError> {
             let ready = r#"echo '{"is":"ready","pid":'$$',"listening":null,"io":"x","notes":[]}'"#;
-            let script = format!(r#"echo '{{"is":"hello","wire":9}}'; while read task; do {ready}; done"#);
+            let script =
+                format!(r#"echo '{{"is":"hello","wire":{}}}'; while read task; do {ready}; done"#, run::WIRE_VERSION);
             let mut command = Command::new("sh");
             command.args(["-c", &script]);
             Ok(command)

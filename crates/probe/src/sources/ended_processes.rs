@@ -3,7 +3,7 @@
 
 use run::ENDED_PROCESSES;
 
-use super::process::{CPU, Columns, IO, Member, STAT};
+use super::process_member::{CPU, Columns, IO, Member, STAT};
 use super::thread::SUMS;
 use crate::column_writer::Slots;
 use crate::source::Round;

@@ -19,6 +19,7 @@ mod observer;
 mod ports;
 mod pressure;
 mod process;
+mod process_member;
 mod qdisc;
 mod slab;
 mod sockstat;
@@ -32,7 +33,7 @@ pub(crate) use exported::Exported;
 pub use exported::Exporter;
 pub(crate) use listener::serves;
 pub(crate) use ports::range as port_range;
-pub use process::descriptor_limits;
+pub use process_member::descriptor_limits;
 
 use crate::Scope;
 use crate::source::{Source, SourceSpec};

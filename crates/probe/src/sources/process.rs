@@ -4,40 +4,13 @@
 //! Files stay open, so an ended process is not confused with a new process with its ID. Limits and Pss are read at
 //! phase edges only, because Pss makes the kernel walk the page tables.
 
-use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
-
 use super::ended_processes::EndedProcesses;
-use super::thread::{self, ReadContext, Status, Threads};
+use super::process_member::{CPU, FDS, IO, LIMIT, Member, PSS, STAT, STATUS};
+use super::thread;
 use crate::Scope;
-use crate::column_writer::{ColumnWriter, Slots};
-use crate::process_tree;
-use crate::reread_file::{reread, why};
 use crate::source::{Round, Source};
-use crate::text::{keyed, lines, number, stat_fields, value, words};
 use crate::tree::Tree;
-use crate::units;
 
-pub(super) const STAT: &[&str] =
-    &["process.minor_faults", "process.major_faults", "process.user", "process.system", "process.parent"];
-pub(super) const CPU: &[&str] = &["process.cpu"];
-const STATUS: &[&str] = &[
-    "process.rss",
-    "process.locked",
-    "process.pinned",
-    "process.page_tables",
-    "process.threads",
-    "process.cpus_allowed",
-    "process.cpu_mask",
-];
-pub(super) const IO: &[&str] = &["process.read_bytes", "process.write_bytes"];
-const FDS: &[&str] = &["process.fds"];
-const LIMIT: &[&str] = &["process.fd_limit"];
-const PSS: &[&str] = &["process.pss"];
-/// Maximum resident memory in KiB of a process whose Pss is read. The kernel walks all page tables for Pss and delays
-/// the process.
-const MAX_PSS_RSS_KIB: f64 = 512.0 * 1024.0;
 /// Maximum number of followed processes. The recording contains a note if there are more.
 const MAX_PROCESSES: usize = 256;
 /// Maximum number of threads with open files, over all processes.
@@ -108,272 +81,20 @@ impl Processes {
                 );
                 continue;
             }
-            match Member::open(round, pid, &mut self.ended, &mut self.buffer) {
-                Ok(member) if behind => {
-                    round.process_set.add_behind(pid, &member.instance);
-                    self.members.push(Member { behind, ..member });
-                }
-                Ok(member) => {
-                    round.process_set.add(pid, &member.instance);
+            let spare = || self.ended.spare_columns();
+            match Member::open(round, pid, spare, &mut self.buffer) {
+                Ok(mut member) => {
+                    member.behind = behind;
+                    match behind {
+                        true => round.process_set.add_behind(pid, &member.instance),
+                        false => round.process_set.add(pid, &member.instance),
+                    }
                     self.members.push(member);
                 }
                 Err(reason) => round.writer.absent("process.cpu", &pid.to_string(), format_args!("{reason}")),
             }
         }
     }
-}
-
-/// One process.
-pub(super) struct Member {
-    pub(super) pid: u32,
-    pub(super) instance: String,
-    folder: PathBuf,
-    task: PathBuf,
-    stat: File,
-    status: Option<File>,
-    io: io::Result<File>,
-    children: io::Result<File>,
-    pub(super) slots: Columns,
-    pub(super) threads: Threads,
-    /// True for a process of an upstream.
-    pub(super) behind: bool,
-    pub(super) ended: bool,
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct Columns {
-    pub(super) stat: Slots,
-    pub(super) cpu: Slots,
-    status: Slots,
-    pub(super) io: Slots,
-    fds: Slots,
-    limit: Slots,
-    pss: Slots,
-    pub(super) sums: Slots,
-}
-
-impl Columns {
-    fn open(writer: &mut ColumnWriter, instance: &str) -> Self {
-        Self {
-            stat: writer.open(STAT, instance),
-            cpu: writer.open(CPU, instance),
-            status: writer.open(STATUS, instance),
-            io: writer.open(IO, instance),
-            fds: writer.open(FDS, instance),
-            limit: writer.open(LIMIT, instance),
-            pss: writer.open(PSS, instance),
-            sums: writer.open(thread::SUMS, instance),
-        }
-    }
-
-    /// Returns all columns with their counters.
-    pub(super) fn all(&self) -> [(Slots, &'static [&'static str]); 8] {
-        let Self { stat, cpu, status, io, fds, limit, pss, sums } = *self;
-        let slots = [stat, cpu, status, io, fds, limit, pss, sums];
-        let ids = [STAT, CPU, STATUS, IO, FDS, LIMIT, PSS, thread::SUMS];
-        std::array::from_fn(|at| (slots[at], ids[at]))
-    }
-}
-
-impl Member {
-    fn open(round: &mut Round<'_>, pid: u32, ended: &mut EndedProcesses, buffer: &mut Vec<u8>) -> Result<Self, String> {
-        let folder = round.tree.process(pid, "");
-        let path = folder.join("stat");
-        let opened =
-            File::open(&path).and_then(|file| reread(&file, buffer).map(<[u8]>::to_vec).map(|text| (file, text)));
-        let (stat, text) = opened.map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound => format!("process {pid} does not exist"),
-            _ => why(&path, &e),
-        })?;
-        let (comm, _) = stat_fields(&text).ok_or_else(|| format!("{} is not understood", path.display()))?;
-        let instance = format!("{comm}:{pid}");
-        let slots = match ended.spare_columns() {
-            Some(slots) => {
-                slots.all().iter().for_each(|(slots, ids)| round.writer.reopen(*slots, ids, &instance));
-                slots
-            }
-            None => Columns::open(round.writer, &instance),
-        };
-        Ok(Self {
-            pid,
-            instance,
-            task: folder.join("task"),
-            stat,
-            status: File::open(folder.join("status")).ok(),
-            io: File::open(folder.join("io")),
-            children: File::open(folder.join(format!("task/{pid}/children"))),
-            folder,
-            slots,
-            threads: Threads::default(),
-            behind: false,
-            ended: false,
-        })
-    }
-
-    fn sample(&mut self, round: &mut Round<'_>, room: &mut usize, spare: &mut Vec<Slots>, buffer: &mut Vec<u8>) {
-        let count = match reread(&self.stat, buffer) {
-            Ok(text) if !text.is_empty() => put_stat(round.writer, self.slots.stat, text),
-            Ok(_) | Err(_) => {
-                self.ended = true;
-                self.threads.release(room);
-                round.writer.absent_all(CPU, &self.instance, format_args!("process {} ended", self.pid));
-                return;
-            }
-        };
-        let leader = self.put_status(round, buffer);
-        self.put_io(round, buffer);
-        self.put_fds(round);
-        if round.full {
-            self.put_limit(round);
-            self.put_pss(round, leader.levels[0]);
-        }
-        let (task, pid, instance) = (self.task.as_path(), self.pid, self.instance.as_str());
-        let mut look = ReadContext { task, pid, instance, count, leader, full: round.full, room, spare, buffer };
-        let summed = self.threads.sample(round.writer, self.slots.sums, &mut look);
-        let exact = match round.tree.is_live() {
-            true => sys::cpuclock::process_cpu_ns(self.pid).ok(),
-            false => summed,
-        };
-        match exact {
-            Some(ns) => round.writer.put(self.slots.cpu, 0, units::ns_us(ns as f64)),
-            None => round.writer.absent_all(CPU, &self.instance, format_args!("this kernel has no CPU clocks")),
-        }
-    }
-
-    fn put_status(&self, round: &mut Round<'_>, buffer: &mut Vec<u8>) -> Status {
-        let Some(text) = self.status.as_ref().and_then(|file| reread(file, buffer).ok()) else {
-            let reason = format_args!("cannot read status of process {}", self.pid);
-            round.writer.absent_all(STATUS, &self.instance, reason);
-            return Status::default();
-        };
-        let told = thread::status(text);
-        let [rss, locked, pinned, tables, threads] = told.levels;
-        let bytes = |kib: Option<f64>| kib.map(units::kib_bytes);
-        let allowed = told.cpus.map(|(count, _)| f64::from(count));
-        let mask = told.cpus.and_then(|(_, mask)| mask).map(|mask| mask as f64);
-        let all = [bytes(rss), bytes(locked), bytes(pinned), bytes(tables), threads, allowed, mask];
-        for (at, value) in all.into_iter().enumerate() {
-            round.writer.put_some(self.slots.status, at, value);
-        }
-        told
-    }
-
-    fn put_io(&self, round: &mut Round<'_>, buffer: &mut Vec<u8>) {
-        let text = match &self.io {
-            Ok(file) => reread(file, buffer).map_err(|e| why(&self.folder.join("io"), &e)),
-            Err(e) => Err(why(&self.folder.join("io"), e)),
-        };
-        match text {
-            Ok(text) => {
-                round.writer.put_some(self.slots.io, 0, keyed(text, "read_bytes:"));
-                round.writer.put_some(self.slots.io, 1, keyed(text, "write_bytes:"));
-            }
-            Err(reason) => round.writer.absent_all(IO, &self.instance, format_args!("{reason}")),
-        }
-    }
-
-    fn put_fds(&self, round: &mut Round<'_>) {
-        match descriptors(&self.folder.join("fd"), round.tree.is_live(), round.full) {
-            Ok(count) => round.writer.put_some(self.slots.fds, 0, count.map(|n| n as f64)),
-            Err(e) => {
-                let reason = why(&self.folder.join("fd"), &e);
-                round.writer.absent_all(FDS, &self.instance, format_args!("{reason}"));
-            }
-        }
-    }
-
-    fn put_limit(&self, round: &mut Round<'_>) {
-        let path = self.folder.join("limits");
-        match std::fs::read(&path) {
-            Ok(text) => match open_files_limit(&text) {
-                Some(limit) => round.writer.put(self.slots.limit, 0, limit),
-                None => round.writer.absent_all(LIMIT, &self.instance, format_args!("its open files are not limited")),
-            },
-            Err(e) => round.writer.absent_all(LIMIT, &self.instance, format_args!("{}", why(&path, &e))),
-        }
-    }
-
-    fn put_pss(&self, round: &mut Round<'_>, rss_kib: Option<f64>) {
-        if rss_kib.is_some_and(|kib| kib > MAX_PSS_RSS_KIB) {
-            let reason = format_args!("reading it would hold up a process of more than 512 MiB");
-            return round.writer.absent_all(PSS, &self.instance, reason);
-        }
-        let path = self.folder.join("smaps_rollup");
-        match std::fs::read(&path) {
-            Ok(text) => round.writer.put_some(self.slots.pss, 0, keyed(&text, "Pss:").map(units::kib_bytes)),
-            Err(e) => round.writer.absent_all(PSS, &self.instance, format_args!("{}", why(&path, &e))),
-        }
-    }
-
-    /// Appends the children of the process: those of its first thread, and at phase edges those of all threads. On
-    /// kernels without `children` files, they are searched at phase edges.
-    fn children(&self, round: &mut Round<'_>, buffer: &mut Vec<u8>, into: &mut Vec<u32>) {
-        let pids = |text: &[u8], into: &mut Vec<u32>| {
-            into.extend(words(text).filter_map(number).filter_map(|pid| u32::try_from(pid).ok()));
-        };
-        match &self.children {
-            Ok(file) => {
-                if let Ok(text) = reread(file, buffer) {
-                    pids(text, into);
-                }
-                if round.full && self.threads.len() > 1 {
-                    for tid in self.threads.tids().filter(|tid| *tid != self.pid) {
-                        if let Ok(text) = std::fs::read(self.task.join(format!("{tid}/children"))) {
-                            pids(&text, into);
-                        }
-                    }
-                }
-            }
-            Err(_) if round.full => into.extend(process_tree::descendants(&round.tree.path("proc"), &[self.pid])),
-            Err(_) => {}
-        }
-    }
-}
-
-/// Writes fields after the name: 3 state, 4 ppid, 10 minflt, 12 majflt, 14 utime, 15 stime, 20 num_threads (numbers of
-/// proc(5)).
-fn put_stat(writer: &mut ColumnWriter, slots: Slots, text: &[u8]) -> Option<u64> {
-    let (_, fields) = stat_fields(text)?;
-    let mut field = [None; 18];
-    for (number_of, word) in field.iter_mut().zip(fields) {
-        *number_of = number(word);
-    }
-    let [minor, major, user, system] = [field[7], field[9], field[11], field[12]];
-    writer.put_some(slots, 0, minor.map(|n| n as f64));
-    writer.put_some(slots, 1, major.map(|n| n as f64));
-    writer.put_some(slots, 2, user.map(units::ticks_us));
-    writer.put_some(slots, 3, system.map(units::ticks_us));
-    writer.put_some(slots, 4, field[1].map(|n| n as f64));
-    field[17]
-}
-
-/// Returns the number of open descriptors. Since Linux 6.2, this is the size of the folder. Older kernels show 0, so
-/// the entries are counted at phase edges only.
-pub(super) fn descriptors(folder: &Path, live: bool, full: bool) -> io::Result<Option<u64>> {
-    let size = std::fs::metadata(folder)?.len();
-    if live && size > 0 {
-        return Ok(Some(size));
-    }
-    Ok(if full { Some(std::fs::read_dir(folder)?.count() as u64) } else { None })
-}
-
-/// Parses `Max open files            1024                 20000                files` and returns the soft limit.
-fn open_files_limit(text: &[u8]) -> Option<f64> {
-    open_files_limits(text).next().and_then(value)
-}
-
-/// Returns the soft and the hard limit.
-fn open_files_limits(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let line = lines(text).find_map(|line| line.strip_prefix(b"Max open files"));
-    line.into_iter().flat_map(words)
-}
-
-/// Returns soft and hard limit on open descriptors of a process of this machine, or `None` if the process does not
-/// exist or has no limit. Source: proc_pid_limits(5).
-pub fn descriptor_limits(pid: u32) -> Option<(u64, u64)> {
-    let text = std::fs::read(format!("/proc/{pid}/limits")).ok()?;
-    let mut limits = open_files_limits(&text).map(number);
-    Some((limits.next()??, limits.next()??))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Tests of processes in captured trees: threads, children, a process that vanishes, invalid numbers.
 
-use super::{descriptors, open_files_limit};
+use crate::sources::process_member::{descriptors, open_files_limit};
 use crate::testing::{Sampled, Tree};
 
 /// Adds a process with one thread, in the format of Linux 6.

@@ -21,7 +21,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 
 /// Returns the stacks of the sampled threads.
 pub(crate) fn profile(run: &Run) -> Option<&StackProfile> {
-    super::wait_profile(run)?.stacks.as_ref()
+    super::waits::profile(run)?.stacks.as_ref()
 }
 
 /// Returns the table and the flame graphs of the stacks.
