@@ -5,8 +5,12 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use loadline_stacks::{Frame, Process, Processes};
+
+/// Time for a program to get ready on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running program, which ends with this value.
 pub(crate) struct Running {
@@ -22,7 +26,23 @@ impl Running {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "ready\n");
         let stdin = child.stdin.take();
-        Self { child, _stdin: stdin }
+        let running = Self { child, _stdin: stdin };
+        running.await_main_thread();
+        running
+    }
+
+    /// Waits until the main thread stays in one system call, which it enters a moment after its line.
+    fn await_main_thread(&self) {
+        let path = format!("/proc/{0}/task/{0}/syscall", self.pid());
+        let (begin, mut before) = (Instant::now(), String::new());
+        loop {
+            let now = fs::read_to_string(&path).unwrap_or_default();
+            if now == before && !now.starts_with("running") || begin.elapsed() > PATIENCE {
+                return;
+            }
+            before = now;
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     pub(crate) fn pid(&self) -> u32 {
