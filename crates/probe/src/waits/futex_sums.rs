@@ -61,34 +61,28 @@ pub(super) struct FutexSums(BTreeMap<(u32, u64), FutexSum>);
 impl FutexSums {
     /// Adds a round.
     pub(super) fn add(&mut self, round: &Round) {
-        let mut waiters: BTreeMap<(usize, u64), Vec<&ThreadSample>> = BTreeMap::new();
-        for thread in &round.threads {
-            if let WaitKey::Futex(address) = thread.key {
-                waiters.entry((thread.process, address)).or_default().push(thread);
-            }
-        }
-        for ((process, address), waiting) in waiters {
+        for (id, waiting) in round.futex_waiters() {
+            let Some(process) = waiting.first().map(|thread| thread.process) else { continue };
             let Some(of) = round.processes.get(process) else { continue };
-            let id = (of.pid, address);
             if self.0.len() >= MAX_FUTEXES && !self.0.contains_key(&id) {
                 continue;
             }
             let sum = self.0.entry(id).or_default();
             sum.process = of.name.clone();
             sum.add(process, &waiting, round);
-            let read = round.futexes.iter().find(|f| (f.process, f.address) == (process, address));
+            let read = round.futexes.iter().find(|f| (f.process, f.address) == (process, id.1));
             read.into_iter().for_each(|futex| sum.read(futex, round));
         }
     }
 
     /// Returns the process and the address of each futex for which at least two threads waited.
     pub(super) fn shared(&self) -> impl Iterator<Item = (u32, u64)> {
-        self.0.iter().filter(|(_, sum)| sum.users.len() >= 2).map(|(id, _)| *id)
+        self.0.iter().filter(|(_, sum)| sum.is_shared()).map(|(id, _)| *id)
     }
 
     /// Returns true if at least two threads waited for a futex.
     pub(super) fn is_shared(&self, pid: u32, address: u64) -> bool {
-        self.0.get(&(pid, address)).is_some_and(|sum| sum.users.len() >= 2)
+        self.0.get(&(pid, address)).is_some_and(FutexSum::is_shared)
     }
 
     /// Returns the shared futexes, the one with most waiting threads first.
@@ -99,7 +93,7 @@ impl FutexSums {
         names: &Names,
         instance: impl Fn(&Arc<str>) -> String,
     ) -> Vec<FutexProfile> {
-        let shared = self.0.iter().filter(|(_, sum)| sum.users.len() >= 2);
+        let shared = self.0.iter().filter(|(_, sum)| sum.is_shared());
         let row = |((pid, address), sum): (&(u32, u64), &FutexSum)| {
             let (name, function) = names.of(*pid, *address);
             let process = instance(&sum.process);
@@ -110,6 +104,11 @@ impl FutexSums {
 }
 
 impl FutexSum {
+    /// Returns true if at least two threads waited.
+    fn is_shared(&self) -> bool {
+        self.users.len() >= 2
+    }
+
     fn add(&mut self, process: usize, waiting: &[&ThreadSample], round: &Round) {
         for thread in waiting {
             if self.users.len() < MAX_USERS {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use stacks::{Frame, Images, Processes};
 use sys::remote_memory;
 
-use super::round::{Round, ThreadSample, WaitKey};
+use super::round::{Round, ThreadSample};
 
 /// Number of rounds in which at least two threads waited for a futex before it gets a name.
 const MIN_ROUNDS: u32 = 16;
@@ -50,12 +50,7 @@ impl Names {
 
     /// Reads one stack of a futex that lacks some. Returns true if it read one.
     pub(super) fn look(&mut self, round: &Round) -> bool {
-        let mut waiting: BTreeMap<(u32, u64), Vec<&ThreadSample>> = BTreeMap::new();
-        for thread in &round.threads {
-            if let (WaitKey::Futex(address), Some(process)) = (&thread.key, round.processes.get(thread.process)) {
-                waiting.entry((process.pid, *address)).or_default().push(thread);
-            }
-        }
+        let waiting = round.futex_waiters();
         let mut wanting = None;
         for (id, threads) in waiting.iter().filter(|(_, threads)| threads.len() >= 2) {
             if self.futexes.len() >= MAX_COUNTED && !self.futexes.contains_key(id) {

@@ -1,5 +1,6 @@
 //! Samples of one round, in which each thread is read once.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use run::{FutexKind, ThreadState};
@@ -73,6 +74,19 @@ pub(super) struct Round {
     pub(super) weight: f64,
     pub(super) futexes: Vec<FutexSample>,
     pub(super) connections: Option<ConnectionSample>,
+}
+
+impl Round {
+    /// Returns the threads that wait for each futex, by process id and address.
+    pub(super) fn futex_waiters(&self) -> BTreeMap<(u32, u64), Vec<&ThreadSample>> {
+        let mut waiters: BTreeMap<(u32, u64), Vec<&ThreadSample>> = BTreeMap::new();
+        for thread in &self.threads {
+            if let (WaitKey::Futex(address), Some(process)) = (&thread.key, self.processes.get(thread.process)) {
+                waiters.entry((process.pid, *address)).or_default().push(thread);
+            }
+        }
+        waiters
+    }
 }
 
 /// Replaces each number in a stranger's name by `#`, makes the name safe to show, and limits its length.
