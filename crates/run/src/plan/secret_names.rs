@@ -21,7 +21,7 @@ pub const SECRET_WORDS: &[&str] =
 const SECRET_PARAMETERS: &[&str] = &["key", "sig", "sid", "pwd", "pass", "pw", "jwt", "code"];
 
 /// Minimum length of a token in a query: a value this long with letters and digits is secret under any name.
-pub(super) const MIN_TOKEN_LENGTH: usize = 32;
+const MIN_TOKEN_LENGTH: usize = 32;
 
 /// Returns true if the name of a header makes its value secret.
 pub fn is_secret_header(name: &str) -> bool {
@@ -39,9 +39,13 @@ pub(super) fn is_secret_name(name: &str) -> bool {
 /// Returns true if a query parameter is secret by its name or by its look.
 pub(super) fn is_secret_parameter(name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
+    SECRET_PARAMETERS.contains(&name.as_str()) || holds_secret_word(&name) || looks_like_token(value)
+}
+
+/// Returns true if a value is long and has letters and digits.
+pub(super) fn looks_like_token(value: &str) -> bool {
     let has = |class: fn(&u8) -> bool| value.bytes().any(|byte| class(&byte));
-    let token = value.len() >= MIN_TOKEN_LENGTH && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
-    SECRET_PARAMETERS.contains(&name.as_str()) || holds_secret_word(&name) || token
+    value.len() >= MIN_TOKEN_LENGTH && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
 }
 
 fn holds_secret_word(name: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Tokens in texts of strangers: a server's error, a shell command. Their owner did not name them, so they are found by
 //! their surroundings (`password=…`, `Bearer …`) or by their own look.
 
-use super::secret_names::{MIN_TOKEN_LENGTH, is_secret_name};
+use super::secret_names::{is_secret_name, looks_like_token};
 
 const HIDDEN: &str = "<redacted>";
 /// Shortest JSON Web Token that is recognized by its first letters alone.
@@ -106,9 +106,7 @@ impl State {
 }
 
 fn is_token(word: &str) -> bool {
-    let has = |class: fn(&u8) -> bool| word.bytes().any(|byte| class(&byte));
-    let long = word.len() >= MIN_TOKEN_LENGTH && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
-    long || word.starts_with("eyJ") && word.len() >= MIN_JWT_LENGTH
+    looks_like_token(word) || word.starts_with("eyJ") && word.len() >= MIN_JWT_LENGTH
 }
 
 /// Returns true if a word of a sentence is no plain word: it has a digit, a sign, or a capital after its first letter.

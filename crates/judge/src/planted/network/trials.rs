@@ -6,7 +6,7 @@ use run::{Arrival, Intensity, Measured, Rates, Run, Steady, Summary, Tally, Thin
 
 use super::recording::{ANSWER_BYTES, REQUEST_BYTES, client, server};
 use super::sim::Load;
-use super::window::{Seen, measure};
+use super::window::{Seen, measure, summary};
 use super::world::World;
 
 /// Requests that a window should complete; the windows of a real run hold more, and their noise is as large.
@@ -125,20 +125,8 @@ pub(super) fn trial(world: &World, seen: &Seen, seed: u64) -> Trial {
 fn connect_us(world: &World, seen: &Seen) -> Summary {
     let mut all: Vec<f64> = seen.answers.iter().map(|(_, connect_s)| (connect_s + 2.0 * world.way_s) * 1e6).collect();
     all.sort_by(f64::total_cmp);
-    let at = |share: f64| all.get((share * all.len() as f64) as usize).or(all.last()).copied().unwrap_or(0.0) + 60.0;
-    let mean = all.iter().sum::<f64>() / (all.len() as f64).max(1.0) + 60.0;
     let count = if world.listener.is_some() { all.len() as u64 } else { 0 };
-    Summary {
-        count,
-        mean,
-        min: at(0.0),
-        p50: at(0.5),
-        p90: at(0.9),
-        p99: at(0.99),
-        p99_9: at(0.999),
-        max: at(1.0),
-        ..Summary::default()
-    }
+    Summary { count, ..summary(&all, 60.0) }
 }
 
 fn load(world: &World, load: Load) -> (String, TrialKind, Intensity) {

@@ -142,21 +142,23 @@ impl Seen {
 
     /// Returns a summary of the response times, microseconds.
     pub(super) fn latency_us(&self) -> run::Summary {
-        let at = |share: f64| {
-            let last = self.answers.len().saturating_sub(1);
-            self.answers.get(((share * self.answers.len() as f64) as usize).min(last)).map_or(0.0, |a| a.0 * 1e6)
-        };
-        let mean = self.answers.iter().map(|a| a.0).sum::<f64>() / (self.answers.len() as f64).max(1.0) * 1e6;
-        run::Summary {
-            count: self.answers.len() as u64,
-            mean,
-            min: at(0.0),
-            p50: at(0.5),
-            p90: at(0.9),
-            p99: at(0.99),
-            p99_9: at(0.999),
-            max: at(1.0),
-            ..run::Summary::default()
-        }
+        summary(&self.answers.iter().map(|a| a.0 * 1e6).collect::<Vec<_>>(), 0.0)
+    }
+}
+
+/// Returns the summary of times in ascending order, each longer by `more_us`, microseconds.
+pub(super) fn summary(times_us: &[f64], more_us: f64) -> run::Summary {
+    let place = |share: f64| (share * times_us.len() as f64) as usize;
+    let at = |share: f64| times_us.get(place(share)).or(times_us.last()).copied().unwrap_or(0.0) + more_us;
+    run::Summary {
+        count: times_us.len() as u64,
+        mean: times_us.iter().sum::<f64>() / (times_us.len() as f64).max(1.0) + more_us,
+        min: at(0.0),
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        p99_9: at(0.999),
+        max: at(1.0),
+        ..run::Summary::default()
     }
 }
