@@ -25,7 +25,7 @@ pub(crate) struct Segment {
     pub(crate) memory_bytes: u64,
 }
 
-/// Bytes of a section, and the address of the first.
+/// Bytes of a section, and the address of its first byte.
 #[derive(Clone)]
 pub(crate) struct Section {
     pub(crate) address: u64,

@@ -11,7 +11,7 @@ pub struct StepTimes {
     pub least_warmup_s: f64,
     /// Measured window, seconds.
     pub measure_s: f64,
-    /// Time besides warm-up and window, seconds: agents, drain and writing.
+    /// Time that a trial takes besides its warm-up and window, seconds: to start agents, drain and write.
     pub overhead_s: f64,
 }
 

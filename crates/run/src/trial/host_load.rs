@@ -36,7 +36,7 @@ pub struct HostFinding {
     pub cpus_busy: Option<f64>,
     /// Share of retransmitted TCP segments, 0 to 1. Absent if the host sent none or its counters are missing.
     pub segments_again: Option<f64>,
-    /// True if this host is nearest to its limit. The busiest host is the client of the trial.
+    /// True if this host is nearest to its limit. The client side of the trial describes this host.
     pub busiest: bool,
 }
 

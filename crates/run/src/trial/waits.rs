@@ -174,7 +174,8 @@ pub struct FutexProfile {
     /// has a holder, so this part is near zero for a lock.
     #[serde(with = "Figure")]
     pub unheld: f64,
-    /// Mean number of active users in these rounds. A thread that was too short-lived to be seen waiting counts, too.
+    /// Mean number of active users in the rounds in which others waited. It includes threads that ended too soon to be
+    /// seen waiting.
     #[serde(with = "Figure")]
     pub active: f64,
     /// Part of the readings in which the owner was known, 0 to 1.

@@ -5,7 +5,7 @@ use super::world::{SERVER, Threads, World};
 
 /// Relative difference of two parts' limits below which both are the limit.
 const TIE: f64 = 1.1;
-/// Such a difference for few workers or connections, which hardly fill another part.
+/// Ratio of two limits below which either is right, if one of them is a small number of workers or connections.
 const TIE_OF_FEW: f64 = 1.3;
 /// Share of its limit below which a part is not full, because the load ended before.
 const NOT_REACHED: f64 = 0.85;
