@@ -111,7 +111,8 @@ mod tests {
         if allowed.len() < 2 {
             return;
         }
-        let slots = run::SlotPlan { first_s: 0.1, slot_s: 0.1, settle_s: 0.02, count: 4 };
+        // Long enough before the first slot that all processes have started, also beside other tests.
+        let slots = run::SlotPlan { first_s: 0.5, slot_s: 0.2, settle_s: 0.05, count: 4 };
         let plan = LeverPlan {
             lever: ROW.id.into(),
             start_at_ns: clock::realtime_ns(),

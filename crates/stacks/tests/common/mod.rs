@@ -26,9 +26,7 @@ impl Running {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "ready\n");
         let stdin = child.stdin.take();
-        let running = Self { child, _stdin: stdin };
-        running.await_main_thread();
-        running
+        Self { child, _stdin: stdin }
     }
 
     /// Waits until the main thread stays in one system call, which it enters a moment after its line.
@@ -55,7 +53,9 @@ impl Running {
         self.waits().into_iter().map(|wait| process.waiting_frames(wait.tid, wait.pc, wait.sp, &[])).collect()
     }
 
+    /// Returns where all threads wait that wait, once the main thread does.
     pub(crate) fn waits(&self) -> Vec<Wait> {
+        self.await_main_thread();
         let tasks = fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap();
         tasks.filter_map(|task| Wait::read(&task.unwrap().path())).collect()
     }
