@@ -114,6 +114,16 @@ pub enum ProtoError {
         /// Advice.
         advice: &'static str,
     },
+    /// A flag's value cannot be used.
+    #[error("--{flag} {value}: {advice}")]
+    Flag {
+        /// Name of the flag.
+        flag: &'static str,
+        /// Given value, escaped.
+        value: String,
+        /// Reason and advice.
+        advice: String,
+    },
     /// The protocol has no sets of requests.
     #[error("{0} has no sets of requests; they are for http:// and https:// targets")]
     NoSet(&'static str),

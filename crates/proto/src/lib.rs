@@ -14,6 +14,7 @@ mod grpc_messages;
 pub mod http1;
 pub mod http2;
 mod items;
+mod json_pointer;
 pub mod memcached;
 mod memory;
 mod mix;

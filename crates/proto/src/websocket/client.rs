@@ -1,25 +1,20 @@
 //! The client half: a fixed message, masked anew each time, and the message that answers it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use memchr::memmem::Finder;
 use run::Protocol;
 
+use super::answers::{AnswerFinder, AnswerRule, Found};
 use super::frame::{self, Piece, Reader};
 use super::handshake::{check_accepted, key};
 use super::mask;
 use crate::client::{positive, read};
 use crate::http1::{HeadBuffer, check_request};
 use crate::outbox::SendBuffer;
-use crate::search::Search;
-use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
+use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester};
 
 /// Maximum bytes of unsent answers to pings.
 const MAX_OWED: usize = 64 * 1024;
-/// Explanation of a message that nobody asked for.
-const PUSHES: &str = "it sends messages that no request asked for, so an answer is not known from them; give a text that only \
-                      answers hold with --expect-text TEXT";
 /// Maximum size of a generated message.
 const MAX_GENERATED: u64 = 1 << 30;
 
@@ -34,17 +29,13 @@ struct Prepared {
     message: Arc<[u8]>,
     /// Messages per connection; 0 for no limit.
     most: u64,
-    /// Text by which answers are told from messages that nobody asked for.
-    expect_text: Option<Finder<'static>>,
-    /// True once the server sent a message that nobody asked for, on any connection. Without `expect_text` no message is
-    /// then known to be an answer.
-    pushes: AtomicBool,
+    answer_rule: AnswerRule,
 }
 
 impl ClientPlan {
     /// Checks the request, reads its message, and assembles both.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
-        let Protocol::Websocket { path, host, headers, body_file, message_bytes, messages, expect_text } = plan else {
+        let Protocol::Websocket { path, host, headers, body_file, message_bytes, messages, .. } = plan else {
             return Err(ProtoError::Unknown(plan.name()));
         };
         check_request("GET", path, host, headers)?;
@@ -52,6 +43,7 @@ impl ClientPlan {
             Some(file) => read("the message", file)?,
             None => (b' '..=b'~').cycle().take(positive(*message_bytes)?.min(MAX_GENERATED) as usize).collect(),
         };
+        let (answer_rule, message) = AnswerRule::new(plan, message)?;
         let given = |name: &str| headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
         let mut text = format!("GET {path} HTTP/1.1\r\n");
         if !given("host") {
@@ -65,9 +57,8 @@ impl ClientPlan {
         let opcode = if std::str::from_utf8(&message).is_ok() { frame::TEXT } else { frame::BINARY };
         let (head, length) = frame::head(opcode, true, message.len() as u64, true);
         let (handshake, head) = (text.into_bytes().into(), head[..length].into());
-        let expect_text = (!expect_text.is_empty()).then(|| Finder::new(expect_text).into_owned());
-        let (most, pushes) = (u64::from(*messages), AtomicBool::new(false));
-        Ok(Self(Arc::new(Prepared { handshake, head, message, most, expect_text, pushes })))
+        let most = u64::from(*messages);
+        Ok(Self(Arc::new(Prepared { handshake, head, message, most, answer_rule })))
     }
 }
 
@@ -90,7 +81,7 @@ impl Client for ClientPlan {
             outstanding: 0,
             reader: Reader::new(false),
             bytes: 0,
-            search: Search::default(),
+            answers: AnswerFinder::default(),
         };
         session.reset();
         session
@@ -116,9 +107,9 @@ pub struct ClientSession {
     begun: u64,
     outstanding: u32,
     reader: Reader,
-    /// Bytes of the message being received, and the search for the text of an answer in it.
+    /// Bytes of the message being received.
     bytes: u64,
-    search: Search,
+    answers: AnswerFinder,
 }
 
 impl Requester for ClientSession {
@@ -127,7 +118,7 @@ impl Requester for ClientSession {
     }
 
     fn may_be_pushed_to(&self) -> bool {
-        self.plan.expect_text.is_none()
+        self.plan.answer_rule.is_next_message()
     }
 
     fn ready(&self) -> bool {
@@ -135,7 +126,7 @@ impl Requester for ClientSession {
     }
 
     fn explain(&self) -> Option<String> {
-        self.refusal.clone()
+        self.refusal.clone().or_else(|| self.answers.explain(&self.plan.answer_rule))
     }
 
     fn is_answering(&self) -> bool {
@@ -146,7 +137,8 @@ impl Requester for ClientSession {
         !self.over && (self.plan.most == 0 || self.begun < self.plan.most)
     }
 
-    fn begin(&mut self, _: Request) {
+    fn begin(&mut self, request: Request) {
+        self.answers.begin(&self.plan.answer_rule, request.id);
         self.to_send += 1;
         self.outstanding += 1;
         self.begun += 1;
@@ -183,19 +175,19 @@ impl Requester for ClientSession {
             match piece {
                 Piece::Data { head, bytes, ends, .. } => {
                     self.bytes += bytes.len() as u64;
-                    if let Some(text) = &self.plan.expect_text {
-                        self.search.look(text, bytes);
-                    }
+                    self.answers.piece(&self.plan.answer_rule, bytes);
                     if !(ends && head.fin) {
                         continue;
                     }
                     let bytes = std::mem::take(&mut self.bytes);
-                    if self.is_answer()? {
-                        self.outstanding -= 1;
-                        progress.completed += 1;
-                        done(Done { which: Which::Oldest, status: 0, outcome: Outcome::Expected, bytes });
-                    } else {
-                        progress.unasked += 1;
+                    match self.message_ended()? {
+                        Found::Answer(which) => {
+                            self.outstanding -= 1;
+                            progress.completed += 1;
+                            done(Done { which, status: 0, outcome: Outcome::Expected, bytes });
+                        }
+                        Found::Part => {}
+                        Found::Unasked => progress.unasked += 1,
                     }
                 }
                 Piece::Control { opcode: frame::PING, payload } => {
@@ -233,29 +225,16 @@ impl Requester for ClientSession {
         self.answer.clear();
         self.reader.reset();
         (self.open, self.over, self.refusal) = (false, false, None);
-        self.search.clear();
+        self.answers.clear();
         (self.to_send, self.sent, self.begun, self.outstanding, self.bytes) = (0, 0, 0, 0, 0);
     }
 }
 
 impl ClientSession {
-    /// Returns true if the complete message is the answer to a request.
-    fn is_answer(&mut self) -> Result<bool, Fault> {
-        let unsent = self.to_send as usize;
-        let is_asked_for = self.outstanding as usize > unsent;
-        if self.plan.expect_text.is_some() {
-            let found = self.search.found();
-            self.search.clear();
-            return Ok(found && is_asked_for);
-        }
-        if !is_asked_for {
-            self.plan.pushes.store(true, Ordering::Relaxed);
-        }
-        if !self.plan.pushes.load(Ordering::Relaxed) {
-            return Ok(true);
-        }
-        self.refusal = Some(PUSHES.into());
-        Err(Fault::Malformed("a message that no request asked for"))
+    /// Finds the request that the complete message answers.
+    fn message_ended(&mut self) -> Result<Found, Fault> {
+        let is_asked_for = self.outstanding > self.to_send;
+        self.answers.message_ended(&self.plan.answer_rule, is_asked_for)
     }
 
     /// Checks the complete answer to the handshake.
@@ -294,6 +273,7 @@ impl ClientSession {
             let from = self.sent - head.len();
             let n = (message.len() - from).min(out.len());
             out[..n].copy_from_slice(&message[from..from + n]);
+            self.answers.write_id(&self.plan.answer_rule, from, &mut out[..n]);
             mask::apply(&mut out[..n], self.mask, from as u64);
             n
         };
@@ -301,6 +281,7 @@ impl ClientSession {
         if self.sent == head.len() + message.len() {
             self.sent = 0;
             self.to_send -= 1;
+            self.answers.sent();
         }
         n
     }

@@ -1,9 +1,11 @@
 //! WebSocket (RFC 6455), both halves: one message and the message that answers it form a request. Extensions are not
 //! offered.
 
+mod answers;
 mod client;
 mod frame;
 mod handshake;
+mod ids;
 mod mask;
 mod spec;
 

@@ -23,6 +23,10 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         message_bytes: 64,
         messages: 0,
         expect_text: String::new(),
+        id_pointer: None,
+        answer_id_pointer: None,
+        answer_message: None,
+        exchange_messages: None,
     },
     flags: &[
         Flag {
@@ -75,6 +79,54 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             set: FlagValue::Text(|plan, text| {
                 if let Protocol::Websocket { expect_text, .. } = plan {
                     *expect_text = text.into();
+                }
+            }),
+        },
+        Flag {
+            name: "id-pointer",
+            short: None,
+            requires: Some("body"),
+            value: "POINTER",
+            help: "ws: JSON pointer to the ID in the message, such as /id; each message gets another ID there, and only a message with this ID is its answer",
+            set: FlagValue::Text(|plan, pointer| {
+                if let Protocol::Websocket { id_pointer, .. } = plan {
+                    *id_pointer = Some(pointer.into());
+                }
+            }),
+        },
+        Flag {
+            name: "answer-id-pointer",
+            short: None,
+            requires: Some("id-pointer"),
+            value: "POINTER",
+            help: "ws: JSON pointer to the ID in the answer [default: --id-pointer]",
+            set: FlagValue::Text(|plan, pointer| {
+                if let Protocol::Websocket { answer_id_pointer, .. } = plan {
+                    *answer_id_pointer = Some(pointer.into());
+                }
+            }),
+        },
+        Flag {
+            name: "answer-message",
+            short: None,
+            requires: None,
+            value: "N",
+            help: "ws: the answer is the Nth message that the server sends for each request, from 1; for a server that sends an ack and a result: 2",
+            set: FlagValue::Number(|plan, n| {
+                if let Protocol::Websocket { answer_message, .. } = plan {
+                    *answer_message = Some(n);
+                }
+            }),
+        },
+        Flag {
+            name: "exchange-messages",
+            short: None,
+            requires: Some("answer-message"),
+            value: "N",
+            help: "ws: number of messages that the server sends for each request [default: --answer-message]",
+            set: FlagValue::Number(|plan, n| {
+                if let Protocol::Websocket { exchange_messages, .. } = plan {
+                    *exchange_messages = Some(n);
                 }
             }),
         },

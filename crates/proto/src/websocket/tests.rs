@@ -6,17 +6,42 @@ use run::Protocol;
 use super::frame::{self, FIN, Piece, Reader};
 use super::handshake::{accept_response, key};
 use super::{ClientPlan, ClientSession, ServerSession};
-use crate::{Client, Done, Fault, Progress, Request, Requester, Session};
+use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Session, Which};
 
 fn client(message_bytes: u64, messages: u32) -> ClientSession {
-    expecting("", message_bytes, messages).session()
+    plan(message_bytes, messages, |_| ()).unwrap().session()
 }
 
-fn expecting(text: &str, message_bytes: u64, messages: u32) -> ClientPlan {
+/// Creates the plan of a client whose rule for answers `set` changes.
+fn plan(message_bytes: u64, messages: u32, set: fn(&mut AnswerSettings)) -> Result<ClientPlan, ProtoError> {
+    let mut rule = AnswerSettings::default();
+    set(&mut rule);
+    let AnswerSettings { expect_text, body_file, id_pointer, answer_id_pointer, answer_message, exchange_messages } =
+        rule;
     let (path, host, headers) = ("/chat?x".into(), "localhost".into(), vec![("X-A".into(), "b".into())]);
-    let (body_file, expect_text) = (None, text.into());
-    let plan = Protocol::Websocket { path, host, headers, body_file, message_bytes, messages, expect_text };
-    ClientPlan::new(&plan).unwrap()
+    ClientPlan::new(&Protocol::Websocket {
+        path,
+        host,
+        headers,
+        body_file,
+        message_bytes,
+        messages,
+        expect_text,
+        id_pointer,
+        answer_id_pointer,
+        answer_message,
+        exchange_messages,
+    })
+}
+
+#[derive(Default)]
+struct AnswerSettings {
+    expect_text: String,
+    body_file: Option<String>,
+    id_pointer: Option<String>,
+    answer_id_pointer: Option<String>,
+    answer_message: Option<u16>,
+    exchange_messages: Option<u16>,
 }
 
 /// Creates a session after its handshake.
@@ -156,7 +181,7 @@ fn a_message_that_nobody_asked_for_is_no_answer() {
         sent(&mut session, 100);
         session
     };
-    let plan = expecting("", 5, 0);
+    let plan = plan(5, 0, |_| ()).unwrap();
     let (mut first, mut second) = (begun(&plan), begun(&plan));
     let mut ended = 0;
     assert!(first.receive(&[&answer[..], &news].concat(), &mut |_| ended += 1).is_err());
@@ -164,11 +189,11 @@ fn a_message_that_nobody_asked_for_is_no_answer() {
     assert!(first.explain().unwrap().contains("--expect-text"), "{:?}", first.explain());
     // Which message of this server is an answer is no longer known, on any connection.
     assert!(second.receive(&answer, &mut |_| ended += 1).is_err() && ended == 1);
-    let mut early = accepted(expecting("", 5, 0).session());
+    let mut early = open(0);
     early.begin(Request::default());
     assert!(early.receive(&news, &mut drop).is_err(), "it came before the request was sent");
 
-    let mut told = begun(&expecting("id:", 5, 0));
+    let mut told = begun(&super::tests::plan(5, 0, |rule| rule.expect_text = "id:".into()).unwrap());
     let halves = [framed(frame::TEXT, b"i"), framed(FIN, b"d: 8")].concat();
     for (bytes, completed) in [(&news[..], 0), (&answer, 1), (&answer, 0), (&news, 0)] {
         assert_eq!(told.receive(bytes, &mut drop).unwrap().completed, completed);
@@ -176,6 +201,87 @@ fn a_message_that_nobody_asked_for_is_no_answer() {
     told.begin(Request::default());
     sent(&mut told, 100);
     assert_eq!(told.receive(&halves, &mut drop).unwrap().completed, 1, "over parts of a message");
+}
+
+/// Returns the ID of each request that the messages end, and the number of messages that no request asked for.
+fn ended(session: &mut ClientSession, messages: &[&str]) -> Result<(Vec<Which>, u32), Fault> {
+    let mut all = Vec::new();
+    let bytes: Vec<u8> = messages.iter().flat_map(|text| framed(FIN | frame::TEXT, text.as_bytes())).collect();
+    let progress = session.receive(&bytes, &mut |done| all.push(done.which))?;
+    assert_eq!(progress.completed as usize, all.len());
+    Ok((all, progress.unasked))
+}
+
+#[test]
+fn each_message_has_its_id_and_only_its_answer_ends_it() {
+    crate::received_files::add_received_file(
+        "ids-of-websocket.json".into(),
+        br#"{"params": [{"id": "x", "n": 1.50}]}"#.to_vec(),
+    );
+    let plan = plan(5, 0, |rule| {
+        rule.body_file = Some("ids-of-websocket.json".into());
+        (rule.id_pointer, rule.answer_id_pointer) = (Some("/params/0/id".into()), Some("/reply~1to".into()));
+    });
+    let mut session = accepted(plan.unwrap().session());
+    (0..3).for_each(|id| session.begin(Request { id, item: 0 }));
+    let all = sent(&mut session, 7);
+    let (head, message) = (6, r#"{"params": [{"id": "1000000000", "n": 1.50}]}"#);
+    let ids: Vec<String> = all
+        .chunks(head + message.len())
+        .map(|frame| {
+            let mut text = frame[head..].to_vec();
+            super::mask::apply(&mut text, *frame[2..].first_chunk().unwrap(), 0);
+            let text = String::from_utf8(text).unwrap();
+            assert_eq!((&text[..20], &text[30..]), (&message[..20], &message[30..]), "the rest stays as it is");
+            text[20..30].to_owned()
+        })
+        .collect();
+    let news = r#"{"event": "price"}"#;
+    let echo = format!("{{\"params\": [{{\"id\": \"{}\"}}]}}", ids[0]);
+    let answer = |id: &str| format!("{{\"reply/to\": {id}}}");
+    assert_eq!(ended(&mut session, &[news, "no JSON", &echo, &answer("1")]), Ok((vec![], 4)));
+    assert!(session.explain().is_some_and(|why| why.contains("--answer-id-pointer") && why.contains("/reply~1to")));
+    let (text, float) = (answer(&format!("\"{}\"", ids[2])), answer(&format!("{}.0", ids[0])));
+    assert_eq!(ended(&mut session, &[&text, news, &float]), Ok((vec![Which::Id(2), Which::Id(0)], 1)));
+    assert_eq!(ended(&mut session, &[&text, &answer(&ids[1])]), Ok((vec![Which::Id(1)], 1)), "each ID answers once");
+    assert_eq!(session.explain(), None);
+}
+
+#[test]
+fn the_answer_is_known_by_its_position() {
+    let after = |messages: &[&str]| {
+        let plan = plan(5, 0, |rule| (rule.answer_message, rule.exchange_messages) = (Some(2), Some(3)));
+        let mut session = accepted(plan.unwrap().session());
+        (0..2).for_each(|_| session.begin(Request::default()));
+        sent(&mut session, 100);
+        let found = ended(&mut session, messages).map(|(all, unasked)| (all.len(), unasked));
+        (found, session.explain())
+    };
+    for (messages, answers) in [(1, 0), (2, 1), (4, 1), (5, 2), (6, 2)] {
+        assert_eq!(after(&vec!["m"; messages]), (Ok((answers, 0)), None), "{messages}");
+    }
+    let (found, why) = after(&["m"; 7]);
+    assert!(found.is_err() && why.is_some_and(|why| why.contains("--exchange-messages")));
+}
+
+#[test]
+fn a_rule_that_cannot_hold_is_refused_with_advice() {
+    crate::received_files::add_received_file("no-id-of-websocket.json".into(), br#"{"id": null, "list": []}"#.to_vec());
+    fn body(rule: &mut AnswerSettings, pointer: &str) {
+        (rule.body_file, rule.id_pointer) = (Some("no-id-of-websocket.json".into()), Some(pointer.into()));
+    }
+    for (set, words) in [
+        ((|rule| body(rule, "id")) as fn(&mut AnswerSettings), "--id-pointer id: no JSON pointer"),
+        (|rule| body(rule, "/id"), "no text and no number"),
+        (|rule| body(rule, "/none\x1b"), "put any ID there"),
+        (|rule| rule.id_pointer = Some("/id".into()), "no JSON"),
+        (|rule| rule.answer_message = Some(0), "counted from 1"),
+        (|rule| (rule.answer_message, rule.exchange_messages) = (Some(3), Some(2)), "at least 3"),
+        (|rule| (rule.answer_message, rule.expect_text) = (Some(3), "x".into()), "only one of"),
+    ] {
+        let error = plan(5, 0, set).err().unwrap().to_string();
+        assert!(error.contains(words) && !error.contains('\x1b'), "{words}: {error}");
+    }
 }
 
 #[test]

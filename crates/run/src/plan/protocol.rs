@@ -79,6 +79,18 @@ pub enum Protocol {
         /// Text that a message must hold to be an answer. Other messages are skipped.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         expect_text: String,
+        /// JSON pointer (RFC 6901) to the ID in each message. Only a message with this ID is the answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id_pointer: Option<String>,
+        /// JSON pointer to the ID in an answer; absent if it equals `id_pointer`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer_id_pointer: Option<String>,
+        /// Position of the answer among the messages that the server sends for each request, from 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer_message: Option<u16>,
+        /// Number of messages that the server sends for each request; absent if the answer is the last.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exchange_messages: Option<u16>,
     },
     /// gRPC: unary calls over HTTP/2.
     Grpc {

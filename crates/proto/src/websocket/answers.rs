@@ -1,0 +1,219 @@
+//! Rules that tell the answers of a server from messages that it sends by itself.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use memchr::memmem::Finder;
+use run::Protocol;
+
+use super::ids::MessageIds;
+use crate::search::Search;
+use crate::{Fault, ProtoError, Which};
+
+/// Maximum bytes of a message whose ID is looked for.
+const MAX_MESSAGE: usize = 1 << 20;
+/// Explanation of a message that nobody asked for.
+const PUSHES: &str = "it sends messages that no request asked for, so an answer is not known from them. Say how answers are \
+                      told: by a text that only answers hold (--expect-text TEXT), by the request's ID (--body FILE \
+                      --id-pointer /id), or by their position (--answer-message N --exchange-messages N)";
+
+/// Rule by which an answer is known.
+pub(super) enum AnswerRule {
+    /// Each message answers the oldest request. True once the server sent a message that nobody asked for, on any
+    /// connection: no message is then known to be an answer.
+    NextMessage(AtomicBool),
+    /// Answers hold a text.
+    Text(Finder<'static>),
+    /// Answers hold the ID of their request.
+    Id(MessageIds),
+    /// The server sends `messages` messages for each request, of which number `answer` is the answer.
+    Position { answer: u16, messages: u16 },
+}
+
+impl AnswerRule {
+    /// Reads the rule of a plan. Returns the message as it is sent, with room for an ID.
+    pub(super) fn new(plan: &Protocol, message: Arc<[u8]>) -> Result<(Self, Arc<[u8]>), ProtoError> {
+        let Protocol::Websocket {
+            expect_text, id_pointer, answer_id_pointer, answer_message, exchange_messages, ..
+        } = plan
+        else {
+            return Err(ProtoError::Unknown(plan.name()));
+        };
+        let text = Some(expect_text).filter(|text| !text.is_empty());
+        match (text, id_pointer, answer_message) {
+            (None, None, None) => Ok((Self::NextMessage(AtomicBool::new(false)), message)),
+            (Some(text), None, None) => Ok((Self::Text(Finder::new(text).into_owned()), message)),
+            (None, Some(pointer), None) => {
+                let (ids, message) = MessageIds::new(pointer, answer_id_pointer.as_deref(), &message)?;
+                Ok((Self::Id(ids), message))
+            }
+            (None, None, Some(answer)) => {
+                let messages = exchange_messages.unwrap_or(*answer);
+                Ok((position(*answer, messages)?, message))
+            }
+            (_, Some(pointer), _) => Err(twice("id-pointer", pointer)),
+            (_, None, Some(answer)) => Err(twice("answer-message", &answer.to_string())),
+        }
+    }
+
+    /// Returns true if any next message counts as the answer.
+    pub(super) fn is_next_message(&self) -> bool {
+        matches!(self, Self::NextMessage(_))
+    }
+}
+
+fn position(answer: u16, messages: u16) -> Result<AnswerRule, ProtoError> {
+    if answer == 0 {
+        let (flag, advice) = ("answer-message", "messages are counted from 1");
+        return Err(ProtoError::Flag { flag, value: "0".into(), advice: advice.into() });
+    }
+    if messages < answer {
+        let advice = format!("the answer is message {answer}; give at least {answer}");
+        return Err(ProtoError::Flag { flag: "exchange-messages", value: messages.to_string(), advice });
+    }
+    Ok(AnswerRule::Position { answer, messages })
+}
+
+fn twice(flag: &'static str, value: &str) -> ProtoError {
+    let advice = "give only one of --expect-text, --id-pointer and --answer-message".into();
+    ProtoError::Flag { flag, value: run::visible(value).to_string(), advice }
+}
+
+/// Meaning of a complete message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// The answer to a request.
+    Answer(Which),
+    /// Another message of an exchange.
+    Part,
+    /// A message that no request asked for.
+    Unasked,
+}
+
+/// State of the rule on one connection.
+#[derive(Debug, Default)]
+pub(super) struct AnswerFinder {
+    search: Search,
+    /// The message being received, if its ID is looked for.
+    message: Vec<u8>,
+    is_too_long: bool,
+    /// IDs of the messages that are not yet sent completely.
+    unsent: VecDeque<u32>,
+    /// Requests under way: the ID in the message, and the ID of the request.
+    waiting: Vec<(u32, u16)>,
+    /// Number of messages of the current exchange so far.
+    position: u16,
+    /// Number of messages since the last answer that were none.
+    unasked: u64,
+}
+
+impl AnswerFinder {
+    /// Adds a request.
+    pub(super) fn begin(&mut self, rule: &AnswerRule, request: u16) {
+        if let AnswerRule::Id(ids) = rule {
+            let id = ids.next();
+            self.unsent.push_back(id);
+            self.waiting.push((id, request));
+        }
+    }
+
+    /// Writes the ID of the message being sent into its piece from `from` on.
+    pub(super) fn write_id(&self, rule: &AnswerRule, from: usize, piece: &mut [u8]) {
+        if let (AnswerRule::Id(ids), Some(id)) = (rule, self.unsent.front()) {
+            ids.write(*id, from, piece);
+        }
+    }
+
+    /// Notes that a message was sent completely.
+    pub(super) fn sent(&mut self) {
+        self.unsent.pop_front();
+    }
+
+    /// Reads a piece of a message.
+    pub(super) fn piece(&mut self, rule: &AnswerRule, bytes: &[u8]) {
+        match rule {
+            AnswerRule::Text(text) => self.search.look(text, bytes),
+            AnswerRule::Id(_) => {
+                self.is_too_long |= self.message.len() + bytes.len() > MAX_MESSAGE;
+                if !self.is_too_long {
+                    self.message.extend_from_slice(bytes);
+                }
+            }
+            AnswerRule::NextMessage(_) | AnswerRule::Position { .. } => {}
+        }
+    }
+
+    /// Finds the meaning of the complete message. `is_asked_for` is true if a request that was sent waits.
+    pub(super) fn message_ended(&mut self, rule: &AnswerRule, is_asked_for: bool) -> Result<Found, Fault> {
+        let found = match rule {
+            AnswerRule::NextMessage(pushes) => {
+                pushes.fetch_or(!is_asked_for, Ordering::Relaxed);
+                if pushes.load(Ordering::Relaxed) { Found::Unasked } else { Found::Answer(Which::Oldest) }
+            }
+            AnswerRule::Text(_) if self.search.found() && is_asked_for => Found::Answer(Which::Oldest),
+            AnswerRule::Text(_) => Found::Unasked,
+            AnswerRule::Id(ids) => self.by_id(ids)?,
+            AnswerRule::Position { answer, messages } => self.by_position(*answer, *messages, is_asked_for),
+        };
+        self.search.clear();
+        self.message.clear();
+        self.unasked = if found == Found::Unasked { self.unasked + 1 } else { 0 };
+        let is_fault = matches!(rule, AnswerRule::NextMessage(_) | AnswerRule::Position { .. });
+        if is_fault && found == Found::Unasked {
+            return Err(Fault::Malformed("a message that no request asked for"));
+        }
+        Ok(found)
+    }
+
+    fn by_id(&mut self, ids: &MessageIds) -> Result<Found, Fault> {
+        if std::mem::take(&mut self.is_too_long) {
+            return Err(Fault::Limit("a message of over 1 MiB whose ID is looked for"));
+        }
+        let id = ids.of_answer(&self.message);
+        let at = self.waiting.iter().position(|(waiting, _)| Some(*waiting) == id);
+        let request = at.map(|at| self.waiting.swap_remove(at).1);
+        Ok(request.map_or(Found::Unasked, |request| Found::Answer(Which::Id(request))))
+    }
+
+    fn by_position(&mut self, answer: u16, messages: u16, is_asked_for: bool) -> Found {
+        if self.position == 0 && !is_asked_for {
+            return Found::Unasked;
+        }
+        self.position += 1;
+        let found = if self.position == answer { Found::Answer(Which::Oldest) } else { Found::Part };
+        self.position %= messages;
+        found
+    }
+
+    /// Explains why messages are no answers, with advice.
+    pub(super) fn explain(&self, rule: &AnswerRule) -> Option<String> {
+        if self.unasked == 0 {
+            return None;
+        }
+        Some(match rule {
+            AnswerRule::NextMessage(_) => PUSHES.into(),
+            AnswerRule::Text(_) => {
+                "no message held the text of --expect-text; give a text that every answer holds".into()
+            }
+            AnswerRule::Id(ids) => format!(
+                "no message held the request's ID at {:?}; give the pointer of the ID in the answer with \
+                 --answer-id-pointer",
+                run::visible(&ids.pointer)
+            ),
+            AnswerRule::Position { messages, .. } => format!(
+                "it sends more messages for a request than {messages}; give their number with --exchange-messages, or \
+                 tell answers by their text (--expect-text) or ID (--id-pointer)"
+            ),
+        })
+    }
+
+    /// Forgets the connection and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.search.clear();
+        self.message.clear();
+        self.unsent.clear();
+        self.waiting.clear();
+        (self.is_too_long, self.position, self.unasked) = (false, 0, 0);
+    }
+}

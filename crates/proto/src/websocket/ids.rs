@@ -1,0 +1,89 @@
+//! IDs in messages: each message carries its own, and its answer brings it back.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::ProtoError;
+use crate::json_pointer::JsonPointer;
+
+/// Smallest ID. All IDs have ten digits, so each message has the same length.
+const MIN_ID: u32 = 1_000_000_000;
+/// Number of IDs before they repeat. The largest still fits a signed integer of 32 bits.
+const IDS: u32 = i32::MAX as u32 - MIN_ID;
+const DIGITS: usize = 10;
+
+/// Places of the IDs in messages and answers, and the source of the IDs.
+pub(super) struct MessageIds {
+    in_message: Range<usize>,
+    in_answer: JsonPointer,
+    /// Pointer of answers as given.
+    pub(super) pointer: String,
+    /// The next ID, for all connections together: a server may send answers of one connection to the others as well.
+    next: AtomicU32,
+}
+
+impl MessageIds {
+    /// Finds the place of the ID and returns the message with room for IDs there.
+    pub(super) fn new(
+        pointer: &str,
+        answer_pointer: Option<&str>,
+        message: &[u8],
+    ) -> Result<(Self, Arc<[u8]>), ProtoError> {
+        let parsed = parse("id-pointer", pointer)?;
+        let (flag, of_answer) = answer_pointer.map_or(("id-pointer", pointer), |p| ("answer-id-pointer", p));
+        let in_answer = parse(flag, of_answer)?;
+        let found = parsed.find(message).ok_or_else(|| wrong("id-pointer", pointer, missing(message)))?;
+        let begin = found.as_ptr() as usize - message.as_ptr() as usize;
+        let quote = match found.as_bytes() {
+            [b'"', ..] => "\"",
+            [b'-' | b'0'..=b'9', ..] => "",
+            _ => return Err(wrong("id-pointer", pointer, "the value there is no text and no number".into())),
+        };
+        let room = format!("{quote}{MIN_ID}{quote}");
+        let with_id = [&message[..begin], room.as_bytes(), &message[begin + found.len()..]].concat();
+        let in_message = begin + quote.len()..begin + quote.len() + DIGITS;
+        // Processes that load one server begin at different IDs.
+        let next = AtomicU32::new(fastrand::u32(..IDS));
+        Ok((Self { in_message, in_answer, pointer: of_answer.into(), next }, with_id.into()))
+    }
+
+    /// Returns an ID that no recent message had.
+    pub(super) fn next(&self) -> u32 {
+        MIN_ID + self.next.fetch_add(1, Ordering::Relaxed) % IDS
+    }
+
+    /// Writes the part of an ID that falls into `out`, the piece of the message from `from` on.
+    pub(super) fn write(&self, id: u32, from: usize, out: &mut [u8]) {
+        let (begin, end) = (self.in_message.start.max(from), self.in_message.end.min(from + out.len()));
+        if begin < end {
+            let digits = id.to_string();
+            let of_id = &digits.as_bytes()[begin - self.in_message.start..end - self.in_message.start];
+            out[begin - from..end - from].copy_from_slice(of_id);
+        }
+    }
+
+    /// Returns the ID in a message of the server. A number may come back as text, and text as a number.
+    pub(super) fn of_answer(&self, message: &[u8]) -> Option<u32> {
+        let found = self.in_answer.find(message)?;
+        let bare = found.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(found);
+        // Servers whose only numbers are floating-point numbers may write 1000000000.0 or 1e9.
+        bare.parse().ok().or_else(|| bare.parse::<f64>().ok().filter(|id| id.fract() == 0.0).map(|id| id as u32))
+    }
+}
+
+fn parse(flag: &'static str, pointer: &str) -> Result<JsonPointer, ProtoError> {
+    let advice = "no JSON pointer (RFC 6901); write a slash before each name, such as /params/id";
+    JsonPointer::parse(pointer).ok_or_else(|| wrong(flag, pointer, advice.into()))
+}
+
+fn missing(message: &[u8]) -> String {
+    match serde_json::from_slice::<serde::de::IgnoredAny>(message) {
+        Ok(_) => "the message has no such value; put any ID there, such as 1".into(),
+        Err(_) => "the message of --body is no JSON".into(),
+    }
+}
+
+fn wrong(flag: &'static str, value: &str, advice: String) -> ProtoError {
+    ProtoError::Flag { flag, value: run::visible(value).to_string(), advice }
+}
