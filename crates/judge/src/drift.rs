@@ -5,6 +5,8 @@ use run::{CounterId, Drift, DriftMetric, Intensity, Run, Side, Trial, Window};
 use stats::trend::{Trend, trend};
 
 use crate::Facts;
+use run::number::span;
+
 use crate::number::{duration, figure, median, percent};
 use crate::sides::window_of;
 use crate::thresholds::{FAILURES_MATTER, GOES_ON, LEVEL_MATTERS, LONG_S, TIME_MATTERS, TREND_SURE};
@@ -55,10 +57,10 @@ fn of_trial(trial: &Trial, opened: f64) -> Vec<Drift> {
 fn of_level(side: &Side, window: Window, (id, what, words): Level, opened: f64) -> Option<Drift> {
     let found = growth(&parts(window, side.over_time(id).into_iter()), window)?;
     let sentence = format!(
-        "the server's {what} grew by {} in {} s ({} an hour): a leak, or a cache that still fills; a longer run tells them \
+        "the server's {what} grew by {} in {} ({} an hour): a leak, or a cache that still fills; a longer run tells them \
          apart",
         words(found.grown),
-        figure(window.length_s()),
+        span(window.length_s()),
         words(found.per_s * 3600.0)
     );
     let explained = if id == DESCRIPTORS { opened } else { 0.0 };
@@ -70,10 +72,10 @@ fn of_response(trial: &Trial, window: Window) -> Option<Drift> {
     let medians = trial.moments.iter().filter_map(|m| Some((m.t_s, m.p50_us?)));
     let found = growth(&parts(window, medians), window)?;
     let sentence = format!(
-        "the median response time grew by {} in {} s under a constant load, from about {}: a queue, a table or the heap \
+        "the median response time grew by {} in {} under a constant load, from about {}: a queue, a table or the heap \
          grows, or the machine slows down",
         duration(found.grown),
-        figure(window.length_s()),
+        span(window.length_s()),
         duration((found.median - found.grown / 2.0).max(0.0))
     );
     (found.grown >= TIME_MATTERS * found.median).then(|| found.drift(DriftMetric::ResponseTime, None, sentence))
@@ -83,9 +85,9 @@ fn of_failures(trial: &Trial, window: Window) -> Option<Drift> {
     let shares = trial.moments.iter().filter_map(|m| Some((m.t_s, m.failed_share()?)));
     let found = growth(&parts(window, shares), window)?;
     let sentence = format!(
-        "the share of failed requests grew by {} of all in {} s under a constant load: some resource runs out",
+        "the share of failed requests grew by {} of all in {} under a constant load: some resource runs out",
         percent(found.grown),
-        figure(window.length_s())
+        span(window.length_s())
     );
     (found.grown >= FAILURES_MATTER).then(|| found.drift(DriftMetric::Failures, None, sentence))
 }

@@ -214,7 +214,7 @@ impl<'w> Lab<'w> {
         let broken = ended == TrialEnd::Broken || trial.incidents.iter().any(|i| i.kind.invalidates_trial());
         self.stopped |= ended == TrialEnd::ByUser || broken && !observation.is_blind();
         if ended == TrialEnd::ByUser {
-            trial.notes.push(format!("interrupted after {:.1} s of measuring", trial.measured.length_s));
+            trial.notes.push(format!("interrupted after {} of measuring", run::number::span(trial.measured.length_s)));
         }
         Ok(trial)
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use run::{ErrorKind, FigureUnit, Intensity, Run, Side, Summary, SummaryFigure, Trial, TrialKind};
 
-use super::figures::{CLASS_COUNTS, FIGURES, Of, sides, times};
+use super::figures::{CLASS_COUNTS, FIGURES, Figure, LATER_FIGURES, Of, sides, times};
 use super::wrap::clean;
 use crate::{Doc, ReportError, Style};
 use run::number::machine;
@@ -24,13 +24,11 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     let classes: BTreeSet<&str> = run.trials.iter().flat_map(|t| &t.classes).map(|c| c.name.as_str()).collect();
     header.extend(classes.iter().flat_map(|class| class_columns(class)));
     header.extend(times(run).flat_map(|(name, ..)| BOUNDS.iter().map(move |(part, _)| format!("{name}_{part}"))));
+    header.extend(LATER_FIGURES.iter().map(|figure| figure.column.into()));
     push(&mut out, header);
     for (i, trial) in run.trials.iter().enumerate() {
         let mut row: Vec<String> = COLUMNS.iter().map(|(_, get)| get(i, trial)).collect();
-        row.extend(FIGURES.iter().map(|figure| match figure.of {
-            Of::Count(of) => of(trial).to_string(),
-            Of::Level(of) => machine(of(trial)),
-        }));
+        row.extend(FIGURES.iter().map(|figure| value(figure, trial)));
         row.push(trial.tally.error_count().to_string());
         row.extend(ErrorKind::ALL.iter().map(|k| trial.tally.errors.0.get(k).copied().unwrap_or(0).to_string()));
         row.extend(times(run).flat_map(|(_, _, of)| figures(of(trial))));
@@ -39,9 +37,17 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
         row.extend(costs.iter().map(|(side, id, _)| cost(trial, side, id)));
         row.extend(classes.iter().flat_map(|class| class_figures(trial, class)));
         row.extend(times(run).flat_map(|(_, _, of)| BOUNDS.iter().map(|(_, get)| get(of(trial)))));
+        row.extend(LATER_FIGURES.iter().map(|figure| value(figure, trial)));
         push(&mut out, row);
     }
     Ok(out)
+}
+
+fn value(figure: &Figure, trial: &Trial) -> String {
+    match figure.of {
+        Of::Count(of) => of(trial).to_string(),
+        Of::Level(of) => machine(of(trial)),
+    }
 }
 
 /// Returns the names of the columns of a request class.

@@ -8,7 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 use run::Run;
 use sha2::{Digest as _, Sha256};
 
+use super::code_spans::{Piece, code_spans};
 use super::html_table::TableHtml;
+use crate::plot::escape;
 use crate::plot::{Chain, Flame, Frame, Intervals, bars_svg, chain_svg, flame_svg, intervals_svg, plot_svg};
 use crate::{Bars, Block, Doc, Plot, ReportError, Section, Style, Tone, Weight};
 
@@ -157,6 +159,32 @@ pub(super) fn tone(tone: &Tone) -> &'static str {
 /// Returns the width of an evidence bar in percent.
 fn percent(share: &f64) -> String {
     format!("{:.0}", (share * 100.0).clamp(0.0, 100.0))
+}
+
+/// Returns a sentence as HTML: escaped, with its commands as code, and with no-break spaces before units.
+pub(super) fn prose(text: &str) -> String {
+    html(text, glue)
+}
+
+/// Returns the text of a cell as HTML: escaped, with its commands as code.
+pub(super) fn cell(text: &str) -> String {
+    html(text, str::to_owned)
+}
+
+fn html(text: &str, words: impl Fn(&str) -> String) -> String {
+    let piece = |piece| match piece {
+        Piece::Words(text) => escape(&words(text)),
+        Piece::Code(text) => format!("<code>{}</code>", escape(text)),
+    };
+    code_spans(text).into_iter().map(piece).collect()
+}
+
+/// Returns a text without the marks of its commands, for places without markup.
+pub(super) fn unmarked(text: &str) -> String {
+    let bare = |piece| match piece {
+        Piece::Words(text) | Piece::Code(text) => text,
+    };
+    code_spans(text).into_iter().map(bare).collect()
 }
 
 /// Returns the text with a no-break space between each figure and its unit.

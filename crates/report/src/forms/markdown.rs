@@ -2,6 +2,7 @@
 
 use run::Run;
 
+use super::code_spans::{Piece, code_spans};
 use super::wrap::clean;
 use crate::{Block, Doc, ReportError, Section, Style, Table, Tone};
 use run::number::quantity;
@@ -103,10 +104,19 @@ fn table(table: &Table) -> String {
     out
 }
 
-/// Escapes a text for Markdown: no markup, no HTML, no ends of cells or lines.
+/// Escapes a text for Markdown: no markup but code, no HTML, no ends of cells or lines.
 fn escape(text: &str) -> String {
+    let piece = |piece| match piece {
+        Piece::Words(words) => escape_words(words),
+        // Within code, only the bar of a table has a meaning.
+        Piece::Code(code) => format!("`{}`", code.replace('|', "\\|")),
+    };
+    code_spans(&clean(text)).into_iter().map(piece).collect()
+}
+
+fn escape_words(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in clean(text).chars() {
+    for c in text.chars() {
         match c {
             '\\' | '`' | '*' | '[' | ']' | '|' => {
                 out.push('\\');
@@ -128,5 +138,6 @@ mod tests {
     fn a_table_of_words_is_rendered() {
         let text = markdown_table(&["id", "meaning"], &[vec!["a|b".into(), "<x>".into()]]);
         assert_eq!(text, "| id | meaning |\n|---|---|\n| a\\|b | &lt;x> |\n");
+        assert_eq!(escape("run `find '<a>' | x*` and * `"), "run `find '<a>' \\| x*` and \\* \\`");
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! To add a form, write a file with `fn make(&Doc, &Run, &Style) -> Result<String, ReportError>` and add a row.
 
+mod code_spans;
 mod csv;
 mod figures;
 mod folded;

@@ -72,7 +72,7 @@ fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
     (points.len() > 2).then(|| Plot {
         title: "completed requests".into(),
         caption: "per second".into(),
-        x: Axis::new("seconds", Unit::Seconds, Scale::Linear),
+        x: Axis::new("time", Unit::Seconds, Scale::Linear),
         y: Axis::new("completed", Unit::Plain, Scale::Linear),
         series: [
             changes.then(|| {
@@ -95,7 +95,7 @@ fn times(trial: &Trial) -> Option<Plot> {
     (trial.moments.len() > 2).then(|| Plot {
         title: "response time".into(),
         caption: "median and 99th percentile".into(),
-        x: Axis::new("seconds", Unit::Seconds, Scale::Linear),
+        x: Axis::new("time", Unit::Seconds, Scale::Linear),
         y: Axis::new("response time", Unit::Seconds, Scale::Log),
         series: vec![line("p99", Hue::Second, |m| m.p99_us), line("p50", Hue::Main, |m| m.p50_us)],
         ..Plot::default()
@@ -109,7 +109,7 @@ fn failures(trial: &Trial) -> Option<Plot> {
     any.then(|| Plot {
         title: "failed requests".into(),
         caption: "share of all".into(),
-        x: Axis::new("seconds", Unit::Seconds, Scale::Linear),
+        x: Axis::new("time", Unit::Seconds, Scale::Linear),
         y: Axis::new("failed", Unit::Share, Scale::Linear),
         series: vec![Series::new("failed", Look::Line, Hue::Alarm, points)],
         ..Plot::default()
@@ -142,7 +142,7 @@ fn over_time(trial: &Trial, id: &str) -> Option<Plot> {
     moves.then(|| Plot {
         title: id.into(),
         caption: format!("{}; {who}", unit_words(spec.kind, spec.unit)),
-        x: Axis::new("seconds", Unit::Seconds, Scale::Linear),
+        x: Axis::new("time", Unit::Seconds, Scale::Linear),
         y: Axis::new(id, axis_unit(spec.kind, spec.unit), Scale::Linear),
         series,
         ..Plot::default()

@@ -3,7 +3,7 @@
 use run::{CourseFinding, CoursePart};
 
 use crate::{Cell, Col, KeyFigure, Table, Tone, Unit};
-use run::number::{number, quantity};
+use run::number::{number, quantity, span};
 
 /// Greatest number of stages on the screen.
 const SHOWN: usize = 10;
@@ -57,7 +57,7 @@ fn row(part: &CoursePart) -> Vec<Cell> {
     let absent = || Cell::absent("only parts of a second or longer have this figure");
     let (held, tone) = if part.breach.is_none() { ("yes", Tone::Plain) } else { ("no", Tone::Bad) };
     vec![
-        format!("{} s to {} s", number(part.from_s), number(part.to_s)).into(),
+        format!("{} to {}", span(part.from_s), span(part.to_s)).into(),
         offered(part).into(),
         quantity(part.completed, Unit::PerSecond).into(),
         part.p99_us.map_or_else(absent, |us| quantity(us, Unit::Micros).into()),

@@ -43,7 +43,7 @@ pub use trials::{busiest_device, words as error_words};
 use run::{Certainty, Run};
 
 use crate::{Doc, Section, Unit};
-use run::number::{number, quantity};
+use run::number::{number, quantity, span};
 
 /// A row of [`PAGES`].
 #[derive(Clone, Copy, Debug)]
@@ -159,7 +159,7 @@ fn title(run: &Run) -> String {
     }
     match run.trials.as_slice() {
         [one] if one.kind == run::TrialKind::Watched => {
-            format!("Watched for {:.1} s, without a load of its own", one.measured.length_s)
+            format!("Watched for {}, without a load of its own", span(one.measured.length_s))
         }
         [one] if one.latency_us.count == 0 => "Nothing completed".into(),
         [one] => {

@@ -22,5 +22,6 @@ pub use chain::{Chain, Link};
 pub use flame::Flame;
 pub use frame::Frame;
 pub use intervals::{IntervalRow, Intervals};
+pub(crate) use labels::escape;
 pub use model::{Axis, Band, BarRow, Bars, Hue, Look, Mark, Plot, Scale, Segment, Series, Spot};
 pub use svg::{bars_svg, chain_svg, flame_svg, intervals_svg, plot_svg};

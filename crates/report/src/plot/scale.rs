@@ -133,10 +133,22 @@ fn step_125(length: f64) -> f64 {
     factor * decade
 }
 
-/// Returns the step of a linear axis: a power of two for sizes, otherwise a 1-2-5 step.
+/// Returns the step of a linear axis: a power of two for sizes, whole minutes or hours for long times, otherwise a 1-2-5
+/// step.
 fn step(axis: &Axis, length: f64) -> f64 {
     let two = length.max(1.0).log2().ceil().exp2();
-    if axis.unit == Unit::Size && two.is_finite() { two } else { step_125(length) }
+    match axis.unit {
+        Unit::Size if two.is_finite() => two,
+        Unit::Seconds if length > 60.0 && length.is_finite() => time_step(length),
+        _ => step_125(length),
+    }
+}
+
+/// Returns the smallest step of minutes, hours or days that is not below a length.
+fn time_step(length_s: f64) -> f64 {
+    const MINUTES: [f64; 12] = [1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 180.0, 360.0, 720.0, 1440.0];
+    let minutes = MINUTES.into_iter().find(|minutes| length_s <= minutes * 60.0 * 1.000_001);
+    minutes.map_or_else(|| 86_400.0 * step_125(length_s / 86_400.0), |minutes| minutes * 60.0)
 }
 
 fn linear(low: f64, high: f64, step: f64, most: usize) -> Vec<f64> {
@@ -200,6 +212,15 @@ mod tests {
     fn sizes_step_by_powers_of_two() {
         let axis = Axis::new("record", Unit::Size, Scale::Linear);
         assert_eq!(labels(&axis, &[512.0, 65_536.0], 4), ["0 B", "32 KiB", "64 KiB", "96 KiB"]);
+    }
+
+    #[test]
+    fn long_times_step_by_minutes_and_hours() {
+        let axis = Axis::new("time", Unit::Seconds, Scale::Linear);
+        assert_eq!(labels(&axis, &[0.0, 41_000.0], 4), ["0 s", "3 h", "6 h", "9 h", "12 h"]);
+        assert_eq!(labels(&axis, &[0.0, 40.0], 4), ["0 s", "20 s", "40 s", "60 s"]);
+        assert_eq!(labels(&axis, &[0.0, 8.0 * 86_400.0], 5), ["0 s", "48 h", "96 h", "144 h", "192 h", "240 h"]);
+        assert_eq!(labels(&axis, &[0.0, 1700.0], 4), ["0 s", "10 min", "20 min", "30 min"]);
     }
 
     #[test]

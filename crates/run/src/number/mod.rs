@@ -74,6 +74,7 @@ pub fn quantity(value: f64, unit: impl Into<Unit>) -> String {
         Unit::Plain => number(value),
         Unit::PerSecond => with_suffix(value, "/s"),
         Unit::Micros => duration(value),
+        Unit::Seconds if value.abs() >= MIN_LONG_S && value.is_finite() => span(value),
         Unit::Seconds => duration(value * 1e6),
         Unit::Bytes => prefixed(value, "B"),
         Unit::Size => size(value),
@@ -121,6 +122,19 @@ fn size(bytes: f64) -> String {
     let step = STEPS.iter().find(|(size, _)| bytes.abs() >= *size);
     let (size, unit) = step.copied().unwrap_or((1.0, "B"));
     format!("{} {unit}", significant(bytes / size))
+}
+
+/// Shortest time that is written in minutes or hours, seconds.
+const MIN_LONG_S: f64 = 600.0;
+const HOUR_S: f64 = 3600.0;
+
+/// Formats a time of seconds to days: `12.5 s`, `45 min`, `12 h`.
+pub fn span(seconds: f64) -> String {
+    match seconds.abs() {
+        s if s >= HOUR_S && s.is_finite() => format!("{} h", significant(seconds / HOUR_S)),
+        s if s >= MIN_LONG_S && s.is_finite() => format!("{} min", significant(seconds / 60.0)),
+        _ => format!("{} s", significant(seconds)),
+    }
 }
 
 fn duration(us: f64) -> String {
@@ -187,6 +201,16 @@ pub fn machine(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_times_have_minutes_or_hours() {
+        let times = [0.25, 12.0, 599.0, 600.0, 3599.0, 5400.0, 43_214.0, 259_200.0];
+        let words = ["0.25 s", "12 s", "599 s", "10 min", "60 min", "1.5 h", "12 h", "72 h"];
+        assert_eq!(times.map(span), words);
+        assert_eq!(quantity(43_200.0, Unit::Seconds), "12 h");
+        assert_eq!(quantity(0.25, Unit::Seconds), "250 ms");
+        assert_eq!(quantity(7.2e9, Unit::Micros), "7,200 s");
+    }
 
     #[test]
     fn three_significant_digits() {

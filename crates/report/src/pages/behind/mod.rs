@@ -103,7 +103,7 @@ mod tests {
             Elasticity { lever: "behind-cpu".into(), estimate: Estimate::around(0.97, 0.05), ..Default::default() };
         found.proof = Some(Proof { elasticities: vec![elasticity], ..Proof::default() });
         let html = crate::render("html", &run, &crate::Style::default()).unwrap();
-        for said in ["Upstreams", "&#60;app&#62;:812", "one thread", "0.97 (0.92 to 1.02)", "10.0.0.9:5432"] {
+        for said in ["Upstreams", "&lt;app&gt;:812", "one thread", "0.97 (0.92 to 1.02)", "10.0.0.9:5432"] {
             assert!(html.contains(said), "{said} is not in {html}");
         }
         assert!(html.contains("is on another host or belongs to another user"), "{html}");
