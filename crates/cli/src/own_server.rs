@@ -17,7 +17,8 @@ const ENDS: Duration = Duration::from_secs(5);
 const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A server below an agent, which ends the server even if this process is killed. Dropping this value ends it.
+/// A server below an agent, which ends the server even if this process is killed. A second agent ends the server if this
+/// process and the first agent are killed. Dropping this value ends it.
 pub(crate) struct OwnServer {
     agent: AgentGroup,
     at: Address,
@@ -31,7 +32,7 @@ impl OwnServer {
             bail!("something already listens on {at}, so {command:?} was not started: stop it, or use another port");
         }
         let mut server = Self { agent: AgentGroup::default(), at: at.clone() };
-        let spec = AgentSpec::Command { shell: shell_command.into() };
+        let spec = AgentSpec::Command { shell: shell_command.into(), guarded: false };
         server.agent.start(&Local::default(), &lab::own_program()?, "server", &spec)?;
         let deadline = Instant::now() + STARTS;
         match server.agent.await_ready(STARTS) {

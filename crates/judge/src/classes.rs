@@ -1,6 +1,8 @@
 //! Classes of a mix of requests, each judged as if alone: the class that breaks the objective first, and the results of each.
 
-use run::{Breach, ClassFinding, ClassPart, ErrorKind, Intensity, Measured, Picks, Rates, SummaryFigure, Tally, Trial};
+use run::{
+    Breach, ClassFinding, ClassPart, ErrorKind, Hist, Intensity, Measured, Picks, Rates, SummaryFigure, Tally, Trial,
+};
 
 use crate::Facts;
 use crate::number::{finite, positive, ratio};
@@ -95,6 +97,8 @@ fn alone(trial: &Trial, class: &ClassPart) -> Trial {
     if measured.failed > 0 {
         tally.errors.0.insert(ErrorKind::Other, measured.failed);
     }
+    let mut under_way = Hist::new();
+    class.unanswered.under_way.iter().for_each(|(ns, n)| under_way.record_many_ns(*ns, *n));
     let rate = finite(class.completed_rate(trial.measured.length_s)).unwrap_or_default();
     Trial {
         // The offered rate of a class is unknown. A backlog shows in its response times.
@@ -102,14 +106,18 @@ fn alone(trial: &Trial, class: &ClassPart) -> Trial {
         rates: Rates { completed_rate: rate, offered_rate: rate, sent_rate: rate, ..Rates::default() },
         measured: Measured { length_s: trial.measured.length_s, tally, ..Measured::default() },
         latency_us: class.summary(),
-        histograms: [("response".to_owned(), class.response.clone())].into(),
+        histograms: [("response", class.response.clone()), ("under_way", under_way)]
+            .into_iter()
+            .filter(|(_, hist)| !hist.is_empty())
+            .map(|(name, hist)| (name.to_owned(), hist))
+            .collect(),
         ..Trial::default()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use run::{BreachKind, ClassTally, Hist, Run, TrialKind};
+    use run::{BreachKind, ClassTally, Run, TrialKind};
 
     use super::*;
 
@@ -119,7 +127,7 @@ mod tests {
         (0..1000).for_each(|_| response.record_ns(took_us * 1000));
         let measured =
             ClassTally { begun: 1000 + failed, completed: 1000, failed, bytes: 5000, ..ClassTally::default() };
-        ClassPart { name: name.into(), total: measured, measured, response }
+        ClassPart { name: name.into(), total: measured, measured, response, ..ClassPart::default() }
     }
 
     fn trial(rate: f64, classes: Vec<ClassPart>) -> Trial {
@@ -159,6 +167,21 @@ mod tests {
         assert_eq!(found[0].breach.map(|b| b.kind), Some(BreachKind::P99));
         assert_eq!((found[0].share, found[0].bytes), (Some(0.5), Some(5.0)));
         assert_eq!((found[0].first_to_fail, found[1].first_to_fail), (true, false));
+    }
+
+    /// Some requests of one class wait since the middle of the window.
+    #[test]
+    fn a_class_that_stalls_at_the_end_of_the_window_breaks_the_objective() {
+        let mut run = Run::default();
+        run.plan.objective.p99_us = Some(10_000.0);
+        let mut stalled = class("stalled", 100, 0);
+        stalled.unanswered.under_way.insert(500_000_000, 30);
+        run.trials.push(trial(100.0, vec![stalled, class("quick", 100, 0)]));
+        crate::judge(&mut run);
+        let found = &run.findings.classes;
+        assert_eq!((found[0].failing, found[1].failing), (Some(0), None));
+        assert!(found[0].at_least.contains(SummaryFigure::P99) && found[0].p99_us.is_some_and(|us| us > 499_000.0));
+        assert!(found[0].p50_us.is_some_and(|us| us < 101.0) && found[1].at_least.is_empty());
     }
 
     /// Both classes break the objective at 200/s: the second is twenty times beyond the limit, the first twice.

@@ -30,6 +30,11 @@ fn time_of(bucket: usize) -> u64 {
     }
 }
 
+/// Rounds a time down to a thousandth, so that times have a bounded number of values.
+pub(crate) fn rounded(ns: u64) -> u64 {
+    time_of(bucket(ns.clamp(1, Hist::HIGHEST_NS)))
+}
+
 /// Response time counts of all classes; see the module documentation.
 #[derive(Debug)]
 pub(crate) struct ClassTimes {
@@ -138,6 +143,14 @@ mod tests {
             assert_eq!(buckets(found), buckets(expected));
         }
         assert_eq!(found.len(), 3);
+    }
+
+    #[test]
+    fn a_rounded_time_is_at_most_a_thousandth_below() {
+        for ns in [0, 1, 999, 2049, 123_456_789, Hist::HIGHEST_NS, u64::MAX] {
+            let (found, ns) = (rounded(ns), ns.clamp(1, Hist::HIGHEST_NS));
+            assert!(found <= ns && found as f64 >= ns as f64 * 0.999, "{ns} {found}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Per-class counts of a request mix. Empty for a plan with one class.
 
 use proto::{Done, Outcome};
-use run::{ClassPart, ClassTally};
+use run::{ClassPart, ClassTally, UnansweredTimes};
 
 use crate::class_times::ClassTimes;
 
@@ -10,6 +10,7 @@ use crate::class_times::ClassTimes;
 pub(crate) struct Classes {
     counts: Box<[ClassTally]>,
     times: ClassTimes,
+    unanswered: Box<[UnansweredTimes]>,
     /// Counts at the start of the measured window.
     begin: Box<[ClassTally]>,
     end: Option<Box<[ClassTally]>>,
@@ -20,7 +21,8 @@ impl Classes {
     pub(crate) fn new(classes: usize) -> Self {
         let classes = if classes > 1 { classes } else { 0 };
         let counts: Box<[ClassTally]> = vec![ClassTally::default(); classes].into();
-        Self { begin: counts.clone(), counts, times: ClassTimes::new(classes), end: None }
+        let unanswered = vec![UnansweredTimes::default(); classes].into();
+        Self { begin: counts.clone(), counts, times: ClassTimes::new(classes), unanswered, end: None }
     }
 
     /// Returns true if no classes are recorded.
@@ -33,6 +35,7 @@ impl Classes {
         self.begin.copy_from_slice(&self.counts);
         self.end = None;
         self.times.clear();
+        self.unanswered.fill(UnansweredTimes::default());
     }
 
     /// Counts a request that started.
@@ -44,6 +47,11 @@ impl Classes {
     /// Counts a request that failed with its connection.
     pub(crate) fn failed(&mut self, class: u16) {
         self.counts.get_mut(usize::from(class)).into_iter().for_each(|counts| counts.failed += 1);
+    }
+
+    /// Returns the times of unanswered requests of a class, if classes are recorded.
+    pub(crate) fn unanswered(&mut self, class: u16) -> Option<&mut UnansweredTimes> {
+        self.unanswered.get_mut(usize::from(class))
     }
 
     /// Counts a request that ended, with its response time if measured.
@@ -69,12 +77,17 @@ impl Classes {
     pub(crate) fn parts(self) -> Vec<ClassPart> {
         let end = self.end.unwrap_or_else(|| self.begin.clone());
         let counts = self.counts.iter().zip(self.begin.iter().zip(&end));
-        let part = |((total, (begin, end)), response): ((&ClassTally, (&ClassTally, &ClassTally)), _)| ClassPart {
+        let times = self.times.hists().into_iter().zip(self.unanswered);
+        let part = |((total, (begin, end)), (response, unanswered)): (
+            (&ClassTally, (&ClassTally, &ClassTally)),
+            (_, UnansweredTimes),
+        )| ClassPart {
             name: String::new(),
             total: *total,
             measured: end.since(begin),
             response,
+            unanswered,
         };
-        counts.zip(self.times.hists()).map(part).collect()
+        counts.zip(times).map(part).collect()
     }
 }

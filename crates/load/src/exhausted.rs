@@ -54,7 +54,8 @@ pub fn no_processes() -> String {
     if let Some(most) = limits::processes() {
         let more = most.saturating_mul(2);
         return format!(
-            "processes ran out: this user may have {most} processes and threads; raise the limit with `ulimit -u {more}`"
+            "processes ran out: this user may have {most} processes and threads; raise the limit with `ulimit -u {more}`, \
+             as root if this is refused"
         );
     }
     let most = number_in(Path::new("/proc/sys/kernel/threads-max")).unwrap_or_default();

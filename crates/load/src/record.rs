@@ -1,9 +1,10 @@
 //! Records of a shard: counts always, histograms and the in-flight integral only in the measured window.
 
 use proto::{Done, Fault, Outcome};
-use run::{CoarseHist, ConnectionOpening, ErrorKind, Hist, LoadPart, Phase};
+use run::{CoarseHist, ConnectionOpening, ErrorKind, Hist, LoadPart, Phase, UnansweredTimes};
 use sys::clock;
 
+use crate::class_times::rounded;
 use crate::classes::Classes;
 use crate::core::InFlightRequest;
 use crate::counts::Counts;
@@ -71,6 +72,8 @@ pub(crate) struct Record {
     under_way: Hist,
     /// Age, at the begin of the window, of requests that ended in it or are in `under_way`.
     carried_in: Hist,
+    /// Times of unanswered requests from their send, recorded together with `service`.
+    service_unanswered: UnansweredTimes,
     /// Time from an established connection to one that is ready for requests. Absent without handshakes.
     pub(crate) handshake: Option<Hist>,
     /// Handshake times of resumed sessions.
@@ -117,6 +120,7 @@ impl Record {
             unanswered: Hist::new(),
             under_way: Hist::new(),
             carried_in: Hist::new(),
+            service_unanswered: UnansweredTimes::default(),
             handshake: keeps.handshake.then(Hist::new),
             handshake_resumed: keeps.handshake.then(Hist::new),
             stream_limit: None,
@@ -172,6 +176,7 @@ impl Record {
                     .chain(self.handshake_resumed.as_mut())
                     .for_each(Hist::clear);
                 self.classes.open();
+                self.service_unanswered = UnansweredTimes::default();
                 self.tenths.clear();
                 self.measuring = true;
             }
@@ -218,7 +223,7 @@ impl Record {
     /// Records a request that failed with its connection.
     pub(crate) fn failed(&mut self, now_ns: u64, request: &InFlightRequest) {
         self.classes.failed(request.class);
-        self.never_answered(now_ns, request.start.intended_ns);
+        self.unanswered(now_ns, request);
     }
 
     /// Records that the server closed a connection that was idle for this long.
@@ -240,6 +245,53 @@ impl Record {
             self.unanswered.record_ns(now_ns.saturating_sub(intended_ns));
             self.tenths.count_unanswered(now_ns.saturating_sub(self.begin.at_ns));
             self.carry_in(intended_ns);
+        }
+    }
+
+    /// Records that a request that was begun will never be answered.
+    fn unanswered(&mut self, now_ns: u64, request: &InFlightRequest) {
+        self.never_answered(now_ns, request.start.intended_ns);
+        if self.measuring {
+            let from_start = |start_ns: u64| rounded(now_ns.saturating_sub(start_ns));
+            self.each_time(request, |times, start_ns| *times.failed.entry(from_start(start_ns)).or_default() += 1);
+            self.carry_in_others(request);
+        }
+    }
+
+    /// Records a request that was begun and is in flight at the end of the window.
+    pub(crate) fn request_under_way(&mut self, now_ns: u64, request: &InFlightRequest) {
+        self.still_under_way(now_ns, request.start.intended_ns);
+        let age = |start_ns: u64| rounded(now_ns.saturating_sub(start_ns));
+        self.each_time(request, |times, start_ns| *times.under_way.entry(age(start_ns)).or_default() += 1);
+        self.carry_in_others(request);
+    }
+
+    /// Records the ages of an answered request at the begin of the window.
+    #[inline]
+    fn request_carried_in(&mut self, request: &InFlightRequest) {
+        self.carry_in(request.start.intended_ns);
+        if request.start.intended_ns < self.begin.at_ns {
+            self.carry_in_others(request);
+        }
+    }
+
+    /// Records the ages of a request at the begin of the window, in its class and since its send.
+    fn carry_in_others(&mut self, request: &InFlightRequest) {
+        let begin_ns = self.begin.at_ns;
+        self.each_time(request, |times, start_ns| {
+            if start_ns < begin_ns {
+                *times.carried_in.entry(rounded(begin_ns - start_ns)).or_default() += 1;
+            }
+        });
+    }
+
+    /// Calls `record` with the times of the request's class and its start, and with the service times and its send.
+    fn each_time(&mut self, request: &InFlightRequest, record: impl Fn(&mut UnansweredTimes, u64)) {
+        if let Some(times) = self.classes.unanswered(request.class) {
+            record(times, request.start.intended_ns);
+        }
+        if self.service.is_some() {
+            record(&mut self.service_unanswered, request.start.sent_ns);
         }
     }
 
@@ -268,7 +320,7 @@ impl Record {
         counts.answer_bytes += done.bytes;
         if let Outcome::Failed(fault) = done.outcome {
             counts.fail(kind_of(fault), 1);
-            return self.never_answered(now_ns, request.start.intended_ns);
+            return self.unanswered(now_ns, request);
         }
         counts.completed += 1;
         if done.outcome == Outcome::Unexpected {
@@ -283,7 +335,7 @@ impl Record {
         self.slot_times.count(request.start.intended_ns.saturating_sub(self.origin_ns), took_ns);
         if self.measuring {
             self.response.record_ns(took_ns);
-            self.carry_in(request.start.intended_ns);
+            self.request_carried_in(request);
             self.tenths.count(now_ns.saturating_sub(self.begin.at_ns), took_ns);
             if let Some(service) = &mut self.service {
                 service.record_ns(now_ns.saturating_sub(request.start.sent_ns));
@@ -330,6 +382,7 @@ impl Record {
             cpu_us: (end.cpu_us.0 - begin.cpu_us.0, end.cpu_us.1 - begin.cpu_us.1),
             histograms: named.map(|(name, hist)| (name.to_owned(), hist)).collect(),
             classes: self.classes.parts(),
+            service_unanswered: self.service_unanswered,
             notes: Vec::new(),
             opened: None,
             stream_limit: self.stream_limit,
@@ -389,6 +442,7 @@ mod tests {
         r.enter(Phase::Drain, 9_000);
         r.failed(9_500, &request(7_000));
         let part = r.part(10_000, Offered::Sent);
+        assert_eq!((part.classes.len(), part.service_unanswered.is_empty()), (0, true));
         let times = |name: &str| -> Vec<u64> {
             part.histograms[name].histogram().iter_recorded().map(|v| v.value_iterated_to()).collect()
         };
@@ -396,6 +450,32 @@ mod tests {
         assert_eq!(times("unanswered"), [3_001, 5_103]);
         assert_eq!(times("carried_in"), [100, 500, 600]);
         assert_eq!(times("under_way"), [2_000, 8_503]);
+    }
+
+    /// Each class has the times of its own requests, and a request has two starts in an open loop.
+    #[test]
+    fn unanswered_requests_count_in_their_class_and_since_their_send() {
+        let request = |class, intended_ns, sent_ns| InFlightRequest {
+            start: Start { intended_ns, sent_ns },
+            class,
+            ..InFlightRequest::default()
+        };
+        let mut r = Record::new(0, RecordOptions { service: true, classes: 2, ..RecordOptions::default() });
+        r.failed(50, &request(0, 10, 20));
+        r.enter(Phase::Measure, 1_000);
+        r.ended(2_000, &request(0, 900, 1_100), Done::OLDEST);
+        r.failed(2_500, &request(1, 800, 950));
+        r.ended(2_600, &request(1, 2_000, 2_200), Done { outcome: Outcome::Failed(Fault::Short), ..Done::OLDEST });
+        r.request_under_way(3_000, &request(0, 990, 1_200));
+        r.enter(Phase::Drain, 3_000);
+        let part = r.part(4_000, Offered::Sent);
+        let keys = |times: &std::collections::BTreeMap<u64, u64>| times.keys().copied().collect::<Vec<_>>();
+        let [a, b] = [0, 1].map(|class: usize| &part.classes[class].unanswered);
+        assert_eq!((keys(&a.failed), keys(&a.under_way), keys(&a.carried_in)), (vec![], vec![2_010], vec![10, 100]));
+        assert_eq!((keys(&b.failed), keys(&b.under_way), keys(&b.carried_in)), (vec![600, 1_700], vec![], vec![200]));
+        let service = &part.service_unanswered;
+        assert_eq!((keys(&service.failed), keys(&service.under_way)), (vec![400, 1_550], vec![1_800]));
+        assert_eq!(keys(&service.carried_in), [50]);
     }
 
     #[test]

@@ -77,7 +77,7 @@ fn mix() -> Run {
         };
         let mut response = Hist::new();
         (0..completed).for_each(|_| response.record_ns(us * 1000));
-        ClassPart { name: name.into(), total: counts, measured: counts, response }
+        ClassPart { name: name.into(), total: counts, measured: counts, response, ..ClassPart::default() }
     };
     run.trials[0].classes = vec![class("read", 900, 0, 100), class("write", 90, 10, 4000)];
     run.trials[0].measured.length_s = 2.0;

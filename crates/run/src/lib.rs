@@ -88,7 +88,7 @@ pub use rundir::{FORMAT, HostInfo, MediumInfo, Note, Run, RunDir, RunDirError};
 pub use schema::{SCHEMA, schema};
 pub use suggest::{add_suggestion, nearest, toml_message};
 pub use trial::blocks::Blocks;
-pub use trial::censored::{CensoredTimes, response_summary, response_times, summary_with_unanswered};
+pub use trial::censored::{CensoredTimes, censored_summary, response_summary, response_times, summary_with_unanswered};
 pub use trial::coarse::{Buckets, CoarseHist, SlotHist};
 pub use trial::hist::{Hist, HistError, Summary};
 pub use trial::host_load::{HostFinding, HostLoad, WindowSkew};
@@ -103,6 +103,7 @@ pub use trial::status::{GRPC_STATUS, STATUS_CLASSES, is_overload, is_refusing, s
 pub use trial::tally::{ErrorKind, Errors, Tally};
 pub use trial::tenths::{LateCounts, TENTH_S, Tenths};
 pub use trial::time_figure::{LowerBounds, SummaryFigure, TimeFigure};
+pub use trial::unanswered_times::UnansweredTimes;
 pub use trial::upstream::{Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 pub use trial::values::{StoredValue, ValueName, Values};
 pub use trial::waits::{

@@ -58,7 +58,10 @@ fn targets_that_cannot_be_loaded_are_refused_before_any_load() {
     refused(&["load", "ftp://127.0.0.1/"], "supported are http://");
     refused(&["load", "http://192.0.2.1/"], "--authorized");
     refused(&["load", &format!("http://{}/", answers(b"SSH-2.0-x\r\n", false))], "it speaks SSH");
-    refused(&["load", &format!("http://{}/", answers(b"\0\0\0\0rubbish\r\n\r\n", false))], "is this a http1 server");
+    refused(
+        &["load", &format!("http://{}/", answers(b"\0\0\0\0rubbish\r\n\r\n", false))],
+        "with the bytes 00 00 00 00 72 75",
+    );
     refused(&["load", "tcp://127.0.0.1:1", "--send-file", "/nonexistent"], "/nonexistent");
 }
 

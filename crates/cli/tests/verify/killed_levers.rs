@@ -7,7 +7,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use testkit::{ChildProcess, ControlGroup, Running, alone, binary, children, eventually, free_port, serve, signal};
+use testkit::{
+    ChildProcess, ControlGroup, Running, alone, binary, children, eventually, free_port, kill as kill_all, serve,
+    signal,
+};
 
 /// Starts `prove` and returns it once its levers run: the load and two CPU thieves are its children.
 fn proving(url: &str, more: &[&str]) -> ChildProcess {
@@ -93,4 +96,42 @@ fn servers_of_a_comparison_end_with_it() {
         signal(comparison.pid(), name);
         eventually(|| (!ports.iter().any(accepts)).then_some(()));
     }
+}
+
+/// Returns the processes with this text in their command line.
+fn with_words(words: &str) -> Vec<u32> {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let has = |pid: &u32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).replace('\0', " ").contains(words)
+    };
+    pids.filter(|pid| has(pid) && lives(*pid)).collect()
+}
+
+/// A server in a session of its own is left by no kill of the conductor and one of the two agents above the server.
+#[test]
+fn no_server_in_the_background_is_left_by_kills_at_any_moment() {
+    let program = binary!().display().to_string();
+    let mut random = fastrand::Rng::with_seed(31);
+    let mut rounds_with_a_server = 0;
+    for round in 0..24 {
+        let ports = [free_port(), free_port()];
+        let listen = format!("--listen 127.0.0.1:{}", ports[0]);
+        let urls = ports.map(|port| format!("http://127.0.0.1:{port}/"));
+        let mut command = Command::new(binary!());
+        command.args(["compare", &urls[0], &urls[1], "--budget", "60s"]);
+        command
+            .args(["--command-a", &format!("setsid sh -c '{program} serve http {listen} & sleep 0.05; exit' & exit")]);
+        command.args(["--command-b", &format!("{program} serve http --listen 127.0.0.1:{}", ports[1])]);
+        let comparison = ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+        std::thread::sleep(Duration::from_micros(random.u64(..400_000)));
+        rounds_with_a_server += u32::from(!with_words(&listen).is_empty());
+        let outer = children(comparison.pid());
+        // Each round kills the conductor with the outer agents, or with the inner ones.
+        let agents = if round % 2 == 0 { outer } else { outer.into_iter().flat_map(children).collect() };
+        kill_all(&[&[comparison.pid()][..], &agents].concat());
+        eventually(|| with_words(&listen).is_empty().then_some(()));
+    }
+    assert!(rounds_with_a_server > 4, "the moments were too early: {rounds_with_a_server}");
 }

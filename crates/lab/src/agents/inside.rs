@@ -11,7 +11,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use load::Start;
-use run::{Address, AgentCommand, AgentReport, AgentSpec, ColdPlan, Hello, LoadPlan, ServePlan, Tick, WIRE_VERSION};
+use run::{
+    Address, AgentCommand, AgentReport, AgentSpec, ColdPlan, Hello, LoadPlan, ServePlan, ServerAnswer, Tick,
+    WIRE_VERSION,
+};
 
 use super::heartbeat::{self, Heartbeat};
 use super::report_line::send_report;
@@ -71,14 +74,23 @@ fn work((spec, commands): Task, heartbeat: &Arc<Heartbeat>) -> Result<(), String
             wait_for_stop(&commands);
             Ok(())
         }
+        AgentSpec::LookUp { host, port } => {
+            let answer =
+                preflight::look_up(&host, port).map(|addresses| ServerAnswer { addresses, ..ServerAnswer::default() });
+            let answer = answer.unwrap_or_else(|why| ServerAnswer { error: Some(why), ..ServerAnswer::default() });
+            send_report(&AgentReport::Server(Box::new(answer)));
+            wait_for_stop(&commands);
+            Ok(())
+        }
         AgentSpec::Serve { plan, .. } => serve(&plan, &commands),
         AgentSpec::Watch(spec) => {
             inside_watch::watch(spec, &commands);
             Ok(())
         }
-        AgentSpec::Command { shell } => {
+        AgentSpec::Command { shell, guarded } => {
             stop_on_signals(heartbeat);
-            inside_command::run(&shell, &commands, |_| ready(Vec::new()))
+            let run = if guarded { inside_command::run } else { inside_command::guard };
+            run(&shell, &commands, &|| ready(Vec::new()))
         }
         AgentSpec::Cold { plan, addr } => cold(&plan, addr, commands),
         AgentSpec::Lever(plan) => {

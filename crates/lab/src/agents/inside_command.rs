@@ -1,26 +1,77 @@
 //! A server that a shell command of the user starts. It runs below an agent, so that it ends with the conductor, even if
 //! the conductor is killed. The agent becomes the parent of processes that the server puts into the background.
+//!
+//! There are two such agents, one below the other. The kernel tells the outer one about processes whose parents were
+//! killed, and the inner one notices the end of the outer one by its standard input. If any one of them is killed, or
+//! the conductor and any one of them, the other one ends all processes of the server.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use run::{AgentCommand, AgentReport};
+use run::{AgentCommand, AgentReport, AgentSpec};
 
+use super::group::{AgentEvent, AgentGroup};
 use super::report_line::send_report;
+use crate::{LabError, Local};
 
 /// Interval between checks of the server's processes.
 const INTERVAL: Duration = Duration::from_millis(20);
 /// Time that the server has to end after SIGTERM, and after SIGKILL.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
+/// Maximum time until the second agent has started the command.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum wait for the server's last output.
+const COUNT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Maximum number of bytes of the server's last output in an error.
 const MAX_OUTPUT_BYTES: usize = 400;
 
-/// Runs the command until it ends or is stopped. Calls `ready` with the number of the first process.
-pub(super) fn run(shell: &str, commands: &Receiver<AgentCommand>, ready: impl FnOnce(u32)) -> Result<(), String> {
-    let failed = |e: std::io::Error| format!("starting it: {e}");
+/// Runs the command below a second agent until it ends or is stopped. Calls `ready` once it was started.
+pub(super) fn guard(shell: &str, commands: &Receiver<AgentCommand>, ready: &dyn Fn()) -> Result<(), String> {
+    sys::orphans::adopt().map_err(|e| not_started(&e.into()))?;
+    let mut inner = AgentGroup::default();
+    let spec = AgentSpec::Command { shell: shell.into(), guarded: true };
+    let said = |error: LabError| match error {
+        LabError::Agent { why, .. } => why,
+        error => error.to_string(),
+    };
+    let program = std::env::current_exe().map_err(|e| not_started(&e))?;
+    inner.start(&Local::default(), &program, "server", &spec).map_err(said)?;
+    inner.await_ready(START_TIMEOUT).map_err(said)?;
+    ready();
+    let ended = pass_on(&mut inner, commands);
+    inner.stop(2 * END_TIMEOUT);
+    end_all();
+    ended
+}
+
+/// Passes commands to the inner agent and its reports to the conductor.
+fn pass_on(inner: &mut AgentGroup, commands: &Receiver<AgentCommand>) -> Result<(), String> {
+    loop {
+        match commands.try_recv() {
+            Ok(AgentCommand::Count) => {
+                let (counts, failures) = inner.counts(COUNT_TIMEOUT);
+                send_report(&AgentReport::Counts { counts, failures });
+            }
+            Ok(AgentCommand::Stop) | Err(TryRecvError::Disconnected) => return Ok(()),
+            Ok(_) | Err(TryRecvError::Empty) => {}
+        }
+        let heard = inner.hear(Instant::now() + INTERVAL).map(|(_, event)| event);
+        if let Some(AgentEvent::Report(AgentReport::Failed { error }) | AgentEvent::Gone(error)) = heard {
+            return Err(error);
+        }
+    }
+}
+
+fn not_started(error: &std::io::Error) -> String {
+    format!("starting it: {error}")
+}
+
+/// Runs the command until it ends or is stopped. Calls `ready` once it was started.
+pub(super) fn run(shell: &str, commands: &Receiver<AgentCommand>, ready: &dyn Fn()) -> Result<(), String> {
+    let failed = |e: std::io::Error| not_started(&e);
     sys::orphans::adopt().map_err(|e| failed(e.into()))?;
     let mut command = Command::new("sh");
     command.args(["-c", shell]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -30,7 +81,7 @@ pub(super) fn run(shell: &str, commands: &Receiver<AgentCommand>, ready: impl Fn
         let output = Arc::clone(&output);
         std::thread::spawn(move || keep_last(stderr, &output));
     }
-    ready(child.id());
+    ready();
     let ended = await_end(child.id(), commands, &output);
     end_all();
     ended

@@ -36,6 +36,9 @@ pub(super) fn explain_exchange(exchange: &Exchange, broken: &ExchangeError, plan
             "it accepted the connection and said nothing for {after:.1} s; does it speak {protocol}, and is it alive? \
              (--timeout sets how long to wait)"
         ),
+        ExchangeError::Endless if plan.tls.is_none() && foreign_protocol(&exchange.answer.0) == Some("TLS") => {
+            speaks_tls(plan)
+        }
         ExchangeError::Endless => format!(
             "its response had not ended after {} bytes and {after:.1} s; only responses that end can be counted \
              (--timeout sets how long to wait)",
@@ -48,9 +51,7 @@ pub(super) fn explain_exchange(exchange: &Exchange, broken: &ExchangeError, plan
             exchange.bytes
         ),
         ExchangeError::Fault(_) if plan.tls.is_none() && foreign_protocol(&exchange.answer.0) == Some("TLS") => {
-            let within = proto::spec(&plan.protocol).schemes.iter().find(|scheme| scheme.tls && scheme.name != "h2");
-            let scheme = within.map_or("https", |scheme| scheme.name);
-            format!("it speaks TLS, not plain {protocol}; write the target with {scheme}://")
+            speaks_tls(plan)
         }
         ExchangeError::Fault(Fault::Short) if exchange.bytes == 0 => {
             format!(
@@ -65,14 +66,14 @@ pub(super) fn explain_exchange(exchange: &Exchange, broken: &ExchangeError, plan
         }
         ExchangeError::Fault(fault) => match foreign_protocol(&exchange.answer.0) {
             Some("HTTP/2") if proto::spec(&plan.protocol).alpn == "h2" => {
-                format!("{fault}: is this a {protocol} server?")
+                format!("{fault}: does it speak {protocol}?")
             }
             Some(name) => format!("it speaks {name}, not {protocol}; correct the port or the scheme"),
             None if plan.protocol.http().is_some() && exchange.answer.0.starts_with(b"HTTP/1.") => {
-                format!("{fault}; its answer begins {:?}", exchange.answer.first_line())
+                format!("{fault}; its answer begins {}", exchange.answer.beginning())
             }
             None => {
-                format!("{fault}; its answer begins {:?}: is this a {protocol} server?", exchange.answer.first_line())
+                format!("{fault}; its answer begins {}: does it speak {protocol}?", exchange.answer.beginning())
             }
         },
         ExchangeError::Io(e) if e.kind() == ErrorKind::ConnectionReset && exchange.bytes == 0 => {
@@ -80,6 +81,12 @@ pub(super) fn explain_exchange(exchange: &Exchange, broken: &ExchangeError, plan
         }
         ExchangeError::Io(e) => format!("the connection broke after {} bytes: {e}", exchange.bytes),
     }
+}
+
+fn speaks_tls(plan: &LoadPlan) -> String {
+    let within = proto::spec(&plan.protocol).schemes.iter().find(|scheme| scheme.tls && scheme.name != "h2");
+    let scheme = within.map_or("https", |scheme| scheme.name);
+    format!("it speaks TLS, not plain {}; write the target with {scheme}://", plan.protocol.name())
 }
 
 /// Greetings by which other protocols are recognized.

@@ -3,6 +3,7 @@
 
 mod exchange;
 mod explain;
+mod look_up;
 mod response_text;
 mod stream;
 mod test_response;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use run::{Address, Intensity, LoadPlan, ServerAnswer, ServerQuestion, TestResponse};
 
 use self::exchange::Exchange;
+pub(crate) use self::look_up::{look_up, not_found};
 use self::response_text::Answer;
 use self::stream::Stream;
 pub(crate) use self::test_response::{refusal, tally};
@@ -78,7 +80,7 @@ pub(crate) fn answer(question: ServerQuestion, addr: &Address, plan: &LoadPlan) 
         Err(error) => {
             // Only S-Clients go on against a server whose accept queue is full.
             let accepts_nothing = matches!(plan.intensity, Intensity::SClients { .. }) && accepts_nothing(addr, plan);
-            ServerAnswer { response: None, error: Some(error), accepts_nothing }
+            ServerAnswer { error: Some(error), accepts_nothing, ..ServerAnswer::default() }
         }
     }
 }
@@ -159,7 +161,7 @@ mod tests {
             (endless, true, PATIENT, "in the middle of a response"),
             (b"SSH-2.0-OpenSSH_9.6\r\n", false, PATIENT, "it speaks SSH"),
             (b"\x15\x03\x01\x00\x02\x02\x46", false, PATIENT, "it speaks TLS"),
-            (b"what?\r\n\r\n", false, PATIENT, "is this a http1 server"),
+            (b"what?\r\n\r\n", false, PATIENT, "does it speak http1"),
             (&huge, false, PATIENT, "exceeds a limit"),
         ] {
             let error = against(answer, close, patience_s).unwrap_err();

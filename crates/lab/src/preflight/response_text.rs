@@ -5,6 +5,9 @@ const MAX_KEPT_BYTES: usize = 8 * 1024;
 /// Maximum number of bytes shown from a body.
 const MAX_BODY_BYTES: usize = 200;
 
+/// Maximum number of bytes shown in hexadecimal: the header of a frame and some more.
+const MAX_HEX_BYTES: usize = 16;
+
 /// First bytes of an answer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answer(pub(super) Vec<u8>);
@@ -19,6 +22,18 @@ impl Answer {
     pub(super) fn first_line(&self) -> String {
         let line = self.0.split(|b| *b == b'\r' || *b == b'\n').next().unwrap_or_default();
         printable(line, 80)
+    }
+
+    /// Describes the first bytes for an error: the first line if it is text, otherwise bytes in hexadecimal.
+    pub(super) fn beginning(&self) -> String {
+        let line = self.0.split(|b| *b == b'\r' || *b == b'\n').next().unwrap_or_default();
+        let is_text =
+            std::str::from_utf8(&line[..line.len().min(80)]).is_ok_and(|text| !text.contains(char::is_control));
+        if is_text && !line.is_empty() {
+            return format!("{:?}", self.first_line());
+        }
+        let bytes: Vec<String> = self.0.iter().take(MAX_HEX_BYTES).map(|byte| format!("{byte:02x}")).collect();
+        format!("with the bytes {}", bytes.join(" "))
     }
 
     /// Splits an HTTP answer into head and body, as far as they were kept.

@@ -1,12 +1,13 @@
 //! Single requests to the server, made where the load is made: on this host, or on the first client host. The machine of
 //! the conductor need not reach the server.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use run::{Address, AgentSpec, LoadPlan, ServerAnswer, ServerQuestion, Tally};
 
-use crate::agents::{ask_patiently, files};
+use crate::agents::{ask, ask_patiently, files};
 use crate::{Host, preflight};
 
 /// Maximum wait for the request that asks whether a server still lives, seconds.
@@ -45,6 +46,17 @@ impl<'a> Asker<'a> {
         answer.error.iter_mut().for_each(|why| *why = format!("from {}: {why}", self.host.name()));
         answer.texts_mut().for_each(|text| *text = plan.secrets.scrub(text));
         Ok(answer)
+    }
+
+    /// Looks up the addresses of a server's name. Only the host that makes the load needs to know the name.
+    pub(crate) fn look_up(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
+        if !self.host.is_remote() || host.parse::<IpAddr>().is_ok() {
+            return preflight::look_up(host, port);
+        }
+        let spec = AgentSpec::LookUp { host: host.into(), port };
+        let found = ask(self.host, &self.program, "name look-up", &spec)?;
+        let answer = found.answer.ok_or_else(|| format!("{} did not answer the question", self.host.name()))?;
+        answer.error.map_or(Ok(answer.addresses), |why| Err(format!("from {}: {why}", self.host.name())))
     }
 
     /// Makes one request after a load without answers. Returns its counts, or why no answer came.

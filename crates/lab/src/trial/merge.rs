@@ -24,6 +24,10 @@ pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window
     };
     let lost = part.histograms.get("unanswered").map_or(0, Hist::len);
     let latency_us = run::response_summary(&part.histograms, 0);
+    let service = part
+        .histograms
+        .get("service")
+        .map_or_else(Summary::default, |hist| run::censored_summary(hist, &part.service_unanswered, lost));
     let same = part.histograms.get("service") == part.histograms.get("response");
     Trial {
         label: point.label.clone(),
@@ -33,7 +37,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], part: LoadPart, window: Window
         intensity,
         latency_us,
         // Without due times a request is sent when it starts.
-        service_us: if same { latency_us } else { with_lost("service", lost) },
+        service_us: if same { latency_us } else { service },
         blocked_us: summary("blocked"),
         start_error_us: summary("start_error"),
         connect_us: with_lost("connect", part.measured.errors.connects()),

@@ -1,12 +1,13 @@
 //! Resolution of a target, as the user wrote it, to an address and a protocol before anything is sent. Source: RFC
 //! 3986 section 3, RFC 1918, RFC 3927, RFC 4193, RFC 4291.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr};
 
 use proto::{PROTOCOLS, ProtocolSpec};
 use run::{Address, Protocol, UrlParts};
 
 use crate::LabError;
+use crate::preflight::{look_up, not_found};
 
 /// A target that can be loaded.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,9 +22,48 @@ pub struct Resolved {
     pub tls_name: Option<String>,
 }
 
-/// Parses a target and resolves its host. `asked` is the protocol with details from flags or a plan. The scheme
+/// A target whose host is not looked up yet.
+pub(crate) struct ParsedTarget {
+    url: String,
+    place: Place,
+    protocol: Protocol,
+    tls_name: Option<String>,
+}
+
+enum Place {
+    Unix(String),
+    Inet { host: String, port: u16 },
+}
+
+impl ParsedTarget {
+    /// Looks up the host with `look_up`, which returns at least one address.
+    pub(crate) fn resolved(
+        self,
+        look_up: impl FnOnce(&str, u16) -> Result<Vec<SocketAddr>, String>,
+    ) -> Result<Resolved, LabError> {
+        let fail = |why: String| LabError::Target { target: self.url.clone(), why };
+        let (addr, others) = match &self.place {
+            Place::Unix(socket) => (Address::Unix(socket.into()), Vec::new()),
+            Place::Inet { host, port } => {
+                let mut all = look_up(host, *port).map_err(&fail)?;
+                if all.is_empty() {
+                    return Err(fail(not_found(host, &"no address")));
+                }
+                (all.remove(0).into(), all)
+            }
+        };
+        Ok(Resolved { addr, others, protocol: self.protocol, tls_name: self.tls_name })
+    }
+}
+
+/// Parses a target and resolves its host here. `asked` is the protocol with details from flags or a plan. The scheme
 /// decides the kind; details of the same kind are kept.
 pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
+    parse(target, asked)?.resolved(look_up)
+}
+
+/// Parses a target; see [`resolve`].
+pub(crate) fn parse(target: &str, asked: &Protocol) -> Result<ParsedTarget, LabError> {
     let fail = |why: String| LabError::Target { target: target.into(), why };
     let parts = UrlParts::parse(target);
     let (scheme, (_, by_unix)) = (parts.scheme_or_http(), parts.transport());
@@ -31,9 +71,9 @@ pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
     if by_unix {
         let (socket, path) = socket_and_path(without_fragment(parts.rest)).map_err(&fail)?;
         check_path(path).map_err(&fail)?;
-        return Ok(Resolved {
-            addr: Address::Unix(socket.into()),
-            others: Vec::new(),
+        return Ok(ParsedTarget {
+            url: target.into(),
+            place: Place::Unix(socket.into()),
             protocol: protocol((row, written), "localhost", path, asked).map_err(&fail)?,
             tls_name: written.tls.then(|| "localhost".into()),
         });
@@ -48,11 +88,10 @@ pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
     let (host, port) = host_and_port(authority).map_err(&fail)?;
     let port = port.or(written.port);
     let port = port.ok_or_else(|| fail(format!("{scheme}:// needs a port: {scheme}://{authority}:PORT")))?;
-    let (addr, others) = look_up(host, port).map_err(&fail)?;
     check_path(path).map_err(&fail)?;
-    Ok(Resolved {
-        addr: addr.into(),
-        others,
+    Ok(ParsedTarget {
+        url: target.into(),
+        place: Place::Inet { host: host.into(), port },
         protocol: protocol((row, written), authority, path, asked).map_err(&fail)?,
         tls_name: written.tls.then(|| host.to_owned()),
     })
@@ -98,23 +137,6 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), String> {
     };
     let port = port.map(|p| p.parse().ok().filter(|p| *p > 0).ok_or(format!("{p:?} is not a port (1 to 65535)")));
     Ok((host, port.transpose()?))
-}
-
-/// Returns the first address of a name, and its others, in the resolver's order (RFC 6724).
-fn look_up(host: &str, port: u16) -> Result<(SocketAddr, Vec<SocketAddr>), String> {
-    let unknown = |e: &dyn std::fmt::Display| {
-        format!("the host {host:?} cannot be found ({e}); check the name, or give an address")
-    };
-    let mut found: Vec<SocketAddr> = Vec::new();
-    for addr in (host, port).to_socket_addrs().map_err(|e| unknown(&e))? {
-        if !found.contains(&addr) {
-            found.push(addr);
-        }
-    }
-    match found.is_empty() {
-        true => Err(unknown(&"no address")),
-        false => Ok((found.remove(0), found)),
-    }
 }
 
 /// Returns the flag that gives credentials to a protocol.

@@ -92,12 +92,13 @@ impl TargetSetup {
 
     fn of_target(lab: &mut Lab<'_>) -> Result<Self, LabError> {
         let plan = lab.run.plan.clone();
-        let mut found = target::resolve(&plan.target.url, &plan.load.protocol)?;
+        let parsed = target::parse(&plan.target.url, &plan.load.protocol)?;
         let hosts = Hosts::connect(&plan.hosts, lab.program())?;
         if hosts.server().is_remote() {
             put_back(lab, hosts.server());
         }
         let asker = Asker::new(hosts.clients(), lab.program());
+        let mut found = parsed.resolved(|host, port| asker.look_up(host, port))?;
         addresses::choose(lab, &mut found, &asker)?;
         let mut load = plan.load;
         load.protocol = found.protocol;

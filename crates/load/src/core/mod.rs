@@ -404,9 +404,9 @@ impl Core {
             if in_flight == 0 {
                 continue;
             }
-            self.requests.each(conn, |begun| record.still_under_way(now, begun.start.intended_ns));
+            self.requests.each(conn, |begun| record.request_under_way(now, begun));
         }
-        self.requeued.iter().for_each(|left| record.still_under_way(now, left.begun.start.intended_ns));
+        self.requeued.iter().for_each(|left| record.request_under_way(now, &left.begun));
         if let Mode::Open(pool) = &self.mode {
             pool.dues().each_waiting(|due| record.still_under_way(now, due));
         }

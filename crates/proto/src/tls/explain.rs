@@ -35,7 +35,7 @@ pub(super) fn explain(error: &Error, name: &ServerName<'_>, again: bool) -> Stri
             "the server speaks none of the protocols that were offered (ALPN); without --http2 HTTP/1.1 is spoken"
                 .into()
         }
-        other => format!("TLS failed ({})", reason(other)),
+        other => format!("TLS failed ({}); does it speak TLS 1.2 or 1.3 on this port?", reason(other)),
     }
 }
 

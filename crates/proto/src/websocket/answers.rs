@@ -24,7 +24,7 @@ pub(super) enum AnswerRule {
     /// connection: no message is then known to be an answer.
     NextMessage(AtomicBool),
     /// Answers hold a text.
-    Text(Finder<'static>),
+    Text(Box<Finder<'static>>),
     /// Answers hold the ID of their request.
     Id(MessageIds),
     /// The server sends `messages` messages for each request, of which number `answer` is the answer.
@@ -43,7 +43,7 @@ impl AnswerRule {
         let text = Some(expect_text).filter(|text| !text.is_empty());
         match (text, id_pointer, answer_message) {
             (None, None, None) => Ok((Self::NextMessage(AtomicBool::new(false)), message)),
-            (Some(text), None, None) => Ok((Self::Text(Finder::new(text).into_owned()), message)),
+            (Some(text), None, None) => Ok((Self::Text(Box::new(Finder::new(text).into_owned())), message)),
             (None, Some(pointer), None) => {
                 let (ids, message) = MessageIds::new(pointer, answer_id_pointer.as_deref(), &message)?;
                 Ok((Self::Id(ids), message))

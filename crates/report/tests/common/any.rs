@@ -97,7 +97,7 @@ fn class(i: usize, completed: u64) -> ClassPart {
     let mut response = Hist::new();
     (0..completed).for_each(|n| response.record_ns(n * 1000));
     let measured = ClassTally { begun: completed + 1, completed, failed: 1, ..ClassTally::default() };
-    ClassPart { name: format!("class {i}"), total: measured, measured, response }
+    ClassPart { name: format!("class {i}"), total: measured, measured, response, ..ClassPart::default() }
 }
 
 /// Generates the counts of a window in which some answers were refusals, some requests failed, and some were never

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Breach, CpuEstimate, Hist, LowerBounds, Summary, skip_empty, summary_with_unanswered};
+use crate::{Breach, CpuEstimate, Hist, LowerBounds, Summary, UnansweredTimes, censored_summary, skip_empty};
 
 /// Counts for one class of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +61,9 @@ pub struct ClassPart {
     /// Response times of the measured window.
     #[serde(default)]
     pub response: Hist,
+    /// Times of requests without an answer in the measured window.
+    #[serde(default, skip_serializing_if = "UnansweredTimes::is_empty")]
+    pub unanswered: UnansweredTimes,
 }
 
 impl ClassPart {
@@ -69,9 +72,10 @@ impl ClassPart {
         self.measured.completed as f64 / length_s
     }
 
-    /// Returns the summary of the response times. Failed requests were never answered.
+    /// Returns the summary of the response times. Failed requests were never answered, and those in flight at the end of
+    /// the window take at least their age.
     pub fn summary(&self) -> Summary {
-        summary_with_unanswered(&self.response, self.measured.failed)
+        censored_summary(&self.response, &self.unanswered, self.measured.failed)
     }
 
     /// Adds the measurements of another thread or agent for the same class.
@@ -82,6 +86,7 @@ impl ClassPart {
         self.total.merge(&other.total);
         self.measured.merge(&other.measured);
         self.response.absorb(other.response);
+        self.unanswered.merge(&other.unanswered);
     }
 }
 

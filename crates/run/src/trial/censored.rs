@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Hist, Summary, SummaryFigure, TimeFigure};
+use crate::{Hist, Summary, SummaryFigure, TimeFigure, UnansweredTimes};
 
 /// Counts at one time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -206,10 +206,22 @@ pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> Censo
 
 /// Returns the summary of a histogram of which `unanswered` further requests have no end.
 pub fn summary_with_unanswered(hist: &Hist, unanswered: u64) -> Summary {
-    if unanswered == 0 {
-        return hist.summary();
+    censored_summary(hist, &UnansweredTimes::default(), unanswered)
+}
+
+/// Returns the summary of the times of answered requests together with those of the `failed` and the other unanswered
+/// ones. Failures of which `others` has no time failed after an unknown time.
+pub fn censored_summary(answered: &Hist, others: &UnansweredTimes, failed: u64) -> Summary {
+    if failed == 0 && others.failed.is_empty() && others.under_way.is_empty() {
+        return answered.summary();
     }
-    CensoredTimes::default().answered(recorded(hist)).unanswered([(0, unanswered)]).summary(hist.summary())
+    let pairs = |times: &BTreeMap<u64, u64>| times.clone().into_iter();
+    let known = others.failed.values().fold(0_u64, |sum, n| sum.saturating_add(*n));
+    CensoredTimes::default()
+        .answered(recorded(answered))
+        .unanswered(pairs(&others.failed).chain(Some((0, failed.saturating_sub(known))).filter(|(_, n)| *n > 0)))
+        .in_flight(pairs(&others.under_way), pairs(&others.carried_in))
+        .summary(answered.summary())
 }
 
 /// Returns the summary of the response times of a window; see [`response_times`].
@@ -384,6 +396,27 @@ mod tests {
         let mut hist = Hist::new();
         hist.record_ns(ns);
         TimeFigure::Exact(hist.quantile_us(0.5))
+    }
+
+    #[test]
+    fn a_stall_and_the_times_of_failures_bound_a_summary() {
+        let mut hist = Hist::new();
+        hist.record_many_ns(5_000_000, 90);
+        let others = |failed: &[(u64, u64)], under_way: &[(u64, u64)]| UnansweredTimes {
+            failed: ms(failed).into_iter().collect(),
+            under_way: ms(under_way).into_iter().collect(),
+            ..UnansweredTimes::default()
+        };
+        assert_eq!(censored_summary(&hist, &others(&[], &[]), 0), hist.summary());
+        let timed_out = censored_summary(&hist, &others(&[(50, 10)], &[]), 10);
+        assert_eq!(timed_out.figure(SummaryFigure::P90), hist_us(5_000_000));
+        assert_eq!(timed_out.figure(SummaryFigure::P99), TimeFigure::AtLeast(50_000.0));
+        let stalled = censored_summary(&hist, &others(&[], &[(800, 10)]), 0);
+        assert_eq!(stalled.figure(SummaryFigure::P99), TimeFigure::AtLeast(800_000.0));
+        assert_eq!((stalled.unanswered, timed_out.unanswered), (0, 10));
+        let mut both = others(&[(50, 4)], &[(800, 1)]);
+        both.merge(&others(&[(50, 6)], &[]));
+        assert_eq!((both.failed[&50_000_000], both.under_way.len()), (10, 1));
     }
 
     #[test]

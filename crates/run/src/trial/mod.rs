@@ -17,6 +17,7 @@ pub(crate) mod status;
 pub(crate) mod tally;
 pub(crate) mod tenths;
 pub(crate) mod time_figure;
+pub(crate) mod unanswered_times;
 pub(crate) mod upstream;
 pub(crate) mod values;
 pub(crate) mod waits;

@@ -7,7 +7,7 @@ use std::collections::btree_map::Entry;
 use crate::figure::Figure;
 use crate::{
     Address, ClassPart, CoarseHist, ColdPlan, ConnectionOpening, Errors, Hist, LeverPlan, LoadPlan, MAX_CLASSES,
-    ServerQuestion, SlotHist, Tally, Tenths, WatchSpec, Window, skip_empty,
+    ServerQuestion, SlotHist, Tally, Tenths, UnansweredTimes, WatchSpec, Window, skip_empty,
 };
 
 /// Task of an agent: the first line that it reads. A load agent may get another task after it reported its results.
@@ -48,6 +48,10 @@ pub enum AgentSpec {
     Command {
         /// The command.
         shell: String,
+        /// True if the parent is another agent with this task, which ends the processes if this one is killed. If the
+        /// parent is killed, this one ends them.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        guarded: bool,
     },
     /// Ask the server something by one connection or one request.
     Ask {
@@ -60,6 +64,13 @@ pub enum AgentSpec {
         /// Contents of the files named in the plan, by path, in base64.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         files: BTreeMap<String, String>,
+    },
+    /// Look up the addresses of a name, as this host knows it.
+    LookUp {
+        /// The name.
+        host: String,
+        /// Port of the addresses.
+        port: u16,
     },
     /// Operate a lever during a load.
     Lever(LeverPlan),
@@ -262,6 +273,9 @@ pub struct LoadPart {
     /// `carried_in` the ages of those in flight at its begin.
     #[serde(deserialize_with = "crate::bounded::map::<MAX_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
+    /// Times of requests without an answer in the measured window, from their send. Empty if they have no other begin.
+    #[serde(skip_serializing_if = "UnansweredTimes::is_empty")]
+    pub service_unanswered: UnansweredTimes,
     /// Results of each class in a mix of requests; empty if all requests belong to one class.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_CLASS_PARTS, _, _>")]
     pub classes: Vec<ClassPart>,
@@ -302,6 +316,7 @@ impl LoadPart {
                 Entry::Occupied(mut place) => place.get_mut().absorb(hist),
             }
         }
+        self.service_unanswered.merge(&other.service_unanswered);
         // Moves other's histograms where possible, since each one is large.
         let mut classes = other.classes.into_iter();
         self.classes.iter_mut().zip(classes.by_ref()).for_each(|(a, b)| a.merge(b));

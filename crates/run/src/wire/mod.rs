@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Version of the protocol. Both ends must have the same version.
-pub const WIRE_VERSION: u32 = 10;
+pub const WIRE_VERSION: u32 = 11;
 
 /// Maximum length of a line, bytes, except for those of [`is_long_line`].
 pub const MAX_LINE_BYTES: usize = 64 << 10;

@@ -1,5 +1,7 @@
 //! Single requests to a server that an agent makes, before a load or after it.
 
+use std::net::SocketAddr;
+
 use serde::{Deserialize, Serialize};
 
 /// Question about a server.
@@ -24,6 +26,9 @@ pub struct ServerAnswer {
     pub error: Option<String>,
     /// True if connects are neither accepted nor refused, as with a full accept queue.
     pub accepts_nothing: bool,
+    /// Addresses of the server's name, if only these were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<SocketAddr>,
 }
 
 impl ServerAnswer {

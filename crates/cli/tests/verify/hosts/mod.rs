@@ -52,6 +52,30 @@ fn the_machine_that_conducts_need_not_reach_the_server() {
     hosts.await_no_agents("a");
 }
 
+/// The client host has another /etc/hosts, and only that one has the server's name.
+#[test]
+fn the_name_of_the_server_is_looked_up_on_the_client_host() {
+    if !has("a name that only the client host knows", "unshare") {
+        return;
+    }
+    let server = testkit::serve(binary!(), 1, &[]);
+    let folder = tempfile::tempdir().unwrap();
+    let [names, script] = ["hosts", "there"].map(|name| folder.path().join(name).display().to_string());
+    std::fs::write(&names, "127.0.0.1 localhost only-there.example\n").unwrap();
+    std::fs::write(&script, format!("shift; mount --bind {names} /etc/hosts && exec \"$@\"")).unwrap();
+    let (engine, url) =
+        (format!("unshare -r -m sh {script} {{host}}"), format!("http://only-there.example:{}/", server.addr.port()));
+    let load = |hosts: &[&str]| {
+        let mut command = Command::new(binary!());
+        command.current_dir(folder.path()).args(["load", &url, "--connections", "2", "--duration", "500ms"]);
+        said(&command.args(["--at-rest", "0", "--json"]).args(hosts).output().unwrap())
+    };
+    let here = load(&[]);
+    assert!(here.contains("the host \"only-there.example\" cannot be found"), "{here}");
+    let there = load(&["--client-hosts", "there", "--via", &engine, "--agent-path", binary!().to_str().unwrap()]);
+    assert!(there.contains("\"completed\"") && !there.contains("cannot be found"), "{there}");
+}
+
 /// sshd refuses some of more than ten concurrent logins.
 #[test]
 fn twelve_hosts_behind_one_sshd_are_connected_a_few_at_a_time() {

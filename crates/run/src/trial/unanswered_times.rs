@@ -1,0 +1,46 @@
+//! Times of requests without an answer, where a histogram for each kind would be too large.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Counts by time in nanoseconds.
+type Times = BTreeMap<u64, u64>;
+
+/// Times of requests without an answer in a window. They bound the response times from below.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct UnansweredTimes {
+    /// Number of failed requests by time until the failure, nanoseconds.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed: Times,
+    /// Number of requests in flight at the end of the window by age, nanoseconds.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub under_way: Times,
+    /// Number of requests in flight at the begin of the window by age, nanoseconds. They ended in the window, or are in
+    /// `under_way`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub carried_in: Times,
+}
+
+impl UnansweredTimes {
+    /// Returns true if there are no such requests.
+    pub fn is_empty(&self) -> bool {
+        self.failed.is_empty() && self.under_way.is_empty() && self.carried_in.is_empty()
+    }
+
+    /// Adds the requests of another thread or agent. Sums saturate, since the counts may come from other hosts.
+    pub fn merge(&mut self, other: &Self) {
+        for (to, from) in [
+            (&mut self.failed, &other.failed),
+            (&mut self.under_way, &other.under_way),
+            (&mut self.carried_in, &other.carried_in),
+        ] {
+            for (ns, n) in from {
+                let sum = to.entry(*ns).or_default();
+                *sum = sum.saturating_add(*n);
+            }
+        }
+    }
+}
