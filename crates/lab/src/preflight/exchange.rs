@@ -51,7 +51,9 @@ impl Exchange {
             self.answer = Answer(plain.to_vec());
         }
         match (outcome, session.explain()) {
-            (Err(ExchangeError::Fault(_) | ExchangeError::Silent), Some(why)) => Err(ExchangeError::Explained(why)),
+            (Err(ExchangeError::Fault(_) | ExchangeError::Silent | ExchangeError::Endless), Some(why)) => {
+                Err(ExchangeError::Explained(why))
+            }
             (outcome, said) => {
                 self.said = said;
                 outcome

@@ -27,8 +27,9 @@ pub(super) enum AnswerRule {
     Text(Box<Finder<'static>>),
     /// Answers hold the ID of their request.
     Id(MessageIds),
-    /// The server sends `messages` messages for each request, of which number `answer` is the answer.
-    Position { answer: u16, messages: u16 },
+    /// The server sends `messages` messages for each request, of which number `answer` is the answer. `misfit` is true
+    /// once a message came between two exchanges, on any connection: no position is then known.
+    Position { answer: u16, messages: u16, misfit: AtomicBool },
 }
 
 impl AnswerRule {
@@ -57,9 +58,9 @@ impl AnswerRule {
         }
     }
 
-    /// Returns true if any next message counts as the answer.
-    pub(super) fn is_next_message(&self) -> bool {
-        matches!(self, Self::NextMessage(_))
+    /// Returns true if a message that no request asked for would count as an answer.
+    pub(super) fn may_take_pushes(&self) -> bool {
+        matches!(self, Self::NextMessage(_) | Self::Position { .. })
     }
 }
 
@@ -72,7 +73,7 @@ fn position(answer: u16, messages: u16) -> Result<AnswerRule, ProtoError> {
         let advice = format!("the answer is message {answer}; give at least {answer}");
         return Err(ProtoError::Flag { flag: "exchange-messages", value: messages.to_string(), advice });
     }
-    Ok(AnswerRule::Position { answer, messages })
+    Ok(AnswerRule::Position { answer, messages, misfit: AtomicBool::new(false) })
 }
 
 fn twice(flag: &'static str, value: &str) -> ProtoError {
@@ -154,13 +155,15 @@ impl AnswerFinder {
             AnswerRule::Text(_) if self.search.found() && is_asked_for => Found::Answer(Which::Oldest),
             AnswerRule::Text(_) => Found::Unasked,
             AnswerRule::Id(ids) => self.by_id(ids)?,
-            AnswerRule::Position { answer, messages } => self.by_position(*answer, *messages, is_asked_for),
+            AnswerRule::Position { answer, messages, misfit } => {
+                misfit.fetch_or(self.position == 0 && !is_asked_for, Ordering::Relaxed);
+                if misfit.load(Ordering::Relaxed) { Found::Unasked } else { self.by_position(*answer, *messages) }
+            }
         };
         self.search.clear();
         self.message.clear();
         self.unasked = if found == Found::Unasked { self.unasked + 1 } else { 0 };
-        let is_fault = matches!(rule, AnswerRule::NextMessage(_) | AnswerRule::Position { .. });
-        if is_fault && found == Found::Unasked {
+        if rule.may_take_pushes() && found == Found::Unasked {
             return Err(Fault::Malformed("a message that no request asked for"));
         }
         Ok(found)
@@ -176,10 +179,7 @@ impl AnswerFinder {
         Ok(request.map_or(Found::Unasked, |request| Found::Answer(Which::Id(request))))
     }
 
-    fn by_position(&mut self, answer: u16, messages: u16, is_asked_for: bool) -> Found {
-        if self.position == 0 && !is_asked_for {
-            return Found::Unasked;
-        }
+    fn by_position(&mut self, answer: u16, messages: u16) -> Found {
         self.position += 1;
         let found = if self.position == answer { Found::Answer(Which::Oldest) } else { Found::Part };
         self.position %= messages;

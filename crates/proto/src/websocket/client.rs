@@ -118,7 +118,7 @@ impl Requester for ClientSession {
     }
 
     fn may_be_pushed_to(&self) -> bool {
-        self.plan.answer_rule.is_next_message()
+        self.plan.answer_rule.may_take_pushes()
     }
 
     fn ready(&self) -> bool {

@@ -262,6 +262,12 @@ fn the_answer_is_known_by_its_position() {
     }
     let (found, why) = after(&["m"; 7]);
     assert!(found.is_err() && why.is_some_and(|why| why.contains("--exchange-messages")));
+    let plan = plan(5, 0, |rule| rule.answer_message = Some(1)).unwrap();
+    let [mut first, mut second] = [0, 1].map(|_| accepted(plan.session()));
+    [&mut first, &mut second].into_iter().for_each(|session| session.begin(Request::default()));
+    [&mut first, &mut second].into_iter().for_each(|session| drop(sent(session, 100)));
+    assert!(first.may_be_pushed_to() && ended(&mut first, &["answer", "event"]).is_err());
+    assert!(ended(&mut second, &["event"]).is_err(), "no position is known any more");
 }
 
 #[test]
