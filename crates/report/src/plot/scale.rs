@@ -144,10 +144,11 @@ fn step(axis: &Axis, length: f64) -> f64 {
     }
 }
 
-/// Returns the smallest step of minutes, hours or days that is not below a length.
+/// Returns the smallest step of minutes, hours or days that is not below three quarters of a length: labels such as `3 h`
+/// are short, so more of them fit.
 fn time_step(length_s: f64) -> f64 {
     const MINUTES: [f64; 12] = [1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 180.0, 360.0, 720.0, 1440.0];
-    let minutes = MINUTES.into_iter().find(|minutes| length_s <= minutes * 60.0 * 1.000_001);
+    let minutes = MINUTES.into_iter().find(|minutes| length_s * 0.75 <= minutes * 60.0 * 1.000_001);
     minutes.map_or_else(|| 86_400.0 * step_125(length_s / 86_400.0), |minutes| minutes * 60.0)
 }
 
@@ -218,6 +219,11 @@ mod tests {
     fn long_times_step_by_minutes_and_hours() {
         let axis = Axis::new("time", Unit::Seconds, Scale::Linear);
         assert_eq!(labels(&axis, &[0.0, 41_000.0], 4), ["0 s", "3 h", "6 h", "9 h", "12 h"]);
+        let view = View::new(&axis, [0.0, 43_190.0].into_iter(), (0.0, 100.0), None);
+        assert_eq!(
+            view.ticks(&axis, 3).iter().map(|tick| tick.value / 3600.0).collect::<Vec<_>>(),
+            [0.0, 3.0, 6.0, 9.0]
+        );
         assert_eq!(labels(&axis, &[0.0, 40.0], 4), ["0 s", "20 s", "40 s", "60 s"]);
         assert_eq!(labels(&axis, &[0.0, 8.0 * 86_400.0], 5), ["0 s", "48 h", "96 h", "144 h", "192 h", "240 h"]);
         assert_eq!(labels(&axis, &[0.0, 1700.0], 4), ["0 s", "10 min", "20 min", "30 min"]);
