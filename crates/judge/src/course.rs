@@ -2,7 +2,7 @@
 
 use run::{Breach, BreachKind, CourseFinding, CoursePart, Limits, Moment, Run, Stage, Trial, TrialKind};
 
-use crate::number::finite;
+use crate::number::{figure, finite, rate};
 use crate::objective::{limits, words};
 use crate::thresholds::{COURSE_NOISE, HELD_RATE, UNANSWERED_P99};
 use stats::average;
@@ -26,6 +26,14 @@ pub(crate) fn course(run: &Run) -> Option<CourseFinding> {
     let parts: Vec<CoursePart> =
         spans.windows(2).map(|ends| part(trial, stages, [ends[0], ends[1]], &limits)).collect();
     Some(held(parts))
+}
+
+/// Describes the offered rate of a trial: a changing load by its lowest and highest rate.
+pub(crate) fn offered(run: &Run, trial: &Trial) -> String {
+    match Stage::range(&run.plan.load.stages).filter(|_| trial.kind == TrialKind::Fixed) {
+        Some((least, most)) if least < most => format!("{} to {}", figure(least), rate(most)),
+        _ => rate(trial.rates.offered_rate),
+    }
 }
 
 /// Returns the edges of the parts, seconds since the window began. Each stage is cut at its ends, and a ramp into equal parts. A load of many
@@ -63,21 +71,22 @@ fn part(trial: &Trial, stages: &[Stage], [from_s, to_s]: [f64; 2], limits: &Limi
     let count = |of: fn(&Moment) -> u64| moments.iter().map(|m| of(m) as f64).sum::<f64>();
     let errors = count(|m| m.failed.saturating_sub(m.unexpected));
     // Slightly inside the part, so that a step has its own rate at both ends.
-    let rate = |s: f64| Stage::rate_at(stages, begin_s + s);
+    let rate_at = |s: f64| Stage::rate_at(stages, begin_s + s);
     let hair_s = 1e-6 * (to_s - from_s);
     let part = CoursePart {
         from_s,
         to_s,
-        from: rate(from_s + hair_s),
-        to: rate(to_s - hair_s),
+        from: rate_at(from_s + hair_s),
+        to: rate_at(to_s - hair_s),
         completed: average(&completed),
         p99_us: moments.iter().filter_map(|m| m.p99_us).reduce(f64::max),
         failed_share: finite(count(|m| m.failed) / (count(|m| m.completed) + errors)),
         breach: None,
     };
     let lost = stats::number::ratio(errors, count(|m| m.completed) + errors).unwrap_or(0.0);
-    let offered =
-        average(&(0..100).map(|i| rate(from_s + (to_s - from_s) * (f64::from(i) + 0.5) / 100.0)).collect::<Vec<_>>());
+    let offered = average(
+        &(0..100).map(|i| rate_at(from_s + (to_s - from_s) * (f64::from(i) + 0.5) / 100.0)).collect::<Vec<_>>(),
+    );
     CoursePart { breach: breach(&part, (offered, lost), limits), ..part }
 }
 
@@ -113,6 +122,16 @@ fn held(parts: Vec<CoursePart>) -> CourseFinding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_changing_load_is_described_by_its_lowest_and_highest_rate() {
+        let mut run =
+            load(&[Stage { seconds: 6.0, from: 200.0, to: 3000.0 }], 5000.0, &mut fastrand::Rng::with_seed(1));
+        assert_eq!(offered(&run, &run.trials[0]), "200 to 3,000/s");
+        run.plan.load.stages.clear();
+        run.trials[0].rates.offered_rate = 1600.0;
+        assert_eq!(offered(&run, &run.trials[0]), "1,600/s");
+    }
 
     /// A load of 6 s whose server completes at most `most` requests per second, with Poisson noise.
     fn load(stages: &[Stage], most: f64, random: &mut fastrand::Rng) -> Run {

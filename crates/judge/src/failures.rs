@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use run::Trial;
+use run::{Run, Trial};
 
 use crate::Facts;
-use crate::number::{figure, percent, rate};
+use crate::course::offered;
+use crate::number::{figure, percent};
 use crate::signals::chance;
 use crate::signals::cpu::full;
 use crate::single::{clients, closed, failed_share, server_of};
@@ -16,6 +17,7 @@ use crate::view::Task;
 /// Failures that say more than the use of any CPU.
 #[derive(Debug)]
 pub(crate) struct Failures<'a> {
+    run: &'a Run,
     /// Trial with the lowest load in which too many answers failed.
     trial: &'a Trial,
     /// Share of its answers that failed, 0 to 1.
@@ -36,16 +38,17 @@ impl<'a> Failures<'a> {
         let first = of_search.reduce(least).or_else(|| of_sweep.reduce(least));
         let idle = || first.filter(|(trial, _)| had_time(trial));
         let (trial, share) = decisive.and(first).or(decisive).or_else(idle)?;
-        facts.run.sent_requests().then_some(Self { trial, share, most: decisive.is_some() })
+        facts.run.sent_requests().then_some(Self { run: facts.run, trial, share, most: decisive.is_some() })
     }
 
     /// Returns what failed, how, and from which load on.
     pub(crate) fn sentence(&self) -> String {
         let from = match closed(self.trial) {
             true => format!("{} clients", figure(clients(self.trial))),
-            false => format!("an offered {}", rate(self.trial.rates.offered_rate)),
+            false => format!("an offered {}", offered(self.run, self.trial)),
         };
-        format!("from {from} on, {} of the requests failed{}", percent(self.share), self.kinds())
+        let (at, on) = if self.run.plan.load.stages.is_empty() { ("from", " on") } else { ("at", "") };
+        format!("{at} {from}{on}, {} of the requests failed{}", percent(self.share), self.kinds())
     }
 
     /// Returns the statuses of the failures, and the number of requests without an answer: ` (5xx: 1,240)`.

@@ -37,6 +37,11 @@ pub(crate) fn unanswered(trial: &Trial) -> f64 {
     if slow { all.min(trial.tally.phantom) as f64 } else { all as f64 }
 }
 
+/// Returns the requests without an answer that do not count as failed, since an answer may take longer than the drain.
+pub(crate) fn still_open(trial: &Trial) -> u64 {
+    trial.tally.unanswered.max(trial.measured.tally.unanswered) - unanswered(trial) as u64
+}
+
 /// Returns the share of the measured requests that failed, 0 to 1: errors, unexpected answers, and no answer; `None` without a request.
 pub fn failed_share(trial: &Trial) -> Option<f64> {
     failed_of(&trial.measured.tally, unanswered(trial))

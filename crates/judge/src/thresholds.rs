@@ -323,8 +323,8 @@ thresholds! {
             Simulated, "12 made 92 of 100 intervals hold the exact capacity of a machine that pauses; 20 make it 94", "the_capacity_of_both_sides_is_made_by_one_rule";
         BETWEEN_RUNS: f64 = 0.01, "standard deviation of the logarithm", "two runs of one server that differ by themselves",
             Chosen, "runs are seldom closer, and the windows of one run cannot show it", "a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by";
-        COMPARE_LEVEL: f64 = 0.05, "chance over all figures of a family", "a difference that gets a word from chance",
-            Simulated, "equal servers get a word in at most 5 of 100 comparisons, also with drift and disturbed windows", "equal_servers_get_a_word_in_at_most_five_of_a_hundred_comparisons";
+        COMPARE_LEVEL: f64 = 0.05, "chance over all figures of a family", "a difference that gets a word from chance, \"the same\" from a change beyond the threshold, and servers that rise and fall together from others",
+            Simulated, "equal servers get a word, and servers that are worse by the threshold pass, in at most 5 of 100 comparisons", "equal_servers_get_a_word_in_at_most_five_of_a_hundred_comparisons";
     }
     "Drift" {
         LONG_S: f64 = 30.0, "s", "a window long enough to show drift from one that shows a warm-up",

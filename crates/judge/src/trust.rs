@@ -131,7 +131,7 @@ fn generator(facts: &Facts<'_>, limited: bool, report: &mut TrustReport) {
         report.warn(format!(
             "the generator sent requests late (p99 {} at {}); response times include this delay",
             duration(worst.start_error_us.p99),
-            rate(worst.rates.offered_rate)
+            crate::course::offered(facts.run, worst)
         ));
     }
 }

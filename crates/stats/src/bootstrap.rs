@@ -2,7 +2,12 @@
 
 /// Draws as many items as there are, each with the same probability in every draw.
 pub fn resample<'a, T>(items: &'a [T], random: &mut fastrand::Rng) -> Vec<&'a T> {
-    (0..items.len()).map(|_| &items[random.usize(..items.len())]).collect()
+    draw(items.len(), random).into_iter().map(|at| &items[at]).collect()
+}
+
+/// Draws as many places as there are items. Several series can share a draw.
+pub fn draw(items: usize, random: &mut fastrand::Rng) -> Vec<usize> {
+    (0..items).map(|_| random.usize(..items)).collect()
 }
 
 /// Returns the factor that corrects the bias of the bootstrap's standard error. `n` draws from `n` values have a

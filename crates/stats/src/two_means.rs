@@ -1,4 +1,4 @@
-//! Difference of two means with unequal variances, and trimmed means.
+//! Difference of two means with unequal variances, trimmed means, and the correlation of pairs.
 
 use crate::moments::{average, mean_and_squares};
 
@@ -38,9 +38,24 @@ impl Trimmed {
     }
 }
 
+/// Returns Pearson's correlation of pairs; NaN if a side does not vary.
+pub fn correlation(pairs: &[(f64, f64)]) -> f64 {
+    let side = |of: fn(&(f64, f64)) -> f64| mean_and_squares(&pairs.iter().map(of).collect::<Vec<_>>());
+    let ((a, squares_a), (b, squares_b)) = (side(|pair| pair.0), side(|pair| pair.1));
+    pairs.iter().map(|(x, y)| (x - a) * (y - b)).sum::<f64>() / (squares_a * squares_b).sqrt()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pairs_on_a_line_are_fully_correlated_and_a_flat_side_has_no_correlation() {
+        let of = |pairs: &[(f64, f64)]| correlation(pairs);
+        assert!((of(&[(1.0, 5.0), (2.0, 7.0), (4.0, 11.0)]) - 1.0).abs() < 1e-12);
+        assert!((of(&[(1.0, 1.0), (2.0, -1.0), (3.0, 1.0)])).abs() < 1e-12);
+        assert!(of(&[(1.0, 3.0), (2.0, 3.0)]).is_nan());
+    }
 
     #[test]
     fn equal_sides_have_the_sum_of_both_degrees_of_freedom() {

@@ -6,17 +6,20 @@ use run::{
 
 use super::contrast::{Cell, Contrast, Observation, Pairing, Uncertainty, between, contrast};
 use super::figures::CAPACITY;
-use super::input::{ErrorTerms, Line, Spread, compared};
+use super::input::{ComparisonInput, ErrorTerms, Line, Spread, compared};
 use crate::repeats::{capacity_under, finished};
+use crate::single::good;
 use crate::thresholds::FEWEST_WINDOWS;
-use stats::{average, ln_sd};
+use stats::two_means::welch;
+use stats::{Sample, average, ln_sd};
 
 /// A capacity with the interval of its own windows.
 type Held = (f64, Option<Interval>);
 
 /// Compares the capacities. With three runs or repeats per side, the error comes from their scatter; with fewer, from
-/// the windows of each run. If some searches held no rate, this fact is the result.
-pub(super) fn capacity(old: &[Run], new: &[Run], pairing: Pairing) -> Option<Line> {
+/// the windows of each run, and for live servers from the scatter of their windows in turns. If some searches held no rate, this fact is the result.
+pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
+    let ([old, new], pairing) = (both.runs, both.pairing);
     // Both sides get one objective. Without an objective in the plan, each run derived its own from its unloaded
     // response time.
     let limits = old.first().map(|run| &run.findings.limits)?;
@@ -32,16 +35,15 @@ pub(super) fn capacity(old: &[Run], new: &[Run], pairing: Pairing) -> Option<Lin
     let cell: Cell = [0, 1].map(|side| observations(&held[side]));
     let apart = contrast(&[cell], pairing)?;
     // A rate that some searches could not hold has no interval.
-    let uncertainty = if said.is_some() { None } else { uncertainty(&apart, &held, pairing) };
-    let runs = tried.iter().map(Vec::len).min().unwrap_or(1);
-    let between = uncertainty.map_or(0.0, |uncertainty| uncertainty.between);
+    let uncertainty = if said.is_some() { None } else { uncertainty(&apart, &held, both) };
+    let runs = tried.iter().map(Vec::len).min().filter(|_| pairing == Pairing::Kept);
     let of = if uncertainty.is_some_and(|uncertainty| uncertainty.of == NeededData::Windows) {
         NeededData::Windows
     } else {
         NeededData::Runs
     };
     let compared = ComparedFigure { said, ..line(compared(&apart, (held[0].len(), held[1].len()))) };
-    Some(Line { compared, settled: None, spread: uncertainty.into(), error_terms: ErrorTerms { of, between, runs } })
+    Some(Line { compared, settled: None, spread: uncertainty.into(), error_terms: ErrorTerms { of, runs } })
 }
 
 fn line(compared: ComparedFigure) -> ComparedFigure {
@@ -49,15 +51,35 @@ fn line(compared: ComparedFigure) -> ComparedFigure {
     ComparedFigure { figure, role, unit: FigureUnit::PerSecond, more_is_better: true, ..compared }
 }
 
-fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], pairing: Pairing) -> Option<Uncertainty> {
+fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], both: &ComparisonInput<'_>) -> Option<Uncertainty> {
     let units = held.iter().map(Vec::len).min().unwrap_or(0);
     let own = own_error(held);
     if let Some(uncertainty) = apart.uncertainty.filter(|_| units >= FEWEST_WINDOWS) {
         // Repeats that agree by chance are no more exact than their windows.
         return Some(Uncertainty { error: uncertainty.error.max(own.unwrap_or(0.0)), ..uncertainty });
     }
-    let (own, between) = (own?, between(pairing, (held[0].len(), held[1].len())));
-    Some(Uncertainty { error: own.hypot(between), freedom: f64::INFINITY, between, of: NeededData::Windows })
+    let (scatter, freedom) = match both.pairing {
+        Pairing::InTurns => scatter(both)?,
+        Pairing::Kept => (0.0, f64::INFINITY),
+    };
+    let between = between(both.pairing, (held[0].len(), held[1].len())).hypot(scatter);
+    Some(Uncertainty { error: own?.hypot(between), freedom, between, of: NeededData::Windows })
+}
+
+/// Returns the standard error of the difference between two searches that the machine causes, and its degrees of
+/// freedom; `None` with too few windows.
+///
+/// A few windows near its capacity decide a search. What other programs take from one of them is not seen in the rest,
+/// so a capacity is as uncertain as the rate of a single window. The windows between the steps of both searches show
+/// this scatter. None of them is trimmed: a disturbed window is what could have decided a search.
+fn scatter(both: &ComparisonInput<'_>) -> Option<(f64, f64)> {
+    let [pair] = both.pairs.as_slice() else { return None };
+    let side = |at: usize| {
+        let lns: Vec<f64> = pair[at].iter().map(|window| good(window.trial).ln()).collect();
+        let sample = Sample::of(&lns).filter(|sample| lns.len() >= FEWEST_WINDOWS && sample.sd.is_finite())?;
+        Some((sample.sd.powi(2), sample.n - 1.0))
+    };
+    Some(welch([side(0)?, side(1)?])).filter(|(error, _)| *error > 0.0)
 }
 
 /// Makes the line where one side held no rate at all. This is a difference if most searches of the other side held one.
@@ -115,7 +137,7 @@ fn tried(runs: &[Run], limits: &Limits) -> Vec<Option<Held>> {
 }
 
 fn observations(held: &[Held]) -> Vec<Observation> {
-    held.iter().enumerate().map(|(unit, (rate, _))| Observation { unit, ln: rate.ln() }).collect()
+    held.iter().enumerate().map(|(unit, (rate, _))| Observation { unit, turn: 0, ln: rate.ln() }).collect()
 }
 
 /// Returns the standard error of the difference of the logarithms from the intervals of the capacities; `None` where one has none.

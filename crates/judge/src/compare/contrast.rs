@@ -2,18 +2,22 @@
 //!
 //! An observation is the unit that was repeated. If both sides have three runs or repeats, each of these is one
 //! observation, because memory layout and neighbours of a virtual machine stay the same in all windows of a run.
-//! Otherwise each window is one observation, within its condition. If a condition has a single window on a side, each
-//! condition is one observation. The interval is Student's.
+//! Otherwise each window is one observation, within its condition; of two live servers it may be a pair of windows
+//! (`paired`). If a condition has a single window on a side, each condition is one observation. The interval is
+//! Student's.
 
+use super::paired;
 use crate::thresholds::{BETWEEN_RUNS, FEWEST_WINDOWS};
 use run::NeededData;
 use stats::two_means::{Trimmed, welch};
 use stats::{Sample, average};
 
-/// One value, as a logarithm, and the run or repeat that it belongs to.
+/// One value, as a logarithm, and its place: the run or repeat, and the window of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Observation {
     pub(super) unit: usize,
+    /// Place among the windows of its run; windows of two live servers with equal places are neighbours in time.
+    pub(super) turn: usize,
     pub(super) ln: f64,
 }
 
@@ -54,7 +58,10 @@ pub(super) struct Uncertainty {
 /// Compares the observations of both sides over all conditions; `None` without a condition.
 pub(super) fn contrast(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let side = |at: usize| average(&cells.iter().map(|cell| middle(&lns(&cell[at]))).collect::<Vec<_>>());
-    let sides = [side(0), side(1)];
+    let sides = match paired::differences(cells, pairing) {
+        Some(differences) => around(f64::midpoint(side(0), side(1)), middle(&differences)),
+        None => [side(0), side(1)],
+    };
     (!cells.is_empty()).then(|| Contrast { sides, uncertainty: uncertainty(cells, pairing, None) })
 }
 
@@ -64,10 +71,11 @@ pub(super) fn uncertainty(cells: &[Cell], pairing: Pairing, again: Option<f64>) 
     if units.iter().all(|units| units.len() >= FEWEST_WINDOWS) {
         return by_units(&units);
     }
-    let within = match cells.iter().flatten().all(|observations| observations.len() > 1) {
-        true => by_windows(cells)
-            .map(|uncertainty| Uncertainty { error: again.unwrap_or(uncertainty.error), ..uncertainty }),
-        false => by_conditions(cells),
+    let or_again = |uncertainty: Uncertainty| Uncertainty { error: again.unwrap_or(uncertainty.error), ..uncertainty };
+    let within = match (paired::differences(cells, pairing), cells.iter().flatten().all(|side| side.len() > 1)) {
+        (Some(differences), _) => paired::uncertainty(&differences).map(or_again),
+        (None, true) => by_windows(cells).map(or_again),
+        (None, false) => by_conditions(cells),
     };
     let between = between(pairing, (units[0].len(), units[1].len()));
     within.map(|uncertainty| Uncertainty { error: uncertainty.error.hypot(between), between, ..uncertainty })
@@ -163,6 +171,11 @@ fn by_conditions(cells: &[Cell]) -> Option<Uncertainty> {
     Some(Uncertainty { error: sample.error(), freedom: sample.n - 1.0, between: 0.0, of: NeededData::Windows })
 }
 
+/// Returns two values that lie this far apart around their mean.
+fn around(centre: f64, apart: f64) -> [f64; 2] {
+    [centre - apart / 2.0, centre + apart / 2.0]
+}
+
 /// Counts the observations of both sides under all conditions.
 pub(super) fn counts(cells: &[Cell]) -> (usize, usize) {
     let count = |side: usize| cells.iter().map(|cell| cell[side].len()).sum();
@@ -204,7 +217,7 @@ mod tests {
                     let of_run = |(unit, run): (usize, &f64)| {
                         let ln = centre + run;
                         (0..self.windows[side])
-                            .map(|_| Observation { unit, ln: ln + self.window_sd[side] * normal(random) })
+                            .map(|turn| Observation { unit, turn, ln: ln + self.window_sd[side] * normal(random) })
                             .collect()
                     };
                     runs[side].iter().enumerate().map(of_run).collect::<Vec<Vec<Observation>>>().concat()

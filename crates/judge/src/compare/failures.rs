@@ -10,7 +10,7 @@ use super::failure_shares::{Count, Shares, Side};
 use super::figures::FAILED;
 use super::input::{ComparisonInput, ErrorTerms, Line, Spread};
 use super::windows::Window;
-use crate::single::failed_and_all;
+use crate::single::{failed_and_all, still_open};
 use crate::thresholds::FEWEST_WINDOWS;
 
 /// Largest difference of two shares that counts as the same, however strict the objective.
@@ -27,10 +27,12 @@ pub(super) fn failed(both: &ComparisonInput<'_>) -> Option<Line> {
     let [old, new] = [0, 1].map(|side| Side(cells.iter().map(|cell| cell[side].clone()).collect()));
     let error_terms =
         ErrorTerms { of: if by_runs { NeededData::Runs } else { NeededData::Windows }, ..ErrorTerms::default() };
+    let open = |side: usize| both.pairs.iter().flat_map(|pair| &pair[side]).map(|w| still_open(w.trial)).sum();
     (!cells.is_empty()).then(|| {
         let windows = (windows(0), windows(1));
         let spread = Spread::Shares(Shares::of(&old, &new, windows));
-        Line { compared: compared(&old, &new, windows), settled: None, spread, error_terms }
+        let compared = ComparedFigure { open: [open(0), open(1)], ..compared(&old, &new, windows) };
+        Line { compared, settled: None, spread, error_terms }
     })
 }
 

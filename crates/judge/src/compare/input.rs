@@ -7,6 +7,7 @@ use super::failure_shares::Shares;
 use super::figures::FigureSpec;
 use super::percentiles::Sides;
 use super::windows::{Pair, Window};
+use crate::costs::COSTS;
 use crate::number::positive;
 use stats::average;
 
@@ -54,15 +55,13 @@ impl From<Option<Uncertainty>> for Spread {
 #[derive(Clone, Copy)]
 pub(super) struct ErrorTerms {
     pub(super) of: NeededData,
-    /// Standard error that more windows of the same runs do not narrow.
-    pub(super) between: f64,
-    /// Runs or repeats of the side that has fewer.
-    pub(super) runs: usize,
+    /// Runs or repeats of the side that has fewer; `None` for live servers, of which there is one run each.
+    pub(super) runs: Option<usize>,
 }
 
 impl Default for ErrorTerms {
     fn default() -> Self {
-        Self { of: NeededData::Windows, between: 0.0, runs: 1 }
+        Self { of: NeededData::Windows, runs: Some(1) }
     }
 }
 
@@ -100,17 +99,17 @@ impl ComparisonInput<'_> {
     }
 
     fn error_terms(&self, apart: Option<&Contrast>, level: bool) -> ErrorTerms {
-        let runs = self.runs.iter().map(|runs| runs.iter().map(|run| run.repeats().count()).sum()).min().unwrap_or(1);
-        let (of, between) = apart
-            .and_then(|a| a.uncertainty)
-            .map_or((NeededData::Windows, 0.0), |uncertainty| (uncertainty.of, uncertainty.between));
-        ErrorTerms { of: if level { NeededData::Runs } else { of }, between, runs }
+        let runs = self.runs.iter().map(|runs| runs.iter().map(|run| run.repeats().count()).sum()).min();
+        let of = apart.and_then(|a| a.uncertainty).map_or(NeededData::Windows, |uncertainty| uncertainty.of);
+        let kept = self.pairing == Pairing::Kept;
+        ErrorTerms { of: if level { NeededData::Runs } else { of }, runs: runs.filter(|_| kept) }
     }
 
     /// Compares a cost of the server that has no line of its own in the table.
     pub(super) fn cost(&self, name: &str, unit: FigureUnit, of: &dyn Fn(&Trial) -> Option<f64>) -> Option<Line> {
         let mut line = self.line(name, unit, of)?;
         line.compared.beside = true;
+        line.compared.title = COSTS.iter().find(|cost| cost.id == name).map_or(String::new(), |cost| cost.help.into());
         Some(line)
     }
 
@@ -131,7 +130,9 @@ impl ComparisonInput<'_> {
 
     /// Returns the logarithms of a figure under every condition in which both sides have it.
     fn cells(&self, of: &dyn Fn(&Trial) -> Option<f64>) -> Vec<Cell> {
-        let observation = |window: &Window<'_>| Some(Observation { unit: window.unit, ln: of(window.trial)?.ln() });
+        let observation = |window: &Window<'_>| {
+            Some(Observation { unit: window.unit, turn: window.turn, ln: of(window.trial)?.ln() })
+        };
         let both = self
             .pairs
             .iter()
@@ -143,7 +144,7 @@ impl ComparisonInput<'_> {
     fn levels(&self, of: fn(&Trial) -> Option<f64>) -> Vec<Cell> {
         let mean = |(unit, run): (usize, &Run)| {
             let seen: Vec<f64> = run.trials.iter().filter_map(of).collect();
-            Some(Observation { unit, ln: positive(average(&seen))?.ln() })
+            Some(Observation { unit, turn: 0, ln: positive(average(&seen))?.ln() })
         };
         let cell = self.runs.map(|runs| runs.iter().enumerate().filter_map(mean).collect::<Vec<_>>());
         Some(cell).filter(|cell| cell.iter().all(|observations| !observations.is_empty())).into_iter().collect()
@@ -152,7 +153,8 @@ impl ComparisonInput<'_> {
     /// Compares a percentile of merged histograms. Where windows are the observations, the error is that of the bootstrap.
     fn percentile(&self, quantile: f64, windows: &[Cell]) -> Option<Contrast> {
         let merged = contrast(&self.sides.observations(quantile)?, self.pairing)?;
-        let again = self.sides.error(quantile);
+        let together = super::paired::differences(windows, self.pairing).is_some();
+        let again = self.sides.error(quantile, together);
         let uncertainty = merged.uncertainty.or_else(|| uncertainty(windows, self.pairing, Some(again?)));
         let least = self.sides.within_buckets(quantile);
         let uncertainty =

@@ -14,6 +14,7 @@ mod failure_shares;
 mod failures;
 mod figures;
 mod input;
+mod paired;
 mod percentiles;
 mod tls;
 mod windows;
@@ -46,7 +47,7 @@ pub fn compare(
     let mut lines: Vec<Line> = FIGURES.iter().filter_map(|f| both.figure(f)).collect();
     lines.extend(times(old.1).iter().filter_map(|time| both.time(&time.name, &|t| timed(t, time))));
     lines.extend(failures::failed(&both));
-    lines.extend(capacity(old.1, new.1, pairing));
+    lines.extend(capacity(&both));
     if lines.is_empty() && !died {
         return Err(nothing_in_common(old, new));
     }
@@ -55,7 +56,8 @@ pub fn compare(
     lines.extend(shown.filter_map(|(id, unit)| both.cost(id, *unit, &|t| server(t, id))));
     let failed = old.1.first().map_or(0.0, |run| run.findings.limits.errors);
     let tolerance = Tolerance { threshold, failed };
-    let comparisons = words(lines, tolerance);
+    let measured_s = [old.1, new.1].into_iter().flatten().map(|run| run.elapsed_s).fold(0.0, f64::max);
+    let comparisons = words(lines, tolerance, measured_s);
     let mut swept = windows::pairs(old.1, new.1, Pairing::Kept);
     if pairing == Pairing::InTurns {
         swept.retain(|[old, _]| old.iter().all(|window| window.trial.kind == TrialKind::Sweep));
@@ -70,6 +72,7 @@ pub fn compare(
         curves: curves::curves(&swept, &both.sides),
         comparisons,
         threshold,
+        measured_s,
         ..Comparison::default()
     };
     decide(&mut comparison, tolerance);

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use run::{Hist, Trial};
-use stats::bootstrap::{resample, small_sample_factor};
+use stats::bootstrap::{draw, small_sample_factor};
 
 use super::contrast::{Cell, Observation};
 use super::windows::{Pair, Window};
@@ -52,11 +52,16 @@ impl Sides {
 
     /// Returns the bootstrap's standard error of the logarithm of the ratio, drawing windows within their conditions; `None` where some side
     /// has a single window.
-    pub(super) fn error(&self, quantile: f64) -> Option<f64> {
+    /// Neighbouring windows are drawn together where both sides move together.
+    pub(super) fn error(&self, quantile: f64, together: bool) -> Option<f64> {
         let fewest = self.0.iter().flatten().map(|side| side.windows.len()).min().filter(|n| *n > 1)? as f64;
         let mut random = fastrand::Rng::with_seed(2);
-        let mut ln = |side: &Side| side.again(quantile, &mut random).ln();
-        let draws: Vec<f64> = (0..DRAWS).map(|_| self.0.iter().map(|[old, new]| ln(new) - ln(old)).sum()).collect();
+        let mut apart = |[old, new]: &[Side; 2]| {
+            let drawn = new.draw(&mut random);
+            let of_old = if together && old.turns == new.turns { drawn.clone() } else { old.draw(&mut random) };
+            new.again(quantile, &drawn).ln() - old.again(quantile, &of_old).ln()
+        };
+        let draws: Vec<f64> = (0..DRAWS).map(|_| self.0.iter().map(&mut apart).sum()).collect();
         Some(small_sample_factor(fewest) * Sample::of(&draws)?.sd / self.0.len() as f64)
             .filter(|error| error.is_finite())
     }
@@ -75,8 +80,9 @@ pub(super) struct Side {
     widths: Vec<f64>,
     /// Bucket and count, for each window.
     windows: Vec<Vec<(usize, u64)>>,
-    /// Run or repeat of each window.
+    /// Run or repeat of each window, and its place there.
     units: Vec<usize>,
+    turns: Vec<usize>,
     /// True if every window had a histogram.
     complete: bool,
 }
@@ -87,20 +93,21 @@ impl Side {
             let answered = hist.histogram().iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value()));
             answered.chain(Some((NEVER_NS, unanswered)).filter(|(_, n)| *n > 0)).collect()
         };
-        let kept: Vec<(usize, &Hist, u64)> =
-            windows.iter().filter_map(|w| Some((w.unit, responses(w.trial)?, w.trial.latency_us.unanswered))).collect();
-        let all: Vec<Vec<(u64, u64)>> = kept.iter().map(|(_, hist, unanswered)| counts(hist, *unanswered)).collect();
+        let with_times = windows.iter().filter(|w| responses(w.trial).is_some());
+        let (units, turns) = with_times.map(|w| (w.unit, w.turn)).unzip();
+        let kept: Vec<(&Hist, u64)> =
+            windows.iter().filter_map(|w| Some((responses(w.trial)?, w.trial.latency_us.unanswered))).collect();
+        let all: Vec<Vec<(u64, u64)>> = kept.iter().map(|(hist, unanswered)| counts(hist, *unanswered)).collect();
         let mut places: BTreeMap<u64, usize> = all.iter().flatten().map(|(ns, _)| (*ns, 0)).collect();
         places.values_mut().enumerate().for_each(|(at, place)| *place = at);
         let end_us = |ns: &u64| if *ns == NEVER_NS { f64::INFINITY } else { *ns as f64 / 1e3 };
         let ends_us = places.keys().map(end_us).collect();
         let width =
-            |ns: u64| kept.first().map_or(0.0, |(_, hist, _)| hist.histogram().equivalent_range(ns) as f64 / ns as f64);
+            |ns: u64| kept.first().map_or(0.0, |(hist, _)| hist.histogram().equivalent_range(ns) as f64 / ns as f64);
         let widths = places.keys().map(|ns| width(*ns)).collect();
         let answered = windows.iter().filter(|w| w.trial.rates.completed_rate > 0.0).count();
         let counted: Vec<Vec<_>> = all.iter().map(|w| w.iter().map(|(ns, n)| (places[ns], *n)).collect()).collect();
-        let units = kept.iter().map(|(unit, ..)| *unit).collect();
-        Self { ends_us, widths, complete: counted.len() >= answered, windows: counted, units }
+        Self { ends_us, widths, complete: counted.len() >= answered, windows: counted, units, turns }
     }
 
     /// Returns the number of requests in all windows, answered or not.
@@ -118,13 +125,17 @@ impl Side {
         let units: BTreeSet<usize> = self.units.iter().copied().collect();
         let of = |unit: usize| {
             let windows = self.windows.iter().zip(&self.units).filter(|(_, of)| **of == unit).map(|(window, _)| window);
-            Observation { unit, ln: self.quantile(windows, quantile).ln() }
+            Observation { unit, turn: 0, ln: self.quantile(windows, quantile).ln() }
         };
         units.into_iter().map(of).collect()
     }
 
-    fn again(&self, quantile: f64, random: &mut fastrand::Rng) -> f64 {
-        self.quantile(resample(&self.windows, random).into_iter(), quantile)
+    fn draw(&self, random: &mut fastrand::Rng) -> Vec<usize> {
+        draw(self.windows.len(), random)
+    }
+
+    fn again(&self, quantile: f64, drawn: &[usize]) -> f64 {
+        self.quantile(drawn.iter().map(|at| &self.windows[*at]), quantile)
     }
 
     /// Returns the width of the bucket of a quantile of all windows together, as a share of the quantile.

@@ -66,6 +66,18 @@ fn a_server_that_refuses_quickly_is_not_faster() {
     assert!(of(&back, "failed share").word == ComparisonResult::Faster && !of(&back, "failed share").more_is_better);
 }
 
+/// An answer of a slow server may come after the drain: it is no failure, and the share is a lower bound.
+#[test]
+fn requests_that_were_still_open_are_counted_beside_the_failed_share() {
+    let mut random = Rng::with_seed(2);
+    let [a, mut b] = [400.0; 2].map(|us| windows(&mut random, 20, us));
+    for trial in &mut b.trials {
+        (trial.tally.unanswered, trial.latency_us.p50, trial.latency_us.count) = (3, 2e6, 100);
+    }
+    let c = both(&a, &b);
+    assert_eq!((of(&c, "failed share").open, of(&c, "failed share").new), ([0, 60], 0.0));
+}
+
 /// Failures come in bursts: some windows of both sides have all of them, and neither side is worse.
 #[test]
 fn failures_that_come_in_bursts_tell_no_equal_sides_apart() {

@@ -8,10 +8,12 @@ use super::contrast::Pairing;
 use super::figures::{asked, times_calls};
 use crate::number::finite;
 
-/// One window, and the run or repeat that it belongs to.
+/// One window, and its place: the run or repeat, and the window of it.
 #[derive(Clone, Copy)]
 pub(super) struct Window<'a> {
     pub(super) unit: usize,
+    /// Place among the comparable windows of its run; windows of two live servers with equal places are neighbours in time.
+    pub(super) turn: usize,
     pub(super) trial: &'a Trial,
 }
 
@@ -26,25 +28,30 @@ pub(super) fn pairs<'a>(old: &'a [Run], new: &'a [Run], pairing: Pairing) -> Vec
 
 fn by_condition(runs: &[Run], pairing: Pairing) -> BTreeMap<String, Vec<Window<'_>>> {
     let mut all: BTreeMap<String, Vec<Window<'_>>> = BTreeMap::new();
-    let units = runs.iter().flat_map(Run::repeats).enumerate();
-    for (unit, trial) in units.flat_map(|(unit, trials)| trials.iter().map(move |trial| (unit, trial))) {
-        if let Some(condition) = condition(trial, pairing) {
-            all.entry(condition).or_default().push(Window { unit, trial });
+    for (unit, trials) in runs.iter().flat_map(Run::repeats).enumerate() {
+        for (turn, trial) in trials.iter().filter(|trial| comparable(trial, pairing)).enumerate() {
+            if let Some(condition) = condition(trial) {
+                all.entry(condition).or_default().push(Window { unit, turn, trial });
+            }
         }
     }
     all
 }
 
-/// Describes the load of a trial in words that two runs can share; `None` for steps of a search, whose rates differ in each run.
-fn condition(trial: &Trial, pairing: Pairing) -> Option<String> {
-    let comparable = match pairing {
-        // The searches that follow count for the capacity alone: each of their steps is tried once.
+/// Returns false for steps of a search, whose rates differ in each run.
+fn comparable(trial: &Trial, pairing: Pairing) -> bool {
+    match pairing {
+        // The searches beside count for the capacity alone: each of their steps is tried once.
         Pairing::InTurns => trial.kind == TrialKind::Fixed,
         Pairing::Kept => matches!(trial.kind, TrialKind::Fixed | TrialKind::Sweep | TrialKind::Experiment),
-    };
+    }
+}
+
+/// Describes the load of a trial in words that two runs can share; `None` for a window that broke or asked nothing.
+fn condition(trial: &Trial) -> Option<String> {
     // Requests without an answer are a result; a trial without requests may have timed something else.
     let told = asked(trial) || times_calls(trial);
-    if !comparable || trial.broken().is_some() || finite(trial.rates.completed_rate).is_none() || !told {
+    if trial.broken().is_some() || finite(trial.rates.completed_rate).is_none() || !told {
         return None;
     }
     // Windows are matched by the load, never by the label: a repeat has a label of its own.

@@ -5,6 +5,7 @@ use run::{FigureUnit, Intensity};
 use super::network_medium::medium_use;
 use super::rule::{PLAIN, Rule, Tier, Verdict};
 use crate::Facts;
+use crate::course::offered;
 use crate::evidence::{line, measured};
 use crate::number::{duration, figure, percent, rate, ratio};
 use crate::signals::{Signal, chance};
@@ -35,7 +36,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::RuledOut(format!("throughput no longer grew from {} to {} clients", figure(from), figure(to)));
     }
     if let Some(failing) = facts.failing {
-        return Verdict::RuledOut(format!("the objective failed at {}", rate(failing.rates.offered_rate)));
+        return Verdict::RuledOut(format!("the objective failed at {}", offered(facts.run, failing)));
     }
     let kept = match &trial.intensity {
         Intensity::Closed { .. } => facts.plateau == Plateau::Grows || clients(trial) <= 1.0,
@@ -49,7 +50,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             _ => Verdict::RuledOut(format!(
                 "{} of the offered {} completed",
                 rate(trial.rates.completed_rate),
-                rate(trial.rates.offered_rate)
+                offered(facts.run, trial)
             )),
         };
     }

@@ -32,6 +32,9 @@ pub struct Comparison {
     /// Smallest relative change that is worth acting on.
     #[serde(with = "Figure")]
     pub threshold: f64,
+    /// Length of the longest run of both sides, seconds; 0 if it is not known.
+    #[serde(with = "Figure")]
+    pub measured_s: f64,
     /// Conclusion, which decides the exit status.
     pub outcome: ComparisonOutcome,
     /// Servers that died under the load, the old side first. A new server that dies is a regression.
@@ -130,8 +133,11 @@ pub struct CurvePoint {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ComparedFigure {
-    /// Name of the figure.
+    /// Name of the figure; for a cost of the server, its ID.
     pub figure: String,
+    /// Name of such a cost in words; empty if `figure` is a name in words.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub title: String,
     /// Unit of the figure; empty for counts.
     pub unit: FigureUnit,
     /// Role in the result.
@@ -147,8 +153,9 @@ pub struct ComparedFigure {
     /// New value divided by the old one.
     #[serde(with = "Figure")]
     pub ratio: f64,
-    /// Lower end of the interval of the ratio; absent with too few windows. All intervals of the deciding figures hold
-    /// together with 95 % certainty, and all intervals of the listed figures, too.
+    /// Lower end of the interval of the ratio; absent with too few windows. Intervals that leave out 1 hold together
+    /// with 95 % certainty for all deciding figures, and for all listed ones. Each end of any other interval holds with
+    /// 95 % certainty.
     pub low: Option<f64>,
     /// Upper end of the interval of the ratio.
     pub high: Option<f64>,
@@ -167,12 +174,24 @@ pub struct ComparedFigure {
     /// Kind of the additional data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_of: Option<NeededData>,
+    /// Smallest relative change that an hour of measurement would show, where an hour would not decide the figure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<f64>,
     /// New value minus the old one with its interval, for a share that may be 0. A ratio to 0 does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Estimate>,
+    /// Requests of the old and of the new side that were still open at the end of their window and drain. A failed share
+    /// does not count them, so it is a lower bound.
+    #[serde(skip_serializing_if = "is_none_open")]
+    pub open: [u64; 2],
     /// Remark that the numbers of this row do not show, in one sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none_open(open: &[u64; 2]) -> bool {
+    *open == [0, 0]
 }
 
 /// Kind of data that would decide a figure.

@@ -79,6 +79,12 @@ impl Stage {
         self.seconds * (self.from + self.to) / 2.0
     }
 
+    /// Returns the lowest and the highest rate; `None` without stages.
+    pub fn range(stages: &[Self]) -> Option<(f64, f64)> {
+        let rates = || stages.iter().flat_map(|stage| [stage.from, stage.to]);
+        rates().reduce(f64::min).zip(rates().reduce(f64::max))
+    }
+
     /// Returns the rate at a time since the start of the first stage. After the last stage its final rate holds.
     pub fn rate_at(stages: &[Self], at_s: f64) -> f64 {
         let mut begin_s = 0.0;

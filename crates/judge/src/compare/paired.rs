@@ -1,0 +1,72 @@
+//! Windows of two live servers that are neighbours in time: programs beside both, and drift, change both alike.
+//!
+//! Where both sides certainly rise and fall together, the differences of neighbouring windows are the observations, and
+//! what both share cancels. Otherwise pairs would only halve the degrees of freedom.
+
+use std::collections::BTreeMap;
+
+use run::NeededData;
+
+use super::contrast::{Cell, Pairing, Uncertainty};
+use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
+use stats::student::two_sided;
+use stats::two_means::{Trimmed, correlation};
+
+/// Returns new minus old of each pair of neighbouring windows; `None` where both sides do not certainly move together.
+pub(super) fn differences(cells: &[Cell], pairing: Pairing) -> Option<Vec<f64>> {
+    let ([[old, new]], Pairing::InTurns) = (cells, pairing) else { return None };
+    let new: BTreeMap<usize, f64> = new.iter().map(|observation| (observation.turn, observation.ln)).collect();
+    let pairs: Vec<(f64, f64)> = old.iter().filter_map(|one| Some((one.ln, *new.get(&one.turn)?))).collect();
+    move_together(&pairs).then(|| pairs.iter().map(|(old, new)| new - old).collect())
+}
+
+/// Returns true if the correlation of pairs is above 0, by Student's test at the level of a comparison.
+fn move_together(pairs: &[(f64, f64)]) -> bool {
+    let (r, freedom) = (correlation(pairs), pairs.len() as f64 - 2.0);
+    let t = r * (freedom / (1.0 - r * r)).sqrt();
+    pairs.len() >= FEWEST_WINDOWS && r > 0.0 && two_sided(t, freedom) < 2.0 * COMPARE_LEVEL
+}
+
+/// Returns the uncertainty of the trimmed mean of differences (Yuen's winsorized variance).
+pub(super) fn uncertainty(differences: &[f64]) -> Option<Uncertainty> {
+    let Trimmed { left, squares, .. } = Trimmed::of(differences);
+    let (freedom, of) = (left - 1.0, NeededData::Windows);
+    let error = (squares / freedom / left).sqrt();
+    (freedom >= 1.0).then_some(Uncertainty { error, freedom, between: 0.0, of })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::contrast::{Observation, contrast};
+    use stats::normal;
+
+    /// Windows of two servers on a machine whose speed wanders, and without its steps.
+    fn cell(random: &mut fastrand::Rng, n: usize, wander: f64, apart: f64) -> Cell {
+        let (mut speed, mut cell) = (0.0, [Vec::new(), Vec::new()]);
+        for turn in 0..n {
+            for side in [turn % 2, 1 - turn % 2] {
+                speed += wander * normal(random);
+                let ln = speed + 0.01 * normal(random) + apart * side as f64;
+                cell[side].push(Observation { unit: 0, turn, ln });
+            }
+        }
+        cell
+    }
+
+    #[test]
+    fn what_both_sides_share_cancels_and_without_it_windows_stay_single() {
+        let mut random = fastrand::Rng::with_seed(3);
+        let mut paired = 0;
+        for _ in 0..200 {
+            let wanders = cell(&mut random, 20, 0.02, 0.05);
+            let apart = contrast(&[wanders], Pairing::InTurns).unwrap();
+            assert!(apart.uncertainty.unwrap().error < 0.02, "{apart:?}");
+            let still = cell(&mut random, 20, 0.0, 0.05);
+            paired += usize::from(differences(&[still.clone()], Pairing::InTurns).is_some());
+            assert_eq!(differences(&[still], Pairing::Kept), None);
+        }
+        // The test of the correlation errs in 5 of 100.
+        assert!(paired <= 20, "{paired} of 200");
+    }
+}
