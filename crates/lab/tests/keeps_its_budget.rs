@@ -141,6 +141,12 @@ impl Conductor for Machine {
 
     fn note(&mut self, _: String) {}
 
+    fn leave_out(&mut self, _: f64) {}
+
+    fn set_objective(&mut self, objective: run::Objective) {
+        self.run.plan.objective = objective;
+    }
+
     fn trial(&mut self, plan: LoadPlan, point: &Point) -> Result<Trial, LabError> {
         let window = self.pass(&plan);
         let (in_flight, offered) = match plan.intensity {

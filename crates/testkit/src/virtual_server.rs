@@ -4,7 +4,7 @@
 use lab::search::Conductor;
 use lab::{LabError, Point};
 use load::{SimServer, simulate};
-use run::{LoadPlan, Plan, Protocol, Run, Steady, Trial, Window};
+use run::{LoadPlan, Objective, Plan, Protocol, Run, Steady, Trial, Window};
 
 /// Time in seconds of a trial besides warm-up and window: starting agents and a short drain.
 const AROUND_A_TRIAL_S: f64 = 0.08;
@@ -61,6 +61,8 @@ pub struct VirtualServer {
     /// Logarithm of the current speed, the time at which it was drawn, and the random generator for later speeds.
     speed: (f64, f64, fastrand::Rng),
     now_s: f64,
+    /// Time that does not count against the search, seconds.
+    left_out_s: f64,
     seed: u64,
 }
 
@@ -87,6 +89,7 @@ impl VirtualServer {
             without_proof: false,
             speed,
             now_s: 0.0,
+            left_out_s: 0.0,
             seed,
         }
     }
@@ -102,6 +105,13 @@ impl VirtualServer {
     #[must_use]
     pub fn stalled(mut self, begin_s: f64, length_s: f64) -> Self {
         self.stalls.push((begin_s, begin_s + length_s));
+        self
+    }
+
+    /// Adds many stalls of the server, in order: a program beside it that takes the CPU from time to time.
+    #[must_use]
+    pub fn disturbed(mut self, stalls: &[(f64, f64)]) -> Self {
+        self.stalls.extend_from_slice(stalls);
         self
     }
 
@@ -214,11 +224,24 @@ impl Conductor for VirtualServer {
     }
 
     fn elapsed_s(&self) -> f64 {
-        self.now_s
+        self.now_s - self.left_out_s
     }
 
     fn left_s(&self) -> f64 {
-        self.run.plan.search.budget_s - self.now_s
+        self.run.plan.search.budget_s - self.elapsed_s()
+    }
+
+    fn wait(&mut self, seconds: f64) {
+        self.now_s += seconds;
+        self.leave_out(seconds);
+    }
+
+    fn leave_out(&mut self, seconds: f64) {
+        self.left_out_s += seconds;
+    }
+
+    fn set_objective(&mut self, objective: Objective) {
+        self.run.plan.objective = objective;
     }
 
     fn overhead_s(&self) -> f64 {

@@ -1,6 +1,6 @@
 //! Interface between a search and the trials that it needs.
 
-use run::{LoadPlan, Run, Trial};
+use run::{LoadPlan, Objective, Run, Trial};
 
 use crate::{LabError, Point};
 
@@ -48,6 +48,17 @@ pub trait Conductor {
 
     /// Makes one request outside of any load; the error says why no answer came.
     fn ask(&mut self) -> Result<(), String>;
+
+    /// Lets another server's turn pass, which took these seconds. It does not count against this search.
+    fn wait(&mut self, seconds: f64) {
+        self.leave_out(seconds);
+    }
+
+    /// Leaves the last seconds out of the elapsed time of this search.
+    fn leave_out(&mut self, seconds: f64);
+
+    /// Sets the objective of the search.
+    fn set_objective(&mut self, objective: Objective);
 
     /// Records that the server went away in the last kept trial, and stops the search.
     fn gone(&mut self, why: &str) -> Result<(), LabError>;

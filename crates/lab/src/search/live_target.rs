@@ -1,6 +1,6 @@
 //! A server under the load of agents: the conductor of real searches.
 
-use run::{LoadPlan, Run, Trial};
+use run::{LoadPlan, Objective, Run, Trial};
 
 use crate::prove;
 use crate::search::Conductor;
@@ -75,6 +75,14 @@ impl Conductor for LiveTarget<'_> {
     fn trial(&mut self, plan: LoadPlan, point: &Point) -> Result<Trial, LabError> {
         let loads = self.target_setup.single_load(plan);
         self.lab.trial(&self.target_setup.observation, &loads, point).cloned()
+    }
+
+    fn leave_out(&mut self, seconds: f64) {
+        self.began_s += seconds;
+    }
+
+    fn set_objective(&mut self, objective: Objective) {
+        self.lab.run.plan.objective = objective;
     }
 
     fn ask(&mut self) -> Result<(), String> {

@@ -14,6 +14,7 @@ mod live_target;
 mod rate_search;
 mod step;
 mod sweep;
+mod turns;
 pub mod user_search;
 
 pub use budget::{Budget, StepTimes};
@@ -23,3 +24,4 @@ pub use find::{find, within_budget};
 pub use finder::{Finder, capacity};
 pub use rate_search::RateSearch;
 pub use sweep::Sweep;
+pub use turns::{TurnsTaken, take_turns};

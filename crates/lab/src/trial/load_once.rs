@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use run::{IncidentKind, Intensity, LoadPlan, Plan, Run, TrialKind};
+use run::number::{number, prose::whole_rate};
+use run::{IncidentKind, Intensity, LoadPlan, Plan, Run, Stage, TrialKind};
 
 use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
@@ -25,7 +26,7 @@ pub fn load(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
 /// Conducts one load; each repeat has its own arrivals.
 fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<(), LabError> {
     let point = Point {
-        label: label(&target_setup.load.intensity),
+        label: label(&target_setup.load),
         kind: TrialKind::Fixed,
         within_us: lab.run.plan.objective.p99_us,
         ..Point::default()
@@ -63,8 +64,12 @@ fn check_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabE
     Ok(())
 }
 
-fn label(intensity: &Intensity) -> String {
-    match intensity {
+fn label(load: &LoadPlan) -> String {
+    // The mean of a changing rate says nothing of any of its rates.
+    if let Some((least, most)) = Stage::range(&load.stages) {
+        return format!("offered {} to {}", number(least), whole_rate(most));
+    }
+    match &load.intensity {
         Intensity::Closed { connections: 1, .. } => "1 connection".into(),
         Intensity::Closed { connections, .. } => format!("{connections} connections"),
         // The mean of recorded times has all digits of a float.

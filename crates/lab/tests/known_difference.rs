@@ -1,0 +1,143 @@
+//! Tests of `compare` with two servers whose difference is known, in virtual time, beside programs that take the CPU in
+//! bursts. The windows, the two searches and the words are those of live servers.
+//!
+//! `cargo test` makes a dozen comparisons of each kind. `cargo test -p loadline-lab --test known_difference -- --ignored
+//! --nocapture` makes hundreds, and prints the table of `docs/methods/compare.md`.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
+
+use load::{Service, SimServer};
+use loadline_lab::search::{Conductor, take_turns};
+use run::{ComparisonOutcome, ComparisonResult, FigureRole, Intensity, Plan};
+use testkit::{Drift, VirtualServer};
+
+/// Number of comparisons of each kind, and in the long table.
+const SEEDS: u64 = 12;
+const HUNDREDS: u64 = 200;
+/// Time of a comparison, seconds.
+const BUDGET_S: f64 = 60.0;
+/// Time slice of the scheduler, seconds.
+const SLICE_S: f64 = 0.008;
+
+/// Programs beside both servers.
+#[derive(Clone, Copy, Debug)]
+enum Beside {
+    Nothing,
+    /// Bursts of 0.1 to 10 s that take 5 to 80 % of the CPU, about a third of the time.
+    Bursts,
+    /// A single burst of 1 to 10 s that takes half of the CPU, at some moment.
+    Once,
+}
+
+impl Beside {
+    /// Returns the slices that the programs take from the server's CPU.
+    fn slices(self, seed: u64) -> Vec<(f64, f64)> {
+        let mut random = fastrand::Rng::with_seed(seed ^ 0xbe51de);
+        let mut between = |least: f64, most: f64| (least.ln() + random.f64() * (most / least).ln()).exp();
+        let (mut slices, mut now_s) = (Vec::new(), 0.0);
+        let mut burst = |begin_s: f64, length_s: f64, share: f64| {
+            let count = (length_s / SLICE_S).ceil() as u32;
+            let at = |slice: u32| begin_s + SLICE_S * f64::from(slice);
+            slices.extend((0..count).map(|slice| (at(slice), at(slice) + share * SLICE_S)));
+        };
+        match self {
+            Self::Nothing => (),
+            Self::Once => burst(between(1.0, 2.0 * BUDGET_S) - 1.0, between(1.0, 10.0), 0.5),
+            Self::Bursts => {
+                while now_s < 1.5 * BUDGET_S {
+                    now_s += between(0.3, 20.0);
+                    let (length_s, share) = (between(0.1, 10.0), between(0.05, 0.8));
+                    burst(now_s, length_s, share);
+                    now_s += length_s;
+                }
+            }
+        }
+        slices
+    }
+}
+
+/// Numbers of comparisons by their result.
+#[derive(Clone, Copy, Debug, Default)]
+struct Results {
+    all: usize,
+    /// Comparisons with "slower" or "faster" for a deciding figure; of these, for the capacity.
+    worded: usize,
+    capacity: usize,
+    slower: usize,
+    passed: usize,
+    regressed: usize,
+    undecided: usize,
+}
+
+/// Compares pairs of servers, of which the new one is slower by this share.
+fn results(seeds: u64, beside: Beside, slower: f64) -> Results {
+    (1..=seeds).map(|seed| compared(seed, beside, slower)).fold(Results::default(), |mut sum, c| {
+        let worded = |word: ComparisonResult| {
+            c.comparisons.iter().filter(move |f| f.role != FigureRole::Listed && f.word == word)
+        };
+        let both = || worded(ComparisonResult::Slower).chain(worded(ComparisonResult::Faster));
+        sum.all += 1;
+        sum.worded += usize::from(both().count() > 0);
+        sum.capacity += usize::from(both().any(|f| f.figure == "capacity"));
+        sum.slower += usize::from(worded(ComparisonResult::Slower).count() > 0);
+        sum.passed += usize::from(c.outcome == ComparisonOutcome::Passed);
+        sum.regressed += usize::from(c.outcome == ComparisonOutcome::Regressed);
+        sum.undecided += usize::from(c.outcome == ComparisonOutcome::Undecided);
+        sum
+    })
+}
+
+fn compared(seed: u64, beside: Beside, slower: f64) -> run::Comparison {
+    let mut plan = Plan::default();
+    plan.search.budget_s = 10.0 * BUDGET_S;
+    plan.load.seed = seed;
+    if let Intensity::Closed { connections, .. } = &mut plan.load.intensity {
+        *connections = 16;
+    }
+    let slices = beside.slices(seed);
+    let server = |factor: f64, seed: u64| {
+        let server =
+            SimServer { service: Service::Constant, service_ns: (1e6 * factor) as u64, ..SimServer::default() };
+        // The speed scatters from window to window as on a quiet machine.
+        let scatter = Drift { sd: 0.015, forgets_s: 0.5 };
+        VirtualServer::new(server, plan.clone(), seed).drifting(scatter).disturbed(&slices)
+    };
+    let (mut old, mut new) = (server(1.0, 2 * seed), server(1.0 + slower, 2 * seed + 1));
+    take_turns([&mut old, &mut new], [0.001; 2], BUDGET_S, &|| false).unwrap();
+    let runs = [old, new].map(|side| {
+        let mut run = run::Run { elapsed_s: BUDGET_S, ..side.run().clone() };
+        run.findings.limits = judge::limits(&run);
+        run
+    });
+    judge::compare(("old", &runs[..1]), ("new", &runs[1..]), 0.03, judge::Pairing::InTurns).unwrap()
+}
+
+/// Twelve quiet comparisons of equal servers: at most two have a word, and most pass.
+#[test]
+fn equal_servers_are_the_same_and_a_tenth_is_seen_on_a_quiet_machine() {
+    let equal = results(SEEDS, Beside::Nothing, 0.0);
+    assert!(equal.worded <= 2 && equal.passed >= 9, "{equal:?}");
+    let slower = results(SEEDS, Beside::Nothing, 0.1);
+    assert!(slower.regressed >= 11 && slower.capacity >= 6, "{slower:?}");
+}
+
+#[test]
+fn programs_beside_equal_servers_make_no_difference_of_them() {
+    for beside in [Beside::Bursts, Beside::Once] {
+        let equal = results(SEEDS, beside, 0.0);
+        assert!(equal.worded <= 2, "{beside:?} {equal:?}");
+    }
+}
+
+#[test]
+#[ignore = "hundreds of comparisons of a minute in virtual time: minutes"]
+fn hundreds_of_comparisons() {
+    let begun = std::time::Instant::now();
+    for beside in [Beside::Nothing, Beside::Bursts, Beside::Once] {
+        for slower in [0.0, 0.05, 0.1, 0.2] {
+            let found = results(if slower > 0.0 { HUNDREDS / 4 } else { HUNDREDS }, beside, slower);
+            println!("{beside:?}, {} % slower: {found:?} ({:.0} s)", 100.0 * slower, begun.elapsed().as_secs_f64());
+            assert!(slower > 0.0 || found.worded <= 16, "{found:?}");
+        }
+    }
+}
