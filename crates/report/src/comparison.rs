@@ -7,7 +7,7 @@ use run::{
 
 use crate::plot::{Axis, Hue, IntervalRow, Intervals, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, KeyFigure, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
-use run::number::{number, quantity, significant};
+use run::number::{count, number, quantity, significant};
 
 /// Renders a comparison: `text`, `markdown`, `html` or `json`.
 pub fn render_comparison(form: &str, comparison: &Comparison, style: &Style) -> Result<String, ReportError> {
@@ -93,6 +93,51 @@ fn clause(c: &ComparedFigure) -> String {
     }
 }
 
+/// Returns what would decide the open figures, in a time that a person has.
+fn advice(comparison: &Comparison) -> String {
+    let open: Vec<&ComparedFigure> =
+        comparison.comparisons.iter().filter(|c| comparison.open.contains(&c.figure)).collect();
+    let untold: Vec<String> = open.iter().filter_map(|c| untold(c)).collect();
+    let minutes = open.iter().filter_map(|c| needed_s(c, comparison)).reduce(f64::max);
+    match (untold.is_empty(), minutes) {
+        (false, _) => format!("on this machine, an hour would not show a difference of under {}", untold.join(", ")),
+        (true, Some(seconds)) => format!("{} of measurement would decide it", length(seconds)),
+        (true, None) => "measure longer, or repeat".into(),
+    }
+}
+
+/// Returns the length of a measurement that would decide a figure, seconds; `None` where its time does not decide, or is
+/// not known.
+fn needed_s(c: &ComparedFigure, comparison: &Comparison) -> Option<f64> {
+    let by_time = c.resolution.is_none() && c.more_of != Some(NeededData::Runs) && comparison.measured_s > 0.0;
+    c.more.filter(|_| by_time).map(|more| more * comparison.measured_s)
+}
+
+/// Formats the length of a measurement in seconds or whole minutes, rounded up.
+fn length(seconds: f64) -> String {
+    if seconds < 100.0 {
+        format!("{} s", number(seconds.ceil()))
+    } else {
+        format!("{} min", number((seconds / 60.0).ceil()))
+    }
+}
+
+/// Names the change that an hour would not show; `None` where less than an hour decides.
+fn untold(c: &ComparedFigure) -> Option<String> {
+    let least = c.resolution?;
+    let name = if least >= 1.0 {
+        format!("a factor of {}", significant(1.0 + least))
+    } else {
+        format!("{} %", significant(100.0 * least))
+    };
+    Some(format!("{name} ({})", name_of(c)))
+}
+
+/// Returns the name of a figure; a cost of the server has a title.
+fn name_of(c: &ComparedFigure) -> &str {
+    if c.title.is_empty() { &c.figure } else { &c.title }
+}
+
 fn describe(death: &SideDeath) -> String {
     let rest = death.text.strip_prefix("the ").unwrap_or(&death.text);
     format!("the {} {rest}", if death.new { "new" } else { "old" })
@@ -103,7 +148,7 @@ fn decided(comparison: &Comparison) -> String {
         return if comparison.deaths.iter().any(|death| death.new) {
             "a server that dies under the load of the other one has regressed".into()
         } else {
-            "measure longer, or repeat".into()
+            advice(comparison)
         };
     };
     let ratio = comparison.comparisons.iter().find(|c| c.figure == *figure).map(change).unwrap_or_default();
@@ -154,7 +199,7 @@ fn intervals(comparison: &Comparison) -> Option<Block> {
             ComparisonResult::Faster => Hue::Main,
             ComparisonResult::Same | ComparisonResult::NotEnough => Hue::Quiet,
         };
-        Some(IntervalRow { label: c.figure.clone(), value: c.ratio, low, high, hue })
+        Some(IntervalRow { label: name_of(c).into(), value: c.ratio, low, high, hue })
     };
     let rows: Vec<IntervalRow> = shown(comparison).filter_map(row).collect();
     (!rows.is_empty()).then(|| {
@@ -205,6 +250,7 @@ fn shown(comparison: &Comparison) -> impl Iterator<Item = &ComparedFigure> {
 }
 
 fn table(comparison: &Comparison) -> Table {
+    let row = |c| row(c, comparison);
     // The p-value is dropped first if there is not enough room, because the word states the result.
     let names =
         [("figure", false, 0), ("old", true, 0), ("new", true, 0), ("change (interval)", true, 0), ("p", true, 1)];
@@ -216,33 +262,62 @@ fn table(comparison: &Comparison) -> Table {
 
 /// Returns notes: what would decide undecided figures, and remarks on single figures.
 fn notes(comparison: &Comparison) -> Vec<String> {
-    let open =
-        |of: NeededData| shown(comparison).any(|c| c.more.is_some() && c.more_of.unwrap_or(NeededData::Windows) == of);
-    let level = "the word follows from the interval; all intervals of the deciding figures hold together in 95 of 100 \
-                 comparisons";
-    let windows = "undecided (×N windows): needs about N times the time";
+    let open = |of: NeededData| {
+        let needs = |c: &ComparedFigure| c.more.is_some() && c.resolution.is_none();
+        shown(comparison).any(|c| needs(c) && c.more_of.unwrap_or(NeededData::Windows) == of)
+    };
+    let level = "the word follows from the interval; \"slower\" and \"faster\" of equal servers, and \"same\" of servers \
+                 that differ by more, are wrong in at most 5 of 100 comparisons";
+    let windows = "undecided (N min): a measurement of about this length decides (--budget, or --duration of a load)";
     let runs = "undecided (×N runs): more time will not help; use about N times as many runs or repeats of each side (--repeat N, \
                 --old RUN… --new RUN…)";
     let open = [(NeededData::Windows, windows), (NeededData::Runs, runs)].into_iter().filter(|(of, _)| open(*of));
-    let said = shown(comparison).filter_map(|c| Some(format!("{}: {}", c.figure, c.said.as_ref()?)));
+    let untold: Vec<String> = shown(comparison).filter_map(untold).collect();
+    let untold = (!untold.is_empty())
+        .then(|| format!("not even an hour on this machine shows a difference of under {}", untold.join(", ")));
+    let said = shown(comparison).filter_map(|c| Some(format!("{}: {}", name_of(c), c.said.as_ref()?)));
     let level = std::iter::once(level).filter(|_| !comparison.comparisons.is_empty());
-    level.chain(open.map(|(_, note)| note)).map(str::to_string).chain(said).collect()
+    level
+        .chain(open.map(|(_, note)| note))
+        .map(str::to_string)
+        .chain(untold)
+        .chain(said)
+        .chain(shown(comparison).filter_map(still_open))
+        .collect()
 }
 
-/// Formats the old or new value of a figure. A share is formatted in percent.
-fn value(c: &ComparedFigure, value: f64) -> String {
-    if c.difference.is_some() { quantity(value, Unit::Share) } else { quantity(value, c.unit) }
+/// Formats the old (0) or new (1) value of a figure. A share is formatted in percent, and is a lower bound while
+/// requests were open.
+fn value(c: &ComparedFigure, side: usize) -> String {
+    let value = [c.old, c.new][side];
+    if c.difference.is_none() {
+        return quantity(value, c.unit);
+    }
+    format!("{}{}", if c.open[side] > 0 { "≥" } else { "" }, quantity(value, Unit::Share))
 }
 
-fn row(c: &ComparedFigure) -> Vec<Cell> {
-    let of = if c.more_of == Some(NeededData::Runs) { "runs" } else { "windows" };
-    let more = c.more.filter(|m| *m > 1.0).map(|m| format!(" (×{} {of})", significant(m.ceil())));
+/// Says how many requests were still open, which a failed share does not count.
+fn still_open(c: &ComparedFigure) -> Option<String> {
+    let side = |at: usize| format!("{} of the {} server", count(c.open[at]), ["old", "new"][at]);
+    let sides: Vec<String> = [0, 1].into_iter().filter(|at| c.open[*at] > 0).map(side).collect();
+    let note =
+        format!("{}: requests without an answer at the end may have failed, too: {}", c.figure, sides.join(", "));
+    (!sides.is_empty()).then_some(note)
+}
+
+fn row(c: &ComparedFigure, comparison: &Comparison) -> Vec<Cell> {
+    let of = if c.more_of == Some(NeededData::Runs) { "runs" } else { "time" };
+    let times = c.more.filter(|more| *more > 1.0 && c.resolution.is_none());
+    let more = match needed_s(c, comparison) {
+        Some(seconds) => Some(format!(" ({})", length(seconds))),
+        None => times.map(|times| format!(" (×{} {of})", significant(times.ceil()))),
+    };
     let word = format!("{}{}", word(c.word), more.unwrap_or_default());
     let p = c.p.map_or_else(|| "-".into(), |p| if p < 1e-4 { "<0.0001".into() } else { significant(p) });
     vec![
-        c.figure.as_str().into(),
-        value(c, c.old).into(),
-        value(c, c.new).into(),
+        Cell { hint: if c.title.is_empty() { String::new() } else { c.figure.clone() }, ..Cell::new(name_of(c)) },
+        value(c, 0).into(),
+        value(c, 1).into(),
         change(c).into(),
         p.into(),
         Cell { text: word, ..Cell::default() }.toned(tone(c.word)),

@@ -64,6 +64,24 @@ fn the_timeline_has_offered_completed_percentiles_and_the_cpu_of_both_sides() {
     }
 }
 
+/// A ramp is described by its stages. Its mean rate says nothing about any of its rates.
+#[test]
+fn the_row_of_a_ramp_shows_its_lowest_and_highest_rate() {
+    let mut run = ramp();
+    run.trials[0].measured.series_completed = (0..40).map(|i| 100.0 * f64::from(i)).collect();
+    judge::judge(&mut run);
+    let course = run.findings.course.as_ref().unwrap();
+    assert!(course.parts.len() > 1, "{course:?}");
+    let blocks = section(&run, "trials").blocks;
+    let Some(Block::Table(table)) = blocks.first() else { panic!() };
+    let cell = |name: &str| {
+        let at = table.columns.iter().position(|column| column.name == name).unwrap();
+        table.rows[0][at].text.clone()
+    };
+    let [offered, completed, goodput] = ["offered/s", "completed/s", "goodput/s"].map(cell);
+    assert!(offered.contains(" to 4,000") && completed.contains(" to ") && goodput == "–", "{offered} {completed}");
+}
+
 /// Returns a mix of two classes: one is fast, the other is slow, and a tenth of its requests fail.
 fn mix() -> Run {
     let mut run = common::load();

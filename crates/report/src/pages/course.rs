@@ -38,6 +38,17 @@ pub(super) fn key_figure(course: &CourseFinding) -> KeyFigure {
     KeyFigure { name: "Held".into(), value, detail, tone }
 }
 
+/// Returns the cells of offered, completed and good requests per second in the table of trials.
+pub(super) fn rates(course: &CourseFinding) -> [Cell; 3] {
+    let range = |rates: &mut dyn Iterator<Item = f64>| {
+        let (least, most) = rates.fold((f64::INFINITY, 0.0), |(a, b), rate| (rate.min(a), rate.max(b)));
+        Cell::new(format!("{} to {}", number(least.round()), number(most.round())))
+    };
+    let offered = range(&mut course.parts.iter().flat_map(|part| [part.from, part.to]));
+    let completed = range(&mut course.parts.iter().map(|part| part.completed));
+    [offered, completed, Cell::absent("the rate changed, and a mean would say nothing of any stage")]
+}
+
 /// Returns one row for each stage, or for each part of a ramp.
 pub(super) fn table(course: &CourseFinding) -> Table {
     let columns = vec![

@@ -1,9 +1,9 @@
 //! The table of trials, with one row per operating point. The terminal shows the main columns, and the HTML page all of
 //! them.
 
-use run::{BreachKind, Device, ErrorKind, Outcome, Run, SummaryFigure, Tally, Trial};
+use run::{BreachKind, Device, ErrorKind, Outcome, Run, SummaryFigure, Tally, Trial, TrialKind};
 
-use super::{figures, pick, times};
+use super::{course, figures, pick, times};
 use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
 use run::number::{count, number, quantity};
 
@@ -14,7 +14,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         return Vec::new();
     }
     let devices = run.findings.devices.iter().map(|of_trial| of_trial.first()).chain(std::iter::repeat(None));
-    let rows = run.outcomes().zip(devices).map(|((t, outcome), busiest)| row(t, outcome, busiest)).collect();
+    let rows = run.outcomes().zip(devices).map(|((t, outcome), busiest)| row(run, (t, outcome), busiest)).collect();
     let mut table = Table { columns: columns(), rows, ..Table::default() };
     table.explain_absent();
     let title = if run.trials.len() == 1 { "Trial" } else { "Trials" };
@@ -42,17 +42,21 @@ fn columns() -> Vec<Col> {
     ]
 }
 
-fn row(trial: &Trial, outcome: Outcome, busiest: Option<&Device>) -> Vec<Cell> {
+fn row(run: &Run, (trial, outcome): (&Trial, Outcome), busiest: Option<&Device>) -> Vec<Cell> {
     let rates = &trial.rates;
     let response = &trial.latency_us;
     let why = if rates.completed_rate > 0.0 { "no response time was measured" } else { "nothing completed" };
+    let [offered, completed, goodput] = match run.findings.course.as_ref().filter(|_| trial.kind == TrialKind::Fixed) {
+        Some(course) => course::rates(course),
+        None => [rates.offered_rate, rates.completed_rate, rates.goodput].map(|rate| number(rate).into()),
+    };
     let time = |figure| if response.count == 0 { Cell::absent(why) } else { times::cell(response, figure) };
     vec![
         pick::name(trial).into(),
         number(rates.concurrency).into(),
-        number(rates.offered_rate).into(),
-        number(rates.completed_rate).into(),
-        number(rates.goodput).into(),
+        offered,
+        completed,
+        goodput,
         time(SummaryFigure::P50),
         time(SummaryFigure::P90),
         late(outcome, time(SummaryFigure::P99)),
