@@ -306,7 +306,7 @@ fn still_open(c: &ComparedFigure) -> Option<String> {
 }
 
 fn row(c: &ComparedFigure, comparison: &Comparison) -> Vec<Cell> {
-    let of = if c.more_of == Some(NeededData::Runs) { "runs" } else { "time" };
+    let of = if c.more_of == Some(NeededData::Runs) { "runs" } else { "the time" };
     let times = c.more.filter(|more| *more > 1.0 && c.resolution.is_none());
     let more = match needed_s(c, comparison) {
         Some(seconds) => Some(format!(" ({})", length(seconds))),

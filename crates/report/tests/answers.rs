@@ -180,7 +180,7 @@ fn a_comparison_shows_its_verdict_and_the_interval_of_each_figure() {
         let verdict =
             ["Regression: CPU per request 5.1 % higher", "decided by CPU per request: +5.1 % (+4.3 % to +6.2 %)"];
         all_in(&text, &verdict, form);
-        all_in(&text, &["-1.0 % (-5.0 % to +4.0 %)", "undecided (×4 time)", "0.0001", "Differs: kernel"], form);
+        all_in(&text, &["-1.0 % (-5.0 % to +4.0 %)", "undecided (×4 the time)", "0.0001", "Differs: kernel"], form);
         all_in(&text, &["4 pairs of windows, in the order of", "seed 7"], form);
         assert!(!text.contains("listed"), "{form}: a cost that does not differ is not shown");
     }

@@ -63,7 +63,7 @@ mod tests {
             let apart = contrast(&[wanders], Pairing::InTurns).unwrap();
             assert!(apart.uncertainty.unwrap().error < 0.02, "{apart:?}");
             let still = cell(&mut random, 20, 0.0, 0.05);
-            paired += usize::from(differences(&[still.clone()], Pairing::InTurns).is_some());
+            paired += usize::from(differences(std::slice::from_ref(&still), Pairing::InTurns).is_some());
             assert_eq!(differences(&[still], Pairing::Kept), None);
         }
         // The test of the correlation errs in 5 of 100.
