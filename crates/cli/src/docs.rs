@@ -172,6 +172,8 @@ fn kind(spec: &serde_json::Value) -> String {
 }
 
 #[cfg(test)]
+mod commands;
+#[cfg(test)]
 mod links;
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 #[test]
 fn every_link_and_path_in_the_pages_exists() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = root();
     let missing: Vec<String> = pages(&root)
         .iter()
         .flat_map(|page| missing_in(&root, page).into_iter().map(|target| format!("{}: {target}", page.display())))
@@ -13,8 +13,13 @@ fn every_link_and_path_in_the_pages_exists() {
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
+/// Returns the folder of the repository.
+pub(super) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
 /// Returns the Markdown files of the repository's root, of docs/ and of docs/methods/.
-fn pages(root: &Path) -> Vec<PathBuf> {
+pub(super) fn pages(root: &Path) -> Vec<PathBuf> {
     let folders = [root.to_path_buf(), root.join("docs"), root.join("docs/methods")];
     let entries = folders.iter().flat_map(|folder| folder.read_dir().expect("the folder can be read"));
     let pages = entries.map(|entry| entry.expect("the entry can be read").path());
