@@ -27,6 +27,8 @@ pub(crate) struct Kept {
     aside: Option<PathBuf>,
     /// Link to this run, which is set when the run is complete.
     link: Option<PathBuf>,
+    /// Keeps other runs out of the directory until this one has ended.
+    _lock: Option<fs::File>,
 }
 
 impl Kept {
@@ -46,7 +48,9 @@ impl Kept {
             let beside = fs::canonicalize(out)?.parent().map(Path::to_path_buf).unwrap_or_default();
             return Self::by_time(&beside, out.to_path_buf());
         }
-        let mut kept = Self { dir: out.to_path_buf(), made: !out.exists(), aside: None, link: None };
+        let made = !out.exists();
+        let _lock = lock(out)?;
+        let mut kept = Self { dir: out.to_path_buf(), made, aside: None, link: None, _lock };
         let earlier = is_ours(&out.join("run.json"), RUN_MARK)?;
         let report = is_ours(&out.join("report.html"), REPORT_MARK)?;
         ensure!(
@@ -63,7 +67,7 @@ impl Kept {
     fn by_time(under: &Path, link: PathBuf) -> anyhow::Result<Self> {
         fs::create_dir_all(under).with_context(|| format!("cannot create {}", under.display()))?;
         let dir = fresh(under, &stamp(Timestamp::now()))?;
-        Ok(Self { dir, made: true, aside: None, link: Some(link) })
+        Ok(Self { dir, made: true, aside: None, link: Some(link), _lock: None })
     }
 
     /// Returns the directory.
@@ -107,6 +111,16 @@ impl Drop for Kept {
             let _ = fs::remove_dir(&self.dir);
         }
     }
+}
+
+/// Locks the directory of a run, so that two runs at a time do not mix their files. Returns `None` if there can be no such
+/// directory, which the first file written explains.
+fn lock(out: &Path) -> anyhow::Result<Option<fs::File>> {
+    let Ok(dir) = fs::create_dir_all(out).and_then(|()| fs::File::open(out)) else { return Ok(None) };
+    let free = sys::lock::try_exclusive(&dir).with_context(|| format!("cannot lock {}", out.display()))?;
+    let advice = "wait for its end, or name another directory with --out";
+    ensure!(free, "another loadline writes its run into {}; {advice}", out.display());
+    Ok(Some(dir))
 }
 
 /// Returns true if loadline wrote a file, or `None` if there is no file.
@@ -181,6 +195,18 @@ pub(crate) const KEPT: &[(&str, &str)] = &[("html", "report.html"), ("hdr", "lat
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_runs_at_a_time_do_not_share_a_directory() {
+        let root = tempfile::tempdir().unwrap();
+        let out = root.path().join("out");
+        let first = Kept::named(&out, false).unwrap();
+        let error = Kept::named(&out, false).unwrap_err().to_string();
+        assert!(error.contains("another loadline writes its run into"), "{error}");
+        drop(first);
+        assert!(!out.exists());
+        Kept::named(&out, false).unwrap();
+    }
 
     fn put(dir: &Path, run: &str) {
         fs::create_dir_all(dir).unwrap();

@@ -38,14 +38,16 @@ pub(crate) fn command() -> clap::Command {
 
 /// Prints an error of the command line and exits. The error quotes words of it, so secrets are removed first.
 fn usage(error: &clap::Error) -> ! {
-    let mut text = error.render().to_string();
+    let shown = error.render().to_string();
+    // The words of the standard library name no number that would do.
+    let mut text = shown.replace("invalid digit found in string", "write a whole number in digits, such as 10000");
     let mut secrets = run::Secrets::default();
     for word in std::env::args_os().skip(1) {
         let word = word.to_string_lossy();
         let kept = secrets.redact_word(&word);
         text = text.replace(&*word, &kept);
     }
-    if text == error.render().to_string() {
+    if text == shown {
         error.exit();
     }
     eprint!("{text}");

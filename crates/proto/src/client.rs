@@ -104,8 +104,8 @@ pub enum ProtoError {
         /// Error of the system.
         error: std::io::Error,
     },
-    /// A part of a request cannot be sent as it is.
-    #[error("{what} {value:?} cannot be sent: {advice}")]
+    /// A part of a request, or a file for TLS, cannot be used.
+    #[error("{what} {value:?} cannot be used: {advice}")]
     Invalid {
         /// Invalid part.
         what: &'static str,

@@ -1,6 +1,7 @@
 //! Sentences that explain why the test request got no answer, with advice.
 
 use std::io::ErrorKind;
+use std::time::Duration;
 
 use proto::Fault;
 use run::{Address, LoadPlan};
@@ -25,28 +26,28 @@ pub(super) fn explain_connect(addr: &Address, error: &std::io::Error, timeout_s:
 
 /// Explains why an exchange was not completed.
 pub(super) fn explain_exchange(exchange: &Exchange, broken: &ExchangeError, plan: &LoadPlan) -> String {
-    let protocol = plan.protocol.name();
-    let after = exchange.begin.elapsed().as_secs_f64();
+    let (protocol, plain) = (spoken(plan), scheme(plan, false));
+    let after = waited(exchange.begin.elapsed());
     match broken {
         ExchangeError::Silent if plan.tls.is_some() && !exchange.request_begun => format!(
-            "it accepted the connection and answered no TLS handshake for {after:.1} s; does it speak TLS on this port \
-             (http:// is the plain scheme), and is it alive? (--timeout sets how long to wait)"
+            "it accepted the connection and answered no TLS handshake for {after}; does it speak TLS on this port \
+             ({plain}:// is the plain scheme), and is it alive? (--timeout sets how long to wait)"
         ),
         ExchangeError::Silent => format!(
-            "it accepted the connection and said nothing for {after:.1} s; does it speak {protocol}, and is it alive? \
+            "it accepted the connection and said nothing for {after}; does it speak {protocol}, and is it alive? \
              (--timeout sets how long to wait)"
         ),
         ExchangeError::Endless if plan.tls.is_none() && foreign_protocol(&exchange.answer.0) == Some("TLS") => {
             speaks_tls(plan)
         }
         ExchangeError::Endless => format!(
-            "its response had not ended after {} bytes and {after:.1} s; only responses that end can be counted \
+            "its response had not ended after {} bytes and {after}; only responses that end can be counted \
              (--timeout sets how long to wait)",
             exchange.bytes
         ),
         ExchangeError::Explained(why) => why.clone(),
         ExchangeError::Fault(Fault::Short) if plan.tls.is_some() && !exchange.request_begun => format!(
-            "the server closed the connection in the TLS handshake after {} bytes; does it speak TLS on this port (http:// is \
+            "the server closed the connection in the TLS handshake after {} bytes; does it speak TLS on this port ({plain}:// is \
              the plain scheme), and TLS 1.2 or 1.3?",
             exchange.bytes
         ),
@@ -83,10 +84,29 @@ pub(super) fn explain_exchange(exchange: &Exchange, broken: &ExchangeError, plan
     }
 }
 
+/// Returns the sentence for a server that answers in TLS.
 fn speaks_tls(plan: &LoadPlan) -> String {
-    let within = proto::spec(&plan.protocol).schemes.iter().find(|scheme| scheme.tls && scheme.name != "h2");
-    let scheme = within.map_or("https", |scheme| scheme.name);
-    format!("it speaks TLS, not plain {}; write the target with {scheme}://", plan.protocol.name())
+    format!("it speaks TLS, not plain {}; write the target with {}://", spoken(plan), scheme(plan, true))
+}
+
+/// Returns the usual URL scheme of the plan's protocol, with or without TLS.
+fn scheme(plan: &LoadPlan, tls: bool) -> &'static str {
+    let usual = |scheme: &&proto::Scheme| scheme.tls == tls && !["h2", "h2c"].contains(&scheme.name);
+    let found = proto::spec(&plan.protocol).schemes.iter().find(usual);
+    found.map_or(if tls { "https" } else { "http" }, |scheme| scheme.name)
+}
+
+/// Returns the name of the plan's protocol that a user knows from the target.
+fn spoken(plan: &LoadPlan) -> &'static str {
+    if proto::spec(&plan.protocol).alpn == "h2" { plan.protocol.name() } else { scheme(plan, false) }
+}
+
+/// Formats a time that was waited, with at least one digit that is not zero.
+fn waited(time: Duration) -> String {
+    match time.as_secs_f64() {
+        time_s if time_s < 0.1 => format!("{:.0} ms", time_s * 1e3),
+        time_s => format!("{time_s:.1} s"),
+    }
 }
 
 /// Greetings by which other protocols are recognized.

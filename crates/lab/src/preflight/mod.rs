@@ -161,7 +161,7 @@ mod tests {
             (endless, true, PATIENT, "in the middle of a response"),
             (b"SSH-2.0-OpenSSH_9.6\r\n", false, PATIENT, "it speaks SSH"),
             (b"\x15\x03\x01\x00\x02\x02\x46", false, PATIENT, "it speaks TLS"),
-            (b"what?\r\n\r\n", false, PATIENT, "does it speak http1"),
+            (b"what?\r\n\r\n", false, PATIENT, "does it speak http"),
             (&huge, false, PATIENT, "exceeds a limit"),
         ] {
             let error = against(answer, close, patience_s).unwrap_err();

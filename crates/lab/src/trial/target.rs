@@ -65,6 +65,9 @@ pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
 /// Parses a target; see [`resolve`].
 pub(crate) fn parse(target: &str, asked: &Protocol) -> Result<ParsedTarget, LabError> {
     let fail = |why: String| LabError::Target { target: target.into(), why };
+    if let Some(path) = target.strip_prefix("unix:/").filter(|path| !path.starts_with('/')) {
+        return Err(fail(format!("a socket's path follows unix://; write unix:///{path}")));
+    }
     let parts = UrlParts::parse(target);
     let (scheme, (_, by_unix)) = (parts.scheme_or_http(), parts.transport());
     let (row, written) = proto::by_url(target).ok_or_else(|| fail(unknown(scheme)))?;
@@ -131,12 +134,21 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), String> {
             (host, after.strip_prefix(':'))
         }
         None if authority.matches(':').count() > 1 => {
-            return Err(format!("an IPv6 address needs brackets: [{authority}]"));
+            return Err(format!("an IPv6 address needs brackets: {}", bracketed(authority)));
         }
         None => authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port))),
     };
     let port = port.map(|p| p.parse().ok().filter(|p| *p > 0).ok_or(format!("{p:?} is not a port (1 to 65535)")));
     Ok((host, port.transpose()?))
+}
+
+/// Puts brackets around an IPv6 address. Digits after the last colon are its port if the rest is an address, too.
+fn bracketed(authority: &str) -> String {
+    let is_address = |text: &str| text.parse::<std::net::Ipv6Addr>().is_ok();
+    match authority.rsplit_once(':') {
+        Some((host, port)) if is_address(host) && port.parse::<u16>().is_ok() => format!("[{host}]:{port}"),
+        _ => format!("[{authority}]"),
+    }
 }
 
 /// Returns the flag that gives credentials to a protocol.
@@ -243,6 +255,9 @@ mod tests {
         for (target, words) in [
             ("ftp://127.0.0.1/", "supported are http://"),
             ("htp://127.0.0.1/", "did you mean http://"),
+            ("unix:/run/app.sock", "write unix:///run/app.sock"),
+            ("http://::1:8080/", "needs brackets: [::1]:8080"),
+            ("http://fe80::1/", "needs brackets: [fe80::1]"),
             ("tcp://127.0.0.1", "needs a port"),
             ("http://127.0.0.1:99999/", "not a port"),
             ("http://u:p@127.0.0.1/", "--header"),

@@ -75,7 +75,7 @@ impl Input {
         let head = FrameHeader::read(&self.head);
         match head.length {
             _ if self.head.starts_with(b"HTTP/1.") => Err(Fault::Malformed(
-                "it answers in HTTP/1.1; HTTP/2 is not spoken there without TLS (leave --http2 out)",
+                "it answers in HTTP/1.1; HTTP/2 is not spoken there without TLS (write http:// without --http2)",
             )),
             0..=MAX_PAYLOAD => {
                 self.padding = (!head.has(PADDED)).then_some(0);

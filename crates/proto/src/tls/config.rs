@@ -142,7 +142,12 @@ fn invalid(what: &'static str, value: &str, advice: &'static str) -> ProtoError 
 }
 
 fn no_pair(cert: &str, error: &Error) -> ProtoError {
-    invalid("a certificate", &format!("{cert}: {error}"), "give a certificate and the key that belongs to it")
+    match error {
+        Error::InconsistentKeys(_) => {
+            invalid("the certificate", cert, "its key is another one; give the key that belongs to it")
+        }
+        _ => invalid("the certificate", cert, "give a certificate and the key that belongs to it, both in PEM"),
+    }
 }
 
 fn failed(error: Error) -> ProtoError {

@@ -54,7 +54,8 @@ fn certificate(error: &CertificateError, name: &str) -> String {
             format!("its certificate is not for {name:?}; use a name that it has, {INSECURE_ADVICE}")
         }
         CertificateError::NotValidForNameContext { presented, .. } => {
-            let has = if presented.is_empty() { "no name".into() } else { presented.join(", ") };
+            let names: Vec<&str> = presented.iter().map(|name| quoted(name)).collect();
+            let has = if names.is_empty() { "no name".into() } else { names.join(", ") };
             format!("its certificate is not for {name:?} but for {has}; use a name that it has, {INSECURE_ADVICE}")
         }
         CertificateError::UnknownIssuer => format!(
@@ -62,10 +63,12 @@ fn certificate(error: &CertificateError, name: &str) -> String {
              authority's certificate with --cacert FILE, {INSECURE_ADVICE}"
         ),
         CertificateError::Revoked => format!("its certificate was revoked; renew it, {INSECURE_ADVICE}"),
-        CertificateError::BadSignature => format!(
-            "its certificate's signature is wrong: it is forged, or of another authority of the same name; give the right \
-             one with --cacert FILE, {INSECURE_ADVICE}"
-        ),
+        CertificateError::BadSignature | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
+            format!(
+                "its certificate's signature is not by the trusted authority of its name: it is self-signed, of another \
+                 authority, or forged; give the right one with --cacert FILE, {INSECURE_ADVICE}"
+            )
+        }
         CertificateError::BadEncoding => format!("its certificate cannot be read; renew it, {INSECURE_ADVICE}"),
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
             format!("its certificate is not one for servers; give it one for server authentication, {INSECURE_ADVICE}")
@@ -76,6 +79,11 @@ fn certificate(error: &CertificateError, name: &str) -> String {
         ),
         other => format!("its certificate is not valid ({}); renew it, {INSECURE_ADVICE}", reason(other)),
     }
+}
+
+/// Returns the name in the library's form of it, `DnsName("example.com")`.
+fn quoted(name: &str) -> &str {
+    name.split('"').nth(1).unwrap_or(name)
 }
 
 fn alerted(alert: AlertDescription) -> String {

@@ -64,7 +64,11 @@ fn decode(bytes: Vec<u8>) -> Result<String, &'static str> {
     if let Some(units) = wide {
         return String::from_utf16(&units).map_err(|_| "it is not UTF-16, as its byte order mark says");
     }
-    let text = String::from_utf8(bytes).map_err(|_| "stream did not contain valid UTF-8")?;
+    let gzip = bytes.starts_with(&[0x1f, 0x8b]);
+    let text = String::from_utf8(bytes).map_err(|_| match gzip {
+        true => "it is compressed by gzip; decompress it first",
+        false => "it is not text in UTF-8",
+    })?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
