@@ -36,7 +36,7 @@ impl OwnServer {
         server.agent.start(&Local::default(), &lab::own_program()?, "server", &spec)?;
         let deadline = Instant::now() + STARTS;
         match server.agent.await_ready(STARTS) {
-            Err(LabError::Agent { why, .. }) => {
+            Err(LabError::Agent { why, .. } | LabError::Late { why, .. }) => {
                 bail!("{command:?} was not started: {}", visible(&run::hide_tokens_of_command(&why)))
             }
             ready => drop(ready?),

@@ -9,7 +9,7 @@ use crate::number::{figure, percent, positive, rate, ratio};
 use crate::signals::cpu::{ServerCpu, full, plateau, queue, ran};
 use crate::signals::{Signal, chance, spread};
 use crate::thresholds::{
-    AGENT_WORKS, CEILING_SAYS, CEILING_WIDTH, LIKELY, NEAR_CEILING, QUOTA_SAYS, STARVED_SHARE, STARVED_WAIT,
+    AGENT_WORKS, CEILING_SAYS, CEILING_WIDTH, LIKELY, NEAR_CEILING, ONE_SIGN, QUOTA_SAYS, STARVED_SHARE, STARVED_WAIT,
     STARVED_WIDTH, THROTTLED, THROTTLED_WIDTH,
 };
 use crate::view::{Task, View};
@@ -75,10 +75,12 @@ impl Load {
     }
 
     /// Returns the probability that the threads are full, and that they never rest or wait too long.
-    fn chances(&self, facts: &Facts<'_>) -> (f64, f64) {
+    fn chances(&self, facts: &Facts<'_>, view: &View<'_>) -> (f64, f64) {
         let shift = plateau(facts) - queue(facts);
         let (runs, wants) = (chance(self.ran.log_odds() + shift), chance(self.wants.log_odds() + shift));
-        let not_by_server = 1.0 - server_takes(facts);
+        // Segments that a full link delivers one by one wake the threads one by one, which then wait for a CPU again and again.
+        let not_by_link = if crate::link_queue::shaper(facts, view.trial).is_some() { 1.0 - ONE_SIGN } else { 1.0 };
+        let not_by_server = (1.0 - server_takes(facts)) * not_by_link;
         let long = chance((self.waited - STARVED_WAIT) / STARVED_WIDTH);
         let mostly = chance((self.waited / self.wants.value - STARVED_SHARE) / STARVED_WIDTH);
         (runs, (wants * not_by_server).max(long * mostly * not_by_server * (1.0 - full_beside(facts))))
@@ -102,7 +104,7 @@ fn full_beside(facts: &Facts<'_>) -> f64 {
 
 fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     let load = Load::of(facts, view)?;
-    let (runs, starved) = load.chances(facts);
+    let (runs, starved) = load.chances(facts, view);
     let piled_up = Waiting::of(facts).filter(|w| w.at_client() && !facts.shared());
     let mut evidence: Vec<Evidence> = load.threads.iter().take(4).map(|t| thread_line(view, t)).collect();
     let completed = view.trial.rates.completed_rate;

@@ -83,7 +83,7 @@ pub use facts::{Facts, disturbed, stolen};
 pub use hot::hot;
 pub use objective::{breach, late_us, limits, longest_mean_us};
 pub use principles::{PRINCIPLES, Principle};
-pub use rules::{RULES, Rule, Tier, Verdict};
+pub use rules::{RULES, Rule, Tier, Verdict, may_delay};
 pub use signals::{Signal, chance};
 pub use single::{failed_share, good};
 pub use stats::average;

@@ -4,10 +4,13 @@
 
 use run::{Evidence, FigureUnit, Trial};
 
+use crate::Facts;
 use crate::evidence::measured;
-use crate::number::{duration, percent, positive, ratio};
-use crate::single::sides_of;
-use crate::thresholds::{BUSY, STALLS_SEEN, TRIP_GREW, TRIP_QUEUE_US, TRIP_SHARE, WINDOW_WAIT};
+use crate::number::{duration, figure, percent, positive, ratio};
+use crate::single::{server_of, sides_of};
+use crate::thresholds::{
+    BUSY, FRAMING, OWN_BYTES, QUEUED_BYTES, STALLS_SEEN, TRIP_GREW, TRIP_QUEUE_US, TRIP_QUEUED, TRIP_SHARE, WINDOW_WAIT,
+};
 use crate::view::View;
 
 /// Returns evidence of the queue, on the side whose packets wait longest; `None` where the CPUs of a host could cause the delay.
@@ -18,6 +21,44 @@ pub(crate) fn on_the_way(trial: &Trial) -> Option<Evidence> {
 /// Returns true if packets wait, but the CPUs of a host could cause the delay.
 pub(crate) fn is_hidden(trial: &Trial) -> bool {
     !idle(trial) && longest(trial).is_some()
+}
+
+/// Returns evidence of packets of this load that wait in a shaper on an interface of these hosts.
+pub(crate) fn shaper(facts: &Facts<'_>, trial: &Trial) -> Option<Evidence> {
+    let of = |view: &View<'_>| {
+        let queues = view.instances("qdisc.backlog").into_iter().filter(|(_, bytes)| *bytes >= QUEUED_BYTES);
+        queues.filter_map(|(name, backlog)| shaped(facts, view, &name, backlog)).next()
+    };
+    sides_of(trial).iter().find_map(of)
+}
+
+fn shaped(facts: &Facts<'_>, view: &View<'_>, name: &str, backlog: f64) -> Option<Evidence> {
+    let read = |id| view.side.recording.reading(id, name, view.window).value();
+    let over = read("qdisc.overlimits").filter(|over| *over >= 1.0)?;
+    let sent = read("qdisc.bytes").and_then(|bytes| ratio(bytes, view.span_s?));
+    let text =
+        format!("{} B waited in the queue of {name}, which delayed packets {} times", figure(backlog), figure(over));
+    is_ours(facts, view.trial, sent)
+        .then(|| measured(view, ("qdisc.backlog", name), (backlog, FigureUnit::Bytes), None, text))
+}
+
+/// Returns true if the traffic of a wire is that of this load: most bytes are its own, or its own packets queue. Where neither is known,
+/// the load has to be at a limit.
+pub(crate) fn is_ours(facts: &Facts<'_>, trial: &Trial, per_s: Option<f64>) -> bool {
+    let tally = &trial.measured.tally;
+    let bytes = tally.bytes_sent.max(tally.bytes_received) as f64 + FRAMING * tally.completed as f64;
+    let known = tally.bytes_sent + tally.bytes_received > 0;
+    let own = ratio(bytes, trial.measured.length_s).filter(|_| known);
+    let most = own.zip(per_s).map(|(own, all)| own >= OWN_BYTES * all);
+    let queued = own_queue(trial);
+    most == Some(true) || queued == Some(true) || most.is_none() && queued.is_none() && facts.limited()
+}
+
+/// Returns true if packets of this load queue on the way; `None` without round trips.
+fn own_queue(trial: &Trial) -> Option<bool> {
+    let view = server_of(trial).unwrap_or_else(|| View::new("client", trial, &trial.client));
+    let least = view.value("connection.min_rtt").and_then(positive)?;
+    Some(view.value("connection.rtt")? >= TRIP_QUEUED * least)
 }
 
 fn idle(trial: &Trial) -> bool {
@@ -106,6 +147,22 @@ mod tests {
         let busy = |who: Who, planted: PlantedRun| planted.per_s(who, "cpu.user", "total", |_| 3.9e6);
         let shaped = busy(Who::Client, busy(Who::Server, one_client_fills(4200.0)));
         assert_ne!(judged(&shaped).id, "server-rate-limit");
+    }
+
+    /// Seen live: a link of 10 Mbit/s, whose segments woke the generator one by one on CPUs that other programs filled. Its threads waited for a
+    /// CPU 85 % of the time, while the shaper's queue grew with the load.
+    #[test]
+    fn a_generator_that_waits_for_a_cpu_while_its_packets_queue_in_a_shaper_is_not_the_limit() {
+        let waits = |backlog: f64| {
+            one_client_fills(4200.0)
+                .per_s(Who::Client, "cpu.user", "total", |_| 3.9e6)
+                .per_s(Who::Client, "thread.cpu", "shard0:50/51", |_| 4_000.0)
+                .per_s(Who::Client, "thread.run_delay", "shard0:50/51", |_| 850_000.0)
+                .level(Who::Server, "qdisc.backlog", "eth0 tbf 1:", backlog)
+                .per_s(Who::Server, "qdisc.overlimits", "eth0 tbf 1:", |p| p.x)
+        };
+        assert_eq!(judged(&waits(20_000.0)).id, "network-medium");
+        assert_eq!(judged(&waits(0.0)).id, "client-cpu");
     }
 
     #[test]

@@ -75,6 +75,39 @@ mod tests {
         assert!(!b.sentence.contains("sleep"), "{b:#?}");
     }
 
+    /// A server of three threads, of which the busiest runs for this share of the time and waits for a CPU for another. A fifth of the time and a
+    /// tenth are the work of the others.
+    fn uneven(ran: f64, waited: f64) -> Bottleneck {
+        let rate = 246.0;
+        let mut planted = PlantedRun::new(4000.0, rate).none(Who::Server, "thread.cpu");
+        for (tid, busy, wait) in [(101, ran, waited), (102, 0.2, 0.1), (103, 0.1, 0.05)] {
+            let name = format!("srv:100/{tid}");
+            planted = planted.per_s(Who::Server, "thread.cpu", &name, move |p| p.x / rate * busy * 1e6).per_s(
+                Who::Server,
+                "thread.run_delay",
+                &name,
+                move |p| p.x / rate * wait * 1e6,
+            );
+        }
+        let used = ran + 0.3;
+        let planted = planted
+            .per_s(Who::Server, "cpu.user", "total", move |p| p.x / rate * used * 1e6)
+            .per_s(Who::Server, "cpu.idle", "total", move |p| 3.9e6 - p.x / rate * used * 1e6)
+            .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x / rate * used * 1e6);
+        let mut run = planted.run();
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    }
+
+    /// Seen live with a mutex around arithmetic in Go: one thread did two thirds of the work, and waited for the CPU of the one before.
+    #[test]
+    fn a_thread_that_waits_while_others_do_its_work_is_not_full() {
+        let lock = uneven(0.68, 0.25);
+        assert!(lock.id == "server-concurrency" && lock.serial && lock.confidence >= 0.8, "{lock:#?}");
+        let one = uneven(0.95, 0.04);
+        assert_eq!(one.id, "server-single-thread", "{one:#?}");
+    }
+
     /// One request at a time that hardly computes sleeps with the lock: no work of a CPU takes turns.
     #[test]
     fn one_request_at_a_time_that_sleeps_is_no_work_in_turns() {

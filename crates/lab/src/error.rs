@@ -28,6 +28,14 @@ pub enum LabError {
         /// Problem and remedy.
         why: String,
     },
+    /// An agent was not ready in time.
+    #[error("the {name} agent failed: {why}")]
+    Late {
+        /// Name of the agent.
+        name: String,
+        /// Time that it had, and the probable cause.
+        why: String,
+    },
     /// An agent was killed before it was ready. Its task is not the cause.
     #[error("the {name} agent ended before it was ready: {why}")]
     Killed {

@@ -42,7 +42,7 @@ pub use findings::handshake_cost::{CpuEstimate, HandshakeCost};
 pub use findings::hot::HotFunction;
 pub use findings::proof::{
     CPU_COUNT_LEVER, Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, LeverSlots, Proof, ProofMetric,
-    ProofOutcome, ProofTrial, RunnerUp, Steadiness, SwitchTrial, UnusedLever,
+    ProofOutcome, ProofTrial, RunnerUp, SOURCES_LEVER, Steadiness, SwitchTrial, UnusedLever,
 };
 pub use findings::repeat::{MAX_REPEATS, Repeat};
 pub use findings::trust::{TimeSpent, Trust};

@@ -217,6 +217,27 @@ pub(crate) fn waits(run: Run, verdict: Bottleneck, more_load: Option<f64>) -> (P
     })
 }
 
+/// A server whose queue no counter shows, with twice the source addresses. Both CPUs explain nothing.
+pub(crate) fn more_addresses(confidence: f64, ratio: f64) -> (Proof, Bottleneck) {
+    tried_on(unread(1.5), verdict("server-concurrency", confidence), |proof, _| {
+        proof.trials.push(slots("server-cpu", 0.01, 0.0));
+        proof.switched.push(turns(run::SOURCES_LEVER, ratio));
+    })
+}
+
+/// A generator in a control group with a quota, of which the thief got what it was told to take, although the threads ran as before.
+pub(crate) fn hidden_by_a_quota() -> (Proof, Bottleneck) {
+    let held = PlantedRun::new(1000.0, 2000.0)
+        .per_s(Who::Client, "cgroup.cpu_periods", "/gen", |_| 10.0)
+        .per_s(Who::Client, "cgroup.cpu_throttled_periods", "/gen", |_| 8.0)
+        .run();
+    tried_on(held, verdict("client-cpu", 0.8), |proof, _| {
+        let mut trial = slots("server-cpu", 0.02, 0.0);
+        hardly_wanted(&mut trial, 1, 0.4, DOSE);
+        proof.trials.push(trial);
+    })
+}
+
 /// A full server of which a thief took a quarter, while it wanted its CPU 5.2 % of the time.
 pub(crate) fn bounded() -> (Proof, Bottleneck) {
     tried_on(full(), verdict("server-cpu", 0.8), |proof, lever| {
@@ -263,6 +284,9 @@ const PROOFS: &[fn() -> (Proof, Bottleneck)] = &[
     || beside_others(verdict("unknown", 0.0)),
     || waits(Run::default(), verdict("not-saturated", 0.6), Some(1.9)),
     || waits(sleeps(), verdict("not-saturated", 0.6), Some(1.0)),
+    || more_addresses(0.5, 2.0),
+    || more_addresses(0.5, 1.0),
+    hidden_by_a_quota,
     || full_with_fewer_cpus(1.0),
     bounded,
     || starved_thief("client-cpu"),

@@ -1,9 +1,9 @@
 //! Comparison of predictions with results, and its effect on the verdict.
 
-use run::{Bottleneck, Effect, LOAD_LEVER, Proof, Run, RunnerUp};
+use run::{Bottleneck, Effect, LOAD_LEVER, Proof, Run, RunnerUp, SOURCES_LEVER};
 
 use super::cpu_limit::{CpuLimit, CpuSigns};
-use super::decision::{Conclusion, Kind, MoreLoad, Own, Rival, Subject, Test, decide};
+use super::decision::{Conclusion, Kind, MoreLoad, MoreSources, Own, Rival, Subject, Test, decide};
 use super::observed::{observed, other_cause};
 use super::parts::{self, REMAINDER, largest, part_of};
 use super::steadiness::doubt;
@@ -45,8 +45,8 @@ pub(super) fn conclude(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottl
     let slots = parts::read(facts, proof);
     parts::add_others(proof);
     let turns = own_turns(proof, verdict);
-    let more_load = more_load(proof);
-    let nothing_tested = turns.is_none() && more_load == MoreLoad::NotTested;
+    let more = (more_load(proof), more_sources(proof, turns.as_ref()));
+    let nothing_tested = turns.is_none() && more == (MoreLoad::NotTested, MoreSources::NotTested);
     let effects = match slots {
         Some(Ok(effects)) => effects,
         Some(Err(why)) if nothing_tested => {
@@ -56,7 +56,7 @@ pub(super) fn conclude(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottl
         None if nothing_tested => return,
         _ => Vec::new(),
     };
-    Experiment::new(facts, proof, verdict, (&effects, turns), more_load).settle(proof, verdict);
+    Experiment::new(facts, proof, verdict, (&effects, turns), more).settle(proof, verdict);
     confidence::set(verdict, verdict.confidence);
 }
 
@@ -94,6 +94,17 @@ fn more_load(proof: &Proof) -> MoreLoad {
     }
 }
 
+/// Returns the effect of more source addresses on a verdict that they do not test.
+fn more_sources(proof: &Proof, turns: Option<&OwnTurns>) -> MoreSources {
+    let is_other = turns.is_none_or(|turns| turns.suspect.lever != SOURCES_LEVER);
+    let Some(effect) = proof.effect(SOURCES_LEVER).filter(|_| is_other) else { return MoreSources::NotTested };
+    match check(effect, 1.0 - effect.dose) {
+        PredictionCheck::Confirmed => MoreSources::Raised,
+        PredictionCheck::Refuted => MoreSources::Unchanged,
+        PredictionCheck::Open => MoreSources::Open,
+    }
+}
+
 /// An experiment together with the verdict that it tests.
 struct Experiment<'a> {
     facts: &'a Facts<'a>,
@@ -120,7 +131,7 @@ impl<'a> Experiment<'a> {
         proof: &Proof,
         verdict: &Bottleneck,
         (effects, turns): (&'a [Effect], Option<OwnTurns>),
-        more_load: MoreLoad,
+        (more_load, more_sources): (MoreLoad, MoreSources),
     ) -> Self {
         let lever = suspect(proof, verdict).map(|suspect| suspect.lever);
         let rival = largest(proof).filter(|found| found != REMAINDER && Some(found.as_str()) != lever);
@@ -139,6 +150,7 @@ impl<'a> Experiment<'a> {
             rival: compare(rival.as_deref(), signs.as_ref(), verdict),
             excludes_others: excludes_others(proof, lever),
             more_load,
+            more_sources,
             observed: observed(verdict, other.as_ref()),
             is_definite: verdict.confidence >= SURE && names_a_cause(verdict),
         };
@@ -158,17 +170,22 @@ impl<'a> Experiment<'a> {
             let before = verdict.confidence;
             *verdict = found;
             if conclusion == Conclusion::Found {
-                let most = conclusion.confidence(before, 1.0, self.test.more_load);
+                let most = conclusion.confidence(before, 1.0, self.more());
                 verdict.confidence = verdict.confidence.min(most);
             }
             return;
         }
         let own_most = self.lever.and_then(|lever| part_of(proof, lever)).map_or(1.0, |own| own.estimate.high);
-        verdict.confidence = conclusion.confidence(verdict.confidence, own_most, self.test.more_load);
+        verdict.confidence = conclusion.confidence(verdict.confidence, own_most, self.more());
         verdict.evidence.extend(words::evidence(proof));
         if matches!(conclusion, Conclusion::Close | Conclusion::OthersOpen) {
             words::note_close(proof, verdict, self.lever);
         }
+    }
+
+    /// Returns the effects of more load and of more source addresses.
+    fn more(&self) -> (MoreLoad, MoreSources) {
+        (self.test.more_load, self.test.more_sources)
     }
 
     /// Returns the verdict that takes the place of the argued one; `None` where that stays.
@@ -185,6 +202,7 @@ impl<'a> Experiment<'a> {
                 self.signs.as_ref().map(|signs| replaced::of_cpu(self.facts, verdict, proof, signs))
             }
             Conclusion::LoadRaised | Conclusion::LoadFound => Some(replaced::of_load(self.facts, verdict, proof)),
+            Conclusion::SourcesRaised => Some(replaced::of_sources(self.facts, verdict, proof)),
             _ => None,
         }
     }
@@ -214,6 +232,7 @@ impl<'a> Experiment<'a> {
                 format!("{did}, but not because of {}: {used}", verdict.id)
             }
             Conclusion::LoadRaised => format!("{pointed}, but {}", words::load_sentence(proof)),
+            Conclusion::SourcesRaised => format!("{pointed}, but {}", words::sources_sentence(proof)),
             Conclusion::LoadConfirmed | Conclusion::LoadFound => words::load_sentence(proof),
             Conclusion::Disturbed => format!("{}: {shares}", self.doubt.clone().unwrap_or_default()),
             Conclusion::Astray => format!("{did}, so the prediction failed: {shares}"),
@@ -243,12 +262,16 @@ impl<'a> Experiment<'a> {
             },
         };
         let load = if self.test.more_load == MoreLoad::NotTested { String::new() } else { words::load_sentence(proof) };
+        let sources = match self.test.more_sources {
+            MoreSources::NotTested => String::new(),
+            _ => words::sources_sentence(proof),
+        };
         let last = match conclusion {
             Conclusion::Remains => words::seen(verdict),
             Conclusion::NotSeen if self.test.subject != Subject::Unknown => "no counter shows the queue itself".into(),
             _ => String::new(),
         };
-        words::joined(&[first, shares.to_string(), load, last])
+        words::joined(&[first, shares.to_string(), load, sources, last])
     }
 }
 

@@ -2,7 +2,7 @@
 
 use run::ProofOutcome;
 
-use crate::thresholds::{CLOSE, MOST, SHOWN, SUPPORTED, SURE, UNDECIDED};
+use crate::thresholds::{CLOSE, LIKELY, MOST, SHOWN, SUPPORTED, SURE, UNDECIDED, WEAK_SIGN};
 
 /// Result of the lever that acts on what the verdict names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,17 @@ pub(super) enum MoreLoad {
     Open,
 }
 
+/// Effect of more source addresses on a verdict that a limit per address explains as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MoreSources {
+    NotTested,
+    /// They raised throughput, so the server limits each address.
+    Raised,
+    /// They did not raise throughput, so the server limits no address.
+    Unchanged,
+    Open,
+}
+
 /// Direct observations of the verdict: a queue, a count of places, refused requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Observed {
@@ -90,6 +101,7 @@ pub(super) struct Test {
     /// True if the levers exclude both sides' CPUs and every other resource that they slowed.
     pub(super) excludes_others: bool,
     pub(super) more_load: MoreLoad,
+    pub(super) more_sources: MoreSources,
     pub(super) observed: Observed,
     /// True if counters of a specific cause were sure of the verdict.
     pub(super) is_definite: bool,
@@ -118,6 +130,8 @@ pub(super) enum Conclusion {
     OtherKind,
     /// A larger load raised throughput, so nothing was saturated.
     LoadRaised,
+    /// More source addresses raised throughput, so the server limits each of them.
+    SourcesRaised,
     /// Something else changed throughput as much as the levers did.
     Disturbed,
     /// Throughput differs from the prediction.
@@ -159,6 +173,7 @@ pub(super) fn decide(test: &Test) -> Conclusion {
 fn without_own_lever(test: &Test) -> Conclusion {
     use Conclusion as C;
     match (test.subject, test.rival, test.more_load) {
+        (Subject::Cause, ..) if test.more_sources == MoreSources::Raised => C::SourcesRaised,
         (Subject::Load, _, MoreLoad::Raised) if test.is_predicted => C::Proven,
         (Subject::Load, _, MoreLoad::Raised) => C::LoadConfirmed,
         (Subject::Load, _, MoreLoad::Unchanged) => C::Excluded,
@@ -184,7 +199,9 @@ impl Conclusion {
         match self {
             Self::Proven => ProofOutcome::Proven,
             Self::Found | Self::Remains | Self::LoadConfirmed | Self::LoadFound => ProofOutcome::Supported,
-            Self::Excluded | Self::Overtaken | Self::OtherKind | Self::LoadRaised => ProofOutcome::Refuted,
+            Self::Excluded | Self::Overtaken | Self::OtherKind | Self::LoadRaised | Self::SourcesRaised => {
+                ProofOutcome::Refuted
+            }
             Self::KindOpen | Self::Disturbed | Self::Astray | Self::Close | Self::AgainstCounters | Self::Slack => {
                 ProofOutcome::Inconclusive
             }
@@ -197,12 +214,19 @@ impl Conclusion {
     ///
     /// An experiment that decided nothing takes nothing from counters that are sure. It lowers a sure verdict only where it contradicts:
     /// where the own part is surely less than half, or throughput surely differs from the prediction.
-    pub(super) fn confidence(self, before: f64, own_most: f64, more_load: MoreLoad) -> f64 {
+    pub(super) fn confidence(
+        self,
+        before: f64,
+        own_most: f64,
+        (more_load, more_sources): (MoreLoad, MoreSources),
+    ) -> f64 {
         let if_unsure = |most: f64| if before >= SURE { before } else { before.min(most) };
         match self {
             Self::Proven => before.max(SHOWN),
             Self::Found | Self::LoadConfirmed => before.max(SUPPORTED),
             Self::Remains if more_load == MoreLoad::Unchanged => before.max(SUPPORTED),
+            // Most limits that delay answers are limits per address, and the addresses share this one.
+            Self::NotSeen if more_sources == MoreSources::Unchanged && before >= LIKELY => before.max(WEAK_SIGN),
             Self::Astray => before.min(CLOSE),
             Self::Close if own_most < MOST => before.min(CLOSE),
             Self::Close => if_unsure(UNDECIDED),
@@ -227,6 +251,7 @@ mod tests {
             rival: Rival::None,
             excludes_others: true,
             more_load: MoreLoad::Unchanged,
+            more_sources: MoreSources::NotTested,
             observed: Observed::Agrees,
             is_definite: false,
         }
@@ -258,6 +283,7 @@ mod tests {
             assert_eq!((decide(&test), conclusion.outcome()), (conclusion, ProofOutcome::NotTested));
         }
         assert_eq!(decide(&Test { more_load: MoreLoad::Raised, ..rest }), Conclusion::LoadRaised);
+        assert_eq!(decide(&Test { more_sources: MoreSources::Raised, ..rest }), Conclusion::SourcesRaised);
         let load = Test { subject: Subject::Load, more_load: MoreLoad::Raised, is_predicted: false, ..rest };
         assert_eq!(decide(&load), Conclusion::LoadConfirmed);
         assert_eq!(decide(&Test { is_predicted: true, ..load }), Conclusion::Proven);
@@ -280,14 +306,18 @@ mod tests {
 
     #[test]
     fn an_open_experiment_takes_nothing_from_counters_that_are_sure() {
-        let after =
-            |conclusion: Conclusion, before, own_most| conclusion.confidence(before, own_most, MoreLoad::NotTested);
+        let after = |conclusion: Conclusion, before, own_most| {
+            conclusion.confidence(before, own_most, (MoreLoad::NotTested, MoreSources::NotTested))
+        };
         for open in [Conclusion::Disturbed, Conclusion::Close, Conclusion::Slack, Conclusion::NotSeen] {
             assert_eq!(after(open, 0.95, 1.0), 0.95, "{open:?}");
         }
         assert_eq!((after(Conclusion::Disturbed, 0.8, 1.0), after(Conclusion::Close, 0.95, 0.45)), (0.8, CLOSE));
         assert_eq!((after(Conclusion::Close, 0.8, 1.0), after(Conclusion::KindOpen, 0.8, 1.0)), (UNDECIDED, CLOSE));
         assert_eq!((after(Conclusion::Slack, 0.8, 1.0), after(Conclusion::Proven, 0.8, 1.0)), (0.8, SHOWN));
+        let one_limit =
+            |before| Conclusion::NotSeen.confidence(before, 1.0, (MoreLoad::NotTested, MoreSources::Unchanged));
+        assert_eq!((one_limit(0.5), one_limit(0.4), one_limit(0.95)), (WEAK_SIGN, 0.4, 0.95));
         assert_eq!((after(Conclusion::Remains, 0.7, 1.0), after(Conclusion::Found, 0.0, 1.0)), (0.7, SUPPORTED));
     }
 }

@@ -1,8 +1,9 @@
 //! Predictions for the levers besides the verdict's own: more load, and fewer CPUs.
 
-use run::{CPU_COUNT_LEVER, Effect, LOAD_LEVER, ProofTrial, Run};
+use run::{CPU_COUNT_LEVER, Effect, LOAD_LEVER, ProofTrial, Run, SOURCES_LEVER};
 
 use super::estimate;
+use super::observed::observation;
 use crate::thresholds::MOST;
 
 /// Returns true if throughput may follow the speed of the server's CPU, so that a trial with fewer CPUs says more. `None` if the effect of
@@ -13,13 +14,21 @@ pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     Some(estimate(trial).ok()?.elasticities.get(at)?.high >= MOST)
 }
 
+/// Returns true if a limit that delays answers explains a verdict as well: a fixed number of workers that no counter shows.
+pub fn may_be_rate_limit(run: &Run) -> bool {
+    let verdict = &run.findings.bottleneck;
+    let is_seen = observation(verdict).is_some() || !verdict.counted.is_empty() || verdict.serial;
+    verdict.id == "server-concurrency" && verdict.waits_for.is_none() && !is_seen
+}
+
 /// Predicts the effect of a further lever by the verdict, before it is tried; `None` where the verdict predicts nothing.
 pub fn predicted_further(run: &Run, lever: &str, dose: f64) -> Option<Effect> {
     let ratio = match (lever, run.findings.bottleneck.id.as_str()) {
         (_, "unknown" | "") => return None,
         // If nothing is full, throughput grows with the load. Otherwise throughput stays.
         (LOAD_LEVER, "not-saturated") | (CPU_COUNT_LEVER, "server-cpu") => 1.0 - dose,
-        (LOAD_LEVER | CPU_COUNT_LEVER, _) => 1.0,
+        // Workers, locks and pools serve all addresses together.
+        (LOAD_LEVER | CPU_COUNT_LEVER | SOURCES_LEVER, _) => 1.0,
         _ => return None,
     };
     Some(Effect { lever: lever.into(), dose, ratio, low: ratio, high: ratio, at: String::new() })
@@ -38,6 +47,7 @@ mod tests {
         };
         assert_eq!(of("not-saturated", LOAD_LEVER, -1.0), Some(2.0));
         assert_eq!(of("server-concurrency", LOAD_LEVER, -1.0), Some(1.0));
+        assert_eq!(of("server-concurrency", SOURCES_LEVER, -1.0), Some(1.0));
         assert_eq!(of("server-cpu", CPU_COUNT_LEVER, 0.5), Some(0.5));
         assert_eq!(of("server-single-thread", CPU_COUNT_LEVER, 0.5), Some(1.0));
         assert_eq!((of("unknown", LOAD_LEVER, -1.0), of("server-cpu", "disk", 0.5)), (None, None));

@@ -4,10 +4,10 @@ use run::{BOTTLENECKS, Bottleneck, Proof, RuledOut};
 
 use super::cpu_limit::{CpuLimit, CpuSigns, polls};
 use super::suspects::{SUSPECTS, bottleneck_of};
-use super::words::{evidence, in_words, load_evidence};
-use crate::number::duration;
+use super::words::{evidence, in_words, load_evidence, sources_evidence};
+use crate::number::{duration, rate};
 use crate::rules::RULES;
-use crate::thresholds::{CLOSE, SHOWN, SUPPORTED, TRIP_SHARE};
+use crate::thresholds::{CLOSE, SHOWN, SUPPORTED, TRIP_SHARE, UNDECIDED};
 use crate::verdict::without;
 use crate::{Facts, confidence};
 
@@ -49,7 +49,8 @@ pub(super) fn of_cpu(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, sign
     let limit = signs.limit();
     let (id, serial) = limit.bottleneck().unwrap_or(("server-cpu", false));
     let confidence = match limit {
-        CpuLimit::Open | CpuLimit::Workers => CLOSE,
+        CpuLimit::Open => CLOSE,
+        CpuLimit::Workers => UNDECIDED,
         _ => SHOWN,
     };
     let mut found = named(facts, argued, proof, (id, confidence));
@@ -90,6 +91,15 @@ pub(super) fn of_load(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) -> 
     });
     found.sentence = format!("nothing is saturated: the limit is the load itself{load}");
     found.evidence.extend(load_evidence(proof));
+    found
+}
+
+/// Returns the verdict that the server limits each source address, since more addresses raised throughput.
+pub(super) fn of_sources(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) -> Bottleneck {
+    let mut found = named(facts, argued, proof, ("server-rate-limit", SUPPORTED));
+    let most = facts.x_max().map_or(String::new(), |most| format!(": each may send {}", rate(most)));
+    found.sentence = format!("the server limits the rate of each source address on purpose{most}");
+    found.evidence.extend(sources_evidence(proof));
     found
 }
 

@@ -1,6 +1,6 @@
 //! Levers that try verdicts, and the effect that each verdict predicts.
 
-use run::{Bottleneck, Run, Trial, UpstreamLimit};
+use run::{Bottleneck, Run, SOURCES_LEVER, Trial, UpstreamLimit};
 
 use crate::single::good;
 
@@ -37,8 +37,8 @@ pub const SUSPECTS: &[Suspect] = &[
     behind(UpstreamLimit::Lock, "behind-cpu"),
     behind(UpstreamLimit::Quota, "behind-quota"),
     behind(UpstreamLimit::Disk, "disk"),
-    Suspect { refutes: false, ..suspect("server-rate-limit", "sources", what_is_left) },
-    suspect("client-ports", "sources", what_is_left),
+    Suspect { refutes: false, ..suspect("server-rate-limit", SOURCES_LEVER, what_is_left) },
+    suspect("client-ports", SOURCES_LEVER, what_is_left),
     suspect("tcp-window", "window", what_is_left),
     suspect("tcp-delayed-ack", "quick-ack", without_the_timer),
     suspect("accept-queue", "keep-alive", without_connects),

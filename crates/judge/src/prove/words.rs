@@ -2,7 +2,7 @@
 
 use run::{
     Bottleneck, CPU_COUNT_LEVER, Effect, ElasticityBasis, Estimate, Evidence, LOAD_LEVER, NextBottleneck, Proof,
-    ProofMetric, ProofTrial,
+    ProofMetric, ProofTrial, SOURCES_LEVER,
 };
 
 use super::observed::observation;
@@ -23,7 +23,7 @@ pub(super) fn in_words(lever: &str) -> &'static str {
         "link" => "the link",
         "worker" => "the server's workers",
         "window" => "the TCP window",
-        "sources" => "the number of source addresses",
+        SOURCES_LEVER => "the number of source addresses",
         "quick-ack" => "the delay of acknowledgements",
         "keep-alive" => "accepting connections",
         "descriptors" => "the number of descriptors",
@@ -40,7 +40,7 @@ pub(super) fn in_words(lever: &str) -> &'static str {
 /// Returns the beginning of a sentence about a lever that is tried in turns.
 pub(super) fn with_lever(lever: &str) -> &'static str {
     match lever {
-        "sources" => "with twice the source addresses",
+        SOURCES_LEVER => "with twice the source addresses",
         "client-threads" => "with more threads of the generator",
         "window" => "with half of the bytes in flight",
         "request-bytes" => "with requests a third larger on the link",
@@ -103,6 +103,11 @@ pub(super) fn turned(effect: &Effect, predicted: Option<f64>) -> String {
 /// Returns the effect of a larger load; empty where it was not tested.
 pub(super) fn load_sentence(proof: &Proof) -> String {
     proof.effect(LOAD_LEVER).map_or(String::new(), |effect| turned(effect, None))
+}
+
+/// Returns the effect of more source addresses; empty where they were not tested.
+pub(super) fn sources_sentence(proof: &Proof) -> String {
+    proof.effect(SOURCES_LEVER).map_or(String::new(), |effect| turned(effect, None))
 }
 
 /// Says that a lever took much less than it was told to take, or that a quota hid what it took.
@@ -188,6 +193,14 @@ pub(super) fn load_evidence(proof: &Proof) -> Option<Evidence> {
     let load = proof.elasticities.iter().find(|elasticity| elasticity.lever == LOAD_LEVER)?;
     let (text, value) = (format!("experiment: {}", load_sentence(proof)), Some(load.estimate.value));
     Some(Evidence { text, counter: format!("elasticity.{LOAD_LEVER}"), value, ..Evidence::default() })
+}
+
+/// Returns the line of evidence of more source addresses.
+pub(super) fn sources_evidence(proof: &Proof) -> Option<Evidence> {
+    let effect = proof.effect(SOURCES_LEVER)?;
+    let text = format!("experiment: {}", sources_sentence(proof));
+    let (counter, value) = (format!("elasticity.{SOURCES_LEVER}"), Some(effect.ratio));
+    Some(Evidence { text, counter, value, ..Evidence::default() })
 }
 
 /// Says what an undecided experiment lacks, and names the other part as the next bottleneck.

@@ -33,6 +33,7 @@ mod unknown;
 
 pub(crate) use network_medium::{carried, medium_bytes, medium_use, ways};
 pub use rule::{Rule, Tier, Verdict};
+pub use server_rate_limit::may_delay;
 pub(crate) use unknown::none_good;
 
 /// The table. Its order breaks exact ties.

@@ -14,8 +14,8 @@ use crate::number::{duration, figure, grew, percent, positive, ratio};
 use crate::single::{server_of, sides_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{
-    ADDS_1_OVER_X, BUSY, DROPS_EXPLAIN, FRAMES_COUNT, FRAMING, FURTHER_SIGN, INDIRECT, ONE_SIGN, OWN_BYTES,
-    QUEUED_BYTES, TRIP_GREW, TRIP_QUEUED, TRIP_SHARE, WEAK_SIGN, WIRE_BUSY, WIRE_FULL, WIRES_ALIKE,
+    ADDS_1_OVER_X, BUSY, DROPS_EXPLAIN, FRAMES_COUNT, FRAMING, FURTHER_SIGN, INDIRECT, ONE_SIGN, TRIP_GREW, TRIP_SHARE,
+    WEAK_SIGN, WIRE_BUSY, WIRE_FULL, WIRES_ALIKE,
 };
 use crate::view::View;
 use crate::{Facts, facts};
@@ -168,7 +168,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let share = medium.as_ref().map_or(0.0, |m| m.share);
     // A queue that overflows shows a full wire, whatever the mean over the window is.
     let overflow = overflow(trial);
-    let ours = medium.as_ref().is_none_or(|medium| is_ours(facts, trial, Some(medium.per_s)));
+    let ours = medium.as_ref().is_none_or(|medium| link_queue::is_ours(facts, trial, Some(medium.per_s)));
     let full = ours && (share >= WIRE_FULL || overflow.is_some());
     let rising = overflow.or_else(|| rising(trial)).filter(|_| ours);
     if full || (share >= WIRE_BUSY && rising.is_some() && facts.limited()) {
@@ -190,25 +190,6 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         None if facts::loopback(facts.run) => Verdict::RuledOut("loopback has no link speed".into()),
         None => Verdict::CannotSay(vec!["interface.speed or medium.rate of the link".into()]),
     }
-}
-
-/// Returns true if the traffic of a wire is that of this load: most bytes are its own, or its own packets queue. Where neither is known,
-/// the load has to be at a limit.
-fn is_ours(facts: &Facts<'_>, trial: &Trial, per_s: Option<f64>) -> bool {
-    let tally = &trial.measured.tally;
-    let bytes = tally.bytes_sent.max(tally.bytes_received) as f64 + FRAMING * tally.completed as f64;
-    let known = tally.bytes_sent + tally.bytes_received > 0;
-    let own = ratio(bytes, trial.measured.length_s).filter(|_| known);
-    let most = own.zip(per_s).map(|(own, all)| own >= OWN_BYTES * all);
-    let queued = own_queue(trial);
-    most == Some(true) || queued == Some(true) || most.is_none() && queued.is_none() && facts.limited()
-}
-
-/// Returns true if packets of this load queue on the way; `None` without round trips.
-fn own_queue(trial: &Trial) -> Option<bool> {
-    let view = server_of(trial).unwrap_or_else(|| View::new("client", trial, &trial.client));
-    let least = view.value("connection.min_rtt").and_then(positive)?;
-    Some(view.value("connection.rtt")? >= TRIP_QUEUED * least)
 }
 
 /// Returns the conditions (a), (b) and (c) as lines, and how many hold.
@@ -279,26 +260,9 @@ fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidenc
     if !facts.limited() {
         return None;
     }
-    for view in sides_of(trial) {
-        let queues = view.instances("qdisc.backlog").into_iter().filter(|(_, b)| *b >= QUEUED_BYTES);
-        for (name, backlog) in queues {
-            let read = |id| view.side.recording.reading(id, &name, view.window).value();
-            let over = read("qdisc.overlimits").unwrap_or(0.0);
-            let sent = read("qdisc.bytes").and_then(|bytes| ratio(bytes, view.span_s?));
-            if over >= 1.0 && is_ours(facts, trial, sent) {
-                let text = format!(
-                    "{} B waited in the queue of {name}, which delayed packets {} times",
-                    figure(backlog),
-                    figure(over)
-                );
-                let evidence = measured(&view, ("qdisc.backlog", &name), (backlog, FigureUnit::Bytes), None, text);
-                return Some((
-                    ONE_SIGN,
-                    format!("the link is full: packets wait in the queue of {name}"),
-                    vec![evidence],
-                ));
-            }
-        }
+    if let Some(queue) = link_queue::shaper(facts, trial) {
+        let sentence = format!("the link is full: packets wait in the queue of {}", queue.place);
+        return Some((ONE_SIGN, sentence, vec![queue]));
     }
     let queue = link_queue::on_the_way(trial).map(|queue| {
         (WEAK_SIGN, "a link on the way is full: packets wait between client and server".to_string(), vec![queue])

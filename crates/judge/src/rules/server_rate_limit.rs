@@ -10,10 +10,10 @@ use crate::number::{duration, figure, percent, rate, ratio};
 use crate::refusals::Refusals;
 use crate::single::{clients, good, refused, server_of, sides_of};
 use crate::thresholds::{
-    ALL_REFUSED, ALONE_REACHES, BUSY, HELD_BACK, KEEPS_UP, LIKELY, REFUSED, SUREST, THROTTLED, TREND_SURE, TWO_SIGNS,
-    WEAK_SIGN,
+    ALL_REFUSED, ALONE_REACHES, BUSY, HALF_BUSY, HELD_BACK, KEEPS_UP, LIKELY, REFUSED, SUREST, THROTTLED, TREND_SURE,
+    TWO_SIGNS, WEAK_SIGN,
 };
-use crate::view::View;
+use crate::view::{Task, View};
 
 pub(super) const RULE: Rule = Rule {
     id: "server-rate-limit",
@@ -105,6 +105,18 @@ fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let sentence = format!("the server limits the rate on purpose: it serves {} and delays the rest", rate(most));
     let idle = used_share(&view).is_some_and(|used| used < BUSY);
     Some(Verdict::Binds { confidence: if idle { TWO_SIGNS } else { LIKELY }, sentence, evidence })
+}
+
+/// Returns true if one client reached the highest rate of a sweep alone, from a server that hardly used its CPUs. A limit that delays answers
+/// and a single worker look the same there; answers at a lower rate tell them apart.
+pub fn may_delay(run: &run::Run) -> bool {
+    let facts = Facts::of(run);
+    let one = facts.unloaded.filter(|one| clients(one) <= 1.0).zip(facts.x_max());
+    let idle = |one: &Trial| {
+        let view = server_of(one)?;
+        Some(view.workers().iter().map(Task::wants).fold(0.0, f64::max) < HALF_BUSY)
+    };
+    one.is_some_and(|(one, most)| facts.limited() && good(one) >= ALONE_REACHES * most && idle(one) == Some(true))
 }
 
 /// Returns the upper end of the interval of a trial's mean response time, microseconds, for times that scatter as much as an exponential
@@ -207,6 +219,20 @@ mod tests {
         let b = answered_in(80.0);
         assert!(b.id == "server-rate-limit" && b.sentence.contains("delays"), "{b:#?}");
         assert_eq!(answered_in(4800.0).id, "server-concurrency");
+    }
+
+    #[test]
+    fn a_lower_rate_is_worth_a_window_where_one_client_fills_an_idle_server() {
+        let of = |r1_us: f64, most: f64, cpu_us: f64| {
+            let planted = PlantedRun::new(r1_us, most)
+                .rates(&[])
+                .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x * cpu_us)
+                .per_s(Who::Server, "thread.cpu", "srv:100/101", move |p| p.x * cpu_us);
+            super::may_delay(&planted.run())
+        };
+        assert!(of(5000.0, 200.0, 50.0));
+        assert!(!of(5000.0, 200.0, 4900.0), "a thread is full");
+        assert!(!of(5000.0, 800.0, 50.0), "four clients reach more than one");
     }
 
     /// A quota makes one client wait for the next period, and answers arrivals below its rate at once.

@@ -8,8 +8,8 @@ use crate::Facts;
 use crate::chain::Chain;
 use crate::sweep::Plateau;
 use crate::thresholds::{
-    CPU_WAIT, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, MAX_STOLEN, MOSTLY_RUNS, ONE_LOAD, QUEUE_SAYS, QUEUE_SHARE,
-    STILL_GROWS, WORKS,
+    CPU_WAIT, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, MAX_STOLEN, MOSTLY_RUNS, ONE_LOAD, ONE_PLACE, ONE_THREAD, QUEUE_SAYS,
+    QUEUE_SHARE, STILL_GROWS, WORKS,
 };
 use crate::view::{Task, View};
 use crate::waiting::Waiting;
@@ -133,15 +133,29 @@ impl<'a> ServerCpu<'a> {
         self.filled() * chance(wants) * chance((unmet - CPU_WAIT) / FULL_WIDTH)
     }
 
-    /// Returns the probability that the CPUs are full in sum, times the part of their work that is of this side. Where other programs do more
-    /// than half of the work, it says nothing of either side.
+    /// Returns the probability that the CPUs are full in sum, for the side that does more of their work, times its part of the work beside
+    /// other programs; 0 for the other side, whose work the same sentence tells. Where other programs do more than half of the work, it says
+    /// nothing of either side.
     pub(crate) fn in_sum(&self, generator: bool) -> f64 {
         let Some(chain) = self.chain.as_ref().filter(|chain| chain.busy > 0.0) else { return 0.0 };
         let (generator_cpus, serving) = (chain.generator(), chain.serving());
-        let part = if generator { generator_cpus } else { serving };
+        if generator != (generator_cpus > serving) {
+            return 0.0;
+        }
+        let (part, others) = (generator_cpus.max(serving), (chain.busy - generator_cpus - serving).max(0.0));
         let full = Signal::new("", chain.share(), (FULL_MIDDLE, FULL_WIDTH));
         let known = Signal::new("", (generator_cpus + serving) / chain.cpus, (HALF_BUSY, FULL_WIDTH));
-        chance(full.log_odds() + self.shift) * chance(known.log_odds()) * (part / chain.busy).clamp(0.0, 1.0)
+        chance(full.log_odds() + self.shift) * chance(known.log_odds()) * part / (part + others)
+    }
+
+    /// Returns the probability that the work of a thread does not move to others. Where requests take turns on changing threads, the busiest
+    /// one waits while another one runs, so its wait is no lack of time of its own.
+    fn stays(&self, task: &Task) -> f64 {
+        let used = self.used.map_or(task.busy, |(used, _)| used);
+        match used <= ONE_PLACE {
+            true => chance((task.busy / used.max(task.busy).max(f64::MIN_POSITIVE) - ONE_THREAD) / FULL_WIDTH),
+            false => 1.0,
+        }
     }
 
     /// Returns the thread that is most likely to have no time left. A thread waits for a CPU although others are free only where it may not
@@ -159,7 +173,7 @@ impl<'a> ServerCpu<'a> {
             let ran = full("time that the server's busiest thread ran", &self.view, ran);
             let mostly = chance((ran.value - MOSTLY_RUNS) / FULL_WIDTH);
             let (runs, wanted) = (chance(ran.log_odds() + self.shift), chance(wants.log_odds() + self.shift));
-            let chance = runs + (wanted - runs).max(0.0) * mostly * free;
+            let chance = runs + (wanted - runs).max(0.0) * mostly * free * self.stays(task);
             Thread { task: task.clone(), ran, wants, chance }
         };
         let found = self.workers.iter().map(of).reduce(|a, b| if b.chance > a.chance { b } else { a })?;

@@ -157,7 +157,7 @@ impl AgentGroup {
             let Some((number, event)) = self.hear(deadline) else {
                 let late = ready.iter().position(Option::is_none).unwrap_or(0);
                 let why = self.agents[late].why_late(patience);
-                return Err(LabError::Agent { name: self.name(late).into(), why });
+                return Err(LabError::Late { name: self.name(late).into(), why });
             };
             match event {
                 AgentEvent::Report(AgentReport::Ready { pid, listening, io, notes }) => {
@@ -330,6 +330,16 @@ mod tests {
         let made = group("echo 'no descriptors left' >&2; exit 3");
         let error = made.unwrap_err().to_string();
         assert!(error.contains("server agent") && error.contains("no descriptors left"), "{error}");
+    }
+
+    /// A run whose budget ends while its first generator starts names the cause, so lateness is told from other failures.
+    #[test]
+    fn an_agent_that_does_not_get_ready_is_late() {
+        let mut group = AgentGroup::default();
+        let spec = AgentSpec::Serve { plan: ServePlan::default(), far: false };
+        group.start(&Shell(format!("{}sleep 60", hello())), Path::new("sh"), "server", &spec).unwrap();
+        let error = group.await_ready(Duration::from_millis(250)).unwrap_err();
+        assert!(matches!(&error, LabError::Late { why, .. } if why.contains("0.25")), "{error}");
     }
 
     #[test]

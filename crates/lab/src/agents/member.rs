@@ -186,7 +186,7 @@ impl Agent {
 
     /// Explains why it is not ready in time.
     pub(super) fn why_late(&self, patience: Duration) -> String {
-        let s = patience.as_secs();
+        let s = run::number::prose::figure(patience.as_secs_f64());
         match (&self.hello, self.remote) {
             (None, true) => {
                 format!("{} did not start loadline within {s} s: try the engine by hand; it must not prompt", self.host)

@@ -23,5 +23,5 @@ mod waiting;
 pub use group::{AgentEvent, AgentGroup, Ready};
 pub use member::Agent;
 pub(crate) use offset::ASK_EVERY;
-pub(crate) use question::{ask, ask_patiently};
+pub(crate) use question::{ask, ask_patiently, ask_within};
 pub use waiting::Task;

@@ -16,6 +16,20 @@ pub(crate) fn ask(host: &dyn Host, program: &Path, name: &str, spec: &AgentSpec)
     ask_patiently(host, program, (name, spec), Duration::ZERO)
 }
 
+/// Shortest wait for an answer at the end of a budget.
+const MIN_ANSWER_TIME: Duration = Duration::from_millis(500);
+
+/// Asks one question within the seconds that a budget has left; they may be infinite.
+pub(crate) fn ask_within(
+    host: &dyn Host,
+    program: &Path,
+    (name, spec): (&str, &AgentSpec),
+    left_s: f64,
+) -> Result<Ready, String> {
+    let left = Duration::try_from_secs_f64(left_s).unwrap_or(ANSWER_TIMEOUT).clamp(MIN_ANSWER_TIME, ANSWER_TIMEOUT);
+    answered(host, program, (name, spec), left)
+}
+
 /// Asks one question whose answer itself takes up to `answer_time`.
 pub(crate) fn ask_patiently(
     host: &dyn Host,
@@ -23,11 +37,20 @@ pub(crate) fn ask_patiently(
     (name, spec): (&str, &AgentSpec),
     answer_time: Duration,
 ) -> Result<Ready, String> {
+    answered(host, program, (name, spec), ANSWER_TIMEOUT + answer_time)
+}
+
+fn answered(
+    host: &dyn Host,
+    program: &Path,
+    (name, spec): (&str, &AgentSpec),
+    patience: Duration,
+) -> Result<Ready, String> {
     let mut group = AgentGroup::default();
-    let answers = group.start(host, program, name, spec).and_then(|_| group.await_ready(ANSWER_TIMEOUT + answer_time));
+    let answers = group.start(host, program, name, spec).and_then(|_| group.await_ready(patience));
     let why = match answers {
         Ok(ready) => return Ok(ready.into_iter().next().unwrap_or_default()),
-        Err(LabError::Agent { why, .. }) => why,
+        Err(LabError::Agent { why, .. } | LabError::Late { why, .. }) => why,
         Err(error) => error.to_string(),
     };
     Err(if host.is_remote() { format!("on {}, {why}", host.name()) } else { why })

@@ -59,7 +59,7 @@ pub(super) fn switchable(
     if let Some(at_rate) = operating_point.at_rate.filter(|_| plan.share == 0.0) {
         offered_rate::leaves_room(&at_rate, row)?;
     }
-    asks.map_or_else(|| Ok(LeverCheck::default()), |_| check(setup, lab.program(), row, &plan))
+    asks.map_or_else(|| Ok(LeverCheck::default()), |_| check(lab, setup, row, &plan))
 }
 
 /// Checks whether `--prove` allows a lever.
@@ -82,7 +82,7 @@ pub(super) fn load_pair(
         Pull::Turns(alter) => alter(&targets, load),
         Pull::TurnsWithChange { plan, load: shown, .. } => {
             let change = plan(&targets)?;
-            let load = shown(&check(setup, lab.program(), row, &change)?, load);
+            let load = shown(&check(lab, setup, row, &change)?, load);
             Ok(LoadPair { off: load.clone(), on: load, dose: row.planned, change: Some(change) })
         }
         Pull::Slots { .. } | Pull::Offered => Err("it is switched in slots".into()),

@@ -1,8 +1,8 @@
 //! Levers besides the verdict's own and those of every experiment: more load before them, whole CPUs after them.
 
-use run::{CPU_COUNT_LEVER, LOAD_LEVER};
+use run::{CPU_COUNT_LEVER, LOAD_LEVER, SOURCES_LEVER};
 
-use super::choose::{allowed, switchable};
+use super::choose::{allowed, load_pair, switchable};
 use super::lever_targets::lever_targets;
 use super::operating_point::OperatingPoint;
 use crate::levers::{LEVERS, Lever};
@@ -24,6 +24,13 @@ const MIN_SLOTS_S: f64 = 3.5;
 /// lever of its own.
 pub(super) fn more_load(lab: &Lab<'_>) -> Option<&'static Lever> {
     row(LOAD_LEVER).filter(|row| tests_verdict(lab, row))
+}
+
+/// Returns the lever that adds source addresses, if a limit per address explains the verdict as well and there are such
+/// addresses. Where throughput has stopped growing, they say more than more load, which the sweep already tried.
+pub(super) fn more_sources(lab: &Lab<'_>, setup: &TargetSetup, point: &OperatingPoint) -> Option<&'static Lever> {
+    let can = |row: &&Lever| load_pair(lab, setup, row, &point.load(setup)).is_ok();
+    row(SOURCES_LEVER).filter(|_| judge::prove::may_be_rate_limit(&lab.run)).filter(can)
 }
 
 /// Returns the lever that takes whole CPUs, and the load with at most `most` connections under which it is used. The

@@ -56,9 +56,11 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
             return Ok(());
         }
     }
-    if let Some(row) = further::more_load(lab).filter(|row| own.is_none_or(|own| own.id != row.id)) {
+    let observed = OperatingPoint::observed(&lab.run, connections);
+    let further = further::more_sources(lab, setup, &observed).or_else(|| further::more_load(lab));
+    if let Some(row) = further.filter(|row| own.is_none_or(|own| own.id != row.id)) {
         further::predict(lab, row);
-        in_turns(lab, setup, &OperatingPoint::observed(&lab.run, connections), row, seconds * LOAD_SHARE)?;
+        in_turns(lab, setup, &observed, row, seconds * LOAD_SHARE)?;
     }
     let wanted = |row: &Lever| row.always || Some(row.id) == own.map(|own| own.id);
     let operating_points = operating_point.or_fewer(&lab.run);
@@ -93,8 +95,10 @@ pub(crate) fn prove_all(
     let own = if operating_point.at_rate.is_some() { None } else { own(lab, setup, &operating_point).0 };
     predict(lab, setup, own, &operating_point);
     let suspect = own.map(|own| own.id);
-    let load = further::more_load(lab).filter(|_| operating_point.at_rate.is_none());
-    load.into_iter().for_each(|row| further::predict(lab, row));
+    let at_full_speed = operating_point.at_rate.is_none();
+    let load = further::more_load(lab).filter(|_| at_full_speed);
+    let sources = further::more_sources(lab, setup, &operating_point).filter(|_| at_full_speed);
+    load.into_iter().chain(sources).for_each(|row| further::predict(lab, row));
     let is_used = |row: &&Lever| row.pull.in_turns() && (row.id != run::LOAD_LEVER || load.is_some());
     let mut with_turns: Vec<&Lever> = LEVERS.iter().filter(is_used).collect();
     let verdict = lab.run.findings.bottleneck.id.clone();

@@ -3,12 +3,13 @@
 use run::ProofTrial;
 
 use super::operating_point::OperatingPoint;
-use super::{schedule, slots, sparse};
+use super::{schedule, slots, sparse, untried};
 use crate::levers::{Lever, LeverTargets};
 use crate::{Lab, LabError, TargetSetup};
 
-/// Conducts one trial with these levers, under the first of the loads for which the time suffices. For a server that
-/// completes too few requests for all of them, `own` is used alone. The inner error says why there is no trial.
+/// Conducts one trial with as many of these levers as the time allows, under the first of the loads for which it suffices. Levers of every
+/// experiment and `own` come first. For a server that completes too few requests for all of these, `own` is used alone. Levers without time
+/// are recorded with the budget that would do. The inner error says why there is no trial.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -17,13 +18,56 @@ pub(super) fn trial(
     targets: &LeverTargets,
     seconds: f64,
 ) -> Result<Result<ProofTrial, String>, LabError> {
-    let needs = slots::needs(setup, rows);
-    let fitting = |point: &&OperatingPoint| schedule::slots(point.speed(), needs, slots::FIRST_S, seconds);
-    let found = operating_points.iter().find_map(|point| Some((point, fitting(&point)?)));
     let own = own.filter(|own| rows.iter().any(|row| row.id == own.id));
-    match (found, own.or(rows.first().copied())) {
-        (Some((point, timetable)), _) => slots::one(lab, setup, point, rows, targets, timetable),
+    let is_needed = |row: &Lever| row.always || own.is_some_and(|own| own.id == row.id);
+    let fitting = |rows: &[&'static Lever]| {
+        let needs = slots::needs(setup, rows);
+        let of = |point: &OperatingPoint| schedule::slots(point.speed(), needs, slots::FIRST_S, seconds);
+        operating_points.iter().find_map(|point| Some((point, of(point)?)))
+    };
+    let mut used = rows.to_vec();
+    let mut found = fitting(&used);
+    while let Some(at) = used.iter().rposition(|row| !is_needed(row)).filter(|_| found.is_none() && used.len() > 1) {
+        used.remove(at);
+        found = fitting(&used);
+    }
+    let alone = own.or(rows.first().copied());
+    let is_used = |row: &Lever| match found {
+        Some(_) => used.iter().any(|one| one.id == row.id),
+        None => alone.is_some_and(|one| one.id == row.id),
+    };
+    let why = too_short(lab, setup, operating_points, rows, seconds);
+    rows.iter().filter(|row| !is_used(row)).for_each(|row| untried(lab, row, why.clone()));
+    match (found, alone) {
+        (Some((point, timetable)), _) => slots::one(lab, setup, point, &used, targets, timetable),
         (None, Some(row)) => sparse::trial(lab, setup, operating_points, row, targets, seconds),
         (None, None) => Ok(Err("no lever can be used here".into())),
     }
+}
+
+/// Says which budget would do for slots of all these levers together.
+fn too_short(
+    lab: &Lab<'_>,
+    setup: &TargetSetup,
+    operating_points: &[OperatingPoint],
+    rows: &[&'static Lever],
+    seconds: f64,
+) -> String {
+    let needs = slots::needs(setup, rows);
+    let least_s = |point: &OperatingPoint| schedule::least_seconds_of_many(point.speed(), needs, slots::FIRST_S);
+    match operating_points.iter().filter_map(least_s).reduce(f64::min) {
+        Some(least_s) => {
+            let budget_s = budget_for(lab, least_s, seconds);
+            format!(
+                "slots of {} levers need {least_s:.1} s, and {seconds:.1} s were left: give a --budget of {budget_s:.0} s or more",
+                rows.len()
+            )
+        }
+        None => "the server completes too few requests for slots of several levers".into(),
+    }
+}
+
+/// Returns the budget of which a part that had `seconds` of this one has `needed_s`.
+pub(super) fn budget_for(lab: &Lab<'_>, needed_s: f64, seconds: f64) -> f64 {
+    (lab.run.plan.search.budget_s * needed_s / seconds.max(0.1)).ceil()
 }

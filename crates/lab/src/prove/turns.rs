@@ -5,6 +5,7 @@ use std::time::Duration;
 use run::{AgentCommand, AgentSpec, LeverPlan, LoadPlan, ProofMetric, SummaryFigure, SwitchTrial, TrialKind};
 
 use super::operating_point::OperatingPoint;
+use super::slot_trial::budget_for;
 use crate::agents::AgentGroup;
 use crate::levers::{Lever, LoadPair};
 use crate::trial::turn_order::TurnOrder;
@@ -31,6 +32,12 @@ pub(super) fn pairs(response_s: f64, seconds: f64, overhead_s: f64) -> Option<(u
     RESPONSES_PER_TURN.iter().find_map(|responses| pairs_of(responses * response_s, seconds, overhead_s))
 }
 
+/// Returns the shortest time for turns.
+fn least_seconds(response_s: f64, overhead_s: f64) -> f64 {
+    let turn_s = (RESPONSES_PER_TURN[1] * response_s).clamp(MIN_TURN_S, MAX_TURN_S);
+    2.0 * PAIRS.0 as f64 * (turn_s + WARM_UP_S + overhead_s.max(OVERHEAD_S))
+}
+
 fn pairs_of(least_s: f64, seconds: f64, overhead_s: f64) -> Option<(usize, f64)> {
     let around_s = WARM_UP_S + overhead_s.max(OVERHEAD_S);
     let wanted_s = least_s.clamp(MIN_TURN_S, MAX_TURN_S);
@@ -52,8 +59,13 @@ pub(super) fn trial(
     seconds: f64,
 ) -> Result<Result<SwitchTrial, String>, LabError> {
     let end_s = lab.elapsed_s() + seconds;
-    let Some((pairs, turn_s)) = pairs(operating_point.response_s, seconds, lab.clock.overhead_s()) else {
-        return Ok(Err(format!("{seconds:.1} s are too short for turns with and without it")));
+    let overhead_s = lab.clock.overhead_s();
+    let Some((pairs, turn_s)) = pairs(operating_point.response_s, seconds, overhead_s) else {
+        let budget_s = budget_for(lab, least_seconds(operating_point.response_s, overhead_s), seconds);
+        let why = format!(
+            "{seconds:.1} s are too short for turns with and without it: give a --budget of {budget_s:.0} s or more"
+        );
+        return Ok(Err(why));
     };
     let answer = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
     let hosts = setup.hosts_of(row.place);
@@ -164,6 +176,11 @@ mod tests {
         let (number, turn_s) = pairs(0.04, 20.0).unwrap();
         assert!(number == PAIRS.1 && turn_s >= 0.8, "{number} of {turn_s}");
         assert_eq!(pairs(0.001, 2.0), None);
+        for response_s in [0.001, 0.04, 0.2] {
+            let least_s = least_seconds(response_s, 0.3);
+            assert!(super::pairs(response_s, least_s + 1e-6, 0.3).is_some());
+            assert!(super::pairs(response_s, 0.99 * least_s, 0.3).is_none());
+        }
         let (number, turn_s) = pairs(0.04, 4.5).unwrap();
         assert!(number == PAIRS.0 && turn_s >= 0.32, "40 ms away, in a search of 30 s: {number} of {turn_s}");
     }

@@ -16,6 +16,10 @@ const ALARMING_ERROR_SHARE: f64 = 0.5;
 /// Minimum connection limit of an open loop, so that one late answer holds up little.
 const MIN_OPEN_LOOP_CONNECTIONS: f64 = 64.0;
 
+/// Low rate as a share of the highest one. A request of a single worker then waits for half of a service time in the mean (M/D/1), so its
+/// response takes one and a half; a limit that delays answers lets half of the requests pass at once.
+const LOW_SHARE: f64 = 0.5;
+
 /// Searches for the capacity of a server that answered its test request within `response_s` seconds. The results are
 /// the trials of the conductor's run.
 pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) -> Result<(), LabError> {
@@ -34,6 +38,8 @@ pub struct Finder {
     search_s: f64,
     /// Fewest clients of the sweep that reached the highest rate.
     connections: u32,
+    /// Low rate to offer before the search: it tells a limit that delays answers from a single worker.
+    low_rate: Option<f64>,
     /// True if the server is gone, so that nothing more is tried.
     over: bool,
 }
@@ -49,7 +55,15 @@ impl Finder {
     pub fn new(conductor: &dyn Conductor, budget: Budget, response_s: f64) -> Self {
         // A first step shorter than one response would see no answer, and end the sweep.
         let sweep = Sweep::new(conductor.run().plan.search.max_connections);
-        Self { phase: Phase::Sweep(sweep), budget, response_s, search_s: f64::INFINITY, connections: 1, over: false }
+        Self {
+            phase: Phase::Sweep(sweep),
+            budget,
+            response_s,
+            search_s: f64::INFINITY,
+            connections: 1,
+            low_rate: None,
+            over: false,
+        }
     }
 
     /// Returns true if the closed-loop sweep is still running; it defines the objective if the user set none.
@@ -113,6 +127,7 @@ impl Finder {
         self.response_s = self.response_s.min(longest_s);
         self.budget = self.budget.extended(conductor.unused_s()?);
         self.search_s = self.budget.search_until_s() - conductor.elapsed_s();
+        self.low_rate = judge::may_delay(conductor.run()).then(|| LOW_SHARE * sweep.best());
         Ok(Phase::Rates(RateSearch::new(sweep.best(), conductor.run().plan.search.precision), limits))
     }
 
@@ -130,6 +145,10 @@ impl Finder {
         let search_left_s = left_s - (self.budget.end_s() - self.budget.search_until_s());
         let within = |seconds: f64| length.within(seconds, least_s.min(length.measure_s));
         let (in_time, overload, length) = (length.whole_s() <= search_left_s, within(left_s), within(search_left_s));
+        if let Some(rate) = self.low_rate.take().filter(|_| in_time && !over) {
+            self.offer(conductor, rate, &limits, length, TrialKind::Search)?;
+            return Ok(Phase::Rates(search, limits));
+        }
         if let Some(rate) = search.next().filter(|_| in_time && !over) {
             let trial = self.offer(conductor, rate, &limits, length, TrialKind::Search)?;
             let held = judge::breach(&trial, &limits).is_none();

@@ -25,8 +25,12 @@ use crate::{Host, LabError, Watch};
 const READY_WITHIN: Duration = Duration::from_secs(10);
 /// Maximum time for an agent on another host, including the connection to it.
 const REMOTE_READY_WITHIN: Duration = Duration::from_secs(30);
-/// Time that an agent has to prepare at the end of a budget, too.
-const MIN_READY_TIME: Duration = Duration::from_secs(2);
+/// Time that an agent has to prepare at the end of a budget, too: ten times what one took on two CPUs beside ten busy
+/// programs.
+const MIN_READY_TIME: Duration = Duration::from_millis(500);
+/// Time for the last answers and reports at the end of a budget, too: what remains of 5 % of a budget of 15 s beside
+/// [`MIN_READY_TIME`].
+const MIN_DRAIN_TIME: Duration = Duration::from_millis(250);
 /// Additional time for each of many agents.
 const READY_PER_AGENT: Duration = Duration::from_millis(50);
 /// Lead of an order, besides twice the longest round trip: more than an agent needs to take the order.
@@ -88,7 +92,10 @@ pub(crate) fn conduct(
     let ready = match group.await_ready(patience.min(left)) {
         Ok(ready) => ready,
         // Treated like a kill a moment later: earlier results stand, and the run ends.
-        Err(LabError::Killed { name, why }) => return Ok((killed(setup, point, &name, &why), TrialEnd::Broken)),
+        Err(LabError::Killed { name, why }) => {
+            let text = format!("the generator {name:?} ended at 0.0 s: {why}");
+            return Ok((never_begun(setup.loads, point, text), TrialEnd::Broken));
+        }
         Err(error) => return Err(error),
     };
     let lead = if remote { LEAD } else { LOCAL_LEAD };
@@ -97,19 +104,21 @@ pub(crate) fn conduct(
     group.begin_at(origin, |at_ns| AgentCommand::Start { at_ns });
     let samplers = samplers(&group, origin);
     let lead = (remote || samplers.are_remote()).then(|| lead.max(LEAD + 2 * samplers.longest_round_trip()));
-    let mut running = RunningTrial::new((group, parts), samplers, origin, lead, watch);
+    let mut running = RunningTrial::new((group, parts), samplers, origin, (lead, budget_end), watch);
     let (steady, mut ended) = running.warm_up(plan, wanted_connections(setup));
     let (from, _) = running.enter(Phase::Measure);
     if ended == TrialEnd::InFull {
-        ended = running.hold(plan, budget_end);
+        ended = running.hold(plan);
     }
     let (_, to) = running.enter(Phase::Drain);
-    running.collect(match ended {
+    let patience = match ended {
         // The slots of an experiment go on through the drain.
         TrialEnd::ByUser if plan.slots.is_some() => Duration::ZERO,
         TrialEnd::ByUser => Duration::from_secs_f64(plan.drain_s.max(0.0)).min(INTERRUPT_TIMEOUT),
         TrialEnd::InFull | TrialEnd::Broken => Duration::from_secs_f64(plan.drain_s.max(0.0)) + Duration::from_secs(3),
-    });
+    };
+    let left = budget_end.map_or(patience, |end| end.saturating_duration_since(Instant::now()).max(MIN_DRAIN_TIME));
+    running.collect(patience.min(left));
     let loads: Vec<_> = setup.loads.iter().map(|load| &load.plan.intensity).collect();
     let window = Window { begin_s: from, end_s: to };
     let (mut trial, group) = running.trial(&loads, point, window)?;
@@ -125,11 +134,10 @@ pub(crate) fn conduct(
     Ok((trial, ended))
 }
 
-/// Returns the trial that never began because one of its generators was killed.
-fn killed(setup: &TrialSetup<'_>, point: &Point, name: &str, why: &str) -> Trial {
-    let loads: Vec<_> = setup.loads.iter().map(|load| &load.plan.intensity).collect();
+/// Returns a trial that never began because one of its generators was killed or got too little CPU time.
+pub(crate) fn never_begun(loads: &[Load<'_>], point: &Point, text: String) -> Trial {
+    let loads: Vec<_> = loads.iter().map(|load| &load.plan.intensity).collect();
     let mut trial = merge::trial(point, &loads, LoadPart::default(), Window::default());
-    let text = format!("the generator {name:?} ended at 0.0 s: {why}");
     trial.notes.push(text.clone());
     trial.incidents = vec![Incident { kind: IncidentKind::GeneratorEnded, begin_s: 0.0, end_s: None, text }];
     trial

@@ -207,7 +207,14 @@ impl<'w> Lab<'w> {
             beside(group, origin);
             observation.open(group, origin, interval_s)
         };
-        let (mut trial, ended) = conduct::conduct(&setup, &mut self.generators, point, open, self.watch)?;
+        let (mut trial, ended) = match conduct::conduct(&setup, &mut self.generators, point, open, self.watch) {
+            // The first load of a budget: a run that names the cause is of more use than an error.
+            Err(LabError::Late { name, why }) if left_s.is_finite() && self.run.trials.is_empty() => {
+                let text = format!("the generator {name:?} got too little CPU time: {why}");
+                (conduct::never_begun(loads, point, text), TrialEnd::Broken)
+            }
+            conducted => conducted?,
+        };
         let around = trial.measured.around.unwrap_or_default();
         self.clock.conducted(around.start_s, around.drain_s);
         // After the end of a server or a generator, further trials would measure something else.

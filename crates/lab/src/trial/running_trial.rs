@@ -30,6 +30,8 @@ const MAX_STANDSTILL: Duration = Duration::from_secs(3);
 /// Seconds by which a part's times may exceed the time passed here: the clocks of hosts differ.
 const MAX_CLOCK_SKEW_S: f64 = 1.0;
 
+/// Shortest window at the end of a budget, seconds: the shortest that a plan may ask for.
+const MIN_WINDOW_S: f64 = 0.05;
 /// Maximum wait for the parts of stopped agents.
 const STOP_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -42,6 +44,8 @@ pub(crate) struct RunningTrial<'w> {
     parts: CollectedParts,
     /// Time from an order to its moment; none if all agents are here and obey at once.
     lead: Option<Duration>,
+    /// End of the budget, which ends a window; none without a budget.
+    budget_end: Option<Instant>,
     /// Distances between the samples at the window's edges and the moment ordered for them, seconds.
     late_s: Vec<f64>,
     /// Time of the next check for incidents.
@@ -61,7 +65,7 @@ impl<'w> RunningTrial<'w> {
         (group, parts): (AgentGroup, CollectedParts),
         samplers: Samplers,
         origin: Origin,
-        lead: Option<Duration>,
+        (lead, budget_end): (Option<Duration>, Option<Instant>),
         watch: &'w mut dyn Watch,
     ) -> Self {
         let progress = Progress::new(parts.agents());
@@ -72,6 +76,7 @@ impl<'w> RunningTrial<'w> {
             progress,
             parts,
             lead,
+            budget_end,
             late_s: Vec::new(),
             check_at: Instant::now(),
             ask_at: Instant::now() + ASK_EVERY,
@@ -83,9 +88,10 @@ impl<'w> RunningTrial<'w> {
     }
 
     /// Waits until judge's test calls the completed rate steady, for the plan's warm-up time at most. Connections
-    /// that open at a limited rate must all be up too (`asked` of them).
+    /// that open at a limited rate must all be up too (`asked` of them). A load that began late warms up for less time.
     pub(crate) fn warm_up(&mut self, plan: &LoadPlan, asked: u64) -> (Steady, TrialEnd) {
-        let cap_s = plan.warmup_s.max(0.0);
+        let room_s = (self.left_s(plan) - plan.duration_s).max(plan.least_warmup_s);
+        let cap_s = plan.warmup_s.min(room_s).max(0.0);
         loop {
             // Not at every tick: a thousand agents send ten thousand a second.
             let left_s = (cap_s - self.origin.now_s()).max(0.0);
@@ -119,20 +125,28 @@ impl<'w> RunningTrial<'w> {
         edge
     }
 
+    /// Returns the seconds until the end of the budget; infinite without one. The slots of an experiment have fixed times,
+    /// which no end moves.
+    fn left_s(&self, plan: &LoadPlan) -> f64 {
+        let end = self.budget_end.filter(|_| plan.slots.is_none());
+        end.map_or(f64::INFINITY, |end| end.saturating_duration_since(Instant::now()).as_secs_f64())
+    }
+
     /// Measures for the plan's duration, or until nothing more can be measured. A window does not end while the
     /// server stands still, because no percentile would then contain the waiting requests; but it ends with the budget.
-    pub(crate) fn hold(&mut self, plan: &LoadPlan, budget_end: Option<Instant>) -> TrialEnd {
+    pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s);
         // The order that ends the window is sent ahead of its end.
         let lead_s = self.lead.map_or(0.0, |lead| lead.as_secs_f64());
-        let until = Instant::now() + Duration::from_secs_f64((plan.duration_s - lead_s).max(0.001));
+        let duration_s = plan.duration_s.min(self.left_s(plan).max(MIN_WINDOW_S));
+        let until = Instant::now() + Duration::from_secs_f64((duration_s - lead_s).max(0.001));
         let ended = self.hold_until(until, plan, |_| true);
         if ended != TrialEnd::InFull {
             return ended;
         }
         let latest = until + MAX_STANDSTILL;
-        self.hold_until(budget_end.map_or(latest, |end| latest.min(end)), plan, |running| {
+        self.hold_until(self.budget_end.map_or(latest, |end| latest.min(end)), plan, |running| {
             running.progress.stands_still(begin_s)
         })
     }

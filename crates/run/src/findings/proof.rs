@@ -245,6 +245,9 @@ impl Estimate {
 /// Lever that doubles the load. Its resource is the load itself.
 pub const LOAD_LEVER: &str = "load";
 
+/// Id of the lever that sends from more source addresses.
+pub const SOURCES_LEVER: &str = "sources";
+
 /// Origin of an elasticity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

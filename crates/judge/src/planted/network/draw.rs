@@ -178,6 +178,7 @@ fn world(draw: &mut Draw) -> World {
     let limiter = (draw.target == Cause::RateLimit || draw.chance(0.02)).then(|| Limiter {
         rate: draw.limit(Cause::RateLimit, ROOM),
         refuses: draw.kind == Kind::Workers || draw.random.bool(),
+        per_address: draw.random.bool(),
     });
     let listener = (draw.target == Cause::AcceptQueue).then(|| {
         let backlog = draw.one_of(&[4, 5, 8, 16, 32]).max((SLEEPS_S * draw.rate) as usize);

@@ -1,12 +1,12 @@
 //! The experiment of `find` on a verdict, in a world.
 
-use run::{CPU_COUNT_LEVER, LOAD_LEVER, LeverSlots, Proof, ProofTrial, Run, SwitchTrial};
+use run::{CPU_COUNT_LEVER, LOAD_LEVER, LeverSlots, Proof, ProofTrial, Run, SOURCES_LEVER, SwitchTrial};
 
 use super::sim::{Load, Sim};
 use super::trials::times;
 use super::window::{Look, Seen, measure, seen};
 use super::world::{CLIENT, SERVER, Step, World};
-use crate::prove::{predicted, runner_up, suspects_of};
+use crate::prove::{may_be_rate_limit, predicted, runner_up, suspects_of};
 use crate::single::{clients, closed, good};
 
 /// Levers that every experiment pulls in slots, and the program that each slows.
@@ -62,7 +62,11 @@ pub(super) fn prove(world: &World, run: &Run, seed: u64) -> Proof {
         let (off, on) = ((world, connections), (&changed, connections));
         proof.switched.push(turns(own, (off, on), &mut random));
     }
-    if MORE_LOAD_FOR.contains(&verdict.id.as_str()) && verdict.waits_for.is_none() {
+    if may_be_rate_limit(run) && world.shared {
+        let changed = in_turns(world, SOURCES_LEVER).unwrap_or_else(|| world.clone());
+        let (off, on) = ((world, connections), (&changed, connections));
+        proof.switched.push(turns(SOURCES_LEVER, (off, on), &mut random));
+    } else if MORE_LOAD_FOR.contains(&verdict.id.as_str()) && verdict.waits_for.is_none() {
         let n = run.picked(|picks| picks.decisive).map_or(connections, |decisive| clients(decisive) as u32);
         proof.switched.push(turns(LOAD_LEVER, ((world, n), (world, 2 * n)), &mut random));
     }
@@ -80,8 +84,9 @@ pub(super) fn prove(world: &World, run: &Run, seed: u64) -> Proof {
 fn in_turns(world: &World, lever: &str) -> Option<World> {
     let mut changed = world.clone();
     match lever {
-        // Each address has a limit of its own.
-        "sources" => changed.limiter.iter_mut().for_each(|limiter| limiter.rate *= 2.0),
+        SOURCES_LEVER => {
+            changed.limiter.iter_mut().filter(|limiter| limiter.per_address).for_each(|limiter| limiter.rate *= 2.0);
+        }
         "keep-alive" if world.listener.is_some() => {
             changed.steps.retain(|step| *step != Step::Accept);
             changed.reply -= 1;

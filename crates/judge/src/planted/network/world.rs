@@ -102,6 +102,8 @@ pub(super) struct Limiter {
     pub(super) rate: f64,
     /// True if requests beyond the rate are refused, false if they are delayed.
     pub(super) refuses: bool,
+    /// True if each source address has a limit of its own.
+    pub(super) per_address: bool,
 }
 
 /// A listener whose connections are accepted in batches.

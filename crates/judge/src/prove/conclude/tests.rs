@@ -99,6 +99,28 @@ fn throughput_that_grows_with_the_load_is_not_saturated() {
     assert_eq!(outcome(&open), (ProofOutcome::Refuted, "not-saturated"), "{}", open.0.why);
 }
 
+/// A limit that delays answers looks like a fixed number of workers. Each address has a limit of its own, or all have one together.
+#[test]
+fn a_limit_that_delays_the_answers_of_each_address_is_found_with_more_addresses() {
+    let found = more_addresses(0.5, 2.0);
+    assert_eq!(outcome(&found), (ProofOutcome::Refuted, "server-rate-limit"), "{}", found.0.why);
+    assert!(found.0.why.contains("with twice the source addresses") && found.1.confidence >= SUPPORTED, "{found:?}");
+    assert!(found.1.sentence.contains("each source address"), "{:?}", found.1);
+    let together = more_addresses(0.5, 1.0);
+    assert_eq!(outcome(&together), (ProofOutcome::NotTested, "server-concurrency"), "{}", together.0.why);
+    assert!(together.0.why.contains("with twice the source addresses") && together.1.confidence > 0.5, "{together:?}");
+    assert_eq!(more_addresses(0.3, 1.0).1.confidence, 0.3, "other programs disturbed that run");
+    let open = more_addresses(0.5, 1.3);
+    assert!(open.1.id == "server-concurrency" && open.1.confidence == 0.5, "{open:?}");
+}
+
+#[test]
+fn a_dose_that_a_quota_hides_is_said() {
+    let (proof, verdict) = hidden_by_a_quota();
+    assert_eq!(outcome(&(proof.clone(), verdict)), (ProofOutcome::Inconclusive, "client-cpu"), "{}", proof.why);
+    assert!(proof.why.contains("a quota hides the effect") && !proof.why.contains("instead of"), "{}", proof.why);
+}
+
 /// Once concluded wrongly: the listener's own queue was full, and no lever acts on losses.
 #[test]
 fn a_verdict_without_a_lever_is_no_proof_while_another_cause_is_seen() {
