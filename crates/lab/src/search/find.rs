@@ -9,6 +9,7 @@ use crate::prove;
 use crate::search::live_target::LiveTarget;
 use crate::search::{self, Budget, Conductor};
 use crate::search::{class_turns, handshake_turns, user_search};
+use crate::trial::overrun;
 use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
 /// Connections of the trial without a server that shows the generator's own ceiling.
@@ -26,6 +27,10 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     let mut live = LiveTarget { lab, target_setup, began_s: 0.0, proof_s: 0.0, no_proof: None };
     live.ceiling();
     within_budget(&mut live, first_s)?;
+    // Each repeat has a budget of its own.
+    let budget_s = live.lab.run.plan.search.budget_s * f64::from(live.lab.run.plan.repeat_count());
+    let late = overrun::sentence(live.lab.elapsed_s(), budget_s, overrun::waited_s());
+    late.into_iter().for_each(|text| live.lab.note(text));
     live.lab.finish()
 }
 

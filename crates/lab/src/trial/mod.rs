@@ -13,6 +13,7 @@ mod manual_rate;
 mod merge;
 mod observe_only;
 mod on_hosts;
+pub(crate) mod overrun;
 mod own_server;
 mod progress;
 mod put_back;

@@ -22,7 +22,7 @@ const MAX_WRONG_AND_PROVEN: usize = 5;
 const MAX_UNKNOWN: usize = 50;
 /// Least share of right verdicts with a confidence of 0.9 or more.
 const MIN_SURE_RIGHT: f64 = 0.95;
-/// Least share of right verdicts with a confidence of 0.5 to 0.7. The goal is at most 0.8 as well, which is not reached yet.
+/// Least share of right verdicts with a confidence of 0.5 to 0.7. The goal is at most 0.8 as well, which few verdicts more or less decide.
 const MIN_MIDDLE_RIGHT: f64 = 0.5;
 
 const HEAD: &str = "\
@@ -35,10 +35,9 @@ sweep, the open loop, the counters of both sides, and the experiment. In one par
 if it names that part. If two limits differ by less than 10 %, either is right.
 
 This page is generated: `make docs` writes it. A test fails if a count is above its bound, or if verdicts with a confidence of 0.9 or
-more are right in fewer than 95 of 100. Verdicts with a confidence of 0.5 to 0.7 are right more often than they say, for one reason: where
-two causes are near each other, the confidence is shared between them, and either is counted as right. Verdicts without such a neighbour
-(a fixed number of workers without a queue that was seen) are right in about 77 of 100. Most wrong ones among those are limits that delay
-answers, which look the same.
+more are right in fewer than 95 of 100. Most verdicts with a confidence of 0.5 to 0.7 name a fixed number of workers without a queue that was
+seen. Most wrong ones among those are limits that delay answers, which look the same from another host. On one host, more source addresses
+tell a limit per address from workers.
 ";
 
 /// All verdicts of the page.
