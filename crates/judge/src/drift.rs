@@ -1,5 +1,6 @@
 //! Drift: steady growth through a long window under one load, of memory, descriptors, response time or the share of failures. A leak looks
-//! like this, and so does a cache that is not full yet; only a longer run tells them apart.
+//! like this, and so does a cache that is not full yet; only a longer run tells them apart. A throughput that falls or rises through a window
+//! of any length has no single value.
 
 use run::{CounterId, Drift, DriftMetric, Intensity, Run, Side, Trial, Window};
 use stats::trend::{Trend, trend};
@@ -7,9 +8,12 @@ use stats::trend::{Trend, trend};
 use crate::Facts;
 use run::number::span;
 
-use crate::number::{duration, figure, median, percent};
+use crate::number::{duration, figure, median, percent, rate};
 use crate::sides::window_of;
-use crate::thresholds::{FAILURES_MATTER, GOES_ON, LEVEL_MATTERS, LONG_S, TIME_MATTERS, TREND_SURE};
+use crate::single::{clients, closed};
+use crate::thresholds::{
+    FAILURES_MATTER, GOES_ON, HELD_RATE, LEVEL_MATTERS, LONG_S, RATE_MATTERS, TIME_MATTERS, TREND_SURE,
+};
 use stats::NORMAL_95;
 
 /// Parts of the window, each with its mean: neighbouring samples are correlated, these hardly are.
@@ -36,6 +40,54 @@ pub(crate) fn drifts(facts: &Facts<'_>) -> Vec<Drift> {
     let steady = facts.run.plan.load.stages.is_empty();
     let trial = trial.filter(|trial| steady && trial.by_hand.is_empty());
     trial.map(|trial| of_trial(trial, opened(facts.run, trial))).unwrap_or_default()
+}
+
+/// Returns the changes of throughput within the windows of constant loads, the largest first.
+pub(crate) fn throughputs(facts: &Facts<'_>) -> Vec<Drift> {
+    let steady = facts.run.plan.load.stages.is_empty();
+    let trials = facts.loaded().filter(|t| steady && t.by_hand.is_empty() && t.broken().is_none());
+    let several = facts.sweep.len() + facts.search.len() > 1;
+    let mut found: Vec<(Drift, *const Trial)> =
+        trials.filter_map(|trial| Some((of_throughput(trial, several)?, std::ptr::from_ref(trial)))).collect();
+    // The decisive trial is also one of the sweep or the search.
+    found.sort_by(|a, b| (b.0.z.abs().total_cmp(&a.0.z.abs())).then(a.1.cmp(&b.1)));
+    found.dedup_by(|a, b| a.1 == b.1);
+    found.into_iter().map(|(drift, _)| drift).collect()
+}
+
+/// Returns the change of the throughput of one window, from the mean of its first quarter to that of its last.
+fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
+    let series = &trial.measured.series_completed;
+    let step = series.len() as f64 / PARTS as f64;
+    // A window of fewer points than parts has too few for a trend, and its points are parts already.
+    let cut = |part: usize| &series[(part as f64 * step) as usize..((part + 1) as f64 * step) as usize];
+    let rates: Vec<f64> = match step >= 1.0 {
+        true => (0..PARTS).map(|part| stats::average(cut(part))).collect(),
+        false => series.clone(),
+    };
+    let points: Vec<(f64, f64)> = rates.iter().enumerate().map(|(at, rate)| (at as f64, *rate)).collect();
+    let Trend { z, slope } = enough_parts(&points)?;
+    let quarter = rates.len() / 4;
+    let (first, last) = (stats::average(&rates[..quarter]), stats::average(&rates[rates.len() - quarter..]));
+    let middle = median(rates.clone())?;
+    // An open loop that first works off a backlog completes more than is offered.
+    let behind = closed(trial) || first.min(last) < HELD_RATE * trial.rates.offered_rate;
+    let matters = behind && z.abs() >= TREND_SURE && (last - first).abs() >= RATE_MATTERS * first.max(last);
+    let load = match closed(trial) {
+        true => format!("{} clients", figure(clients(trial))),
+        false => rate(trial.rates.offered_rate),
+    };
+    let which = if several { format!(" at {load}") } else { String::new() };
+    let sentence = format!(
+        "throughput {} from {} to {} during the run{which}: the mean describes neither, and the server (or its machine) \
+         changed meanwhile",
+        if last < first { "fell" } else { "rose" },
+        rate(first),
+        rate(last)
+    );
+    let per_s = slope * rates.len() as f64 / trial.measured.length_s;
+    let drift = Drift { of: DriftMetric::Throughput, counter: None, median: middle, per_s, z, sentence };
+    (matters && (last < first) == (z < 0.0)).then_some(drift)
 }
 
 /// Returns the connections that the load opened in the window and kept. The pool of an open loop grows with each late answer, and the server's
@@ -233,6 +285,40 @@ mod tests {
         assert_eq!(loaded(|t| 1000.0 + t / 10.0, |t| t / 100_000.0), none, "too little to matter");
         assert_eq!(loaded(|t| if t > 300.0 { 2000.0 } else { 1000.0 }, |_| 0.0), none, "a step");
         assert_eq!(loaded(|t| 1000.0 + 800.0 * (t / 30.0).sin(), |_| 0.0), none, "up and down");
+    }
+
+    /// A load of so many tenths of a second whose rate at each is given. The trend is found whatever its size in tenths.
+    fn course(tenths: usize, of: impl Fn(f64) -> f64, noise: f64, seed: u64) -> Option<Drift> {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut trial = Trial::default();
+        let mut before = 0.0;
+        let mut rate = |i: usize| {
+            // Neighbouring tenths are alike, as those of a real load.
+            before = 0.5 * before + noise * stats::normal(&mut random);
+            of(i as f64 / tenths as f64) * (1.0 + before)
+        };
+        trial.measured.series_completed = (0..tenths).map(&mut rate).collect();
+        trial.measured.length_s = tenths as f64 / 10.0;
+        of_throughput(&trial, false)
+    }
+
+    #[test]
+    fn a_server_that_slows_down_during_the_run_is_named_with_both_rates() {
+        for (seed, tenths) in [(1, 20), (2, 31), (3, 100), (4, 600)] {
+            let drift = course(tenths, |t| 390.0 / (1.0 + 2.0 * t), 0.08, seed).expect("from 390/s to 130/s");
+            assert!(drift.of == DriftMetric::Throughput && drift.per_s < 0.0, "{drift:?}");
+            assert!(drift.sentence.starts_with("throughput fell from "), "{}", drift.sentence);
+            assert!(course(tenths, |t| 100.0 + 100.0 * t, 0.08, seed).unwrap().sentence.contains("rose"), "{tenths}");
+        }
+        assert_eq!(course(9, |t| 390.0 / (1.0 + 2.0 * t), 0.0, 1), None, "too few points");
+        assert_eq!(course(600, |t| 390.0 - 20.0 * t, 0.02, 1), None, "too little to matter");
+    }
+
+    #[test]
+    fn a_rate_that_only_varies_is_hardly_ever_a_change() {
+        let named = (0..2000).filter(|&seed| course(20 + seed % 200, |_| 300.0, 0.15, seed as u64).is_some()).count();
+        println!("{named} of 2000 steady loads with noise of 15 % are said to change");
+        assert!(named <= 20, "{named}");
     }
 
     /// Windows of random noise, without a trend, are hardly ever reported as growth.

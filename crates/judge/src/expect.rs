@@ -232,6 +232,9 @@ fn capacity(findings: &Findings) -> Figure {
 fn missing(parts: &[Option<Seen<'_>>], findings: &Findings, figure: &str, all: usize) -> String {
     let nothing = parts.iter().filter(|seen| seen.is_none()).count();
     let held_none = findings.repeats.iter().filter(|repeat| repeat.capacity.is_none()).count();
+    if figure == "capacity" && fixed(parts) {
+        return "one fixed load shows no capacity: run `loadline find`".into();
+    }
     match (figure == "capacity", nothing, held_none) {
         (false, 1.., _) if all > 1 => format!("not measured: {nothing} of {all} repeats completed nothing"),
         (true, _, 1..) => format!("not measured: {held_none} of {all} repeats held the objective at no rate"),
@@ -239,9 +242,16 @@ fn missing(parts: &[Option<Seen<'_>>], findings: &Findings, figure: &str, all: u
     }
 }
 
+/// Returns true if fixed loads alone stand for the run. Their rate is no capacity.
+fn fixed(parts: &[Option<Seen<'_>>]) -> bool {
+    let mut trials = parts.iter().flatten().flat_map(|seen| &seen.0).peekable();
+    trials.peek().is_some() && trials.all(|trial| trial.kind == TrialKind::Fixed)
+}
+
 fn one(expectation: &Expectation, parts: &[Option<Seen<'_>>], findings: &Findings, all: usize) -> ExpectationResult {
     let (figure, allowed) = (expectation.figure.as_str(), findings.limits.errors);
     let found = match (figure, parts) {
+        ("capacity", _) if fixed(parts) => Figure::default(),
         ("capacity", _) => capacity(findings),
         (_, [one]) => one.as_ref().map_or_else(Figure::default, |seen| seen.of(figure, allowed)),
         _ => over(parts, figure, allowed),
@@ -415,9 +425,11 @@ mod tests {
             })
             .collect();
         crate::judge(&mut run);
-        for one in &run.findings.expected {
+        for one in &run.findings.expected[..2] {
             assert!(!one.met && one.found.contains("1 of 3 repeats"), "{one:?}");
         }
+        let capacity = &run.findings.expected[2];
+        assert!(!capacity.met && capacity.found.contains("one fixed load shows no capacity"), "{capacity:?}");
     }
 
     /// An M/M/1 queue at nine tenths of what it can do, its waits by Lindley's recursion: a window of a thousand services.

@@ -169,7 +169,7 @@ pub fn judge_so_far(run: &mut Run) {
         what_if: Vec::new(),
         repeats,
         expected: Vec::new(),
-        drifts: drift::drifts(&facts),
+        drifts: drift::throughputs(&facts).into_iter().chain(drift::drifts(&facts)).collect(),
         tls_handshake_cpu_us: handshakes::cost(run),
         experiment: run.findings.experiment.clone(),
         checks: run.findings.checks.clone(),

@@ -17,11 +17,11 @@ pub(crate) fn unanswered(unanswered: u64, ours: f64, seen: Option<f64>) -> Optio
                 figure(ours)
             )
         }
-        Some(_) => "the server's host saw all connections, so these waited to be accepted".into(),
+        Some(_) => "the server's host saw all connections, so these waited to be accepted or answered".into(),
         None => "the server's counters would show if it saw them".into(),
     };
     let n = figure(unanswered as f64);
-    (unanswered > 0).then(|| format!("{n} connections were established but never answered: {so}"))
+    (unanswered > 0).then(|| format!("{n} connections were established but not answered in time: {so}"))
 }
 
 #[cfg(test)]
@@ -32,7 +32,7 @@ mod tests {
     fn only_the_servers_count_tells_a_phantom_from_one_that_waits() {
         assert_eq!(unanswered(0, 800.0, Some(400.0)), None);
         let said = |seen| unanswered(30, 800.0, seen).unwrap();
-        assert!(said(Some(800.0)).ends_with("so these waited to be accepted"), "{}", said(Some(800.0)));
+        assert!(said(Some(800.0)).ends_with("so these waited to be accepted or answered"), "{}", said(Some(800.0)));
         assert!(said(Some(770.0)).contains("saw only 770 of 800"), "{}", said(Some(770.0)));
         assert!(said(None).contains("would show"), "{}", said(None));
     }

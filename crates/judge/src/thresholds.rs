@@ -277,10 +277,12 @@ thresholds! {
         DEMAND_CHANGES: f64 = 0.25, "share", "a cost per request that changes with the load from one that stays",
             Chosen, "caches and batching change it by less", "no_planted_run_prints_two_figures_that_contradict_each_other", also [
             TIME_MATTERS, "growth of the response time that matters",
+            RATE_MATTERS, "a throughput that changed during a window from one that varied",
             GOES_ON, "growth that goes on from growth that has stopped",
             HARMLESS, "a pause that makes answers late from one that does not"];
         OLDER: f64 = 2.0, "times the longest answer", "a request that something held up from the tail of the distribution",
-            Chosen, "with OLD_US", "a_silence_in_which_nothing_was_completed_is_in_the_headline";
+            Chosen, "with OLD_US", "a_silence_in_which_nothing_was_completed_is_in_the_headline", also [
+            MODEL_MISSES, "a model of queues that holds from one that lacks what holds the requests"];
         SURE: f64 = 0.9, "confidence", "a verdict behind which missing counters matter no more from one that they could change",
             Chosen, "the word \"sure\" begins there, too", "every_rule_wins_its_own_run";
         SUREST: f64 = 0.95, "probability", "what counters alone can show from what an experiment shows",

@@ -31,7 +31,10 @@ impl TrustReport {
 /// Checks a run.
 pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     let mut report = TrustReport::default();
-    // A busy machine weakens every other figure, so this warning comes first and is never folded away.
+    // A rate that changed during the run has no single value, so no other warning matters more.
+    let changed = drift::throughputs(facts);
+    changed.iter().for_each(|drift| report.warn(drift.sentence.clone()));
+    // A busy machine weakens every other figure, so this warning is never folded away.
     busy_machine(facts, &mut report);
     drift::drifts(facts).into_iter().for_each(|drift| report.warn(drift.sentence));
     let limited = is_limited(facts);
@@ -43,7 +46,7 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
         little_law(trial, &mut report);
         utilisation(facts, trial, &mut report);
         counts(trial, &mut report);
-        window(trial, &mut report);
+        window(trial, !changed.is_empty(), &mut report);
         hypervisor(facts, trial, &mut report);
         left_out(capacity, &mut report);
     }
@@ -259,7 +262,7 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
     }
 }
 
-fn window(trial: &Trial, report: &mut TrustReport) {
+fn window(trial: &Trial, changed: bool, report: &mut TrustReport) {
     let n = trial.measured.tally.completed;
     // Without a longest response time there was no histogram: the figures were collected elsewhere.
     if n < 1000 && trial.latency_us.max > 0.0 {
@@ -274,7 +277,7 @@ fn window(trial: &Trial, report: &mut TrustReport) {
     }
     if !trial.steady.steady && !trial.steady.reason.is_empty() {
         report.warn(format!("throughput had not settled when measuring began: {}", trial.steady.reason));
-    } else if trial.steady.steady {
+    } else if trial.steady.steady && !changed {
         report.hold(format!("throughput had settled: {}", trial.steady.reason));
     }
 }

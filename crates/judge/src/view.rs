@@ -173,10 +173,13 @@ impl<'a> View<'a> {
         let own = self.instances(cpu).into_iter().filter(|(name, _)| of.has(name) && name != run::ENDED_PROCESSES);
         let [delays, counts, masks] = [delay, allowed, mask].map(|id| self.side.recording.instances(id));
         let gauge = |of: &Instances<'_>, name: &str| of.value(name, self.window).and_then(finite);
+        // A thread cannot wait for a CPU while it runs. The kernel adds a whole wait at its end, so a wait that began before the window may
+        // exceed what is left. Processes have many threads, whose waits add up.
+        let left = |us: f64| if cpu == "thread.cpu" { (span_us - us).max(0.0) } else { f64::INFINITY };
         let task = |(name, us): (String, f64)| Task {
             counter: cpu,
             busy: us / span_us,
-            wait: gauge(&delays, &name).map(|us| us / span_us),
+            wait: gauge(&delays, &name).map(|delay_us| delay_us.min(left(us)) / span_us),
             allowed: gauge(&counts, &name).and_then(positive),
             mask: gauge(&masks, &name)
                 .filter(|m| *m >= 1.0 && *m < 2f64.powi(52) && m.fract() == 0.0)

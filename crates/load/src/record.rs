@@ -68,6 +68,8 @@ pub(crate) struct Record {
     pub(crate) connect: Hist,
     /// Time until the failure of each request that failed in the window.
     unanswered: Hist,
+    /// Time until each answer with an unexpected status: no response time of a good request.
+    refused: Hist,
     /// Age, at the end of the window, of requests without an answer.
     under_way: Hist,
     /// Age, at the begin of the window, of requests that ended in it or are in `under_way`.
@@ -118,6 +120,7 @@ impl Record {
             start_error: Hist::new(),
             connect: Hist::new(),
             unanswered: Hist::new(),
+            refused: Hist::new(),
             under_way: Hist::new(),
             carried_in: Hist::new(),
             service_unanswered: UnansweredTimes::default(),
@@ -170,7 +173,7 @@ impl Record {
                 self.in_flight_ns = 0;
                 [&mut self.response, &mut self.blocked, &mut self.start_error, &mut self.connect]
                     .into_iter()
-                    .chain([&mut self.unanswered, &mut self.under_way, &mut self.carried_in])
+                    .chain([&mut self.unanswered, &mut self.refused, &mut self.under_way, &mut self.carried_in])
                     .chain(self.service.as_mut())
                     .chain(self.handshake.as_mut())
                     .chain(self.handshake_resumed.as_mut())
@@ -334,9 +337,12 @@ impl Record {
         self.coarse[CoarseHist::bucket(took_ns)] += 1;
         self.slot_times.count(request.start.intended_ns.saturating_sub(self.origin_ns), took_ns);
         if self.measuring {
-            self.response.record_ns(took_ns);
             self.request_carried_in(request);
             self.tenths.count(now_ns.saturating_sub(self.begin.at_ns), took_ns);
+            if done.outcome == Outcome::Unexpected {
+                return self.refused.record_ns(took_ns);
+            }
+            self.response.record_ns(took_ns);
             if let Some(service) = &mut self.service {
                 service.record_ns(now_ns.saturating_sub(request.start.sent_ns));
             }
@@ -368,7 +374,7 @@ impl Record {
         ]
         .into_iter()
         .chain(self.handshake.map(|hist| ("handshake", hist)))
-        .chain(Some(("unanswered", self.unanswered)).filter(|(_, times)| !times.is_empty()))
+        .chain([("unanswered", self.unanswered), ("refused", self.refused)].into_iter().filter(|(_, h)| !h.is_empty()))
         .chain(under_way)
         .chain(self.handshake_resumed.filter(|hist| !hist.is_empty()).map(|hist| ("handshake_resumed", hist)));
         LoadPart {
@@ -437,6 +443,7 @@ mod tests {
         r.ended(2_000, &request(400), Done::OLDEST);
         r.failed(5_000, &request(2_000));
         r.ended(6_000, &request(900), Done { outcome: Outcome::Failed(Fault::Short), ..Done::OLDEST });
+        r.ended(7_000, &request(6_700), Done { outcome: Outcome::Unexpected, status: 503, ..Done::OLDEST });
         r.still_under_way(9_000, 500);
         r.still_under_way(9_000, 7_000);
         r.enter(Phase::Drain, 9_000);
@@ -448,6 +455,7 @@ mod tests {
         };
         assert_eq!(times("response"), [1_600]);
         assert_eq!(times("unanswered"), [3_001, 5_103]);
+        assert_eq!(times("refused"), [300]);
         assert_eq!(times("carried_in"), [100, 500, 600]);
         assert_eq!(times("under_way"), [2_000, 8_503]);
     }

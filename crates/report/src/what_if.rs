@@ -62,7 +62,12 @@ fn key_figures(answer: &WhatIf) -> Vec<KeyFigure> {
     let mut figures = vec![
         figure("Throughput", rate(&answer.rate), now),
         response(&answer.response_us),
-        figure("Capacity", rate(&answer.capacity), between(&answer.capacity, Unit::PerSecond)),
+        match answer.capacity.value.is_nan() {
+            true => {
+                figure("Capacity", "not known".into(), "one load at which nothing was full: run `loadline find`".into())
+            }
+            false => figure("Capacity", rate(&answer.capacity), between(&answer.capacity, Unit::PerSecond)),
+        },
     ];
     let full = |r: &Resource| format!("{}, full at {}", r.device, quantity(r.limit, Unit::PerSecond));
     figures.extend(answer.bottleneck.as_ref().map(|r| figure("Bottleneck", r.id.clone(), full(r))));

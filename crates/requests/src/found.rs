@@ -87,6 +87,13 @@ impl Imported {
         Some(origin)
     }
 
+    /// Returns the server that the requests name, if it is not that of a target.
+    pub fn named_elsewhere(&self, target: &str) -> Option<&str> {
+        let parts = UrlParts::parse(target);
+        let asked = ["http", "https", parts.scheme_or_http()].map(|scheme| origin(scheme, parts.authority));
+        self.origin().filter(|named| !asked.iter().any(|one| one == named))
+    }
+
     /// Returns one sentence about what was left out, and the remarks.
     pub fn left_out_words(&self) -> Option<String> {
         let all: Vec<String> = left_out_words(&self.left_out).into_iter().chain(self.remarks.iter().cloned()).collect();
@@ -120,5 +127,14 @@ mod tests {
         assert_eq!(both.aim("http://a:80").as_deref(), Some("http://a"));
         assert_eq!(imported(&["http://a", "http://b"]).aim("http://elsewhere").as_deref(), Some("http://a"));
         assert_eq!(Imported::default().aim("http://h"), None);
+    }
+
+    #[test]
+    fn requests_that_name_another_server_than_the_target_are_told_apart() {
+        let named = |origin: &str, target| imported(&[origin]).named_elsewhere(target).map(str::to_owned);
+        assert_eq!(named("http://a", "http://a:80/x"), None);
+        assert_eq!(named("https://a", "http://a"), None, "a scheme may change in front of a proxy");
+        assert_eq!(named("http://a", "http://127.0.0.1:8080/").as_deref(), Some("http://a"));
+        assert_eq!(Imported::default().named_elsewhere("http://a"), None);
     }
 }

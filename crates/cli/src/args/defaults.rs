@@ -33,7 +33,8 @@ const DEFAULTS: &[Row] = &[
     ("", "p99_9", |_| "no limit".into()),
     ("", "mean", |_| "no limit".into()),
     ("find", "precision", |p| format!("{}%", 100.0 * p.search.precision)),
-    ("find", "errors", |_| format!("{}%", 100.0 * Objective::default().errors)),
+    ("find", "errors", |_| errors()),
+    ("load", "errors", |_| errors()),
     ("find", "budget", |p| time(p.search.budget_s)),
     ("find", "connections", |p| p.search.max_connections.to_string()),
     ("find", "prove_dir", |_| "the disk is not slowed".into()),
@@ -50,11 +51,15 @@ const DEFAULTS: &[Row] = &[
     ("load", "duration", |p| time(p.load.duration_s)),
     ("load", "p50", |_| "no limit".into()),
     ("load", "p99", |_| "no limit".into()),
-    ("load", "errors", |_| "no limit".into()),
     ("load", "block", |_| Blocks::default().block.to_string()),
     ("load", "block_rate", |_| "as fast as answers come".into()),
     ("load", "sends_per_connection", |_| "until the end".into()),
 ];
+
+/// Returns the share of failed requests that decides the exit status unless another is given.
+fn errors() -> String {
+    format!("{}%", 100.0 * Objective::default().errors)
+}
 
 /// Returns the command line with the default of every flag in its help.
 pub(crate) fn shown(command: Command) -> Command {

@@ -101,8 +101,12 @@ impl MixArgs {
         if let Some(origin) = origin.filter(|_| plan.target.url.is_empty()) {
             plan.target.url = format!("{origin}/");
         }
-        if let Some(left_out) = imported.left_out_words() {
-            from = format!("{from}; {left_out}");
+        let elsewhere = imported.named_elsewhere(&plan.target.url);
+        let elsewhere =
+            elsewhere.map(|named| format!("the requests name {named}, and are sent to {}", plan.target.url));
+        let said: Vec<String> = elsewhere.into_iter().chain(imported.left_out_words()).collect();
+        if !said.is_empty() {
+            from = format!("{from}; {}", said.join("; "));
             eprintln!("{}", output::safe(&from));
         }
         let by_hand = imported.templates;

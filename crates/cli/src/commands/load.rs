@@ -108,6 +108,10 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     one_after_the_other(&mut plan, args.connect_rate);
     plan.load.duration_s = args.duration.unwrap_or(plan.load.duration_s);
     args.objective.apply(&mut plan);
+    anyhow::ensure!(
+        plan.expect.iter().all(|expected| expected.figure != "capacity"),
+        "one fixed load shows no capacity: expect 'rate>=…' of it, or run `loadline find` with this expectation"
+    );
     args.repeat.apply(&mut plan);
     args.observe.apply(&mut plan);
     args.hosts.apply(&mut plan)?;

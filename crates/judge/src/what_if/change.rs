@@ -39,6 +39,13 @@ pub(super) fn possible(run: &Run, now: &Model, change: &Change) -> Result<(), St
     Ok(())
 }
 
+/// Returns the change with the arrivals of a run whose requests arrived at a rate, unless the change names its own load.
+pub(super) fn of_arrivals(now: &Model, change: &Change) -> Change {
+    let same = change.users.is_none() && change.think_s.is_none();
+    let rate = change.rate.or(now.arriving_s.filter(|_| same).map(|_| now.rate));
+    Change { rate, ..change.clone() }
+}
+
 /// Returns the network after a change.
 pub(super) fn changed(now: &Model, change: &Change) -> Model {
     let mut then = now.clone();

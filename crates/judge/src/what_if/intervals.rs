@@ -2,12 +2,18 @@
 
 use run::{Estimate, Resource, WhatIf};
 
+use super::model::Model;
 use super::seen::Seen;
+use crate::number::duration;
 use crate::thresholds::{BETWEEN_RUNS, BUSY};
 
-/// Gives every figure of the answer its interval.
-pub(super) fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen) {
-    let of = |figure: &dyn Fn(&WhatIf) -> Option<f64>, value| widened(drawn.iter().filter_map(figure), value, seen);
+/// Gives every figure of the answer its interval, which includes the answer of the other network that the run allows.
+pub(super) fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen, other: Option<&WhatIf>) {
+    let of = |figure: &dyn Fn(&WhatIf) -> Option<f64>, value| {
+        let found = widened(drawn.iter().filter_map(figure), value, seen);
+        let Some(other) = other.and_then(figure) else { return found };
+        Estimate { low: found.low.min(other), high: found.high.max(other), ..found }
+    };
     answer.rate = of(&|w| Some(w.rate.value), answer.rate.value);
     answer.response_us = of(&|w| Some(w.response_us.value), answer.response_us.value);
     answer.capacity = of(&|w| Some(w.capacity.value), answer.capacity.value);
@@ -31,6 +37,15 @@ pub(super) fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen) {
         }
     }
     answer.bottleneck = answer.resources.first().filter(|r| r.utilization >= BUSY).cloned();
+}
+
+/// Returns the assumption of a run of one load level about the time that no counter explains.
+pub(super) fn one_level(now: &Model) -> String {
+    format!(
+        "no counter explains {} of each request (a sleep, a wait, distance): with more users it is taken as a delay, and the \
+         other end of the interval is for places that other requests wait for; `loadline find` tells them apart",
+        duration(now.elsewhere_s * 1e6)
+    )
 }
 
 /// Returns the middle 95 % of the draws, widened by the error of the model and by the difference of two runs.

@@ -50,20 +50,30 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
         pooled::today(&facts, trial, verdict, &loaded).ok_or("the run's decisive trial completed nothing good")?;
     let now = Model { contention: beside::contention(&facts, &now), ..now };
     change::possible(run, &now, change)?;
+    let change = &change::of_arrivals(&now, change);
     let then = change::changed(&now, change);
     if then.users > MOST_USERS {
         return Err(format!("{} users are more than the {MOST_USERS} that are solved for", then.users));
     }
-    let seen = Seen { users: now.users, modelled: solve(&now).0, completed: now.rate };
+    let measured = Model { arrivals: now.arriving_s.map(|_| now.rate), ..now.clone() };
+    let seen = Seen { users: now.users, modelled: solve(&measured).0, completed: now.rate };
+    if seen.misses() {
+        return Err(seen.refusal());
+    }
     let today = Today::of(&facts, &now, &then, change);
     let mut answer = answered(&today, &now, &then, change);
     let think_s = change.think_s.unwrap_or(now.think_s);
     answer.now = solve(&Model { users: then.users, think_s, arrivals: then.arrivals, ..now.clone() }).0;
     let drawn = drawn(&loaded, &now, change, &today);
-    intervals(&mut answer, drawn.as_deref().unwrap_or_default(), &seen);
+    let in_places = now.in_places().map(|places| answered(&today, &places, &change::changed(&places, change), change));
+    intervals(&mut answer, drawn.as_deref().unwrap_or_default(), &seen, in_places.as_ref());
+    if pooled::without_capacity(&facts, &now, verdict) {
+        answer.capacity = Estimate { value: f64::NAN, low: f64::NAN, high: f64::NAN };
+    }
     answer.assumptions = next::light(&facts, &now).into_iter().collect();
     answer.assumptions.extend(change::assumptions(run, &now, &then, change, &seen));
     answer.assumptions.extend(today.said);
+    answer.assumptions.extend(in_places.map(|_| intervals::one_level(&now)));
     if drawn.is_none() {
         let few = "the run has too few loaded trials for an interval: it shows only how far the model is off";
         answer.assumptions.push(few.into());

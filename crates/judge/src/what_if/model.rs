@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use run::{Intensity, Trial};
 
 use super::contention::Contention;
+use super::curve::MOST_USERS;
+use super::solve::{arriving, plain};
 use crate::Facts;
 use crate::demand::own_disk;
 use crate::generator::load_threads;
@@ -86,6 +88,10 @@ pub(super) struct Model {
     pub(super) unloaded_s: f64,
     /// Time of a request elsewhere, seconds: distance, sleep, wake-up.
     pub(super) elsewhere_s: f64,
+    /// True if no trial has a lighter load than this one, so that waiting is not told from the time of one client.
+    pub(super) one_level: bool,
+    /// Mean response time of the trial in seconds, if its requests arrived at a rate.
+    pub(super) arriving_s: Option<f64>,
     pub(super) users: u32,
     pub(super) think_s: f64,
     /// Requests per second that arrive at random, instead of users.
@@ -125,6 +131,11 @@ impl Model {
             model.others.extend(part(MEDIUM, "the link".into(), share / rate, 1.0));
         }
         model.unloaded_s = facts.unloaded.and_then(unloaded_s).unwrap_or(0.0);
+        let lighter =
+            facts.unloaded.zip(facts.decisive).is_some_and(|(u, d)| clients(u) <= 1.0 || clients(u) < clients(d));
+        model.one_level = !lighter || model.unloaded_s <= 0.0;
+        let open = matches!(trial.intensity, Intensity::Open { .. });
+        model.arriving_s = positive(trial.latency_us.mean / 1e6).filter(|_| open);
         model.leave_elsewhere();
         // If the verdict is that the number of workers limits the server, the knee is this number.
         let unloaded_us = facts.unloaded.and_then(r1_us).filter(|_| verdict == CONCURRENCY);
@@ -132,11 +143,40 @@ impl Model {
         Some(model)
     }
 
-    /// Sets the time elsewhere to the part of one client's response time that no device explains.
+    /// Sets the time elsewhere to the part of one client's response time that no device explains. Without a trial of one
+    /// client, this is the time that gives the measured rate.
     pub(super) fn leave_elsewhere(&mut self) {
         self.elsewhere_s = 0.0;
         let busy_s: f64 = self.parts().iter().filter(|p| !p.cap).map(|p| p.station().demand_s).sum();
-        self.elsewhere_s = (self.unloaded_s - busy_s).max(0.0);
+        self.elsewhere_s = match self.one_level {
+            true => self.rest_s(busy_s),
+            false => (self.unloaded_s - busy_s).max(0.0),
+        };
+    }
+
+    /// Returns the time per request, besides queues and work, with which the network gives the measured rate.
+    fn rest_s(&self, busy_s: f64) -> f64 {
+        if let Some(response_s) = self.arriving_s {
+            return (response_s - arriving(self, self.rate).1).max(0.0);
+        }
+        let all_s = f64::from(self.users) / self.rate - self.think_s;
+        if self.users > MOST_USERS {
+            return (all_s - busy_s).max(0.0);
+        }
+        let rate = |elsewhere_s| plain(&Self { elsewhere_s, ..self.clone() }).0;
+        let halved = |(low, high): (f64, f64), _| {
+            let middle = f64::midpoint(low, high);
+            if rate(middle) > self.rate { (middle, high) } else { (low, middle) }
+        };
+        let none = all_s <= 0.0 || rate(0.0) <= self.rate;
+        if none { 0.0 } else { (0..30).fold((0.0, all_s), halved).1 }
+    }
+
+    /// Returns the network in which the time elsewhere is spent in as many places as were in use, so that more clients
+    /// wait for a place. One load level cannot tell this from a delay of each request. `None` if the run can tell.
+    pub(super) fn in_places(&self) -> Option<Self> {
+        let some = self.one_level && self.places.is_none() && self.elsewhere_s > 0.0;
+        some.then(|| Self { places: Some((self.rate * self.elsewhere_s).round().max(1.0)), ..self.clone() })
     }
 
     /// Makes the ceilings agree with the highest rate that was measured: no resource is full below it, and the bottleneck was full at it.

@@ -1,7 +1,7 @@
 //! Demands over all trials near the highest rate. One window holds few periods of a quota and few bursts of a disk, and its counters are
 //! read a moment apart from its answers.
 
-use run::Trial;
+use run::{Trial, TrialKind};
 
 use super::model::Model;
 use crate::Facts;
@@ -22,7 +22,12 @@ pub(super) fn loaded(facts: &Facts<'_>, verdict: &str) -> Vec<Model> {
 pub(super) fn today(facts: &Facts<'_>, trial: &Trial, verdict: &str, loaded: &[Model]) -> Option<Model> {
     let model = with_demands_of(&Model::of(facts, trial, verdict)?, &loaded.iter().collect::<Vec<_>>());
     let full = model.resources().into_iter().map(|part| part.id).find(|id| is_bottleneck(facts, verdict, id));
-    Some(model.calibrated(highest(facts), full.filter(|_| reached(facts))))
+    let mut model = model.calibrated(highest(facts), full.filter(|_| reached(facts)));
+    // Places are already made to agree with the highest rate.
+    if model.one_level && model.places.is_none() {
+        model.leave_elsewhere();
+    }
+    Some(model)
 }
 
 /// Returns the highest rate of good answers of any trial.
@@ -33,6 +38,12 @@ pub(super) fn highest(facts: &Facts<'_>) -> f64 {
 /// Returns true if a verdict names a resource. On shared CPUs the generator fills the same ones as the server.
 fn is_bottleneck(facts: &Facts<'_>, verdict: &str, resource: &str) -> bool {
     verdict == resource || facts.shared() && verdict == "client-cpu" && resource == "server-cpu"
+}
+
+/// Returns true if a run shows no capacity: one load level at which no resource was the limit.
+pub(super) fn without_capacity(facts: &Facts<'_>, now: &Model, verdict: &str) -> bool {
+    let fixed = facts.loaded().all(|trial| trial.kind == TrialKind::Fixed);
+    fixed && !now.resources().iter().any(|part| is_bottleneck(facts, verdict, part.id)) && !reached(facts)
 }
 
 /// Returns true if the run reached its highest rate: more clients or more arrivals brought no more.

@@ -1,6 +1,7 @@
 //! Error of the model on the trial that it was made of.
 
 use crate::number::{percent, rate};
+use crate::thresholds::MODEL_MISSES;
 
 /// Throughput of one load, modelled and measured.
 pub(super) struct Seen {
@@ -13,6 +14,24 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// Returns true if the model differs from the measurement by more than its assumptions explain. Constant service times
+    /// instead of the model's exponential ones give at most twice the rate: K stations with K clients give (2K - 1) / K.
+    pub(super) fn misses(&self) -> bool {
+        let off = self.modelled / self.completed;
+        off.is_nan() || off.max(1.0 / off) > MODEL_MISSES
+    }
+
+    /// Returns the reason to predict nothing.
+    pub(super) fn refusal(&self) -> String {
+        format!(
+            "the counters of this run do not explain its rate: with the {} clients of the run the model gives {}, and {} were \
+             completed; something that no counter shows holds the requests, so no prediction holds",
+            self.users,
+            rate(self.modelled),
+            rate(self.completed)
+        )
+    }
+
     /// Returns the sentence about it.
     pub(super) fn sentence(&self) -> String {
         format!(

@@ -60,6 +60,8 @@ fn capped(quota: f64, users: u32, think_s: f64) -> Model {
         places: None,
         unloaded_s: 450e-6,
         elsewhere_s: 50e-6,
+        one_level: false,
+        arriving_s: None,
         users,
         think_s,
         arrivals: None,
@@ -339,4 +341,47 @@ fn what_was_full_at_the_highest_rate_is_full_at_that_rate() {
     assert!((answer.rate.value / 315.0 - 1.0).abs() < 0.02, "{answer:#?}");
     let twice = what_if(&run, &Change { users: Some(512), workers: Some(2), ..Change::default() }).unwrap();
     assert!((twice.rate.value / 630.0 - 1.0).abs() < 0.05, "{twice:#?}");
+}
+
+/// A server that sleeps for 20 ms per answer and uses 101 us of CPU, under one load of so many connections.
+fn sleeps(connections: u32) -> Run {
+    let rate = f64::from(connections) / 20.6e-3;
+    let mut run = PlantedRun::new(20_600.0, 1e9)
+        .steps(&[connections])
+        .rates(&[])
+        .per_s(Who::Server, "process.cpu", "srv:100", move |_| rate * 101.0)
+        .change(|t, _| t.kind = run::TrialKind::Fixed)
+        .run();
+    crate::judge(&mut run);
+    run
+}
+
+/// The prediction was once 23,500/s where CPUs change nothing, because the model left the sleep out.
+#[test]
+fn the_time_that_no_counter_explains_is_part_of_the_model() {
+    for connections in [1, 4, 8] {
+        let (run, rate) = (sleeps(connections), f64::from(connections) / 20.6e-3);
+        let more = what_if(&run, &Change { server_cpus: Some(8.0), ..Change::default() }).unwrap();
+        assert!((more.now / rate - 1.0).abs() < 0.03 && (more.rate.value / rate - 1.0).abs() < 0.03, "{more:#?}");
+        assert!(more.rate.low <= rate && rate <= more.rate.high && more.rate.high < 1.2 * rate, "{more:#?}");
+        assert!(more.capacity.value.is_nan(), "one load level shows no capacity: {more:#?}");
+        let users = what_if(&run, &Change { users: Some(10 * connections), ..Change::default() }).unwrap();
+        assert!(users.rate.value < 10.3 * rate, "{users:#?}");
+        // The server may as well have as many places as there were clients.
+        assert!(connections == 1 || users.rate.low <= 1.05 * rate, "{users:#?}");
+    }
+}
+
+#[test]
+fn a_model_that_misses_the_measured_rate_predicts_nothing() {
+    let cpu = |p: &crate::planted::Point| p.x * 10.0;
+    let planted = PlantedRun::new(20_000.0, 200.0).none(Who::Server, "thread.cpu");
+    let mut run = planted.per_s(Who::Server, "process.cpu", "srv:100", cpu).run();
+    crate::judge(&mut run);
+    // One client took 2 ms, and no counter shows why several got no more than 200/s.
+    let alone = run.trials.iter_mut().find(|t| crate::single::clients(t) <= 1.0).unwrap();
+    (alone.latency_us.mean, alone.latency_us.p50) = (2000.0, 2000.0);
+    run.findings.bottleneck.id = "unknown".into();
+    let answer = what_if(&run, &Change { users: Some(64), ..Change::default() });
+    assert!(answer.as_ref().is_err_and(|why| why.contains("do not explain its rate")), "{answer:#?}");
 }

@@ -10,8 +10,9 @@ use run::{Address, AgentSpec, LoadPlan, ServerAnswer, ServerQuestion, Tally};
 use crate::agents::{ask, ask_patiently, files};
 use crate::{Host, preflight};
 
-/// Maximum wait for the request that asks whether a server still lives, seconds.
-const ALIVE_TIMEOUT_S: f64 = 3.0;
+/// Range of the wait for the request that asks whether a server still lives, seconds. A queue that a load left behind
+/// takes about as long as the load to drain, whatever timeout the load's own requests had.
+const ALIVE_TIMEOUT_S: (f64, f64) = (3.0, 10.0);
 
 /// The place from which the server is asked.
 pub(crate) struct Asker<'a> {
@@ -62,8 +63,8 @@ impl<'a> Asker<'a> {
     /// Makes one request after a load without answers. Returns its counts, or why no answer came.
     pub(crate) fn still_answers(&self, addr: &Address, plan: &LoadPlan) -> Result<Tally, String> {
         let mut plan = plan.clone();
-        plan.timeout_s = plan.timeout_s.min(ALIVE_TIMEOUT_S);
-        plan.connect_timeout_s = plan.connect_timeout_s.min(ALIVE_TIMEOUT_S);
+        plan.timeout_s = (plan.warmup_s + plan.duration_s).clamp(ALIVE_TIMEOUT_S.0, ALIVE_TIMEOUT_S.1);
+        plan.connect_timeout_s = ALIVE_TIMEOUT_S.0;
         let answer = self.ask(ServerQuestion::Answers, addr, &plan);
         let why = answer.error.unwrap_or_else(|| "no answer came".into());
         answer.response.as_ref().map(preflight::tally).ok_or(why)

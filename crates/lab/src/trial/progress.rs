@@ -193,7 +193,8 @@ fn fine(ticks: &[Tick]) -> bool {
 
 fn silent(from: f64, until: f64) -> Incident {
     let text = format!(
-        "no answer from {from:.1} s to {until:.1} s although some were due: the server, or the path to it, hung"
+        "no answer from {from:.1} s to {until:.1} s although some were due: the server, or the path to it, hung or was slower \
+         than the timeout"
     );
     Incident { kind: IncidentKind::Silence, begin_s: from, end_s: Some(until), text }
 }

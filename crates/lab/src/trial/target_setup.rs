@@ -183,7 +183,10 @@ impl TargetSetup {
                            listens, and without the flag it is found";
                 return Err(LabError::set_up(what, why));
             }
-            Some(pid) => Found { pids: vec![pid], netns_pid: Some(pid), listen: addr.clone() },
+            Some(pid) => {
+                note_other_owner(lab, pid, addr);
+                Found { pids: vec![pid], netns_pid: Some(pid), listen: addr.clone() }
+            }
             None => match probe::find_server(addr.clone()) {
                 Ok(found) => found,
                 Err(why) => {
@@ -239,6 +242,20 @@ pub(super) fn note_remote_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], s
     clients.iter().chain(server).for_each(|observer| lab.host(observer.found().host.clone()));
     if let Some((host, why)) = server.and_then(|server| Some((server.host(), server.found().missing.as_ref()?))) {
         lab.note(format!("the server's processes on {host} are not visible: {why}"));
+    }
+}
+
+/// Notes that neither a process, nor one above or below it, listens where requests are sent, although other processes do.
+fn note_other_owner(lab: &mut Lab<'_>, pid: u32, addr: &Address) {
+    let Ok(owners) = probe::find_server(addr.clone()) else { return };
+    let below = |pid: u32| std::iter::once(pid).chain(probe::descendants_of(pid)).collect::<Vec<u32>>();
+    let own = below(pid);
+    let related = owners.pids.iter().any(|owner| own.contains(owner) || below(*owner).contains(&pid));
+    if let Some(owner) = owners.pids.first().filter(|_| !related) {
+        lab.note(format!(
+            "process {pid} (--server-pid) does not own the target's port: process {owner} does, so the counters of {pid} may \
+             not be those of the server that answers"
+        ));
     }
 }
 

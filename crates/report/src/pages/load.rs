@@ -83,14 +83,16 @@ fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     }
 }
 
-/// Returns the limits on the response time that the user named, and whether the load met them.
+/// Returns the limits on the response time that the user named, and whether the load met them. A broken limit of errors
+/// is also shown, since it decides the exit status.
 fn objective(run: &Run, outcome: Outcome) -> Option<KeyFigure> {
     let asked = &run.plan.objective;
     let limits = [("p50", asked.p50_us), ("mean", asked.mean_us), ("p99", asked.p99_us), ("p99.9", asked.p99_9_us)];
-    let named: Vec<String> = limits
-        .into_iter()
-        .filter_map(|(name, us)| Some(format!("{name} at most {}", quantity(us?, Unit::Micros))))
-        .collect();
+    let times =
+        limits.into_iter().filter_map(|(name, us)| Some(format!("{name} at most {}", quantity(us?, Unit::Micros))));
+    let failed = outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
+    let errors = failed.then(|| format!("errors at most {} (--errors)", quantity(asked.errors, Unit::Share)));
+    let named: Vec<String> = times.chain(errors).collect();
     let (value, tone) = if outcome.held { ("met", Tone::Good) } else { ("not met", Tone::Bad) };
     let figure = KeyFigure { name: "Objective".into(), value: value.into(), detail: named.join(", "), tone };
     (!named.is_empty()).then_some(figure)
@@ -148,13 +150,60 @@ fn connecting(trial: &Trial) -> String {
     format!("{}{}", part("with connect", &trial.connect_us), part("handshake", &trial.handshake_us))
 }
 
-/// Returns the number of failed requests, and the share that counts for the objective.
+/// Returns the number of failed requests with their share of the whole load, and the share in the measured window, which
+/// counts for the objective.
 fn errors(trial: &Trial, outcome: Outcome) -> KeyFigure {
     let tally = &trial.tally;
-    let bad = tally.error_count() + tally.unexpected_status + tally.unanswered;
-    let share =
-        outcome.failed_share.filter(|s| *s > 0.0).map(|s| format!("{} of the requests", quantity(s, Unit::Share)));
-    let detail: Vec<String> = share.into_iter().chain([super::trials::failures(tally)]).collect();
+    let unanswered = tally.error_count().saturating_add(tally.unanswered);
+    let (bad, all) = (unanswered.saturating_add(tally.unexpected_status), unanswered.saturating_add(tally.completed));
+    let of = |share: f64| quantity(share, Unit::Share);
+    let share = (bad > 0).then(|| format!("{} of {} answers and failures", of(bad as f64 / all as f64), count(all)));
+    let measured =
+        outcome.failed_share.filter(|_| bad > 0).map(|share| format!("{} in the measured window", of(share)));
+    let refused = trial.histograms.get("refused").filter(|hist| !hist.is_empty());
+    let refused = refused.map(|hist| {
+        let took = quantity(hist.quantile_us(0.5), Unit::Micros);
+        format!("refusals took {took} (median), which is no part of the response times")
+    });
+    let failures = Some(super::trials::failures(tally)).filter(|text| !text.is_empty());
+    let detail: Vec<String> = [share, measured, failures, refused].into_iter().flatten().collect();
     let tone = if bad == 0 { Tone::Plain } else { Tone::Bad };
     KeyFigure { name: "Errors".into(), value: count(bad), detail: detail.join("; "), tone }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{ErrorKind, Hist};
+
+    use super::*;
+
+    /// The count covers the whole load, and the objective only the window: both shares name their base.
+    #[test]
+    fn the_number_of_errors_and_its_share_have_one_base() {
+        let mut trial = Trial::default();
+        trial.tally.completed = 400;
+        trial.tally.errors.0.insert(ErrorKind::Reset, 373);
+        let outcome = Outcome { failed_share: Some(0.541), ..Outcome::default() };
+        let figure = errors(&trial, outcome);
+        assert_eq!(figure.value, "373");
+        assert!(
+            figure.detail.starts_with("48.3 % of 773 answers and failures; 54.1 % in the measured window"),
+            "{figure:?}"
+        );
+        let mut refused = Hist::new();
+        refused.record_ns(3_800_000);
+        trial.histograms.insert("refused".into(), refused);
+        assert!(errors(&trial, outcome).detail.contains("refusals took 3.8"), "{:?}", errors(&trial, outcome));
+        assert_eq!(errors(&Trial::default(), Outcome::default()).detail, "");
+    }
+
+    #[test]
+    fn a_broken_limit_of_errors_is_named_although_nobody_gave_it() {
+        let mut run = Run::default();
+        assert_eq!(objective(&run, Outcome { held: true, ..Outcome::default() }), None);
+        run.plan.objective.errors = 0.001;
+        let breach = Breach { kind: BreachKind::Errors, value: Some(0.03), limit: Some(0.001), at_least: false };
+        let figure = objective(&run, Outcome { breach: Some(breach), ..Outcome::default() }).unwrap();
+        assert_eq!((figure.value.as_str(), figure.detail.as_str()), ("not met", "errors at most 0.1 % (--errors)"));
+    }
 }

@@ -1,4 +1,4 @@
-//! Growth under constant load.
+//! Changes under constant load.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,9 +17,11 @@ pub enum DriftMetric {
     ResponseTime,
     /// The share of requests that failed, 0 to 1.
     Failures,
+    /// The completed requests per second.
+    Throughput,
 }
 
-/// A quantity that grew throughout the measured window and was still growing at its end.
+/// A quantity that grew throughout the measured window and was still growing at its end, or a throughput that changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Drift {

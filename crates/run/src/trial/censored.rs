@@ -5,6 +5,13 @@
 //! times, and leaves the sample at its age (product-limit estimate: Kaplan and Meier 1958). A window also begins with
 //! requests in flight, which join the sample at their age. In a steady load the two groups cancel out, and what remains
 //! is the plain distribution of the requests that ended in the window.
+//!
+//! A refused answer (an unexpected status) is no response time of a good request. A good answer would have taken at
+//! least the time of the refusal, so a refused request leaves the sample at this time, like one in flight.
+//!
+//! A percentile is exact only while the share of failed requests is surely below the share of longer times. Otherwise
+//! the percentile would depend on one failure more or less, and is a lower bound. Bounds never fall from one percentile
+//! to the next.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +23,8 @@ struct Counts {
     answered: u64,
     /// Requests that failed after this time.
     failed: u64,
+    /// Requests that were refused after this time.
+    refused: u64,
     /// Requests of this age at the end of the window, less those of this age at its begin.
     left: i64,
 }
@@ -68,6 +77,16 @@ impl CensoredTimes {
         self
     }
 
+    /// Adds refused requests with the time until each refusal.
+    #[must_use]
+    pub fn refused(mut self, times: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        for (ns, n) in times {
+            let sum = &mut self.at(ns).refused;
+            *sum = sum.saturating_add(n);
+        }
+        self
+    }
+
     fn at(&mut self, ns: u64) -> &mut Counts {
         self.counts.entry(ns).or_default()
     }
@@ -78,6 +97,7 @@ impl CensoredTimes {
             let sum = self.at(*ns);
             sum.answered = sum.answered.saturating_add(more.answered);
             sum.failed = sum.failed.saturating_add(more.failed);
+            sum.refused = sum.refused.saturating_add(more.refused);
             sum.left = sum.left.saturating_add(more.left);
         }
     }
@@ -92,16 +112,18 @@ impl CensoredTimes {
         self.counts.values().fold(0, |sum, c| sum.saturating_add(c.failed))
     }
 
-    /// Returns the share of requests that take longer than each time. With `failures_end` a failed request ends when it
-    /// fails, which gives lower bounds. Otherwise it never ends.
+    /// Returns the share of requests that take longer than each time. With `failures_end` a failed or refused request
+    /// ends at its failure, which gives lower bounds. Otherwise a failed request never ends, and a refused one leaves.
     fn survival(&self, failures_end: bool) -> Vec<(u64, f64)> {
-        let of = |c: &Counts| c.answered as f64 + if failures_end { c.failed as f64 } else { 0.0 };
+        let ends = |c: &Counts| if failures_end { c.failed.saturating_add(c.refused) as f64 } else { 0.0 };
+        let of = |c: &Counts| c.answered as f64 + ends(c);
+        let leaves = |c: &Counts| c.left as f64 + if failures_end { 0.0 } else { c.refused as f64 };
         // Number of requests known to take longer than a time, from the longest down.
         let mut at_risk = if failures_end { 0.0 } else { self.count_unanswered() as f64 };
         let mut left = 0.0;
         let mut steps: Vec<(u64, f64)> = Vec::with_capacity(self.counts.len());
         for (ns, c) in self.counts.iter().rev() {
-            (at_risk, left) = (at_risk + of(c), left + c.left as f64);
+            (at_risk, left) = (at_risk + of(c), left + leaves(c));
             let all: f64 = at_risk + f64::max(left, 0.0);
             steps.push((*ns, if all > 0.0 { 1.0 - of(c) / all } else { 1.0 }));
         }
@@ -154,30 +176,51 @@ impl CensoredTimes {
     }
 }
 
+/// Standard errors of the share of failures within which a percentile depends on chance: both ends of a 95 % interval.
+const SURELY: f64 = 1.96;
+
 /// Survival curves: failed requests never end, or end when they fail.
 struct Survivals {
     never: Vec<(u64, f64)>,
     at_failure: Vec<(u64, f64)>,
+    /// Upper end of the interval of the share of failed requests.
+    failures: f64,
 }
 
 impl Survivals {
     fn of(times: &CensoredTimes) -> Self {
-        Self { never: times.survival(false), at_failure: times.survival(true) }
+        let (failed, answered) = (times.count_unanswered() as f64, times.count_answered() as f64);
+        let all = (failed + answered).max(1.0);
+        let share = failed / all;
+        let failures = share + SURELY * (share * (1.0 - share) / all).sqrt();
+        Self { never: times.survival(false), at_failure: times.survival(true), failures }
     }
 
     fn percentile(&self, q: f64) -> TimeFigure {
-        // Products of shares are off by some 1e-16 per step.
-        let wanted = (1.0 - q.clamp(0.0, 1.0)) * (1.0 + 1e-9) + 1e-11;
-        let first = |curve: &[(u64, f64)]| curve.iter().find(|(_, share)| *share <= wanted).map(|(ns, _)| *ns);
-        if let Some(ns) = first(&self.never) {
+        let longer = 1.0 - q.clamp(0.0, 1.0);
+        let known = first(&self.never, longer).filter(|_| self.failures <= longer || self.failures <= 0.0);
+        if let Some(ns) = known {
             return TimeFigure::Exact(ns as f64 / 1e3);
         }
         let longest = || self.at_failure.last().map(|(ns, _)| *ns);
-        match first(&self.at_failure).or_else(longest) {
+        let at_failure = first(&self.at_failure, longer).or_else(longest);
+        match at_failure.max(self.longest_known()) {
             Some(ns) if ns > 0 => TimeFigure::AtLeast(ns as f64 / 1e3),
             _ => TimeFigure::Unknown,
         }
     }
+
+    /// Returns the highest percentile that is exact. Every higher percentile is at least so long.
+    fn longest_known(&self) -> Option<u64> {
+        first(&self.never, self.failures).filter(|_| self.failures > 0.0)
+    }
+}
+
+/// Returns the time that at most this share of the requests exceeds.
+fn first(curve: &[(u64, f64)], longer: f64) -> Option<u64> {
+    // Products of shares are off by some 1e-16 per step.
+    let wanted = longer * (1.0 + 1e-9) + 1e-11;
+    curve.iter().find(|(_, share)| *share <= wanted).map(|(ns, _)| *ns)
 }
 
 /// Returns the recorded times of a histogram with their counts.
@@ -190,6 +233,7 @@ const RESPONSE: &str = "response";
 const UNANSWERED: &str = "unanswered";
 const UNDER_WAY: &str = "under_way";
 const CARRIED_IN: &str = "carried_in";
+const REFUSED: &str = "refused";
 
 /// Returns the response times of a window from its histograms. `failed` is the number of failed requests by the tally,
 /// for a run that has no histogram of them.
@@ -197,7 +241,7 @@ pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> Censo
     let of = |name: &str| histograms.get(name).into_iter().flat_map(recorded);
     let known = histograms.get(UNANSWERED).map_or(0, Hist::len);
     let times = CensoredTimes::default().answered(of(RESPONSE)).unanswered(of(UNANSWERED));
-    let times = times.unanswered(Some((0, failed)).filter(|_| known == 0 && failed > 0));
+    let times = times.unanswered(Some((0, failed)).filter(|_| known == 0 && failed > 0)).refused(of(REFUSED));
     // Older runs do not know the requests in flight at the begin. Only a stall stands out from them.
     let longest = histograms.get(RESPONSE).map_or(0, |hist| hist.histogram().max());
     let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
@@ -227,7 +271,7 @@ pub fn censored_summary(answered: &Hist, others: &UnansweredTimes, failed: u64) 
 /// Returns the summary of the response times of a window; see [`response_times`].
 pub fn response_summary(histograms: &BTreeMap<String, Hist>, failed: u64) -> Summary {
     let plain = histograms.get(RESPONSE).map(Hist::summary).unwrap_or_default();
-    let censored = failed > 0 || [UNANSWERED, UNDER_WAY].iter().any(|name| histograms.contains_key(*name));
+    let censored = failed > 0 || [UNANSWERED, UNDER_WAY, REFUSED].iter().any(|name| histograms.contains_key(*name));
     if censored { response_times(histograms, failed).summary(plain) } else { plain }
 }
 
@@ -243,7 +287,8 @@ mod tests {
     fn timeouts_leave_low_percentiles_known_and_bound_the_high_ones() {
         let times = CensoredTimes::default().answered(ms(&[(5, 80)])).unanswered(ms(&[(50, 20)]));
         assert_eq!(times.percentile(0.5), TimeFigure::Exact(5000.0));
-        assert_eq!(times.percentile(0.8), TimeFigure::Exact(5000.0));
+        assert_eq!(times.percentile(0.7), TimeFigure::Exact(5000.0));
+        assert_eq!(times.percentile(0.8), TimeFigure::AtLeast(5000.0), "one failure more would make it 50 ms");
         assert_eq!(times.percentile(0.81), TimeFigure::AtLeast(50_000.0));
         assert_eq!(times.mean(), TimeFigure::AtLeast(14_000.0));
         assert_eq!((times.count_answered(), times.count_unanswered()), (80, 20));
@@ -252,13 +297,47 @@ mod tests {
     /// A reset after 0.1 ms is no fast answer.
     #[test]
     fn what_fails_early_is_above_every_answer() {
-        let times = CensoredTimes::default().answered(ms(&[(5, 70), (9, 10)])).unanswered([(100_000, 20)]);
+        let times = CensoredTimes::default().answered(ms(&[(5, 700), (9, 100)])).unanswered([(100_000, 200)]);
         assert_eq!(times.percentile(0.7), TimeFigure::Exact(5000.0));
         assert_eq!(times.percentile(0.75), TimeFigure::Exact(9000.0));
         assert_eq!(times.percentile(0.99), TimeFigure::AtLeast(9000.0));
         let unknown = CensoredTimes::default().unanswered([(0, 20)]);
         assert_eq!((unknown.percentile(0.5), unknown.mean()), (TimeFigure::Unknown, TimeFigure::Unknown));
         assert_eq!(CensoredTimes::default().percentile(0.5), TimeFigure::Unknown);
+    }
+
+    /// A server closes each connection after its answer, so half of the requests fail at once. Their number decides
+    /// whether the median is the longest answer or unknown, so the median is a bound near the typical answer.
+    #[test]
+    fn a_median_at_the_edge_of_the_failures_is_a_bound_below_no_lower_percentile() {
+        let failing = |failed| {
+            let times = [(100_000, 2900), (300_000, 95), (82_800_000, 5)];
+            CensoredTimes::default().answered(times).unanswered([(60_000, failed)])
+        };
+        for failed in [2990, 3000, 3010] {
+            let times = failing(failed);
+            assert!(
+                matches!(times.percentile(0.5), TimeFigure::AtLeast(us) if (100.0..=300.0).contains(&us)),
+                "{failed}"
+            );
+            let lowest = |q| times.percentile(q).lowest().unwrap();
+            let all: Vec<f64> = (1..100).map(|p| lowest(f64::from(p) / 100.0)).collect();
+            assert!(all.windows(2).all(|two| two[0] <= two[1]), "{failed}: {all:?}");
+        }
+        assert_eq!(failing(300).percentile(0.5), TimeFigure::Exact(100.0));
+    }
+
+    /// Most requests are refused after 4 ms, and every good answer takes 20 ms or more.
+    #[test]
+    fn a_refusal_is_no_response_time_and_bounds_a_good_one() {
+        let quick = CensoredTimes::default().answered(ms(&[(20, 90), (40, 10)])).refused(ms(&[(4, 600)]));
+        assert_eq!(quick.percentile(0.5), TimeFigure::Exact(20_000.0));
+        assert_eq!(quick.percentile(0.99), TimeFigure::Exact(40_000.0));
+        let late = CensoredTimes::default().answered(ms(&[(20, 950)])).refused(ms(&[(30_000, 50)]));
+        assert_eq!(late.percentile(0.5), TimeFigure::Exact(20_000.0));
+        assert_eq!(late.percentile(0.99), TimeFigure::AtLeast(30_000_000.0));
+        let all = CensoredTimes::default().refused(ms(&[(4, 600), (40, 1)]));
+        assert_eq!((all.percentile(0.5), all.count_answered()), (TimeFigure::AtLeast(4000.0), 0));
     }
 
     #[test]
