@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::frame::Frame;
+use crate::goroutines::GoRuntime;
 use crate::images::Images;
 use crate::memory::{Remote, StackCopy, WaitingStack};
 use crate::perf_map::PerfMap;
@@ -32,6 +33,7 @@ pub struct Process {
     perf_map: PerfMap,
     stack: Remote,
     python: Option<Python>,
+    pub(crate) go: Option<GoRuntime>,
 }
 
 impl Process {
@@ -39,11 +41,12 @@ impl Process {
     pub fn open(pid: u32, images: &Images) -> io::Result<Self> {
         let mut space = Space::new(pid, images.clone())?;
         let python = Python::find(pid, &mut space);
+        let go = GoRuntime::find(pid, &mut space);
         let mut perf_map = PerfMap::default();
         perf_map.refresh(pid);
         let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         let name = crate::names::printable(name.trim()).to_string();
-        Ok(Self { pid, name, space, unwinder: Unwinder::new(pid), perf_map, stack: Remote::new(pid), python })
+        Ok(Self { pid, name, space, unwinder: Unwinder::new(pid), perf_map, stack: Remote::new(pid), python, go })
     }
 
     /// Number of the process.

@@ -101,6 +101,16 @@ impl Space {
         })
     }
 
+    /// Returns the address of a global of the program itself, if Go's compiler made the program. The program is the first file in memory.
+    pub(crate) fn find_go_global(&mut self, name: &str) -> Option<u64> {
+        if self.modules.is_empty() {
+            return None;
+        }
+        let (image, bias) = self.loaded(0)?;
+        image.go.as_ref()?;
+        Some(image.object(name)?.wrapping_add(bias))
+    }
+
     /// Returns the last part of the path that is mapped at `address`.
     pub(crate) fn module_name(&self, address: u64) -> Arc<str> {
         let path = self.mapping(address).map(|i| self.maps[i].path.as_str());

@@ -1,0 +1,152 @@
+//! Goroutines of a Go program, read from the memory of its runtime while the program runs on.
+//!
+//! The runtime keeps a list of all goroutines and, for each one that waits, its program counter and stack pointer. Threads of a Go program
+//! say nothing about waiting goroutines. A read is not synchronised with the runtime, so a stack may be torn. Unwinding then ends early.
+//! Source: src/runtime/runtime2.go and proc.go, Go 1.16 to 1.26.
+
+use crate::frame::Frame;
+use crate::memory::{Memory, Remote};
+use crate::process::Process;
+use crate::space::Space;
+
+/// Maximum number of goroutines in the list, including ended ones.
+const MAX_LISTED: u64 = 1 << 20;
+
+/// Offset of `sched` in a goroutine's structure: the stack's bounds, two guards, and three pointers come before.
+const SCHED: u64 = 56;
+/// Fields of `sched`.
+const SP: u64 = SCHED;
+const PC: u64 = SCHED + 8;
+/// Offsets at which versions of Go have the goroutine's status. Its number follows 8 bytes later.
+const STATUS_OFFSETS: std::ops::RangeInclusive<u64> = 128..=192;
+/// Numbers of the first two goroutines of each program, main and a helper of the collector. They never end. Main is the first entry, the
+/// helper one of the next: programs with C code have an entry for its threads between.
+const MAIN_NUMBER: u64 = 1;
+const HELPER_NUMBER: u64 = 2;
+const HELPER_ENTRIES: std::ops::Range<u64> = 1..8;
+
+/// Bits of the status without the mark of the garbage collector.
+const STATUS: u32 = 0xfff;
+const RUNNABLE: u32 = 1;
+const RUNNING: u32 = 2;
+const IN_CALL: u32 = 3;
+const WAITING: u32 = 4;
+
+/// Bytes of a word.
+const WORD: u64 = 8;
+
+/// Activity of a goroutine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Goroutine {
+    /// Runs on a thread.
+    Running,
+    /// Ready to run, without a thread.
+    Runnable,
+    /// In a system call.
+    InCall,
+    /// Waits inside the runtime. Its frames, innermost first.
+    Waiting(Vec<Frame>),
+}
+
+/// One reading of a program's goroutines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Goroutines {
+    /// Goroutines that were read.
+    pub goroutines: Vec<Goroutine>,
+    /// Number of entries of the runtime's list for each entry that was read.
+    pub listed_per_read: u64,
+}
+
+/// Places of the runtime's list.
+pub(crate) struct GoRuntime {
+    memory: Remote,
+    length: u64,
+    list: u64,
+    status: Option<u64>,
+    /// Position at which the next reading begins.
+    next: u64,
+}
+
+impl GoRuntime {
+    /// Finds the runtime of a program whose symbol table names the list. Stripped programs have none.
+    pub(crate) fn find(pid: u32, space: &mut Space) -> Option<Self> {
+        let mut place = |name| space.find_go_global(name);
+        let (length, list) = (place("runtime.allglen")?, place("runtime.allgptr")?);
+        Some(Self { memory: Remote::new(pid), length, list, status: None, next: 0 })
+    }
+
+    /// Returns the status and the place of at most `max` goroutines, and the number of listed entries for each entry read.
+    fn read(&mut self, max: u64) -> Option<(Vec<(u32, u64, u64)>, u64)> {
+        self.memory.forget();
+        let length = self.memory.word(self.length)?.min(MAX_LISTED);
+        let list = self.memory.word(self.list)?;
+        let status = self.status_offset(list)?;
+        let step = length.div_ceil(max.max(1)).max(1);
+        self.next = (self.next + 1) % step;
+        let positions = (self.next..length).step_by(usize::try_from(step).ok()?);
+        let mut found = Vec::new();
+        for position in positions {
+            let Some(at) = self.memory.word(list.checked_add(position * WORD)?) else { continue };
+            let field = |memory: &mut Remote, offset: u64| memory.word(at.checked_add(offset)?);
+            let state = at.checked_add(status).and_then(|at| self.memory.half(at));
+            let (pc, sp) = (field(&mut self.memory, PC), field(&mut self.memory, SP));
+            if let (Some(state), Some(pc), Some(sp)) = (state, pc, sp) {
+                found.push((state & STATUS, pc, sp));
+            }
+        }
+        Some((found, step))
+    }
+
+    /// Returns the offset of the status. The numbers of the first two goroutines show it in each version.
+    fn status_offset(&mut self, list: u64) -> Option<u64> {
+        if self.status.is_none() {
+            let memory = &mut self.memory;
+            let mut number = |entry: u64, offset: u64| {
+                let at = memory.word(list.checked_add(entry * WORD)?)?;
+                memory.word(at.checked_add(offset + WORD)?)
+            };
+            let mut fits = |offset: u64| {
+                number(0, offset) == Some(MAIN_NUMBER)
+                    && HELPER_ENTRIES.into_iter().any(|entry| number(entry, offset) == Some(HELPER_NUMBER))
+            };
+            let mut offsets = STATUS_OFFSETS.step_by(WORD as usize).filter(|offset| fits(*offset));
+            // Two places that fit say nothing.
+            self.status = offsets.next().filter(|_| offsets.next().is_none());
+        }
+        self.status
+    }
+}
+
+impl Process {
+    /// Returns true if the goroutines of this process can be read.
+    pub fn has_goroutines(&self) -> bool {
+        self.go.is_some()
+    }
+
+    /// Reads at most `max` goroutines, spread over the runtime's list. Goroutines of the runtime itself are left out. Returns `None` for other
+    /// programs than Go's, and for stripped ones.
+    pub fn goroutines(&mut self, max: u64) -> Option<Goroutines> {
+        let (read, listed_per_read) = self.go.as_mut()?.read(max)?;
+        let goroutine = |(status, pc, sp)| {
+            Some(match status {
+                RUNNING => Goroutine::Running,
+                RUNNABLE => Goroutine::Runnable,
+                IN_CALL => Goroutine::InCall,
+                WAITING => {
+                    let stack = self.unwind_waiting(pc, sp, &[]);
+                    Goroutine::Waiting(self.frames(&stack)).filter_own()?
+                }
+                _ => return None,
+            })
+        };
+        Some(Goroutines { goroutines: read.into_iter().filter_map(goroutine).collect(), listed_per_read })
+    }
+}
+
+impl Goroutine {
+    /// Returns a waiting goroutine if it has a function outside of the runtime.
+    fn filter_own(self) -> Option<Self> {
+        let Self::Waiting(frames) = &self else { return Some(self) };
+        frames.iter().filter_map(|frame| frame.function.as_deref()).any(|f| !f.starts_with("runtime.")).then_some(self)
+    }
+}

@@ -1,0 +1,59 @@
+//! Goroutines of a running Go program.
+#![allow(missing_docs, unused_crate_dependencies)]
+
+#[allow(dead_code, reason = "each test uses a part")]
+mod common;
+
+use std::process::Command;
+
+use common::{Running, run, source};
+use loadline_stacks::{Frame, Goroutine, Processes};
+
+/// Builds and starts the program with flags of the linker.
+fn started(linker_flags: &str) -> Option<(Running, tempfile::TempDir)> {
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("goroutines");
+    let mut build = Command::new("go");
+    build.env("GOTOOLCHAIN", "local").args(["build", "-ldflags", linker_flags, "-o"]).arg(&program);
+    run(build.arg(source("goroutines.go"))).then(|| (Running::start(&mut Command::new(&program)), dir))
+}
+
+/// Returns the functions of each waiting goroutine, innermost first.
+fn waiting(goroutines: &[Goroutine]) -> Vec<Vec<String>> {
+    let labels = |frames: &Vec<Frame>| frames.iter().map(Frame::label).collect();
+    let stacks = goroutines.iter().filter_map(|goroutine| match goroutine {
+        Goroutine::Waiting(frames) => Some(labels(frames)),
+        _ => None,
+    });
+    stacks.collect()
+}
+
+#[test]
+fn waiting_goroutines_have_their_functions() {
+    for flags in ["", "-w"] {
+        let Some((running, _dir)) = started(flags) else { return };
+        let mut processes = Processes::new();
+        let process = processes.get(running.pid()).unwrap();
+        let found = process.goroutines(1000).unwrap();
+        let stacks = waiting(&found.goroutines);
+        let through = |function: &str, call: &str| {
+            let has = |stack: &&Vec<String>| [function, call].iter().all(|name| stack.iter().any(|f| f == name));
+            stacks.iter().filter(has).count()
+        };
+        assert_eq!(through("main.waitForLock", "internal/sync.(*Mutex).lockSlow"), 7, "{stacks:#?}");
+        assert_eq!(through("main.waitForPlace", "runtime.chansend"), 5, "{stacks:#?}");
+        assert_eq!(through("main.holdLock", "time.Sleep"), 1, "{stacks:#?}");
+        assert_eq!(found.listed_per_read, 1);
+        // Parts of the list add up to all of it.
+        let parts: usize = (0..8).map(|_| waiting(&process.goroutines(8).unwrap().goroutines).len()).sum();
+        assert!(parts > stacks.len(), "{parts} of {}", stacks.len());
+    }
+}
+
+#[test]
+fn a_stripped_program_has_no_goroutines() {
+    let Some((running, _dir)) = started("-s -w") else { return };
+    let mut processes = Processes::new();
+    let process = processes.get(running.pid()).unwrap();
+    assert_eq!((process.has_goroutines(), process.goroutines(1000)), (false, None));
+}

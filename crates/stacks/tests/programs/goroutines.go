@@ -1,0 +1,39 @@
+// Goroutines that wait in known functions: 7 for a mutex, 5 for a place in a full channel, and the holder sleeps.
+package main
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+var lock sync.Mutex
+var places = make(chan int)
+
+func holdLock() {
+	lock.Lock()
+	time.Sleep(time.Hour)
+}
+
+func waitForLock() {
+	lock.Lock()
+	lock.Unlock()
+}
+
+func waitForPlace() {
+	places <- 1
+}
+
+func main() {
+	go holdLock()
+	time.Sleep(100 * time.Millisecond)
+	for i := 0; i < 7; i++ {
+		go waitForLock()
+	}
+	for i := 0; i < 5; i++ {
+		go waitForPlace()
+	}
+	time.Sleep(100 * time.Millisecond)
+	fmt.Println("ready")
+	time.Sleep(time.Hour)
+}
