@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use run::{HotFunction, Run, StackProfile};
 
 use crate::thresholds::HOT_SHARE;
-use crate::waits::sampled;
 
 /// Maximum number of functions. A reader looks at the first few; the flame graph has all.
 const MAX_FUNCTIONS: usize = 10;
@@ -23,7 +22,7 @@ pub(crate) fn first<'a>(run: &Run, functions: &'a [HotFunction]) -> Option<&'a H
 }
 
 fn stacks(run: &Run) -> Option<&StackProfile> {
-    sampled(run)?.stacks.as_ref()
+    run.sampled_waits()?.stacks.as_ref()
 }
 
 /// Returns the functions by the share of their own code, the largest first.

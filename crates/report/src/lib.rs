@@ -38,7 +38,7 @@ pub fn brief(run: &run::Run, style: &Style, most: usize) -> String {
 
 /// Renders the sampled threads of a run for a terminal, under a first sentence.
 pub fn render_waits(run: &run::Run, headline: &str, style: &Style) -> String {
-    let blocks = pages::wait_profile(run).map(pages::wait_blocks).unwrap_or_default();
+    let blocks = run.sampled_waits().map(pages::wait_blocks).unwrap_or_default();
     let further = run.findings.waits.iter().skip(1).map(|f| Note::block(Tone::Plain, format!("{}.", f.sentence)));
     let stacks = pages::stacks(run).map(|stacks| pages::stack_blocks(stacks, &run.findings.hot)).unwrap_or_default();
     let blocks = further.chain(blocks).chain(stacks).collect();

@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 
 use run::{ThreadState, WaitCause, WaitFinding, WaitGroup, WaitProcess, WaitProfile};
 
+use super::pools;
 use super::requests::Requests;
 use crate::thresholds::{FULL_MIDDLE, WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
 
 /// Threads of the processes with one name, per process.
-struct Activity<'a> {
-    process: &'a WaitProcess,
-    groups: Vec<&'a WaitGroup>,
+pub(super) struct Activity<'a> {
+    pub(super) process: &'a WaitProcess,
+    pub(super) groups: Vec<&'a WaitGroup>,
 }
 
 impl Activity<'_> {
     /// Returns the mean number of threads per process in some states.
-    fn threads(&self, is_counted: impl Fn(ThreadState) -> bool) -> f64 {
+    pub(super) fn threads(&self, is_counted: impl Fn(ThreadState) -> bool) -> f64 {
         let all: f64 = self.groups.iter().filter(|g| is_counted(g.state)).map(|g| g.threads).sum();
         all / self.process.processes.max(1.0)
     }
@@ -73,11 +74,25 @@ fn cause(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) ->
     if waits_for_cpu && demand >= process.processes + WAIT_QUEUE {
         return Some(finding(WaitCause::SerialCpu, process.processes, thread_on_cpu(activity)));
     }
+    waits_in_calls(profile, activity, requests, &finding).or_else(|| pools::used_up(profile, activity, requests))
+}
+
+/// Returns the cause that the system calls of blocked threads show.
+fn waits_in_calls(
+    profile: &WaitProfile,
+    activity: &Activity<'_>,
+    requests: &Requests,
+    finding: &impl Fn(WaitCause, f64, String) -> WaitFinding,
+) -> Option<WaitFinding> {
+    let (process, demand, cpu) = (activity.process, requests.demand(), activity.on_cpu());
     let (state, threads, key) = activity.blocked()?;
     let per_process = threads / process.processes.max(1.0);
     let idle = activity.threads(ThreadState::is_idle);
     if per_process < WAIT_MOSTLY || per_process < cpu {
         return None;
+    }
+    if let Some(workers) = pools::busy_children(activity, state, requests) {
+        return Some(workers);
     }
     if process.epoll && idle < WAIT_FEW && demand >= threads + WAIT_QUEUE && per_process <= 1.0 + WAIT_FEW {
         return Some(blocking_call(finding(WaitCause::BlockingCall, threads, key.clone()), state, &key));

@@ -1,9 +1,10 @@
-//! Locks among the futexes of a profile.
+//! Locks among the futexes of a profile, and pools of places that a condition variable guards.
 
 use run::{FutexKind, FutexProfile, HolderState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
+use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
-use crate::thresholds::{WAIT_ACTIVE, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_UNHELD};
+use crate::thresholds::{WAIT_ACTIVE, WAIT_FEW, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_UNHELD};
 
 /// Locks of language runtimes: the global variable that contains them, and their usual name. Each waiter wants to run code, so it has work.
 const RUNTIME_LOCKS: &[(&str, &str)] = &[("_PyRuntime", "Python's interpreter lock (GIL)")];
@@ -33,7 +34,7 @@ fn runtime_locks(profile: &WaitProfile, global: &str, name: &str) -> Vec<WaitFin
             waiting,
             ..largest.clone()
         };
-        (waiting >= WAIT_MOSTLY).then(|| finding(profile, &whole))
+        (waiting >= WAIT_MOSTLY).then(|| WaitFinding { cause: WaitCause::Lock, ..finding(profile, &whole) })
     };
     profile.processes.iter().filter_map(finding_in).collect()
 }
@@ -51,9 +52,17 @@ fn program_locks(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding>
     crowded.iter().filter(is_lock).map(|futex| finding(profile, futex)).collect()
 }
 
-/// Returns true for a lock or a semaphore that threads nearly always wait for. Idle workers wait for a condition variable.
+/// Returns true for a lock, a semaphore or a pool that threads nearly always wait for. Idle workers wait for a condition variable, too. It
+/// counts only beside several active users, since one place would be a lock.
 fn is_crowded(futex: &FutexProfile) -> bool {
-    let kind = matches!(futex.kind, FutexKind::OwnedMutex | FutexKind::Mutex | FutexKind::Semaphore);
+    let kind = match futex.kind {
+        FutexKind::OwnedMutex | FutexKind::Mutex | FutexKind::Semaphore => true,
+        FutexKind::Condition => {
+            let is_of_runtime = RUNTIME_LOCKS.iter().any(|(global, _)| *global == futex.name);
+            !is_of_runtime && futex.active >= MIN_MEMBERS - WAIT_FEW
+        }
+        FutexKind::Unknown => false,
+    };
     kind && futex.users >= 2 && futex.contended >= WAIT_MOSTLY
 }
 
@@ -66,14 +75,16 @@ fn holds_requests(futex: &FutexProfile, per_waiter: Option<(f64, f64)>) -> bool 
         return per_waiter.is_none_or(|(_, high)| high > WAIT_HOLDS_NONE);
     }
     let held = futex.unheld <= WAIT_UNHELD && futex.active >= WAIT_ACTIVE;
-    held && per_waiter.is_some_and(|(low, high)| low >= 1.0 - WAIT_HOLDS_NONE && high <= WAIT_HOLDS_TOO_MANY)
+    // The memory of a mutex shows a lock. That of a semaphore may show a queue of work.
+    let least = if futex.kind == FutexKind::Mutex { WAIT_MOSTLY } else { 1.0 - WAIT_HOLDS_NONE };
+    held && per_waiter.is_some_and(|(low, high)| low >= least && high <= WAIT_HOLDS_TOO_MANY)
 }
 
 fn finding(profile: &WaitProfile, futex: &FutexProfile) -> WaitFinding {
     let of = profile.processes.iter().find(|p| p.process == futex.process).map_or(futex.waiting, |p| p.threads);
     let holder = futex.holders.first().filter(|holder| holder.share >= WAIT_MOSTLY);
     WaitFinding {
-        cause: WaitCause::Lock,
+        cause: if futex.kind == FutexKind::Condition { WaitCause::WorkerPool } else { WaitCause::Lock },
         name: [&futex.name, &futex.function, &futex.address]
             .into_iter()
             .find(|n| !n.is_empty())

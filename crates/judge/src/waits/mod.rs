@@ -8,36 +8,23 @@ mod blocking;
 mod databases;
 mod explain;
 mod locks;
+mod pools;
 mod requests;
 mod sentence;
+mod tasks;
 
-use run::{Run, Trial, WaitCause, WaitFinding, WaitProfile};
+use run::{WaitCause, WaitFinding, WaitProfile};
 
 pub(crate) use explain::explain;
 pub use sentence::headline;
 
 use requests::Requests;
 
-/// Returns the trial whose sampled threads tell most: many rounds, and more than one request in flight, so that requests wait inside. Twice the
-/// rounds tell more than twice the requests.
-pub fn sampled_trial(run: &Run) -> Option<usize> {
-    let requests = |trial: &Trial| {
-        let rounds = trial.server.as_ref()?.waits.as_ref()?.rounds as f64;
-        (rounds > 0.0).then(|| (rounds * trial.rates.concurrency.max(1.0).ln(), rounds))
-    };
-    let samples = run.trials.iter().enumerate().filter_map(|(at, trial)| Some((at, requests(trial)?)));
-    samples.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(at, _)| at)
-}
-
-/// Returns the sampled threads of this trial.
-pub(crate) fn sampled(run: &Run) -> Option<&WaitProfile> {
-    run.trials.get(sampled_trial(run)?)?.server.as_ref()?.waits.as_deref()
-}
-
 /// Returns the causes for which requests wait, the one with most threads first.
 pub fn waits(profile: &WaitProfile) -> Vec<WaitFinding> {
     let requests = Requests::of(profile);
     let mut found = locks::locks(profile, &requests);
+    found.extend(tasks::causes(profile, &requests));
     // A blocked process is explained by its lock.
     let others = blocking::causes(profile, &requests);
     let unexplained = |other: &WaitFinding| found.iter().all(|lock| lock.process != other.process);

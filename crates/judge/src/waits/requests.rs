@@ -26,6 +26,11 @@ impl Requests {
         (waiting > 0.0).then(|| ((low - active) / waiting, (high - active) / waiting))
     }
 
+    /// Returns the requests that were read and not answered: at least, and at most.
+    pub(super) const fn in_progress(&self) -> Option<(f64, f64)> {
+        self.in_progress
+    }
+
     /// Returns all requests at the server, at least.
     pub(super) fn demand(&self) -> f64 {
         self.in_progress.map_or(0.0, |(low, _)| low) + self.queued

@@ -8,7 +8,8 @@ use super::locks::is_of_runtime;
 /// Returns a finding as one sentence.
 pub(super) fn sentence(finding: &WaitFinding) -> String {
     let WaitFinding { name, process, threads, of, peer, .. } = finding;
-    let who = format!("{} of {} threads of {process}", number(*threads), number(*of));
+    let counted = if finding.counted.is_empty() { "threads" } else { &finding.counted };
+    let who = format!("{} of {} {counted} of {process}", number(*threads), number(*of));
     match finding.cause {
         WaitCause::Lock => {
             let probably = if finding.holder_probable { "probably " } else { "" };
@@ -22,7 +23,26 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
             };
             format!("{who} wait for {lock}{held}")
         }
+        WaitCause::WorkerPool if !finding.function.is_empty() || (finding.holder.is_some() && !name.is_empty()) => {
+            let inside =
+                finding.holder.map(|state| format!("; those inside {}", plural(state, peer))).unwrap_or_default();
+            format!(
+                "{who} wait for a place in {}{inside}",
+                if finding.function.is_empty() { name } else { &finding.function }
+            )
+        }
+        WaitCause::WorkerPool if finding.holder.is_none() => {
+            format!("all {} threads {name} of {process} have a request, and further requests queue", number(*threads))
+        }
+        WaitCause::WorkerPool if !finding.counted.is_empty() => {
+            let does = finding.holder.map(|state| plural(state, peer)).unwrap_or_default();
+            format!("all {} workers of {process} are busy (they {does}), and requests queue", number(*threads))
+        }
         WaitCause::WorkerPool => format!("all workers of {process} are busy ({who} sleep), and requests queue"),
+        WaitCause::ConnectionPool if !finding.counted.is_empty() => {
+            let to = if peer.is_empty() { String::new() } else { format!(" to {peer}") };
+            format!("{who} wait for a free connection{to}; all are busy")
+        }
         WaitCause::ConnectionPool => format!("{who} wait for replies of {peer}; all connections to it are busy"),
         WaitCause::BlockingCall => {
             let does = finding.holder.map_or("is blocked".to_string(), |state| does(state, peer));
@@ -38,6 +58,16 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
             format!("one thread of {process} computes all the time ({name}), and requests wait for it")
         }
         WaitCause::Peer => format!("{who} wait for replies of {peer}"),
+    }
+}
+
+/// Returns what several threads do, as a clause after their subject.
+fn plural(state: ThreadState, peer: &str) -> String {
+    let one = does(state, peer);
+    match one.split_once(' ') {
+        None => one.trim_end_matches('s').into(),
+        Some(("is", rest)) => format!("are {rest}"),
+        Some((verb, rest)) => format!("{} {rest}", verb.trim_end_matches('s')),
     }
 }
 

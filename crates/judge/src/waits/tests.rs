@@ -1,11 +1,11 @@
 //! Planted profiles with a known cause, and idle servers that must have none.
 
 use run::{
-    ClientConnections, FutexKind, FutexProfile, HolderState, ThreadState, WaitCause, WaitFinding, WaitGroup,
-    WaitProcess, WaitProfile,
+    ClientConnections, FutexKind, FutexProfile, HolderState, TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding,
+    WaitGroup, WaitProcess, WaitProfile,
 };
 
-use super::{headline, sampled_trial, waits};
+use super::{headline, waits};
 
 /// A process of `threads` threads with some of them in each state.
 fn process(threads: f64, groups: &[(ThreadState, &str, f64)]) -> WaitProfile {
@@ -121,13 +121,15 @@ fn a_pool_of_any_load_is_never_a_lock() {
     for workers in [2.0_f64, 4.0, 16.0, 64.0] {
         for percent in 1..100 {
             let busy = workers * f64::from(percent) / 100.0;
-            for kind in [FutexKind::OwnedMutex, FutexKind::Mutex, FutexKind::Semaphore] {
+            for kind in [FutexKind::OwnedMutex, FutexKind::Mutex, FutexKind::Semaphore, FutexKind::Condition] {
                 let mut profile = locked(kind);
                 let futex = &mut profile.futexes[0];
                 (futex.waiting, futex.active, futex.contended) = (workers - busy, busy, 1.0);
                 futex.holders[0].state = ThreadState::Futex;
                 profile.clients = Some(clients(busy, 0.0));
-                assert!(!causes(&profile).contains(&WaitCause::Lock), "{workers} workers, {busy} busy, {kind:?}");
+                let found = causes(&profile);
+                let is_none = ![WaitCause::Lock, WaitCause::WorkerPool].iter().any(|cause| found.contains(cause));
+                assert!(is_none, "{workers} workers, {busy} busy, {kind:?}");
             }
         }
     }
@@ -172,7 +174,8 @@ fn workers_that_sleep_or_wait_for_a_peer_are_told() {
     let found = waits(&waiting);
     assert_eq!((found[0].cause, found[0].peer.as_str()), (WaitCause::Peer, "10.0.0.2:5432"));
     waiting.clients = Some(clients(8.0, 24.0));
-    waiting.peers = vec![run::PeerConnections { address: "10.0.0.2:5432".into(), open: 8.0, busy: 7.9 }];
+    waiting.peers =
+        vec![run::PeerConnections { process: "app:7".into(), address: "10.0.0.2:5432".into(), open: 8.0, busy: 7.9 }];
     assert_eq!(causes(&waiting), [WaitCause::ConnectionPool]);
 }
 
@@ -212,21 +215,6 @@ fn the_interpreter_lock_is_named_by_all_its_futexes() {
 }
 
 #[test]
-fn the_trial_with_most_samples_of_requests_tells_the_causes() {
-    let trial = |rounds, concurrency| {
-        let waits = Some(Box::new(WaitProfile { rounds, ..WaitProfile::default() }));
-        let mut trial =
-            run::Trial { server: Some(run::Side { waits, ..run::Side::default() }), ..run::Trial::default() };
-        trial.rates.concurrency = concurrency;
-        trial
-    };
-    let of = |trials: Vec<run::Trial>| sampled_trial(&run::Run { trials, ..run::Run::default() });
-    assert_eq!(of(vec![trial(170, 1.0), trial(28, 16.0), trial(40, 4.0), run::Trial::default()]), Some(1));
-    assert_eq!(of(vec![trial(0, 16.0), trial(5, 0.0)]), Some(1));
-    assert_eq!(of(vec![run::Trial::default(), trial(0, 9.0)]), None);
-}
-
-#[test]
 fn processes_of_a_database_that_wait_for_a_transaction_are_told_before_the_peer() {
     let mut profile = process(8.0, &[(ThreadState::Peer, "127.0.0.1:5432", 8.0)]);
     profile.clients = Some(clients(8.0, 0.0));
@@ -241,4 +229,129 @@ fn processes_of_a_database_that_wait_for_a_transaction_are_told_before_the_peer(
     assert_eq!(found[0].sentence, said);
     profile.titles = vec![title("other: waiting", 6.4), title("postgres: app db idle in transaction", 6.4)];
     assert_eq!(causes(&profile), [WaitCause::Peer]);
+}
+
+fn goroutines(state: TaskState, function: &str, inside_state: TaskState) -> WaitProfile {
+    let group = |state, function: &str, tasks| TaskGroup {
+        process: "app:7".into(),
+        state,
+        function: function.into(),
+        tasks,
+        ..TaskGroup::default()
+    };
+    let waiting = TaskGroup { inside: 5.0, inside_state: Some(inside_state), ..group(state, function, 59.0) };
+    let others = [group(TaskState::Network, "net.read", 64.0), group(TaskState::Running, "", 1.0)];
+    let mut profile = process(6.0, &[(ThreadState::Futex, "", 4.0), (ThreadState::Events, "", 2.0)]);
+    profile.tasks = [vec![waiting], others.to_vec()].concat();
+    profile.clients = Some(clients(64.0, 0.0));
+    profile
+}
+
+#[test]
+fn goroutines_that_wait_with_requests_name_a_lock_a_pool_or_connections() {
+    let lock = waits(&goroutines(TaskState::Lock, "main.work (app.go:7)", TaskState::Sleep));
+    assert_eq!((lock.len(), lock[0].cause, lock[0].name.as_str()), (1, WaitCause::Lock, "main.work (app.go:7)"));
+    let said = "59 of 124 goroutines of app:7 wait for one lock in main.work (app.go:7); its holder probably sleeps";
+    assert_eq!(lock[0].sentence, said);
+    let pool = waits(&goroutines(TaskState::Send, "main.work (app.go:9)", TaskState::Sleep));
+    assert_eq!((pool.len(), pool[0].cause), (1, WaitCause::WorkerPool));
+    let said = "59 of 124 goroutines of app:7 wait for a place in main.work (app.go:9); those inside sleep";
+    assert_eq!(pool[0].sentence, said);
+    let connections = waits(&goroutines(TaskState::Select, "database/sql.(*DB).conn (sql.go:1)", TaskState::Network));
+    assert_eq!((connections.len(), connections[0].cause), (1, WaitCause::ConnectionPool));
+}
+
+#[test]
+fn goroutines_without_requests_or_beside_most_requests_are_no_cause() {
+    for state in [TaskState::Lock, TaskState::Send] {
+        let mut profile = goroutines(state, "main.work", TaskState::Sleep);
+        profile.clients = Some(clients(2.0, 0.0));
+        assert!(causes(&profile).is_empty(), "workers that wait among themselves");
+        profile.clients = Some(clients(640.0, 0.0));
+        assert!(causes(&profile).is_empty(), "most requests wait elsewhere");
+        profile.clients = None;
+        assert!(causes(&profile).is_empty(), "requests are not known");
+    }
+    assert!(causes(&goroutines(TaskState::Receive, "main.work", TaskState::Sleep)).is_empty());
+}
+
+/// Eight threads of a pool, whose waits no system call shows, and four others.
+fn pool_of_threads() -> WaitProfile {
+    let mut profile = process(12.0, &[(ThreadState::Futex, "", 4.0)]);
+    let thread = |state, threads| WaitGroup {
+        process: "app:7".into(),
+        thread: "exec-#".into(),
+        state,
+        threads,
+        ..WaitGroup::default()
+    };
+    profile.groups.extend([thread(ThreadState::Futex, 7.8), thread(ThreadState::OnCpu, 0.2)]);
+    profile
+}
+
+#[test]
+fn as_many_requests_as_threads_of_a_pool_are_a_used_up_pool_while_others_queue() {
+    let mut profile = pool_of_threads();
+    profile.clients = Some(clients(7.6, 40.0));
+    let found = waits(&profile);
+    assert_eq!((found.len(), found[0].cause, found[0].name.as_str()), (1, WaitCause::WorkerPool, "exec-#"));
+    assert_eq!(found[0].sentence, "all 8 threads exec-# of app:7 have a request, and further requests queue");
+    for (in_progress, unread) in [(7.6, 0.0), (1.0, 40.0), (30.0, 40.0)] {
+        profile.clients = Some(clients(in_progress, unread));
+        assert!(causes(&profile).is_empty(), "{in_progress} in progress, {unread} unread");
+    }
+}
+
+#[test]
+fn busy_children_of_a_parent_are_a_used_up_pool() {
+    let mut profile = process(6.0, &[(ThreadState::Sleep, "", 4.9), (ThreadState::Events, "", 1.1)]);
+    profile.processes[0].processes = 6.0;
+    profile.processes[0].epoll = true;
+    profile.clients = Some(clients(30.0, 0.0));
+    let found = waits(&profile);
+    assert_eq!((found.len(), found[0].cause), (1, WaitCause::WorkerPool));
+    assert_eq!(found[0].sentence, "all 4.9 workers of app:7 are busy (they sleep), and requests queue");
+    profile.groups[1].threads = 3.0;
+    profile.groups[0].threads = 3.0;
+    assert!(causes(&profile).is_empty(), "some workers are idle");
+}
+
+#[test]
+fn an_event_loop_whose_connections_are_all_busy_waits_for_one() {
+    let mut profile = process(5.0, &[(ThreadState::Events, "", 1.0), (ThreadState::Futex, "0x10", 4.0)]);
+    profile.processes[0].epoll = true;
+    profile.clients = Some(clients(16.0, 0.0));
+    let peer = |process: &str, open, busy| run::PeerConnections {
+        process: process.into(),
+        address: "10.0.0.2:5432".into(),
+        open,
+        busy,
+    };
+    profile.peers = vec![peer("app:7", 3.0, 2.95)];
+    let found = waits(&profile);
+    assert_eq!((found.len(), found[0].cause, found[0].peer.as_str()), (1, WaitCause::ConnectionPool, "10.0.0.2:5432"));
+    assert_eq!(
+        found[0].sentence,
+        "13 of 16 requests of app:7 wait for a free connection to 10.0.0.2:5432; all are busy"
+    );
+    // A shared connection, free connections, one connection for each request, and connections of another process.
+    for other in [peer("app:7", 1.0, 1.0), peer("app:7", 3.0, 2.0), peer("app:7", 16.0, 16.0), peer("other", 3.0, 3.0)]
+    {
+        profile.peers = vec![other.clone()];
+        assert!(causes(&profile).is_empty(), "{other:?}");
+    }
+}
+
+#[test]
+fn threads_that_wait_for_one_of_several_places_are_a_pool() {
+    let mut profile = locked(FutexKind::Condition);
+    profile.groups[1].threads = 3.0;
+    profile.futexes[0] =
+        FutexProfile { name: "PLACES".into(), waiting: 13.0, active: 3.0, owned: 0.0, ..profile.futexes[0].clone() };
+    profile.clients = Some(clients(16.0, 0.0));
+    let found = waits(&profile);
+    assert_eq!((found.len(), found[0].cause), (1, WaitCause::WorkerPool));
+    assert_eq!(found[0].sentence, "13 of 16 threads of app:7 wait for a place in PLACES; those inside sleep");
+    profile.clients = Some(clients(3.0, 0.0));
+    assert!(!causes(&profile).contains(&WaitCause::WorkerPool), "idle workers");
 }

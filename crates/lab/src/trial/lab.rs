@@ -348,7 +348,7 @@ impl<'w> Lab<'w> {
 
 /// Drops the sampled threads of all trials but the one that the findings are about, since they take much room.
 fn drop_other_profiles(run: &mut Run) {
-    let kept = judge::sampled_trial(run);
+    let kept = run.sampled_trial();
     let others = run.trials.iter_mut().enumerate().filter(|(at, _)| Some(*at) != kept);
     others.filter_map(|(_, trial)| trial.server.as_mut()).for_each(|server| server.waits = None);
 }

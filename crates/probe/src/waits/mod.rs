@@ -19,6 +19,7 @@ mod rows;
 mod sampler;
 mod sockets;
 mod stacks;
+mod tasks;
 mod thread;
 
 pub use sampler::WaitSampler;

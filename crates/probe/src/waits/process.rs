@@ -29,8 +29,8 @@ const MAX_NAME_CHARS: usize = 32;
 pub(super) struct Process {
     pub(super) pid: u32,
     pub(super) behind: bool,
-    name: Arc<str>,
-    epoll: bool,
+    pub(super) name: Arc<str>,
+    pub(super) epoll: bool,
     title: Option<File>,
     other_pid_namespace: bool,
     pub(super) threads: BTreeMap<u32, Thread>,

@@ -48,7 +48,7 @@ pub(super) struct ProfileSums {
     futexes: FutexSums,
     users: UserRounds,
     clients: (u64, [f64; 5]),
-    peers: BTreeMap<Arc<str>, (f64, f64)>,
+    peers: BTreeMap<(Arc<str>, Arc<str>), (f64, f64)>,
     peer_readings: u64,
 }
 
@@ -112,10 +112,11 @@ impl ProfileSums {
             self.clients.1.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
         self.peer_readings += 1;
-        for (address, open, busy) in &now.peers {
-            if self.peers.len() < MAX_GROUPS || self.peers.contains_key(address) {
-                let sums = self.peers.entry(address.clone()).or_default();
-                *sums = (sums.0 + open, sums.1 + busy);
+        for peer in &now.peers {
+            let id = (peer.process.clone(), peer.address.clone());
+            if self.peers.len() < MAX_GROUPS || self.peers.contains_key(&id) {
+                let sums = self.peers.entry(id).or_default();
+                *sums = (sums.0 + peer.open, sums.1 + peer.busy);
             }
         }
     }
@@ -142,7 +143,7 @@ impl ProfileSums {
     }
 
     /// Returns the name of a process, with its id if it is the only one with this name.
-    fn instance(&self, process: &Arc<str>) -> String {
+    pub(super) fn instance(&self, process: &Arc<str>) -> String {
         match self.processes.get(process).map(|sums| &sums.pids) {
             Some(pids) if pids.len() == 1 => format!("{process}:{}", pids.first().copied().unwrap_or_default()),
             _ => process.to_string(),
@@ -204,7 +205,8 @@ impl ProfileSums {
 
     fn peer_rows(&self) -> Vec<PeerConnections> {
         let mean = |sum: f64| sum / self.peer_readings.max(1) as f64;
-        let row = |(address, (open, busy)): (&Arc<str>, &(f64, f64))| PeerConnections {
+        let row = |((process, address), (open, busy)): (&(Arc<str>, Arc<str>), &(f64, f64))| PeerConnections {
+            process: self.instance(process),
             address: address.to_string(),
             open: mean(*open),
             busy: mean(*busy),

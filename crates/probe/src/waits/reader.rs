@@ -1,6 +1,6 @@
 //! Reads one round: all threads of the server's processes and of its upstream services.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ const MAX_ROUND_THREADS: usize = 512;
 /// Maximum number of processes, and of upstream addresses.
 const MAX_PROCESSES: usize = 1024;
 const MAX_UPSTREAMS: usize = 16;
+/// Maximum number of known sockets until which an event loop's own are looked up for each reading. A look-up takes 1 µs each.
+const MAX_FRESH_SOCKETS: usize = 1024;
 /// Maximum length of a file's path in a key.
 const MAX_PATH_CHARS: usize = 120;
 
@@ -35,8 +37,8 @@ pub(super) struct Reader {
     netns_pid: Option<u32>,
     processes: BTreeMap<u32, Process>,
     sockets: Sockets,
-    /// Inodes of the sockets that the processes hold.
-    held: HashSet<u32>,
+    /// Names of the processes that hold each socket, by inode.
+    held: HashMap<u32, Arc<str>>,
     /// New upstream addresses, and those whose processes were searched.
     new_upstreams: Vec<Arc<str>>,
     upstreams: HashSet<Arc<str>>,
@@ -55,7 +57,7 @@ impl Reader {
             netns_pid,
             processes: BTreeMap::new(),
             sockets: Sockets::new(netns_pid),
-            held: HashSet::new(),
+            held: HashMap::new(),
             new_upstreams: Vec::new(),
             upstreams: HashSet::new(),
             behind: Vec::new(),
@@ -77,9 +79,9 @@ impl Reader {
             }
         }
         self.processes.values_mut().for_each(Process::look_for_epoll);
-        let of = |behind: bool| -> HashSet<u32> {
-            let pids = self.processes.values().filter(|p| p.behind == behind).map(|p| p.pid);
-            pids.flat_map(sockets_of).collect()
+        let of = |behind: bool| -> HashMap<u32, Arc<str>> {
+            let processes = self.processes.values().filter(|p| p.behind == behind);
+            processes.flat_map(|p| sockets_of(p.pid).map(|inode| (inode, p.name.clone()))).collect()
         };
         let (front, back) = (of(false), of(true));
         if let Err(error) = self.sockets.find_ports(&front, &back) {
@@ -90,9 +92,10 @@ impl Reader {
 
     /// Reads all connections.
     pub(super) fn read_connections(&mut self) -> Option<ConnectionSample> {
+        self.find_fresh_sockets();
         match self.sockets.read(&self.held) {
             Ok(sample) => {
-                for (address, ..) in &sample.peers {
+                for address in sample.peers.iter().map(|peer| &peer.address) {
                     if self.upstreams.len() < MAX_UPSTREAMS && self.upstreams.insert(address.clone()) {
                         self.new_upstreams.push(address.clone());
                     }
@@ -104,6 +107,16 @@ impl Reader {
                 None
             }
         }
+    }
+
+    /// Finds the present sockets of event loops, which may open a connection to an upstream service for each request.
+    fn find_fresh_sockets(&mut self) {
+        if self.held.len() > MAX_FRESH_SOCKETS {
+            return;
+        }
+        let loops = self.processes.values().filter(|process| process.epoll);
+        let fresh = loops.flat_map(|p| sockets_of(p.pid).map(|inode| (inode, p.name.clone())));
+        self.held.extend(fresh.take(MAX_FRESH_SOCKETS));
     }
 
     /// Finds the processes behind new upstream addresses.

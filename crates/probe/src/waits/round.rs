@@ -61,8 +61,16 @@ pub(super) struct ConnectionSample {
     /// Accepted connections of the server's clients: open, in progress, uncertain, unread, and in the accept queue.
     /// `None` if the listener is unknown.
     pub(super) clients: Option<[f64; 5]>,
-    /// Address, number of connections, and number of busy ones.
-    pub(super) peers: Vec<(Arc<str>, f64, f64)>,
+    pub(super) peers: Vec<PeerSample>,
+}
+
+/// Connections of the processes with one name to one address.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct PeerSample {
+    pub(super) process: Arc<str>,
+    pub(super) address: Arc<str>,
+    pub(super) open: f64,
+    pub(super) busy: f64,
 }
 
 /// One round.

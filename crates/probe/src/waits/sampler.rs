@@ -32,6 +32,9 @@ const MIN_SEARCH_NS: f64 = 1e9;
 const MIN_CONNECTIONS_NS: f64 = 50e6;
 /// Minimum pause between two rounds with stacks of waiting threads, nanoseconds.
 const MIN_STACKS_NS: f64 = 50e6;
+/// Number of rounds with stacks whose cost sets no pause. They read the symbols of the programs, once. The pause after the 50 ms that this
+/// takes would be longer than a trial.
+const FIRST_STACK_ROUNDS: u32 = 2;
 /// Pause between two readings of the samples of running threads, nanoseconds. The kernel has room for 15 samples per CPU.
 const POLL_NS: u64 = 50_000_000;
 
@@ -129,6 +132,8 @@ struct Work {
     connections: Paced,
     stacks: Option<StackSampler>,
     stack_round: Paced,
+    /// Rounds with stacks so far.
+    stack_rounds: u32,
     poll_due_ns: u64,
     begin_ns: u64,
     begin_cpu_ns: u64,
@@ -147,6 +152,7 @@ impl Work {
             search: Paced::default(),
             connections: Paced::default(),
             stack_round: Paced::default(),
+            stack_rounds: 0,
             poll_due_ns: now,
             begin_ns: now,
             begin_cpu_ns: thread_cpu_ns(),
@@ -203,7 +209,9 @@ impl Work {
             let before = thread_cpu_ns();
             round.processes.iter().for_each(|process| stacks.follow(process.pid));
             stacks.add(round, &mut self.names.processes);
-            self.stack_round.done(monotonic_ns(), thread_cpu_ns() - before, STACK_SHARE, MIN_STACKS_NS);
+            self.stack_rounds += 1;
+            let cost_ns = if self.stack_rounds > FIRST_STACK_ROUNDS { thread_cpu_ns() - before } else { 0 };
+            self.stack_round.done(monotonic_ns(), cost_ns, STACK_SHARE, MIN_STACKS_NS);
         }
     }
 
@@ -242,6 +250,7 @@ impl Work {
         }
         let mut profile = WaitProfile { seconds, cpu, missing, ..self.sums.profile(&self.names) };
         if let Some(stacks) = &mut self.stacks {
+            profile.tasks = stacks.tasks.rows(|process| self.sums.instance(process));
             profile.missing.extend(stacks.refusal().map(str::to_owned));
             profile.stacks = is_end.then(|| stacks.profile(seconds, &mut self.names.processes));
         }

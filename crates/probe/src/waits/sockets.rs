@@ -10,7 +10,7 @@ use sys::diag::Diag;
 use crate::tree::diag_in;
 
 use super::exchanges;
-use super::round::ConnectionSample;
+use super::round::{ConnectionSample, PeerSample};
 
 /// Maximum number of connections that are read.
 const MAX_CONNECTIONS: usize = 16_384;
@@ -52,15 +52,19 @@ impl Sockets {
     }
 
     /// Finds the listening ports of sockets that the server (`front`) and that upstream services hold.
-    pub(super) fn find_ports(&mut self, front: &HashSet<u32>, behind: &HashSet<u32>) -> sys::Result<()> {
+    pub(super) fn find_ports(
+        &mut self,
+        front: &HashMap<u32, Arc<str>>,
+        behind: &HashMap<u32, Arc<str>>,
+    ) -> sys::Result<()> {
         let (mut front_ports, mut ports) = (HashSet::new(), HashSet::new());
         self.over(|diag| {
             for v6 in [false, true] {
                 diag.listeners(v6, None, |l| {
-                    if front.contains(&l.inode) {
+                    if front.contains_key(&l.inode) {
                         front_ports.insert(l.local.port());
                     }
-                    if front.contains(&l.inode) || behind.contains(&l.inode) {
+                    if front.contains_key(&l.inode) || behind.contains_key(&l.inode) {
                         ports.insert(l.local.port());
                     }
                 })?;
@@ -71,8 +75,8 @@ impl Sockets {
         Ok(())
     }
 
-    /// Reads all connections. `held` are the inodes of the server's sockets, for the connections to peers.
-    pub(super) fn read(&mut self, held: &HashSet<u32>) -> sys::Result<ConnectionSample> {
+    /// Reads all connections. `held` has the name of the process that holds each of the server's sockets.
+    pub(super) fn read(&mut self, held: &HashMap<u32, Arc<str>>) -> sys::Result<ConnectionSample> {
         let (mut tcp, mut unix, mut queued) = (Vec::new(), Vec::new(), 0.0);
         let (front_ports, wants_unix) = (self.front_ports.clone(), self.met_unknown.get());
         self.over(|diag| {
@@ -99,7 +103,7 @@ impl Sockets {
         })?;
         self.uses.clear();
         let mut clients = Vec::new();
-        let mut peers: BTreeMap<Arc<str>, (f64, f64)> = BTreeMap::new();
+        let mut peers: BTreeMap<(Arc<str>, Arc<str>), (f64, f64)> = BTreeMap::new();
         for connection in tcp.iter().filter(|c| c.inode != 0) {
             let local = connection.local.port();
             if self.ports.contains(&local) {
@@ -110,8 +114,8 @@ impl Sockets {
                 continue;
             }
             let name = self.name(connection.remote.to_string());
-            if held.contains(&connection.inode) {
-                let sums = peers.entry(name.clone()).or_default();
+            if let Some(process) = held.get(&connection.inode) {
+                let sums = peers.entry((process.clone(), name.clone())).or_default();
                 let busy = connection.traffic.is_some_and(|traffic| exchanges::awaits_reply(&traffic));
                 *sums = (sums.0 + 1.0, sums.1 + f64::from(u8::from(busy)));
             }
@@ -122,7 +126,8 @@ impl Sockets {
             self.uses.insert(inode, SocketUse::Client);
             self.uses.insert(peer, SocketUse::Peer(name));
         }
-        let peers = peers.into_iter().map(|(address, (open, busy))| (address, open, busy)).collect();
+        let peer = |((process, address), (open, busy))| PeerSample { process, address, open, busy };
+        let peers = peers.into_iter().map(peer).collect();
         let clients = (!self.front_ports.is_empty()).then(|| exchanges::count(&clients, queued));
         Ok(ConnectionSample { clients, peers })
     }
@@ -164,15 +169,16 @@ mod tests {
         let mut buffer = [0; 3];
         accepted[0].read_exact(&mut buffer).unwrap();
         accepted[1].peek(&mut buffer).unwrap();
-        let mine: HashSet<u32> = crate::find::sockets_of(std::process::id()).collect();
+        let mine: HashMap<u32, Arc<str>> =
+            crate::find::sockets_of(std::process::id()).map(|inode| (inode, "app".into())).collect();
         let mut sockets = Sockets::new(None);
-        sockets.find_ports(&mine, &HashSet::new()).unwrap();
+        sockets.find_ports(&mine, &HashMap::new()).unwrap();
         sockets.front_ports = HashSet::from([server.local_addr().unwrap().port()]);
         let seen = sockets.read(&mine).unwrap();
         let [open, in_progress, _, unread, queued] = seen.clients.unwrap();
         assert_eq!((open, in_progress, unread, queued), (3.0, 1.0, 1.0, 0.0));
         let address = server.local_addr().unwrap().to_string();
-        let (_, open, busy) = seen.peers.iter().find(|(to, ..)| **to == *address).unwrap();
-        assert_eq!((*open, *busy), (3.0, 2.0));
+        let peer = seen.peers.iter().find(|peer| *peer.address == *address).unwrap();
+        assert_eq!((&*peer.process, peer.open, peer.busy), ("app", 3.0, 2.0));
     }
 }

@@ -6,16 +6,22 @@ use run::{MAX_STACKS, StackProfile, StackSum};
 use stacks::{Addresses, CpuStacks, Process, Processes, StackCounts};
 
 use super::round::{Round, ThreadSample};
+use super::tasks::TaskSums;
 
 /// Maximum number of different waiting stacks until they are named.
 const MAX_WAITING: usize = 1 << 14;
+
+/// Maximum number of goroutines of a process that are read in a round. Reading one takes about as long as unwinding a thread.
+const MAX_GOROUTINES: u64 = 96;
 
 /// Sampler of stacks.
 pub(super) struct StackSampler {
     cpu: CpuStacks,
     followed: HashSet<u32>,
     waiting: HashMap<(u32, Addresses), f64>,
-    python: StackCounts,
+    /// Stacks of waiting threads and tasks that have their names already.
+    named: StackCounts,
+    pub(super) tasks: TaskSums,
     /// Number of rounds with stacks of waiting threads.
     rounds: u64,
     refusal: Option<String>,
@@ -31,7 +37,8 @@ impl StackSampler {
             cpu,
             followed: HashSet::new(),
             waiting: HashMap::new(),
-            python: StackCounts::default(),
+            named: StackCounts::default(),
+            tasks: TaskSums::default(),
             rounds: 0,
             refusal,
         }
@@ -57,6 +64,11 @@ impl StackSampler {
     /// Adds all waiting threads of a round, except for those that wait for requests.
     pub(super) fn add(&mut self, round: &Round, processes: &mut Processes) {
         self.rounds += 1;
+        for process in &round.processes {
+            if let Some(found) = processes.get(process.pid).and_then(|p| p.goroutines(MAX_GOROUTINES)) {
+                self.tasks.add(&process.name, &found, &mut self.named);
+            }
+        }
         for thread in round.threads.iter().filter(|thread| !thread.state.is_idle() && thread.stack != (0, 0)) {
             if let Some(process) = round.processes.get(thread.process).and_then(|p| processes.get(p.pid)) {
                 self.add_waiting(process, thread, round.weight);
@@ -66,9 +78,13 @@ impl StackSampler {
 
     fn add_waiting(&mut self, process: &mut Process, thread: &ThreadSample, weight: f64) {
         let (sp, pc) = thread.stack;
+        // Threads of Go's runtime wait for goroutines, whose own stacks are read instead.
+        if process.has_goroutines() {
+            return;
+        }
         if process.is_python() {
             let frames = process.waiting_frames(thread.tid, pc, sp, &[]);
-            return self.python.add(process.name(), &frames, weight);
+            return self.named.add(process.name(), &frames, weight);
         }
         let key = (process.pid(), process.unwind_waiting(pc, sp, &[]));
         if self.waiting.len() < MAX_WAITING || self.waiting.contains_key(&key) {
@@ -78,7 +94,7 @@ impl StackSampler {
 
     /// Names all stacks of `seconds` of sampling.
     pub(super) fn profile(&mut self, seconds: f64, processes: &mut Processes) -> StackProfile {
-        let mut waiting = self.python.clone();
+        let mut waiting = self.named.clone();
         for ((pid, stack), weight) in &self.waiting {
             let Some(process) = processes.get(*pid) else { continue };
             let frames = process.frames(stack);

@@ -35,7 +35,7 @@ mod verdict;
 mod waits;
 
 pub(crate) use stacks::{blocks as stack_blocks, profile as stacks};
-pub(crate) use waits::{blocks as wait_blocks, profile as wait_profile};
+pub(crate) use waits::blocks as wait_blocks;
 
 pub use times::short_time;
 pub use trials::{busiest_device, words as error_words};

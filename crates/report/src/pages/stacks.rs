@@ -21,7 +21,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 
 /// Returns the stacks of the sampled threads.
 pub(crate) fn profile(run: &Run) -> Option<&StackProfile> {
-    super::waits::profile(run)?.stacks.as_ref()
+    run.sampled_waits()?.stacks.as_ref()
 }
 
 /// Returns the table and the flame graphs of the stacks.

@@ -1,6 +1,6 @@
 //! Threads of the server, by what they do or wait for.
 
-use run::{Run, ThreadState, TitleGroup, WaitGroup, WaitProfile};
+use run::{Run, TaskGroup, TaskState, ThreadState, TitleGroup, WaitGroup, WaitProfile};
 
 use crate::{Block, Cell, Col, Item, List, Note, Section, Table, Tone, Unit, Weight};
 use run::number::{number, quantity};
@@ -9,7 +9,7 @@ use run::number::{number, quantity};
 const BRIEF_ROWS: usize = 12;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    let Some(profile) = profile(run) else { return Vec::new() };
+    let Some(profile) = run.sampled_waits() else { return Vec::new() };
     let findings = run.findings.waits.iter().map(|f| Note::block(Tone::Warn, format!("{}.", f.sentence)));
     let blocks: Vec<Block> = findings.chain(blocks(profile)).collect();
     if blocks.is_empty() {
@@ -18,16 +18,14 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("waits", "Threads of the server", Weight::Main, blocks)]
 }
 
-/// Returns the profile of the run, which keeps that of one trial.
-pub(crate) fn profile(run: &Run) -> Option<&WaitProfile> {
-    run.trials.iter().rev().find_map(|trial| trial.server.as_ref()?.waits.as_deref())
-}
-
 /// Returns the tables of a profile.
 pub(crate) fn blocks(profile: &WaitProfile) -> Vec<Block> {
     let mut blocks: Vec<Block> = profile.missing.iter().map(|why| Note::block(Tone::Warn, format!("{why}."))).collect();
     if profile.rounds > 0 {
         blocks.push(Block::Table(threads(profile)));
+    }
+    if !profile.tasks.is_empty() {
+        blocks.push(Block::Table(tasks(&profile.tasks)));
     }
     if !profile.titles.is_empty() {
         blocks.push(Block::List(titles(&profile.titles)));
@@ -73,6 +71,44 @@ fn row(group: &WaitGroup) -> Vec<Cell> {
         group.thread.clone().into(),
         activity(group.state, &group.key).into(),
     ]
+}
+
+/// Returns the goroutines as a table.
+fn tasks(groups: &[TaskGroup]) -> Table {
+    let row = |group: &TaskGroup| -> Vec<Cell> {
+        vec![
+            number(group.tasks).into(),
+            group.process.clone().into(),
+            group.function.clone().into(),
+            task_activity(group.state).into(),
+        ]
+    };
+    Table {
+        columns: vec![
+            Col::figures("goroutines", 0),
+            Col::words("process", 1),
+            Col::words("function", 3),
+            Col::words("activity", 0),
+        ],
+        rows: groups.iter().map(row).collect(),
+        brief: Some(BRIEF_ROWS),
+        ..Table::default()
+    }
+}
+
+/// Returns the activity of a task in words.
+const fn task_activity(state: TaskState) -> &'static str {
+    match state {
+        TaskState::Running => "running",
+        TaskState::Runnable => "ready, without a thread",
+        TaskState::Lock => "waits for a mutex",
+        TaskState::Send => "waits for room in a channel",
+        TaskState::Receive => "waits for a message",
+        TaskState::Select => "waits for one of several channels",
+        TaskState::Sleep => "sleeps",
+        TaskState::Network => "waits for the network",
+        TaskState::Other => "waits",
+    }
 }
 
 fn titles(groups: &[TitleGroup]) -> List {

@@ -43,6 +43,9 @@ pub struct WaitFinding {
     pub name: String,
     /// Process, with its id if it is the only one with this name.
     pub process: String,
+    /// What `threads` and `of` count if not threads: goroutines, processes or requests; empty for threads.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub counted: String,
     /// Mean number of threads that wait for it.
     #[serde(with = "Figure")]
     pub threads: f64,

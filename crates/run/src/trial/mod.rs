@@ -15,6 +15,7 @@ pub(crate) mod side;
 pub(crate) mod stacks;
 pub(crate) mod status;
 pub(crate) mod tally;
+pub(crate) mod tasks;
 pub(crate) mod tenths;
 pub(crate) mod time_figure;
 pub(crate) mod unanswered_times;

@@ -225,11 +225,14 @@ pub struct ClientConnections {
     pub queued: f64,
 }
 
-/// Connections of the processes to one address.
+/// Connections of the processes with one name to one address.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PeerConnections {
+    /// Process, as in [`WaitGroup::process`]; empty in runs of older versions.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub process: String,
     /// Address.
     pub address: String,
     /// Mean number of open connections.
@@ -264,6 +267,9 @@ pub struct WaitProfile {
     /// Futexes with several waiting threads, the one with most waiting threads first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub futexes: Vec<FutexProfile>,
+    /// Tasks that the runtimes of the processes schedule themselves (goroutines), the largest group first.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
+    pub tasks: Vec<crate::TaskGroup>,
     /// Titles of processes that change their title.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub titles: Vec<TitleGroup>,
@@ -295,6 +301,7 @@ impl WaitProfile {
         }
         self.titles.iter_mut().flat_map(|t| [&mut t.process, &mut t.title]).for_each(&mut change);
         self.processes.iter_mut().map(|p| &mut p.process).for_each(&mut change);
-        self.peers.iter_mut().map(|p| &mut p.address).chain(&mut self.missing).for_each(change);
+        self.tasks.iter_mut().flat_map(|t| [&mut t.process, &mut t.function]).for_each(&mut change);
+        self.peers.iter_mut().flat_map(|p| [&mut p.process, &mut p.address]).chain(&mut self.missing).for_each(change);
     }
 }

@@ -1,0 +1,107 @@
+//! Pools that are used up: of worker processes, of worker threads, and of connections of an event loop.
+
+use std::collections::BTreeMap;
+
+use run::{PeerConnections, ThreadState, WaitCause, WaitFinding, WaitProfile};
+
+use super::blocking::Activity;
+use super::requests::Requests;
+use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
+
+/// Minimum number of members of a pool. A single connection may carry many requests at once, and a single thread is no pool.
+pub(super) const MIN_MEMBERS: f64 = 2.0;
+
+/// Returns the pool of worker processes, each with one thread, if all of them are blocked in `state` while requests queue. One more process
+/// may be their parent.
+pub(super) fn busy_children(activity: &Activity<'_>, state: ThreadState, requests: &Requests) -> Option<WaitFinding> {
+    let process = activity.process;
+    let is_single_threaded = process.threads < process.processes + WAIT_FEW;
+    let all = process.processes.max(1.0);
+    let [blocked, idle] = [activity.threads(|s| s == state) * all, activity.threads(ThreadState::is_idle) * all];
+    let is_used_up =
+        blocked >= MIN_MEMBERS - WAIT_FEW && idle < 1.0 + WAIT_FEW && blocked + idle >= process.threads - WAIT_MOSTLY;
+    let queues = requests.demand() >= blocked + WAIT_QUEUE;
+    (is_single_threaded && is_used_up && queues).then(|| WaitFinding {
+        cause: WaitCause::WorkerPool,
+        process: process.process.clone(),
+        counted: "processes".into(),
+        threads: blocked,
+        of: process.processes,
+        holder: Some(state),
+        share: (blocked / all).min(1.0),
+        ..WaitFinding::default()
+    })
+}
+
+/// Returns a used-up pool that no system call shows: threads of a runtime wait for futexes, and those of an event loop for events.
+pub(super) fn used_up(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
+    worker_threads(activity, requests).or_else(|| connections(profile, activity, requests))
+}
+
+/// Returns the threads with one name that are as many as the requests in progress, while further requests were not read.
+fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
+    let process = activity.process;
+    let (low, high) = requests.in_progress()?;
+    let is_pool = |members: f64| {
+        members >= MIN_MEMBERS - WAIT_FEW && high >= (1.0 - WAIT_FEW) * members && low <= members + WAIT_QUEUE
+    };
+    if requests.queued < WAIT_QUEUE || process.behind || process.processes > 1.0 + WAIT_FEW {
+        return None;
+    }
+    let mut names: BTreeMap<&str, [f64; 3]> = BTreeMap::new();
+    for group in activity.groups.iter().filter(|group| group.thread != name_of(&process.process)) {
+        let sums = names.entry(group.thread.as_str()).or_default();
+        let on_cpu = matches!(group.state, ThreadState::OnCpu | ThreadState::Runnable);
+        let parts = [
+            group.threads,
+            f64::from(u8::from(on_cpu)) * group.threads,
+            f64::from(u8::from(group.state.is_idle())) * group.threads,
+        ];
+        sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
+    }
+    let fits = |(_, [members, on_cpu, idle]): &(&str, [f64; 3])| {
+        is_pool(*members) && *on_cpu < WAIT_MOSTLY * members && *idle < WAIT_FEW * members
+    };
+    let distance = |members: f64| (members - high).abs();
+    let pools = names.into_iter().filter(fits);
+    let (name, [members, ..]) = pools.min_by(|(_, a), (_, b)| distance(a[0]).total_cmp(&distance(b[0])))?;
+    Some(WaitFinding {
+        cause: WaitCause::WorkerPool,
+        name: name.into(),
+        process: process.process.clone(),
+        threads: members,
+        of: process.threads,
+        share: (members / process.threads.max(members)).min(1.0),
+        ..WaitFinding::default()
+    })
+}
+
+/// Returns the connections of an event loop to one peer if all are busy while further requests wait for one.
+fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
+    let process = activity.process;
+    let demand = requests.demand();
+    let is_used_up = |peer: &&PeerConnections| {
+        let is_own = peer.process == process.process;
+        is_own
+            && peer.open >= MIN_MEMBERS - WAIT_FEW
+            && peer.busy >= WAIT_POOL_BUSY * peer.open
+            && demand >= peer.open + WAIT_QUEUE
+    };
+    let largest = profile.peers.iter().filter(is_used_up).max_by(|a, b| a.busy.total_cmp(&b.busy));
+    let peer = largest.filter(|_| process.epoll)?;
+    Some(WaitFinding {
+        cause: WaitCause::ConnectionPool,
+        process: process.process.clone(),
+        peer: peer.address.clone(),
+        counted: "requests".into(),
+        threads: demand - peer.open,
+        of: demand,
+        share: ((demand - peer.open) / demand).clamp(0.0, 1.0),
+        ..WaitFinding::default()
+    })
+}
+
+/// Returns the name of a process without its id.
+fn name_of(process: &str) -> &str {
+    process.rsplit_once(':').map_or(process, |(name, _)| name)
+}

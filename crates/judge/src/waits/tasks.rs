@@ -1,0 +1,81 @@
+//! Causes among the tasks that a runtime schedules itself: goroutines that wait for a mutex, for room in a channel, or for a connection.
+
+use run::{TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding, WaitProfile};
+
+use super::requests::Requests;
+use crate::thresholds::{WAIT_HOLDS_NONE, WAIT_MOSTLY};
+
+/// Name of the tasks of Go.
+const GOROUTINES: &str = "goroutines";
+/// Function of Go's standard library in which a task waits for a connection of a pool.
+const POOL_FUNCTION: &str = "database/sql.(*DB).conn";
+
+/// Returns the causes for which most requests in progress wait as tasks.
+pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
+    let findings = profile.tasks.iter().filter_map(|group| {
+        let cause = cause(group)?;
+        hold_requests(group, requests).then(|| finding(profile, group, cause))
+    });
+    findings.collect()
+}
+
+fn cause(group: &TaskGroup) -> Option<WaitCause> {
+    match group.state {
+        TaskState::Lock => Some(WaitCause::Lock),
+        TaskState::Send if !group.function.is_empty() => Some(WaitCause::WorkerPool),
+        TaskState::Select | TaskState::Receive if group.function.starts_with(POOL_FUNCTION) => {
+            Some(WaitCause::ConnectionPool)
+        }
+        _ => None,
+    }
+}
+
+/// Returns true if most requests in progress can be among these tasks, and these tasks have requests. Idle tasks have none.
+fn hold_requests(group: &TaskGroup, requests: &Requests) -> bool {
+    let Some((low, _)) = requests.in_progress() else { return false };
+    let has_requests = requests.per_waiter(0.0, group.tasks).is_some_and(|(_, high)| high >= 1.0 - WAIT_HOLDS_NONE);
+    group.tasks >= WAIT_MOSTLY.max(WAIT_MOSTLY * low) && has_requests
+}
+
+fn finding(profile: &WaitProfile, group: &TaskGroup, cause: WaitCause) -> WaitFinding {
+    let tasks = profile.tasks.iter().filter(|other| other.process == group.process);
+    let (of, running) = tasks.fold((0.0, 0.0), |(of, running), other| {
+        let runs = matches!(other.state, TaskState::Running | TaskState::Runnable);
+        (of + other.tasks, running + if runs { other.tasks } else { 0.0 })
+    });
+    let peers = profile.peers.iter().filter(|peer| peer.process == group.process);
+    let peer = peers.max_by(|a, b| a.busy.total_cmp(&b.busy)).filter(|_| cause == WaitCause::ConnectionPool);
+    // The stack of a running goroutine cannot be read, so it may be inside the function.
+    let holder = match group.inside_state {
+        Some(state) if group.inside >= WAIT_MOSTLY => Some(thread_state(state)),
+        _ if running >= WAIT_MOSTLY => Some(ThreadState::OnCpu),
+        _ => None,
+    };
+    WaitFinding {
+        cause,
+        name: group.function.clone(),
+        process: group.process.clone(),
+        counted: GOROUTINES.into(),
+        threads: group.tasks,
+        of,
+        holder,
+        holder_probable: holder.is_some(),
+        function: group.function.clone(),
+        peer: peer.map(|peer| peer.address.clone()).unwrap_or_default(),
+        share: (group.tasks / of.max(group.tasks)).min(1.0),
+        ..WaitFinding::default()
+    }
+}
+
+/// Returns what the thread of a task would do.
+const fn thread_state(state: TaskState) -> ThreadState {
+    match state {
+        TaskState::Running => ThreadState::OnCpu,
+        TaskState::Runnable => ThreadState::Runnable,
+        TaskState::Sleep => ThreadState::Sleep,
+        TaskState::Network => ThreadState::Peer,
+        TaskState::Lock | TaskState::Send | TaskState::Receive | TaskState::Select | TaskState::Other => {
+            ThreadState::Futex
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Sums over readings of goroutines: how many wait for what in which function.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use run::{TaskGroup, TaskState};
+use stacks::{Frame, Goroutine, Goroutines, StackCounts};
+
+use super::rows::largest;
+
+/// Maximum number of distinct functions during the sampling.
+const MAX_FUNCTIONS: usize = 4096;
+
+/// Functions of Go's runtime in which a goroutine waits, without "internal/" before them.
+const WAITS: &[(&str, TaskState)] = &[
+    ("sync.runtime_SemacquireMutex", TaskState::Lock),
+    ("sync.runtime_SemacquireRWMutex", TaskState::Lock),
+    ("sync.runtime_SemacquireRWMutexR", TaskState::Lock),
+    ("runtime.chansend", TaskState::Send),
+    ("runtime.chanrecv", TaskState::Receive),
+    ("runtime.selectgo", TaskState::Select),
+    ("time.Sleep", TaskState::Sleep),
+    ("poll.runtime_pollWait", TaskState::Network),
+];
+
+/// Beginnings of the functions that wait on behalf of others.
+const LIBRARIES: [&str; 4] = ["runtime.", "sync.", "time.", "internal/"];
+
+#[derive(Debug, Default)]
+struct ProcessTasks {
+    readings: f64,
+    /// Tasks by state and function that waits, with its place.
+    groups: BTreeMap<(TaskState, Waits), f64>,
+    /// Tasks by function somewhere in their stack, and by state.
+    inside: BTreeMap<Arc<str>, BTreeMap<TaskState, f64>>,
+}
+
+/// Function that waits, and its text with file and line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Waits {
+    function: Arc<str>,
+    text: String,
+}
+
+/// Sums by process.
+#[derive(Debug, Default)]
+pub(super) struct TaskSums(BTreeMap<Arc<str>, ProcessTasks>);
+
+impl TaskSums {
+    /// Adds a reading of a process. `stacks` gets the waiting ones, without those that wait for the network, which are mostly idle.
+    pub(super) fn add(&mut self, process: &Arc<str>, read: &Goroutines, stacks: &mut StackCounts) {
+        let sums = self.0.entry(process.clone()).or_default();
+        let weight = read.listed_per_read as f64;
+        sums.readings += 1.0;
+        for goroutine in &read.goroutines {
+            let state = state(goroutine);
+            let frames: &[Frame] = if let Goroutine::Waiting(frames) = goroutine { frames } else { &[] };
+            sums.add(state, frames, weight);
+            if !matches!(state, TaskState::Running | TaskState::Runnable | TaskState::Network) {
+                stacks.add(process, frames, weight);
+            }
+        }
+    }
+
+    /// Returns the groups, the largest first.
+    pub(super) fn rows(&self, instance: impl Fn(&Arc<str>) -> String) -> Vec<TaskGroup> {
+        let rows = self.0.iter().flat_map(|(process, sums)| {
+            let process = instance(process);
+            sums.rows().map(move |row| TaskGroup { process: process.clone(), ..row }).collect::<Vec<_>>()
+        });
+        largest(rows.collect(), |row: &TaskGroup| row.tasks)
+    }
+}
+
+impl ProcessTasks {
+    fn add(&mut self, state: TaskState, frames: &[Frame], weight: f64) {
+        let room = |known: usize, has: bool| known < MAX_FUNCTIONS || has;
+        let id = (state, waiting_function(frames));
+        if room(self.groups.len(), self.groups.contains_key(&id)) {
+            *self.groups.entry(id).or_default() += weight;
+        }
+        let functions: BTreeSet<&Arc<str>> = frames.iter().filter_map(|frame| frame.function.as_ref()).collect();
+        for function in functions {
+            if room(self.inside.len(), self.inside.contains_key(function)) {
+                *self.inside.entry(function.clone()).or_default().entry(state).or_default() += weight;
+            }
+        }
+    }
+
+    fn rows(&self) -> impl Iterator<Item = TaskGroup> {
+        self.groups.iter().map(|((state, waits), sum)| {
+            let all = self.inside.get(&waits.function);
+            let others = all.into_iter().flatten().filter(|(other, _)| *other != state);
+            let largest = others.clone().max_by(|(_, a), (_, b)| a.total_cmp(b));
+            let inside: f64 = others.map(|(_, sum)| sum).fold(0.0, |a, b| a + b);
+            TaskGroup {
+                process: String::new(),
+                state: *state,
+                function: waits.text.clone(),
+                tasks: sum / self.readings.max(1.0),
+                inside: inside / self.readings.max(1.0),
+                inside_state: largest.map(|(state, _)| *state),
+            }
+        })
+    }
+}
+
+/// Returns the activity of a goroutine. The innermost known function tells what it waits for.
+fn state(goroutine: &Goroutine) -> TaskState {
+    let frames = match goroutine {
+        Goroutine::Running | Goroutine::InCall => return TaskState::Running,
+        Goroutine::Runnable => return TaskState::Runnable,
+        Goroutine::Waiting(frames) => frames,
+    };
+    let waits = |frame: &Frame| {
+        let function = frame.function.as_deref()?.trim_start_matches("internal/");
+        WAITS.iter().find(|(name, _)| *name == function).map(|(_, state)| *state)
+    };
+    frames.iter().find_map(waits).unwrap_or_default()
+}
+
+/// Returns the innermost function outside of Go's libraries for waiting.
+fn waiting_function(frames: &[Frame]) -> Waits {
+    let is_own = |frame: &&Frame| {
+        frame.function.as_deref().is_some_and(|f| !LIBRARIES.iter().any(|library| f.starts_with(library)))
+    };
+    let Some(frame) = frames.iter().find(is_own) else { return Waits::default() };
+    let place = frame.place().map(|place| format!(" ({place})")).unwrap_or_default();
+    let function = frame.function.clone().unwrap_or_default();
+    Waits { text: format!("{function}{place}"), function }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(functions: &[&str]) -> Goroutine {
+        let frame = |function: &&str| Frame {
+            function: Some((*function).into()),
+            module: "app".into(),
+            file: Some("/src/app.go".into()),
+            line: Some(7),
+        };
+        Goroutine::Waiting(functions.iter().map(frame).collect())
+    }
+
+    #[test]
+    fn goroutines_are_counted_by_what_they_wait_for_and_in_which_function() {
+        let lock =
+            ["runtime.gopark", "internal/sync.runtime_SemacquireMutex", "sync.(*Mutex).Lock", "main.work", "main.main"];
+        let mut goroutines = vec![waiting(&lock); 7];
+        goroutines.push(waiting(&["runtime.gopark", "time.Sleep", "main.rest", "main.work"]));
+        goroutines.push(waiting(&[
+            "runtime.gopark",
+            "runtime.netpollblock",
+            "internal/poll.runtime_pollWait",
+            "net.read",
+        ]));
+        goroutines.push(Goroutine::Running);
+        let (mut sums, mut stacks) = (TaskSums::default(), StackCounts::default());
+        sums.add(&"app".into(), &Goroutines { goroutines, listed_per_read: 2 }, &mut stacks);
+        let rows = sums.rows(|process| format!("{process}:7"));
+        let row = |state| rows.iter().find(|row| row.state == state).unwrap();
+        let locked = row(TaskState::Lock);
+        assert_eq!(
+            (locked.process.as_str(), locked.function.as_str(), locked.tasks),
+            ("app:7", "main.work (app.go:7)", 14.0)
+        );
+        assert_eq!((locked.inside, locked.inside_state), (2.0, Some(TaskState::Sleep)));
+        assert_eq!((row(TaskState::Network).tasks, row(TaskState::Running).function.as_str()), (2.0, ""));
+        assert_eq!(stacks.total(), 16.0, "without the network");
+    }
+}

@@ -1,0 +1,55 @@
+//! Tasks that a language's runtime schedules on its own threads, sampled over time.
+
+use serde::{Deserialize, Serialize};
+
+use crate::figure::Figure;
+use crate::skip_empty;
+
+/// Activity of a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskState {
+    /// Running on a thread, or in a system call.
+    Running,
+    /// Ready to run, but without a thread.
+    Runnable,
+    /// Waiting for a mutex.
+    Lock,
+    /// Waiting until a channel has room. A channel that limits concurrent work makes tasks wait this way.
+    Send,
+    /// Waiting for a message on a channel.
+    Receive,
+    /// Waiting for one of several channels.
+    Select,
+    /// Sleeping for a fixed time.
+    Sleep,
+    /// Waiting for the network.
+    Network,
+    /// Waiting for something else.
+    #[default]
+    Other,
+}
+
+/// Tasks of a process in one state and in one function.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct TaskGroup {
+    /// Process, with its id if it is the only one with its name.
+    pub process: String,
+    /// Activity.
+    pub state: TaskState,
+    /// Function that waits, with its file and line if known; empty for running tasks.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub function: String,
+    /// Mean number of these tasks.
+    #[serde(with = "Figure")]
+    pub tasks: f64,
+    /// Mean number of other tasks that are inside the function or inside functions that it called.
+    #[serde(skip_serializing_if = "skip_empty::is_zero", with = "Figure")]
+    pub inside: f64,
+    /// Most frequent activity of the tasks inside; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inside_state: Option<TaskState>,
+}
