@@ -6,6 +6,7 @@
 mod capacity;
 mod delay;
 mod lock;
+mod pool;
 mod sleep;
 mod spin;
 mod work;
@@ -59,6 +60,11 @@ pub const BEHAVIOURS: &[BehaviourSpec] = &[
         option: "lock",
         help: "each request holds one lock of the whole server, asleep: server-concurrency",
         kind: Kind::Session(lock::delay),
+    },
+    BehaviourSpec {
+        option: "pool",
+        help: "each request holds one of these places of the whole server, asleep: server-concurrency",
+        kind: Kind::Session(pool::delay),
     },
     BehaviourSpec {
         option: "spin",
