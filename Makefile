@@ -39,6 +39,7 @@ test: lint dist
 
 # Everything else, live: tests that measure one at a time, the others side by side. Run it before you call a change done.
 verify: test
+	scripts/install-needs verify
 	cargo test --workspace --locked --no-run --message-format=json-render-diagnostics --features loadline/verify \
 	  --test verify --test alone $(addprefix --test ,$(subst $(comma), ,$(LONG_TESTS))) >target/verify.json
 	cargo test --locked --doc -p loadline-event -p loadline-testbed

@@ -1,5 +1,5 @@
 //! Goroutines of a running Go program.
-#![allow(missing_docs, unused_crate_dependencies)]
+#![allow(missing_docs, unused_crate_dependencies, clippy::unwrap_used)]
 
 #[allow(dead_code, reason = "each test uses a part")]
 mod common;

@@ -5,6 +5,7 @@ mod applications;
 mod compare;
 mod doctored_counters;
 mod hosts;
+mod inside;
 mod live_connects;
 mod live_count;
 mod live_levers;

@@ -1,0 +1,112 @@
+//! Programs that nobody here wrote, each with one planted cause of waiting or of CPU time. The first sentence of `find` must name the cause.
+//! The sources are in `inside/`; packages come from public registries and are kept in `target/applications`.
+
+use std::process::Command;
+
+use serde_json::Value;
+use testkit::{OtherPrograms, alone_with_release, json, verdict};
+
+mod database;
+mod packages;
+mod servers;
+
+use servers::Server;
+
+/// A planted cause.
+enum Planted {
+    /// Cause and a part of its name, its function or its peer.
+    Wait(&'static str, &'static str),
+    /// Part of the name of a function that uses the CPU, one of these.
+    Function(&'static [&'static str]),
+    /// Verdict alone: the cause inside the process is not visible from outside.
+    Verdict(&'static str),
+}
+
+/// Returns true if the beginning of the verdict's sentence is a finding with this cause.
+fn is_named(run: &Value, planted: &Planted) -> bool {
+    let sentence = run["findings"]["bottleneck"]["sentence"].as_str().unwrap_or_default();
+    let list = |name: &str| run["findings"][name].as_array().cloned().unwrap_or_default();
+    match planted {
+        Planted::Wait(cause, name) => list("waits").iter().any(|wait| {
+            let has_name =
+                ["name", "function", "peer"].iter().any(|key| wait[*key].as_str().unwrap_or_default().contains(name));
+            wait["cause"] == *cause && has_name && sentence.starts_with(wait["sentence"].as_str().unwrap_or("-"))
+        }),
+        Planted::Verdict(id) => testkit::bottleneck(run) == *id,
+        Planted::Function(parts) => list("hot").first().is_some_and(|hot| {
+            let function = hot["function"].as_str().unwrap_or_default();
+            parts.iter().any(|part| function.contains(part)) && sentence.contains(function)
+        }),
+    }
+}
+
+/// Runs `find` against a server and checks that the verdict names the cause, unless other programs disturbed it.
+fn check(test: &str, binary: &std::path::Path, server: Option<Server>, flags: &[&str], planted: &Planted) {
+    let Some(server) = server else { return };
+    let others = OtherPrograms::watch();
+    let args = [&["find", &server.url, "--budget", "20s", "--max-connections", "64"], flags].concat();
+    let run = json(binary, &args);
+    println!("{test}: {}", verdict(&run));
+    if others.stayed_away(test) {
+        assert!(
+            is_named(&run, planted),
+            "{}\n{:#}\n{:#}",
+            verdict(&run),
+            run["findings"]["waits"],
+            run["findings"]["hot"]
+        );
+    }
+}
+
+/// Starts a server for a test.
+fn started(test: &str, start: impl FnOnce(&str) -> Option<Server>) -> Option<Server> {
+    start(test)
+}
+
+/// Defines one test per application.
+macro_rules! applications {
+    ($($test:ident: $server:expr, [$($flag:literal),*], $planted:expr;)+) => {$(
+        #[test]
+        fn $test() {
+            let (_alone, binary) = alone_with_release!(stringify!($test));
+            let server = started(stringify!($test), $server);
+            check(stringify!($test), &binary, server, &[$($flag),*], &$planted);
+        }
+    )+};
+}
+
+use Planted::{Function, Verdict, Wait};
+
+applications! {
+    flask_with_a_global_lock: |test| servers::python(test, "flask_lock.py"), [], Wait("lock", "");
+    fastapi_with_a_sleep_in_its_event_loop: |test| servers::python(test, "fastapi_sleep.py"), [], Wait("blocking-call", "");
+    express_with_pbkdf2: |test| servers::express(test, "hash", &[]), [], Function(&["sha512"]);
+    express_with_three_connections: |test| servers::express_pool(test, 3), [], Wait("connection-pool", "127.0.0.1");
+    pgbouncer_with_three_connections: servers::pgbouncer, [], Wait("connection-pool", "127.0.0.1");
+    tomcat_with_eight_threads: servers::tomcat, [], Wait("worker-pool", "http-nio");
+    go_with_a_mutex: |test| servers::go(test, "mutex"), [], Wait("lock", "main.underLock");
+    go_with_a_semaphore: |test| servers::go(test, "semaphore"), [], Wait("worker-pool", "main.withPlace");
+    php_fpm_with_five_children: servers::php_fpm, [], Wait("worker-pool", "");
+    puma_with_two_threads: servers::puma, [], Verdict("server-concurrency");
+    nginx_with_gzip_at_level_9: servers::nginx_gzip, ["--header", "Accept-Encoding: gzip"], Function(&["deflate", "longest_match"]);
+    haproxy_with_a_key_of_4096_bits: servers::haproxy, ["--new-connections", "--insecure"], Function(&["bn_", "mul", "rsa", "RSA", "mont"]);
+    axum_with_a_mutex_of_std: servers::axum, [], Wait("lock", "LOCK");
+    a_server_in_c_that_flushes_under_a_lock: servers::c_fsync, [], Wait("lock", "log_lock");
+}
+
+/// Own servers with planted causes.
+#[test]
+fn own_servers_name_their_planted_causes() {
+    let (_alone, binary) = alone_with_release!("own servers");
+    for (option, planted) in [
+        ("lock=5", Wait("lock", "planted_lock")),
+        ("pool=3", Wait("worker-pool", "planted_pool")),
+        ("spin=500", Function(&["planted_spin"])),
+    ] {
+        let mut command = Command::new(&binary);
+        command.args(["serve", "http", "--model", "blocking", "--option", option]);
+        let server = testkit::served(command);
+        let server = Server { url: format!("http://{}/", server.addr), parts: vec![Box::new(server)] };
+        check(option, &binary, Some(server), &[], &planted);
+    }
+}

@@ -1,0 +1,171 @@
+//! Starts each application on a free port.
+
+use std::any::Any;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use testkit::{ChildProcess, free_port, program, skip};
+
+use super::database::{Postgres, postgres};
+use super::packages::{self, source};
+
+/// A running application. Its processes end with this value, in order.
+pub(super) struct Server {
+    pub(super) url: String,
+    pub(super) parts: Vec<Box<dyn Any>>,
+}
+
+fn started(mut command: Command, port: u16) -> Server {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    Server {
+        url: format!("http://127.0.0.1:{port}/"),
+        parts: vec![Box::new(ChildProcess::listening(&mut command, port))],
+    }
+}
+
+impl Server {
+    fn with(mut self, part: impl Any) -> Self {
+        self.parts.push(Box::new(part));
+        self
+    }
+}
+
+fn installed(test: &str, names: &[&str]) -> Option<PathBuf> {
+    let found = names.iter().find_map(|name| program(name));
+    if found.is_none() {
+        skip(test, format!("{} is not installed", names.join(" or ")));
+    }
+    found
+}
+
+pub(super) fn python(test: &str, name: &str) -> Option<Server> {
+    let (python, packages, port) = (installed(test, &["python3"])?, packages::python(test)?, free_port());
+    let mut command = Command::new(python);
+    command.env("PYTHONPATH", packages).arg(source(name)).arg(port.to_string());
+    Some(started(command, port))
+}
+
+pub(super) fn express(test: &str, limit: &str, more: &[&str]) -> Option<Server> {
+    let (node, packages, port) = (installed(test, &["node"])?, packages::node(test)?, free_port());
+    let mut command = Command::new(node);
+    command.env("NODE_PATH", packages).arg(source("express.js")).args([limit, &port.to_string()]).args(more);
+    Some(started(command, port))
+}
+
+pub(super) fn express_pool(test: &str, connections: u32) -> Option<Server> {
+    let database = postgres(test)?;
+    let url = url_of(database.port);
+    Some(express(test, "pool", &[&url, &connections.to_string()])?.with(database))
+}
+
+fn url_of(port: u16) -> String {
+    format!("postgres://postgres@127.0.0.1:{port}/postgres")
+}
+
+pub(super) fn pgbouncer(test: &str) -> Option<Server> {
+    let database: Postgres = postgres(test)?;
+    let (bouncer, port) = database.pgbouncer(test, 3)?;
+    Some(express(test, "pool", &[&url_of(port), "100"])?.with(bouncer).with(database))
+}
+
+pub(super) fn tomcat(test: &str) -> Option<Server> {
+    let (java, class_path, port) = (installed(test, &["java"])?, packages::tomcat(test)?, free_port());
+    let mut command = Command::new(java);
+    command.arg("-cp").arg(class_path).args(["Tomcat8", &port.to_string()]);
+    Some(started(command, port))
+}
+
+pub(super) fn go(test: &str, limit: &str) -> Option<Server> {
+    let (built, port) = (packages::go(test)?, free_port());
+    let mut command = Command::new(built);
+    command.args([limit, &port.to_string()]);
+    Some(started(command, port))
+}
+
+/// Starts nginx with these lines in its server block.
+fn nginx(test: &str, http: &str, server: &str) -> Option<Server> {
+    let (nginx, port, dir) = (installed(test, &["nginx"])?, free_port(), tempfile::tempdir().unwrap());
+    let d = dir.path();
+    assert!(Command::new("chmod").arg("755").arg(d).status().unwrap().success());
+    let lines: String = (0..12_000).map(|i| format!("line {} of {i}\n", i * 7919 % 1000)).collect();
+    std::fs::write(d.join("index.html"), lines).unwrap();
+    let config = format!(
+        "daemon off; worker_processes 1; pid {d}/pid; error_log {d}/error; events {{ worker_connections 512; }}
+         http {{ access_log off; {http} server {{ listen 127.0.0.1:{port}; root {d}; {server} }} }}",
+        d = d.display()
+    );
+    std::fs::write(d.join("nginx.conf"), config).unwrap();
+    let mut command = Command::new(nginx);
+    command.arg("-c").arg(d.join("nginx.conf")).arg("-e").arg(d.join("error"));
+    Some(started(command, port).with(dir))
+}
+
+pub(super) fn nginx_gzip(test: &str) -> Option<Server> {
+    nginx(test, "gzip on; gzip_comp_level 9; types { text/plain html; } gzip_types text/plain;", "")
+}
+
+pub(super) fn php_fpm(test: &str) -> Option<Server> {
+    let names = ["php-fpm8.2", "php-fpm8.3", "php-fpm8.4", "php-fpm"];
+    let (fpm, port, dir) = (installed(test, &names)?, free_port(), tempfile::tempdir().unwrap());
+    let user = if testkit::is_root() { "user = nobody\ngroup = nogroup\n" } else { "" };
+    let config = format!(
+        "[global]\nerror_log = {}/log\ndaemonize = no\n[www]\n{user}listen = 127.0.0.1:{port}\npm = static\npm.max_children = 5\n",
+        dir.path().display()
+    );
+    std::fs::write(dir.path().join("fpm.conf"), config).unwrap();
+    let mut command = Command::new(fpm);
+    command.args(["-F", "-n", "-y"]).arg(dir.path().join("fpm.conf")).stderr(Stdio::null());
+    // Workers run as nobody, who must be able to read the script.
+    let script = std::env::temp_dir().join("loadline-sleep.php");
+    std::fs::copy(source("sleep.php"), &script).unwrap();
+    let pass = format!(
+        "location / {{ fastcgi_pass 127.0.0.1:{port}; fastcgi_param SCRIPT_FILENAME {}; fastcgi_param REQUEST_METHOD GET; }}",
+        script.display()
+    );
+    let children = ChildProcess::listening(&mut command, port);
+    Some(nginx(test, "", &pass)?.with(children).with(dir))
+}
+
+pub(super) fn puma(test: &str) -> Option<Server> {
+    let (puma, port) = (installed(test, &["puma"])?, free_port());
+    let mut command = Command::new(puma);
+    command.args(["-t", "2:2", "-b", &format!("tcp://127.0.0.1:{port}")]).arg(source("sleep.ru"));
+    Some(started(command, port))
+}
+
+pub(super) fn haproxy(test: &str) -> Option<Server> {
+    let (haproxy, openssl) = (installed(test, &["haproxy"])?, installed(test, &["openssl"])?);
+    let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
+    let at = |name: &str| dir.path().join(name);
+    let mut make = Command::new(openssl);
+    make.args(["req", "-x509", "-newkey", "rsa:4096", "-nodes", "-days", "9", "-subj", "/CN=localhost", "-keyout"]);
+    make.arg(at("key")).arg("-out").arg(at("certificate")).stderr(Stdio::null());
+    assert!(make.status().unwrap().success());
+    let read = |name| std::fs::read_to_string(at(name)).unwrap();
+    std::fs::write(at("both.pem"), read("certificate") + &read("key")).unwrap();
+    let config = format!(
+        "global\n nbthread 1\n tune.ssl.cachesize 0\ndefaults\n mode http\n timeout client 9s\n timeout server 9s\n timeout connect 9s\n\
+         frontend f\n bind 127.0.0.1:{port} ssl crt {} no-tls-tickets\n\
+         \x20http-request return status 200 content-type text/plain string done\n",
+        at("both.pem").display()
+    );
+    std::fs::write(at("haproxy.cfg"), config).unwrap();
+    let mut command = Command::new(haproxy);
+    command.arg("-db").arg("-f").arg(at("haproxy.cfg"));
+    let server = started(command, port);
+    Some(Server { url: format!("https://127.0.0.1:{port}/"), ..server }.with(dir))
+}
+
+pub(super) fn axum(test: &str) -> Option<Server> {
+    let (built, port) = (packages::axum(test)?, free_port());
+    let mut command = Command::new(built);
+    command.arg(port.to_string());
+    Some(started(command, port))
+}
+
+pub(super) fn c_fsync(test: &str) -> Option<Server> {
+    let (built, port, dir) = (packages::c(test)?, free_port(), tempfile::tempdir_in(packages::folder()).unwrap());
+    let mut command = Command::new(built);
+    command.arg(port.to_string()).arg(dir.path().join("log"));
+    Some(started(command, port).with(dir))
+}
