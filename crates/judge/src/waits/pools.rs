@@ -19,16 +19,16 @@ pub(super) fn busy_children(activity: &Activity<'_>, state: ThreadState, request
     let all = process.processes.max(1.0);
     let [blocked, idle] = [activity.threads(|s| s == state) * all, activity.threads(ThreadState::is_idle) * all];
     let is_used_up =
-        blocked >= MIN_MEMBERS - WAIT_FEW && idle < 1.0 + WAIT_FEW && blocked + idle >= process.threads - WAIT_MOSTLY;
+        blocked >= MIN_MEMBERS - WAIT_FEW && blocked >= WAIT_MOSTLY * process.threads && idle < 1.0 + WAIT_FEW;
     let queues = requests.demand() >= blocked + WAIT_QUEUE;
     (is_single_threaded && is_used_up && queues).then(|| WaitFinding {
         cause: WaitCause::WorkerPool,
         process: process.process.clone(),
         counted: "processes".into(),
-        threads: blocked,
+        threads: process.threads - idle,
         of: process.processes,
         holder: Some(state),
-        share: (blocked / all).min(1.0),
+        share: ((process.threads - idle) / all).clamp(0.0, 1.0),
         ..WaitFinding::default()
     })
 }
