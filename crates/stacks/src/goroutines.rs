@@ -57,6 +57,13 @@ pub struct Goroutines {
     pub listed_per_read: u64,
 }
 
+/// Entry of the runtime's list.
+struct Entry {
+    status: u32,
+    pc: u64,
+    sp: u64,
+}
+
 /// Places of the runtime's list.
 pub(crate) struct GoRuntime {
     memory: Remote,
@@ -76,7 +83,7 @@ impl GoRuntime {
     }
 
     /// Returns the status and the place of at most `max` goroutines, and the number of listed entries for each entry read.
-    fn read(&mut self, max: u64) -> Option<(Vec<(u32, u64, u64)>, u64)> {
+    fn read(&mut self, max: u64) -> Option<(Vec<Entry>, u64)> {
         self.memory.forget();
         let length = self.memory.word(self.length)?.min(MAX_LISTED);
         let list = self.memory.word(self.list)?;
@@ -91,7 +98,7 @@ impl GoRuntime {
             let state = at.checked_add(status).and_then(|at| self.memory.half(at));
             let (pc, sp) = (field(&mut self.memory, PC), field(&mut self.memory, SP));
             if let (Some(state), Some(pc), Some(sp)) = (state, pc, sp) {
-                found.push((state & STATUS, pc, sp));
+                found.push(Entry { status: state & STATUS, pc, sp });
             }
         }
         Some((found, step))
@@ -127,7 +134,7 @@ impl Process {
     /// programs than Go's, and for stripped ones.
     pub fn goroutines(&mut self, max: u64) -> Option<Goroutines> {
         let (read, listed_per_read) = self.go.as_mut()?.read(max)?;
-        let goroutine = |(status, pc, sp)| {
+        let goroutine = |Entry { status, pc, sp }| {
             Some(match status {
                 RUNNING => Goroutine::Running,
                 RUNNABLE => Goroutine::Runnable,
