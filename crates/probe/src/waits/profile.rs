@@ -7,7 +7,7 @@ use run::{ClientConnections, PeerConnections, ThreadState, TitleGroup, WaitGroup
 
 use super::futex_sums::{FutexSums, UserRounds};
 use super::names::Names;
-use super::round::{ConnectionSample, ProcessSample, Round, ThreadSample, WaitKey};
+use super::round::{ConnectionSample, PeerId, ProcessSample, Round, ThreadSample, WaitKey};
 use super::rows::{address_text, largest};
 
 /// Maximum number of distinct groups during the sampling. Further ones are dropped, since a server may open any number
@@ -48,7 +48,7 @@ pub(super) struct ProfileSums {
     futexes: FutexSums,
     users: UserRounds,
     clients: (u64, [f64; 5]),
-    peers: BTreeMap<(Arc<str>, Arc<str>), (f64, f64)>,
+    peers: BTreeMap<PeerId, (f64, f64)>,
     peer_readings: u64,
 }
 
@@ -205,7 +205,7 @@ impl ProfileSums {
 
     fn peer_rows(&self) -> Vec<PeerConnections> {
         let mean = |sum: f64| sum / self.peer_readings.max(1) as f64;
-        let row = |((process, address), (open, busy)): (&(Arc<str>, Arc<str>), &(f64, f64))| PeerConnections {
+        let row = |((process, address), (open, busy)): (&PeerId, &(f64, f64))| PeerConnections {
             process: self.instance(process),
             address: address.to_string(),
             open: mean(*open),

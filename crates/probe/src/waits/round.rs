@@ -64,6 +64,9 @@ pub(super) struct ConnectionSample {
     pub(super) peers: Vec<PeerSample>,
 }
 
+/// Name of the processes and address of the peer.
+pub(super) type PeerId = (Arc<str>, Arc<str>);
+
 /// Connections of the processes with one name to one address.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct PeerSample {

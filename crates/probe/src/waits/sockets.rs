@@ -10,7 +10,7 @@ use sys::diag::Diag;
 use crate::tree::diag_in;
 
 use super::exchanges;
-use super::round::{ConnectionSample, PeerSample};
+use super::round::{ConnectionSample, PeerId, PeerSample};
 
 /// Maximum number of connections that are read.
 const MAX_CONNECTIONS: usize = 16_384;
@@ -103,7 +103,7 @@ impl Sockets {
         })?;
         self.uses.clear();
         let mut clients = Vec::new();
-        let mut peers: BTreeMap<(Arc<str>, Arc<str>), (f64, f64)> = BTreeMap::new();
+        let mut peers: BTreeMap<PeerId, (f64, f64)> = BTreeMap::new();
         for connection in tcp.iter().filter(|c| c.inode != 0) {
             let local = connection.local.port();
             if self.ports.contains(&local) {
