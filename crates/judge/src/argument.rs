@@ -116,7 +116,8 @@ fn objective(findings: &Findings) -> Option<String> {
         (Some(low), Some(high)) => format!(" (95 % interval {} to {})", rate(low), rate(high)),
         _ => String::new(),
     };
-    Some(format!("The objective ({}) held up to {}{interval}{failed}.", c.objective, rate(c.rate)))
+    let least = if c.at_least { ", the highest load that was tried" } else { "" };
+    Some(format!("The objective ({}) held up to {}{interval}{failed}{least}.", c.objective, rate(c.rate)))
 }
 
 fn end(findings: &Findings) -> String {

@@ -30,11 +30,13 @@ struct Figure {
     high: Option<f64>,
     /// Share of the requests that were never answered, if that makes the value a lower bound.
     lost: Option<f64>,
+    /// True if no load failed, so that the value is a lower bound.
+    none_failed: bool,
 }
 
 impl Figure {
     fn around(value: Option<f64>, interval: Option<(f64, f64)>) -> Self {
-        Self { value, low: interval.map(|i| i.0), high: interval.map(|i| i.1), lost: None }
+        Self { value, low: interval.map(|i| i.0), high: interval.map(|i| i.1), ..Self::default() }
     }
 }
 
@@ -225,7 +227,8 @@ fn over(parts: &[Option<Seen<'_>>], figure: &str, allowed: f64) -> Figure {
 fn capacity(findings: &Findings) -> Figure {
     let all = findings.repeats.iter().all(|repeat| repeat.capacity.is_some());
     let found = findings.capacity.as_ref().filter(|c| c.held && all);
-    Figure::around(found.map(|c| c.rate), found.and_then(|c| c.low.zip(c.high)))
+    let around = Figure::around(found.map(|c| c.rate), found.and_then(|c| c.low.zip(c.high)));
+    Figure { none_failed: found.is_some_and(|c| c.at_least), ..around }
 }
 
 /// Returns why a figure was not measured, where repeats are the reason.
@@ -238,6 +241,9 @@ fn missing(parts: &[Option<Seen<'_>>], findings: &Findings, figure: &str, all: u
     match (figure == "capacity", nothing, held_none) {
         (false, 1.., _) if all > 1 => format!("not measured: {nothing} of {all} repeats completed nothing"),
         (true, _, 1..) => format!("not measured: {held_none} of {all} repeats held the objective at no rate"),
+        (true, ..) if findings.capacity.as_ref().is_some_and(|c| !c.held) => {
+            "not measured: no load held the objective".into()
+        }
         _ => "not measured".into(),
     }
 }
@@ -260,14 +266,17 @@ fn one(expectation: &Expectation, parts: &[Option<Seen<'_>>], findings: &Finding
     let met = value.is_some_and(|v| match expectation.at_least {
         true => v >= expectation.limit,
         // A lower bound below the limit says nothing about the value.
-        false => v <= expectation.limit && found.lost.is_none(),
+        false => v <= expectation.limit && found.lost.is_none() && !found.none_failed,
     });
+    // A rate that no load failed at may be any higher one.
+    let undecided = found.none_failed && !met && value.is_some_and(|v| v <= expectation.limit);
     ExpectationResult {
         text: expectation.text.clone(),
         value,
         low: found.low,
         high: found.high,
         met,
+        undecided,
         found: value.map_or_else(|| missing(parts, findings, figure, all), |value| words(figure, value, &found)),
     }
 }
@@ -287,6 +296,12 @@ fn words(figure: &str, value: f64, found: &Figure) -> String {
         _ => String::new(),
     };
     match found.lost {
+        _ if found.none_failed => {
+            format!(
+                "it is at least {}: no load failed, and higher ones were not tried (give a longer --budget)",
+                one(value)
+            )
+        }
         None => format!("it was {}{between}", one(value)),
         Some(lost) if lost > 0.0 => {
             format!("it was at least {}: {} of the requests were never answered", one(value), percent(lost))
@@ -361,6 +376,17 @@ mod tests {
         let last = run.findings.expected.last().unwrap();
         assert!(!last.met && last.found.contains("/s"), "{last:?}");
         assert_eq!(run.findings.failure, Some(Failure::Expectation));
+    }
+
+    /// A lower bound below the limit decides nothing, and one above it decides both ways.
+    #[test]
+    fn a_capacity_that_no_load_reached_meets_what_lies_below_it_and_leaves_the_rest_open() {
+        let mut run = crate::planted::PlantedRun::new(10_000.0, 1000.0).steps(&[1]).rates(&[0.08, 0.15]).run();
+        run.plan.expect = ["capacity>=100", "capacity>=500", "capacity<=500", "capacity<=100"].map(expect).into();
+        crate::judge(&mut run);
+        let found: Vec<(bool, bool)> = run.findings.expected.iter().map(|e| (e.met, e.undecided)).collect();
+        assert_eq!(found, [(true, false), (false, true), (false, true), (false, false)], "{:#?}", run.findings);
+        assert!(run.findings.expected[1].found.starts_with("it is at least 150/s"), "{:?}", run.findings.expected[1]);
     }
 
     fn expect(text: &str) -> Expectation {

@@ -7,11 +7,11 @@ use run::{Run, Trial};
 
 use crate::Facts;
 use crate::course::offered;
-use crate::number::{figure, percent};
+use crate::number::{figure, percent, ratio};
 use crate::signals::chance;
 use crate::signals::cpu::full;
-use crate::single::{clients, closed, failed_share, server_of};
-use crate::thresholds::{LIKELY, MOST_FAIL};
+use crate::single::{clients, closed, failed_and_all, failed_share, server_of};
+use crate::thresholds::{LIKELY, MOST_FAIL, TREND_SURE};
 use crate::view::Task;
 
 /// Failures that say more than the use of any CPU.
@@ -24,6 +24,8 @@ pub(crate) struct Failures<'a> {
     share: f64,
     /// True if most answers of the decisive trial failed. Its figures then say nothing about work.
     pub(crate) most: bool,
+    /// True if the share does not depend on the load. Failures then say nothing about a limit.
+    pub(crate) at_every_load: bool,
 }
 
 impl<'a> Failures<'a> {
@@ -31,19 +33,25 @@ impl<'a> Failures<'a> {
         let failed = |trial: &'a Trial| Some((trial, failed_share(trial)?));
         let decisive = facts.decisive.and_then(failed).filter(|(_, share)| *share > MOST_FAIL);
         let broke = |(_, share): &(&Trial, f64)| *share > facts.limits.errors;
-        let load = |trial: &Trial| if closed(trial) { clients(trial) } else { trial.rates.offered_rate };
-        let of_search = facts.search.iter().copied().filter_map(failed).filter(broke);
-        let of_sweep = facts.sweep.iter().copied().filter_map(failed).filter(broke);
-        let least = |a: (&'a Trial, f64), b: (&'a Trial, f64)| if load(b.0) < load(a.0) { b } else { a };
-        let first = of_search.reduce(least).or_else(|| of_sweep.reduce(least));
+        if let Some((trial, share)) = at_every_load(facts).filter(|_| decisive.is_none() && facts.run.sent_requests()) {
+            return Some(Self { run: facts.run, trial, share, most: false, at_every_load: true });
+        }
+        let load = |trial: &Trial| trial.rates.offered_rate;
+        let broken = facts.search.iter().chain(&facts.sweep).copied().filter_map(failed).filter(broke);
+        let first = broken.reduce(|a, b| if load(b.0) < load(a.0) { b } else { a });
         let idle = || first.filter(|(trial, _)| had_time(trial));
         let (trial, share) = decisive.and(first).or(decisive).or_else(idle)?;
-        facts.run.sent_requests().then_some(Self { run: facts.run, trial, share, most: decisive.is_some() })
+        let most = decisive.is_some();
+        facts.run.sent_requests().then_some(Self { run: facts.run, trial, share, most, at_every_load: false })
     }
 
     /// Returns what failed, how, and from which load on.
     pub(crate) fn sentence(&self) -> String {
+        if self.at_every_load {
+            return format!("{} of the requests fail at every load{}", percent(self.share), self.kinds());
+        }
         let from = match closed(self.trial) {
+            true if clients(self.trial) <= 1.0 => "1 client".into(),
             true => format!("{} clients", figure(clients(self.trial))),
             false => format!("an offered {}", offered(self.run, self.trial)),
         };
@@ -60,6 +68,22 @@ impl<'a> Failures<'a> {
         let each: Vec<String> = kinds.iter().map(|(kind, n)| format!("{kind}: {}", figure(*n as f64))).collect();
         if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) }
     }
+}
+
+/// Returns the trial with the most requests, and the share of the requests of all trials that failed, where that share
+/// breaks the objective and no trial's share differs from it by more than chance.
+fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
+    let trials = || facts.sweep.iter().chain(&facts.search).copied();
+    let counts: Vec<(f64, f64)> = trials().map(failed_and_all).filter(|(_, all)| *all > 0.0).collect();
+    let sum = counts.iter().fold((0.0, 0.0), |sum, (failed, all)| (sum.0 + failed.min(*all), sum.1 + all));
+    let share = ratio(sum.0, sum.1).filter(|share| (facts.limits.errors..MOST_FAIL).contains(share))?;
+    // One request more or less is always chance.
+    let chance = |all: f64| TREND_SURE * (all * share * (1.0 - share)).sqrt() + 1.0;
+    let is_equal = counts.iter().all(|(failed, all)| (failed - share * all).abs() <= chance(*all));
+    // A first load without a failure shows that the share may depend on the load.
+    let several = counts.len() > 1 && counts.iter().all(|(failed, _)| *failed > 0.0);
+    let most = trials().max_by_key(|trial| trial.measured.tally.completed)?;
+    (several && is_equal && share > facts.limits.errors).then_some((most, share))
 }
 
 /// Returns true if the server had time left: neither its CPUs nor any of its threads were likely to be full.
@@ -103,6 +127,29 @@ mod tests {
         assert!(b.ruled_out.iter().any(|r| r.id == "server-single-thread" && r.why.contains("failed")), "{b:#?}");
         let works = refuses_from(1e9, 0.8, 49.0);
         assert_eq!(works.id, "server-single-thread", "{works:#?}");
+    }
+
+    /// A server of 10,000/s whose every fiftieth answer is 500, and trials in which other programs took its CPU.
+    #[test]
+    fn failures_that_do_not_depend_on_the_load_are_said_so_and_are_no_limit_on_purpose() {
+        let fails = |t: &mut run::Trial, p: &Point| {
+            if p.offered > 0.0 {
+                // Two windows in which the server got no CPU, as others did.
+                let slowed = if p.offered > 5000.0 { 0.0 } else { 0.25 * t.rates.completed_rate };
+                (t.rates.completed_rate, t.measured.tally.completed) = (slowed, (2.0 * slowed) as u64);
+            }
+            let tally = &mut t.measured.tally;
+            tally.unexpected_status = tally.completed / 50;
+            tally.unexpected_statuses = [("500".to_string(), tally.unexpected_status)].into();
+        };
+        let mut run =
+            PlantedRun::new(1000.0, 10_000.0).steps(&[1, 2, 4]).rates(&[0.3, 0.4, 0.9, 1.15]).change(fails).run();
+        crate::judge(&mut run);
+        let (b, warnings) = (&run.findings.bottleneck, &run.findings.trust.warnings);
+        assert_ne!(b.id, "server-rate-limit", "{b:#?}");
+        assert!(!b.sentence.contains("from "), "{b:#?}");
+        assert!(warnings.iter().any(|w| w.contains("2 % of the requests fail at every load")), "{warnings:#?}");
+        assert!(run.findings.capacity.as_ref().is_none_or(|c| !c.held));
     }
 
     /// One answer in a hundred fails at a server whose thread is full: it fails because it is full.

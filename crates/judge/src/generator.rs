@@ -9,8 +9,8 @@ use crate::number::{figure, percent, positive, rate, ratio};
 use crate::signals::cpu::{ServerCpu, full, plateau, queue, ran};
 use crate::signals::{Signal, chance, spread};
 use crate::thresholds::{
-    AGENT_WORKS, CEILING_SAYS, CEILING_WIDTH, LIKELY, NEAR_CEILING, ONE_SIGN, QUOTA_SAYS, STARVED_SHARE, STARVED_WAIT,
-    STARVED_WIDTH, THROTTLED, THROTTLED_WIDTH,
+    AGENT_WORKS, CEILING_SAYS, CEILING_WIDTH, DELAY_SHARE, LIKELY, NEAR_CEILING, ONE_SIGN, QUOTA_SAYS, STARVED_SHARE,
+    STARVED_WAIT, STARVED_WIDTH, THROTTLED, THROTTLED_WIDTH,
 };
 use crate::view::{Task, View};
 use crate::waiting::Waiting;
@@ -60,6 +60,8 @@ struct Load {
     wants: Signal,
     /// Share of the time that they waited for a CPU.
     waited: f64,
+    /// Share of the response time that these waits explain.
+    delay: f64,
 }
 
 impl Load {
@@ -71,7 +73,19 @@ impl Load {
         let seen = spread(view, threads.first()?.counter, |part| client_busy(&load_threads(facts, part)));
         let ran = full("time that the generator's threads ran", view, busy).within(seen);
         let wants = full("time that the generator's threads ran or waited for a CPU", view, busy + waited);
-        Some(Self { threads, ran, wants, waited })
+        let delay = delay(facts, view, waited * n);
+        Some(Self { threads, ran, wants, waited, delay })
+    }
+
+    /// Returns the signal that makes the threads the limit: the first of those that are past their threshold.
+    fn signals(&self, runs: f64, facts: &Facts<'_>) -> Vec<Signal> {
+        let wants = self.wants.log_odds() + plateau(facts) - queue(facts);
+        let name = "share of the response time that the generator waited for a CPU";
+        match runs >= LIKELY {
+            true => vec![self.ran],
+            false if wants >= 0.0 => vec![self.wants],
+            false => vec![Signal::new(name, self.delay, (DELAY_SHARE, STARVED_WIDTH))],
+        }
     }
 
     /// Returns the probability that the threads are full, and that they never rest or wait too long.
@@ -83,8 +97,18 @@ impl Load {
         let not_by_server = (1.0 - server_takes(facts)) * not_by_link;
         let long = chance((self.waited - STARVED_WAIT) / STARVED_WIDTH);
         let mostly = chance((self.waited / self.wants.value - STARVED_SHARE) / STARVED_WIDTH);
-        (runs, (wants * not_by_server).max(long * mostly * not_by_server * (1.0 - full_beside(facts))))
+        let explains = chance((self.delay - DELAY_SHARE) / STARVED_WIDTH);
+        (runs, (wants * not_by_server).max(long * mostly * explains * not_by_server * (1.0 - full_beside(facts))))
     }
+}
+
+/// Returns the share of the response time, 0 to 1, that threads explain which wait for a CPU for `waited` seconds per
+/// second together. Each wait delays at least one request (Little's law); answers that wait unread show how many.
+fn delay(facts: &Facts<'_>, view: &View<'_>, waited: f64) -> f64 {
+    let trial = view.trial;
+    let in_flight = trial.rates.completed_rate * trial.latency_us.mean / 1e6;
+    let by_law = ratio(waited, in_flight).unwrap_or(0.0);
+    by_law.max(Waiting::of(facts).map_or(0.0, |waiting| waiting.client)).clamp(0.0, 1.0)
 }
 
 /// Returns how far the server's work on shared CPUs explains that the generator waits: the server's part of their busy time.
@@ -112,7 +136,7 @@ fn by_threads(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     evidence.push(measured(view, ("completed_rate", ""), (completed, FigureUnit::PerSecond), None, with_that));
     evidence.extend(piled_up.and_then(|w| w.line(facts)));
     let sentence = sentence(&load, runs >= starved.min(LIKELY), piled_up);
-    let signals = vec![if runs >= LIKELY { load.ran } else { load.wants }];
+    let signals = load.signals(runs, facts);
     Some(ClientLimit { chance: runs.max(starved), sentence, evidence, signals })
 }
 

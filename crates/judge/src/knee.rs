@@ -4,13 +4,13 @@ use run::Knee;
 
 use crate::Facts;
 use crate::number::{finite, positive};
-use crate::single::{clients, good, r1_us};
+use crate::single::{clients, good, mostly_refused, r1_us};
 use crate::sweep::Plateau;
 use crate::thresholds::KNEE_REACHED;
 
-/// Returns the knee of the sweep; `None` without a sweep or while the rate still grew.
+/// Returns the knee of the sweep; `None` without a sweep, while the rate still grew, or where most answers were refusals.
 pub(crate) fn knee(facts: &Facts<'_>) -> Option<Knee> {
-    let one = facts.unloaded?;
+    let one = facts.unloaded.filter(|one| !mostly_refused(one))?;
     let x_max = facts.sweep.iter().map(|t| good(t)).reduce(f64::max).and_then(positive)?;
     if !matches!(facts.plateau, Plateau::Flat { .. }) {
         return None;

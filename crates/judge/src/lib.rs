@@ -85,7 +85,7 @@ pub use objective::{breach, late_us, limits, longest_mean_us};
 pub use principles::{PRINCIPLES, Principle};
 pub use rules::{RULES, Rule, Tier, Verdict, may_delay};
 pub use signals::{Signal, chance};
-pub use single::{failed_share, good};
+pub use single::{failed_share, good, good_of_all, mostly_refused};
 pub use stats::average;
 pub use stats::number::median;
 pub use stats::posterior::CapacityEstimate;

@@ -6,10 +6,12 @@ use crate::Facts;
 use crate::choose::{Answer, Choice, choose};
 use crate::signals::Signal;
 
-/// Returns the margins of a winner. Beyond the threshold of a signal its rule would not bind, so the next choice would be the verdict.
+/// Returns the margins of a winner. On the other side of a signal's threshold its rule would not bind, so the next choice would be the verdict.
+/// A signal that is already there does not carry the verdict.
 pub(crate) fn of(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Vec<Margin> {
     let mut signals = (choice.rule.signals)(facts);
     signals.retain(|signal| signal.value.is_finite() && signal.threshold.is_finite());
+    signals.retain(Signal::carries);
     signals.sort_by(|a, b| a.distance().total_cmp(&b.distance()));
     let would_be = choose(answers, &[choice.rule.id]).map_or("", |other| other.rule.id);
     signals.iter().map(|signal| margin(signal, would_be)).collect()
@@ -23,5 +25,18 @@ fn margin(signal: &Signal, would_be: &str) -> Margin {
         high: signal.high,
         threshold: signal.threshold,
         would_be: if signal.beyond.is_empty() { would_be } else { signal.beyond }.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::signals::Signal;
+
+    #[test]
+    fn only_a_signal_on_the_side_of_the_verdict_carries_it() {
+        let full = |share| Signal::new("busy share", share, (0.87, 0.02));
+        assert!(full(1.0).carries() && !full(0.253).carries());
+        assert!(full(0.05).beyond("server-single-thread").carries());
+        assert!(!full(0.95).beyond("server-single-thread").carries());
     }
 }

@@ -3,7 +3,7 @@
 use run::{Breach, BreachKind, Limits, Run, SummaryFigure, TimeFigure, Trial, TrialKind};
 
 use crate::number::{duration, finite, percent, positive, ratio};
-use crate::single::{failed_share, several_sizes, unanswered};
+use crate::single::{failed_share, mostly_refused, several_sizes, unanswered};
 use crate::sweep::lightest;
 use crate::thresholds::{DEFAULT_FAR_MEDIANS, DEFAULT_MEDIANS, HELD_RATE, NOTICED_US, UNANSWERED_P99};
 
@@ -64,6 +64,9 @@ pub fn limits(run: &Run) -> Limits {
     let missing = match (longest_mean_us(&limits).is_some(), several_sizes(run)) {
         (true, _) => None,
         (false, true) => Some("no limit on the response time (several request sizes)"),
+        (false, false) if run.trials.iter().any(|t| t.kind == TrialKind::Sweep) => {
+            Some("no limit on the response time (most answers without load were refusals)")
+        }
         (false, false) => Some("no limit on the response time (no unloaded trial)"),
     };
     Limits { text: text(&limits, own, missing), ..limits }
@@ -82,11 +85,15 @@ fn text(limits: &Limits, own: bool, missing: Option<&str>) -> String {
 }
 
 /// Returns the median response time of the lightest step, microseconds: the better of the two lightest, since one may have been disturbed. Of
-/// several repeats the first counts, so that all have one objective.
+/// several repeats the first counts, so that all have one objective. While most answers are good, the median is that of a good answer;
+/// refusals are quick.
 fn unloaded_median_us(run: &Run) -> Option<f64> {
     let first_repeat = run.repeats().next().unwrap_or_default();
-    let steps: Vec<&Trial> =
-        first_repeat.iter().filter(|t| matches!(t.kind, TrialKind::Sweep | TrialKind::Experiment)).collect();
+    let steps: Vec<&Trial> = first_repeat
+        .iter()
+        .filter(|t| matches!(t.kind, TrialKind::Sweep | TrialKind::Experiment))
+        .filter(|t| !mostly_refused(t))
+        .collect();
     let first = lightest(&steps)?;
     let rest: Vec<&Trial> = steps.iter().copied().filter(|t| !std::ptr::eq(*t, first)).collect();
     let all = [Some(first), lightest(&rest)].into_iter().flatten();
@@ -201,6 +208,17 @@ mod tests {
         let mut tail = trial(100.0, 1000, 0);
         tail.latency_us.p99 = 1e6;
         assert_eq!(breach(&tail, &limits).map(|b| b.kind), Some(BreachKind::P99), "a packet that is sent again");
+    }
+
+    /// A limit of 100/s refused 98 % of the answers to one client within 27 us each; good answers took 10 ms.
+    #[test]
+    fn the_time_of_refusals_makes_no_limit() {
+        let refused = trial(54.0, 1000, 980);
+        let of = |trials: Vec<Trial>| limits(&Run { trials, ..Run::default() });
+        let found = of(vec![refused.clone()]);
+        assert_eq!((found.p50_us, found.p99_us), (None, None));
+        assert!(found.text.contains("were refusals"), "{}", found.text);
+        assert_eq!(of(vec![refused, trial(20_000.0, 1000, 20)]).p50_us, Some(100_000.0));
     }
 
     #[test]

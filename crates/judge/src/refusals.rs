@@ -3,12 +3,12 @@
 use run::Trial;
 
 use crate::single::{good, refused};
-use crate::thresholds::{ABOVE_LIMITER, ONE_RATE, REFUSED, WIDE};
+use crate::thresholds::{ABOVE_LIMITER, LONG_WINDOW, ONE_RATE, REFUSED, WIDE};
 
 /// Refusals of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusals<'a> {
-    /// Trials with refusals.
+    /// Trials with refusals in which the good answers came at the one rate.
     pub(crate) trials: Vec<&'a Trial>,
     /// Lowest, middle and highest rate of good answers in these trials, 1/s.
     pub(crate) lowest: f64,
@@ -34,22 +34,28 @@ fn is_overload(trials: &[&Trial]) -> Option<bool> {
 
 impl<'a> Refusals<'a> {
     pub(crate) fn of(all: impl Iterator<Item = &'a Trial>) -> Self {
-        let trials: Vec<&Trial> = all.filter(|t| refused(t) >= REFUSED).collect();
+        let refusing: Vec<&Trial> = all.filter(|t| refused(t) >= REFUSED && t.measured.tally.completed > 0).collect();
+        // A limit per second shows a short window all answers of a second, or none of them.
+        let longest_s = refusing.iter().map(|t| t.measured.length_s).fold(0.0, f64::max);
+        let trials: Vec<&Trial> =
+            refusing.into_iter().filter(|t| t.measured.length_s >= LONG_WINDOW * longest_s).collect();
         let mut rates: Vec<f64> = trials.iter().map(|t| good(t)).collect();
         rates.sort_by(f64::total_cmp);
         let at = |i: usize| rates.get(i).copied().unwrap_or(0.0);
         let (lowest, middle, highest) = (at(0), at(rates.len() / 2), at(rates.len().saturating_sub(1)));
         // A disturbed trial passes less than the limit; no trial passes more.
-        let near = rates.iter().filter(|r| (*r / middle - 1.0).abs() <= ONE_RATE).count();
-        let constant = middle > 0.0 && 3 * near >= 2 * rates.len() && highest <= ABOVE_LIMITER * middle;
-        let answers = trials.iter().map(|t| t.rates.completed_rate);
+        let near: Vec<&Trial> = trials.iter().copied().filter(|t| (good(t) / middle - 1.0).abs() <= ONE_RATE).collect();
+        let constant = middle > 0.0 && 3 * near.len() >= 2 * rates.len() && highest <= ABOVE_LIMITER * middle;
+        // Only trials with that rate of good answers show that it stays where more answers come.
+        let answers = near.iter().map(|t| t.rates.completed_rate);
         let spread = answers.clone().fold(0.0_f64, f64::max) / answers.fold(f64::MAX, f64::min);
         let overload = is_overload(&trials);
-        Self { lowest, middle, highest, constant, overload, wide: spread >= WIDE, trials }
+        Self { lowest, middle, highest, constant, overload, wide: spread >= WIDE, trials: near }
     }
 
     /// Returns true if the server keeps the good answers at one rate, however many are offered. A generator at its own limit does not.
+    /// Failures such as 500 are no refusals.
     pub(crate) fn keep_one_rate(&self) -> bool {
-        self.constant && self.wide
+        self.constant && self.wide && self.overload != Some(false)
     }
 }

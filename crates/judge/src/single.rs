@@ -3,6 +3,7 @@
 use run::{Intensity, Run, Tally, Trial};
 
 use crate::number::{positive, ratio};
+use crate::thresholds::MOST_FAIL;
 use crate::view::View;
 
 /// Returns the number of clients of a trial: connections times pipeline, or the requests in flight.
@@ -24,6 +25,18 @@ pub(crate) fn refused(trial: &Trial) -> f64 {
 /// look fast.
 pub fn good(trial: &Trial) -> f64 {
     trial.rates.completed_rate * (1.0 - refused(trial))
+}
+
+/// Returns true if most answers of a trial were refusals, so that its response times are theirs.
+pub fn mostly_refused(trial: &Trial) -> bool {
+    refused(trial) > MOST_FAIL
+}
+
+/// Returns the rate of good answers from the first connect of a trial to the end of its window. A limit per second may
+/// let nothing pass within a short window.
+pub fn good_of_all(trial: &Trial) -> f64 {
+    let good = trial.tally.completed.saturating_sub(trial.tally.unexpected_status) as f64;
+    ratio(good, trial.measured.window.end_s).unwrap_or(0.0)
 }
 
 /// Median response time from which answers may not come back within a drain, microseconds.

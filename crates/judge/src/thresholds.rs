@@ -365,6 +365,8 @@ thresholds! {
             Given, "the parts add up to 1, so no other part is larger", "what_was_predicted_is_proven", also [
             MOST_FAIL, "a trial of failures from a trial of work",
             STARVED_SHARE, "a generator that waits longer than it runs from one that runs longer",
+            DELAY_SHARE, "a generator whose waits for a CPU are most of the response time from one whose waits are a part of it",
+            LONG_WINDOW, "windows, as a share of the longest, that show the rate of a limit per second from shorter ones",
             QUEUE_SHARE, "a side that messages wait for from one that they pass",
             TRIP_SHARE, "a queue in the network from one in the server",
             DROPS_EXPLAIN, "a full queue that dropped what was sent again from other losses",

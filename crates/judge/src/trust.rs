@@ -2,6 +2,7 @@
 
 use run::{Capacity, Intensity, Run, TimeSpent, Trial, Trust};
 
+use crate::failures::Failures;
 use crate::generator::{ceiling_used, client_limit_threads, is_limited};
 use crate::laws::little;
 use crate::number::{duration, figure, percent, positive, rate, ratio};
@@ -40,7 +41,8 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     let limited = is_limited(facts);
     let probe_share = facts.decisive.and_then(probe_share);
     placement(facts, &mut report);
-    generator(facts, limited, &mut report);
+    generator(facts, (limited, capacity.is_some_and(|c| c.held)), &mut report);
+    failing_everywhere(facts, &mut report);
     if let Some(trial) = facts.decisive {
         trial.incidents.iter().for_each(|incident| report.warn(incident.text.clone()));
         little_law(trial, &mut report);
@@ -113,9 +115,21 @@ fn placement(facts: &Facts<'_>, report: &mut TrustReport) {
     }
 }
 
-fn generator(facts: &Facts<'_>, limited: bool, report: &mut TrustReport) {
+/// Warns of failures whose share no lower load changes.
+fn failing_everywhere(facts: &Facts<'_>, report: &mut TrustReport) {
+    if let Some(failures) = Failures::of(facts).filter(|failures| failures.at_every_load) {
+        report.warn(format!(
+            "{}, so no rate holds the objective: mend them, or allow them (--errors)",
+            failures.sentence()
+        ));
+    }
+}
+
+fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut TrustReport) {
     if limited {
-        report.warn("the generator was at its limit: the server can take at least this rate".into());
+        // Where no rate held the objective, none is known that the server can take.
+        let shown = if held { "the server can take at least this rate" } else { "the figures are the generator's" };
+        report.warn(format!("the generator was at its limit: {shown}"));
     } else if let Some(busy) = client_limit_threads(facts) {
         let text = format!("the generator's threads used {} of a CPU each at the limit", percent(busy));
         if busy > BUSY { report.warn(format!("{text}: little headroom is left")) } else { report.hold(text) }

@@ -96,7 +96,7 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
 
 /// Returns true if failed answers say more than this rule.
 fn is_silenced(rule: &Rule, failures: &Failures<'_>) -> bool {
-    rule.is_of_work || failures.most && rule.id != UNKNOWN && rule.tier == Tier::LeftOver
+    rule.is_of_work && !failures.at_every_load || failures.most && rule.id != UNKNOWN && rule.tier == Tier::LeftOver
 }
 
 /// Returns the winner's verdict, with the sentence and the evidence of its rule.
@@ -158,7 +158,7 @@ fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answ
 /// Returns the next step where no answer was good.
 fn no_good_answer(facts: &Facts<'_>) -> &'static str {
     if let Some(true) = facts.refusals.overload {
-        "Exempt the generator's address from the server's rate limit, or send fewer requests: --rate."
+        "Exempt the generator's address from the server's rate limit, or send fewer requests: `loadline load URL --rate N`."
     } else {
         "Send one request by hand (curl -v URL), and correct the path, the method or the credentials."
     }

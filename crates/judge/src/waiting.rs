@@ -150,7 +150,7 @@ mod tests {
         let b = verdict([0.27, 0.37, 800.0], [0.96, 0.04, 1800.0]);
         assert!(b.id == "server-cpu" && b.confidence >= 0.9, "{b:#?}");
         let b = verdict([0.27, 0.37, 800.0], [0.3, 0.04, 1800.0]);
-        assert!(b.id == "client-cpu" && b.confidence < 0.7, "{b:#?}");
+        assert_ne!(b.id, "client-cpu", "few answers wait for it: {b:#?}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use run::{Capacity, OwnLimit, Trial};
 use crate::Facts;
 use crate::number::{figure, finite, positive, rate};
 use crate::objective::{breach, holds, words};
-use crate::single::{clients, good, good_bytes, several_sizes};
+use crate::single::{clients, closed, good, good_bytes, several_sizes};
 use crate::thresholds::LIKELY_HELD;
 
 /// A capacity, the trial that shows it, and the trial past it in which the objective failed.
@@ -41,12 +41,13 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
         None => facts.failing,
     };
     let capacity = Capacity {
-        rate: whole.map(|p| p.estimate.rate).or(finite(good(trial)))?,
+        rate: whole.map(|p| p.estimate.rate).or(finite(carried(trial)))?,
         failed_at: failing.and_then(|t| finite(t.rates.offered_rate)),
         failed_why: failing.and_then(|t| breach(t, &facts.limits)).map(|b| words(&b)),
         objective: facts.limits.text.clone(),
         method: tried.method(trial, whole.as_ref()),
         held: tried.found().is_some(),
+        at_least: tried.found().is_some() && whole.is_none() && !facts.limited() && !facts.run.plan.search.users,
         low: whole.map(|p| p.estimate.low),
         high: whole.map(|p| p.estimate.high),
         windows: whole.map_or(0, |p| p.windows),
@@ -86,7 +87,7 @@ impl<'f, 'a> Tried<'f, 'a> {
     }
 
     fn found(&self) -> Option<&'a Trial> {
-        [self.open, self.closed, self.alone].into_iter().flatten().max_by(|a, b| good(a).total_cmp(&good(b)))
+        [self.open, self.closed, self.alone].into_iter().flatten().max_by(|a, b| carried(a).total_cmp(&carried(b)))
     }
 
     /// Returns the lightest load, for a run in which nothing held.
@@ -119,10 +120,19 @@ impl<'f, 'a> Tried<'f, 'a> {
     }
 }
 
-/// Returns the trial with the most good answers of those that held the objective.
+/// Returns the rate that a trial shows to be carried: that of its good answers, and in an open loop no more than was
+/// offered. A window may also complete requests that waited when it began.
+fn carried(trial: &Trial) -> f64 {
+    match (closed(trial), positive(trial.rates.offered_rate)) {
+        (false, Some(offered)) => good(trial).min(offered),
+        _ => good(trial),
+    }
+}
+
+/// Returns the trial that carried the highest rate of those that held the objective.
 fn best<'a>(facts: &Facts<'_>, trials: &[&'a Trial]) -> Option<&'a Trial> {
     let held = trials.iter().copied().filter(|t| holds(t, &facts.limits) && positive(good(t)).is_some());
-    held.max_by(|a, b| good(a).total_cmp(&good(b)))
+    held.max_by(|a, b| carried(a).total_cmp(&carried(b)))
 }
 
 /// Returns trials that belong to neither a search nor a sweep, where there are no others: loads that an experiment or
@@ -239,6 +249,22 @@ mod tests {
         crate::judge(&mut run);
         let c = run.findings.capacity.unwrap();
         assert!(c.held && c.rate <= best && c.rate > best / 2.0 && c.method.contains("the best of"), "{c:?}");
+    }
+
+    /// Ten slots of 10 ms, and a search that ended at 139/s: each load held, and the last window completed more than
+    /// was offered, because requests waited when it began.
+    #[test]
+    fn where_no_load_failed_the_capacity_is_at_least_the_highest_offered_rate() {
+        let backlog = |t: &mut run::Trial, p: &crate::planted::Point| {
+            if p.offered > 0.0 {
+                t.rates.completed_rate = 1.1 * p.offered;
+            }
+        };
+        let planted_run = PlantedRun::new(10_000.0, 1000.0).steps(&[1]).rates(&[0.074, 0.089, 0.139]).change(backlog);
+        let c = capacity(&planted_run);
+        assert!(c.held && c.at_least && (c.rate - 139.0).abs() < 1e-6 && c.failed_at.is_none(), "{c:?}");
+        assert!(!capacity(&PlantedRun::new(10_000.0, 1000.0)).at_least, "it failed at 1,150/s");
+        assert!(!capacity(&PlantedRun::new(10_000.0, 1000.0).rates(&[])).at_least, "the sweep stopped growing");
     }
 
     #[test]

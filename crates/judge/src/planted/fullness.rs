@@ -119,20 +119,28 @@ fn cpus_that_are_full_only_in_sum_are_the_limit_and_their_parts_are_named_by_siz
 /// Three programs at high priority share the generator's CPU, and the server idles: slow answers are the generator's.
 #[test]
 fn a_generator_that_others_starve_is_the_limit_whatever_the_server_looks_like() {
-    let starved = |ran: f64, waited: f64| {
+    let starved = |steps: &[u32], ran: f64, waited: f64| {
+        let most = if steps.len() > 1 { 200.0 } else { 50.0 };
         judged(
             &PlantedRun::new(20_000.0, 200.0)
-                .per_s(Who::Client, "process.cpu", "loadline:50", move |p| p.x / 200.0 * ran * 1e6)
-                .per_s(Who::Client, "thread.cpu", "shard0:50/51", move |p| p.x / 200.0 * ran * 1e6)
-                .per_s(Who::Client, "thread.run_delay", "shard0:50/51", move |p| p.x / 200.0 * waited * 1e6)
+                .steps(steps)
+                .per_s(Who::Client, "process.cpu", "loadline:50", move |p| p.x / most * ran * 1e6)
+                .per_s(Who::Client, "thread.cpu", "shard0:50/51", move |p| p.x / most * ran * 1e6)
+                .per_s(Who::Client, "thread.run_delay", "shard0:50/51", move |p| p.x / most * waited * 1e6)
                 .level(Who::Server, "connection.receive_queue", "", 60.0),
         )
     };
-    for (ran, waited) in [(0.05, 0.94), (0.1, 0.8), (0.2, 0.6)] {
-        let b = starved(ran, waited);
+    let sweep = [1, 2, 4, 8, 16, 32];
+    for (steps, ran, waited) in [(&sweep[..], 0.05, 0.94), (&[1], 0.1, 0.8), (&[1], 0.2, 0.7)] {
+        let b = starved(steps, ran, waited);
         assert!(b.id == "client-cpu" && b.sentence.contains("too little CPU"), "{ran} {waited}: {b:#?}");
     }
-    assert_eq!(starved(0.3, 0.05).id, "server-concurrency");
+    assert_eq!(starved(&sweep, 0.3, 0.05).id, "server-concurrency");
+    // Ten slots of 10 ms, and a generator that needs 0.7 % of a CPU: its waits are an eighth of the response time.
+    for (ran, waited) in [(0.007, 0.518), (0.019, 0.581), (0.2, 0.6)] {
+        let b = starved(&sweep, ran, waited);
+        assert_ne!(b.id, "client-cpu", "{ran} {waited}: {b:#?}");
+    }
 }
 
 #[test]

@@ -221,9 +221,12 @@ mod tests {
 
     #[test]
     fn a_generator_that_waits_longer_than_it_runs_is_starved() {
-        let b = disturbed((0.09, 0.5), (0.1, 0.55));
+        let b = disturbed((0.09, 0.5), (0.04, 0.95));
         assert_eq!(b.id, "client-cpu", "{b:#?}");
         assert!(b.confidence <= 0.5, "{b:#?}");
+        // With sixteen requests in flight, a wait of 28 us is no tenth of their 800 us.
+        let b = disturbed((0.09, 0.5), (0.1, 0.55));
+        assert_ne!(b.id, "client-cpu", "{b:#?}");
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The generator caused a connect storm: an open loop's pool grew past its need while answers were late.
 
-use run::{FigureUnit, Intensity, Trial};
+use run::{BreachKind, FigureUnit, Intensity, Limits, Trial};
 
 use super::rule::{PLAIN, Rule, Tier, Verdict};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{figure, percent, ratio};
-use crate::objective::holds;
+use crate::objective::breach;
 use crate::thresholds::{KEEPS_UP, STORM_CONNECTS, STORM_SHARE, WEAK_SIGN};
 use crate::view::View;
 
@@ -37,7 +37,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let (past, all) = (trial.tally.connects_past_need as f64, trial.tally.attempted as f64);
     let share = ratio(past, all).unwrap_or(0.0);
     let text = format!("{} of {} connects were not needed for this load", figure(past), figure(all));
-    if past < STORM_CONNECTS || share < STORM_SHARE || holds(trial, &facts.limits) && kept_up(trial) {
+    if past < STORM_CONNECTS || share < STORM_SHARE || kept_up(trial) && !is_slow(trial, &facts.limits) {
         return Verdict::RuledOut(text);
     }
     let view = View::new("client", trial, &trial.client);
@@ -46,6 +46,11 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let sentence =
         format!("the generator opened too many connections: {} of its connects were not needed", percent(share));
     Verdict::Binds { confidence: WEAK_SIGN, sentence, evidence }
+}
+
+/// Returns true if a trial broke a limit on the response time. Refusals are no sign of a storm.
+fn is_slow(trial: &Trial, limits: &Limits) -> bool {
+    breach(trial, limits).is_some_and(|breach| breach.kind != BreachKind::Errors)
 }
 
 fn kept_up(trial: &Trial) -> bool {

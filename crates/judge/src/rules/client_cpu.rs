@@ -21,13 +21,13 @@ pub(super) const RULE: Rule = Rule {
     judge,
     advice: &[
         "Give the generator more threads (--threads) or its own CPUs, or run it on another machine (--client-hosts HOST).",
-        "Until then the figures are a lower bound: the server can take at least this rate.",
+        "Until then the figures are the generator's: the server may take more.",
     ],
-    explain: "A generator at its own limit measures itself. Five signs show it. Its threads use all of a CPU each. They wait \
-              for a CPU nearly all the time that they do not run, or longer than they run. Its control group is throttled. \
-              The rate is near the rate that the generator reaches without a network (`loadline selftest`). Or the CPUs are \
-              full in sum, and the generator uses most of them. Answers that wait unread at the generator, not requests at \
-              the server, count for it.",
+    explain: "A generator at its own limit measures itself. Five signs show it. Its threads use all of a CPU each. \
+              They wait for a CPU nearly all the time that they do not run, or longer than they run and for most of \
+              the response time. Its control group is throttled. The rate is near the rate that the generator reaches \
+              without a network (`loadline selftest`). Or the CPUs are full in sum, and the generator uses most of \
+              them. Answers that wait unread at the generator, not requests at the server, count for it.",
     ..PLAIN
 };
 

@@ -73,7 +73,10 @@ fn busiest(trial: &run::Trial) -> Option<f64> {
 
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     let busiest = facts.decisive.and_then(busiest);
-    busiest.map(|b| Signal::new("use of the busiest device", b, (FULL_MIDDLE, FULL_WIDTH))).into_iter().collect()
+    busiest
+        .map(|b| Signal::new("use of the busiest device", b, (FULL_MIDDLE, FULL_WIDTH)).beyond(""))
+        .into_iter()
+        .collect()
 }
 
 fn quiet(facts: &Facts<'_>, trial: &run::Trial) -> Verdict {

@@ -33,19 +33,27 @@ pub struct Signal {
     pub threshold: f64,
     /// Distance from the threshold at which one side is e times as likely as the other.
     pub width: f64,
-    /// Verdict beyond the threshold; empty where it is the next best.
+    /// Verdict on the other side of the threshold; empty where it is the next best.
     pub beyond: &'static str,
+    /// True if a value below the threshold carries the verdict, false if one above it does.
+    pub carries_below: bool,
 }
 
 impl Signal {
     /// Makes a signal without an interval.
     pub fn new(name: &'static str, value: f64, (threshold, width): (f64, f64)) -> Self {
-        Self { name, value, low: value, high: value, threshold, width, beyond: "" }
+        Self { name, value, low: value, high: value, threshold, width, beyond: "", carries_below: false }
     }
 
-    /// Returns the signal with the verdict beyond its threshold.
+    /// Returns the signal of a verdict that rests on a value below the threshold, with the verdict above it; empty for the
+    /// next best.
     pub(crate) fn beyond(self, id: &'static str) -> Self {
-        Self { beyond: id, ..self }
+        Self { beyond: id, carries_below: true, ..self }
+    }
+
+    /// Returns true if the value is on the side of the threshold that carries the verdict.
+    pub(crate) fn carries(&self) -> bool {
+        self.carries_below == (self.log_odds() < 0.0)
     }
 
     /// Returns the signal with the interval of its value.

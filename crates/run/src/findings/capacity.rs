@@ -21,8 +21,11 @@ pub struct Capacity {
     pub objective: String,
     /// Method, and what limits its accuracy.
     pub method: String,
-    /// True if the objective held at `rate`. False if even the lowest tried load failed.
+    /// True if the objective held at `rate`. False if even the lowest tried load failed: the capacity is below `rate`.
     pub held: bool,
+    /// True if no load failed and throughput had not stopped growing, so the capacity may be far higher than `rate`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub at_least: bool,
     /// Lower end of the 95 % interval, requests per second; absent if the windows do not give an interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,

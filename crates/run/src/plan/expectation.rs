@@ -35,6 +35,9 @@ pub struct ExpectationResult {
     pub high: Option<f64>,
     /// True if the expectation was met. False if there was no measurement.
     pub met: bool,
+    /// True if the measurement does not decide: the figure is only a lower bound.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub undecided: bool,
     /// Measured value with its interval, in words.
     pub found: String,
 }
