@@ -153,7 +153,9 @@ fn title(run: &Run) -> String {
             _ if !capacity.held && capacity.rate <= 0.0 => "No answer was good".into(),
             _ if !capacity.held => format!("The objective fails even at {rate}"),
             "not-saturated" => format!("At least {rate}: nothing was full"),
+            "unknown" | "" if capacity.at_least => format!("At least {rate}; the bottleneck is unknown"),
             "unknown" | "" => format!("{rate}; the bottleneck is unknown"),
+            id if capacity.at_least => format!("At least {rate}, {}limited by {id}", hedge(found.bottleneck.sureness)),
             id => format!("{rate}, {}limited by {id}", hedge(found.bottleneck.sureness)),
         };
     }

@@ -48,7 +48,11 @@ fn warnings(run: &Run) -> Vec<Block> {
         blocks.push(Note::block(Tone::Warn, "Interrupted: only a part was measured."));
     }
     for e in &run.findings.expected {
-        let (tone, word) = if e.met { (Tone::Good, "Met") } else { (Tone::Bad, "Not met") };
+        let (tone, word) = match (e.met, e.undecided) {
+            (true, _) => (Tone::Good, "Met"),
+            (false, true) => (Tone::Bad, "Not known"),
+            (false, false) => (Tone::Bad, "Not met"),
+        };
         blocks.push(Note::block(tone, format!("{word}: {}; {}", e.text, e.found)));
     }
     let warned = &run.findings.trust.warnings;
@@ -68,7 +72,7 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
     if let Some(c) = searched {
         figures.push(KeyFigure {
             name: "Capacity".into(),
-            value: format!("{} requests/s{}", number(c.rate), interval(c)),
+            value: capacity(c),
             detail: format!("{}{}{}", capital(&c.objective), failed(c), most(run)),
             tone: if c.held { Tone::Plain } else { Tone::Bad },
         });
@@ -101,6 +105,17 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
         });
     }
     figures
+}
+
+/// Returns the capacity with its interval, or the bound that is known of it.
+fn capacity(c: &Capacity) -> String {
+    let rate = format!("{} requests/s", number(c.rate));
+    match (c.held, c.at_least) {
+        (false, _) if c.rate <= 0.0 => "unknown".into(),
+        (false, _) => format!("below {rate}"),
+        (true, true) => format!("at least {rate}"),
+        (true, false) => format!("{rate}{}", interval(c)),
+    }
 }
 
 /// Returns the capacity in users: the largest number that held the objective and the smallest that did not.
@@ -143,7 +158,11 @@ fn interval(c: &Capacity) -> String {
 
 /// Returns the rate at which the objective failed, and the limit that was broken.
 fn failed(c: &Capacity) -> String {
-    let own = || c.own_limit.as_ref().map_or(String::new(), own_limit);
+    let own = || match &c.own_limit {
+        Some(limit) => own_limit(limit),
+        None if c.at_least => ". No load failed: a longer --budget tries higher ones".into(),
+        None => String::new(),
+    };
     let Some(rate) = c.failed_at.map(|rate| quantity(rate, Unit::PerSecond)) else { return own() };
     match &c.failed_why {
         Some(why) => format!(". At {rate} {why}"),
@@ -227,9 +246,10 @@ fn closest(found: &Bottleneck) -> Option<String> {
         String::new()
     };
     let (value, threshold) = (number(margin.value), number(margin.threshold));
+    let side = if margin.value < margin.threshold { "above" } else { "below" };
     let beyond = match margin.would_be.as_str() {
         "" => String::new(),
-        other => format!("; beyond it the verdict would be {other}"),
+        other => format!("; {side} it the verdict would be {other}"),
     };
     Some(format!("{} {value}{interval}, threshold {threshold}{beyond}", capital(&margin.signal)))
 }
