@@ -37,19 +37,20 @@ impl<'a> Refusals<'a> {
         let refusing: Vec<&Trial> = all.filter(|t| refused(t) >= REFUSED && t.measured.tally.completed > 0).collect();
         // A limit per second shows a short window all answers of a second, or none of them.
         let longest_s = refusing.iter().map(|t| t.measured.length_s).fold(0.0, f64::max);
-        let trials: Vec<&Trial> =
-            refusing.into_iter().filter(|t| t.measured.length_s >= LONG_WINDOW * longest_s).collect();
-        let mut rates: Vec<f64> = trials.iter().map(|t| good(t)).collect();
+        let is_long = |t: &Trial| t.measured.length_s >= LONG_WINDOW * longest_s;
+        let mut rates: Vec<f64> = refusing.iter().filter(|t| is_long(t)).map(|t| good(t)).collect();
         rates.sort_by(f64::total_cmp);
         let at = |i: usize| rates.get(i).copied().unwrap_or(0.0);
         let (lowest, middle, highest) = (at(0), at(rates.len() / 2), at(rates.len().saturating_sub(1)));
         // A disturbed trial passes less than the limit; no trial passes more.
-        let near: Vec<&Trial> = trials.iter().copied().filter(|t| (good(t) / middle - 1.0).abs() <= ONE_RATE).collect();
-        let constant = middle > 0.0 && 3 * near.len() >= 2 * rates.len() && highest <= ABOVE_LIMITER * middle;
+        let is_near = |rate: f64| (rate / middle - 1.0).abs() <= ONE_RATE;
+        let long_near = rates.iter().filter(|rate| is_near(**rate)).count();
+        let near: Vec<&Trial> = refusing.iter().copied().filter(|t| is_near(good(t))).collect();
+        let constant = middle > 0.0 && 3 * long_near >= 2 * rates.len() && highest <= ABOVE_LIMITER * middle;
         // Only trials with that rate of good answers show that it stays where more answers come.
         let answers = near.iter().map(|t| t.rates.completed_rate);
         let spread = answers.clone().fold(0.0_f64, f64::max) / answers.fold(f64::MAX, f64::min);
-        let overload = is_overload(&trials);
+        let overload = is_overload(&refusing);
         Self { lowest, middle, highest, constant, overload, wide: spread >= WIDE, trials: near }
     }
 

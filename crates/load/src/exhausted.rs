@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use sys::limits;
 
+/// Limit of descriptors with which a few processes make any usual load.
+pub const ROOMY_DESCRIPTORS: u64 = 4096;
+
 /// Port range that leaves only reserved ports out.
 const WIDEST_PORT_RANGE: (u32, u32) = (1024, 65_535);
 
@@ -34,7 +37,7 @@ fn ports_of((low, high): (u32, u32)) -> String {
 /// Says that all descriptors of this process are in use.
 pub fn no_descriptors() -> String {
     let (_, hard) = limits::descriptors();
-    let more = hard.saturating_mul(2);
+    let more = hard.saturating_mul(2).max(ROOMY_DESCRIPTORS);
     format!(
         "descriptors ran out: a process may have {hard} of them; raise the limit with `ulimit -Hn {more}` as root \
          (LimitNOFILE={more} in a systemd unit)"

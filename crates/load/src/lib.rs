@@ -31,5 +31,5 @@ pub use ceiling::{Ceiling, ceiling};
 pub use cold::hold;
 pub use drivers::sim::{Service, SimObservations, SimServer, TokenBucket, simulate};
 pub use error::LoadError;
-pub use exhausted::{no_descriptors, no_ports, no_processes};
+pub use exhausted::{ROOMY_DESCRIPTORS, no_descriptors, no_ports, no_processes};
 pub use launch::{FINE_TICKS_S, Start, run};

@@ -58,6 +58,8 @@ pub struct VirtualServer {
     /// Seconds that the search gets at the end of the sweep.
     unused_s: f64,
     without_proof: bool,
+    /// Response time of the test request, seconds; absent for the service time.
+    first_s: Option<f64>,
     /// Logarithm of the current speed, the time at which it was drawn, and the random generator for later speeds.
     speed: (f64, f64, fastrand::Rng),
     now_s: f64,
@@ -87,6 +89,7 @@ impl VirtualServer {
             drift: None,
             unused_s: 0.0,
             without_proof: false,
+            first_s: None,
             speed,
             now_s: 0.0,
             left_out_s: 0.0,
@@ -122,6 +125,13 @@ impl VirtualServer {
         self
     }
 
+    /// Sets the response time of the test request, which other programs may delay.
+    #[must_use]
+    pub fn answering_first_in(mut self, seconds: f64) -> Self {
+        self.first_s = Some(seconds);
+        self
+    }
+
     /// Returns the seed.
     pub fn seed(&self) -> u64 {
         self.seed
@@ -146,7 +156,7 @@ impl VirtualServer {
 
     /// Searches for the capacity as `find` does, and judges the run.
     pub fn find(mut self) -> Result<Run, LabError> {
-        let response_s = self.server.service_ns as f64 / 1e9;
+        let response_s = self.first_s.unwrap_or(self.server.service_ns as f64 / 1e9);
         // `find` reserves a part of the budget for its experiment.
         let (budget, proof_s) = lab::search::Budget::with_proof(self.run().plan.search.budget_s, response_s);
         self.unused_s = if self.without_proof { proof_s } else { 0.0 };

@@ -1,5 +1,6 @@
 //! Division of one load among agents, when it needs more descriptors or threads than one process should have.
 
+use load::ROOMY_DESCRIPTORS;
 use run::{Intensity, LoadPlan, even_share};
 
 use crate::LabError;
@@ -16,9 +17,6 @@ const MIN_DESCRIPTORS: u64 = 24;
 /// Further descriptors that it holds with all files of its observers open (80 counted against a server of one
 /// process).
 const OBSERVER_DESCRIPTORS: u64 = 80;
-
-/// Limit of descriptors with which a few processes make any usual load.
-const ROOMY_DESCRIPTORS: u64 = 4096;
 
 /// Checks whether the conductor's descriptor limit allows this many agents. Returns a note if some counters cannot be
 /// read.

@@ -168,7 +168,7 @@ pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     let points = OperatingPoint::busy(run, connections).or_fewer(run);
     let has_turns = |point: &OperatingPoint| turns::pairs(point.response_s, seconds * LOAD_SHARE, 0.0).is_some();
     let fits = least_seconds_for(&points) <= seconds || points.iter().any(has_turns);
-    (!fits).then(|| sparse::too_short(&points, 0.0, seconds))
+    (!fits).then(|| sparse::too_short(&points, 0.0, run.plan.search.budget_s, seconds))
 }
 
 /// Records why no lever is pulled.

@@ -37,7 +37,7 @@ pub(super) fn trial(
     let fitting = |point: &OperatingPoint| rounds(point.speed(), needs, seconds);
     let Some((point, (rounds, slots))) = operating_points.iter().find_map(|point| Some((point, fitting(point)?)))
     else {
-        return Ok(Err(too_short(operating_points, needs.least_s, seconds)));
+        return Ok(Err(too_short(operating_points, needs.least_s, lab.run.plan.search.budget_s, seconds)));
     };
     let targets = LeverTargets { share: DOSE, ..targets.clone() };
     let end_s = lab.elapsed_s() + seconds + lab.clock.overhead_s();
@@ -78,15 +78,21 @@ fn note_longer(lab: &mut Lab<'_>, (trial, rounds): (Option<&ProofTrial>, usize),
         return;
     }
     let longer_s = 2.0 * schedule::least_seconds_of(SPARSE_LONG, speed, 0.0, FIRST_S).max(seconds);
-    let budget_s = (longer_s / schedule::MAX_BUDGET_SHARE).ceil();
+    let budget_s = longer_budget_s(lab.run.plan.search.budget_s, seconds, longer_s);
     lab.note(format!("the server completes too few requests for a sure experiment in {seconds:.0} s: give a --budget of {budget_s:.0} s"));
 }
 
+/// Returns the budget of whole seconds that gives an experiment `needed_s` seconds, where `budget_s` gave it `seconds`.
+fn longer_budget_s(budget_s: f64, seconds: f64, needed_s: f64) -> f64 {
+    let in_proportion = if seconds > 0.0 { budget_s * needed_s / seconds } else { 0.0 };
+    in_proportion.max(needed_s / schedule::MAX_BUDGET_SHARE).ceil()
+}
+
 /// Says which time would do.
-pub(super) fn too_short(operating_points: &[OperatingPoint], slot_s: f64, seconds: f64) -> String {
+pub(super) fn too_short(operating_points: &[OperatingPoint], slot_s: f64, budget_s: f64, seconds: f64) -> String {
     let all = operating_points.iter().map(|point| schedule::least_seconds(point.speed(), slot_s, FIRST_S));
     let (rate, least_s) = (operating_points.first().map_or(0.0, |point| point.rate), all.fold(f64::MAX, f64::min));
-    let budget_s = (least_s / schedule::MAX_BUDGET_SHARE).ceil();
+    let budget_s = longer_budget_s(budget_s, seconds, least_s);
     let rate = whole_rate(rate);
     format!(
         "{seconds:.1} s are too short for slots at {rate}, which need {least_s:.1} s: give a --budget of \
@@ -122,6 +128,14 @@ mod tests {
         let needs = schedule::SlotNeeds { least_s: 0.015, settle_s: 0.0, fewest: 18, is_alone: false };
         let of = |rate: f64| rounds((rate, 2.0 / rate), needs, 13.0).map(|(rounds, _)| rounds);
         assert_eq!((of(1.0), of(5.0), of(100.0)), (None, Some(1), Some(MAX_ROUNDS)));
+    }
+
+    /// A budget of 16 s gave an experiment 3 s, and one of 20 s gave it 2 s; the advice was 16 s and 11 s.
+    #[test]
+    fn the_advised_budget_is_longer_than_the_one_that_was_too_short() {
+        assert_eq!((longer_budget_s(16.0, 3.0, 6.0), longer_budget_s(20.0, 2.0, 4.8)), (32.0, 48.0));
+        assert_eq!(longer_budget_s(30.0, 13.5, 27.0), 60.0);
+        assert_eq!(longer_budget_s(10.0, 0.0, 4.5), 10.0);
     }
 
     #[test]

@@ -25,6 +25,12 @@ pub struct Budget {
 /// Response times that a window contains at least, while the budget allows it. A warm-up contains as many, so that the
 /// queue no longer depends on its empty start.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
+/// Fewest response times that warm-up and window of the first step contain each: a step shorter than one response would
+/// see no answer.
+const RESPONSES_OF_FIRST_STEP: f64 = 4.0;
+/// Number of sweep steps that the sweep's time is for at least. With one step only, the search began at 74/s for a server
+/// of 1,000/s, because its test request took seven times as long as under load.
+const FIRST_STEPS: f64 = 3.0;
 /// Largest factor by which a slow server's window is longer than others.
 const MAX_SLOW_FACTOR: f64 = 3.5;
 /// Minimum number of windows that show their scatter.
@@ -64,7 +70,8 @@ impl Budget {
     pub fn with_proof(total_s: f64, response_s: f64) -> (Self, f64) {
         let needed = (PROOF_MARGIN * crate::prove::least_seconds(response_s) + PROOF_OVERHEAD_S) / total_s;
         let share = if needed > PROOF_SHARE { needed.min(MAX_BUDGET_SHARE) } else { PROOF_SHARE };
-        let proof_s = Some(total_s * share).filter(|s| *s >= MIN_PROOF_S).unwrap_or(0.0);
+        // However slow the test request was: within a short budget, the search needs all of it.
+        let proof_s = if PROOF_SHARE * total_s >= MIN_PROOF_S { total_s * share } else { 0.0 };
         (Self::new(total_s - proof_s), proof_s)
     }
 
@@ -103,6 +110,15 @@ impl Budget {
     /// Returns the times of a sweep step, for a server with this recent response time.
     pub fn sweep_step(&self, response_s: f64) -> StepTimes {
         self.step(0.4, response_s)
+    }
+
+    /// Returns the times of the first sweep step, for a server that answered its test request within this time. Other
+    /// programs may have delayed that one answer, so further steps keep their time in `left_s`.
+    pub fn first_step(&self, response_s: f64, left_s: f64) -> StepTimes {
+        let (step, shortest) = (self.sweep_step(response_s), self.sweep_step(0.0));
+        let least_s = shortest.measure_s.max(RESPONSES_OF_FIRST_STEP * response_s).min(step.measure_s);
+        let least_warmup_s = step.least_warmup_s.min(shortest.least_warmup_s.max(RESPONSES_OF_FIRST_STEP * response_s));
+        StepTimes { least_warmup_s, ..step }.within(left_s / FIRST_STEPS, least_s)
     }
 
     /// Returns the times of a search step. Warm-ups are short, because neighbouring rates follow each other and the
@@ -186,6 +202,15 @@ mod tests {
         assert_eq!((proof_s(0.001), proof_s(10.0)), (30.0 * PROOF_SHARE, 30.0 * MAX_BUDGET_SHARE));
         assert!(proof_s(0.2) >= crate::prove::least_seconds(0.2), "{}", proof_s(0.2));
         assert_eq!(Budget::with_proof(5.0, 0.001).1, 0.0, "too short for any");
+        assert_eq!(Budget::with_proof(10.0, 0.07).1, 0.0, "however slow the test request was");
+    }
+
+    #[test]
+    fn a_slow_test_request_leaves_time_for_further_sweep_steps() {
+        let budget = Budget::new(8.0);
+        let first_s = budget.first_step(0.07, 3.2).whole_s();
+        assert!(first_s + 2.0 * budget.sweep_step(0.01).whole_s() < 3.2, "{first_s}");
+        assert_eq!(budget.first_step(0.001, 3.2), budget.sweep_step(0.001), "a quick server needs no less");
     }
 
     #[test]

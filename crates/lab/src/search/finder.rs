@@ -40,6 +40,8 @@ pub struct Finder {
     connections: u32,
     /// Low rate to offer before the search: it tells a limit that delays answers from a single worker.
     low_rate: Option<f64>,
+    /// Rate of good answers of a step in which the server refused most others.
+    let_through: f64,
     /// True if the server is gone, so that nothing more is tried.
     over: bool,
 }
@@ -62,6 +64,7 @@ impl Finder {
             search_s: f64::INFINITY,
             connections: 1,
             low_rate: None,
+            let_through: 0.0,
             over: false,
         }
     }
@@ -90,8 +93,11 @@ impl Finder {
     /// everybody would look fast.
     fn sweep_step(&mut self, conductor: &mut dyn Conductor, mut sweep: Sweep) -> Result<Phase, LabError> {
         let Some(n) = sweep.next() else { return self.end_sweep(conductor, &sweep) };
-        let length = self.budget.sweep_step(self.response_s);
         let left_s = self.budget.sweep_until_s() - conductor.elapsed_s();
+        let length = match n {
+            1 => self.budget.first_step(self.response_s, left_s),
+            _ => self.budget.sweep_step(self.response_s),
+        };
         if self.over(conductor) {
             sweep.end("the run ended");
         } else if n > 1 && length.whole_s() > left_s {
@@ -101,7 +107,13 @@ impl Finder {
             let plan = step::plan(conductor, closed(conductor, n), length);
             let label = if n == 1 { "1 connection".into() } else { format!("{n} connections") };
             let trial = self.conduct(conductor, plan, label, TrialKind::Sweep)?;
-            sweep.record(judge::good(&trial));
+            match judge::mostly_refused(&trial) {
+                true => {
+                    self.let_through = judge::good_of_all(&trial);
+                    sweep.end("most answers had an unexpected status");
+                }
+                false => sweep.record(judge::good(&trial)),
+            }
             if judge::lacked_connections(&trial) {
                 sweep.end("the generator has no local ports or descriptors for more");
             }
@@ -117,7 +129,9 @@ impl Finder {
         if let Some(why) = sweep.ended() {
             conductor.note(format!("stopped adding clients: {why}"));
         }
-        if sweep.best() <= 0.0 {
+        // Refusals say nothing about the time that answers take; an open loop finds the rate without them.
+        let best = if sweep.best() > 0.0 { sweep.best() } else { self.let_through };
+        if best <= 0.0 {
             return Ok(Phase::Done);
         }
         self.connections = sweep.fewest_at_best();
@@ -127,8 +141,9 @@ impl Finder {
         self.response_s = self.response_s.min(longest_s);
         self.budget = self.budget.extended(conductor.unused_s()?);
         self.search_s = self.budget.search_until_s() - conductor.elapsed_s();
-        self.low_rate = judge::may_delay(conductor.run()).then(|| LOW_SHARE * sweep.best());
-        Ok(Phase::Rates(RateSearch::new(sweep.best(), conductor.run().plan.search.precision), limits))
+        self.low_rate = judge::may_delay(conductor.run()).then_some(LOW_SHARE * best);
+        let precision = conductor.run().plan.search.precision;
+        Ok(Phase::Rates(RateSearch::new(best, precision, sweep.still_grows()), limits))
     }
 
     /// Conducts a step of the rate search, or the overload step.
@@ -144,12 +159,16 @@ impl Finder {
         let left_s = step::left_s(conductor, self.budget.end_s());
         let search_left_s = left_s - (self.budget.end_s() - self.budget.search_until_s());
         let within = |seconds: f64| length.within(seconds, least_s.min(length.measure_s));
-        let (in_time, overload, length) = (length.whole_s() <= search_left_s, within(left_s), within(search_left_s));
+        let in_time = length.whole_s() <= search_left_s;
+        // Until a rate failed, the last window is better spent on a higher rate than on overload.
+        let is_last = !in_time && left_s >= least_s;
+        let searches = in_time || is_last && !search.has_failed();
+        let (overload, length) = (within(left_s), within(if in_time { search_left_s } else { left_s }));
         if let Some(rate) = self.low_rate.take().filter(|_| in_time && !over) {
             self.offer(conductor, rate, &limits, length, TrialKind::Search)?;
             return Ok(Phase::Rates(search, limits));
         }
-        if let Some(rate) = search.next().filter(|_| in_time && !over) {
+        if let Some(rate) = search.next().filter(|_| searches && !over) {
             let trial = self.offer(conductor, rate, &limits, length, TrialKind::Search)?;
             let held = judge::breach(&trial, &limits).is_none();
             // A higher rate would only wait for the load's own connections.
@@ -157,9 +176,9 @@ impl Finder {
                 return Ok(Phase::Done);
             }
             search.record(held, judge::pooled(conductor.run().last_repeat(), &limits).as_ref());
-            return Ok(Phase::Rates(search, limits));
+            return Ok(if is_last { Phase::Done } else { Phase::Rates(search, limits) });
         }
-        if !over {
+        if !over && left_s >= least_s {
             self.offer(conductor, search.overload(), &limits, overload, TrialKind::Overload)?;
         }
         Ok(Phase::Done)

@@ -1,6 +1,7 @@
 //! Choice of the next rate in the open-loop search. Pure.
 //!
-//! Before any rate failed the search climbs, and before any rate passed it descends. After that it follows the
+//! Before any rate failed the search climbs, and before any rate passed it descends. Beyond the rate of a closed loop that
+//! was still growing, it climbs by doubling. After that it follows the
 //! estimate from all windows. It alternates between the capacity itself and a rate beyond it, at which enough
 //! requests are late for a short window to contain some. No single window decides, so one that was disturbed is
 //! outvoted.
@@ -9,8 +10,10 @@ use judge::Pooled;
 
 /// First rate tried, as a share of the closed loop's highest rate: near the answer, below the collapse.
 const FIRST_SHARE: f64 = 0.80;
-/// Factor of a step up while every rate passes.
+/// Factor of a step up while every rate passes, up to the closed loop's highest rate.
 const STEP_UP: f64 = 1.20;
+/// Factor of a step up beyond that rate: the closed loop did not show where the server is full.
+const STEP_FAR_UP: f64 = 2.0;
 /// Factor of a step down while every rate fails.
 const STEP_DOWN: f64 = 0.70;
 /// Share of the closed loop's highest rate below which the search gives up: no rate can meet the objective.
@@ -34,12 +37,13 @@ pub struct RateSearch {
 }
 
 impl RateSearch {
-    /// Starts a search at the closed loop's highest rate. It ends at this half interval, as a share of the capacity.
-    pub fn new(best_closed: f64, precision: f64) -> Self {
+    /// Starts a search near the closed loop's highest rate, or beyond it if that rate still grew with the clients. It ends
+    /// at this half interval, as a share of the capacity.
+    pub fn new(best_closed: f64, precision: f64, still_grew: bool) -> Self {
         Self {
             best_closed,
             precision,
-            next: best_closed * FIRST_SHARE,
+            next: best_closed * if still_grew { STEP_FAR_UP } else { FIRST_SHARE },
             seen: 0,
             passed: None,
             failed: None,
@@ -63,10 +67,24 @@ impl RateSearch {
         }
         self.next = match (self.passed, self.failed, pooled) {
             (None, _, _) => rate * STEP_DOWN,
-            (Some(top), None, _) => top * STEP_UP,
+            (Some(top), None, _) => self.climb(top),
             (Some(passed), Some(failed), None) => (passed * failed).sqrt(),
             (Some(passed), Some(_), Some(pooled)) => self.follow(pooled).clamp(passed * STEP_DOWN, passed * STEP_UP),
         };
+    }
+
+    fn climb(&self, passed: f64) -> f64 {
+        passed * if passed >= self.best_closed { STEP_FAR_UP } else { STEP_UP }
+    }
+
+    /// Returns true if no window was conducted yet.
+    pub fn is_unseen(&self) -> bool {
+        self.seen == 0
+    }
+
+    /// Returns true if some rate failed, so that a higher one shows the server under overload.
+    pub fn has_failed(&self) -> bool {
+        self.failed.is_some()
     }
 
     fn follow(&mut self, pooled: &Pooled) -> f64 {
@@ -76,8 +94,7 @@ impl RateSearch {
 
     /// Returns the rate of the overload step.
     pub fn overload(&self) -> f64 {
-        self.failed.or(self.passed.map(|h| h * STEP_UP)).unwrap_or(self.best_closed).max(self.best_closed)
-            * OVERLOAD_FACTOR
+        self.failed.unwrap_or(self.best_closed).max(self.best_closed) * OVERLOAD_FACTOR
     }
 }
 
@@ -87,7 +104,7 @@ mod tests {
 
     #[test]
     fn climbs_while_all_holds_and_goes_down_while_nothing_does() {
-        let mut search = RateSearch::new(1000.0, 0.03);
+        let mut search = RateSearch::new(1000.0, 0.03, false);
         assert_eq!(search.next(), Some(800.0));
         search.record(true, None);
         assert_eq!(search.next(), Some(960.0));
@@ -95,12 +112,27 @@ mod tests {
         let between = search.next().unwrap();
         assert!(between > 800.0 && between < 960.0, "{between}");
         assert!((search.overload() - 1300.0).abs() < 1e-9);
-        let mut search = RateSearch::new(1000.0, 0.03);
+        let mut search = RateSearch::new(1000.0, 0.03, false);
         let mut steps = 0;
         while search.next().is_some() {
             search.record(false, None);
             steps += 1;
         }
         assert!((10..20).contains(&steps), "gives up after {steps}");
+    }
+
+    /// A server of 1,000/s, whose sweep had time for one client only (93/s).
+    #[test]
+    fn beyond_a_sweep_that_still_grew_the_rate_doubles() {
+        let mut search = RateSearch::new(93.0, 0.03, true);
+        let mut rates = Vec::new();
+        while let Some(rate) = search.next().filter(|_| rates.len() < 4) {
+            rates.push(rate);
+            search.record(rate < 1000.0, None);
+        }
+        assert_eq!(rates, [186.0, 372.0, 744.0, 1488.0]);
+        let mut flat = RateSearch::new(1000.0, 0.03, false);
+        (0..3).for_each(|_| flat.record(true, None));
+        assert_eq!(flat.next(), Some(1152.0 * 2.0), "its closed loop was not the limit");
     }
 }

@@ -100,6 +100,12 @@ impl Sweep {
         self.steps.iter().find(reached).map_or(1, |(clients, _)| *clients)
     }
 
+    /// Returns true if throughput grew with the clients to the last step, so that more of them may reach more.
+    pub fn still_grows(&self) -> bool {
+        let is_alone = self.steps.len() == 1;
+        self.last.0 < self.most && (self.scales || is_alone)
+    }
+
     /// Returns why the sweep ended.
     pub fn ended(&self) -> Option<&'static str> {
         self.ended
