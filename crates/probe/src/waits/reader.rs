@@ -95,11 +95,7 @@ impl Reader {
         self.find_fresh_sockets();
         match self.sockets.read(&self.held) {
             Ok(sample) => {
-                for address in sample.peers.iter().map(|peer| &peer.address) {
-                    if self.upstreams.len() < MAX_UPSTREAMS && self.upstreams.insert(address.clone()) {
-                        self.new_upstreams.push(address.clone());
-                    }
-                }
+                sample.upstreams.iter().for_each(|address| self.note_upstream(address));
                 Some(sample)
             }
             Err(error) => {
@@ -119,11 +115,18 @@ impl Reader {
         self.held.extend(fresh.take(MAX_FRESH_SOCKETS));
     }
 
+    /// Notes the address of an upstream service, for the next search.
+    fn note_upstream(&mut self, address: &Arc<str>) {
+        if self.upstreams.len() < MAX_UPSTREAMS && self.upstreams.insert(address.clone()) {
+            self.new_upstreams.push(address.clone());
+        }
+    }
+
     /// Finds the processes behind new upstream addresses.
     fn find_upstreams(&mut self) {
         for address in std::mem::take(&mut self.new_upstreams) {
-            let Ok(to) = address.parse() else { continue };
-            let found = who_answers(&Address::Inet(to), self.netns_pid);
+            let Ok(to) = address.parse::<Address>() else { continue };
+            let found = who_answers(&to, self.netns_pid);
             self.behind.extend(found.into_iter().filter(|pid| !self.processes.contains_key(pid)));
         }
     }
@@ -152,6 +155,12 @@ impl Reader {
                 if mine {
                     round.threads.extend(context.read(process, tid));
                 }
+            }
+        }
+        // A server may connect after the last search. Its waiting threads name the peers at once.
+        for thread in &round.threads {
+            if let (ThreadState::Peer, WaitKey::Text(address)) = (thread.state, &thread.key) {
+                self.note_upstream(address);
             }
         }
         round.weight = all as f64 / all.clamp(1, MAX_ROUND_THREADS) as f64;

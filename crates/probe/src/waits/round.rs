@@ -1,6 +1,6 @@
 //! Samples of one round, in which each thread is read once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use run::{FutexKind, ThreadState};
@@ -62,6 +62,8 @@ pub(super) struct ConnectionSample {
     /// `None` if the listener is unknown.
     pub(super) clients: Option<[f64; 5]>,
     pub(super) peers: Vec<PeerSample>,
+    /// Addresses of all peers, with unix sockets, too. The kernel keeps no times for those.
+    pub(super) upstreams: BTreeSet<Arc<str>>,
 }
 
 /// Name of the processes and address of the peer.

@@ -1,7 +1,7 @@
 //! Sockets of a network namespace by inode: which are connections of the server's clients, and which lead to peers.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -121,15 +121,19 @@ impl Sockets {
             }
             self.uses.insert(connection.inode, SocketUse::Peer(name));
         }
+        let mut upstreams: BTreeSet<Arc<str>> = peers.keys().map(|(_, address)| address.clone()).collect();
         for (inode, peer, path) in unix {
             let name = self.name(run::visible(&format!("unix:{}", path.display())).into_owned());
             self.uses.insert(inode, SocketUse::Client);
+            if held.contains_key(&peer) {
+                upstreams.insert(name.clone());
+            }
             self.uses.insert(peer, SocketUse::Peer(name));
         }
         let peer = |((process, address), (open, busy))| PeerSample { process, address, open, busy };
         let peers = peers.into_iter().map(peer).collect();
         let clients = (!self.front_ports.is_empty()).then(|| exchanges::count(&clients, queued));
-        Ok(ConnectionSample { clients, peers })
+        Ok(ConnectionSample { clients, peers, upstreams })
     }
 
     /// Calls the kernel over a kept socket, which is replaced after an error.
@@ -178,6 +182,7 @@ mod tests {
         let [open, in_progress, _, unread, queued] = seen.clients.unwrap();
         assert_eq!((open, in_progress, unread, queued), (3.0, 1.0, 1.0, 0.0));
         let address = server.local_addr().unwrap().to_string();
+        assert!(seen.upstreams.contains(&*address));
         let peer = seen.peers.iter().find(|peer| *peer.address == *address).unwrap();
         assert_eq!((&*peer.process, peer.open, peer.busy), ("app", 3.0, 2.0));
     }
